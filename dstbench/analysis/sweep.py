@@ -5,26 +5,31 @@ from __future__ import annotations
 import logging
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Final, NamedTuple, Self, Unpack
+from typing import Any, Final, NamedTuple, Self, Unpack
 
 import polars as pl
 
-from dstbench.conventions.choices import SIGNED
-from dstbench.conventions.convention import Convention
+from dstbench.conventions.convention import DEFAULTS, Convention
 from dstbench.conventions.files import Table
 from dstbench.conventions.profiles import PROFILES, profile, suits
 from dstbench.errors import UsageError, warn
 from dstbench.metrics import Metric, parse_all, stats_of
 from dstbench.runs.open import Data, Reading
 from dstbench.scoring.scope import check_scope, gold_counts, open_under
-from dstbench.scoring.score import score_run
-from dstbench.signature import parse, sign
+from dstbench.scoring.score import Whole, score_whole
+from dstbench.signature import sign
 
 _LOG: Final = logging.getLogger(__name__)
 # Settings in a signature that are not choices of the convention, but follow from it.
-_FOLLOWING: Final = frozenset({"metric", "profile", "gold"})
+_FOLLOWING: Final = frozenset({"profile", "gold"})
+_SCHEMA: Final = {
+    **dict.fromkeys(("run", "profile", "metric", "unit"), pl.String),
+    "value": pl.Float64,
+    **dict.fromkeys(("turns", "dialogues"), pl.UInt32),
+    **dict.fromkeys(("changed", "signature"), pl.String),
+}
 
 
 def sweep(
@@ -67,10 +72,10 @@ def sweep(
         raise UsageError("no metric to compute", hint="name at least one: jga")
     wanted = None if target is None else _Target.parse(str(target))
     conventions = {name: _convention(name, labels, typos) for name in profiles or PROFILES}
-    tables = []
-    for run in open_under(profile("verbatim"), data, **reading):
-        scored: list[pl.DataFrame] = []
-        scores: dict[Convention, pl.DataFrame] = {}
+    what_counts = {name: _what_counts(convention, chosen) for name, convention in conventions.items()}
+    scored: list[_Scored] = []
+    for number_of_run, run in enumerate(open_under(profile("verbatim"), data, **reading)):
+        scores: dict[Convention, Whole] = {}
         left_out: dict[str, list[str]] = {}
         slots = frozenset(gold_counts(run, profile("verbatim"))["slot"])
         for one in {c.scope_name: c for c in conventions.values() if not suits(c, slots)}.values():
@@ -80,20 +85,35 @@ def sweep(
             if reason := suits(convention, slots):
                 left_out.setdefault(reason, []).append(name)
                 continue
-            what = _what_counts(convention, chosen)
+            what = what_counts[name]
             if what not in scores:
-                scores[what] = score_run(run, chosen, [], convention)[0].drop("exact", strict=False)
-            signatures = [_signed_under(convention, text) for text in scores[what]["signature"]]
-            scored.append(scores[what].with_columns(signature=pl.Series(signatures), profile=pl.lit(name)))
+                scores[what] = score_whole(run, chosen, convention)
+            settings = convention.settings() | scores[what].settings
+            scored.append(_Scored(number_of_run, run.name, name, settings, scores[what]))
         if left_out:
             reasons = (f"{', '.join(names)} ({reason})" for reason, names in left_out.items())
             warn(f"left out {'; '.join(reasons)}", run=run.name)
-        if scored:
-            tables.append(_ordered(pl.concat(scored), str(chosen[0])))
-    if not tables:
+    if not scored:
         raise UsageError("no profile suits the runs", hint="`dstbench ls profiles` lists them")
-    rows = pl.concat(tables)
+    rows = pl.DataFrame([row for one in _ordered(scored) for row in one.rows()], schema=_SCHEMA, orient="row")
     return rows if wanted is None else wanted.compared(rows)
+
+
+class _Scored(NamedTuple):
+    """A run under a profile."""
+
+    number: int  # of the run
+    run: str
+    profile: str
+    settings: dict[str, str]  # those of its signatures
+    scores: Whole
+    changed: str = ""
+
+    def rows(self) -> Iterator[tuple[Any, ...]]:
+        """A row per metric, with the columns `_SCHEMA`."""
+        for metric, value in zip(self.scores.metrics, self.scores.values, strict=True):
+            score = str(metric), metric.unit, value, self.scores.turns, self.scores.dialogues
+            yield self.run, self.profile, *score, self.changed, sign(metric.settings(), self.settings)
 
 
 class _Target(NamedTuple):
@@ -143,30 +163,26 @@ def _what_counts(convention: Convention, metrics: Sequence[Metric]) -> Conventio
     )  # fmt: skip
 
 
-def _signed_under(convention: Convention, text: str) -> str:
-    """A signature with the choices of this convention."""
-    signature = parse(text)
-    others = {key: value for key, value in signature.settings.items() if key not in SIGNED}
-    return sign(signature.metric, convention.settings() | others)
-
-
-def _ordered(rows: pl.DataFrame, first: str) -> pl.DataFrame:
-    """The rows from the highest value of the first metric to the lowest, each with what changed from the one above."""
-    order = rows.filter(metric=first).sort("value", descending=True, nulls_last=True, maintain_order=True)
-    settings = [parse(signature).complete() for signature in order["signature"]]
-    changed = [
-        ", ".join(
-            _change_text(key, above.get(key, "-"), this[key])
-            for key in this
-            if key not in _FOLLOWING and this[key] != above.get(key, "-")
-        )
-        for above, this in zip(settings[:1] + settings, settings, strict=False)
+def _ordered(scored: Sequence[_Scored]) -> list[_Scored]:
+    """Per run from the highest value of the first metric to the lowest, each with what changed from the one above."""
+    values = pl.DataFrame({"run": [one.number for one in scored], "value": [one.scores.values[0] for one in scored]})
+    places = values.cast({"value": pl.Float64}).with_row_index("place").sort(
+        "run", "value", descending=[False, True], nulls_last=True, maintain_order=True
+    )["place"]  # fmt: skip
+    order = [scored[place] for place in places]
+    return [
+        this._replace(changed=_changes(above.settings, this.settings) if above.number == this.number else "")
+        for above, this in zip(order[:1] + order, order, strict=False)
     ]
-    place = pl.DataFrame({"profile": order["profile"], "changed": changed}).with_row_index("place")
-    return (
-        rows.join(place, on="profile", maintain_order="left")
-        .sort("place", maintain_order=True)
-        .select("run", "profile", "metric", "unit", "value", "turns", "dialogues", "changed", "signature")
+
+
+def _changes(above: Mapping[str, str], this: Mapping[str, str]) -> str:
+    """The choices that differ from those above."""
+    old, new = {**DEFAULTS, **above}, {**DEFAULTS, **this}
+    return ", ".join(
+        _change_text(key, old.get(key, "-"), new[key])
+        for key in new
+        if key not in _FOLLOWING and new[key] != old.get(key, "-")
     )
 
 

@@ -105,14 +105,15 @@ def read_rules(path: str | PathLike[str] | None = None) -> Rules:
             letter or digit, or no pattern for a domain of `travel`.
     """
     folder = Path(__file__).parent
-    english = str(folder / "rules.json")
-    source = english if path is None else str(folder / f"{path}.json" if path in get_args(Preset) else path)
+    english, is_ours = str(folder / "rules.json"), path is None or path in get_args(Preset)
+    source = english if path is None else str(folder / f"{path}.json" if is_ours else path)
     document = {**read_json(english, dict), **read_json(source, dict)}
     try:
         rules = msgspec.convert(document, Rules)
     except msgspec.ValidationError as error:
         raise DstbenchError(f"no rules: {error}", file=source, hint=_HINT) from None
-    if (fault := next(_faults(rules), None)) is not None:
+    # To compile all patterns takes longer than to read them; tests do so for those that come with dstbench.
+    if not is_ours and (fault := next(_faults(rules), None)) is not None:
         raise DstbenchError(fault, file=source, hint=_HINT)
     return rules
 

@@ -14,7 +14,7 @@ from dstbench.metrics.registry import find_metric
 from dstbench.rendering.charts.dialogues import trait_charts
 from dstbench.rendering.charts.grammar import with_names
 from dstbench.rendering.compare import beaten, leaderboard_page, standings_table
-from dstbench.rendering.diagnose import diagnosis_page, traits_page
+from dstbench.rendering.diagnose import traits_page
 from dstbench.rendering.report_page import Block, Chapter
 from dstbench.rendering.scores import best_first, wide
 from dstbench.rendering.sensitivity import conclusion, sensitivity_page
@@ -34,12 +34,12 @@ from dstbench.schema.names import name_of, sign_of
 if TYPE_CHECKING:
     from dstbench.analysis.compare import Leaderboard
     from dstbench.analysis.correlate import Correlations
-    from dstbench.analysis.diagnose import Diagnosis
     from dstbench.analysis.sensitivity import Sensitivity
     from dstbench.analysis.traits import Traits
     from dstbench.rendering.charts.grammar import Chart
 
     Charts = Mapping[str, Chart]
+    Sections = Sequence[tuple[str, pl.DataFrame]]
 
 # What is no metric, and stands in tables.
 _WORDS: Final = {
@@ -92,9 +92,9 @@ def slots_chapter(by_domain: pl.DataFrame, by_slot: pl.DataFrame, charts: Charts
     return Chapter("slots", "Domains and slots", lead, blocks, signatures)
 
 
-def errors_chapter(diagnosis: Diagnosis, charts: Charts) -> Chapter:
-    """Kinds of errors."""
-    runs, *_, classes, timing, domains, slots, timing_by_slot = diagnosis_page(diagnosis).sections
+def errors_chapter(diagnosed: Sections, charts: Charts) -> Chapter:
+    """Kinds of errors; `diagnosed` has the tables of `diagnosis_page`."""
+    runs, *_, classes, timing, domains, slots, timing_by_slot = diagnosed
     lead = "Each slot that gold or the prediction has in a turn is in one class; an error counts in each turn it lasts."
     tables = (Block(*section, folded=True) for section in (runs, classes, domains, slots, timing_by_slot))
     blocks = [Block("Kinds of errors", chart=charts["errors"]), Block(*timing, charts["timing"]), *tables]
@@ -129,11 +129,11 @@ def metrics_chapters(costs: Sensitivity | None, scores: pl.DataFrame, charts: Ch
 
 
 def papers_chapter(
-    diagnosis: Diagnosis, by_turn: pl.DataFrame, traits: Traits, correlations: Correlations, charts: Charts
+    diagnosed: Sections, by_turn: pl.DataFrame, traits: Traits, correlations: Correlations, charts: Charts
 ) -> Chapter:
     """The figures of Kim et al. 2022 and Aksu & Chen 2024 for these runs, folded."""
     contrasted = traits.bins["metric"].unique(maintain_order=True).to_list()[:2]  # FGA and GCA, as in the paper
-    _, failures, slots, turns, lengths, *_ = diagnosis_page(diagnosis).sections
+    _, failures, slots, turns, lengths, *_ = diagnosed
     of_traits = trait_charts(replace(traits, bins=traits.bins.filter(pl.col("metric").is_in(contrasted))))
     blocks = [Block(title, table, charts[key], folded=True) for key, (title, table) in (
         ("first_failures", failures), ("gold_slots", slots), ("by_turn", turns), ("by_length", lengths),

@@ -22,6 +22,7 @@ from dstbench.rendering.tables import (
     UNDEFINED,
     Page,
     best_in_bold,
+    brackets,
     counts,
     interval_text,
     pivoted,
@@ -219,14 +220,11 @@ def standings_table(leaderboard: Leaderboard) -> PaperTable:
     deviation = pl.when(pl.col("sd").is_not_null()).then(pl.format("±{} ", value_text("sd"))).otherwise(pl.lit(""))
     better = beaten(differences, lettered).with_columns(pl.col("letter").list.join(""))
     marked = rows.join(better, on=["metric", "run"], how="left", maintain_order="left")
-    marked = marked.with_columns(
-        value_text("value").alias("text"),
-        merit=sign(rows) * pl.col("value"),
-        small=pl.concat_str(deviation, _brackets()) if "sd" in rows.columns else _brackets(),
-        raised=pl.col("letter").str.strip_chars_end(",").fill_null(""),
-    )
-    marks = {"small": pl.col("small"), "raised": pl.col("raised"), "bold": is_best("metric")}
-    cells = marked.select("run", "metric", cell(pl.col("text"), "cell", **marks))
+    marked = marked.with_columns(value_text("value").alias("text"), merit=sign(rows) * pl.col("value"))
+    small = pl.concat_str(deviation, brackets()) if "sd" in rows.columns else brackets()
+    raised = pl.col("letter").str.strip_chars_end(",")
+    shown = cell(pl.col("text"), "cell", small=small, raised=raised, bold=is_best("metric"))
+    cells = marked.select("run", "metric", shown)
     table = side_by_side([lettered, pivoted(cells, "metric", "run", "cell")], on="run")
     table = table.select(pl.col("letter").str.strip_chars_end(","), pl.exclude("letter"))
     caption = f"{named(rows)}{_over(leaderboard)}, with {_percent(design['level'])} intervals."
@@ -286,12 +284,6 @@ def beaten(differences: pl.DataFrame, marked: pl.DataFrame) -> pl.DataFrame:
         .group_by("metric", "run", maintain_order=True)
         .agg(pl.exclude("worse", "index"))
     )
-
-
-def _brackets() -> pl.Expr:
-    """The columns `low` and `high` as one short text; empty if there is no interval."""
-    interval = pl.format("[{}, {}]", value_text("low"), value_text("high"))
-    return pl.when(pl.col("low").is_not_null()).then(interval).otherwise(pl.lit(""))
 
 
 def _over(leaderboard: Leaderboard) -> str:

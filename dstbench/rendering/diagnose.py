@@ -19,6 +19,7 @@ from dstbench.rendering.tables import (
     UNDEFINED,
     Page,
     apart,
+    brackets,
     counts,
     escape_lines,
     interval_text,
@@ -238,9 +239,7 @@ def _trait_table(traits: Traits, notes: list[str]) -> PaperTable:
 
 def _with_interval() -> pl.Expr:
     """Correlations with their intervals, as cells."""
-    limits = pl.format("[{}, {}]", three_decimals("low"), three_decimals("high"))
-    small = pl.when(pl.col("low").is_null()).then(pl.lit("")).otherwise(limits)
-    return cell(three_decimals("r"), "cell", small=small)
+    return cell(three_decimals("r"), "cell", small=brackets(three_decimals))
 
 
 def _binned(bins: pl.DataFrame, counted: Collection[str]) -> pl.DataFrame:

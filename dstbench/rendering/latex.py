@@ -1,9 +1,9 @@
 r"""Tables as a paper prints them: LaTeX in the style of the package booktabs.
 
-Numbers stand in columns of their own, aligned to the right, and what is raised or small beside them in further columns.
-So decimals stay below each other where numbers are bold, underlined or marked, which columns of the package siunitx do
-not do for underlined numbers. Nothing is wider than its place: a table that is too wide for a column spans both, and is
-scaled down if it is still too wide; long texts break. A table that is too long for a page has several parts.
+Numbers stand in columns of the package siunitx, which align them by their points, and what is raised or small beside
+them in further columns. Such columns take no underlined numbers, so the line is drawn back below its number. Nothing is
+wider than its place: a table that is too wide for a column spans both, and is scaled down if it is still too wide; long
+texts break. A table that is too long for a page has several parts.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import count, pairwise
 from types import MappingProxyType
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import polars as pl
 
@@ -41,14 +41,17 @@ _MOST_BESIDE: Final = 3
 # The part of a line about options of the command line, which a paper leaves out.
 _OPTION: Final = re.compile(r"(?:; --\w[^;]*| \([^()]*--\w[^()]*\)|^--\w.*)$")
 _SIGNATURE: Final = re.compile(r"^(signature.*): (\S+)$", re.DOTALL)
-# Numbers, with their share in percent, and intervals.
-_NUMERIC: Final = r"^(?:-?[0-9.,]+(?: to -?[0-9.]+| \([0-9.]+\))?|-|)$"
+# What is in a column of siunitx: a number with its sign and its digits before and after the point, or no number.
+_ALIGNED: Final = re.compile(r"<?(-?)(0|[1-9][0-9]*)(?:\.([0-9]+))?|-|")
+# Other numbers, those with their share in percent, and intervals.
+_NUMERIC: Final = re.compile(r"-?[0-9.,]+(?: to -?[0-9.]+| \([0-9.]+\))?|-|")
 # Lines are cut after this many characters; a line may name many runs.
 _LONGEST_LINE: Final = 100_000
 _LABEL: Final = re.compile(r"^\\label\{.*\}$", re.MULTILINE)
-_PACKAGES: Final = "% \\usepackage{booktabs,graphicx}\n"
+_PACKAGES: Final = "% \\usepackage{booktabs,graphicx,siunitx}\n"
+# Versions of siunitx before 3 take only what is `\protected` before a number.
 _TABLE: Final = r"""\begin{%(place)s}[t]
-\centering\footnotesize
+\centering\footnotesize\sisetup{detect-all,group-digits=false}\protected\def\best{\bfseries}
 \resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%%
 \begin{tabular}{%(columns)s}
 \toprule
@@ -64,7 +67,7 @@ class PaperTable(NamedTuple):
     """A table of a paper.
 
     Attributes:
-        table: Its columns: texts, or cells (`cell`). A column of numbers is aligned to the right.
+        table: Its columns: texts, or cells (`cell`). Numbers are aligned by their points.
         caption: What it shows, in sentences.
         label: The name by which the paper refers to it.
         notes: Lines below the table: how it was computed, and the signature.
@@ -86,7 +89,8 @@ def cell(text: pl.Expr, name: str, **marks: pl.Expr) -> pl.Expr:
     Args:
         text: The numbers.
         name: The column's name.
-        **marks: `small` and `raised`, texts beside the numbers; `bold` and `underlined`, which numbers are so.
+        **marks: `small` and `raised`, texts beside the numbers; `bold` and `underlined`, which numbers are so; all
+            numbers of a column with underlined ones have the same number of decimals.
     """
     absent = {"small": pl.lit(""), "raised": pl.lit(""), "bold": pl.lit(value=False), "underlined": pl.lit(value=False)}
     return pl.struct(mark.alias(kind) for kind, mark in {"text": text, **absent, **marks}.items()).alias(name)
@@ -140,13 +144,11 @@ class _Drawn(NamedTuple):
 
 def _latex_table(paper: PaperTable) -> str:
     """One table, in parts if it is long."""
-    with_small = sum(column.dtype == pl.Struct and any(_field(column, "small")) for column in paper.table)
+    with_small = sum(column.dtype == pl.Struct and any(column.struct.field("small")) for column in paper.table)
     below = with_small > _MOST_BESIDE
-    columns = [
-        _marked(column, head, below=below) if column.dtype == pl.Struct else _drawn(column, head)
-        for column, head in ((column, paper.heads.get(column.name, column.name)) for column in paper.table)
-    ]
-    number_of_columns = sum(len(re.findall("[lrp]", re.sub(r"\{.*?\}", "", column.layout))) for column in columns)
+    columns = [_drawn(column, paper.heads.get(column.name, column.name), below=below) for column in paper.table]
+    kinds = "".join(column.layout for column in columns)
+    number_of_columns = len(re.sub(r"@?\{.*?\}|\[.*?\]", "", kinds))
     notes = _notes(paper.notes)  # below the first part
     rows, parts_of_rows, height = [], [0], len(notes) // _NOTE_LINE
     for number, lines in enumerate(zip(*(column.lines for column in columns), strict=True)):
@@ -160,7 +162,7 @@ def _latex_table(paper: PaperTable) -> str:
         rows.append(f"{title}{_row(lines)}{below_it}")
     layout = {
         "place": "table*" if sum(column.width + _GAP for column in columns) > _WIDEST_TABLE else "table",
-        "columns": "".join(column.layout for column in columns),
+        "columns": kinds,
         "head": _row(column.head for column in columns).rstrip(),
     }
     parts = []
@@ -175,13 +177,17 @@ def _latex_table(paper: PaperTable) -> str:
     return "\n".join(parts)
 
 
-def _drawn(texts: pl.Series, head: str) -> _Drawn:
-    """A column of texts; long ones are wrapped."""
-    is_number = bool(texts.str.contains(_NUMERIC).all())
-    longest = max(texts.str.len_chars(), default=0)
-    wraps = not is_number and longest > _WIDEST_CELL
-    draw = _number if is_number else _wrapped if wraps else latex_text
-    side = "r" if is_number else "l"
+def _drawn(column: pl.Series, head: str, *, below: bool) -> _Drawn:
+    """A column of numbers or of texts; long texts are wrapped."""
+    if column.dtype == pl.Struct:
+        return _numbers([field.to_list() for field in column.struct.unnest().fill_null("")], head, below=below)
+    texts = column.to_list()  # looked at here, as a query takes longer than so few of them
+    if all(map(_ALIGNED.fullmatch, texts)):
+        return _numbers([texts, *[[""] * len(texts)] * 4], head, below=below)
+    side = "r" if all(map(_NUMERIC.fullmatch, texts)) else "l"
+    longest = max(map(len, texts), default=0)
+    wraps = side == "l" and longest > _WIDEST_CELL
+    draw = _number if side == "r" else _wrapped if wraps else latex_text
     lines = _broken(head, _WIDEST_HEAD)
     width = max(min(longest, _WIDEST_CELL), *map(len, lines), 0)
     layout = _WRAPPED if wraps else side
@@ -189,29 +195,35 @@ def _drawn(texts: pl.Series, head: str) -> _Drawn:
     return _Drawn(layout, _stack(lines, side), [draw(text) for text in texts], [""] * len(texts), heights, width)
 
 
-def _marked(cells: pl.Series, name: str, *, below: bool) -> _Drawn:
-    """A column of cells: numbers, beside them what is raised and, unless that is below, what is small."""
-    texts, small, raised = (_field(cells, name) for name in ("text", "small", "raised"))
-    parts = ["r", *(["@{}l"] if any(raised) else []), *([r"@{\,\,}r"] if any(small) and not below else [])]
-    lines, lines_below = [], []
-    for one in (one or {"text": "", "small": "", "raised": ""} for one in cells):
-        number = _number(one["text"])
-        number = rf"\textbf{{{number}}}" if one.get("bold") else number
-        line = [rf"\underline{{{number}}}" if one.get("underlined") else number]
-        line += [rf"$^{{\mathrm{{{one['raised']}}}}}$" if one["raised"] else ""] if any(raised) else []
-        beside = rf"{{\scriptsize {_number(one['small'])}}}" if one["small"] else ""
-        lines.append(" & ".join([*line, *([beside] if len(parts) > len(line) else [])]))
-        lines_below.append(rf"\multicolumn{{2}}{{c}}{{{beside}}}" if any(raised) else beside)
+def _numbers(fields: Sequence[Sequence[Any]], name: str, *, below: bool) -> _Drawn:
+    """A column of numbers, beside them what is raised and, unless that is below, what is small: the fields of cells."""
+    texts, small, raised, bold, underlined = fields
+    digits = [found.groups("") for found in map(_ALIGNED.fullmatch, texts) if found] or [("", "", "")]
+    sign, before, after = (max(part, key=len) for part in zip(*digits, strict=True))
+    letters = [rf"$^{{\mathrm{{{text}}}}}$" if text else "" for text in raised]
+    beside = [rf"{{\scriptsize {_number(text)}}}" if text else "" for text in small]
+    parts = [
+        (f"S[table-format={sign}{len(before) or 1}.{len(after)}]", list(map(_aligned, texts, bold, underlined))),
+        *([("@{}l", letters)] if any(raised) else []),
+        *([(r"@{\,\,}r", beside)] if any(small) and not below else []),
+    ]
+    layouts, columns = zip(*parts, strict=True)
+    across = rf"\multicolumn{{{len(parts)}}}{{c}}" if len(parts) > 1 else ""
     heads = _broken(name, _WIDEST_HEAD)
-    head = _stack(heads, "r") if len(parts) == 1 else rf"\multicolumn{{{len(parts)}}}{{c}}{{{_stack(heads, 'c')}}}"
-    longest = [max(map(len, column), default=0) for column in (texts, raised, small)]
-    number_width = longest[0] + 0.7 * longest[1]
-    width = max(number_width, 0.9 * longest[2]) if below else number_width + 0.9 * longest[2]
-    return _Drawn("".join(parts), head, lines, lines_below, [1] * len(lines), max(width, *map(len, heads)))
+    head, *lines_below = (f"{across}{{{text}}}" for text in (_stack(heads, "c"), *beside))
+    lines = [" & ".join(row) for row in zip(*columns, strict=True)]
+    longest, up, down = (max(map(len, column), default=0) for column in (texts, raised, small))
+    widths = (longest + 0.7 * up, 0.9 * down)
+    width = max(max(widths) if below else sum(widths), *map(len, heads))
+    return _Drawn("".join(layouts), head, lines, lines_below, [1] * len(lines), width)
 
 
-def _field(cells: pl.Series, name: str) -> list[str]:
-    return cells.struct.field(name).fill_null("").to_list()
+def _aligned(text: str, bold: object, underlined: object) -> str:
+    """A number for a column of siunitx, with its marks; what is none is braced."""
+    if text in ("-", "") or not _ALIGNED.fullmatch(text):
+        return f"{{{_number(text)}}}"
+    line = rf"\llap{{\underline{{\hphantom{{{_number(text)}}}}}}}" if underlined else ""
+    return (r"\best " if bold else "") + text.replace("<", r"\llap{\textless}") + line
 
 
 def _row(cells: Iterable[str]) -> str:
@@ -229,7 +241,7 @@ def _title(groups: Sequence[str | None], row: int, columns: int) -> str:
 
 def _number(text: str) -> str:
     """A number or an interval with minus signs in place of hyphens; a dash if undefined."""
-    return "--" if text == "-" else re.sub(r"-(?=[0-9.])", "$-$", latex_text(text))
+    return "--" if text == "-" else re.sub(r"-(?=[0-9.])", r"\\textminus{}", latex_text(text))
 
 
 def _broken(text: str, most: int) -> list[str]:

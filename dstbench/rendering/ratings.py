@@ -8,7 +8,7 @@ import polars as pl
 
 from dstbench.analysis.associations import POOLED
 from dstbench.rendering.latex import PaperTable, cell
-from dstbench.rendering.tables import UNDEFINED, interval_text, p_text, pivoted, three_decimals
+from dstbench.rendering.tables import UNDEFINED, brackets, interval_text, p_text, pivoted, three_decimals
 from dstbench.schema.names import name_of, sign_of
 
 if TYPE_CHECKING:
@@ -113,9 +113,8 @@ def rated_sections(correlations: Correlations) -> list[tuple[str, pl.DataFrame]]
 def rated_table(correlations: Correlations) -> PaperTable:
     """A row per metric: its three correlations with the ratings."""
     rows = correlations.rated.filter(run=shown_run(correlations))
-    limits = pl.format("[{}, {}]", three_decimals("low"), three_decimals("high"))
-    small = pl.when(pl.col("low").is_null()).then(pl.lit("")).otherwise(limits)
-    cells = rows.select("metric", "coefficient", cell(three_decimals("value"), "cell", small=small))
+    shown = cell(three_decimals("value"), "cell", small=brackets(three_decimals))
+    cells = rows.select("metric", "coefficient", shown)
     table = pivoted(cells, "coefficient", "metric", "cell").with_columns(
         pl.col("metric").replace({name: name_of(name) for name in rows["metric"]})
     )

@@ -40,7 +40,7 @@ from dstbench.rendering.charts.runs import (
 )
 from dstbench.rendering.charts.sensitivity import sensitivity_charts
 from dstbench.rendering.compare import pairs_table, standings_table
-from dstbench.rendering.diagnose import traits_page
+from dstbench.rendering.diagnose import diagnosis_page, traits_page
 from dstbench.rendering.latex import latex_page
 from dstbench.rendering.report_page import Chapter, Front, render_frame, render_html, render_markdown
 from dstbench.rendering.scores import best_first, score_table, unit_of
@@ -164,14 +164,14 @@ class Report:
         return Front(self.title, self.note, facts, sentences, warned, self.notes, chapters.glossary(metrics))
 
     def _chapters(self) -> list[Chapter]:
-        charts = self.charts
+        charts, diagnosed = self.charts, diagnosis_page(self.diagnosis).sections
         return [
             chapters.scores_chapter(self.leaderboard, charts),
             chapters.slots_chapter(self.by_domain, self.by_slot, charts),
-            chapters.errors_chapter(self.diagnosis, charts),
+            chapters.errors_chapter(diagnosed, charts),
             chapters.conventions_chapter(self.sweep, charts),
             *chapters.metrics_chapters(self.costs, self.leaderboard.scores, charts),
-            chapters.papers_chapter(self.diagnosis, self.by_turn, self.traits, self.correlations, charts),
+            chapters.papers_chapter(diagnosed, self.by_turn, self.traits, self.correlations, charts),
         ]
 
 

@@ -10,6 +10,7 @@ from dstbench.analysis.sentences import listed
 from dstbench.rendering.latex import PaperTable, cell
 from dstbench.rendering.tables import (
     Page,
+    brackets,
     interval_text,
     pivoted,
     renderer,
@@ -132,10 +133,8 @@ def _bins(sensitivity: Sensitivity) -> list[str]:
 
 def _table(wide: pl.DataFrame, sensitivity: Sensitivity, notes: list[str]) -> PaperTable:
     """All kinds below each other."""
-    limits = pl.format("[{}, {}]", share_text("low"), share_text("high"))
-    small = pl.when(pl.col("low").is_null()).then(pl.lit("")).otherwise(limits)
     names = pl.col("metric").replace({metric: name_of(metric) for metric in wide["metric"].unique()})
-    table = wide.select(names, *_bins(sensitivity), cell(share_text("bias"), "bias", small=small))
+    table = wide.select(names, *_bins(sensitivity), cell(share_text("bias"), "bias", small=brackets(share_text)))
     caption = (
         "What one error costs, in points, by the position of the change in its dialogue, and the position bias with "
         f"its {100 * sensitivity.bias['level'].item(0):g} % interval."

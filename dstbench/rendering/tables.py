@@ -248,6 +248,12 @@ def interval_text(shown: Callable[[str], pl.Expr] = value_text) -> pl.Expr:
     return pl.when(pl.col("low").is_null()).then(pl.lit(UNDEFINED)).otherwise(text)
 
 
+def brackets(shown: Callable[[str], pl.Expr] = value_text) -> pl.Expr:
+    """The columns `low` and `high` in brackets, to stand beside a number; empty if there is no interval."""
+    text = pl.format("[{}, {}]", shown("low"), shown("high"))
+    return pl.when(pl.col("low").is_null()).then(pl.lit("")).otherwise(text)
+
+
 def pivoted(rows: pl.DataFrame, on: str, index: str | Sequence[str], values: str | Sequence[str]) -> pl.DataFrame:
     """A long table made wide: a column per value of `on`, in the order in which the values first occur."""
     keys = {index} if isinstance(index, str) else set(index)

@@ -183,8 +183,8 @@ class Lookup:
         results = list(map(self._results.get, keys))
         if None in results:
             new = [key for key, result in zip(keys, results, strict=True) if result is None]
-            strings = (to_column(column).to_list() for column in np.array(new, np.uint32).T)
-            values = [self._function(*row) for row in zip(*strings, strict=True)]
+            strings = to_column(np.array(new, np.uint32).ravel()).to_list()  # all columns in one query, row by row
+            values = list(map(self._function, *(strings[at :: len(columns)] for at in range(len(columns)))))
             if self._dtype is str:
                 values = codes(pl.Series(values, dtype=pl.Categorical)).tolist()
             learned = dict(zip(new, values, strict=True))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Final, Unpack
+from typing import Final, NamedTuple, Unpack
 
 import polars as pl
 
@@ -162,20 +162,10 @@ def score_run(
     _refuse_without_states(run, metrics, by, convention)
     stats = {name: stat for metric in metrics for name, stat in stats_of(metric).items()}
     with_slots = any(metric.needs_total for metric in metrics)
-    sums = sum_up(run, stats, by, convention, moments_of(metrics), with_slots=with_slots, spelling=spelling)
+    moments = moments_of(metrics)
+    sums = sum_up(run, stats, by, convention, moments, with_slots=with_slots, spelling=spelling, exact=True)
     metrics = resolve(metrics, [sums], convention)
-    settings = {
-        **convention.settings(),
-        "missing": run.meta["missing"],
-        **{name.replace("_", "-"): run.meta[name] for name in ("slot_map", "id_map") if name in run.meta},
-        "by": ",".join(by) or "run",
-        **_frames_counted(run, convention),
-        **_foreign_format(run),
-        "gold": f"{sums.fingerprint % 2**32:08x}",
-        "d": str(sums.dialogues),
-        "t": str(sums.turns),
-        "v": __version__,
-    }
+    settings = convention.settings() | _further_settings(run, by, convention, sums)
     table = sums.table.sort(by) if by else sums.table
     values, errors = scores_and_errors(metrics, table)
     of_metrics = pl.DataFrame(
@@ -197,12 +187,45 @@ def score_run(
     return rows[["run", *by, *others]], sums
 
 
-def values_of(run: Run, metrics: Sequence[Metric], convention: Convention) -> dict[str, float | None]:
-    """The values alone of `score_run`, by metric, for who scores again and again."""
+class Whole(NamedTuple):
+    """The scores of a whole run, without standard errors and scores of exact matching."""
+
+    metrics: list[Metric]  # parameters that depend on slots have their values
+    values: tuple[float | None, ...]  # of each metric
+    turns: int  # number of scored turns, or of frames if the convention scores these
+    dialogues: int
+    settings: dict[str, str]  # those of the signature that are no choices of the convention
+
+
+def score_whole(run: Run, metrics: Sequence[Metric], convention: Convention) -> Whole:
+    """The scores that `score_run` gives of a whole run, in less time, for who scores again and again."""
+    _refuse_without_states(run, metrics, (), convention)
     stats = {name: stat for metric in metrics for name, stat in stats_of(metric).items()}
     sums = sum_up(run, stats, [], convention, with_slots=any(metric.needs_total for metric in metrics))
     resolved = resolve(metrics, [sums], convention)
-    return dict(zip(map(str, resolved), scores(resolved, sums.table).row(0), strict=True))
+    values, (turns, dialogues) = scores(resolved, sums.table).row(0), sums.table[["turns", "dialogues"]].row(0)
+    return Whole(resolved, values, turns, dialogues, _further_settings(run, (), convention, sums))
+
+
+def values_of(run: Run, metrics: Sequence[Metric], convention: Convention) -> dict[str, float | None]:
+    """The values alone of `score_whole`, by metric."""
+    whole = score_whole(run, metrics, convention)
+    return dict(zip(map(str, whole.metrics), whole.values, strict=True))
+
+
+def _further_settings(run: Run, by: Sequence[str], convention: Convention, sums: Sums) -> dict[str, str]:
+    """The settings of a signature, in its order, that follow the choices of the convention."""
+    return {
+        "missing": run.meta["missing"],
+        **{name.replace("_", "-"): run.meta[name] for name in ("slot_map", "id_map") if name in run.meta},
+        "by": ",".join(by) or "run",
+        **_frames_counted(run, convention),
+        **_foreign_format(run),
+        "gold": f"{sums.fingerprint % 2**32:08x}",
+        "d": str(sums.dialogues),
+        "t": str(sums.turns),
+        "v": __version__,
+    }
 
 
 def _by_group(columns: pl.DataFrame) -> pl.Series:

@@ -55,7 +55,7 @@ class Sums:
     """
 
     table: pl.DataFrame
-    exact: pl.DataFrame | None  # the same with exact matching; None unless the convention is fuzzy
+    exact: pl.DataFrame | None  # the same with exact matching; None: not requested, or the convention is not fuzzy
     fingerprint: int  # of gold under the convention, over the scored turns
     turns: int  # number of scored turns
     dialogues: int  # number of dialogues with a scored turn
@@ -105,6 +105,7 @@ def sum_up(
     *,
     with_slots: bool = True,
     spelling: bool = False,
+    exact: bool = False,
 ) -> Sums:
     """Sum statistics of the turn table over a run.
 
@@ -118,11 +119,13 @@ def sum_up(
             summed, and by dialogue, because a single dialogue has no spread.
         with_slots: Whether to find `Sums.gold_slots` and `Sums.is_multiwoz`.
         spelling: Whether to count `Sums.spelling`; only whole turns with states have it.
+        exact: Whether to find `Sums.exact`.
     """
     check_request(run, stats, by, convention)
     view = view_of(by, convention)
     moments = () if "slot" in by or "dialogue" in by else moments
     spelling = spelling and view is None and not run.meta.get("only")
+    exact = exact and convention.is_fuzzy
     needed = {*TURN, *by, *(name for stat in stats.values() for name in stat.meta.root_names())}
     if spelling:
         needed |= {"n_union", "n_correct", "n_spelling"}
@@ -138,9 +141,9 @@ def sum_up(
         turns = group_turns(rows, in_view, needed, by, convention, hashed=fingerprint is None)
         values = _values(turns.counted, stats)
         tables = [_sum(turns.counted, values, by, moments)]
-        if convention.is_fuzzy:
-            exact = group_turns(rows, in_view, needed, by, convention.exact(), hashed=False)
-            tables.append(_sum(exact.counted, _values(exact.counted, stats), by))
+        if exact:
+            exactly = group_turns(rows, in_view, needed, by, convention.exact(), hashed=False)
+            tables.append(_sum(exactly.counted, _values(exactly.counted, stats), by))
         if view == "slot":
             tables.append(_sum(turns.scored, pl.DataFrame(), turn_groups))
         return tables, {
@@ -164,7 +167,7 @@ def sum_up(
     if all_turns is not None:
         sums = [_pad(table, all_turns, stats, by) for table in sums]
     sums = [table.with_columns(from_parts(cs.starts_with("stat:") & cs.by_dtype(pl.Int128))) for table in sums]
-    return Sums(sums[0], sums[1] if convention.is_fuzzy else None, **facts)
+    return Sums(sums[0], sums[1] if exact else None, **facts)
 
 
 def _values(turns: pl.DataFrame, stats: Mapping[str, pl.Expr]) -> pl.DataFrame:

@@ -18,7 +18,7 @@ from dstbench.conventions.profiles import PROFILES, suits
 from dstbench.demo import synthetic
 from dstbench.metrics import Metric
 from dstbench.runs.run import Run
-from dstbench.scoring.score import score_run
+from dstbench.scoring.score import score_whole
 from tests.commands import ok
 from tests.corpora import EXAMPLE, States, corpora
 
@@ -48,11 +48,11 @@ def test_conventions_that_count_alike_are_scored_once(
 ) -> None:
     scored: list[str] = []
 
-    def scoring(run: Run, chosen: Sequence[Metric], by: Sequence[str], convention: Convention) -> Any:
+    def scoring(run: Run, chosen: Sequence[Metric], convention: Convention) -> Any:
         scored.append(convention.name)
-        return score_run(run, chosen, by, convention)
+        return score_whole(run, chosen, convention)
 
-    monkeypatch.setattr("dstbench.analysis.sweep.score_run", scoring)
+    monkeypatch.setattr("dstbench.analysis.sweep.score_whole", scoring)
     states = synthetic(5)["eager"]
     rows = dstbench.sweep(states, metrics=metrics)
     assert (len(scored) < rows["profile"].n_unique() - 4) == fewer  # if wrong values are counted, they may cost two

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
+from unittest.mock import patch
 
 import polars as pl
 import pytest
@@ -16,6 +17,7 @@ from dstbench import audit
 from dstbench.audit.discussion import SUPPORT
 from dstbench.audit.rules import read_rules
 from dstbench.errors import DstbenchError
+from dstbench.typing import Preset
 
 HOTELS = [
     {"name": "acorn guest house", "area": "north", "stars": "4", "type": "guesthouse", "parking": "yes"},
@@ -150,6 +152,14 @@ def test_each_addition_says_why(database: str) -> None:
     assert why["hotel-area"] == ["fact", "acorn guest house", "north"]
     assert why["hotel-name"] == ["name", "acorn guest house", None]
     assert (proposals["annotated"] >= SUPPORT).all()
+
+
+@pytest.mark.parametrize("name", [None, *get_args(Preset)])
+def test_our_own_rules_have_no_fault_and_are_not_searched_for_any(name: str | None) -> None:
+    path = Path(audit.__file__).with_name(f"{name or 'rules'}.json")
+    checked = read_rules(path)
+    with patch("dstbench.audit.rules._faults", side_effect=AssertionError):
+        assert read_rules(name) == checked
 
 
 def test_rules_are_data(database: str, tmp_path: Path) -> None:

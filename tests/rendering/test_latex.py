@@ -22,7 +22,7 @@ from dstbench.metrics import Metric
 from dstbench.rendering.compare import pairs_table, render_leaderboard, standings_table
 from dstbench.rendering.compare_metrics import render_metrics
 from dstbench.rendering.diagnose import render_correlations, render_diagnosis, render_traits
-from dstbench.rendering.latex import PaperTable, latex_page, relabelled
+from dstbench.rendering.latex import PaperTable, cell, latex_page, relabelled
 from dstbench.rendering.scores import render_scores, score_table
 from dstbench.rendering.sensitivity import render_sensitivity
 from dstbench.rendering.sweep import render_sweep
@@ -39,14 +39,14 @@ LONG = [
 ]
 
 #: Compiled with pdfTeX of TeX Live 2022 (Debian 12), and looked at.
-GOLDEN = r"""% \usepackage{booktabs,graphicx}
+GOLDEN = r"""% \usepackage{booktabs,graphicx,siunitx}
 
 \begin{table}[t]
-\centering\footnotesize
+\centering\footnotesize\sisetup{detect-all,group-digits=false}\protected\def\best{\bfseries}
 \resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%
-\begin{tabular}{lrrr}
+\begin{tabular}{lS[table-format=3.2]S[table-format=1.0]S[table-format=1.0]}
 \toprule
-Domain & JGA & Turns & Dialogues \\
+Domain & {JGA} & {Turns} & {Dialogues} \\
 \midrule
 hotel & 100.00 & 2 & 1 \\
 train & 0.00 & 1 & 1 \\
@@ -110,7 +110,7 @@ def tables(page: str) -> list[tuple[str, str, list[list[str]]]]:
         body = part[part.index("\\toprule") : part.index("\\bottomrule")]
         lines = [line for line in body.splitlines() if line.endswith(r" \\")]
         rows = [re.split(r"(?<!\\) & ", line.removesuffix(r" \\")) for line in lines]
-        found.append((caption, re.sub(r"p\{.*?\}|@\{.*?\}", lambda kind: kind[0][0].strip("@"), columns), rows))
+        found.append((caption, re.sub(r"(?<=p)\{.*?\}|@\{.*?\}|\[.*?\]", "", columns), rows))
     return found
 
 
@@ -164,14 +164,14 @@ def test_letters_name_the_runs_that_a_run_is_significantly_better_than(metric: s
     assert printed
     values = dict(found.scores.select("run", "value").iter_rows())
     best = max(values.values(), key=lambda value: sign * value)
-    assert {row[1] for row in rows[1:] if "textbf" in row[2]} == {run for run in values if values[run] == best}
+    assert {row[1] for row in rows[1:] if r"\best" in row[2]} == {run for run in values if values[run] == best}
 
 
 def test_equal_scores_are_bold_both_and_a_single_one_is_not() -> None:
     corpus = synthetic(10)
     page = latex_page([score_table(dstbench.score({"a": corpus["eager"], "b": corpus["eager"]}, metrics="jga"))])
-    assert page.count("textbf") == 2
-    assert "textbf" not in latex_page([score_table(dstbench.score({"a": corpus["eager"]}))])
+    assert page.count(r"\best ") == 2
+    assert r"\best " not in latex_page([score_table(dstbench.score({"a": corpus["eager"]}))])
 
 
 class Polite(Metric):
@@ -190,7 +190,7 @@ def test_metrics_of_the_users_own_have_no_marks() -> None:
     found = dstbench.compare(synthetic(40), metrics=[Polite()], resamples=200)
     assert found.differences["significant"].any()
     page = latex_page([standings_table(found)])
-    assert "textbf" not in page
+    assert r"\best " not in page
     assert "mathrm" not in page
 
 
@@ -250,7 +250,7 @@ def test_groups_order_runs_and_the_best_of_each_is_underlined(titles: list[str |
         of_group = [values[other] for other in names if of_run[other] == of_run[name]]
         is_best = len(of_group) > 1 and values[name] == max(of_group) and of_run[name] is not None and bool(groups)
         assert (r"\underline" in number) == is_best
-        assert (r"\textbf" in number) == (values[name] == max(values.values()))
+        assert (r"\best " in number) == (values[name] == max(values.values()))
     words = [line.split()[0] for line in render_scores(scores, "text", groups).splitlines() if line.strip()]
     assert [word for word in words if word in names] == expected
 
@@ -309,7 +309,88 @@ def test_no_text_opens_a_command_of_its_own(text: str) -> None:
 def test_numbers_have_minus_signs_and_undefined_a_dash() -> None:
     table = pl.DataFrame({"run": ["a-b"], "d": ["-1.50"], "95 %": ["-2.00 to 1.00"], "p": ["-"]})
     (found,) = tables(latex_page([PaperTable(table, "Title.", "tab:a")]))
-    assert found[1:] == ("lrrr", [["run", "d", r"95 \%", "p"], ["a-b", "$-$1.50", "$-$2.00 to 1.00", "--"]])
+    assert found[1] == "lSrS"
+    assert found[2] == [["run", "{d}", r"95 \%", "{p}"], ["a-b", "-1.50", r"\textminus{}2.00 to 1.00", "{--}"]]
+
+
+#: Every kind of number, with every mark.
+MARKED = pl.DataFrame(
+    {
+        "text": ["45.60", "-1.50", "102.33", "-", "7.00"],
+        "bold": [True, False, True, False, False],
+        "underlined": [True, True, False, False, False],
+        "p": ["<0.001", "0.0199", "1", "-", ""],
+        "n": ["12", "-7372", "100000", "-", "3"],
+        "mixed": ["12", "1e20", "0.5", "inf", "-"],
+    }
+).select(
+    *(cell(pl.col(name), f"of {name}", bold=pl.col("bold"), underlined=pl.col("underlined")) for name in ("text", "n")),
+    *("p", "n", cell(pl.col("mixed"), "odd")),
+)
+
+
+def test_marked_numbers_are_numbers_for_siunitx() -> None:
+    page = latex_page([PaperTable(MARKED, "Title.", "tab:a")])
+    formats_of = re.findall(r"S\[table-format=(.*?)\]", page)
+    assert formats_of == ["-3.2", "-6.0", "1.4", "-6.0", "2.1"]
+    ((_, columns, (_, *rows)),) = tables(page)
+    assert columns == "SSSSS"
+    assert rows == [
+        [
+            r"\best 45.60\llap{\underline{\hphantom{45.60}}}", r"\best 12\llap{\underline{\hphantom{12}}}",
+            r"\llap{\textless}0.001", "12", "12",
+        ],
+        [
+            r"-1.50\llap{\underline{\hphantom{\textminus{}1.50}}}",
+            r"-7372\llap{\underline{\hphantom{\textminus{}7372}}}", "0.0199", "-7372", "{1e20}",
+        ],
+        [r"\best 102.33", r"\best 100000", "1", "100000", "0.5"],
+        ["{--}", "{--}", "{--}", "{--}", "{inf}"],
+        ["7.00", "3", "{}", "3", "{--}"],
+    ]  # fmt: skip
+
+
+def test_what_siunitx_would_change_or_refuse_is_text() -> None:
+    table = pl.DataFrame({"id": ["007", "1"], "size": ["1,234", "5"], "small": ["1e-05", "2"], "of": ["1 (2.5)", "-"]})
+    ((_, columns, rows),) = tables(latex_page([PaperTable(table, "Title.", "tab:a")]))
+    assert (columns, rows[1]) == ("rrlr", ["007", "1,234", "1e-05", "1 (2.5)"])
+
+
+def by_column(columns: str, rows: list[list[str]]) -> list[list[str]]:
+    """The cells of each column, without those that take several."""
+    found: list[list[str]] = [[] for _ in columns]
+    for row in rows:
+        place = 0
+        for text in row:
+            if not text.startswith(r"\multicolumn"):
+                found[place].append(text)
+            place += columns_of([text])
+    return found
+
+
+@pytest.mark.filterwarnings("ignore::dstbench.errors.DstbenchWarning")
+@pytest.mark.parametrize("names", [None, 1, 7], ids=str)
+def test_numbers_are_in_columns_of_siunitx_and_fit_their_format_and_all_else_there_is_braced(names: int | None) -> None:
+    number = re.compile(r"(?:\\best )?(?:\\llap\{\\textless\})?(-?)(\d+)(?:\.(\d+))?")
+    n_numbers = 0
+    for name, page in pages(names).items():
+        layouts = re.findall(r"\\begin\{tabular\}\{(.*)\}$", page, re.MULTILINE)
+        for (_, columns, (_, *rows)), layout in zip(tables(page), layouts, strict=True):
+            formats_of = iter(re.findall(r"S\[table-format=(-?)(\d+)\.(\d+)\]", layout))
+            for kind, texts in zip(columns, by_column(columns, rows), strict=True):
+                if kind != "S":
+                    assert not texts or not all(map(number.fullmatch, texts)), (name, texts)
+                    continue
+                sign, before, after = next(formats_of)
+                for text in texts:
+                    found = number.fullmatch(text)
+                    assert bool(found) != (text[0] + text[-1] == "{}"), (name, text)
+                    if found:
+                        n_numbers += 1
+                        assert found[1] in ("", sign), (name, text)
+                        assert len(found[2]) <= int(before), (name, text)
+                        assert len(found[3] or "") <= int(after), (name, text)
+    assert n_numbers > 200
 
 
 def test_long_tables_have_parts_and_wide_ones_go_over_both_columns() -> None:
@@ -325,34 +406,58 @@ def test_long_tables_have_parts_and_wide_ones_go_over_both_columns() -> None:
     assert r"\begin{table}[t]" in latex_page([PaperTable(pl.DataFrame({"text": ["x"]}), "Title.", "tab:a")])
 
 
-def has_tex() -> bool:
-    """Whether there is a pdfTeX with all that the tables and ACL's style need."""
+def has_tex(*more: str) -> bool:
+    """Whether there is a pdfTeX with all that the tables and ACL's style need, and with more files."""
     if shutil.which("pdflatex") is None:
         return False
-    needed = ["kpsewhich", "booktabs.sty", "graphicx.sty", "mathptmx.sty", "ptmr8t.tfm"]
+    needed = ["kpsewhich", "booktabs.sty", "graphicx.sty", "siunitx.sty", "mathptmx.sty", "ptmr8t.tfm", *more]
     return subprocess.run(needed, capture_output=True, check=False).returncode == 0  # noqa: S603 (our own)
 
 
 #: As ACL's style sets a page: two columns of 219 pt in a width of 455 pt, Times, 11 pt.
 ACL = r"""\documentclass[11pt,twocolumn]{article}
-\usepackage[T1]{fontenc}\usepackage{mathptmx,booktabs,graphicx}
+\usepackage[T1]{fontenc}\usepackage{mathptmx,booktabs,graphicx}\usepackage{siunitx}
 \setlength{\textwidth}{455pt}\setlength{\columnsep}{17pt}\setlength{\textheight}{700pt}
 \setlength{\topmargin}{-50pt}\setlength{\oddsidemargin}{0pt}
 \begin{document}
 """
 
 
-@pytest.mark.skipif(not has_tex(), reason="no pdflatex with booktabs and Times here: parsed only")
+def typeset(preamble: str, body: str) -> str:
+    """What pdfTeX says while it makes all.pdf."""
+    Path("all.tex").write_text(f"{preamble}{body}\\end{{document}}\n", encoding="utf-8")
+    command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "all.tex"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, encoding="latin-1")  # noqa: S603 (our own)
+    assert done.returncode == 0, done.stdout[-2000:]
+    return done.stdout
+
+
+@pytest.mark.skipif(not has_tex(), reason="no pdflatex with booktabs, siunitx and Times here: parsed only")
 @pytest.mark.parametrize("names", [None, 1, 7, 10], ids=str)
 def test_it_compiles_and_fits_the_columns_of_acl(names: int | None, here: Path) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DstbenchWarning)
         body = "\\clearpage\n".join(pages(names).values())
-    Path("all.tex").write_text(f"{ACL}{body}\\end{{document}}\n", encoding="utf-8")
-    command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "all.tex"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, encoding="latin-1")  # noqa: S603 (our own)
-    assert done.returncode == 0, done.stdout[-2000:]
-    assert not re.findall(r"^(?:Overfull .*|.*too large for page.*)$", done.stdout, re.MULTILINE)
+    assert not re.findall(r"^(?:Overfull .*|.*too large for page.*)$", typeset(ACL, body), re.MULTILINE)
+
+
+@pytest.mark.skipif(not has_tex() or shutil.which("pdftotext") is None, reason="no pdflatex or no pdftotext here")
+@pytest.mark.parametrize("version", ["", "=v2"])
+def test_points_are_below_each_other_and_lines_exactly_below_their_numbers(version: str, here: Path) -> None:
+    if version and not has_tex("siunitx-v2.sty"):
+        pytest.skip("only one version of siunitx here")
+    preamble = ACL.replace("{siunitx}", f"{{siunitx}}[{version}]")
+    typeset(rf"\pdfcompresslevel=0 {preamble}", latex_page([PaperTable(MARKED, "Title.", "tab:a")]))
+    command = ["pdftotext", "-bbox", "all.pdf", "-"]
+    words = subprocess.run(command, capture_output=True, check=True).stdout.decode()  # noqa: S603 (our own)
+    found = re.findall(r'xMin="(.*?)" .* xMax="(.*?)" .*>(.*)</word>', words)
+    edges = {text: (float(left), float(right)) for left, right, text in found}
+    rights = [edges[text][1] for text in ("45.60", "−1.50", "102.33", "7.00")]  # noqa: RUF001 (a minus sign)
+    assert max(rights) - min(rights) < 0.1, "in Times, bold digits are as wide as others"
+    drawn = re.findall(rb"1 0 0 1 (\S+) \S+ cm\n\[\]0 d 0 J \S+ w 0 0 m (\S+) 0 l S", Path("all.pdf").read_bytes())
+    lines = [(float(left), float(left) + float(width)) for left, width in drawn]
+    for text in ("45.60", "−1.50"):  # noqa: RUF001 (a minus sign)
+        assert pytest.approx(edges[text], abs=0.05) in lines, text
 
 
 def test_a_dialogue_of_the_example_is_a_table_too() -> None:

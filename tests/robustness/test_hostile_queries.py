@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import json
+import os
 import resource
 import signal
 import subprocess
@@ -23,8 +24,8 @@ STATES: list[dict[str, Any]] = [
     for dialogue in range(10)
     for turn in range(10)
 ]
-#: Address space of a command: more than any query here may need, but one.
-ROOM = 3_000_000_000
+#: Address space of a command of two threads: more than any query here may need, but one.
+ROOM = 1_500_000_000
 #: Queries of any length and depth.
 SHAPES: dict[str, Callable[[int], str]] = {
     "terms": lambda n: f"SELECT {'+'.join(['turn'] * n)} FROM long",
@@ -95,6 +96,7 @@ def test_a_process_that_is_ended_says_why(number: int | None, code: int, message
     sql = "SELECT a.*, b.gold AS other FROM long a CROSS JOIN long b"
     process = subprocess.Popen(  # noqa: S603 (our own command)
         [sys.executable, "-m", "dstbench", "query", sql, "run.jsonl"],
+        env={**os.environ, "POLARS_MAX_THREADS": "2"},
         stderr=subprocess.PIPE,
         encoding="utf-8",
     )
