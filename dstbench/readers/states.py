@@ -220,7 +220,7 @@ def _distinct(column: pl.Series) -> pl.Series:
     """The distinct strings of a dictionary column."""
     codes = column.to_physical().to_numpy()
     occurs = np.zeros(int(codes.max(initial=0)) + 1, np.bool_)
-    occurs[codes] = True  # this takes a twentieth of the time of `unique`
+    occurs[codes] = True  # this takes a fourth of the time of `unique`
     return pl.Series(np.flatnonzero(occurs), dtype=pl.UInt32).cat.to(column.dtype).cast(pl.String)
 
 
