@@ -9,38 +9,41 @@ import sys
 
 import pytest
 
+from dstbench.metrics import REGISTRY
+from tests.corpora import OF_FRAMES
 from tests.paths import ROOT
 
 #: What is worked out, as an expression: frames, arrays, or dataclasses of frames.
 WORK = {
-    "scores": "[score(synthetic(3000), metrics=NAMES, by=by).drop('signature') for by in ('run', 'domain', 'turn')]",
+    "scores": "[score(LARGE, metrics=METRICS, by=by).drop('signature') for by in ('run', 'domain', 'turn')]",
     "compare": (
-        "[compare(synthetic(60), metrics='jga,rsa,fga,gca', models=models, resamples=300, adjust='max-t')"
+        "[compare(SMALL, metrics='jga,rsa,fga,gca', models=models, resamples=300, adjust='max-t')"
         " for models in (None, {'m': ['careful', 'forgetful']})]"
     ),
-    "traits": "traits(synthetic(300), disagree=['fga', 'gca'], to='released', nu='released')",
-    "diagnose": "diagnose(synthetic(300))",
-    "correlate": "correlate(synthetic(300), differences=['jga,fga,gca'], between_runs=True, test='all')",
-    "compare_metrics": "compare_metrics(synthetic(60), resamples=300)",
-    "correlate, turns": "correlate(synthetic(300), per='turn', differences=['jga,rsa,sa'], resamples=300)",
-    "sensitivity": "sensitivity(synthetic(200)['careful'], sample=5)",
+    "traits": "traits(RUNS, disagree=['fga', 'gca'], to='released', nu='released')",
+    "diagnose": "diagnose(RUNS)",
+    "correlate": "correlate(RUNS, differences=['jga,fga,gca'], between_runs=True, test='all')",
+    "compare_metrics": "compare_metrics(SMALL, resamples=300)",
+    "correlate, turns": "correlate(RUNS, per='turn', differences=['jga,rsa,sa'], resamples=300)",
+    "sensitivity": "sensitivity(synthetic(200, trackers=['careful']), sample=5)",
     "inconsistency": "find(take_out(consistent(150, 1), 0.2, 1)[0])",
     "inconsistency, lists": "find(take_out(consistent(150, 1), 0.4, 1)[0], rules='qian2021')",
     "resampling": "[Bootstrap.draw(SUMS, 500).resampled, Randomisation.draw(SUMS, 500).swapped]",
 }
 THREADS = ("1", "2", "7")
+METRICS = [name for name in REGISTRY if name not in OF_FRAMES]
 
 _SCRIPT = """
 import hashlib, json, sys
 import numpy as np, polars
-from dstbench import compare, compare_metrics, correlate, diagnose, score, sensitivity, traits
+from dstbench import compare, compare_metrics, correlate, diagnose, open_runs, score, sensitivity, traits
 from dstbench.demo import synthetic
-from dstbench.metrics import REGISTRY
 from dstbench.stats import Bootstrap, Randomisation, as_exact_floats
-from tests.corpora import OF_FRAMES
 from tests.planted import consistent, find, take_out
 
-NAMES = [name for name in REGISTRY if name not in OF_FRAMES]
+METRICS, WORK = json.loads(sys.argv[1])
+LARGE = open_runs(synthetic(3000, trackers=["eager"]))
+RUNS, SMALL = open_runs(synthetic(300)), open_runs(synthetic(60))
 SUMS = as_exact_floats(np.random.default_rng(5).random((5, 999, 3)) * 2.0**62)
 
 def content(result):
@@ -53,7 +56,7 @@ def content(result):
         return result.write_json().encode()
     return content([frame for frame in vars(result).values() if frame.height])
 
-digests = {name: hashlib.sha256(content(eval(work))).hexdigest() for name, work in json.loads(sys.argv[1]).items()}
+digests = {name: hashlib.sha256(content(eval(work))).hexdigest() for name, work in WORK.items()}
 print(json.dumps([polars.thread_pool_size(), digests]))
 """
 
@@ -65,7 +68,7 @@ def digests() -> dict[str, dict[str, str]]:
     for threads in THREADS:
         names = ("POLARS_MAX_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
         done = subprocess.run(  # noqa: S603 (our own code)
-            [sys.executable, "-c", _SCRIPT, json.dumps(WORK)],
+            [sys.executable, "-c", _SCRIPT, json.dumps([METRICS, WORK])],
             env={**os.environ, **dict.fromkeys(names, threads)},
             cwd=ROOT,
             capture_output=True,
