@@ -49,3 +49,10 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A fresh working directory."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+@pytest.fixture
+def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Empty charts: drawing them takes most of the time of a page, whatever of it is tested."""
+    empty = '<svg xmlns="http://www.w3.org/2000/svg" width="340" height="9"></svg>'
+    monkeypatch.setattr("dstbench.rendering.charts.draw._svg", lambda _: empty)

@@ -133,7 +133,7 @@ def test_attributes_that_are_not_there() -> None:
 
 
 def test_a_page_of_hostile_runs_has_only_its_own_elements(here: Path) -> None:
-    page = dstbench.report([str(path) for path in write_hostile(here)]).to_html()
+    page = dstbench.report([str(path) for path in write_hostile(here)], metrics="jga,fga").to_html()
     parsed = Page(page)
     assert len(parsed.all("script")) == 2
     assert len(parsed.all("style")) == 1
@@ -181,8 +181,8 @@ def replay(content: dict[str, Any], changes: dict[str, Any], dialogue: int) -> l
     return states
 
 
-@settings(max_examples=40)
-@given(states=corpora())
+@settings(max_examples=20)
+@given(states=corpora(max_dialogues=8))
 def test_states_come_back_from_what_changes(states: States) -> None:
     (opened,) = runs = open_runs(states)
     convention, metrics = as_convention("verbatim"), parse_all("jga,fga")
@@ -211,8 +211,9 @@ def test_states_come_back_from_what_changes(states: States) -> None:
 
 
 def test_scores_and_events_are_those_of_the_run() -> None:
-    corpus = synthetic(15)
-    content = dstbench.report(corpus, metrics="jga,rsa,missed").explorer.content
+    corpus, metrics = synthetic(15), parse_all("jga,rsa,missed")
+    rows = dstbench.traits(corpus, metrics=metrics).dialogues
+    content = explore(open_runs(corpus), rows, metrics, as_convention("verbatim")).content
     assert content["counts"] == ["missed"]
     for number, name in enumerate(content["runs"]):
         of_run = content["of_runs"][number]
@@ -259,11 +260,11 @@ def test_what_was_said_comes_from_gold_or_runs_or_where_it_is_said_to_be(here: P
     spoken = [{**state, "dialogue_id": name} for name in ("MUL7001", "MUL7002") for state in states]
     for name, lines_ in (("bare.jsonl", bare), ("spoken.jsonl", spoken)):
         Path(name).write_text("\n".join(json.dumps(line) for line in lines_))
-    assert dstbench.report("bare.jsonl").explorer.content["said"] is None
+    assert dstbench.report("bare.jsonl", metrics="jga").explorer.content["said"] is None
     for found in (
-        dstbench.report("spoken.jsonl"),
-        dstbench.report("bare.jsonl", gold="spoken.jsonl"),
-        dstbench.report("bare.jsonl", context="spoken.jsonl"),
+        dstbench.report("spoken.jsonl", metrics="jga"),
+        dstbench.report("bare.jsonl", metrics="jga", gold="spoken.jsonl"),
+        dstbench.report("bare.jsonl", metrics="jga", context="spoken.jsonl"),
     ):
         assert found.explorer.content["said"]["user"] == [["said 0", "said 1"]] * 2
 
@@ -301,7 +302,7 @@ def test_runs_have_one_order_in_all_parts(demo: Report) -> None:
         assert frame["run"].unique(maintain_order=True).to_list() == order
     assert demo.explorer.content["runs"] == order
     corpus = synthetic(60)
-    turned = dstbench.report({name: corpus[name] for name in order[::-1]}, most=1)
+    turned = dstbench.report({name: corpus[name] for name in order[::-1]}, metrics="jga", most=1)
     assert turned.leaderboard.scores["run"].unique(maintain_order=True).to_list() == order
 
 
@@ -317,16 +318,18 @@ def test_a_page_begins_with_its_findings_and_each_leads_to_its_evidence(demo: Re
     assert json.loads(demo.to_json())["findings"][0]["text"] == demo.findings[0].text
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_warnings_of_checks_stand_beside_runs() -> None:
     corpus = synthetic(10)
     shouting = corpus["eager"].with_columns(pl.col("pred").cast(pl.String).str.to_uppercase())
-    found = dstbench.report({"quiet": corpus["careful"], "shouting": shouting}, most=1)
+    found = dstbench.report({"quiet": corpus["careful"], "shouting": shouting}, metrics="jga", most=1)
     standings = found.to_html().partition("<caption>Scores</caption>")[2].partition("</table>")[0]
     rows = dict(re.findall(r'<tr><th scope="row">(\w+)(.*?)</th>', standings))
     assert "by spelling" in rows["shouting"]
     assert "by spelling" not in rows["quiet"]
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_title_and_note_are_the_author_s_and_paths_are_nobody_s(here: Path) -> None:
     folder = here / "home" / "me"
     folder.mkdir(parents=True)
@@ -334,7 +337,7 @@ def test_title_and_note_are_the_author_s_and_paths_are_nobody_s(here: Path) -> N
     for path in paths:
         unknown = [{**s, "pred": {**s["pred"], "hotel-color": "red"}, "dialogue_id": n} for n in "AB" for s in EXAMPLE]
         Path(path).write_text("\n".join(map(json.dumps, unknown)))
-    found = dstbench.report(paths, title="Mine <1>", note="What I did.", most=1)
+    found = dstbench.report(paths, metrics="jga", title="Mine <1>", note="What I did.", most=1)
     page = found.to_html()
     assert any("a.jsonl" in note for note in found.notes)
     assert str(folder) not in page
@@ -438,6 +441,7 @@ def test_charts_are_vega_lite(demo: Report) -> None:
     assert all(chart["$schema"].endswith("v5.json") for chart in demo.charts.values())
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_notebook_shows_it_shut_off(demo: Report) -> None:
     (frame,) = Page(demo._repr_html_()).all("iframe")
     assert frame["sandbox"] == ""
@@ -447,11 +451,12 @@ def test_a_notebook_shows_it_shut_off(demo: Report) -> None:
     assert data_of(inner) is None
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_what_is_warned_of_is_noted_once(here: Path) -> None:
     lines_ = [{**state, "dialogue_id": name} for name in ("MUL7001", "MUL7002") for state in EXAMPLE]
     lines_ = [{**line, "gold": {**line["gold"], "hotel-area": "west|north"}} for line in lines_]
     with pytest.warns(dstbench.DstbenchWarning) as caught:
-        found = dstbench.report(lines_)
+        found = dstbench.report(lines_, metrics="jga")
     (note,) = (note for note in found.notes if "alternatives" in note)
     assert [str(warning.message) for warning in caught].count(note) == 1
     assert note in found.to_markdown()
@@ -460,21 +465,22 @@ def test_what_is_warned_of_is_noted_once(here: Path) -> None:
 
 def test_what_is_true_of_several_runs_is_noted_once_with_their_names(here: Path) -> None:
     states = [{**s, "pred": {**s["pred"], "hotel-color": "red"}, "dialogue_id": n} for n in "AB" for s in EXAMPLE]
-    found = dstbench.report({"one": states, "two": states})
+    found = dstbench.report({"one": states, "two": states}, metrics="jga")
     (note,) = (note for note in found.notes if "left out" in note)
     assert note.startswith("one, two: left out")
 
 
 def test_many_dialogues_are_not_scored_again_with_errors(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dstbench.rendering.report._MOST_COSTED", 9)
-    assert dstbench.report(synthetic(9), metrics="jga", most=1).costs is not None
-    found = dstbench.report(synthetic(10), metrics="jga", most=1)
+    nine, ten = (synthetic(number, trackers=["eager"]) for number in (9, 10))
+    assert dstbench.report(nine, metrics="jga", most=1).costs is not None
+    found = dstbench.report(ten, metrics="jga", most=1)
     assert found.costs is None
     assert any("there are 10 dialogues" in note for note in found.notes)
 
 
 def test_the_chapter_on_metrics_begins_with_what_it_shows_and_says_how_it_was_computed() -> None:
-    found = dstbench.report(synthetic(20), metrics="jga,tla", most=1, seed=3)
+    found = dstbench.report(synthetic(20, trackers=["careful", "eager"]), metrics="jga,tla", most=1, seed=3)
     _, chapter, _ = re.split(r"## Metrics|## Figures", found.to_markdown())
     lead, *_, below = chapter.strip().split("\n\n")
     assert "jga depends most on the position: one missed value costs" in lead
@@ -547,6 +553,7 @@ def two(here: Path) -> Path:
     return here
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_the_command_writes_a_page(two: Path) -> None:
     code, out, err = run("report", "careful.parquet", "eager.parquet", "-o", "r.html", "--most", "5", "-m", "jga,gca")
     assert (code, out) == (0, "")
