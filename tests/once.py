@@ -43,12 +43,11 @@ def once(compute: Callable[..., Any], kept: Kept) -> Callable[..., Any]:
     return get
 
 
-def compute_once(set_attribute: Callable[[Any, str, Any], None]) -> Kept:
-    """Make all public functions compute once, and a report draw once; what they keep, which may be cleared."""
+def compute_once(set_attribute: Callable[[Any, str, Any], None]) -> None:
+    """Make all public functions compute once, and a report draw once."""
     kept: Kept = {}
     public = ((place, place.__all__) for place in (dstbench, audit))
     for place, names in (*public, (Report, ["to_html"]), (demo, ["worked_scores"])):
         for name in names:
             if inspect.isfunction(function := getattr(place, name)):
                 set_attribute(place, name, once(function, kept))
-    return kept

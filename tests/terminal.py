@@ -14,7 +14,7 @@ from typing import NamedTuple
 from tests.paths import ROOT
 
 # Runs commands one after the other in one process, each at several widths; after each, writes a line to both streams.
-# From one width to the next, what has been computed is only shown anew.
+# What one of them has computed is only shown anew by others, or at another width.
 _SCRIPT = """
 import fcntl, json, struct, sys, termios
 sys.argv[0], commands, widths, root = "tests", *json.loads(sys.argv[1])
@@ -24,7 +24,7 @@ import dstbench.cli
 from dstbench.cli import spinner
 from dstbench.cli.app import app
 from tests.once import compute_once
-kept = compute_once(setattr)
+compute_once(setattr)
 
 class AtOnce:
     def __init__(self, _, show):
@@ -36,7 +36,6 @@ class AtOnce:
 spinner.Timer = AtOnce
 run = typer.main.get_command(app)
 for words in commands:
-    kept.clear()
     for width in widths:
         for stream in (sys.stdout, sys.stderr):
             fcntl.ioctl(stream, termios.TIOCSWINSZ, struct.pack("HHHH", 40, width, 0, 0))

@@ -23,6 +23,7 @@ from dstbench.cli.output import progress
 from dstbench.demo import synthetic, write_sample
 from tests import planted
 from tests.commands import ok, run
+from tests.once import compute_once
 from tests.terminal import Shown, in_terminal, in_terminals, plain
 
 pytest.importorskip("pty", reason="terminals are made by the operating system")
@@ -38,9 +39,9 @@ COMMANDS = {
     "score by slot": ("score", *RUNS, "--by", "slot"),
     "score by slot, wide": ("score", *RUNS, "--by", "slot", "--wide"),
     "compare": ("compare", *RUNS, "-m", "jga,fga", "--resamples", "200"),
-    "compare of many": ("compare", *LACKING, "--resamples", "200"),
+    "compare of many": ("compare", *LACKING, "--resamples", "50"),
     "compare-metrics": ("compare-metrics", *RUNS, "-m", "jga,sa,fga,gca", "--resamples", "200"),
-    "compare-metrics of many": ("compare-metrics", *LACKING, "--resamples", "200"),
+    "compare-metrics of many": ("compare-metrics", *LACKING, "--resamples", "50"),
     "pairs": ("pairs", *RUNS, "--profile", "qian2021"),
     "sweep": ("sweep", "careful.parquet", "-m", "jga,fga,f1"),
     "sweep of several": ("sweep", *RUNS),
@@ -60,7 +61,7 @@ COMMANDS = {
     **{f"ls {what}": ("ls", what) for what in ("formats", "gold", "matchers", "metrics", "profiles", "slots", "steps")},
     "ls formats --wide": ("ls", "formats", "--wide"),
     "help": ("help", "conventions"),
-    "demo": ("demo", "--dialogues", "3", "-o", "sample"),
+    "demo": ("demo", "--dialogues", "1", "-o", "sample"),  # of more it writes a report, which takes most of its time
     "audit bias": ("audit", "bias", "said.jsonl", "less.jsonl", "--train", "said"),
     "audit diff": ("audit", "diff", "said.jsonl", "less.jsonl", "--wide"),
     "audit scores": ("audit", "scores", MANY[0], "--version", "old=gold.jsonl", "--version", "new=gold.jsonl"),
@@ -132,6 +133,7 @@ def test_no_note_is_on_a_spinners_line(name: str, shown: Callable[[str, int], Sh
 
 def test_a_note_of_each_kind_above_or_below_the_table(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(files)
+    compute_once(monkeypatch.setattr)
     lines = run("score", *LACKING, "-m", "jga")[2].splitlines()
     assert lines[0] == (
         "note: 9 files: gold turns without a prediction, counted as wrong (--missing wrong): "
@@ -174,6 +176,7 @@ def test_a_file_and_a_pipe_get_all_columns_and_no_colours(files: Path, monkeypat
 
 def test_checks_of_several_runs_begin_with_the_outcomes(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(files)
+    compute_once(monkeypatch.setattr)
     csv, text, whole = (run("check", *LACKING, *options)[1] for options in (["--format", "csv"], [], ["--all"]))
     rows = pl.read_csv(csv.encode())
     outcomes = text.partition("\n\n\n")[0]
@@ -230,6 +233,7 @@ def test_a_wrapped_signature_can_be_pasted(shown: Callable[[str, int], Shown], f
 def test_a_sweep_of_several_runs_has_a_column_for_each(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """And a row for the profiles under which no run has another score."""
     monkeypatch.chdir(files)
+    compute_once(monkeypatch.setattr)
     table = run("sweep", *RUNS)[1].split("\n\n")[1]
     assert table.split()[:4] == ["profile", "careful", "eager", "forgetful"]
     scores: dict[str, list[str]] = {}
