@@ -9,6 +9,7 @@ import json
 import re
 import shutil
 from collections.abc import Iterator
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ import polars as pl
 import pytest
 
 import dstbench
+from dstbench.analysis.compare import Design
 from dstbench.demo import TRACKERS, synthetic
 from tests.rendering.test_report import HOSTILE, write_hostile
 
@@ -63,7 +65,7 @@ def browser() -> Iterator[Any]:
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> str:
     path = tmp_path_factory.mktemp("demo") / "report.html"
-    path.write_text(dstbench.report(synthetic(120)).to_html(), encoding="utf-8")
+    path.write_text(dstbench.report(synthetic(120), metrics="jga,fga,gca").to_html(), encoding="utf-8")
     return path.as_uri()
 
 
@@ -79,7 +81,8 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> str:
 def hostile(tmp_path_factory: pytest.TempPathFactory) -> str:
     folder = tmp_path_factory.mktemp("hostile")
     path = folder / "report.html"
-    path.write_text(dstbench.report([str(run) for run in write_hostile(folder)]).to_html(), encoding="utf-8")
+    page = dstbench.report([str(run) for run in write_hostile(folder)], metrics="jga,fga").to_html()
+    path.write_text(page, encoding="utf-8")
     return path.as_uri()
 
 
@@ -89,7 +92,10 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("large") / "report.html"
     corpus, names = synthetic(1000), [*TRACKERS, *TRACKERS, "eager"]
     runs = {f"run {n}": corpus[name] for n, name in enumerate(names)}
-    path.write_text(dstbench.report(runs).to_html(), encoding="utf-8")
+    with pytest.MonkeyPatch.context() as patched:  # fewer resamples give as many numbers
+        patched.setattr("dstbench.rendering.report.Design", partial(Design, resamples=200))
+        patched.setattr("dstbench.rendering.report._FEW_RESAMPLES", 50)
+        path.write_text(dstbench.report(runs).to_html(), encoding="utf-8")
     return path
 
 
@@ -207,6 +213,7 @@ def test_states_and_marks_are_those_of_the_run(browser: Any, demo: str) -> None:
             assert shown[slot][2].startswith(f"{sign} {pred or NOTHING}")
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_spaces_that_make_a_value_another_are_seen(browser: Any, tmp_path: Path) -> None:
     area = {"hotel-area": "north"}
     states = [{"dialogue_id": d, "turn": 0, "gold": area, "pred": {"hotel-area": " north"}} for d in ("A", "B")]
@@ -591,9 +598,10 @@ def test_the_list_is_few_tab_stops_away(browser: Any, demo: str) -> None:
     assert max(per_table) == 1
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_single_run_has_nothing_beside_it(browser: Any, tmp_path: Path) -> None:
     path = tmp_path / "one.html"
-    path.write_text(dstbench.report({"eager": synthetic(30)["eager"]}).to_html(), encoding="utf-8")
+    path.write_text(dstbench.report({"eager": synthetic(30)["eager"]}, metrics="jga").to_html(), encoding="utf-8")
     opened(browser, path.as_uri())
     labels = [label.text.split("\n")[0] for label in found(browser, "#explorer label")]
     assert not [label for label in labels if label.startswith(("Run", "beside"))]

@@ -85,8 +85,14 @@ def runs(name: str = "careful") -> dict[str, Any]:
     return {name if run == "careful" else run: data for run, data in frame.items()}
 
 
-def records(here: Path, name: str = "careful") -> dict[str, Any]:
+@pytest.fixture(scope="module")
+def of_all(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """A record of each kind, by its class's name."""
+    return records(tmp_path_factory.mktemp("records"))
+
+
+def records(here: Path, name: str = "careful") -> dict[str, Any]:
+    """A record of each kind, one of whose runs has this name."""
     data = runs(name)
     first, second, *_ = data.values()
     states, _ = take_out(consistent(40, 8), 0.2, 8)
@@ -150,8 +156,7 @@ def test_numbers_are_shown_by_name() -> None:
     assert {*stats.Matrix._fields} <= {*several}
 
 
-def test_the_finding_comes_first_and_then_the_whole_first_table(tmp_path: Path) -> None:
-    of_all = records(tmp_path)
+def test_the_finding_comes_first_and_then_the_whole_first_table(of_all: dict[str, Any]) -> None:
     assert of_all.keys() >= {kind.__name__ for kind in notebook._VIEWS}
     for name, record in of_all.items():
         text = Text(record._repr_html_()).texts[1:]  # after the styles
@@ -170,8 +175,8 @@ def test_the_finding_comes_first_and_then_the_whole_first_table(tmp_path: Path) 
             assert wanted in rest or wanted in finding or wanted == "", (name, wanted)
 
 
-def test_records_that_say_what_was_found_say_it_of_these_runs(tmp_path: Path) -> None:
-    with_sentences = {name for name, record in records(tmp_path).items() if Text(record._repr_html_()).names >= {"b"}}
+def test_records_that_say_what_was_found_say_it_of_these_runs(of_all: dict[str, Any]) -> None:
+    with_sentences = {name for name, record in of_all.items() if Text(record._repr_html_()).names >= {"b"}}
     assert with_sentences >= {"Leaderboard", "Diagnosis", "MetricComparison", "Sensitivity", "Bias"}
 
 
@@ -182,7 +187,7 @@ def test_no_name_becomes_markup(tmp_path: Path) -> None:
 
 def test_long_tables_are_cut_and_say_so() -> None:
     many = {f"run {number:02}": data for number in range(30) for data in [runs()["careful"]]}
-    text = Text(dstbench.compare(many, resamples=20)._repr_html_()).texts
+    text = Text(dstbench.compare(many, metrics="jga", resamples=20)._repr_html_()).texts
     assert "Scores and 95 % intervals (the first 25 of 30)" in text
     assert "run 24" in text
     assert "run 29" not in text[: text.index("Differences in jga")]
