@@ -323,20 +323,30 @@ def lengths(*, runs: Runs, table: TableOutput) -> str:
 }  # fmt: skip
 
 #: Few examples, none of which is kept, and pytest alone.
-ENVIRONMENT = {"HYPOTHESIS_PROFILE": "mutants", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_ADDOPTS": ""}
-#: The file of the test of what is new.
-NEW = "tests/test_new.py"
-#: Runs, in one process, the scripts that an entry names, and then tests.
+ENVIRONMENT = {"HYPOTHESIS_PROFILE": "few", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_ADDOPTS": ""}
+#: The files of the tests of what is new.
+NEW = {name: f"tests/test_new_{number}.py" for number, name in enumerate(EXAMPLES)}
+#: Runs, in one process, scripts, and then tests, if any; writes their outcomes to a file.
 DRIVER = """
 import json, runpy, sys
-import pytest
 for script in json.loads(sys.argv[1]):
     kind, name = script.split()[-2:]
     if kind == "-m":
         runpy.run_module(name, run_name="__main__")
     else:
         runpy.run_path(name, run_name="__main__")
-sys.exit(pytest.main(["-q", "-x", "-p", "no:cacheprovider", "-o", "addopts=", *sys.argv[2:]]))
+outcomes = {}
+
+class Noted:
+    def pytest_runtest_logreport(self, report):
+        if report.when == "call" or not report.passed:
+            outcomes[report.nodeid] = report.outcome
+
+if sys.argv[3:]:
+    import pytest
+    pytest.main(["-q", "-p", "no:cacheprovider", "-o", "addopts=", *sys.argv[3:]], plugins=[Noted()])
+with open(sys.argv[2], "w") as file:
+    json.dump(outcomes, file)
 """
 #: What the test of what is new begins with.
 HEAD = """
@@ -378,7 +388,9 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("copy")
     for name in COPIED:
         if (ROOT / name).is_dir():
-            shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__", ".*_cache"))
+            shutil.copytree(
+                ROOT / name, folder / name, ignore=shutil.ignore_patterns(".*_cache")
+            )  # with what is compiled
         else:
             shutil.copy(ROOT / name, folder)
     return folder
@@ -406,37 +418,71 @@ def restored(folder: Path) -> Iterator[dict[str, bytes]]:
                 (folder / name).write_bytes(before[name])
 
 
+def edit(folder: Path, name: str) -> None:
+    """Change the files of an example."""
+    for file, old, new in EXAMPLES[name].edits:
+        path = folder / file
+        source = path.read_text(encoding="utf-8") if path.exists() else ""
+        assert old == "" or source.count(old) == 1, f"adapt the example: {file} has {old!r} {source.count(old)} times"
+        path.write_text(source.replace(old, new) if old else source + new, encoding="utf-8")
+
+
+def drive(folder: Path, scripts: list[str], outcomes: Path, *tests: str) -> tuple[dict[str, str], str]:
+    """Run scripts, and then tests; the outcomes of these, and what was printed."""
+    done = subprocess.run(  # noqa: S603 (our own code)
+        [sys.executable, "-c", DRIVER, json.dumps(scripts), str(outcomes), *tests],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(folder), **ENVIRONMENT},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return json.loads(outcomes.read_text()), done.stdout + done.stderr
+
+
+def scripts_in(text: str) -> list[str]:
+    """The scripts that an entry names."""
+    return [script for script in SCRIPTS if f"`{script}`" in text]
+
+
+@pytest.fixture(scope="module")
+def outcomes(copy: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, str], str]:
+    """The outcomes of the tests of all examples, and what was printed; all of them are made in the copy, for once."""
+    with restored(copy):
+        for name, file in NEW.items():
+            edit(copy, name)
+            (copy / file).write_text(HEAD + EXAMPLES[name].test, encoding="utf-8")
+        tests = dict.fromkeys(test for name, file in NEW.items() for test in (file, *EXAMPLES[name].runs))
+        return drive(copy, [*SCRIPTS], tmp_path_factory.mktemp("all") / "outcomes.json", *tests)
+
+
 def test_each_entry_has_an_example() -> None:
     assert entries().keys() == EXAMPLES.keys()
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_what_is_named_is_what_has_to_be_touched(name: str, copy: Path) -> None:
-    example, text = EXAMPLES[name], entries()[name]
-    scripts = [script for script in SCRIPTS if f"`{script}`" in text]
+def test_what_is_named_is_what_has_to_be_touched(
+    name: str, copy: Path, outcomes: tuple[dict[str, str], str], tmp_path: Path
+) -> None:
+    text = entries()[name]
     with restored(copy) as before:
-        for file, old, new in example.edits:
-            path = copy / file
-            source = path.read_text(encoding="utf-8") if path.exists() else ""
-            assert old == "" or source.count(old) == 1, (
-                f"adapt the example: {file} has {old!r} {source.count(old)} times"
-            )
-            path.write_text(source.replace(old, new) if old else source + new, encoding="utf-8")
-        (copy / NEW).write_text(HEAD + example.test, encoding="utf-8")
-        done = subprocess.run(  # noqa: S603 (our own code)
-            [sys.executable, "-c", DRIVER, json.dumps(scripts), NEW, *example.runs],
-            cwd=copy,
-            env={**os.environ, "PYTHONPATH": str(copy), **ENVIRONMENT},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        changed = {file for file, content in contents(copy).items() if before.get(file) != content} - {NEW}
+        edit(copy, name)
+        if scripts := scripts_in(text):
+            drive(copy, scripts, tmp_path / "none.json")
+        changed = {file for file, content in contents(copy).items() if before.get(file) != content}
     paths = named(text)
     ways = {
         file: [path for path in paths if file == path or (path[-1] == "/" and file.startswith(path))]
         for file in changed
     }
     assert all(ways.values()), f"not named in CONTRIBUTING: {[file for file, by in ways.items() if not by]}"
-    assert paths == {max(by, key=len) for by in ways.values()}, f"named in CONTRIBUTING, and not changed\n{done.stderr}"
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert paths == {max(by, key=len) for by in ways.values()}, "named in CONTRIBUTING, and not changed"
+    of_tests, printed = outcomes
+    for test in (NEW[name], *EXAMPLES[name].runs):
+        own = [
+            outcome
+            for found, outcome in of_tests.items()
+            if found == test or found.startswith((f"{test}[", f"{test}::"))
+        ]
+        assert set(own) == {"passed"}, f"{test}: {own}\n{printed}"
