@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import cache
 from itertools import chain
 from pathlib import Path
@@ -19,7 +19,18 @@ import pytest
 
 from dstbench.io.atomic import replacing, replacing_folder, sharing
 from tests.commands import run
-from tests.faults import COMMANDS, MOMENTS, Undisturbed, begin, disturbed, moments, there, undisturbed, write_inputs
+from tests.faults import (
+    COMMANDS,
+    DRAWING,
+    MOMENTS,
+    Undisturbed,
+    begin,
+    disturbed,
+    moments,
+    there,
+    undisturbed,
+    write_inputs,
+)
 
 Usual: TypeAlias = Callable[[str], tuple[Undisturbed, dict[str, bytes]]]
 pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no signals here")
@@ -44,16 +55,7 @@ def states(found: dict[str, bytes], after: dict[str, bytes], outputs: list[str])
 
 
 @pytest.fixture(scope="module")
-def drawings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """A report's figures are drawn once; by hand, each time, so that commands are killed while they draw, too."""
-    with pytest.MonkeyPatch.context() as patched:
-        if MOMENTS == 1:
-            patched.setenv("DSTBENCH_DRAWINGS", str(tmp_path_factory.mktemp("drawings") / "drawn.pickle"))
-        yield
-
-
-@pytest.fixture(scope="module")
-def usual(drawings: None, tmp_path_factory: pytest.TempPathFactory) -> Usual:
+def usual(tmp_path_factory: pytest.TempPathFactory) -> Usual:
     """What a command does that is left alone, and all files thereafter."""
 
     @cache
@@ -68,7 +70,11 @@ def usual(drawings: None, tmp_path_factory: pytest.TempPathFactory) -> Usual:
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_killed_at_any_moment(command: str, usual: Usual, here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_killed_at_any_moment(
+    command: str, usual: Usual, here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if DRAWING:
+        monkeypatch.setattr("vl_convert.vegalite_to_svg", lambda *_, **__: DRAWING)
     write_inputs()
     words, outputs = COMMANDS[command]
     alone, after = usual(command)
@@ -85,7 +91,8 @@ def test_killed_at_any_moment(command: str, usual: Usual, here: Path, capsys: py
         is_whole(found, before, after)
         ready = len(parts(found))
         # Figures that are drawn in one process have numbers that go on.
-        err = undisturbed(words).err if command == "report" else run(*words.split())[2]
+        in_its_own = command == "report" and not DRAWING
+        err = undisturbed(words).err if in_its_own else run(*words.split())[2]
         assert there() == after, moment
         assert re.findall(r"\((\d) of 2 files were ready", err) == ([str(ready)] if ready else []), moment
         kills["it was done" if code == 0 else states(found, after, outputs)] += 1
