@@ -329,20 +329,18 @@ def test_errors_are_told_as_if_they_were_here(machines: Machines, corpus: Path, 
     assert found["after"] == 1
 
 
-def test_the_command_line_prints_the_same(machines: Machines, corpus: Path) -> None:
-    words = ["diagnose", str(corpus), "--format", "json"]
-    here = run_apart(*words)
-    assert run_apart(*words, "--engine", "ray", "--address", machines.address, env=machines.env) == here
-    assert (here[0], here[2]) == (0, "")
-
-
-def test_a_run_that_is_no_long_table_is_sent_and_that_is_said(machines: Machines, here: Path) -> None:
+def test_the_command_line_prints_the_same_and_says_which_runs_are_sent(
+    machines: Machines, corpus: Path, here: Path
+) -> None:
+    """Those that are no long tables."""
     Path("p.json").write_text(formats.gtpr())
-    engine = ["--engine", "ray", "--address", machines.address]
-    code, out, err = run_apart("diagnose", "p.json", *engine, env=machines.env)
-    assert (code, out) == run_apart("diagnose", "p.json")[:2]
-    assert err.startswith("note: p: its rows are sent to the workers; ")
-    assert err.count("\n") == 1
+    words = ["score", str(corpus), "p.json", "--by", "domain", "--format", "json"]
+    wanted = run_apart(*words)
+    code, out, err = run_apart(*words, "--engine", "ray", "--address", machines.address, env=machines.env)
+    assert (code, out) == wanted[:2]
+    (sent,) = (line for line in err.splitlines(keepends=True) if "sent to the workers" in line)
+    assert sent.startswith("note: p: its rows are sent to the workers; ")
+    assert (code, err.replace(sent, "")) == (0, wanted[2])
 
 
 @pytest.mark.parametrize(
@@ -393,24 +391,30 @@ def test_who_lacks_the_token_is_told(machines: Machines, here: Path) -> None:
     assert "RAY_AUTH_MODE" in err
 
 
-@pytest.mark.parametrize(
-    ("init", "found"), [("", "?"), ("__version__ = '0.0.1'", "0.0.1"), ("raise ImportError", "not installed")]
-)
-def test_a_worker_without_this_version_says_so(here: Path, init: str, found: str) -> None:
+def test_a_worker_without_this_version_says_so(here: Path) -> None:
     """What is sent to workers needs nothing of ours to run."""
-    (here / "dstbench").mkdir()
-    (here / "dstbench" / "__init__.py").write_text(init)
+    has = {"": "?", "__version__ = '0.0.1'": "0.0.1", "raise ImportError": "not installed"}
+    for number, init in enumerate(has):
+        (here / f"{number}" / "dstbench").mkdir(parents=True)
+        (here / f"{number}" / "dstbench" / "__init__.py").write_text(init)
     Path("task").write_bytes(ray.cloudpickle.dumps(engine_ray._worker()))
     Path("asked").write_bytes(pickle.dumps((engine_ray._VERSIONS, b"", [])))
-    script = "import pickle; print(*pickle.load(open('task', 'rb'))(*pickle.load(open('asked', 'rb'))), sep='|')"
-    done = subprocess.run(  # noqa: S603 (our own code)
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    script = (
+        "import pickle, sys\n"
+        "for place in sys.argv[1:]:\n"
+        "    sys.modules.pop('dstbench', None)\n"
+        "    sys.path[0] = place\n"
+        "    print(*pickle.load(open('task', 'rb'))(*pickle.load(open('asked', 'rb'))), sep='|')"
     )
-    machine, versions = done.stdout.strip().split("|")
-    assert versions == str({**engine_ray._VERSIONS, "dstbench": found})
-    message = f"on worker {machine}, dstbench is {found}, and {dstbench.__version__} here\nhint: install the same"
-    with pytest.raises(DstbenchError, match=re.escape(message)):
-        engine_ray._outcome((machine, ast.literal_eval(versions)))
+    done = subprocess.run(  # noqa: S603 (our own code)
+        [sys.executable, "-c", script, *map(str, range(len(has)))], capture_output=True, text=True, check=True
+    )
+    for found, line in zip(has.values(), done.stdout.splitlines(), strict=True):
+        machine, versions = line.split("|")
+        assert versions == str({**engine_ray._VERSIONS, "dstbench": found})
+        message = f"on worker {machine}, dstbench is {found}, and {dstbench.__version__} here\nhint: install the same"
+        with pytest.raises(DstbenchError, match=re.escape(message)):
+            engine_ray._outcome((machine, ast.literal_eval(versions)))
 
 
 def test_ray_is_started_here_where_no_cluster_is_named(here: Path) -> None:
