@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from dstbench.conventions.slots import KNOWN_SLOTS
-from dstbench.errors import DstbenchError, UsageError, shortened, warn
+from dstbench.errors import DstbenchError, UsageError, number_of, shortened, warn
 from dstbench.readers.frames import IS_FRAME, count_frames
 from dstbench.readers.states import Side, States, only_split, only_turns, same_turns, warn_of_notes
 from dstbench.runs.codes import ABSENT, all_codes, distinct, to_strings
@@ -179,7 +179,7 @@ def _by_golds_names(source: str, pred: Side, gold: States) -> Side:
         what = "the same turn twice, under two names of the dialogue"
         raise DstbenchError(what, file=source, dialogue=dialogue, turn=turn)
     alias, _, name = renamed.row(0)
-    number = _count(renamed["dialogue"].n_unique(), "dialogue")
+    number = number_of(renamed["dialogue"].n_unique(), "dialogue")
     warn(f"{number} found under other ids in {gold.source}: {alias} is {name} there", file=source)
     return replace(pred, turns=turns)
 
@@ -230,7 +230,7 @@ def _sides(states: States, gold: States | None) -> tuple[Side, Side]:
         several = int((states.gold.cells["value"] != states.pred.cells["value"]).sum())
         if several:
             rest = "with several values, of which the first is taken"
-            what = f"{_count(several, 'prediction')} {rest}"
+            what = f"{number_of(several, 'prediction')} {rest}"
             warn(what, file=states.source, kind=f"predictions {rest}", count=several, when="before")
     return gold_side, states.pred
 
@@ -257,15 +257,15 @@ def _spine(
         dialogue, turn = extra.row(0)
         if embedded:
             raise DstbenchError(
-                f"{_count(extra.height, 'turn')} without gold, the first of them",
+                f"{number_of(extra.height, 'turn')} without gold, the first of them",
                 file=source,
                 dialogue=dialogue,
                 turn=turn,
                 hint="give every turn a gold state (an empty one is {}), or name a gold file: --gold FILE",
             )
         warn(
-            f"{_count(extra.height, 'predicted turn')} in "
-            f"{_count(extra['dialogue'].n_unique(), 'dialogue')} without gold, left out "
+            f"{number_of(extra.height, 'predicted turn')} in "
+            f"{number_of(extra['dialogue'].n_unique(), 'dialogue')} without gold, left out "
             f"(first: dialogue {dialogue}, turn {turn})",
             file=source,
             kind="predicted turns without gold, left out",
@@ -274,8 +274,8 @@ def _spine(
     if absent.height:
         dialogue, turn = absent.select(_KEY).row(0)
         what = (
-            f"{_count(absent.height, 'gold turn')} without a prediction "
-            f"({_count(coverage['missing_dialogues'], 'whole dialogue')}), the first of them"
+            f"{number_of(absent.height, 'gold turn')} without a prediction "
+            f"({number_of(coverage['missing_dialogues'], 'whole dialogue')}), the first of them"
         )
         if missing == "error":
             hint = (
@@ -327,7 +327,7 @@ def _report_gaps(source: str, spine: pl.DataFrame) -> None:
         gap = spine.filter(turn != expected)
         dialogues = gap["dialogue"].n_unique()
         warn(
-            f"turn numbers have gaps in {_count(dialogues, 'dialogue')} "
+            f"turn numbers have gaps in {number_of(dialogues, 'dialogue')} "
             f"(first: dialogue {gap['dialogue'][0]} before turn {gap['turn'][0]}); "
             "the turns that are there are scored",
             file=source,
@@ -344,7 +344,7 @@ def report_unknown_slots(source: str, table: pl.DataFrame) -> None:
     if KNOWN_SLOTS.issuperset(names):  # the usual case, which needs no counts
         return
     if KNOWN_SLOTS.isdisjoint(names):
-        warn(f"none of the {_count(len(names), 'slot')} is MultiWOZ's; their names are kept as written", file=source)
+        warn(f"none of the {number_of(len(names), 'slot')} is MultiWOZ's; their names are kept as written", file=source)
         return
     in_gold, in_pred = (
         np.bincount((slot + np.uint32(1))[column != ABSENT], minlength=int(slots[-1]) + 2)[slots + 1].tolist()
@@ -359,12 +359,8 @@ def report_unknown_slots(source: str, table: pl.DataFrame) -> None:
         shown.append(f"{shortened(name, _LONGEST)} ({gold} in gold, {pred} predicted{hint})")
     more = f" and {len(unknown) - 5} more" if len(unknown) > 5 else ""
     warn(
-        f"{_count(len(unknown), 'slot')} that MultiWOZ does not have, kept as written: {', '.join(shown)}{more}",
+        f"{number_of(len(unknown), 'slot')} that MultiWOZ does not have, kept as written: {', '.join(shown)}{more}",
         file=source,
         kind="slots that MultiWOZ does not have, kept as written",
         count=len(unknown),
     )
-
-
-def _count(n: int, noun: str) -> str:
-    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 from dstbench.arrays import Flags, Numbers
-from dstbench.errors import DstbenchError
+from dstbench.errors import DstbenchError, number_of
 from dstbench.runs.codes import ABSENT, all_codes
 from dstbench.runs.frames import rows_of_frames, turn_keys
 from dstbench.runs.layout import row_changes
@@ -70,10 +70,10 @@ def check_long(table: pl.DataFrame, *, source: str) -> dict[str, int]:
     """
 
     def refuse(rule: str, breaks: Flags) -> None:
-        if count := np.count_nonzero(breaks):
+        if count := int(np.count_nonzero(breaks)):
             dialogue, turn, slot, _, _ = table.row(int(breaks.argmax()))
             raise DstbenchError(
-                f"not a long table: {rule}, in {count:,} row{'' if count == 1 else 's'}, the first of them",
+                f"not a long table: {rule}, in {number_of(count, 'row')}, the first of them",
                 file=source,
                 dialogue=dialogue,
                 turn=turn,
