@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import threading
 import time
 
 from dstbench.cli.streams import Unfailing, reopened
@@ -28,10 +29,13 @@ def run_in_child() -> None:
     sys.stdout.flush()
     sys.stderr.flush()
     messages, to_messages = os.pipe()
+    closed_at_end, held = os.pipe()
     signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)  # until each process is ready for them
     child = os.fork()
     if not child:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
+        os.close(held)
+        threading.Thread(target=_end_with_parent, args=(closed_at_end,), daemon=True).start()
         os.set_blocking(to_messages, False)  # nobody reads them before the end
         _keep_native_messages(to_messages)
         return
@@ -49,6 +53,12 @@ def run_in_child() -> None:
     sys.stderr.write(message)
     sys.stderr.flush()
     os._exit(code)  # what is to be done at the end, the child has done
+
+
+def _end_with_parent(closed_at_end: int) -> None:
+    """Wait for the other end of a pipe to be closed, as it is when the waiting process is killed, and end this one."""
+    os.read(closed_at_end, 1)
+    os._exit(1)
 
 
 def _keep_native_messages(file: int) -> None:
