@@ -207,12 +207,8 @@ def test_the_profile_gives_the_official_numbers_wherever_a_run_comes_from(
         expect(ours(data, states, *schemas), wanted)
     for data, states in ((scanned, None), (pred, table), (table, gold)):
         (other,) = open_runs(data, gold=states)
-        alike = (other.path, other.derive, other.cuts, other.meta.get("frames")) == (
-            None,
-            None,
-            run.cuts,
-            run.meta["frames"],
-        )
+        alike = other.path is other.derive is None and other.cuts == run.cuts
+        alike = alike and other.meta.get("frames") == run.meta["frames"]
         if not alike or not other.read().equals(run.read()):  # else nothing that is computed of it can differ
             expect(ours(data, states, *schemas), wanted)
 
