@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hypothesis import settings
 from hypothesis import strategies as st
 
 from dstbench.conventions.convention import Convention
@@ -9,9 +10,13 @@ from dstbench.conventions.slots import SLOT_SETS
 from dstbench.testing.laws import SLOTS, VALUES, States
 
 __all__ = [
-    "EXAMPLE", "EXAMPLE_SCORES", "OF_FRAMES", "SLOTS", "States", "corpora", "dialogues", "is_refused",
+    "EXAMPLE", "EXAMPLE_SCORES", "FEW", "LARGE", "OF_FRAMES", "SLOTS", "States", "corpora", "dialogues", "is_refused",
     "states_of_a_turn",
 ]  # fmt: skip
+
+#: For laws of scores, whose time is that of calls whatever the corpus: fewer examples, of larger corpora.
+FEW = settings(max_examples=max(1, settings().max_examples * 3 // 8))
+LARGE = 12
 
 #: The metrics of what frames say, which these states have not.
 OF_FRAMES = ("intent", "requested-f1")

@@ -21,7 +21,7 @@ from dstbench.rendering.tables import signature_lines
 from dstbench.schema.core import GROUPS
 from dstbench.signature import differences, doubts, explain, parse, sign
 from dstbench.typing import Missing
-from tests.corpora import EXAMPLE, OF_FRAMES, States, corpora
+from tests.corpora import EXAMPLE, FEW, LARGE, OF_FRAMES, States, corpora
 
 # What moves no number by itself: the run's own treatment of missing turns and each metric's parameters are signed.
 UNSIGNED = {"missing", "metrics", "title"}
@@ -88,7 +88,8 @@ def test_gold_and_grouping_are_in_the_signature() -> None:
     assert by_domain.item() == signed().replace("by:run", "by:domain")
 
 
-@given(corpora(), st.sampled_from(["all", "gold", "last"]))
+@FEW
+@given(corpora(LARGE), st.sampled_from(["all", "gold", "last"]))
 def test_the_hash_of_gold_does_not_depend_on_the_grouping(states: States, turns: str) -> None:
     chosen = profile("verbatim", turns=turns)
     found = [

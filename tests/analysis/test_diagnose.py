@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import dstbench
@@ -21,7 +21,7 @@ from dstbench.runs.open import open_runs
 from dstbench.scoring import partitions as partition
 from dstbench.scoring.error_classes import CLASSES, count_classes
 from tests import oracle
-from tests.corpora import States, corpora
+from tests.corpora import FEW, LARGE, States, corpora
 
 
 def by_dialogue(states: States) -> dict[str, list[oracle.Turn]]:
@@ -219,7 +219,8 @@ def test_a_turn_without_a_prediction_is_not_early() -> None:
 # --- by plain loops ------------------------------------------------------------------------------------------------
 
 
-@given(corpora())
+@FEW
+@given(corpora(LARGE))
 def test_classes_and_timing_by_plain_loops(states: States) -> None:
     """Also where a matcher decides: three letters of five suffice, so north matches south, and no other value."""
     runs, ts = dstbench.open_runs(states), oracle.turns(states)
@@ -234,7 +235,8 @@ def test_classes_and_timing_by_plain_loops(states: States) -> None:
     assert timed(runs, profile=fuzzy) == oracle.timing(ts, similar)
 
 
-@given(corpora())
+@FEW
+@given(corpora(LARGE))
 def test_dialogues_by_plain_loops(states: States) -> None:
     found = dstbench.traits(states, metrics="jga,gca").dialogues
     groups = by_dialogue(states)
@@ -269,8 +271,8 @@ def test_a_last_turn_without_a_prediction_is_one_more_wrong_slot() -> None:
     assert found["wrong_slots_last"].to_list() == [0, 2]
 
 
-@given(corpora())
-@settings(max_examples=20)
+@FEW
+@given(corpora(LARGE))
 def test_histograms_add_up_to_the_dialogues(states: States) -> None:
     runs = dstbench.open_runs(states)
     found, dialogues = dstbench.diagnose(runs), dstbench.traits(runs).dialogues
@@ -295,7 +297,8 @@ CHOICES = st.fixed_dictionaries(
 )
 
 
-@given(corpora(), CHOICES, st.data())
+@FEW
+@given(corpora(LARGE), CHOICES, st.data())
 @pytest.mark.filterwarnings("ignore::dstbench.errors.DstbenchWarning")
 def test_classes_add_up_to_the_turn_table_under_any_convention(
     states: States, choices: dict[str, Any], data: st.DataObject
@@ -334,8 +337,8 @@ def test_classes_add_up_to_the_turn_table_under_any_convention(
 # --- traits --------------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=30)
-@given(corpora(max_dialogues=8), st.sampled_from(["mean", "sum", "released"]), st.sampled_from(["paper", "released"]))
+@FEW
+@given(corpora(LARGE), st.sampled_from(["mean", "sum", "released"]), st.sampled_from(["paper", "released"]))
 def test_bins_by_plain_loops(states: States, to: Any, nu: Any) -> None:
     found = dstbench.traits(states, metrics="fga,gca", to=to, nu=nu)
     rows = found.dialogues.to_dicts()
@@ -387,8 +390,8 @@ def test_runs_share_their_bins() -> None:
     assert edges[0] == edges[1]
 
 
-@settings(max_examples=30)
-@given(corpora(max_dialogues=8), st.integers(1, 3))
+@FEW
+@given(corpora(LARGE), st.integers(1, 3))
 def test_disagreements_by_plain_loops(states: States, most: int) -> None:
     found = dstbench.traits(states, metrics=[], disagree=["fga", "gca"], most=most)
     rows = [row for row in found.dialogues.to_dicts() if row["fga"] is not None and row["gca"] is not None]
@@ -400,8 +403,8 @@ def test_disagreements_by_plain_loops(states: States, most: int) -> None:
     assert found.pooled_disagreements.equals(found.disagreements)
 
 
-@settings(max_examples=30)
-@given(corpora(max_dialogues=8), st.integers(1, 3), st.permutations(["one", "other"]))
+@FEW
+@given(corpora(LARGE), st.integers(1, 3), st.permutations(["one", "other"]))
 @pytest.mark.filterwarnings("ignore:.*not comparable:dstbench.errors.DstbenchWarning")
 def test_disagreements_of_all_runs_by_plain_loops(states: States, most: int, names: list[str]) -> None:
     runs = {

@@ -263,8 +263,8 @@ def renamed(inputs: Inputs, names: Mapping[str, str]) -> Inputs:
     )
 
 
-@given(corpora(max_dialogues=5), st.randoms(use_true_random=False))
-@settings(max_examples=8)
+@given(corpora(max_dialogues=9), st.randoms(use_true_random=False))
+@settings(max_examples=5)
 def test_names_are_only_names(states: States, random: Any) -> None:
     more = [{**states[0], "dialogue_id": "MUL99", "turn": 0}]
     states = [*states, *more]

@@ -22,7 +22,7 @@ from dstbench.schema.analysis import SLOT_CLASSES
 from dstbench.scoring.error_classes import CLASSES
 from tests import formats
 from tests.commands import ok, run
-from tests.corpora import EXAMPLE, States, corpora
+from tests.corpora import EXAMPLE, FEW, LARGE, States, corpora
 
 RUNS = {**synthetic(20), "example": EXAMPLE}
 
@@ -91,7 +91,8 @@ def test_a_users_table_that_cannot_be_queried(name: str, table: str, message: st
         dstbench.query("SELECT user FROM t", EXAMPLE, tables={"t": "t.csv"})
 
 
-@given(states=corpora())
+@FEW
+@given(states=corpora(LARGE))
 def test_classes_are_counted_as_a_diagnosis_does(states: States) -> None:
     found = dstbench.query("SELECT slot, class, kind, COUNT(*) AS n FROM classes GROUP BY slot, class, kind", states)
     wanted = dstbench.diagnose(states).errors_by_slot.filter(pl.col("n") > 0).select("slot", "class", "kind", "n")
@@ -99,7 +100,8 @@ def test_classes_are_counted_as_a_diagnosis_does(states: States) -> None:
     assert all(CLASSES[name][0] == kind for name, kind in found.select("class", "kind").iter_rows())
 
 
-@given(states=corpora())
+@FEW
+@given(states=corpora(LARGE))
 def test_what_is_carried_is_as_in_the_turn_before(states: States) -> None:
     found = dstbench.query("SELECT * FROM classes", states)
     before = {(s["dialogue_id"], s["turn"]): s for s in states}

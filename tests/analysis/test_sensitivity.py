@@ -131,8 +131,8 @@ def slope_within(dialogue: np.ndarray[Any, Any], x: Floats, y: Floats) -> float 
     return float(np.linalg.lstsq(columns, y, rcond=None)[0][0])
 
 
-@settings(max_examples=25)
-@given(corpora(max_dialogues=3, max_turns=5))
+@settings(max_examples=10)
+@given(corpora(max_dialogues=10, max_turns=5))
 def test_it_is_what_loops_over_changes_find(states: States) -> None:
     assume(has_a_change(states))
     found = dstbench.sensitivity(states, bins=BINS)
@@ -172,8 +172,8 @@ def losses(states: Any, profile: str = "verbatim") -> pl.DataFrame:
     return table.with_columns((pl.col(f"{name}_of_gold") - pl.col(name)).alias(name) for name in names)
 
 
-@settings(max_examples=25)
-@given(corpora(max_dialogues=3, max_turns=5))
+@settings(max_examples=10)
+@given(corpora(max_dialogues=10, max_turns=5))
 def test_jga_sa_and_tla_lose_exactly_what_their_definitions_say(states: States) -> None:
     assume(any(present(state["gold"]) for state in states))
     found = losses(states)
@@ -190,8 +190,8 @@ def test_jga_sa_and_tla_lose_exactly_what_their_definitions_say(states: States) 
     assert (abs(expected["tla"] - 1 / expected["turns"]) < 1e-12).all()
 
 
-@settings(max_examples=25)
-@given(corpora(max_dialogues=4, max_turns=6))
+@settings(max_examples=10)
+@given(corpora(max_dialogues=10, max_turns=6))
 def test_metrics_to_which_the_position_does_not_matter_have_no_bias(states: States) -> None:
     """In each dialogue they cost 1/n at any time, so that n differs between early and late changes must not matter."""
     assume(has_a_change(states))
@@ -209,8 +209,8 @@ def test_no_bias_comes_from_long_dialogues_having_other_changes_late() -> None:
     assert found.bias["bias"].to_list() == [0]
 
 
-@settings(max_examples=25)
-@given(corpora(max_dialogues=3, max_turns=5))
+@settings(max_examples=10)
+@given(corpora(max_dialogues=10, max_turns=5))
 def test_bounds_and_order_of_the_other_metrics(states: States) -> None:
     assume(any(present(state["gold"]) for state in states))
     found = losses([{**state, "gold": present(state["gold"])} for state in states])  # GCA: see the next test
@@ -227,8 +227,8 @@ def test_bounds_and_order_of_the_other_metrics(states: States) -> None:
     assert (both["f1"] >= both["f1_missed"] - 1e-12).all()
 
 
-@settings(max_examples=25)
-@given(corpora(max_dialogues=3, max_turns=5))
+@settings(max_examples=10)
+@given(corpora(max_dialogues=10, max_turns=5))
 def test_an_earlier_error_never_costs_a_metric_of_states_less_if_gold_keeps_the_pair(states: States) -> None:
     assume(any(present(state["gold"]) for state in states))
     kept = losses(states).filter(pl.col("next") == pl.col("turns"), kind="missed").sort("number", "place")
@@ -288,18 +288,18 @@ def test_all_changes_and_samples_of_a_seed_are_exactly_repeatable(monkeypatch: p
     assert equal(whole, dstbench.sensitivity(gold))
 
 
-@pytest.mark.parametrize(("rows", "count"), [(1, 20), (100, 9), (10_000, 1)])
-def test_gold_may_be_taken_in_pieces(monkeypatch: pytest.MonkeyPatch, rows: int, count: int) -> None:
+def test_gold_may_be_taken_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     gold = synthetic(20)["careful"]
     whole = [dstbench.sensitivity(gold, sample=sample) for sample in (None, 2)]
-    monkeypatch.setattr(one_error, "_GOLD_ROWS", rows)
-    pieces = list(one_error.in_pieces(gold_rows(open_runs({"gold": gold})[0].read(), as_convention("verbatim"))))
-    assert len(pieces) == count
-    for each, sample in zip(whole, (None, 2), strict=True):
-        found = dstbench.sensitivity(gold, sample=sample)
-        assert_frame_equal(found.costs, each.costs, rel_tol=1e-9)
-        assert_frame_equal(found.bias, each.bias, rel_tol=1e-9, abs_tol=1e-9)
-        assert found.errors.equals(each.errors)
+    for rows, count in ((1, 20), (100, 9), (10_000, 1)):
+        monkeypatch.setattr(one_error, "_GOLD_ROWS", rows)
+        pieces = list(one_error.in_pieces(gold_rows(open_runs({"gold": gold})[0].read(), as_convention("verbatim"))))
+        assert len(pieces) == count
+        for each, sample in zip(whole, (None, 2), strict=True):
+            found = dstbench.sensitivity(gold, sample=sample)
+            assert_frame_equal(found.costs, each.costs, rel_tol=1e-9)
+            assert_frame_equal(found.bias, each.bias, rel_tol=1e-9, abs_tol=1e-9)
+            assert found.errors.equals(each.errors)
 
 
 def test_predictions_and_the_kind_of_file_do_not_matter(here: Path) -> None:

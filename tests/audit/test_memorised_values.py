@@ -22,6 +22,7 @@ from dstbench.conventions.normalise import NUMBERS, STEPS, TYPOS, normaliser, te
 from dstbench.schema.audit_words import MEMORISED, MEMORISED_RUNS, UNGROUNDED
 from tests import formats
 from tests.commands import run
+from tests.corpora import FEW
 from tests.writers.test_rewrite import read_states
 
 VALUES = (
@@ -146,8 +147,9 @@ texts_of_a_turn = st.one_of(st.none(), st.lists(st.sampled_from(WORDS), max_size
 
 
 @pytest.mark.filterwarnings("ignore:.*gold lists alternatives:dstbench.errors.DstbenchWarning")
+@FEW
 @given(st.lists(st.lists(st.tuples(slots_of_a_turn, slots_of_a_turn, texts_of_a_turn, texts_of_a_turn), min_size=1,
-                         max_size=4), min_size=1, max_size=4))  # fmt: skip
+                         max_size=4), min_size=1, max_size=12))  # fmt: skip
 def test_it_finds_what_a_plain_search_finds(dialogues: list[list[tuple[Any, ...]]]) -> None:
     states, said = [], []
     for number, turns in enumerate(dialogues):

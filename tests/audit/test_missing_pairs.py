@@ -45,10 +45,10 @@ def score(one: Mention, other: Mention, states: dict[Any, dict[str, Any]], often
     return is_same, often[place], [-ord(c) for c in "".join(place)], len(first & second) / len(first | second)
 
 
-@settings(max_examples=12)
-@given(st.integers(0, 10**6), st.sampled_from([0.1, 0.4]))
-def test_every_pair_is_one_and_the_most_similar_of_its_slot(seed: int, gone: float) -> None:
-    states, _ = take_out(consistent(25, seed), gone, seed)
+@settings(max_examples=5)
+@given(st.integers(0, 10**6), st.sampled_from([20, 60]), st.sampled_from([0.1, 0.4]))
+def test_every_pair_is_one_and_the_most_similar_of_its_slot(seed: int, dialogues: int, gone: float) -> None:
+    states, _ = take_out(consistent(dialogues, seed), gone, seed)
     with patch.object(missing_pairs, "_COMPARED", 1000):  # all are compared, as below
         found = find(states, support=2)
     at = {(state["dialogue_id"], state["turn"]): state for state in states}

@@ -64,11 +64,11 @@ def counted(parts: dict[str | None, States], proposals: pl.DataFrame) -> dict[Ro
     return found
 
 
-@settings(max_examples=10)
+@settings(max_examples=5)
 @given(st.integers(0, 10**6), st.integers(1, 4), st.sampled_from([None, "qian2021"]))
 def test_modified_dialogues_by_plain_loops_and_splits_add_up(seed: int, parts: int, rules: str | None) -> None:
     """A dialogue with dontcare has the domain, also where rules take it for no value."""
-    states = lacking(seed)
+    states = lacking(seed, 100)
     for state in states:
         if state["dialogue_id"].endswith("7"):
             state["gold"] = dict.fromkeys(state["gold"], "dontcare")
@@ -90,11 +90,11 @@ def test_modified_dialogues_by_plain_loops_and_splits_add_up(seed: int, parts: i
     assert wanted[None, None, None] == found.summary.select("dialogues_changed", "dialogues").row(0)
 
 
-@settings(max_examples=8)
+@settings(max_examples=4)
 @given(st.integers(0, 10**6), st.integers(2, 4), st.booleans())
 def test_what_is_missing_does_not_depend_on_how_a_corpus_is_divided(seed: int, parts: int, separate: bool) -> None:
     """Neither on how its evidence is, if that is other dialogues."""
-    states = lacking(seed)
+    states = lacking(seed, 100)
     shown = [{**state, "dialogue_id": f"E{state['dialogue_id']}"} for state in lacking(seed + 1)] if separate else []
     both = said(states + shown)
     options: dict[str, Any] = {"ontology": ONTOLOGY, "support": 3, "said": both}

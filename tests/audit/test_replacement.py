@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dstbench
@@ -38,7 +38,7 @@ def told_dialogue(number: int, turns: list[tuple[dict[str, str], str, str]]) -> 
 @st.composite
 def dialogues(draw: st.DrawFn) -> list[dict[str, Any]]:
     found = []
-    for number in range(draw(st.integers(1, 4))):
+    for number in range(draw(st.integers(1, 7))):
         turns: list[tuple[dict[str, str], str, str]] = []
         state: dict[str, str] = {}
         for _ in range(draw(st.integers(1, 3))):
@@ -92,6 +92,7 @@ KNOWN = dict.fromkeys(SLOTS, "quill house|great hall|high moor")
 FEW = {key: ["Aa", "Bb Bb", "cc", "Dd-d", "Ee", "Ff", "Gg"] for key in SLOTS}
 
 
+@settings(max_examples=22)
 @given(
     content=dialogues(),
     seed=st.integers(0, 3),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import cycle, product
 from pathlib import Path
 from typing import Any
 
@@ -51,17 +52,17 @@ def test_the_sheet_is_a_sample_with_all_additions_to_it() -> None:
         sheet_of(states, sample=0)
 
 
-@settings(max_examples=8)
-@given(
-    st.integers(0, 1000),
-    st.sampled_from(["", "=", "+ ", "- ", "@", ">> ", "« ", "é😀\u0301 ", "{} "]),
-    st.sampled_from(["", " <<", "\n", "\\"]),
-)
-def test_an_addition_has_what_is_said_around_it_with_its_words_marked(seed: int, before: str, after: str) -> None:
+#: What may stand before and after what is said: each turn has a pair of its own.
+AROUND = list(product(("", "=", "+ ", "- ", "@", ">> ", "« ", "é😀\u0301 ", "{} "), ("", " <<", "\n", "\\")))
+
+
+@settings(max_examples=3)
+@given(st.integers(0, 1000))
+def test_an_addition_has_what_is_said_around_it_with_its_words_marked(seed: int) -> None:
     """The exchange without its marks is the turn's, and between the marks stands what says the value."""
     states = [
         {**state, **{who: state[who] and f"{before}{state[who]}{after}" for who in ("system", "user")}}
-        for state in take_out(consistent(60, seed), 0.2, seed)[0]
+        for state, (before, after) in zip(take_out(consistent(150, seed), 0.2, seed)[0], cycle(AROUND), strict=False)
     ]
     found, sheet = sheet_of(states)
     turns = {(state["dialogue_id"], state["turn"]): state for state in states}

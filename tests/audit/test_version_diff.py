@@ -17,7 +17,7 @@ from dstbench import audit
 from dstbench.audit.version_diff import split_rows
 from dstbench.conventions.slots import canonical_slot
 from dstbench.schema.audit import KINDS
-from tests.corpora import States, corpora
+from tests.corpora import FEW, LARGE, States, corpora
 from tests.readers.test_datasets import multiwoz_with_splits
 
 Version = dict[str, dict[int, dict[str, str]]]
@@ -140,7 +140,8 @@ def test_it_is_what_loops_give(states: States, data: st.DataObject) -> None:
     check(found, before, after)
 
 
-@given(states=corpora())
+@FEW
+@given(states=corpora(LARGE))
 def test_the_other_way_round_is_the_mirror(states: States) -> None:
     before, after = as_gold(version(states, "gold")), as_gold(version(states, "pred"))
     one, other = audit.diff(before, after).versions, audit.diff(after, before).versions

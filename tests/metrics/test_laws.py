@@ -25,7 +25,7 @@ from dstbench.runs.open import open_runs
 from dstbench.runs.run import Run
 from dstbench.testing.laws import silent
 from dstbench.testing.of_metrics import LAWS, Scored
-from tests.corpora import OF_FRAMES, States, corpora, is_refused
+from tests.corpora import FEW, LARGE, OF_FRAMES, States, corpora, is_refused
 
 ALL_NAMES = [name for name in REGISTRY if name not in OF_FRAMES]
 ALL = ",".join(ALL_NAMES)
@@ -36,7 +36,8 @@ def values(states: States | pl.DataFrame, metrics: str = ALL) -> dict[str, float
     return dict(zip(rows["metric"], rows["value"], strict=True))
 
 
-@given(corpora())
+@FEW
+@given(corpora(LARGE))
 def test_a_run_against_its_own_gold_scores_1_wherever_1_is_possible(states: States) -> None:
     found = values([{**state, "pred": state["gold"]} for state in states], f"{ALL},gca:counting=paper")
     any_gold = any(v not in ("none", "") for s in states for v in s["gold"].values())
@@ -60,7 +61,8 @@ def test_a_run_against_its_own_gold_scores_1_wherever_1_is_possible(states: Stat
     assert found["rsa"] == turns_with_gold / len(states)  # an empty turn has RSA 0, whatever is predicted
 
 
-@given(states=corpora(), seed=st.integers(0, 2**32 - 1))
+@FEW
+@given(states=corpora(LARGE), seed=st.integers(0, 2**32 - 1))
 def test_every_metric_keeps_the_laws_that_those_of_users_are_tried_on(states: States, seed: int) -> None:
     scored = Scored(parse_all(ALL), states)
     for law in LAWS.values():
@@ -68,7 +70,8 @@ def test_every_metric_keeps_the_laws_that_those_of_users_are_tried_on(states: St
             law(scored, np.random.default_rng(seed))
 
 
-@given(corpora(), st.randoms(use_true_random=False))
+@FEW
+@given(corpora(LARGE), st.randoms(use_true_random=False))
 def test_the_order_of_rows_and_columns_changes_nothing(states: States, rng: random.Random) -> None:
     table = dstbench.scan(states).drop("run").collect()
     columns = table.columns
@@ -77,7 +80,8 @@ def test_the_order_of_rows_and_columns_changes_nothing(states: States, rng: rand
     assert values(mixed) == values(states)
 
 
-@given(corpora(), st.sampled_from(["dialogue", "turn", "dialogue,turn", "n_gold", "length"]))
+@FEW
+@given(corpora(LARGE), st.sampled_from(["dialogue", "turn", "dialogue,turn", "n_gold", "length"]))
 def test_slices_sum_to_the_whole(states: States, by: str) -> None:
     run = open_runs(states)
     whole, parts = (dstbench.score(run, metrics=ALL, by=group) for group in ("run", by))
@@ -89,7 +93,8 @@ def test_slices_sum_to_the_whole(states: States, by: str) -> None:
         assert whole.filter(metric=name)["value"].item() == parts.filter(metric=name)["value"].sum()
 
 
-@given(corpora())
+@FEW
+@given(corpora(LARGE))
 def test_slots_sum_to_the_counts_of_the_whole(states: States) -> None:
     counts = "correct,wrong,missed,over"
     parts = dstbench.score(states, metrics=counts, by="slot")
@@ -107,7 +112,8 @@ PAIRS = [
 
 
 @pytest.mark.filterwarnings("ignore::dstbench.errors.DstbenchWarning")
-@given(corpora(), st.sampled_from(list(PROFILES)))
+@FEW
+@given(corpora(LARGE), st.sampled_from(list(PROFILES)))
 def test_by_slot_the_metrics_that_are_named_are_its_accuracy(states: States, name: str) -> None:
     assume(not is_refused(states, PROFILES[name]))
     rows = dstbench.score(states, metrics=["jga", *PAIRS], by="slot", profile=name)
@@ -134,7 +140,8 @@ def test_by_slot_no_other_metric_of_pairs_is_its_accuracy() -> None:
 
 
 @pytest.mark.filterwarnings("ignore:.*not comparable:dstbench.errors.DstbenchWarning")  # each has its own gold
-@given(corpora())
+@FEW
+@given(corpora(LARGE))
 def test_a_union_of_runs_scores_as_each_alone(states: States) -> None:
     first = [s for s in states if s["dialogue_id"] == "MUL0"]
     both = dstbench.score({"first": first, "all": states}, metrics=ALL)
@@ -159,7 +166,8 @@ OF_A_TURN = ",".join(name for name in ALL_NAMES if name not in ("fga", "tla") an
 
 
 @pytest.mark.filterwarnings("ignore:.*(are not in multiwoz-30|have gaps):dstbench.errors.DstbenchWarning")
-@given(corpora())
+@FEW
+@given(corpora(LARGE))
 def test_slots_outside_the_set_are_as_if_they_had_never_been(states: States) -> None:
     outside = "hospital-department"
 
@@ -180,7 +188,8 @@ def test_slots_outside_the_set_are_as_if_they_had_never_been(states: States) -> 
     assert found == under(inside, OF_A_TURN, slots="multiwoz-30")
 
 
-@given(corpora())
+@FEW
+@given(corpora(LARGE))
 def test_predictions_outside_golds_domains_are_as_if_they_had_never_been(states: States) -> None:
     def is_inside(slot: str, _: str, gold: dict[str, str]) -> bool:
         return any(s.split("-")[0] == slot.split("-", maxsplit=1)[0] and v not in ("none", "") for s, v in gold.items())
@@ -192,7 +201,8 @@ def test_predictions_outside_golds_domains_are_as_if_they_had_never_been(states:
 BY_VALUE = ",".join(["gca:counting=paper", *(name for name in ALL_NAMES if "gca" not in name)])
 
 
-@given(corpora())
+@FEW
+@given(corpora(LARGE))
 def test_what_means_absent_is_as_if_it_were_not_there(states: States) -> None:
     def is_there(_: str, value: str, __: dict[str, str]) -> bool:
         return value not in ("none", "")
@@ -204,7 +214,8 @@ def test_what_means_absent_is_as_if_it_were_not_there(states: States) -> None:
     assert under(run, BY_VALUE, none="drop") == under(keeping(gold, "pred", is_there), BY_VALUE, none="keep")
 
 
-@given(corpora())
+@FEW
+@given(corpora(LARGE))
 def test_dontcare_is_dropped_or_skipped_as_if_it_were_not_there(states: States) -> None:
     def is_other(_: str, value: str, __: dict[str, str]) -> bool:
         return value != "dontcare"

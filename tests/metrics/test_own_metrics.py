@@ -186,15 +186,13 @@ def test_every_output_shows_an_own_metric_as_what_it_is() -> None:
     golds = {name: [{"dialogue_id": "D", "turn": 0, "gold": {"hotel-area": "north"}}] for name in ("a", "b")}
     versions = dstbench.audit.scores({"run": [{"dialogue_id": "D", "turn": 0, "pred": {}}]}, golds, metrics=own)
     walk = walk_through(runs, rows_of(runs), metrics=own)
+    swept = dstbench.sweep(runs, metrics=own, profiles=["verbatim"])
+    compared, found = dstbench.compare(runs, metrics=own, resamples=500), dstbench.traits(runs, metrics=own)
     for form in forms:
-        for text in (
-            render_scores(rows, form),
-            render_sweep(dstbench.sweep(runs, metrics=own, profiles=["verbatim"]), form),
-            render_leaderboard(dstbench.compare(runs, metrics=own, resamples=500), form),
-        ):
+        for text in (render_scores(rows, form), render_sweep(swept, form), render_leaderboard(compared, form)):
             assert str(count) in text
             assert share in text
-        assert "my-errors" in render_traits(dstbench.traits(runs, metrics=own), form)
+        assert "my-errors" in render_traits(found, form)
         assert "100.00" in render_version_scores(versions, form)  # the share; a single error
         assert "my-errors" in render_walkthrough(walk, form)
     report = dstbench.report(runs, metrics=own, most=3)

@@ -17,7 +17,7 @@ from dstbench.demo import synthetic
 from dstbench.scoring import partitions as partition
 from dstbench.stats import jackknife_se
 from tests import oracle
-from tests.corpora import SLOTS, States, corpora, dialogues
+from tests.corpora import FEW, LARGE, SLOTS, States, corpora, dialogues
 
 SOFT = {"soft-rsa": "rsa", "soft-rsa:empty=skip": "rsa:empty=skip", "soft-jga": "jga", "soft-aga": "aga"}
 SOFT |= {f"soft-gca{options}": f"gca{options}" for options in ("", ":counting=paper", ":alpha=0.3")}
@@ -29,7 +29,7 @@ NEAR = ("guest house", "guest houses", "the guest house", "autumn house", "none"
 def near_corpora(draw: st.DrawFn) -> States:
     """Dialogues whose values are similar to each other."""
     state = st.dictionaries(st.sampled_from(SLOTS[:3]), st.sampled_from(NEAR), max_size=3)
-    return dialogues(draw, state, prefix="MUL", most=3, most_turns=5)
+    return dialogues(draw, state, prefix="MUL", most=8, most_turns=5)
 
 
 def values(states: Any, metrics: Any, **choices: Any) -> dict[str, float | None]:
@@ -51,6 +51,7 @@ def similarity(one: str, other: str) -> float:
     return 1 - distance(len(one), len(other)) / max(len(one), len(other))
 
 
+@FEW
 @given(near_corpora(), st.sampled_from(["least=0.9", "least=0.5", "above=0.99"]))
 def test_partial_credit_by_plain_loops(states: States, threshold: str) -> None:
     ts = oracle.turns(states)
@@ -96,6 +97,7 @@ def test_where_similarities_are_0_or_1_scores_are_the_hard_ones(
     assert both["value"].equals(both["value_hard"], check_names=False, null_equal=True)
 
 
+@FEW
 @given(near_corpora())
 def test_partial_credit_lies_between_none_and_all(states: States) -> None:
     """RSA and GCA where only equal values match are at most the soft ones; where any two values do, at least."""
@@ -161,7 +163,8 @@ def test_sums_of_similarities_have_the_same_bits_in_any_cut_of_a_run(monkeypatch
     assert dstbench.score({"run": table}, metrics=list(SOFT), profile=fuzzy).equals(whole)
 
 
-@given(corpora(), st.sampled_from(["released", "paper"]), st.floats(0, 1))
+@FEW
+@given(corpora(LARGE), st.sampled_from(["released", "paper"]), st.floats(0, 1))
 def test_gca_is_made_of_its_four_parts(states: States, counting: str, alpha: float) -> None:
     names = [f"{part}:counting={counting}" if counting == "paper" else part for part in PARTS]
     notation = f"gca:alpha={alpha!r}:counting={counting}"

@@ -22,7 +22,8 @@ import dstbench
 from dstbench import DstbenchError, Evaluator, UsageError
 from dstbench.typing import Missing
 from tests import formats
-from tests.corpora import EXAMPLE, States
+from tests.corpora import EXAMPLE, FEW, LARGE, States
+from tests.corpora import corpora as large_corpora
 from tests.test_every_number import ALL, EVERY, corpora, profiles
 
 pytestmark = pytest.mark.filterwarnings("ignore::dstbench.errors.DstbenchWarning")
@@ -107,7 +108,8 @@ def test_under_intersect_only_the_gold_of_added_turns_counts(profile: str, kept:
         assert evaluator.compute() == wanted.to_dict()
 
 
-@given(corpora("MultiWOZ"), st.integers(1, 4), st.data())
+@FEW
+@given(large_corpora(LARGE), st.integers(1, 4), st.data())
 def test_parts_of_several_processes_are_merged_into_the_whole(states: States, parts: int, data: st.DataObject) -> None:
     """Samplers pad: some turns are in several parts."""
     whole = Evaluator(only(states, "gold"), metrics=ALL)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import dstbench
 from dstbench.runs.run import Run
 from tests import oracle
-from tests.corpora import EXAMPLE, SLOTS, States, corpora
+from tests.corpora import EXAMPLE, FEW, LARGE, SLOTS, States, corpora
 
 T = 30
 
@@ -37,7 +37,8 @@ def grouped(groups: dict[tuple[object, ...], list[oracle.Turn]]) -> dict[tuple[o
 METRICS = list(oracle.all_metrics([], T))
 
 
-@given(corpora(), st.sampled_from(["dialogue", "turn", "length"]))
+@FEW
+@given(corpora(LARGE), st.sampled_from(["dialogue", "turn", "length"]))
 def test_the_whole_corpus_every_turn_and_every_group(states: States, by: str) -> None:
     run, ts = dstbench.open_runs(states), oracle.turns(states)
     expect(engine(run, METRICS), grouped({(): ts}))
@@ -50,7 +51,8 @@ def test_the_whole_corpus_every_turn_and_every_group(states: States, by: str) ->
     expect(engine(run, METRICS, by=by), grouped(groups))
 
 
-@given(corpora(), st.sampled_from(["gold", "either"]))
+@FEW
+@given(corpora(LARGE), st.sampled_from(["gold", "either"]))
 def test_every_domain(states: States, which: str) -> None:
     convention = dstbench.Convention(domain_turns=which)  # type: ignore[arg-type] # drawn from the choices
     groups = {}
@@ -63,7 +65,8 @@ def test_every_domain(states: States, which: str) -> None:
     expect(found, grouped(groups))  # type: ignore[arg-type] # keys are (domain,)
 
 
-@given(corpora(), st.sampled_from(["all", "last", "gold"]))
+@FEW
+@given(corpora(LARGE), st.sampled_from(["all", "last", "gold"]))
 def test_every_domain_over_all_turns_of_dialogues_that_have_it(states: States, turns: str) -> None:
     chosen = dstbench.profile("verbatim", domain_turns="dialogue", turns=turns)
     whole = {(t.dialogue, t.turn): t for t in oracle.turns(states)}
@@ -90,7 +93,8 @@ def test_every_domain_over_all_turns_of_dialogues_that_have_it(states: States, t
 
 
 @pytest.mark.filterwarnings("ignore:by slot, a mean:dstbench.errors.DstbenchWarning")
-@given(corpora())
+@FEW
+@given(corpora(LARGE))
 def test_every_slot_over_all_turns_and_by_turn_number(states: States) -> None:
     run = dstbench.open_runs(states)
     listed = {slot for state in states for side in ("gold", "pred") for slot in state[side]}
@@ -127,7 +131,8 @@ def test_the_turn_table(states: States) -> None:
     assert exact.row(0) == (True,) * 5
 
 
-@given(corpora(), st.data())
+@FEW
+@given(corpora(LARGE), st.data())
 @pytest.mark.filterwarnings("ignore::dstbench.errors.DstbenchWarning")
 def test_missing_turns_count_as_wrong_wherever_they_are(states: States, data: st.DataObject) -> None:
     """A missing turn is one false pair of its own, which does not last: no other turn is the worse for it."""
@@ -148,7 +153,8 @@ def test_missing_turns_count_as_wrong_wherever_they_are(states: States, data: st
     expect(found, {key: value for key, value in grouped(groups).items() if key[-1] in metrics})  # type: ignore[arg-type]
 
 
-@given(corpora(), st.integers(1, 3), st.integers(0, 60_000))
+@FEW
+@given(corpora(LARGE), st.integers(1, 3), st.integers(0, 60_000))
 @pytest.mark.filterwarnings("ignore::dstbench.errors.DstbenchWarning")
 def test_turn_numbers_with_gaps_and_any_start(states: States, step: int, start: int) -> None:
     far = [{**s, "turn": start + step * s["turn"]} for s in states]
@@ -157,7 +163,8 @@ def test_turn_numbers_with_gaps_and_any_start(states: States, step: int, start: 
     expect(engine(run, METRICS, by="dialogue,turn"), grouped({(t.dialogue, t.turn): [t] for t in ts}))
 
 
-@given(corpora())
+@FEW
+@given(corpora(LARGE))
 def test_a_metric_in_a_users_own_group_by(states: States) -> None:
     table = dstbench.turns(states).group_by("turn").agg(dstbench.parse(m).expr() for m in METRICS).sort("turn")
     groups: dict[tuple[object, ...], list[oracle.Turn]] = {}

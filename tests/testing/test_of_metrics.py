@@ -116,7 +116,7 @@ def test_a_check_tries_the_laws() -> None:
 
 
 def test_what_is_shown_is_as_small_as_can_be() -> None:
-    (outcome,) = broken(try_metric(spoilt(score=SPOILT["percent"][0]["score"]))).values()
+    (outcome,) = broken(try_metric(spoilt(score=SPOILT["percent"][0]["score"]), corpora=12)).values()
     assert len(outcome.example) == 1
     assert outcome.example[0].endswith("gold {}, pred {}")
 
@@ -134,13 +134,13 @@ def test_a_smallest_corpus_still_breaks_and_no_smaller_one_does(states: States, 
 
 @pytest.mark.parametrize("name", ["jga", "sa", "wrong", "gca:counting=paper"])
 def test_built_in_metrics_keep_them(name: str) -> None:
-    outcomes = try_metric(dstbench.parse(name), corpora=8)
+    outcomes = try_metric(dstbench.parse(name), corpora=4)
     assert not broken(outcomes)
     assert [outcome.law for outcome in outcomes if outcome.is_note]
 
 
 def test_what_a_perfect_prediction_has_is_said() -> None:
-    said = {name: try_metric(dstbench.parse(name), corpora=12)[-1].law for name in ("jga", "wrong")}
+    said = {name: try_metric(dstbench.parse(name), corpora=6)[-1].law for name in ("jga", "wrong")}
     assert said["jga"].endswith("higher than of others")
     assert said["wrong"].endswith("lower than of others")
     assert "jga" in REGISTRY

@@ -7,13 +7,14 @@ import gzip
 import json
 import lzma
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dstbench
@@ -60,6 +61,18 @@ def encoded(name: str, content: Any, *, end: str = "", **how: Any) -> str:
     return "".join(json.dumps(line, **{**how, "indent": None}) + "\n" for line in content)
 
 
+def of_dialogues(name: str, ids: Iterable[str]) -> str:
+    """A format's file, with its dialogue under each of the ids, which are numbers of four digits."""
+    text = FILES[name]()
+    if "tsv" in name:
+        head, body = ("", text) if name == "woz-tsv" else text.split("\n", 1)
+        return (head and head + "\n") + "".join(body.replace("7001", number) for number in ids)
+    contents = [decoded(name, text.replace("7001", number)) for number in ids]
+    if isinstance(contents[0], dict):
+        return encoded(name, {key: value for content in contents for key, value in content.items()})
+    return encoded(name, [item for content in contents for item in content])
+
+
 def state_edits(changes: Mapping[tuple[str, int, str], str | None]) -> pl.DataFrame:
     rows = [(*key, value) for key, value in changes.items()]
     return pl.DataFrame(rows, schema=["dialogue", "turn", "slot", "value"], orient="row")
@@ -88,13 +101,27 @@ def test_without_edits_the_bytes_are_the_same(name: str, here: Path) -> None:
 
 @pytest.mark.parametrize("name", WRITABLE)
 def test_edits_of_states_are_read_back(name: str, tmp_path: Path) -> None:
-    path, out, again = tmp_path / "in", tmp_path / "out", tmp_path / "again"
-    path.write_text(FILES[name]())
-    states, said = read_states(path), dstbench.contexts(path)
-    places = st.tuples(st.just(IDS[name]), st.integers(0, 1), st.sampled_from(SLOTS[name]))
+    out, again = tmp_path / "out", tmp_path / "again"
 
-    @given(st.dictionaries(places, st.sampled_from(VALUES), max_size=6))
-    def are_read_back(changes: dict[tuple[str, int, str], str | None]) -> None:
+    @cache
+    def dialogues(count: int) -> tuple[Path, State, pl.DataFrame]:
+        path = tmp_path / f"in {count}"
+        path.write_text(of_dialogues(name, [str(7001 + number) for number in range(count)]))
+        return path, read_states(path), dstbench.contexts(path)
+
+    edits = st.dictionaries(
+        st.tuples(st.integers(0, 1), st.sampled_from(SLOTS[name])), st.sampled_from(VALUES), max_size=6
+    )
+
+    @settings(max_examples=10)
+    @given(st.lists(edits, min_size=1, max_size=8))
+    def are_read_back(edited: list[dict[tuple[int, str], str | None]]) -> None:
+        path, states, said = dialogues(len(edited))
+        changes: dict[tuple[str, int, str], str | None] = {
+            (IDS[name].replace("7001", str(7001 + number)), *place): value
+            for number, of_dialogue in enumerate(edited)
+            for place, value in of_dialogue.items()
+        }
         rewrite(path, out, states=state_edits(changes) if changes else None)
         wanted = {place: value for place, value in (states | changes).items() if value is not None}
         assert read_states(out) == wanted
@@ -236,15 +263,7 @@ def test_what_is_not_understood_stays_or_is_an_error(name: str, here: Path) -> N
 
 @pytest.mark.parametrize("name", WRITABLE)
 def test_dialogues_are_left_out(name: str, here: Path) -> None:
-    text = FILES[name]()
-    if "tsv" in name:
-        body = text if name == "woz-tsv" else text.partition("\n")[2]
-        text += body.replace(formats.ID, "MUL7002").replace("7001", "7002")
-    else:
-        content = decoded(name, text)
-        other = decoded(name, text.replace(formats.ID, "MUL7002").replace("7001", "7002"))
-        text = encoded(name, {**content, **other} if isinstance(content, dict) else [*content, *other])
-    Path("in").write_text(text)
+    Path("in").write_text(of_dialogues(name, ["7001", "7002"]))
     left = IDS[name].replace("7001", "7002")
     rewrite("in", "out", without=[IDS[name]])
     assert {key[0] for key in read_states("out")} == {left}
