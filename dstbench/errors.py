@@ -171,6 +171,15 @@ def visible(text: str, keep: str = "") -> str:
     return UNSEEN.sub(lambda char: char[0] if char[0] in keep else char[0].encode("unicode_escape").decode(), text)
 
 
+def number_of(count: int, noun: str) -> str:
+    """A count with its noun.
+
+    >>> number_of(1, "turn"), number_of(1200, "turn")
+    ('1 turn', '1,200 turns')
+    """
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
 def shortened(text: str, most: int = 1000) -> str:
     """The text; if it is longer than `most`, its beginning and its length.
 

@@ -16,7 +16,7 @@ from dstbench.conventions.convention import Convention
 from dstbench.conventions.normalise import LOOSE, is_dontcare, normaliser
 from dstbench.conventions.profiles import as_convention
 from dstbench.conventions.slots import KNOWN_SLOTS
-from dstbench.errors import DstbenchError
+from dstbench.errors import DstbenchError, number_of
 from dstbench.metrics import parse
 from dstbench.readers.ontology import read_ontology
 from dstbench.runs.gold_sets import recognise
@@ -194,14 +194,14 @@ def _floors(run: Run, own: Mapping[str, float | None], convention: Convention) -
 
 def _coverage(run: Run) -> _Check:
     coverage = run.meta["coverage"]
-    scored = f"{coverage['turns']:,} turns of {coverage['dialogues']:,} dialogues are scored"
+    scored = f"{number_of(coverage['turns'], 'turn')} of {number_of(coverage['dialogues'], 'dialogue')} are scored"
     lacks = {k: coverage.get(k, 0) for k in ("missing_turns", "missing_dialogues", "extra_turns", "extra_dialogues")}
     if not any(lacks.values()):
         return _Check(COVERAGE, "ok", f"{scored}, all of them predicted", n=0)
     names = (f"{count:,} {name.replace('_', ' ')}" for name, count in lacks.items() if count)
     text = f"{scored}; {', '.join(names)} (--missing {run.meta['missing']})"
     missing = lacks["missing_turns"]
-    short = f"{_number(missing, 'turn')} missing"
+    short = f"{number_of(missing, 'turn')} missing"
     return _Check(COVERAGE, "warn" if missing else "note", text, short, missing)  # scores leave out what gold lacks
 
 
@@ -228,10 +228,10 @@ def _slots(counts: pl.DataFrame) -> Iterator[_Check]:
     never = _listed(only_pred.select("slot", "pred").rows())
     foreign = not set(only_pred["slot"]) <= KNOWN_SLOTS and set(only_gold["slot"]) - set(only_pred["slot"])
     status = "ok" if only_pred.is_empty() else "fail" if foreign else "warn"
-    short = f"{_number(only_pred.height, 'slot')} unknown to gold"
+    short = f"{number_of(only_pred.height, 'slot')} unknown to gold"
     yield _Check("slots predicted that gold never has", status, never or "none", short, only_pred.height)
     unseen = _listed(only_gold.select("slot", "gold").rows())
-    status, short = "warn" if unseen else "ok", f"{_number(only_gold.height, 'slot')} never predicted"
+    status, short = "warn" if unseen else "ok", f"{number_of(only_gold.height, 'slot')} never predicted"
     yield _Check("slots of gold that are never predicted", status, unseen or "none", short, only_gold.height)
 
 
@@ -297,11 +297,7 @@ def _dontcare(run: Run, counts: pl.DataFrame, jga: float | None, convention: Con
     return _Check("dontcare", "note", f"{in_gold:,} slots in gold, {in_pred:,} predicted; jga by rule: {scores}")
 
 
-def _number(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
-
-
 def _listed(turns: Sequence[tuple[str, int]]) -> str:
     """The first few names with their numbers of turns, and how many names there are; empty if there is none."""
-    named = ", ".join(f"{name} ({count:,} turns)" for name, count in turns[:_MOST_NAMED])
+    named = ", ".join(f"{name} ({number_of(count, 'turn')})" for name, count in turns[:_MOST_NAMED])
     return named if len(turns) <= _MOST_NAMED else f"{len(turns):,}, the most frequent: {named}"

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Final
 
 import polars as pl
 
-from dstbench.analysis.sentences import listed, number, percent
+from dstbench.analysis.sentences import listed, percent
+from dstbench.errors import number_of
 
 if TYPE_CHECKING:
     from dstbench.analysis.diagnose import Diagnosis
@@ -71,6 +72,6 @@ def _slots(diagnosis: Diagnosis) -> str | None:
     never = never.sort(pl.col("slot").list.len(), descending=True, maintain_order=True)
     if never.height:
         run, names = never.row(0)
-        more = f", and slots of {number(never.height - 1, 'more run')}" if never.height > 1 else ""
+        more = f", and slots of {number_of(never.height - 1, 'more run')}" if never.height > 1 else ""
         lines.append(f"never predicted: {listed(names, 1)} ({run}){more}")
     return "; ".join(lines) or "every slot that gold has is right"

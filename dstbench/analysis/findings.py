@@ -14,8 +14,9 @@ import polars as pl
 from dstbench.analysis.check import COVERAGE
 from dstbench.analysis.compare import Leaderboard
 from dstbench.analysis.diagnose import Diagnosis
-from dstbench.analysis.sentences import Finding, listed, number, percent, ranked
+from dstbench.analysis.sentences import Finding, listed, percent, ranked
 from dstbench.analysis.standing_findings import best_run, order_of_runs, spread_of_run
+from dstbench.errors import number_of
 from dstbench.schema.names import name_of
 from dstbench.signature import parse
 
@@ -76,7 +77,7 @@ def _score(board: pl.DataFrame, diagnosis: Diagnosis) -> Finding | None:
     if of:
         early = diagnosis.first_failures.filter(pl.col("high") <= 0.5)["dialogues"].sum()
         when = f", {early:,} of which have their first in the first half" if failing else ""
-        clauses.append(f"{failing:,} of {number(of, 'dialogue')} end in a wrong turn{when}")
+        clauses.append(f"{failing:,} of {number_of(of, 'dialogue')} end in a wrong turn{when}")
     return Finding("best", f"{'; '.join(clauses)}.", "scores", (run,)) if clauses else None
 
 
@@ -146,7 +147,7 @@ def _shared(rows: pl.DataFrame, runs: Sequence[str], verbs: tuple[str, str, str]
             if everyone
             else f"{listed(names)} {several if names[1:] else one}"
         )
-        clauses.append(f"{who} {number(len(slots), 'slot')} of gold: {listed(slots)}")
+        clauses.append(f"{who} {number_of(len(slots), 'slot')} of gold: {listed(slots)}")
     named = tuple(dict.fromkeys(shared.head(_FEW)["run"].explode()))
     others = [run for run in runs if run in set(shared["run"].explode()) - set(named)]
     return "; ".join([*clauses, *([f"other slots: {listed(others)}"] if others else [])]), (*named, *others)
@@ -191,7 +192,7 @@ def _doubts(checks: pl.DataFrame, diagnosis: Diagnosis, runs: Sequence[str]) -> 
     ways = {parse(signature).complete()["missing"] for signature in signatures}
     which = f", which {_LACKING[ways.pop()]}" if len(ways) == 1 else ""
     clauses = [
-        f"{listed(names)} {'lacks' if len(names) == 1 else 'lack'} {number(turns, 'turn')}{which if first else ''}"
+        f"{listed(names)} {'lacks' if len(names) == 1 else 'lack'} {number_of(turns, 'turn')}{which if first else ''}"
         for first, (turns, names) in zip([True, False, False], lack.iter_rows(), strict=False)
     ]
     if lack.height > _FEW:

@@ -46,11 +46,6 @@ def percent(shown: float) -> str:
     return f"{shown + 0:.1f} %"  # + 0, as -0.0 is 0.0
 
 
-def number(count: int, noun: str) -> str:
-    """A count and its noun: ``1 turn``, ``1,200 turns``."""
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
-
-
 def place(above: int, of: int) -> str:
     """The place of a run with so many runs above it: ``first``, ``last``, ``third``."""
     if above == of - 1:

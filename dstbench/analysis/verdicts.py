@@ -14,6 +14,7 @@ import polars as pl
 
 from dstbench import stats
 from dstbench.arrays import Floats
+from dstbench.errors import number_of
 from dstbench.stats.attainable import at_most
 from dstbench.typing import Adjustment
 
@@ -96,7 +97,7 @@ def untestable(differences: pl.DataFrame, resamples: int, level: float) -> list[
         if later.height:
             of, least = (f" of {pairs_text(later)}", later) if cannot.height < rows.height else ("", cannot)
             clauses.append(
-                f"with {resamples:,} resamples and {_number(rows.height, 'difference')} no {p}{of} can be below "
+                f"with {resamples:,} resamples and {number_of(rows.height, 'difference')} no {p}{of} can be below "
                 f"{_above(min(least['p_smallest']), alpha)}; --resamples {max(later['resamples_needed'])} or more can "
                 f"reach {alpha:g}"
             )
@@ -121,10 +122,6 @@ def pairs_text(rows: pl.DataFrame, beside: str | None = None) -> str:
     if beside is not None:
         pairs = [f"{pair} ({number})" for pair, number in zip(pairs, rows[beside], strict=False)]
     return "; ".join(pairs) + (f", and {rows.height - _MOST_PAIRS} more" if rows.height > _MOST_PAIRS else "")
-
-
-def _number(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def _above(p: float, alpha: float) -> str:

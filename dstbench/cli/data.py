@@ -11,6 +11,7 @@ from dstbench.cli.app import app
 from dstbench.cli.command import Result, command
 from dstbench.cli.options import From, HowToRead, Table
 from dstbench.cli.output import as_path, as_text, require_parquet
+from dstbench.errors import number_of
 from dstbench.typing import Listing
 
 # The demo writes no report on more dialogues: such a sample is for measuring time.
@@ -60,8 +61,11 @@ def convert(
         jobs=jobs,
     )
     kept = f" ({done.kept} of {done.files} files were ready from before)" if done.kept else ""
-    dialogues, turns = done.coverage["dialogues"], done.coverage["turns"]
-    return Result(summary=f"{output}: {dialogues:,} dialogues, {turns:,} turns{kept}")
+    return Result(summary=_written(output, done.coverage["dialogues"], done.coverage["turns"]) + kept)
+
+
+def _written(output: Path, dialogues: int, turns: int) -> str:
+    return f"{output}: {number_of(dialogues, 'dialogue')}, {number_of(turns, 'turn')}"
 
 
 @command(app, doing="reading", example="contexts gold.json -o said.parquet")
@@ -78,7 +82,7 @@ def contexts(
 
     table = read_contexts([as_path(path) for path in files], split, format=from_format)
     write(output, table.schema, [table])
-    return Result(summary=f"{output}: {table['dialogue'].n_unique():,} dialogues, {table.height:,} turns")
+    return Result(summary=_written(output, table["dialogue"].n_unique(), table.height))
 
 
 @command(app, doing="scoring", example="demo --dialogues 1000 -o sample")
@@ -102,7 +106,7 @@ def demo(
     text = render_scores(dstbench.score(corpus), table.form)
     if table.form == "text":
         text = (
-            f"Three invented trackers on {dialogues:,} invented dialogues\n\n{text}\n"
+            f"Three invented trackers on {number_of(dialogues, 'invented dialogue')}\n\n{text}\n"
             "Worked dialogues: the scores that the papers print, and dstbench's\n\n"
             f"{render_rows(worked_scores(), 'worked', 'text')}\n"
             "Your own run: dstbench score predictions.json\n"

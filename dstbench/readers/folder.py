@@ -2,17 +2,20 @@
 
 Conventions: a folder is one run if it holds one file of a known format, or several files of one sharded format; or one
 file of a format of gold per split. Files of records are one run if their names differ in numbers only
-(``part-000.jsonl``), or are ids of MultiWOZ's dialogues (``SNG01.json``). Other files (ontologies, schemas, lists of
-dialogues, logs, SGD's files of metrics) are ignored, and so are files of a loose format beside one of another. The
-dialogues in a subfolder that has the name of a split are of that split; so are those in a file with a split in its name
-(``woz_validate_en.json``), if files beside it name other splits. If such subfolders are in several places, and one of
-them is above the others, it is the dataset's (SGD's repository has variants of the dataset below).
+(``part-000.jsonl``), or are ids of MultiWOZ's dialogues (``SNG01.json``). A file of no known format is an error if its
+name differs from that of a file of data in numbers or splits only: it seems to be a damaged part. Other files
+(ontologies, schemas, lists of dialogues, logs, SGD's files of metrics) are ignored, and so are files of a loose format
+beside one of another. The dialogues in a subfolder that has the name of a split are of that split; so are those in a
+file with a split in its name (``woz_validate_en.json``), if files beside it name other splits. If such subfolders are
+in several places, and one of them is above the others, it is the dataset's (SGD's repository has variants of the
+dataset below).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Final
 
@@ -30,6 +33,7 @@ SPLITS: Final = {
 # SGD's official evaluation writes such a file beside the predictions: a copy of them with the scores of each.
 _EVALUATED: Final = "dialogues_and_metrics.json"
 _SHOWN: Final = 8
+_LIST: Final = "`dstbench ls formats` shows each with an example"
 
 
 def data_files(
@@ -48,30 +52,32 @@ def data_files(
         why: The error about a file of no known format, if more can be said of it; raised if no other file is data.
 
     Raises:
-        DstbenchError: There are no such files, or they are of several formats or runs.
+        DstbenchError: There are no such files, they are of several formats or runs, or a part of a run is of no known
+            format.
     """
     files, left_out = split_files(folder)
     if left_out:
         warn(f"splits in subfolders are left out: {', '.join(left_out[:_SHOWN])}", file=folder.name)
-    if split is not None and any(file.split == split for file in files):
-        files = [file for file in files if file.split == split]
-    number = len(files)
+    files = [file for file in files if split in (None, file.split)] or files
+    number, others = len(files), Counter(file.foreign for file in files if file.foreign is not None)
     data: list[tuple[str, str]] = []
-    others: dict[foreign.Foreign, int] = {}
     splits: set[str | None] = set()
     first: Format | None = None
     is_one = True
     series: set[str] = set()
     reason: DstbenchError | None = None
     loose: list[Source] = []
+    unknown: list[Source] = []
+    names: set[str] = set()
     for is_last in (False, True):
         while files:
             file = files.pop(0)  # so that nothing holds on to its content once it has been read
-            if file.foreign is not None:
-                others[file.foreign] = others.get(file.foreign, 0) + 1
             form = sniff(file) if may_be_read(file) else None
             if form is None and not file.is_parquet:
-                reason = reason or (why(file) if may_be_read(file) else None)
+                if may_be_read(file):
+                    reason = reason or why(file)
+                    file.forget()
+                    unknown.append(file)
                 continue
             if form is not None and form.loose and not is_last:
                 file.forget()
@@ -79,6 +85,7 @@ def data_files(
                 continue
             kind = form.name if form else "long table"
             data.append((file.name, kind))
+            names |= _alike(file)
             first = first or form
             series = _series(form, file) & (series if len(data) > 1 else _series(form, file))
             is_part = form is not None and form is first
@@ -90,25 +97,39 @@ def data_files(
                 yield file, form
         files = [] if data else loose
     if not data:
-        kinds_of_others = "".join(f"; {kind.what}: {count}" for kind, count in others.items())
-        what = f"a folder without a file of a known format ({number} files{kinds_of_others})"
-        raise reason or folder.error(
-            what if number else "an empty folder",
-            next(iter(others)).hint if len(others) == 1 else "`dstbench ls formats` shows each with an example",
-        )
+        raise reason or _without_data(folder, number, others)
     if not is_one:
-        listed = [f"{name} ({kind})" for name, kind in data[:_SHOWN]]
-        more = [f"{len(data) - _SHOWN} more"] if len(data) > _SHOWN else []
-        raise folder.error(
-            f"a folder with {len(data)} files of data that are not parts of one run: {', '.join(listed + more)}",
-            "name the file that is meant, or several: each is then scored as a run of its own",
+        raise _several_runs(folder, data)
+    if damaged := next((file for file in unknown if names & _alike(file)), None):
+        raise damaged.error(
+            "no known format, though it is named like files of data beside it",
+            "repair it, as the run lacks a part; or move it elsewhere, if it is none",
         )
     if series and len(data) > 1:
         warn(f"{len(data):,} files are read as one run: {data[0][0]} to {data[-1][0]}", file=folder.name)
 
 
+def _without_data(folder: Source, number: int, others: Mapping[foreign.Foreign, int]) -> DstbenchError:
+    """The error about a folder of so many files, of which none is data; `others` are what some of them are."""
+    if not number:
+        return folder.error("an empty folder", _LIST)
+    kinds = "".join(f"; {kind.what}: {count}" for kind, count in others.items())
+    hint = next(iter(others)).hint if len(others) == 1 else _LIST
+    return folder.error(f"a folder without a file of a known format ({number} files{kinds})", hint)
+
+
+def _several_runs(folder: Source, data: Sequence[tuple[str, str]]) -> DstbenchError:
+    """The error about a folder with these files, each with its format, that are not parts of one run."""
+    listed = [f"{name} ({kind})" for name, kind in data[:_SHOWN]]
+    more = [f"{len(data) - _SHOWN} more"] if len(data) > _SHOWN else []
+    return folder.error(
+        f"a folder with {len(data)} files of data that are not parts of one run: {', '.join(listed + more)}",
+        "name the file that is meant, or several: each is then scored as a run of its own",
+    )
+
+
 def may_be_read(file: Source) -> bool:
-    """Whether a file of a folder may be of a native format: it is neither empty nor certainly no data.
+    """Whether a file of a folder may be of a native format: it has something in it, and is not certainly no data.
 
     Raises:
         DstbenchError: Its name promises data, and it is none: without it, the run would have gaps.
@@ -117,7 +138,7 @@ def may_be_read(file: Source) -> bool:
         if foreign.should_be_data(archives.unpacked_name(file.name)):
             file.check()
         return False
-    return bool(file.beginning(1 << 16).strip())
+    return file.beginning(1 << 16).strip() not in (b"", b"[]", b"{}")
 
 
 def _is_part(form: Format, file: Source, splits: set[str | None]) -> bool:
@@ -130,7 +151,20 @@ def _series(form: Format | None, file: Source) -> set[str]:
     """The series of files that one of records is of by its name: numbered ones, or one per dialogue."""
     if form is None or file.split is not None or not (form.free_keys or form.loose):
         return set()
-    names = [re.sub(r"\d+", "", file.path.name), *["dialogues"] * (file.dialogue is not None)]
+    return _without_numbers(file, file.path.name)
+
+
+def _alike(file: Source) -> set[str]:
+    """What a file's name has in common with those of the other parts of a run or dataset.
+
+    They differ in numbers, or in the names of splits, or are the ids of dialogues.
+    """
+    name = re.sub(r"[A-Za-z]+", lambda word: "" if word[0].lower() in SPLITS else word[0], file.path.name)
+    return _without_numbers(file, name)
+
+
+def _without_numbers(file: Source, name: str) -> set[str]:
+    names = [re.sub(r"\d+", "", name), *["dialogues"] * (file.dialogue is not None)]
     return {f"{file.path.parent} {name}" for name in names}
 
 

@@ -45,6 +45,7 @@ from dstbench.readers.foreign import checked_format
 from dstbench.readers.format import Format, Source, States
 from dstbench.readers.options import Keys
 from dstbench.readers.record_keys import KeysError, present
+from dstbench.readers.state_text import named
 from dstbench.readers.states import in_split, merge_states, noting_doubts, only_split
 
 #: The native formats, by the name that ``--from`` takes. Sniffing asks them in this order.
@@ -312,7 +313,7 @@ def _describe(source: Source) -> str:
     if isinstance(document, list):
         document, what = document[0] if document else None, "list of objects"
         if not isinstance(document, dict):
-            return f"a JSON list of {type(document).__name__} items" if source.json else "an empty JSON list"
+            return f"a JSON list that begins with {named(document)}" if source.json else "an empty JSON list"
     inner = next(iter(document.values()), None)
     if what == "object" and isinstance(inner, dict):
         document, what = inner, "object of objects"

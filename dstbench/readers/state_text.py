@@ -130,10 +130,16 @@ def _object(pairs: Iterable[tuple[Any, Any]]) -> dict[Any, Any] | Repeated:
 
 
 def named(value: Any) -> str:
-    """A value of another kind than it must be, in a few words."""
+    """A value of another kind than it must be, in a few words.
+
+    >>> named(None), named(True), named([]), named("x" * 70)[-5:]
+    ('null', 'true', 'a list', 'xx...')
+    """
     if isinstance(value, (Mapping, Repeated)):
         return "an object"
     if isinstance(value, (list, tuple)):
         return "a list"
+    if value is None or isinstance(value, bool):
+        return "null" if value is None else str(value).lower()
     shown = repr(value) if isinstance(value, (str, int, float)) else type(value).__name__
     return shown if len(shown) <= 60 else f"{shown[:57]}..."

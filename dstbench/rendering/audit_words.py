@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 import polars as pl
 
 from dstbench.audit.sheet import marked
+from dstbench.errors import number_of
 from dstbench.rendering.tables import (
     UNDEFINED,
     OwnLines,
@@ -50,9 +51,7 @@ def inconsistency_page(inconsistency: Inconsistency, *, pairs: int = 3) -> Page:
     )
     rates = _rates(inconsistency)
     if not s["missing"]:
-        nothing = [
-            f"no annotation is missing in {s['dialogues']:,} {'dialogue' if s['dialogues'] == 1 else 'dialogues'}"
-        ]
+        nothing = [f"no annotation is missing in {number_of(s['dialogues'], 'dialogue')}"]
         return Page([(slots, rates)] if rates.height else [], nothing, "inconsistency")
     where = " and ".join(
         f"{s[f'{name}_changed']:,} of {s[name]:,} {name} ({100 * s[f'{name}_changed'] / s[name]:.1f} %)"
@@ -200,7 +199,7 @@ def agreement_page(agreement: Agreement) -> Page:
     )
     below = [
         "measures in percent, with 95 % intervals, estimated for the whole dataset from "
-        f"{agreement.measures['dialogues'].item(0):,} dialogues",
+        f"{number_of(agreement.measures['dialogues'].item(0), 'dialogue')}",
         *_without_recall(agreement.measures, "no dialogue has `missed` of all readers"),
         "rows: answered by all readers; left_out: left empty by one or more; % agree: of pairs of readers",
         "intervals of kappa: 95 %, by a bootstrap over dialogues",

@@ -17,7 +17,7 @@ import polars as pl
 
 from dstbench.analysis.verdicts import pairs_text, untestable
 from dstbench.rendering.latex import PaperTable, cell, is_best
-from dstbench.rendering.scores import heads_of, named, sign, unit_of
+from dstbench.rendering.scores import heads_of, named, sign, sizes_of
 from dstbench.rendering.tables import (
     UNDEFINED,
     Page,
@@ -165,10 +165,9 @@ def _verdict(differences: pl.DataFrame, metric: str, design: Design) -> str:
 
 def _about_scores(leaderboard: Leaderboard, design: Design) -> list[str]:
     """How scores and intervals were computed, so that others can repeat it."""
-    turns, dialogues = leaderboard.scores.select("turns", "dialogues").row(0)
     of_seeds = "seeds and " if leaderboard.models.height else ""
     lines = [
-        f"values in percent, counts as they are; {turns:,} {unit_of(leaderboard.scores)}, {dialogues:,} dialogues",
+        f"values in percent, counts as they are; {sizes_of(leaderboard.scores)}",
         f"intervals: percentiles of {design['resamples']:,} bootstrap resamples of {of_seeds}dialogues, "
         f"seed {design['seed']} (BCa: --format json)",
     ]
@@ -287,9 +286,8 @@ def beaten(differences: pl.DataFrame, marked: pl.DataFrame) -> pl.DataFrame:
 
 
 def _over(leaderboard: Leaderboard) -> str:
-    turns, dialogues = leaderboard.scores.select("turns", "dialogues").row(0)
     means = " (means and standard deviations over runs)" if leaderboard.models.height else ""
-    return f"{means} over {turns:,} {unit_of(leaderboard.scores)} of {dialogues:,} dialogues"
+    return f"{means} over {sizes_of(leaderboard.scores, ' of ')}"
 
 
 def _notes(leaderboard: Leaderboard) -> list[str]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import polars as pl
 
+from dstbench.errors import number_of
 from dstbench.rendering.latex import PaperTable, cell
 from dstbench.rendering.tables import (
     UNDEFINED,
@@ -35,7 +36,7 @@ def metrics_page(compared: MetricComparison) -> Page:
     """Spread and pairs told apart, a matrix of tau, the metrics whose orders agree least, and correlations."""
     runs = compared.scores["run"].n_unique()
     pairs = _pairs_of_all(compared)
-    title = f"Metrics over {_number(runs, 'run')}" + (f", {_number(pairs, 'pair')}" if pairs else "")
+    title = f"Metrics over {number_of(runs, 'run')}" + (f", {number_of(pairs, 'pair')}" if pairs else "")
     sections = [(title, _spread(compared))]
     if compared.agreement.height:
         title = "Kendall's tau of two metrics' orders; above the diagonal the pairs of runs that they reverse"
@@ -71,7 +72,7 @@ def _power_in_words(compared: MetricComparison) -> list[str]:
     apart, pairs, metrics = parts[0]
     verb = "tells" if len(metrics) == 1 else "tell"
     if len(parts) == 1:
-        line = f"{', '.join(metrics)} {verb} {apart} of {_number(pairs, 'pair')} of runs apart"
+        line = f"{', '.join(metrics)} {verb} {apart} of {number_of(pairs, 'pair')} of runs apart"
     else:
         fewest, of, others = parts[-1]
         line = f"{', '.join(metrics)} {verb} most pairs of runs apart, {apart} of {pairs}; "
@@ -232,16 +233,12 @@ def _paper_table(compared: MetricComparison, notes: list[str]) -> PaperTable:
     names = {metric: name_of(metric) for metric in mean["metric"]}
     table = side_by_side([mean, others], on="metric").with_columns(pl.col("metric").replace(names))
     runs = compared.scores["run"].n_unique()
-    caption = f"Metrics over {_number(runs, 'run')} (%): mean and standard deviation over runs, and range."
+    caption = f"Metrics over {number_of(runs, 'run')} (%): mean and standard deviation over runs, and range."
     if "apart" in table.columns:
         pairs = _pairs_of_all(compared)
         caption += f" Apart: {f'of {pairs:,} ' if pairs else ''}pairs of runs, those that the metric tells apart."
     heads = {name: name.capitalize() for name in table.columns} | {"sd/se": "sd/se"}
     return PaperTable(table, caption, "tab:compare-metrics", notes, (), heads)
-
-
-def _number(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def _percent(share: float) -> str:

@@ -12,6 +12,7 @@ import polars as pl
 
 from dstbench.analysis.associations import POOLED
 from dstbench.analysis.conclusion import conclusion
+from dstbench.errors import number_of
 from dstbench.rendering.differences import difference_sections, differences_in_words, rows_taken
 from dstbench.rendering.latex import PaperTable, cell
 from dstbench.rendering.ratings import about_tests, finding, rated_sections, rated_table, shown_run
@@ -129,7 +130,8 @@ def _failures(diagnosis: Diagnosis, signatures: list[str]) -> PaperTable:
         *(share_text(kind, name_of(kind).partition(" ")[0]) for kind in ("missed", "wrong", "over")),
     )
     sizes = runs.select("turns", "dialogues").unique()
-    over = f" {sizes['turns'][0]:,} turns, {sizes['dialogues'][0]:,} dialogues." if sizes.height == 1 else ""
+    turns, dialogues = sizes.row(0)
+    over = f" {number_of(turns, 'turn')}, {number_of(dialogues, 'dialogue')}." if sizes.height == 1 else ""
     caption = (
         "Where runs fail, in percent: dialogues whose last turn is wrong; of these, those with a right turn after "
     )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 import polars as pl
 
 from dstbench.analysis.associations import POOLED
+from dstbench.errors import number_of
 from dstbench.rendering.latex import PaperTable, cell
 from dstbench.rendering.tables import UNDEFINED, brackets, interval_text, p_text, pivoted, three_decimals
 from dstbench.schema.names import name_of, sign_of
@@ -138,8 +139,10 @@ def about_tests(correlations: Correlations) -> list[str]:
 def _over(n: int, dialogues: int, per: str) -> str:
     """What correlations are over, in words."""
     if n == dialogues:
-        return f"{n:,} {per}{'' if n == 1 else 's'}"
-    return f"{n:,} turns of {dialogues:,} dialogues" if per == "turn" else f"{n:,} dialogues ({dialogues:,} different)"
+        return number_of(n, per)
+    if per == "turn":
+        return f"{number_of(n, 'turn')} of {number_of(dialogues, 'dialogue')}"
+    return f"{n:,} dialogues ({dialogues:,} different)"
 
 
 def _scores(correlations: Correlations) -> list[str]:

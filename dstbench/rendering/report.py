@@ -25,7 +25,7 @@ from dstbench.analysis.sweep import sweep
 from dstbench.analysis.traits import PROTOCOLS, Traits, traits
 from dstbench.conventions.convention import Convention
 from dstbench.conventions.profiles import as_convention
-from dstbench.errors import DstbenchError, DstbenchWarning, UsageError, warn
+from dstbench.errors import DstbenchError, DstbenchWarning, UsageError, number_of, warn
 from dstbench.metrics import Metric, parse_all
 from dstbench.readers.contexts import contexts
 from dstbench.rendering import chapters
@@ -43,7 +43,7 @@ from dstbench.rendering.compare import pairs_table, standings_table
 from dstbench.rendering.diagnose import diagnosis_page, traits_page
 from dstbench.rendering.latex import latex_page
 from dstbench.rendering.report_page import Chapter, Front, render_frame, render_html, render_markdown
-from dstbench.rendering.scores import best_first, score_table, unit_of
+from dstbench.rendering.scores import best_first, score_table, sizes_of
 from dstbench.rendering.tables import as_rows, render_object
 from dstbench.runs.common import over_common_turns
 from dstbench.runs.open import Data, Reading, parts_to_open
@@ -151,9 +151,8 @@ class Report:
         signature = scores["signature"].item(0)
         gold = self.checks.filter(check=GOLD)["found"].to_list()  # of each run; they may spell it in several ways
         facts = [
-            f"{runs} run{'s' if runs > 1 else ''}",
-            f"{scores['dialogues'][0]:,} dialogues",
-            f"{scores['turns'][0]:,} {unit_of(scores)}",
+            number_of(runs, "run"),
+            sizes_of(scores),
             *({f"gold: {text}" for text in gold} if len(gold) == runs and len(set(gold)) == 1 else ()),
             next(part for part in signature.split("|") if part.startswith("profile:")).replace(":", " "),
             f"dstbench {__version__}",

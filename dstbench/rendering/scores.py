@@ -7,7 +7,7 @@ from typing import Final
 
 import polars as pl
 
-from dstbench.errors import UsageError
+from dstbench.errors import UsageError, number_of
 from dstbench.rendering.latex import PaperTable, cell, is_best, latex_page
 from dstbench.rendering.tables import (
     IS_COUNT,
@@ -102,11 +102,7 @@ def titles_of(groups: Mapping[str, str], names: Sequence[str], by: Sequence[str]
 
 def _sizes(scores: pl.DataFrame) -> str | None:
     """How many turns and dialogues are scored; None if rows differ in it."""
-    sizes = scores.select("turns", "dialogues").unique()
-    if sizes.height != 1:
-        return None
-    turns, dialogues = sizes.row(0)
-    return f"{turns:,} {'turns' if 'slot' in scores.columns else unit_of(scores)}, {dialogues:,} dialogues"
+    return sizes_of(scores) if scores.select("turns", "dialogues").n_unique() == 1 else None
 
 
 def _about_slots(scores: pl.DataFrame) -> list[str]:
@@ -114,9 +110,11 @@ def _about_slots(scores: pl.DataFrame) -> list[str]:
     return [line] if "slot" in scores.columns else []
 
 
-def unit_of(scores: pl.DataFrame) -> str:
-    """What the column `turns` counts: turns or, under profiles that score each domain of a turn, frames."""
-    return "frames" if scores["signature"].str.contains("|unit:frame|", literal=True).all() else "turns"
+def sizes_of(scores: pl.DataFrame, between: str = ", ") -> str:
+    """The turns and dialogues of the first row, in words; under profiles that score each domain of a turn, frames."""
+    turns, dialogues = scores.select("turns", "dialogues").row(0)
+    is_frames = scores["signature"].str.contains("|unit:frame|", literal=True).all() and "slot" not in scores.columns
+    return f"{number_of(turns, 'frame' if is_frames else 'turn')}{between}{number_of(dialogues, 'dialogue')}"
 
 
 def wide(scores: pl.DataFrame, titles: Mapping[str, str] | None = None) -> pl.DataFrame:

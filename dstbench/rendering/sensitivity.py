@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 import polars as pl
 
 from dstbench.analysis.sentences import listed
+from dstbench.errors import number_of
 from dstbench.rendering.latex import PaperTable, cell
 from dstbench.rendering.tables import (
     Page,
@@ -67,7 +68,7 @@ def sensitivity_page(sensitivity: Sensitivity) -> Page:
         "bias: how many points more an error costs in the last turn than in the first turn of the same",
         "dialogue (slope); losses by position are means over dialogues that differ in length, too",
         "relative: the bias divided by the mean loss; intervals over dialogues",
-        f"{counts['changes']:,} changes of gold, {taken}; {dialogues:,} dialogues",
+        f"{counts['changes']:,} changes of gold, {taken}; {number_of(dialogues, 'dialogue')}",
         *signature_lines(sensitivity.signatures),
     ]
     return Page(sections, below, paper=[_table(wide.filter(pl.col("kind").is_in(list(errors))), sensitivity, below)])

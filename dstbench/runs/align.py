@@ -10,10 +10,10 @@ import numpy as np
 import polars as pl
 
 from dstbench.conventions.slots import KNOWN_SLOTS
-from dstbench.errors import DstbenchError, UsageError, shortened, warn
+from dstbench.errors import DstbenchError, UsageError, number_of, shortened, warn
 from dstbench.readers.frames import IS_FRAME, count_frames
 from dstbench.readers.states import Side, States, only_split, only_turns, same_turns, warn_of_notes
-from dstbench.runs.codes import codes, distinct, to_strings
+from dstbench.runs.codes import ABSENT, all_codes, distinct, to_strings
 from dstbench.runs.layout import row_changes
 from dstbench.runs.spread import spread, spread_frames
 from dstbench.schema.record import Record
@@ -179,7 +179,7 @@ def _by_golds_names(source: str, pred: Side, gold: States) -> Side:
         what = "the same turn twice, under two names of the dialogue"
         raise DstbenchError(what, file=source, dialogue=dialogue, turn=turn)
     alias, _, name = renamed.row(0)
-    number = _count(renamed["dialogue"].n_unique(), "dialogue")
+    number = number_of(renamed["dialogue"].n_unique(), "dialogue")
     warn(f"{number} found under other ids in {gold.source}: {alias} is {name} there", file=source)
     return replace(pred, turns=turns)
 
@@ -230,7 +230,7 @@ def _sides(states: States, gold: States | None) -> tuple[Side, Side]:
         several = int((states.gold.cells["value"] != states.pred.cells["value"]).sum())
         if several:
             rest = "with several values, of which the first is taken"
-            what = f"{_count(several, 'prediction')} {rest}"
+            what = f"{number_of(several, 'prediction')} {rest}"
             warn(what, file=states.source, kind=f"predictions {rest}", count=several, when="before")
     return gold_side, states.pred
 
@@ -257,15 +257,15 @@ def _spine(
         dialogue, turn = extra.row(0)
         if embedded:
             raise DstbenchError(
-                f"{_count(extra.height, 'turn')} without gold, the first of them",
+                f"{number_of(extra.height, 'turn')} without gold, the first of them",
                 file=source,
                 dialogue=dialogue,
                 turn=turn,
                 hint="give every turn a gold state (an empty one is {}), or name a gold file: --gold FILE",
             )
         warn(
-            f"{_count(extra.height, 'predicted turn')} in "
-            f"{_count(extra['dialogue'].n_unique(), 'dialogue')} without gold, left out "
+            f"{number_of(extra.height, 'predicted turn')} in "
+            f"{number_of(extra['dialogue'].n_unique(), 'dialogue')} without gold, left out "
             f"(first: dialogue {dialogue}, turn {turn})",
             file=source,
             kind="predicted turns without gold, left out",
@@ -274,8 +274,8 @@ def _spine(
     if absent.height:
         dialogue, turn = absent.select(_KEY).row(0)
         what = (
-            f"{_count(absent.height, 'gold turn')} without a prediction "
-            f"({_count(coverage['missing_dialogues'], 'whole dialogue')}), the first of them"
+            f"{number_of(absent.height, 'gold turn')} without a prediction "
+            f"({number_of(coverage['missing_dialogues'], 'whole dialogue')}), the first of them"
         )
         if missing == "error":
             hint = (
@@ -327,7 +327,7 @@ def _report_gaps(source: str, spine: pl.DataFrame) -> None:
         gap = spine.filter(turn != expected)
         dialogues = gap["dialogue"].n_unique()
         warn(
-            f"turn numbers have gaps in {_count(dialogues, 'dialogue')} "
+            f"turn numbers have gaps in {number_of(dialogues, 'dialogue')} "
             f"(first: dialogue {gap['dialogue'][0]} before turn {gap['turn'][0]}); "
             "the turns that are there are scored",
             file=source,
@@ -338,37 +338,29 @@ def _report_gaps(source: str, spine: pl.DataFrame) -> None:
 
 def report_unknown_slots(source: str, table: pl.DataFrame) -> None:
     """Warn about slots that MultiWOZ does not have, with their counts and the known slots of similar spelling."""
-    slots = distinct(codes(table["slot"]))
-    if KNOWN_SLOTS.issuperset(to_strings(slots)):  # the usual case, which needs no counts
+    slot, *values = all_codes(table[["slot", "gold", "pred"]])
+    slots = distinct(slot)
+    names = to_strings(slots)
+    if KNOWN_SLOTS.issuperset(names):  # the usual case, which needs no counts
         return
-    counts = (
-        table.lazy()
-        .filter(pl.col("slot").is_not_null())
-        .group_by("slot")
-        .agg(pl.col("gold", "pred").count())
-        .with_columns(pl.col("slot").cast(pl.String))
-        .sort(pl.col("gold") + pl.col("pred"), "slot", descending=[True, False])
-        .collect()
+    if KNOWN_SLOTS.isdisjoint(names):
+        warn(f"none of the {number_of(len(names), 'slot')} is MultiWOZ's; their names are kept as written", file=source)
+        return
+    in_gold, in_pred = (
+        np.bincount((slot + np.uint32(1))[column != ABSENT], minlength=int(slots[-1]) + 2)[slots + 1].tolist()
+        for column in values  # `ABSENT` + 1 is 0
     )
-    unknown = counts.filter(~pl.col("slot").is_in(KNOWN_SLOTS))
-    if unknown.is_empty():
-        return
-    if unknown.height == counts.height:
-        warn(f"none of the {_count(counts.height, 'slot')} is MultiWOZ's; their names are kept as written", file=source)
-        return
+    unknown = [row for row in zip(names, in_gold, in_pred, strict=True) if row[0] not in KNOWN_SLOTS]
+    unknown.sort(key=lambda row: (-row[1] - row[2], row[0]))
     shown = []
-    for slot, in_gold, in_pred in unknown.head(5).iter_rows():
-        near = get_close_matches(slot, sorted(KNOWN_SLOTS), n=2) if len(slot) <= _LONGEST else []
+    for name, gold, pred in unknown[:5]:
+        near = get_close_matches(name, sorted(KNOWN_SLOTS), n=2) if len(name) <= _LONGEST else []
         hint = f"; near: {', '.join(near)}" if near else ""
-        shown.append(f"{shortened(slot, _LONGEST)} ({in_gold} in gold, {in_pred} predicted{hint})")
-    more = f" and {unknown.height - 5} more" if unknown.height > 5 else ""
+        shown.append(f"{shortened(name, _LONGEST)} ({gold} in gold, {pred} predicted{hint})")
+    more = f" and {len(unknown) - 5} more" if len(unknown) > 5 else ""
     warn(
-        f"{_count(unknown.height, 'slot')} that MultiWOZ does not have, kept as written: {', '.join(shown)}{more}",
+        f"{number_of(len(unknown), 'slot')} that MultiWOZ does not have, kept as written: {', '.join(shown)}{more}",
         file=source,
         kind="slots that MultiWOZ does not have, kept as written",
-        count=unknown.height,
+        count=len(unknown),
     )
-
-
-def _count(n: int, noun: str) -> str:
-    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"

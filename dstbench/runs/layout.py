@@ -50,7 +50,6 @@ from dstbench.io.limits import FREE, NUMBERS
 from dstbench.runs import fingerprint
 from dstbench.runs.codes import ABSENT, all_codes, codes, distinct, to_codes, to_column, to_strings
 from dstbench.runs.frames import Frames, rows_of_frames, set_apart, turn_keys
-from dstbench.runs.rules import unsorted
 from dstbench.typing import View
 
 
@@ -202,6 +201,15 @@ def lay_out(long: pl.DataFrame, view: View | None = None, *, frames: bool = Fals
         total=total,
         is_turn=is_turn,
         group=group if is_turn.all() else group[is_turn],
+    )
+
+
+def unsorted(source: str | None = None) -> DstbenchError:
+    """The error for a table whose metadata are those of a long table, but whose rows break its rules."""
+    return DstbenchError(
+        "the long table is not sorted by dialogue, slot and turn, or a slot ends early",
+        file=source,
+        hint="convert the run again, or sort it and drop its metadata",
     )
 
 

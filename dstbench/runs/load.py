@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import polars as pl
 
-from dstbench.errors import DstbenchError, UsageError
+from dstbench.errors import UsageError
 from dstbench.io import parquet
 from dstbench.io.files import File, path_text
 from dstbench.readers.frames import IS_FRAME, count_frames
@@ -178,21 +178,8 @@ def _parquet(name: str, file: File, options: ReadOptions, split: str | None) -> 
 def _checked(name: str, frame: pl.LazyFrame, source: str) -> Run:
     """A run from any table with the long table's columns, which is sorted and checked."""
     table = collect(conform_long(frame, source=source).sort("dialogue", "slot", "turn"), source)
-    broken = check_long(table.lazy())
-    if broken.height:
-        rule, rows, dialogue, turn, slot = broken.row(0)
-        raise DstbenchError(
-            f"not a long table: {rule}, in {rows} rows, the first of them",
-            file=source,
-            dialogue=dialogue,
-            turn=turn,
-            slot=slot,
-            hint="`dstbench convert` and dstbench.to_long write tables that keep the rules",
-        )
-    if table.is_empty():
-        raise DstbenchError("no dialogue in the table", file=source)
+    coverage = check_long(table, source=source)
     report_unknown_slots(source, states_only(table))
-    turns = table.select("dialogue", "turn").unique()
     of_frames = table.filter(IS_FRAME)
     lacks_prediction = pl.col("slot").is_null() & pl.col("pred").is_not_null()
     meta = run_meta(
@@ -202,6 +189,6 @@ def _checked(name: str, frame: pl.LazyFrame, source: str) -> Run:
         format="long table",
         gold=None,
         missing="wrong" if table.select(lacks_prediction.any()).item() else "error",
-        coverage={"turns": turns.height, "dialogues": turns["dialogue"].n_unique()},
+        coverage=coverage,
     )
     return in_memory(name, table, meta)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
 import polars as pl
 
-from dstbench.errors import DstbenchError
-from dstbench.readers.frames import IS_FRAME
+from dstbench.arrays import Flags, Numbers
+from dstbench.errors import DstbenchError, number_of
+from dstbench.runs.codes import ABSENT, all_codes
+from dstbench.runs.frames import rows_of_frames, turn_keys
+from dstbench.runs.layout import row_changes
 from dstbench.schema.core import LONG, MAX_TURN
 
 _STRINGS = (pl.String, pl.Categorical, pl.Enum, pl.Null)
@@ -51,43 +55,52 @@ def conform_long(frame: pl.LazyFrame, *, source: str) -> pl.LazyFrame:
     return frame.select(columns)
 
 
-def check_long(frame: pl.LazyFrame) -> pl.DataFrame:
-    """Rows that break a rule of the long table.
+def check_long(table: pl.DataFrame, *, source: str) -> dict[str, int]:
+    """Refuse a table whose rows break a rule of the long table.
 
     Args:
-        frame: A frame with the schema of `LONG`, sorted by (dialogue, slot, turn).
+        table: A table with the schema of `LONG`, sorted by (dialogue, slot, turn).
+        source: Name of the file or object, for messages.
 
     Returns:
-        One row per broken rule: `rule`, the number of `rows` that break it, and the first one's `dialogue`, `turn`
-        and `slot`; empty if no rule is broken.
+        Its numbers of ``turns`` and ``dialogues``.
+
+    Raises:
+        DstbenchError: A rule is broken; the message says in how many rows, and which is the first.
     """
-    dialogue, turn, slot, gold, pred = map(pl.col, ("dialogue", "turn", "slot", "gold", "pred"))
-    has_slot = slot.is_not_null()
-    same_slot = (dialogue == dialogue.shift(1)) & slot.eq_missing(slot.shift(1))  # as in the row before
-    last_of_slot = ~same_slot.shift(-1, fill_value=False)
-    rank = turn.rank("dense").over("dialogue")
-    first_with_slot = pl.when(has_slot & ~IS_FRAME).then("turn").min().over("dialogue")
-    rules = {
-        "a dialogue without an id": dialogue.is_null() | (dialogue == ""),
-        f"a turn that is no number from 0 to {MAX_TURN}": turn.is_null(),
-        "the same slot twice in one turn": same_slot & (turn == turn.shift(1)),
-        "a gold value without a slot": ~has_slot & gold.is_not_null(),
-        "a slot that ends before its dialogue does": last_of_slot & has_slot & (turn != turn.max().over("dialogue")),
-        "a slot without a row in a turn between others": same_slot & has_slot & (rank > rank.shift(1) + 1),
-        "a row without a slot in a turn that has slots": ~has_slot & pred.is_null() & (turn >= first_with_slot),
-    }
-    first = [dialogue.first(), turn.first(), slot.first().cast(pl.String)]
-    broken = (
-        frame.filter(is_broken.fill_null(False)).select(pl.lit(rule).alias("rule"), pl.len().alias("rows"), *first)
-        for rule, is_broken in rules.items()
-    )
-    return pl.concat(broken).filter(pl.col("rows") > 0).collect()
 
+    def refuse(rule: str, breaks: Flags) -> None:
+        if count := int(np.count_nonzero(breaks)):
+            dialogue, turn, slot, _, _ = table.row(int(breaks.argmax()))
+            raise DstbenchError(
+                f"not a long table: {rule}, in {number_of(count, 'row')}, the first of them",
+                file=source,
+                dialogue=dialogue,
+                turn=turn,
+                slot=slot,
+                hint="`dstbench convert` and dstbench.to_long write tables that keep the rules",
+            )
 
-def unsorted(source: str | None = None) -> DstbenchError:
-    """The error for a table whose metadata are those of a long table, but whose rows break its rules."""
-    return DstbenchError(
-        "the long table is not sorted by dialogue, slot and turn, or a slot ends early",
-        file=source,
-        hint="convert the run again, or sort it and drop its metadata",
-    )
+    if table.is_empty():
+        raise DstbenchError("no dialogue in the table", file=source)
+    refuse("a dialogue without an id", (table["dialogue"].fill_null("") == "").to_numpy())
+    refuse(f"a turn that is no number from 0 to {MAX_TURN}", table["turn"].is_null().to_numpy())
+    slot, gold, pred = all_codes(table[["slot", "gold", "pred"]])
+    has_slot = slot != ABSENT
+    dialogue_begins = row_changes(table["dialogue"])
+    slot_begins = dialogue_begins | row_changes(slot)
+    slot_ends = np.append(slot_begins[1:], True)
+    number: Numbers = np.cumsum(dialogue_begins)
+    turns, rank = np.unique(turn_keys(number, table["turn"].to_numpy()), return_inverse=True)
+    step = np.diff(rank, prepend=-1)  # 1: the row before is of the turn before, of those that the dialogue has
+    first_row = np.flatnonzero(dialogue_begins)
+    last_turn = np.maximum.reduceat(rank, first_row)[number - 1]
+    frames = rows_of_frames(slot)
+    of_states = has_slot if frames is None else has_slot & ~frames
+    first_with_slot = np.minimum.reduceat(np.where(of_states, rank, len(turns)), first_row)[number - 1]
+    refuse("the same slot twice in one turn", ~slot_begins & (step == 0))
+    refuse("a gold value without a slot", ~has_slot & (gold != ABSENT))
+    refuse("a slot that ends before its dialogue does", slot_ends & has_slot & (rank != last_turn))
+    refuse("a slot without a row in a turn between others", ~slot_begins & has_slot & (step > 1))
+    refuse("a row without a slot in a turn that has slots", ~has_slot & (pred == ABSENT) & (rank >= first_with_slot))
+    return {"turns": len(turns), "dialogues": len(first_row)}

@@ -26,8 +26,7 @@ from dstbench.conventions.slots import are_multiwoz
 from dstbench.errors import DstbenchError
 from dstbench.runs.frames import states_only
 from dstbench.runs.gold import gold_slots
-from dstbench.runs.layout import Layout, lay_out
-from dstbench.runs.rules import unsorted
+from dstbench.runs.layout import Layout, lay_out, unsorted
 from dstbench.runs.run import Kept, Run
 from dstbench.typing import View
 

@@ -178,11 +178,11 @@ def test_names_values_and_spellings_are_compared() -> None:
     rows = {name: (status, found) for _, name, status, found, *_ in dstbench.check(states).iter_rows()}
     assert rows["gold's first alternative"][0] == "fail"
     assert rows["gold's first alternative"][1].endswith("; --multi any gives jga 100.00")
-    assert rows["slots predicted that gold never has"] == ("warn", "hotel-book day (1 turns)")
-    assert rows["slots of gold that are never predicted"] == ("warn", "hotel-stars (1 turns)")
-    assert rows["wrong by spelling only"] == ("warn", "hotel-area: 'centre' / 'Centre ' (1 turns)")
-    assert rows["gold with alternatives"] == ("note", "hotel-type = 'a|b' (1 turns)")
-    assert "hotel-type = 'c' (1 turns)" in rows["values outside gold's values"][1]
+    assert rows["slots predicted that gold never has"] == ("warn", "hotel-book day (1 turn)")
+    assert rows["slots of gold that are never predicted"] == ("warn", "hotel-stars (1 turn)")
+    assert rows["wrong by spelling only"] == ("warn", "hotel-area: 'centre' / 'Centre ' (1 turn)")
+    assert rows["gold with alternatives"] == ("note", "hotel-type = 'a|b' (1 turn)")
+    assert "hotel-type = 'c' (1 turn)" in rows["values outside gold's values"][1]
 
 
 def test_an_ontology_says_which_values_there_are(here: Path) -> None:

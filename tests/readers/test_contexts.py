@@ -100,7 +100,7 @@ def test_contexts_of_one_split(here: Path) -> None:
 def test_the_command_writes_the_table(here: Path) -> None:
     Path("gold.tsv").write_text(formats.star_tsv())
     code, out, err = run("contexts", "gold.tsv", "-o", "said.parquet")
-    assert (code, out, err) == (0, "", "said.parquet: 1 dialogues, 2 turns\n")
+    assert (code, out, err) == (0, "", "said.parquet: 1 dialogue, 2 turns\n")
     assert pl.read_parquet("said.parquet").equals(dstbench.contexts("gold.tsv"))
     code, _, err = run("contexts", "gold.tsv", "-o", "said.csv")
     assert (code, err) == (2, "error: said.csv: a table of contexts is written as Parquet\nhint: -o said.parquet\n")

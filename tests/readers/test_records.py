@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -402,6 +403,28 @@ def test_several_files_of_records_in_a_folder_are_one_run(kind: str, here: Path)
     assert table_of("run").equals(wanted)
     convert("run", ["run"], Path("run.parquet"))
     assert table_of("run.parquet").equals(wanted)
+
+
+@pytest.mark.parametrize("damaged", ["nothing but words", "", "[]"])
+@pytest.mark.parametrize("names", [("part-1.json", "part-2.json", "part-3.json"), ("my_test.json", "my_dev.json")])
+@quiet
+def test_a_part_of_no_known_format_is_an_error_if_there_is_something_in_it(
+    names: tuple[str, ...], damaged: str, here: Path
+) -> None:
+    Path("run").mkdir()
+    *parts, last = names
+    for name, rows in zip(parts, DIALOGUES.values(), strict=False):
+        Path("run", name).write_text(json.dumps(rows))
+    whole = table_of("run")
+    Path("run", last).write_text(damaged)
+    Path("run/notes.json").write_text("nothing but words")  # not named like a part
+    if damaged.strip("[]"):
+        with pytest.raises(
+            dstbench.DstbenchError, match=f"{re.escape(last)}: no known format, though it is named like"
+        ):
+            dstbench.read("run")
+    else:
+        assert table_of("run").equals(whole)
 
 
 def test_files_of_other_names_or_of_the_same_turns_are_several_runs(here: Path) -> None:

@@ -11,7 +11,6 @@ import pytest
 import dstbench
 from data_schemas.write import TABLES, schemas, text
 from dstbench.readers import Source
-from dstbench.runs.rules import check_long
 from dstbench.schema.core import TURNS
 from tests import formats
 from tests.corpora import EXAMPLE
@@ -54,10 +53,3 @@ def test_examples_in_the_schemas_are_valid() -> None:
         content = json.loads(path.read_text(encoding="utf-8"))
         if not any(name in path.name for name in ("tsv", "csv", "ldst", "sdp-dst")):  # text with separators
             jsonschema.validate(json.loads(content["examples"][0]), content)
-
-
-def test_broken_rows_are_found_with_their_place() -> None:
-    table = dstbench.scan(EXAMPLE).drop("run").collect()
-    twice = table[[0, 0, 1]].lazy()
-    assert check_long(table.lazy()).is_empty()
-    assert check_long(twice).rows() == [("the same slot twice in one turn", 1, "MUL7001", 0, "hotel-area")]
