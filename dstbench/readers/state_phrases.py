@@ -17,7 +17,8 @@ from dstbench.readers.pptod import FORMAT, split_span
 
 _JSON: Final = ("{", "[[", "[{", '["', "['", "[(")
 _SPAN: Final = re.compile(r"\[[a-z]+\](\s|$)")
-_SEPARATORS: Final = (re.compile(r"[;,|]?\s*\n"), re.compile(";"), re.compile(r"\|"), re.compile(","))
+# Spaces are looked at once: from their first on, or from the sign before them.
+_SEPARATORS: Final = (re.compile(r"(?:[;,|]|(?<!\s))\s*\n"), re.compile(";"), re.compile(r"\|"), re.compile(","))
 _BETWEEN: Final = re.compile(r"[;,|\n]")
 _BULLET: Final = re.compile(r"[-*•]\s+|\d+\.\s+")
 _ENTRY: Final = re.compile(r"([^\W\d](?:[^=:]*\w)?)\s*[=:]\s*(.*)", re.DOTALL)

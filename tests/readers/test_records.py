@@ -12,7 +12,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import dstbench
@@ -187,7 +187,8 @@ def test_any_way_to_write_records_gives_the_same_table_of(
 
 
 @quiet
-@given(states=corpora(), text=st.booleans())
+@settings(max_examples=(settings.default or settings()).max_examples // 2)
+@given(states=corpora(max_dialogues=8), text=st.booleans())
 def test_frames_of_records_are_read_as_lists(
     states: States, text: bool, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

@@ -58,6 +58,13 @@ def test_what_may_mean_several_things_is_refused_with_the_part(text: str, part: 
         dstbench.scan([{"dialogue_id": "SNG1", "turn": 0, "gold": {}, "pred": text}])
 
 
+@pytest.mark.parametrize("long", [" ", "\t", ";", "; ", "a "])
+def test_a_long_text_without_lines_is_looked_at_once(long: str) -> None:
+    """The square of its length would be steps for minutes."""
+    text = f"hotel-name = a{long * 200_000}b"
+    assert written_out(text) == ([("hotel-name", text[13:])] if ";" not in long else "b")
+
+
 @pytest.mark.parametrize("text", ["", "none", "None", "NULL", "nan", "```\nnone\n```"])
 def test_a_word_for_nothing_is_an_empty_state(text: str) -> None:
     assert not StateCells().read(text)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import errno
+import json
 import os
 import shutil
 import subprocess
@@ -16,6 +17,8 @@ import pytest
 
 import dstbench
 from tests.faults import call, there, write_inputs
+from tests.once import compute_once
+from tests.paths import ROOT
 
 resource = pytest.importorskip("resource", reason="no limits of processes here")
 
@@ -37,6 +40,14 @@ WRITERS = {
     "charts": (["audit", "bias", "gold.json", "--charts", "out"], "out/bias.vl.json"),
     "demo": (["demo", "--dialogues", "30", "-o", "out"], "out/careful.parquet"),
 }
+
+
+@pytest.fixture(scope="module", autouse=True)
+def computed() -> Iterator[None]:
+    """What is computed of the same files is computed once: here it is about where it is written."""
+    with pytest.MonkeyPatch.context() as patch:
+        compute_once(patch.setattr)
+        yield
 
 
 @pytest.fixture
@@ -111,17 +122,30 @@ def obey_permissions() -> None:
         system.prctl(24, capability)
 
 
+#: Runs commands one after the other, and prints their exit codes, and what they say.
+_SCRIPT = """
+import json, sys
+root, *lines = sys.argv[1:]
+sys.path.append(root)
+from tests.commands import run
+print(json.dumps([run(*line.split()) for line in lines]))
+"""
+
+
 def test_what_may_not_be_read_or_written(written: Path) -> None:
+    """By a process that obeys permissions."""
     dstbench.write_long(dstbench.open_runs("one.jsonl")[0], "one.parquet")
     (written / "old.parquet").touch()
-
-    def command(*words: str) -> tuple[int, str]:
-        done = subprocess.run(  # noqa: S603
-            [sys.executable, "-m", "dstbench", *words],
-            capture_output=True, text=True, check=False, preexec_fn=obey_permissions,
-        )  # fmt: skip
-        return done.returncode, done.stderr
-
+    may_not_be_read = {
+        "score one.jsonl": "one.jsonl",
+        "score one.parquet": "one.parquet",
+        "score two.jsonl --gold gold.json": "gold.json",
+        "convert two.jsonl one.jsonl -o new.parquet": "one.jsonl",
+    }
+    may_not_be_written = {
+        "convert two.jsonl -o out/old.parquet": "out/old.parquet",
+        "score two.jsonl -o out/new.txt": "out/new.txt",
+    }
     written.chmod(0o555)
     for name in ("one.jsonl", "one.parquet", "gold.json"):
         Path(name).chmod(0)
@@ -130,20 +154,18 @@ def test_what_may_not_be_read_or_written(written: Path) -> None:
         if probe.returncode == 0:
             pytest.skip("this user may read everything")
         before = there()
-        for words, file in (
-            (["score", "one.jsonl"], "one.jsonl"),
-            (["score", "one.parquet"], "one.parquet"),
-            (["score", "two.jsonl", "--gold", "gold.json"], "gold.json"),
-            (["convert", "two.jsonl", "one.jsonl", "-o", "new.parquet"], "one.jsonl"),
-        ):
-            code, err = command(*words)
+        done = subprocess.run(  # noqa: S603
+            [sys.executable, "-c", _SCRIPT, str(ROOT), *may_not_be_read, *may_not_be_written],
+            capture_output=True, text=True, check=True, preexec_fn=obey_permissions,
+        )  # fmt: skip
+        said = iter(json.loads(done.stdout))
+        for file in may_not_be_read.values():
+            code, _, err = next(said)
             assert (code, err.splitlines()[0]) == (1, f"error: {file}: cannot be read: Permission denied")
-        for words in (["convert", "two.jsonl", "-o", "out/old.parquet"], ["score", "two.jsonl", "-o", "out/new.txt"]):
-            code, err = command(*words)
-            said = (
-                f"error: {words[-1]}: cannot be written: Permission denied\nhint: is the folder there, and writable?\n"
-            )
-            assert (code, err) == (1, said)
+        for file in may_not_be_written.values():
+            code, _, err = next(said)
+            hint = "hint: is the folder there, and writable?"
+            assert (code, err) == (1, f"error: {file}: cannot be written: Permission denied\n{hint}\n")
         assert there() == before
     finally:
         written.chmod(0o755)

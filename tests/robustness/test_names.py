@@ -34,9 +34,8 @@ def home(folder: Path) -> Path:
 def test_a_file_is_used_whatever_its_name(name: str, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """By its name, and by its path: as long as Parquet is not read by such a name, that makes no difference."""
     monkeypatch.chdir(home)
-    usual = run(*words_of(name))[0]
     code, out, err = run(*words_of(name, str(home / NAME)))
-    assert code == usual, err
+    assert code == (name == "audit review"), err  # which reads only what another command writes
     assert "\udcff" not in out + err
     assert not out or run(*words_of(name, NAME))[:2] == (code, out)
 

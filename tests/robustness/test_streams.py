@@ -16,7 +16,9 @@ from typing import IO, Any, Literal, TypeAlias
 import pytest
 
 import dstbench.cli
+from tests import commands
 from tests.interface import LEAVES, line, path_options
+from tests.once import compute_once
 from tests.planted import consistent
 
 resource = pytest.importorskip("resource", reason="no limits of processes here")
@@ -62,6 +64,7 @@ def call(words: list[str], *, out: IO[bytes] | None, err: IO[bytes] | None, buff
     signals = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
     with pytest.MonkeyPatch.context() as patch, streams(out, err, buffering):
         patch.setattr(sys, "argv", ["dstbench", *words])
+        patch.setattr(dstbench.cli, "app", commands._APP)
         try:
             dstbench.cli.main()
         except SystemExit as ended:
@@ -106,6 +109,7 @@ def test_what_is_printed_is_whole_or_an_error(
     name: str, way: Way, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Standard error changes nothing about it."""
+    compute_once(monkeypatch.setattr)
     monkeypatch.chdir(folder)
     if not Path("/dev/full").exists():
         pytest.skip("no /dev/full here")
@@ -147,11 +151,10 @@ def done(words: list[str], out: str, err: str, buffering: Buffering, room: int =
 
 
 @pytest.mark.parametrize("words", [["--help"], ["--version"], ["score", "--help"], ["nonsense"], ["score", "nonsense"]])
-@pytest.mark.parametrize("way", WAYS)
-def test_help_and_errors(words: list[str], way: Way, here: Path) -> None:
+def test_help_and_errors(words: list[str], here: Path) -> None:
     usual, text, _ = done(words, "file", "file", "block")
-    out, err, buffering = way
-    ended, printed, said = done(words, out, err, buffering, room=len(text) // 2)
-    assert ended == (1 if text and _loses(out, text) else usual)
-    assert printed == text or out != "file"
-    assert b"Traceback" not in said
+    for out, err, buffering in WAYS:
+        ended, printed, said = done(words, out, err, buffering, room=len(text) // 2)
+        assert ended == (1 if text and _loses(out, text) else usual), (out, err, buffering)
+        assert printed == text or out != "file", (out, err, buffering)
+        assert b"Traceback" not in said

@@ -292,9 +292,9 @@ def test_what_is_no_data_is_said_so(data: object) -> None:
 
 
 def test_a_killed_writer_leaves_no_half_file(here: Path) -> None:
+    dstbench.write_long(open_runs(synthetic(4000, trackers=["careful"]))[0], "whole.parquet")
     script = (
-        "import dstbench.runs.open as lt; from dstbench.demo import synthetic; "
-        "run = lt.open_runs(synthetic(4000, trackers=['careful']))[0]; print('ready', flush=True)\n"
+        "import dstbench.runs.open as lt; run = lt.open_runs('whole.parquet')[0]; print('ready', flush=True)\n"
         "while True: lt.write_long(run, 'run.parquet')"
     )
     path = Path("run.parquet")

@@ -263,8 +263,7 @@ def test_sgds_root_takes_little_longer_than_its_test_set(here: Path) -> None:
         return time.process_time() - begin
 
     taken("sgd/test")
-    times = [(taken("sgd"), taken("sgd/test")) for _ in range(3)]
-    assert min(root / alone for root, alone in times) < 1.5
+    assert any(taken("sgd") / taken("sgd/test") < 1.5 for _ in range(3))
 
 
 FIXTURES = {**formats.WITH_BOTH, **formats.ONLY_PRED, **formats.ONLY_GOLD, **formats.MARKS, **formats.RESTAURANT}
