@@ -205,9 +205,7 @@ def noting_doubts(states: States) -> States:
                     f"more than half of the {what} states of {len(doubted):,} of {len(first):,} dialogues are "
                     f"empty, such as those of {turns['dialogue'][int(doubted[0])]}"
                 )
-        slots, values = (_distinct(side.cells[name]) for name in ("slot", "value"))
-        as_text = [slots.filter(slots.str.contains(r"^\s*[\[{]")), values.filter(values.str.contains(_STATE_AS_VALUE))]
-        texts = pl.concat(as_text).sort()
+        texts = _seeming_states(side.cells)
         if len(texts):
             notes.append(
                 f"{len(texts):,} {what} slots and values look like states or lists written as text, such as "
@@ -216,12 +214,22 @@ def noting_doubts(states: States) -> States:
     return replace(states, notes=(*states.notes, *notes)) if notes else states
 
 
-def _distinct(column: pl.Series) -> pl.Series:
-    """The distinct strings of a dictionary column."""
-    codes = column.to_physical().to_numpy()
-    occurs = np.zeros(int(codes.max(initial=0)) + 1, np.bool_)
-    occurs[codes] = True  # this takes a fourth of the time of `unique`
-    return pl.Series(np.flatnonzero(occurs), dtype=pl.UInt32).cat.to(column.dtype).cast(pl.String)
+def _seeming_states(cells: pl.DataFrame) -> pl.Series:
+    """The distinct slots and values of these cells that look like states or lists, sorted."""
+    strings = []
+    for codes in cells.select_seq(pl.col("slot", "value").to_physical()):
+        last = np.full(int(codes.to_numpy().max(initial=0)) + 1, -1)  # for each code: where it comes last
+        last[codes.to_numpy()] = np.arange(len(codes))  # this takes a fourth of the time of `unique`
+        strings.append(cells[codes.name][last[last >= 0]].cast(pl.String))
+    text, slots = pl.col("text"), len(strings[0])
+    texts = pl.concat(strings).to_frame("text").with_row_index("at")
+    # Most files have no bracket, which is seen sooner than that no pattern matches.
+    texts = texts.filter(text.str.contains("[", literal=True) | text.str.contains("{", literal=True))
+    if texts.is_empty():
+        return texts["text"]
+    is_slot = pl.col("at") < slots
+    seems = pl.when(is_slot).then(text.str.contains(r"^\s*[\[{]")).otherwise(text.str.contains(_STATE_AS_VALUE))
+    return texts.filter(seems)["text"].sort()
 
 
 def name_of_all(files: Sequence[str]) -> str:

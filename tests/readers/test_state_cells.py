@@ -57,7 +57,7 @@ def test_a_cell_without_slots_is_an_empty_state(cell: Any) -> None:
 
 NO_STATES: list[tuple[Any, str, str | None]] = [
     (4, "4, where a state must be", None),
-    (True, "True, where a state must be", None),
+    (True, "true, where a state must be", None),
     ("4", "4, where a state must be", None),
     ("cheap hotel", "the text 'cheap hotel' is neither JSON nor a Python literal", None),
     ('{"a": ', "is neither JSON", None),
