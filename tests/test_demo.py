@@ -42,6 +42,7 @@ def test_each_tracker_has_its_own_faults() -> None:
     assert max(counts["jga"], key=counts["jga"].__getitem__) == "careful"
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_the_demo_shows_a_leaderboard_and_the_worked_dialogues(here: Path) -> None:
     code, out, err = run("demo")
     assert (code, err) == (0, "wrote dstbench-demo.html\n")
@@ -51,6 +52,7 @@ def test_the_demo_shows_a_leaderboard_and_the_worked_dialogues(here: Path) -> No
     assert out.count("\n") < 45
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_the_demo_writes_a_sample_of_any_size(here: Path) -> None:
     code, _, err = run("demo", "--dialogues", "7", "-o", "deep/sample")
     assert code == 0
