@@ -16,6 +16,7 @@ import pytest
 
 import dstbench.cli  # noqa: F401 (adds its commands)
 from dstbench.cli.app import app
+from tests.charts import EMPTY_CHART
 from tests.planted import consistent
 
 #: Moments of each kind that are tried for each command; by hand, many: 50 are 500 kills.
@@ -42,7 +43,7 @@ COMMANDS = {
 
 #: What stands for every drawing where a command is disturbed but once: drawing, which writes nothing, is most of what a
 #: report takes. By hand, commands are killed while they draw, too.
-DRAWING = '<svg xmlns="http://www.w3.org/2000/svg" width="340" height="9"></svg>' if MOMENTS == 1 else ""
+DRAWING = EMPTY_CHART if MOMENTS == 1 else ""
 
 # Runs a command, and does something at the n-th time that it opens, names, lists or removes a file of its folder.
 _DRIVER = """

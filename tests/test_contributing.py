@@ -388,9 +388,8 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("copy")
     for name in COPIED:
         if (ROOT / name).is_dir():
-            shutil.copytree(
-                ROOT / name, folder / name, ignore=shutil.ignore_patterns(".*_cache")
-            )  # with what is compiled
+            # With what is compiled.
+            shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns(".*_cache"))
         else:
             shutil.copy(ROOT / name, folder)
     return folder

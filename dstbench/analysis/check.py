@@ -198,7 +198,7 @@ def _coverage(run: Run) -> _Check:
     lacks = {k: coverage.get(k, 0) for k in ("missing_turns", "missing_dialogues", "extra_turns", "extra_dialogues")}
     if not any(lacks.values()):
         return _Check(COVERAGE, "ok", f"{scored}, all of them predicted", n=0)
-    names = (f"{count:,} {name.replace('_', ' ')}" for name, count in lacks.items() if count)
+    names = (number_of(count, name.replace("_", " ").removesuffix("s")) for name, count in lacks.items() if count)
     text = f"{scored}; {', '.join(names)} (--missing {run.meta['missing']})"
     missing = lacks["missing_turns"]
     short = f"{number_of(missing, 'turn')} missing"

@@ -33,7 +33,7 @@ SPLITS: Final = {
 # SGD's official evaluation writes such a file beside the predictions: a copy of them with the scores of each.
 _EVALUATED: Final = "dialogues_and_metrics.json"
 _SHOWN: Final = 8
-_LIST: Final = "`dstbench ls formats` shows each with an example"
+_HINT: Final = "`dstbench ls formats` shows each with an example"
 
 
 def data_files(
@@ -68,7 +68,7 @@ def data_files(
     reason: DstbenchError | None = None
     loose: list[Source] = []
     unknown: list[Source] = []
-    names: set[str] = set()
+    alike: set[str] = set()
     for is_last in (False, True):
         while files:
             file = files.pop(0)  # so that nothing holds on to its content once it has been read
@@ -85,7 +85,7 @@ def data_files(
                 continue
             kind = form.name if form else "long table"
             data.append((file.name, kind))
-            names |= _alike(file)
+            alike |= _alike(file)
             first = first or form
             series = _series(form, file) & (series if len(data) > 1 else _series(form, file))
             is_part = form is not None and form is first
@@ -100,7 +100,7 @@ def data_files(
         raise reason or _without_data(folder, number, others)
     if not is_one:
         raise _several_runs(folder, data)
-    if damaged := next((file for file in unknown if names & _alike(file)), None):
+    if damaged := next((file for file in unknown if alike & _alike(file)), None):
         raise damaged.error(
             "no known format, though it is named like files of data beside it",
             "repair it, as the run lacks a part; or move it elsewhere, if it is none",
@@ -112,9 +112,9 @@ def data_files(
 def _without_data(folder: Source, number: int, others: Mapping[foreign.Foreign, int]) -> DstbenchError:
     """The error about a folder of so many files, of which none is data; `others` are what some of them are."""
     if not number:
-        return folder.error("an empty folder", _LIST)
+        return folder.error("an empty folder", _HINT)
     kinds = "".join(f"; {kind.what}: {count}" for kind, count in others.items())
-    hint = next(iter(others)).hint if len(others) == 1 else _LIST
+    hint = next(iter(others)).hint if len(others) == 1 else _HINT
     return folder.error(f"a folder without a file of a known format ({number} files{kinds})", hint)
 
 
@@ -164,6 +164,7 @@ def _alike(file: Source) -> set[str]:
 
 
 def _without_numbers(file: Source, name: str) -> set[str]:
+    """What a file called so has in common with those whose names differ in numbers, or that are dialogues, too."""
     names = [re.sub(r"\d+", "", name), *["dialogues"] * (file.dialogue is not None)]
     return {f"{file.path.parent} {name}" for name in names}
 

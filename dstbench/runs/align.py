@@ -13,7 +13,7 @@ from dstbench.conventions.slots import KNOWN_SLOTS
 from dstbench.errors import DstbenchError, UsageError, number_of, shortened, warn
 from dstbench.readers.frames import IS_FRAME, count_frames
 from dstbench.readers.states import Side, States, only_split, only_turns, same_turns, warn_of_notes
-from dstbench.runs.codes import ABSENT, all_codes, distinct, to_strings
+from dstbench.runs.codes import codes, distinct, to_strings
 from dstbench.runs.layout import row_changes
 from dstbench.runs.spread import spread, spread_frames
 from dstbench.schema.record import Record
@@ -338,7 +338,7 @@ def _report_gaps(source: str, spine: pl.DataFrame) -> None:
 
 def report_unknown_slots(source: str, table: pl.DataFrame) -> None:
     """Warn about slots that MultiWOZ does not have, with their counts and the known slots of similar spelling."""
-    slot, *values = all_codes(table[["slot", "gold", "pred"]])
+    slot = codes(table["slot"])
     slots = distinct(slot)
     names = to_strings(slots)
     if KNOWN_SLOTS.issuperset(names):  # the usual case, which needs no counts
@@ -346,11 +346,10 @@ def report_unknown_slots(source: str, table: pl.DataFrame) -> None:
     if KNOWN_SLOTS.isdisjoint(names):
         warn(f"none of the {number_of(len(names), 'slot')} is MultiWOZ's; their names are kept as written", file=source)
         return
-    in_gold, in_pred = (
-        np.bincount((slot + np.uint32(1))[column != ABSENT], minlength=int(slots[-1]) + 2)[slots + 1].tolist()
-        for column in values  # `ABSENT` + 1 is 0
-    )
-    unknown = [row for row in zip(names, in_gold, in_pred, strict=True) if row[0] not in KNOWN_SLOTS]
+    number = slot + np.uint32(1)  # 0: no slot, as `ABSENT` is the largest code
+    has_value = (table[side].is_not_null().to_numpy() for side in ("gold", "pred"))
+    counts = (np.bincount(number[rows], minlength=int(slots[-1]) + 2)[slots + 1].tolist() for rows in has_value)
+    unknown = [row for row in zip(names, *counts, strict=True) if row[0] not in KNOWN_SLOTS]
     unknown.sort(key=lambda row: (-row[1] - row[2], row[0]))
     shown = []
     for name, gold, pred in unknown[:5]:

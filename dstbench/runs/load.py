@@ -16,11 +16,12 @@ import polars as pl
 from dstbench.errors import UsageError
 from dstbench.io import parquet
 from dstbench.io.files import File, path_text
-from dstbench.readers.frames import IS_FRAME, count_frames
+from dstbench.readers.frames import count_frames
 from dstbench.readers.options import AS_USUAL, ReadOptions, is_long
 from dstbench.readers.states import States
 from dstbench.runs.align import report_unknown_slots
-from dstbench.runs.frames import states_only
+from dstbench.runs.codes import codes
+from dstbench.runs.frames import rows_of_frames
 from dstbench.runs.parquet import ForeignError, fits, read_footer
 from dstbench.runs.rules import check_long, conform_long
 from dstbench.runs.run import Run, collect, in_memory, run_meta, stamp_of
@@ -179,12 +180,13 @@ def _checked(name: str, frame: pl.LazyFrame, source: str) -> Run:
     """A run from any table with the long table's columns, which is sorted and checked."""
     table = collect(conform_long(frame, source=source).sort("dialogue", "slot", "turn"), source)
     coverage = check_long(table, source=source)
-    report_unknown_slots(source, states_only(table))
-    of_frames = table.filter(IS_FRAME)
+    frames = rows_of_frames(codes(table["slot"]))
+    of_frames = None if frames is None else table.filter(frames)
+    report_unknown_slots(source, table if frames is None else table.filter(~frames))
     lacks_prediction = pl.col("slot").is_null() & pl.col("pred").is_not_null()
     meta = run_meta(
         name,
-        count_frames(of_frames["gold"], of_frames["pred"]) if of_frames.height else None,
+        None if of_frames is None else count_frames(of_frames["gold"], of_frames["pred"]),
         files=[source],
         format="long table",
         gold=None,

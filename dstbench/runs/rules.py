@@ -66,7 +66,8 @@ def check_long(table: pl.DataFrame, *, source: str) -> dict[str, int]:
         Its numbers of ``turns`` and ``dialogues``.
 
     Raises:
-        DstbenchError: A rule is broken; the message says in how many rows, and which is the first.
+        DstbenchError: The table is empty; or a rule is broken: the message says in how many rows, and which is the
+            first.
     """
 
     def refuse(rule: str, breaks: Flags) -> None:

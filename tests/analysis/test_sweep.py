@@ -214,4 +214,4 @@ def test_coverage_is_told() -> None:
     gold = [{k: s[k] for k in ("dialogue_id", "turn", "gold")} for s in EXAMPLE]
     rows = dstbench.check([EXAMPLE[0]], gold=gold).filter(check="coverage")
     assert rows["status"].item() == "warn"
-    assert "1 missing turns (--missing wrong)" in rows["found"].item()
+    assert "1 missing turn (--missing wrong)" in rows["found"].item()

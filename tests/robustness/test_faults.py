@@ -71,10 +71,10 @@ def usual(tmp_path_factory: pytest.TempPathFactory) -> Usual:
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_killed_at_any_moment(
-    command: str, usual: Usual, here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    command: str, usual: Usual, here: Path, capsys: pytest.CaptureFixture[str], request: pytest.FixtureRequest
 ) -> None:
     if DRAWING:
-        monkeypatch.setattr("vl_convert.vegalite_to_svg", lambda *_, **__: DRAWING)
+        request.getfixturevalue("undrawn")
     write_inputs()
     words, outputs = COMMANDS[command]
     alone, after = usual(command)

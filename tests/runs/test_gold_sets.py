@@ -22,7 +22,6 @@ from hypothesis import strategies as st
 import dstbench
 from dstbench.conventions.profiles import PROFILES
 from dstbench.demo import synthetic
-from dstbench.rendering import report_page
 from dstbench.runs import gold_sets as module
 from dstbench.runs.gold_sets import GoldSet, gold_lines, gold_sets, line_of, recognise
 from dstbench.runs.open import open_runs
@@ -297,8 +296,8 @@ def test_scores_and_checks_name_gold(own: str) -> None:
     assert (first["check"], first["status"], first["found"]) == ("gold", "note", own)
 
 
-def test_the_report_names_gold_and_runs_have_no_badge_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(report_page, "draw_on_page", lambda _: "a chart")  # drawing takes half of the time
+@pytest.mark.usefixtures("undrawn")
+def test_the_report_names_gold_and_runs_have_no_badge_for_it() -> None:
     corpus = synthetic(10)
     with registered(line(corpus["careful"])):
         report = dstbench.report({name: corpus[name] for name in ("careful", "eager")}, metrics="jga", most=1)

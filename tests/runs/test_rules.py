@@ -35,7 +35,7 @@ ROWS: Final = st.builds(
 
 
 def lasting(rows: list[Row]) -> list[Row]:
-    """The rows, without those that begin a turn anew, and those that are lacking for slots to last."""
+    """Rows that keep the rules: each slot lasts from its first row on, and earlier turns have a row without a slot."""
     turns = {dialogue: sorted({row.turn for row in rows if row.dialogue == dialogue}) for dialogue in "AB"}
     begin = {(row.dialogue, row.slot): row for row in sorted(rows, key=lambda row: -row.turn)}
     slots = [row for row in begin.values() if row.slot]
