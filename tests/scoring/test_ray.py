@@ -28,7 +28,7 @@ from dstbench.demo import synthetic
 from dstbench.errors import DstbenchError
 from dstbench.scoring import ray as engine_ray
 from tests import formats
-from tests.commands import run_apart
+from tests.commands import run, run_apart
 from tests.corpora import EXAMPLE
 from tests.paths import ROOT
 
@@ -86,14 +86,22 @@ class Machines:
         self.env = {
             **env, "RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN_PATH": str(token), "RAY_USAGE_STATS_ENABLED": "0",
             "COLUMNS": "100",
+            # Machines are asked five times a second whether they live; a dead one is noticed in 1 s, instead of 15.
+            "RAY_health_check_period_ms": "200", "RAY_health_check_initial_delay_ms": "0",
         }  # fmt: skip
         self.folder = folder
         self.started: list[subprocess.Popen[bytes]] = []
 
-    def start(self, host: str) -> int:
-        """Start a machine, the first one as the head; the process id of its raylet."""
+    def start(self, *hosts: str) -> list[int]:
+        """Start machines at once, the very first one as the head; the process ids of their raylets."""
+        begun = [self._begin(host) for host in hosts]
+        return [self._raylet(host, process) for host, process in zip(hosts, begun, strict=True)]
+
+    def _begin(self, host: str) -> subprocess.Popen[bytes]:
         head = ["--head", "--include-dashboard=false", "--no-monitor", f"--temp-dir={self.folder}"]
         port = self.address.rpartition(":")[2]
+        if self.started:
+            wait_for("the head", self._answers, self.folder / f"{_HEAD}.log")
         where = [f"--address={self.address}"] if self.started else [*head, f"--port={port}"]
         command = [
             sys.executable,
@@ -105,14 +113,23 @@ class Machines:
             *where,
         ]
         options = [f"--node-ip-address={host}", "--num-cpus=1", "--object-store-memory=100000000"]
-        log = self.folder / f"{host}.log"
-        with log.open("wb") as file:
+        with (self.folder / f"{host}.log").open("wb") as file:
             begun = subprocess.Popen(  # noqa: S603 (our own cluster)
                 [*command, *options], env=self.env, stdout=file, stderr=file, cwd=self.folder
             )
         self.started.append(begun)
+        return begun
+
+    def _answers(self) -> bool:
+        host, _, port = self.address.rpartition(":")
+        with socket.socket() as asked:
+            return asked.connect_ex((host, int(port))) == 0
+
+    def _raylet(self, host: str, process: subprocess.Popen[bytes]) -> int:
+        """The process id of a machine's raylet, when the machine is ready."""
+        log = self.folder / f"{host}.log"
         wait_for(f"a machine at {host}", lambda: "will now block" in log.read_text(), log)
-        return next(number for number, name in processes_of(begun.pid).items() if name == "raylet")
+        return next(number for number, name in processes_of(process.pid).items() if name == "raylet")
 
     def stop(self) -> None:
         below = [number for begun in self.started for number in processes_of(begun.pid)]
@@ -139,8 +156,7 @@ def machines() -> Iterator[Machines]:
     folder = Path(tempfile.mkdtemp(prefix="ray"))  # short: paths of sockets have little room
     cluster = Machines(folder)
     try:
-        cluster.start(_HEAD)
-        cluster.start("127.0.0.3")
+        cluster.start(_HEAD, "127.0.0.3")
         yield cluster
     finally:
         cluster.stop()
@@ -193,24 +209,76 @@ everything = {
     "check": lambda data: dstbench.check(data),
 }
 sources = {"file": path, "memory": {"run": synthetic(40)["eager"]}}
-assert len(partition.partitions(dstbench.open_runs(path)[0])) > 10
+(run,) = dstbench.open_runs(path)
+assert len(partition.partitions(run)) > 10
 warnings.simplefilter("ignore", dstbench.DstbenchWarning)
 
 def results():
     return {f"{n}, {kind}": digest(make(data)) for n, make in everything.items() for kind, data in sources.items()}
 
+def told(act):
+    try:
+        act()
+    except Exception as error:
+        return [type(error).__name__, str(error)]
+
+def divide(table):
+    return 1 / 0
+
+def kill(table):
+    os.kill(os.getpid(), 9)
+
+damaged, other = rest
+own = "/proc/self/cwd/"  # what is there, no other process sees
 local = results()
+errors = {}
+engine_ray._RETRIES = 0
 with dstbench.engine("ray", address=address):
     on_ray = results()
-print(json.dumps({"local": local, "ray": on_ray}))
+    errors["fault"] = told(lambda: partition.over_partitions(run, divide))
+    errors["damaged"] = told(lambda: dstbench.score(damaged))
+    os.chdir(os.path.dirname(path))
+    errors["unseen"] = told(lambda: dstbench.score(own + os.path.basename(path)))
+    os.chdir(os.path.dirname(other))
+    errors["other"] = told(lambda: dstbench.score(own + os.path.basename(other)))
+    errors["after"] = dstbench.score(path, metrics="jga").height
+    errors["lost"] = told(lambda: partition.over_partitions(run, kill))
+errors["damaged here"] = told(lambda: dstbench.score(damaged))
+print(json.dumps({"local": local, "ray": on_ray, "errors": errors}))
 """
 )
 
 
-def test_everything_is_the_same_bits(machines: Machines, corpus: Path) -> None:
-    found = machines.drive(_EVERYTHING, corpus)
-    assert len(found["local"]) == 20
-    assert found["ray"] == found["local"]
+@pytest.fixture(scope="module")
+def everything(machines: Machines, corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """Digests of results in one process and on the cluster, and errors: all of one process that joins it once."""
+    folder = tmp_path_factory.mktemp("everything")
+    damaged = folder / "damaged.parquet"
+    content = bytearray(corpus.read_bytes())
+    content[4:4000] = bytes(3996)
+    damaged.write_bytes(content)
+    other = folder / "token"  # workers have a file of that name in their folder
+    dstbench.write_long(dstbench.open_runs({"run": synthetic(10)["eager"]})[0], other)
+    return machines.drive(_EVERYTHING, corpus, damaged, other)
+
+
+def test_everything_is_the_same_bits(everything: Any) -> None:
+    assert len(everything["local"]) == 20
+    assert everything["ray"] == everything["local"]
+
+
+def test_errors_are_told_as_if_they_were_here(everything: Any, corpus: Path) -> None:
+    found = everything["errors"]
+    host = socket.gethostname()
+    assert found["fault"] == ["ZeroDivisionError", "division by zero"]
+    assert found["damaged"] == found["damaged here"]
+    assert found["damaged"][0] == "DstbenchError"
+    assert found["unseen"][1].startswith(f"/proc/self/cwd/{corpus.name}: cannot be read on {host}: No such file")
+    assert "storage that all machines share" in found["unseen"][1]
+    assert f"another file on {host}" in found["other"][1]
+    assert found["lost"][0] == "DstbenchError"
+    assert "the cluster has lost a task for good" in found["lost"][1]
+    assert found["after"] == 1
 
 
 _SLOW = (
@@ -235,7 +303,7 @@ print(json.dumps({"same": found == local, "parts": len(partition.partitions(dstb
 
 
 def test_a_machine_dies_and_nothing_is_missing(machines: Machines, corpus: Path, tmp_path: Path) -> None:
-    doomed = machines.start("127.0.0.4")
+    (doomed,) = machines.start("127.0.0.4")
     log = tmp_path / "begun"
     log.touch()
     driver = machines.begin(_SLOW, corpus, log)
@@ -274,68 +342,13 @@ def test_an_interrupt_ends_the_work(machines: Machines, corpus: Path, tmp_path: 
     assert len(log.read_text().split()) == begun
 
 
-_ERRORS = (
-    _BEGIN
-    + """
-def told(act):
-    try:
-        act()
-    except Exception as error:
-        return [type(error).__name__, str(error)]
-
-def divide(table):
-    return 1 / 0
-
-def kill(table):
-    os.kill(os.getpid(), 9)
-
-(run,) = dstbench.open_runs(path)
-damaged, other = rest
-own = "/proc/self/cwd/"  # what is there, no other process sees
-found = {}
-engine_ray._RETRIES = 0
-with dstbench.engine("ray", address=address):
-    found["fault"] = told(lambda: partition.over_partitions(run, divide))
-    found["damaged"] = told(lambda: dstbench.score(damaged))
-    os.chdir(os.path.dirname(path))
-    found["unseen"] = told(lambda: dstbench.score(own + os.path.basename(path)))
-    os.chdir(os.path.dirname(other))
-    found["other"] = told(lambda: dstbench.score(own + os.path.basename(other)))
-    found["after"] = dstbench.score(path, metrics="jga").height
-    found["lost"] = told(lambda: partition.over_partitions(run, kill))
-found["damaged here"] = told(lambda: dstbench.score(damaged))
-print(json.dumps(found))
-"""
-)
-
-
-def test_errors_are_told_as_if_they_were_here(machines: Machines, corpus: Path, tmp_path: Path) -> None:
-    damaged = tmp_path / "damaged.parquet"
-    content = bytearray(corpus.read_bytes())
-    content[4:4000] = bytes(3996)
-    damaged.write_bytes(content)
-    other = tmp_path / "token"  # workers have a file of that name in their folder
-    dstbench.write_long(dstbench.open_runs({"run": synthetic(10)["eager"]})[0], other)
-    found = machines.drive(_ERRORS, corpus, damaged, other)
-    host = socket.gethostname()
-    assert found["fault"] == ["ZeroDivisionError", "division by zero"]
-    assert found["damaged"] == found["damaged here"]
-    assert found["damaged"][0] == "DstbenchError"
-    assert found["unseen"][1].startswith(f"/proc/self/cwd/{corpus.name}: cannot be read on {host}: No such file")
-    assert "storage that all machines share" in found["unseen"][1]
-    assert f"another file on {host}" in found["other"][1]
-    assert found["lost"][0] == "DstbenchError"
-    assert "the cluster has lost a task for good" in found["lost"][1]
-    assert found["after"] == 1
-
-
 def test_the_command_line_prints_the_same_and_says_which_runs_are_sent(
     machines: Machines, corpus: Path, here: Path
 ) -> None:
     """Those that are no long tables."""
     Path("p.json").write_text(formats.gtpr())
     words = ["score", str(corpus), "p.json", "--by", "domain", "--format", "json"]
-    wanted = run_apart(*words)
+    wanted = run(*words)
     code, out, err = run_apart(*words, "--engine", "ray", "--address", machines.address, env=machines.env)
     assert (code, out) == wanted[:2]
     (sent,) = (line for line in err.splitlines(keepends=True) if "sent to the workers" in line)
