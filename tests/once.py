@@ -12,6 +12,7 @@ import polars as pl
 import dstbench
 from dstbench import audit, demo
 from dstbench.rendering.report import Report
+from dstbench.scoring import score
 
 Kept = dict[tuple[Callable[..., Any], str], tuple[Any, list[tuple[Any, ...]]]]
 
@@ -47,7 +48,7 @@ def compute_once(set_attribute: Callable[[Any, str, Any], None]) -> None:
     """Make all public functions compute once, and a report draw once."""
     kept: Kept = {}
     public = ((place, place.__all__) for place in (dstbench, audit))
-    for place, names in (*public, (Report, ["to_html"]), (demo, ["worked_scores"])):
+    for place, names in (*public, (Report, ["to_html"]), (demo, ["worked_scores"]), (score, ["open_and_score"])):
         for name in names:
             if inspect.isfunction(function := getattr(place, name)):
                 set_attribute(place, name, once(function, kept))

@@ -10,7 +10,7 @@ import re
 import shlex
 import subprocess
 import sys
-from itertools import pairwise
+from itertools import pairwise, product
 from pathlib import Path
 from typing import get_args
 
@@ -184,9 +184,10 @@ def test_a_file_has_the_format_of_its_ending(name: str, form: str, example: Path
 def test_a_report_has_the_format_of_its_ending(example: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     compute_once(monkeypatch.setattr)
     dstbench.write_long(dstbench.open_runs(synthetic(3))[0], "a.parquet")
+    words = ("report", "a.parquet", "-m", "jga", "--most", "1", "-o")
     for ending, form in {"html": "html", "md": "md", "tex": "latex", "json": "json"}.items():
-        assert run("report", "a.parquet", "-o", f"by_name.{ending}")[0] == 0
-        assert run("report", "a.parquet", "-o", f"named.{ending}", "--format", form)[0] == 0
+        assert run(*words, f"by_name.{ending}")[0] == 0
+        assert run(*words, f"named.{ending}", "--format", form)[0] == 0
         assert Path(f"by_name.{ending}").read_bytes() == Path(f"named.{ending}").read_bytes(), ending
 
 
@@ -455,9 +456,9 @@ def test_notes_stand_on_lines_of_their_own_beside_a_spinner(here: Path) -> None:
     assert all(line.endswith("\r") for line in re.findall(r"note: [^\n]*", text))
 
 
-@pytest.mark.parametrize("form", ["text", "json"])
-def test_check_says_what_fails_and_under_strict_exits_with_1(form: str, here: Path) -> None:
-    """Of one run, and of two of which one has states of single turns."""
+def test_check_says_what_fails_and_under_strict_exits_with_1(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of one run, and of two of which one has states of single turns; in every format alike."""
+    compute_once(monkeypatch.setattr)
     for name in ("whole", "single"):
         states = [{**state, "pred": state["gold"]} for state in consistent(30, seed=1)]
         if name == "single":  # what is new in a turn
@@ -470,7 +471,7 @@ def test_check_says_what_fails_and_under_strict_exits_with_1(form: str, here: Pa
         _, out, _ = run("check", *files, "--format", "json")
         fails = dict.fromkeys(row["check"] for row in json.loads(out)["checks"] if row["status"] == "fail")
         assert bool(fails) == ("single.jsonl" in files)
-        for strict in ([], ["--strict"]):
+        for form, strict in product(("text", "json"), ([], ["--strict"])):
             code, out, err = run("check", *files, "--format", form, *strict)
             assert code == (1 if fails and strict else 0)
             assert out

@@ -30,7 +30,7 @@ from dstbench.runs.parquet import Footer, read_footer
 from dstbench.typing import Missing
 from tests import formats
 from tests.commands import run
-from tests.corpora import States, corpora
+from tests.corpora import LARGE, States, corpora
 
 OUT = Path("out.parquet")
 PARTS = Path(".out.parquet.parts")
@@ -75,9 +75,9 @@ def test_parts_put_together_are_the_run_read_at_once(
 ) -> None:
     monkeypatch.setattr(conversion, "_GROUP", 3)  # so that parts have several row groups
 
-    @settings(max_examples=25)
+    @settings(max_examples=10)
     @given(
-        states=corpora(max_dialogues=6),
+        states=corpora(max_dialogues=LARGE),
         count=st.integers(1, 4),
         own=st.sampled_from([False, True, True, True, True]),
         data=st.data(),

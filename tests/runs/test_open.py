@@ -27,10 +27,11 @@ from dstbench.runs.open import open_runs
 from dstbench.schema.core import LONG, SCHEMA_VERSION
 from dstbench.typing import Missing
 from tests import formats
-from tests.corpora import EXAMPLE, States, corpora
+from tests.corpora import EXAMPLE, FEW, LARGE, States, corpora
 
 
-@given(states=corpora())
+@FEW
+@given(states=corpora(max_dialogues=LARGE))
 def test_what_is_written_is_read_back(states: States, tmp_path_factory: pytest.TempPathFactory) -> None:
     path = tmp_path_factory.mktemp("runs") / "run.parquet"
     run = open_runs(states)[0]
@@ -43,7 +44,8 @@ def test_what_is_written_is_read_back(states: States, tmp_path_factory: pytest.T
 
 
 @pytest.mark.filterwarnings("ignore::dstbench.DstbenchWarning")
-@given(states=corpora(), data=st.data())
+@FEW
+@given(states=corpora(max_dialogues=LARGE), data=st.data())
 def test_a_file_scores_as_the_rows_that_it_was_written_from(
     states: States, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
@@ -286,7 +288,7 @@ def test_a_table_of_another_schema_version_is_refused(here: Path) -> None:
 
 
 @pytest.mark.parametrize("data", [42, None, object(), [1, 2], [], {}, "", {"a": 1}])
-def test_what_is_no_data_is_said_so(data: object) -> None:
+def test_what_is_no_data_is_said_so(data: object, here: Path) -> None:
     with pytest.raises(dstbench.DstbenchError):
         dstbench.score(data)
 
