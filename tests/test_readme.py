@@ -64,7 +64,6 @@ NOT_RUN = {
     "ray start --head": "tests/scoring/test_ray.py starts a cluster of its own",
     "ray start --address=first:6379": "the same",
     "ssh first dstbench score /shared/model.parquet --engine ray --address auto": "the same, and scores on it",
-    "dstbench demo -o sample": "tests/test_demo.py runs it, with fewer dialogues",
     "dstbench --install-completion": "writes into a shell's files; it is Typer's",
     "uv run python -m benchmarks.papers --all": "needs other people's files; tests/test_published.py does it",
     ".ci/run": "runs the tests",

@@ -26,8 +26,8 @@ WORK = {
     "compare_metrics": "compare_metrics(SMALL, resamples=300)",
     "correlate, turns": "correlate(RUNS, per='turn', differences=['jga,rsa,sa'], resamples=300)",
     "sensitivity": "sensitivity(synthetic(200, trackers=['careful']), sample=5)",
-    "inconsistency": "find(take_out(consistent(60, 1), 0.2, 1)[0])",
-    "inconsistency, lists": "find(take_out(consistent(60, 1), 0.4, 1)[0], rules='qian2021')",
+    "inconsistency": "find(take_out(consistent(150, 1), 0.2, 1)[0])",
+    "inconsistency, lists": "find(take_out(consistent(150, 1), 0.4, 1)[0], rules='qian2021')",
     "resampling": "[Bootstrap.draw(SUMS, 500).resampled, Randomisation.draw(SUMS, 500).swapped]",
 }
 THREADS = ("1", "2", "7")
