@@ -191,7 +191,7 @@ def test_a_built_in_wins_over_a_package_and_ls_says_so_once(here: Path, monkeypa
         code, out, err = run("ls", what, "--format", "json")
         assert code == 0
         assert [row["name"] for row in json.loads(out)[what]] == list(names)
-        assert err.count(f": {name} is the name of what is built in, which is used") == 1
+        assert err.count(f": {name} is a built-in name, and the built-in one is used") == 1
 
 
 def test_a_format_of_a_package_is_asked_last(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:

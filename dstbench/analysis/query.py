@@ -185,18 +185,18 @@ def _conform(table: pl.LazyFrame, run: Run, schema: pl.Schema) -> pl.LazyFrame:
 
 
 def _within_limits(answer: pl.LazyFrame) -> pl.DataFrame:
-    """The rows of a query, which a cross join may make any number of; Polars itself has no limits."""
+    """The rows of a query, within limits of time and memory: Polars has none, and a cross join may make any number."""
     began, before = time.monotonic(), memory()
     running = answer.collect(background=True)
     while True:
         rows = running.fetch()
-        for what, value, limit in (  # also of rows that have just come: else chance decides what is refused
+        for what, value, limit in (  # checked even if rows have just come: else chance decides what is refused
             ("seconds", time.monotonic() - began, SECONDS),
             ("MB of memory", memory() - before, MEMORY),
         ):
             if value > limit.value:
                 running.cancel()  # Polars ends it at its next step, or with the process
-                hint = f"has it a condition for each join? if it is right so, set {limit.variable} to more"
+                hint = f"does each of its joins have a condition? if the query is right, set {limit.variable} to more"
                 raise DstbenchError(f"the query takes more than {limit.value:,} {what}", hint=hint)
         if rows is not None:
             return rows
@@ -204,7 +204,7 @@ def _within_limits(answer: pl.LazyFrame) -> pl.DataFrame:
 
 
 def _refuse_long(sql: str) -> None:
-    """Refuse a query that Polars would take minutes to parse, or, as it parses by recursion, end the process with."""
+    """Refuse a query so long that Polars would take minutes to parse it, or crash, as it parses by recursion."""
     words = _COMMENT.sub(" ", _QUOTED.sub("''", sql))
     for what, count, most in (
         ("characters", len(sql), _MOST_CHARACTERS),

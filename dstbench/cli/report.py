@@ -56,7 +56,7 @@ def report(
     ] = None,
     choices: ConventionChoices,
 ) -> Result:
-    """Write a report on runs over one gold. It says what matters most, then has scores, slots, errors and dialogues."""
+    """Write a report on runs over the same gold. It has the main findings, scores, slots, errors and dialogues."""
     from dstbench.errors import UsageError
 
     form = form or promised(output, ReportFormat) or "html"
