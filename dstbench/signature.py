@@ -117,15 +117,16 @@ def parse(text: str) -> Signature:
     for part in parts:
         setting = re.fullmatch(r"((?:[^:\\]|\\.)*):(.*)", part, re.DOTALL)
         if setting is None or _unescape(setting[1]) in settings:
-            raise UsageError(f"{text!r} is no signature: {part!r} is not key:value, or repeats a key", hint=_AS_PRINTED)
+            what = f"{text!r} is not a signature: {part!r} is not key:value, or repeats a key"
+            raise UsageError(what, hint=_AS_PRINTED)
         settings[_unescape(setting[1])] = _unescape(setting[2])
     if not metric or not settings:
-        raise UsageError(f"{text!r} is no signature", hint=_AS_PRINTED)
+        raise UsageError(f"{text!r} is not a signature", hint=_AS_PRINTED)
     return Signature(_unescape(metric), settings)
 
 
 def differences(one: str, other: str) -> list[str]:
-    """How two signatures differ; empty if scores that have them are comparable.
+    """How two signatures differ; empty if scores with these signatures are comparable.
 
     Args:
         one: A signature.
@@ -138,11 +139,11 @@ def differences(one: str, other: str) -> list[str]:
         UsageError: A text is not a signature.
 
     >>> differences("jga|profile:verbatim.1|d:5", "jga|profile:verbatim.1+|dontcare:drop|d:5")[1]
-    'what dontcare is (dontcare): keep, or drop'
+    'what dontcare is (dontcare): keep in one, drop in the other'
     """
     first, second = parse(one).complete(), parse(other).complete()
     return [
-        f"{meaning_of(key)} ({key}): {first.get(key, 'not said')}, or {second.get(key, 'not said')}"
+        f"{meaning_of(key)} ({key}): {first.get(key, 'not given')} in one, {second.get(key, 'not given')} in the other"
         for key in dict.fromkeys([*first, *second])
         if first.get(key) != second.get(key)
     ]
@@ -259,9 +260,9 @@ def _doubts_of_profile(settings: Mapping[str, str]) -> Iterator[str]:
 
 
 def _not_here(signed: str) -> str:
-    """That something which is not built in, ``name@origin``, is not at hand."""
+    """The doubt about something that is not built in, ``name@origin``, and not available."""
     name, _, origin = signed.removesuffix("+").rpartition("@")
-    return f"{name!r} is not built in: it is of {origin}, which is not here"
+    return f"{name!r} is not built in: it is from {origin}, which is not available here"
 
 
 def _escape(text: str) -> str:

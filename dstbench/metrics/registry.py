@@ -44,7 +44,7 @@ def checked_metric(metric: type[Metric], _: str = "") -> type[Metric]:
         UsageError: It cannot.
     """
     if "__dataclass_fields__" not in vars(metric):  # its parameters would be in no signature
-        raise UsageError(f"{metric.__qualname__} is no dataclass", hint="put @dataclass(frozen=True) above it")
+        raise UsageError(f"{metric.__qualname__} is not a dataclass", hint="put @dataclass(frozen=True) above it")
     if required := [f.name for f in fields(metric) if f.default is MISSING]:
         raise UsageError(f"parameter {required[0]!r} has no default", hint="a metric's name alone stands for it, too")
     check_own(_made(metric, metric.__qualname__, {}), REGISTRY)
@@ -158,7 +158,9 @@ def parse_all(notations: str | Iterable[str | Metric]) -> list[Metric]:
         try:
             metric = parse(part) if isinstance(part, str) else part
             if not isinstance(metric, Metric):
-                raise UsageError(f"{metric!r} is no metric", hint='its notation, as "fga:lam=0.25", or a Metric object')
+                raise UsageError(
+                    f"{metric!r} is not a metric", hint='a notation such as "fga:lam=0.25", or a Metric object'
+                )
             check_own(metric, REGISTRY)
             if metrics.setdefault(str(metric), metric) != metric:
                 raise UsageError(f"two metrics are called {str(metric)!r}", hint="give each a name of its own")
