@@ -341,7 +341,7 @@ def test_metrics_that_cannot_correlate_are_told(here: Path) -> None:
         found = dstbench.correlate(states, metrics="gca,over,missed", ratings=ratings)
     told = [str(warning.message) for warning in caught]
     assert "states: gca is defined in 3 rated dialogues only, and a correlation needs 4" in told
-    assert "states: over is the same in all that is rated, so it does not correlate with the ratings" in told
+    assert "states: over is the same in all rated dialogues, so it does not correlate with the ratings" in told
     assert found.rated.drop_nulls("value")["metric"].unique().to_list() == ["missed"]
     Path("model.jsonl").write_text("".join(json.dumps(state) + "\n" for state in states))
     ratings.write_csv("ratings.csv")

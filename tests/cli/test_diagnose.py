@@ -45,7 +45,7 @@ def model(here: Path) -> Path:
 def test_a_diagnosis_as_text(model: Path) -> None:
     out = ok("diagnose", "model.json", "--all")
     conclusion, _, rest = out.partition("\n\n")
-    assert conclusion.splitlines()[0] == "100.0 % of dialogues fail, half by 60 % of their turns"
+    assert conclusion.splitlines()[0] == "100.0 % of dialogues fail, half of these within the first 60 % of their turns"
     found = tables(rest)
     (dialogues,) = (table for title, table in found.items() if title.startswith("Dialogues;"))
     assert dialogues[1] == ["model", "1", "2", "1", "100.00", "0", "1", "100.00"]
