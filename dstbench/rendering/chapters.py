@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     Charts = Mapping[str, Chart]
     Sections = Sequence[tuple[str, pl.DataFrame]]
 
-# What is no metric, and stands in tables.
+# Words in tables that are not names of metrics.
 _WORDS: Final = {
     "Missed": "a slot that gold has and the prediction lacks",
     "Wrong": "a slot with another value than gold's",

@@ -146,7 +146,7 @@ def _pairs(differences: pl.DataFrame, design: Design) -> pl.DataFrame:
 
 
 def _verdict(differences: pl.DataFrame, metric: str, design: Design) -> str:
-    """Which of the tested differences are significant, or which are not, whichever are fewer."""
+    """The tested differences that are significant, or those that are not, whichever are fewer."""
     at = f"at {_percent(1 - design['level'])}"
     tested = differences.drop_nulls("significant")
     significant, others = tested.filter("significant"), tested.filter(~pl.col("significant"))
@@ -190,13 +190,13 @@ def _about_tests(leaderboard: Leaderboard, design: Design) -> list[str]:
 
 
 def _about_columns(leaderboard: Leaderboard) -> list[str]:
-    """What the columns beside p are."""
+    """What the columns other than p are."""
     if leaderboard.differences.is_empty():
         return []
     lines = []
     if leaderboard.models.is_empty():
         lines.append("wins, losses: dialogues in which run scores higher, lower; discordant: those whose counts differ")
-    return [*lines, "detectable: 2.8 standard errors, a difference that one test at 5 % finds in 80 of 100 cases"]
+    return [*lines, "detectable: 2.8 standard errors, the difference that one test at 5 % detects with 80 % power"]
 
 
 def _percent(share: float) -> str:
@@ -209,7 +209,8 @@ def _percent(share: float) -> str:
 def standings_table(leaderboard: Leaderboard) -> PaperTable:
     """Scores as a paper prints them, with the letters of the runs (models) that each is significantly better than.
 
-    So ranx prints its comparisons. A metric of the user's own has no marks: its lower scores may be the better ones.
+    The package ranx prints its comparisons in this way. A user's own metric has no marks: its lower scores may be
+    better.
     """
     design, differences = leaderboard.design.row(0, named=True), leaderboard.differences
     rows, what = _compared(leaderboard)

@@ -1,4 +1,4 @@
-"""A report on runs over one gold: all analyses in one result, as an HTML page, Markdown, LaTeX, JSON and charts."""
+"""A report on runs over the same gold: all analyses in one result, as HTML, Markdown, LaTeX, JSON and charts."""
 
 from __future__ import annotations
 
@@ -56,11 +56,11 @@ from dstbench.typing import Adjustment
 TITLE: Final = "Dialogue state tracking: report"
 # The attributes that are no rows.
 _NOT_ROWS: Final = ("explorer", "title", "note")
-# To see what errors cost, so many changes of gold are drawn in each dialogue, each scored with six kinds of errors;
-# not in more dialogues than these.
+# To see what errors cost, so many changes of gold are drawn in each dialogue, and each is scored with six kinds of
+# errors; that would take too long for more dialogues than the second number.
 _CHANGES: Final = 3
 _MOST_COSTED: Final = 20_000
-# A longer text is no path.
+# A longer text cannot be a path.
 _LONGEST_PATH: Final = 4096
 # Of the intervals of correlations, which only JSON has.
 _FEW_RESAMPLES: Final = 1000
@@ -70,7 +70,7 @@ _BY_TURN: Final = ("jga", "sa", "rsa", "aga", "f1")
 
 @dataclass(frozen=True)
 class Report:
-    """A report on runs over one gold, which are in the order of the leaderboard.
+    """A report on runs over the same gold; the runs are in the order of the leaderboard.
 
     Attributes:
         leaderboard: Scores with intervals, differences and tests.
@@ -230,7 +230,7 @@ def report(
         runs = over_common_turns(open_under(convention, data, **reading))
         for run in runs:
             run.need_states("reports")
-        with _noting({}, pass_on=False):  # scoring them again says it again
+        with _noting({}, pass_on=False):  # scoring them again repeats the warnings
             first = score(runs, metrics=chosen[:1], profile=convention)
         order = best_first(first, first["metric"][0])["run"].to_list()
         runs = sorted(runs, key=lambda run: order.index(run.name))
@@ -271,7 +271,7 @@ def report(
 def _costs(
     run: Run, metrics: Sequence[Metric], convention: Convention, design: Design, notes: dict[str, list[str]]
 ) -> Sensitivity | None:
-    """What one error costs under the metrics, by the gold that runs share; None, with a note, if unknown."""
+    """What one error costs under the metrics, on the gold that the runs share; None, with a note, if unknown."""
     scores, why = [metric for metric in metrics if not metric.is_count], "only counts are asked for"
     dialogues = run.meta["coverage"]["dialogues"]
     if dialogues > _MOST_COSTED:
@@ -287,7 +287,7 @@ def _costs(
         except DstbenchError as error:
             why = error.what
         else:
-            # Of what is noted of runs, too, gold is no further case.
+            # What is noted of runs already need not be noted of their gold as well.
             notes |= {text: places for text, places in of_gold.items() if text not in notes}
             return costs
     notes[f"what one error costs is not shown: {why}"] = []
@@ -295,7 +295,7 @@ def _costs(
 
 
 def _folders(paths: Iterable[object]) -> list[str]:
-    """The folders of the files that a report is made from, the longest first: its author's, and no reader's."""
+    """The folders of the files that a report is made from, the longest first; readers of the page need not see them."""
     folders = set()
     for path in paths:
         several = path.values() if isinstance(path, Mapping) else path if isinstance(path, list | tuple) else [path]
@@ -317,7 +317,7 @@ def _noting(notes: dict[str, list[str]], *, pass_on: bool) -> Iterator[None]:
 
     Args:
         notes: Where they are added, each once.
-        pass_on: Whether to warn of what is new, too. Warnings of others are always passed on.
+        pass_on: Whether to repeat new ones as warnings. Warnings that are not dstbench's are always repeated.
     """
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", DstbenchWarning)

@@ -52,7 +52,7 @@ def render_scores(
             below the table.
         groups: Titles of groups of runs, each with the names or patterns of its runs, comma-separated. ``text``, ``md``
             and ``latex`` show the groups in this order, and then the runs that are in none.
-        gold: What is known of gold, in lines that these three formats show below the table.
+        gold: Lines about public gold, which these three formats show below the table.
 
     Raises:
         UsageError: Scores are not by run alone; a pattern fits no run; a run is in two groups.
@@ -101,7 +101,7 @@ def titles_of(groups: Mapping[str, str], names: Sequence[str], by: Sequence[str]
 
 
 def _sizes(scores: pl.DataFrame) -> str | None:
-    """How many turns and dialogues are scored; None if rows differ in it."""
+    """How many turns and dialogues are scored; None if that differs between rows."""
     return sizes_of(scores) if scores.select("turns", "dialogues").n_unique() == 1 else None
 
 
@@ -194,7 +194,7 @@ def score_table(scores: pl.DataFrame, titles: Mapping[str, str] | None = None, g
     Args:
         scores: What `dstbench.score` returns.
         titles: The title of each run's group, in whose order the groups are; the best of each is underlined.
-        gold: What is known of gold, in lines below the table.
+        gold: Lines about public gold, to show below the table.
     """
     titles, others = titles or {}, [name for name in _groups(scores) if name != "run"]
     caption = f"{named(scores)}{' by ' + ' and '.join(others) if others else ''}"

@@ -261,7 +261,7 @@ def test_few_resamples_tell_nothing_apart(three: dict[str, Any]) -> None:
     assert few.power.select("apart", "apart_adjusted", "untestable").row(0) == (0, 0, 3)
     assert few.power.select("power", "power_adjusted").row(0) == (None, None)
     text = render_metrics(few, "text")
-    assert text.startswith("no pair of runs can be told apart: too few resamples, or dialogues that differ\n")
+    assert text.startswith("no pair of runs can be told apart: too few resamples, or too few dialogues differ\n")
     assert "pairs whose adjusted p cannot reach 0.05 (resamples, dialogues): jga (3)" in text
     assert text.partition(" jga ")[2].split()[6:8] == ["-", "-"]
     more = dstbench.compare_metrics(three, metrics="jga", resamples=25)  # enough for one pair, not for three
@@ -389,7 +389,7 @@ def test_what_is_undefined_or_constant_has_no_number() -> None:
     assert left.agreement["tau"].null_count() == 3
     assert left.dependence.filter(trait="turns")["r"].null_count() == 3
     text = render_metrics(left, "text")
-    assert text.startswith("no pair of runs can be told apart: too few resamples, or dialogues that differ\n")
+    assert text.startswith("no pair of runs can be told apart: too few resamples, or too few dialogues differ\n")
     assert [row.split()[1:] for row in text.splitlines() if row.startswith(" gca ")][1] == ["-", "-"]
 
 

@@ -494,7 +494,7 @@ def test_a_metric_is_not_best_for_being_undefined() -> None:
     assert row["difference"] > 0
     lines = finding(found)
     assert lines[0].startswith("rsa agrees best with the ratings")
-    assert lines[1] == "r of gca is higher, but over other turns: where both are defined, rsa's is"
+    assert lines[1] == "r of gca is higher, but over other turns: where both are defined, rsa's is higher"
     assert lines[2].startswith("better than gca by more than chance") == (row["p_adjusted"] <= 0.05)
 
 

@@ -65,7 +65,7 @@ def test_a_diagnosis_shows_the_first_tables(model: Path) -> None:
     found = tables(rest)
     assert ["wrong-fresh", "1"] in found["Slots of turns that are not right, by class"]
     assert "JGA by turn, in percent" not in found
-    assert "by turn, length, domain and slot, as shares, and timing of errors: --all" in out
+    assert "--all shows JGA by turn and length, errors by domain and slot, their shares and timing" in out
     assert ok("diagnose", "model.json", "--all", "--format", "md") == ok("diagnose", "model.json", "--format", "md")
 
 
