@@ -143,18 +143,18 @@ class Plugins(Generic[T]):
         if key in self._loaded:
             return self._loaded[key]
         try:
-            thing = declared.load()
+            plugin = declared.load()
         except (Exception, SystemExit) as error:  # whatever its module does
             raise DstbenchError(f"{declared.place}: cannot be imported: {fault_of(error)}") from error
         try:
-            if not self._is_one(thing):
+            if not self._is_one(plugin):
                 raise UsageError(
-                    f"{thing!r} is not a {self._kind}", hint="`dstbench help plugins` shows one of each kind"
+                    f"{plugin!r} is not a {self._kind}", hint="`dstbench help plugins` shows one of each kind"
                 )
-            name = self._name_of(thing)
+            name = self._name_of(plugin)
             if isinstance(name, str) and name != declared.name:
                 raise UsageError(f"the {self._kind} calls itself {name!r}", hint="give both the same name")
-            self._loaded[key] = self._checked(thing, declared.origin)
+            self._loaded[key] = self._checked(plugin, declared.origin)
         except DstbenchError as error:
             raise DstbenchError(f"{declared.place}: {error.what}", hint=error.hint) from error
         return self._loaded[key]
@@ -213,10 +213,10 @@ def _imported(name: str) -> ModuleType:
         if place not in sys.path:  # last, so that files there hide nothing that is imported later
             sys.path.append(place)
     parts = module_name.split(".")
-    meant = (folder.joinpath(*parts).with_suffix(".py"), folder.joinpath(*parts, "__init__.py"))
+    expected_files = (folder.joinpath(*parts).with_suffix(".py"), folder.joinpath(*parts, "__init__.py"))
     file = getattr(module, "__file__", None)
-    if any(path.is_file() for path in meant) and not any(
-        file and path.samefile(file) for path in meant if path.is_file()
+    if any(path.is_file() for path in expected_files) and not any(
+        file and path.samefile(file) for path in expected_files if path.is_file()
     ):
         where = file or "a part of Python"
         raise UsageError(f"module {name}: another module has its name: {where}", hint="rename the file")
@@ -321,8 +321,8 @@ def fault_of(error: BaseException) -> str:
     """An exception from code of others, in a line: its type and message, and the last line of their code before it."""
     ours = str(Path(__file__).parent)
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if _is_theirs(frame.filename, ours)]
-    said = re.sub(r"\s+", " ", str(error)).strip()
-    text = f"{type(error).__name__}: {said}" if said else type(error).__name__
+    message = re.sub(r"\s+", " ", str(error)).strip()
+    text = f"{type(error).__name__}: {message}" if message else type(error).__name__
     if not frames or isinstance(error, SyntaxError):  # which says itself where
         return text
     last = next(frame for frame in reversed(frames) if frame.filename == frames[0].filename)

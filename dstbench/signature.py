@@ -233,14 +233,14 @@ def _doubts_of_profile(settings: Mapping[str, str]) -> Iterator[str]:
     if signed is None:
         yield "it names no profile"
         return
-    here = None
+    installed = None
     if in_file := re.fullmatch(r"[^@]*#([0-9a-f]{8})\+?", signed):
         if not signed.endswith("+") and hash_of(settings) != in_file[1]:
             yield f"{signed} has other choices: the signature is not whole, or was changed"
         return
-    if foreign := re.fullmatch(r"(.+)\.\d+@([^+]+)\+?", signed):  # a name, a version, and where it is from
-        here = PLUGINS.find(foreign[1]) if is_here(foreign[2]) else None
-        if here is None:
+    if from_plugin := re.fullmatch(r"(.+)\.\d+@([^+]+)\+?", signed):  # a name, a version, and where it is from
+        installed = PLUGINS.find(from_plugin[1]) if is_here(from_plugin[2]) else None
+        if installed is None:
             yield f"profile {_not_here(signed)}"
             return
     else:
@@ -249,11 +249,11 @@ def _doubts_of_profile(settings: Mapping[str, str]) -> Iterator[str]:
             variants = " or ".join(profile for profile in PROFILES if profile.startswith(f"{name}@"))
             hint = f"did you mean {variants}?" if variants else did_you_mean(name, PROFILES)
             raise UsageError(f"there is no profile {name!r}", hint=hint or "`dstbench ls profiles` lists them")
-        here = PROFILES[name]
-    if signed.removesuffix("+") != here.name:
-        yield f"this dstbench has {here.name}, not {signed}: the choices that are not listed may be others"
+        installed = PROFILES[name]
+    if signed.removesuffix("+") != installed.name:
+        yield f"this dstbench has {installed.name}, not {signed}: the choices that are not listed may be others"
     elif not signed.endswith("+"):
-        expected, choices = {**DEFAULTS, **here.settings()}, {**DEFAULTS, **settings}
+        expected, choices = {**DEFAULTS, **installed.settings()}, {**DEFAULTS, **settings}
         for key, value in expected.items():
             if choices[key] != value and key != "profile":
                 yield f"{signed} has {key}:{value}, not {choices[key]}: the signature is not whole, or was changed"

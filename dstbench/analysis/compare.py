@@ -186,12 +186,18 @@ def resample(
         for a, b in pairs:
             difference = replicates[a] - replicates[b]
             estimate = difference.estimate(design.level)
-            counted = _count_dialogues(paired, metric, of_dialogues, a, b) if randomisation else {}
+            dialogue_counts = _count_dialogues(paired, metric, of_dialogues, a, b) if randomisation else {}
             if randomisation:
-                nulls.append(randomisation.null(score, a, b, counted["discordant"]))
+                nulls.append(randomisation.null(score, a, b, dialogue_counts["discordant"]))
             else:
                 nulls.append(_centred(difference))
-            pair = {"run": names[a], "other": names[b], "difference": estimate.value, **_interval(estimate), **counted}
+            pair = {
+                "run": names[a],
+                "other": names[b],
+                "difference": estimate.value,
+                **_interval(estimate),
+                **dialogue_counts,
+            }
             rows.append({**of_metric, **pair, "detectable": stats.smallest_detectable(estimate.se)})
         verdicts = judge(nulls, design.adjust, design.level)
         differences += [{**row, **verdict} for row, verdict in zip(rows, verdicts, strict=True)]

@@ -129,7 +129,7 @@ def compare_metrics(
     bootstrap = Bootstrap.draw(paired.sums, resamples, seed)
     leaderboard = resample(paired, design, bootstrap=bootstrap)
     scores = leaderboard.scores
-    drawn = {
+    resampled_scores = {
         str(metric): np.column_stack([of_run.resampled for of_run in bootstrap.replicates(paired.score(metric))])
         for metric in paired.metrics
     }
@@ -137,7 +137,7 @@ def compare_metrics(
     return MetricComparison(
         spread_of(scores),
         _power(leaderboard, 1 - level),
-        *compare_orders(scores, drawn, level),
+        *compare_orders(scores, resampled_scores, level),
         _dependence(runs, paired.metrics, convention, design),
         scores.select("run", "metric", "unit", "value", "se", "signature"),
         leaderboard.design,

@@ -220,10 +220,10 @@ def _said(said: pl.DataFrame | None, turns: pl.DataFrame, chosen: pl.DataFrame) 
 
 def _numbers(dialogues: pl.DataFrame, chosen: pl.DataFrame, names: Sequence[str]) -> dict[str, Any]:
     """Scores and traits of a run's dialogues, by name."""
-    mine = chosen.join(dialogues, on="dialogue", how="left", maintain_order="left")
+    of_run = chosen.join(dialogues, on="dialogue", how="left", maintain_order="left")
     floats = [name for name, column in DIALOGUES.columns.items() if column.dtype == pl.Float64]
-    traits = mine.select(pl.col(name).round(_DECIMALS) if name in floats else pl.col(name) for name in TRAITS)
-    scores = mine.select(pl.col(name).round(_DECIMALS) for name in names)
+    traits = of_run.select(pl.col(name).round(_DECIMALS) if name in floats else pl.col(name) for name in TRAITS)
+    scores = of_run.select(pl.col(name).round(_DECIMALS) for name in names)
     return {"scores": scores.to_dict(as_series=False), "numbers": traits.to_dict(as_series=False)}
 
 

@@ -97,15 +97,15 @@ def _counts_by_slot(by_slot: pl.DataFrame, runs: Sequence[str]) -> pl.DataFrame:
 def _never(slots: pl.DataFrame, runs: Sequence[str]) -> Finding | None:
     """The slots that runs never predict though gold has them."""
     verbs = "never predicts", "never predict", "predicts"
-    text, named = _shared(slots.filter(pl.col("pred") == 0), runs, verbs)
-    return Finding("never", f"{text}.", "slots", named) if text else None
+    text, named_runs = _shared(slots.filter(pl.col("pred") == 0), runs, verbs)
+    return Finding("never", f"{text}.", "slots", named_runs) if text else None
 
 
 def _worst(slots: pl.DataFrame, runs: Sequence[str]) -> Finding | None:
     """The slots on which runs are never right though they predict them, then those with the lowest F1 over runs."""
     verbs = "is never right on", "are never right on", "is ever right on"
     never_right = slots.filter(pl.col("pred") > 0, pl.col("correct") == 0)
-    text, named = _shared(never_right, runs, verbs)
+    text, named_runs = _shared(never_right, runs, verbs)
     shown = (100 * pl.col("value")).round(1)
     f1 = slots.group_by("slot").agg(median=pl.col("value").median(), low=shown.min(), high=shown.max())
     worst = f1.filter(pl.col("median") > 0, pl.col("low") < 100).sort("median", "slot").head(_FEW)
@@ -120,7 +120,7 @@ def _worst(slots: pl.DataFrame, runs: Sequence[str]) -> Finding | None:
         f"{'The other slots' if are_others else 'The slots'} with the lowest F1: {listed(lowest)}" if lowest else ""
     )
     sentences = [f"{sentence}." for sentence in (text, low_f1) if sentence]
-    return Finding("slots", " ".join(sentences), "slots", tuple(runs) if lowest else named)
+    return Finding("slots", " ".join(sentences), "slots", tuple(runs) if lowest else named_runs)
 
 
 def _shared(rows: pl.DataFrame, runs: Sequence[str], verbs: tuple[str, str, str]) -> tuple[str, tuple[str, ...]]:
@@ -148,9 +148,9 @@ def _shared(rows: pl.DataFrame, runs: Sequence[str], verbs: tuple[str, str, str]
             else f"{listed(names)} {several if names[1:] else one}"
         )
         clauses.append(f"{who} {number_of(len(slots), 'slot')} of gold: {listed(slots)}")
-    named = tuple(dict.fromkeys(shared.head(_FEW)["run"].explode()))
-    others = [run for run in runs if run in set(shared["run"].explode()) - set(named)]
-    return "; ".join([*clauses, *([f"other slots: {listed(others)}"] if others else [])]), (*named, *others)
+    named_runs = tuple(dict.fromkeys(shared.head(_FEW)["run"].explode()))
+    others = [run for run in runs if run in set(shared["run"].explode()) - set(named_runs)]
+    return "; ".join([*clauses, *([f"other slots: {listed(others)}"] if others else [])]), (*named_runs, *others)
 
 
 def _errors(diagnosis: Diagnosis, runs: Sequence[str]) -> Finding | None:
@@ -211,5 +211,5 @@ def _doubts(checks: pl.DataFrame, diagnosis: Diagnosis, runs: Sequence[str]) -> 
             doubts.append(f"{verb} {listed(texts)}")
     if doubts:
         sentences.append(f"Checks {' and '.join(doubts)}.")
-    named = tuple(dict.fromkeys([*lacking, *other["run"]]))
-    return Finding("check", " ".join(sentences), "notes", named) if sentences else None
+    named_runs = tuple(dict.fromkeys([*lacking, *other["run"]]))
+    return Finding("check", " ".join(sentences), "notes", named_runs) if sentences else None

@@ -209,14 +209,14 @@ def copies_of(changes: pl.DataFrame, kinds: Sequence[str]) -> pl.DataFrame:
     tables = []
     for kind in (None, *kinds):
         possible, start, end, first, second = unchanged if kind is None else _SPANS[kind]
-        other, its_value = second or (None, None)
+        other, other_value = second or (None, None)
         copied = changes.unique("number", maintain_order=True) if kind is None else changes.filter(possible)
         tables.append(
             copied.select(
                 pl.lit(kind, pl.String).alias("kind"), "change", "number", "place", "turns",
                 start.alias("start"), end.alias("end"),
                 column(first[0], "slot_a"), column(first[1], "value_a"),
-                column(other, "slot_b"), column(its_value, "value_b"),
+                column(other, "slot_b"), column(other_value, "value_b"),
             )
         )  # fmt: skip
     return pl.concat(tables)

@@ -92,23 +92,23 @@ def query(
     [('hotel-area', 'north', 'south', 'wrong-fresh'), ('taxi-departure', 'pub', None, 'missed-fresh')]
     """
     convention = as_convention(profile)
-    named = None if metrics is None else parse_all(metrics)
+    requested = None if metrics is None else parse_all(metrics)
     parts_to_open(data, **reading)
-    own = {name: _own_table(name, table) for name, table in (tables or {}).items()}
-    of_own = {name: table.collect_schema() for name, table in own.items()}
-    _check(sql, _schemas(choose_metrics(named, [], convention), convention) | of_own)  # before runs are read
+    user_tables = {name: _own_table(name, table) for name, table in (tables or {}).items()}
+    user_schemas = {name: table.collect_schema() for name, table in user_tables.items()}
+    _check(sql, _schemas(choose_metrics(requested, [], convention), convention) | user_schemas)  # before runs are read
     runs = open_under(convention, data, **reading)
     for run in runs:
         run.need_states("tables of slots and values")
-    chosen = choose_metrics(named, runs, convention)
+    chosen = choose_metrics(requested, runs, convention)
     schemas = _schemas(chosen, convention)
-    answer = _ask(sql, _tables(runs, chosen, convention, schemas) | own)
+    answer = _ask(sql, _tables(runs, chosen, convention, schemas) | user_tables)
     try:
         for run in runs:
             run.check(0, run.cuts[-1])
         return _within_limits(answer)
     except UNREADABLE as error:
-        raise _fault(sql, error, schemas | of_own) from None
+        raise _fault(sql, error, schemas | user_schemas) from None
     finally:
         for run in runs:
             run.check()
@@ -180,8 +180,8 @@ def _tables(
 
 def _conform(table: pl.LazyFrame, run: Run, schema: pl.Schema) -> pl.LazyFrame:
     """A run's table with the columns and types of the schema, `run` among them."""
-    named = table.with_columns(pl.lit(run.name).alias("run"))
-    return named.select(pl.col(name).cast(dtype) for name, dtype in schema.items())
+    with_run = table.with_columns(pl.lit(run.name).alias("run"))
+    return with_run.select(pl.col(name).cast(dtype) for name, dtype in schema.items())
 
 
 def _within_limits(answer: pl.LazyFrame) -> pl.DataFrame:

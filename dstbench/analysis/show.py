@@ -160,8 +160,8 @@ def worst_dialogues(
     ordered = worse_first.sort(
         "badness", "wrong", "dialogue", descending=[True, True, False], nulls_last=True, maintain_order=True
     )
-    kept = ordered["dialogue"].unique(maintain_order=True).head(most)
-    rows = ordered.filter(pl.col("dialogue").is_in(kept.implode())).drop("badness", "wrong")
+    worst = ordered["dialogue"].unique(maintain_order=True).head(most)
+    rows = ordered.filter(pl.col("dialogue").is_in(worst.implode())).drop("badness", "wrong")
     return Worst(rows, pl.concat(signatures))
 
 

@@ -72,7 +72,7 @@ def sweep(
         raise UsageError("no metric to compute", hint="name at least one: jga")
     wanted = None if target is None else _Target.parse(str(target))
     conventions = {name: _convention(name, labels, typos) for name in profiles or PROFILES}
-    what_counts = {name: _what_counts(convention, chosen) for name, convention in conventions.items()}
+    choices_of = {name: _what_counts(convention, chosen) for name, convention in conventions.items()}
     scored: list[_Scored] = []
     for number_of_run, run in enumerate(open_under(profile("verbatim"), data, **reading)):
         scores: dict[Convention, Whole] = {}
@@ -85,11 +85,11 @@ def sweep(
             if reason := suits(convention, slots):
                 left_out.setdefault(reason, []).append(name)
                 continue
-            what = what_counts[name]
-            if what not in scores:
-                scores[what] = score_whole(run, chosen, convention)
-            settings = convention.settings() | scores[what].settings
-            scored.append(_Scored(number_of_run, run.name, name, settings, scores[what]))
+            scored_choices = choices_of[name]
+            if scored_choices not in scores:
+                scores[scored_choices] = score_whole(run, chosen, convention)
+            settings = convention.settings() | scores[scored_choices].settings
+            scored.append(_Scored(number_of_run, run.name, name, settings, scores[scored_choices]))
         if left_out:
             reasons = (f"{', '.join(names)} ({reason})" for reason, names in left_out.items())
             warn(f"left out {'; '.join(reasons)}", run=run.name)

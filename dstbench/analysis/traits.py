@@ -137,7 +137,7 @@ def traits(
     tables, signatures = zip(*(per_dialogue(run, chosen, convention) for run in runs), strict=True)
     dialogues = pl.concat(tables)
     scores, both = [str(metric) for metric in chosen], [f"to_{to}", f"nu_{nu}"]
-    taken = "released" if protocol == "released" else "complete"
+    rows_taken = "released" if protocol == "released" else "complete"
     if protocol == "released":
         correlated = [(runs[0].name if len(runs) == 1 else POOLED, _as_released(dialogues, both, scores[:2]))]
     else:
@@ -152,8 +152,8 @@ def traits(
     return Traits(
         dialogues,
         pl.concat([_binned(dialogues, trait, scores) for trait in both]),
-        pl.concat([correlations(run, columns, level, taken) for run, columns in correlated]),
-        difference_rows(compared, level, taken),
+        pl.concat([correlations(run, columns, level, rows_taken) for run, columns in correlated]),
+        difference_rows(compared, level, rows_taken),
         pl.concat([_disagreements(table, [str(metric) for metric in pair], most) for table in tables]),
         _disagreements(dialogues, [str(metric) for metric in pair], most),
         pl.concat(signatures),
@@ -214,11 +214,11 @@ def _disagreements(dialogues: pl.DataFrame, pair: Sequence[str], most: int) -> p
     """The dialogues on which two metrics differ most, in each direction; ties are ordered by dialogue, then run."""
     lists = [pl.DataFrame(schema=DISAGREEMENTS.schema)]
     for higher, lower in [pair, pair[::-1]] if pair else []:
-        named = dialogues.select(
+        gaps = dialogues.select(
             "run", "dialogue", "turns", "mistakes", high=higher, low=lower, difference=pl.col(higher) - pl.col(lower)
         )
         first = (
-            named.filter(pl.col("difference") > 0)
+            gaps.filter(pl.col("difference") > 0)
             .sort("difference", "dialogue", descending=[True, False], maintain_order=True)
             .head(most)
             .with_row_index("place", offset=1)

@@ -228,11 +228,11 @@ def replacement_page(replacement: Replacement, *, kept: bool = False) -> Page:
     below = ["only states and utterances are changed: dialogue acts, spans and goals are as before"]
     is_said = pl.col("reason") != "not said"
     unsaid, ordinary = replacement.refused.filter(~is_said), replacement.refused.filter(is_said)
-    what = "Kept as they were" if kept else "Left out"
+    fate = "Kept as they were" if kept else "Left out"
     dialogues = f"{unsaid['dialogue'].n_unique():,} dialogues with a value that nobody says"
     counts = ordinary.group_by("slot", "value").agg(pl.col("dialogue").n_unique(), pl.col("said", "annotated").first())
     refused = {
-        f"{what}: {dialogues} word for word; turn: the first with that value": unsaid.select(
+        f"{fate}: {dialogues} word for word; turn: the first with that value": unsaid.select(
             *texts("dialogue", "turn", "slot", "value")
         ),
         "Not replaced, as they are ordinary words; said, annotated: in dialogues of training and data": counts.sort(

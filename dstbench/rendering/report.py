@@ -222,8 +222,10 @@ def report(
     convention = as_convention(profile)
     chosen = parse_all(metrics or CORRELATED)
     names = [name for name, _ in parts_to_open(data, **reading)]
-    of_models = None if models is None else seeds_of(models, names)
-    compared = None if baseline is None else list(of_models or names)[index_of(baseline, data, names, of_models)]
+    seeds_in_data = None if models is None else seeds_of(models, names)
+    baseline_name = (
+        None if baseline is None else list(seeds_in_data or names)[index_of(baseline, data, names, seeds_in_data)]
+    )
     said = None if context is None else contexts(context, reading.get("split"))
     notes: dict[str, list[str]] = {}
     with _noting(notes, pass_on=True):
@@ -241,15 +243,15 @@ def report(
         others = [metric for metric in resolved if str(metric) not in contrasted_names]
         drawn_by_turn = [metric for metric in resolved if metric.name in _BY_TURN] or resolved[:1]
         seeds = None if models is None else seeds_of(models, order)
-        place = None if compared is None else list(seeds or order).index(compared)
-        leaderboard = resample(paired, design, models=seeds, baseline=place)
+        baseline_index = None if baseline_name is None else list(seeds or order).index(baseline_name)
+        leaderboard = resample(paired, design, models=seeds, baseline=baseline_index)
         by_domain = score(runs, metrics=resolved, by="domain", profile=convention)
         by_slot = score(runs, by="slot", profile=convention)
         by_turn = score(runs, metrics=drawn_by_turn, by="turn", profile=convention)
         diagnosis = diagnose(runs, profile=convention)
-        of_dialogues = traits(runs, metrics=[*contrasted, *others], profile=convention)
+        dialogue_traits = traits(runs, metrics=[*contrasted, *others], profile=convention)
         said = said_in(runs) if said is None else said
-        rows = of_dialogues.dialogues
+        rows = dialogue_traits.dialogues
         explorer = explore(runs, rows, resolved, convention, said=said, contrasted=contrasted_names, most=most)
     with _noting({}, pass_on=False):  # the report does not show intervals of correlations
         resolved_names = [str(metric) for metric in resolved]
@@ -261,7 +263,7 @@ def report(
         swept = sweep(runs, metrics=resolved[:1])
     folders = _folders([data, context, reading.get("gold"), convention.labels, convention.typos])
     return Report(
-        leaderboard, by_domain, by_slot, by_turn, diagnosis, of_dialogues, correlations, swept, costs, checks,
+        leaderboard, by_domain, by_slot, by_turn, diagnosis, dialogue_traits, correlations, swept, costs, checks,
         findings(leaderboard, by_slot, swept, diagnosis, checks), explorer,
         [_without(folders, f"{', '.join(places)}: {text}" if places else text) for text, places in notes.items()],
         title, note,

@@ -148,11 +148,11 @@ def render_answer(rows: pl.DataFrame, form: TableFormat, *, everything: bool = T
     if form == "text" and not everything and rows.height > _MOST_ROWS:
         shown = render_answer(rows.head(_MOST_ROWS), form)
         return shown + escape_lines([f"the first {_MOST_ROWS} of {rows.height:,} rows; --all shows them all"], form)
-    kept = (pl.String(), pl.Boolean(), pl.Null())
+    kept_types = (pl.String(), pl.Boolean(), pl.Null())
     rows = rows.with_columns(
         pl.col(name).cast(pl.Float64) if dtype.is_decimal() else pl.col(name).cast(pl.String)
         for name, dtype in rows.schema.items()
-        if dtype.is_decimal() or not (dtype.is_numeric() or dtype.is_nested() or dtype in kept)
+        if dtype.is_decimal() or not (dtype.is_numeric() or dtype.is_nested() or dtype in kept_types)
     )
     floats = pl.selectors.float()
     rows = rows.with_columns(pl.when(floats.is_finite()).then(floats))
@@ -264,10 +264,10 @@ def pivoted(rows: pl.DataFrame, on: str, index: str | Sequence[str], values: str
 
 def apart(names: pl.Series, columns: Collection[str]) -> pl.Series:
     """Names of columns to add beside these; a run with the name of one of these gets invisible spaces at the end."""
-    taken, renamed = {*columns, *names}, {}
+    taken_names, renamed = {*columns, *names}, {}
     for name in columns:
         other = f"{name} "
-        while other in taken:
+        while other in taken_names:
             other += " "
         renamed[name] = other
     return names.replace(renamed)

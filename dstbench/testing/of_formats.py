@@ -133,10 +133,10 @@ def is_read(form: Format, source: Source, *, is_whole: bool = True) -> None:
     states = form.read(source)
     if states.complete is None:
         holds_together(states)
-        there = [name for name in _SIDES if getattr(states, name) is not None]
-        if not set(there) <= set(form.holds) or (is_whole and len(there) < len(form.holds)):
-            said = " and ".join(form.holds)
-            raise BrokenLawError(f"it holds {' and '.join(there)}, where the format says {said}")
+        sides = [name for name in _SIDES if getattr(states, name) is not None]
+        if not set(sides) <= set(form.holds) or (is_whole and len(sides) < len(form.holds)):
+            declared = " and ".join(form.holds)
+            raise BrokenLawError(f"it holds {' and '.join(sides)}, where the format says {declared}")
         if states.gold is not None and states.pred is not None:
             to_long(states, states if states.either else None, missing="wrong")
     again = form.read(Source(source.path))

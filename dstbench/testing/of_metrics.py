@@ -84,8 +84,8 @@ def try_metric(metric: Metric | type[Metric], *, corpora: int = 30, seed: int = 
     written = tried("its notation and its signature can be read back", lambda: can_be_read_back(made))
     # The small corpora first.
     sizes = [1 + number // 6 for number in range(corpora)]
-    drawn = [random_states(np.random.default_rng([seed, at]), most, most + 1) for at, most in enumerate(sizes)]
-    scored = [Scored([made], states) for states in drawn]
+    corpora_drawn = [random_states(np.random.default_rng([seed, at]), most, most + 1) for at, most in enumerate(sizes)]
+    scored = [Scored([made], states) for states in corpora_drawn]
     outcomes = [first, written, *(_tried(law, text, scored, seed) for text, law in LAWS.items())]
     return outcomes if any(outcome.fault for outcome in outcomes) else [*outcomes, _of_perfect(made, corpora, seed)]
 

@@ -93,8 +93,8 @@ def draw_figure(chart: Chart, form: FigureFormat, width: float | None = None) ->
 
 def draw_on_page(chart: Chart) -> Markup:
     """A chart as an element of a page, without colours of its own: these are variables (`LIGHT`)."""
-    drawn = _fit({**chart, "background": None}, _ON_PAGE[_WIDE if _is_wide(chart) else _WIDTH])
-    root = Xml.fromstring(drawn)  # noqa: S314 # our own drawing
+    svg = _fit({**chart, "background": None}, _ON_PAGE[_WIDE if _is_wide(chart) else _WIDTH])
+    root = Xml.fromstring(svg)  # noqa: S314 # our own drawing
     _clean(root)
     for side in ("width", "height"):
         root.set(side, f"{_PAGE_SCALE * float(root.get(side, 0)):.0f}")
