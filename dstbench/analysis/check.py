@@ -1,6 +1,6 @@
 """Sanity checks of a run: the questions that a careful reviewer would ask before believing its scores.
 
-Some checks score other predictions for the same turns: gold itself, nothing, and gold's state of the turn before.
+Some checks score other predictions for the same turns: gold itself, empty states, and gold's state of the turn before.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Correlations of metrics and traits (Kim et al. 2022, Figs 3 and A1), and differences between correlations.
 
 Conventions: see `associations`. Correlations are over dialogues, or over turns, as papers print them. Turns of one
-dialogue are not independent, so intervals and tests over turns resample whole dialogues. Several runs' ratings of one
-dialogue are not independent either, so those of all runs pooled are resampled likewise.
+dialogue are not independent, so intervals and tests over turns resample whole dialogues. Ratings of several runs in one
+dialogue are not independent either, so if such runs are pooled, dialogues are resampled too.
 """
 
 from __future__ import annotations
@@ -104,20 +104,20 @@ def correlate(
         data: A path, several, a frame, states, or a mapping from run name to any of these.
         metrics: Metrics in dstbench's notation, and columns of `schema.analysis.DIALOGUES` (over turns: of
             `schema.core.TURNS`), such as ``to_mean`` or ``turns``; None: the usual metrics.
-        per: Correlate scores of dialogues or of turns; None: of what the ratings are of, else of dialogues.
+        per: Correlate scores of dialogues or of turns; None: of what the ratings rate, or else of dialogues.
         differences: Correlations to compare, each as four metrics or columns, A,B,C,D: r(A, B) less r(C, D); or as
             three, A,B,C: r(A, B) less r(A, C). The metrics and columns that they name are correlated too.
         between_runs: Compare each correlation between each two runs. Two runs must have the same dialogues, or no
             dialogue in common. Not over turns.
-        ratings: People's ratings, as a path (CSV or Parquet) or a frame: the columns dialogue, rating, and, if turns
-            are rated, turn, and, if runs are rated, run. Only what is rated is correlated. The correlations of any two
-            metrics with the rating are compared, if of both the higher score is the better one.
+        ratings: People's ratings, as a path (CSV or Parquet) or a frame with the columns dialogue, rating, turn (if
+            turns are rated) and run (if runs are rated). Only rated dialogues or turns are correlated. The correlations
+            of any two metrics with the rating are compared, unless lower scores are better by one of them.
         test: The test of the differences, by its name in cocor, or ``all``; None: Williams' if the correlations share
             a column, Steiger's if they do not, Fisher's between runs that share no dialogue. Choose before you look at
             the results: with nine tests of one difference, one is more likely to be significant by chance. Over turns,
             p comes from resampled dialogues.
         level: Confidence level of all intervals.
-        resamples: How many times dialogues are resampled, where they are.
+        resamples: The number of resamples, where dialogues are resampled.
         seed: Random seed.
         profile: The convention, or its name.
         **reading: `gold`, `format`, `names`, `missing` (default: the convention's), `split`: see `dstbench.open_runs`.
@@ -266,7 +266,7 @@ def _unit(per: Per | None, ratings: Ratings | None) -> Per:
 def _rated(
     results: Sequence[tuple[Run, pl.DataFrame, pl.DataFrame]], ratings: Ratings
 ) -> list[tuple[Run, pl.DataFrame, pl.DataFrame]]:
-    """The runs of which something is rated, with what is, and its rating."""
+    """The runs with ratings, with the rated rows of their tables and the ratings."""
     check_runs(ratings, [run.name for run, *_ in results])
     every = [(run, rated_rows(ratings, table, run.name), signatures) for run, table, signatures in results]
     rated_results = [result for result in every if result[1].height]
@@ -328,7 +328,7 @@ def _of_run(
 def _compare(
     run: str, columns: Columns, contrasts: Sequence[_Contrast], level: float, sample: Sample
 ) -> list[Compared]:
-    """The contrasts in one run, or in all together."""
+    """The contrasts compared in one run, or in all runs pooled."""
     pairs = [(first, second) for first, second, _ in contrasts]
     if sample.clusters is not None:
         return compare_resampled(run, columns, pairs, level, sample)

@@ -1,4 +1,4 @@
-"""What scores of several runs say of their metrics: how far each spreads the runs, and how alike their orders are.
+"""What the scores of several runs say about metrics: how far each spreads the runs, and how alike their orders are.
 
 Conventions: an order goes from the best run to the worst: the highest score first, or, where a metric counts errors,
 the lowest. Two scores tie if they differ by no more than rounding (`stats.differences.TIE`). Two orders are compared
@@ -51,7 +51,7 @@ class Orders(NamedTuple):
 
 
 def compare_orders(scores: pl.DataFrame, resampled: Mapping[str, Floats] | None = None, level: float = 0.95) -> Orders:
-    """Kendall's tau-b of the orders that each two metrics give, and the pairs of runs that they order differently.
+    """Kendall's tau-b of the orders of runs by each two metrics, and the pairs of runs that they order differently.
 
     Args:
         scores: (run, metric, value); null: undefined.

@@ -131,13 +131,13 @@ def _difference(one: Run, other: Run, convention: Convention) -> DstbenchError:
             file=other.name,
             **place,
             slot=slot,
-            hint="runs must be of one version of a dataset; --gold FILE gives it to all",
+            hint="all runs must have the same version of a dataset; --gold FILE gives it to all",
         )
     lacking = differing.filter(pl.col("gold_hash").is_null() | pl.col("gold_hash_other").is_null())
     has, lacks = (one, other) if hash_of_other is None else (other, one)
     hint = (
-        "runs must be of one test set: --gold FILE gives it to all; of turns that a run lacks, --missing wrong counts "
-        "them as wrong, and --missing intersect leaves them out for all runs"
+        "all runs must have the same test set: --gold FILE gives it to all; --missing wrong counts turns that a run "
+        "lacks as wrong, and --missing intersect leaves them out for all runs"
     )
     if convention.turns == "pred":
         hint = "which turns are scored depends on what is predicted; --turns all scores all of them"
@@ -161,7 +161,7 @@ def _gold_of_turns(run: Run, convention: Convention) -> pl.DataFrame:
 
 
 def _first_slot(one: Run, other: Run, place: dict[str, object]) -> tuple[str | None, str, str]:
-    """The first slot of a turn whose gold differs, with its value in the other run and in the one."""
+    """The first slot of a turn whose gold differs, with its value in the other run and in the first one."""
     gold_of_one, gold_of_other = (
         run.read(run.table.filter(~IS_FRAME, **place).drop_nulls("slot").select(pl.col("slot", "gold").cast(pl.String)))
         for run in (one, other)

@@ -42,7 +42,7 @@ _READING_WORDS: Final = ("SELECT", "WITH", "FROM", "VALUES", "EXPLAIN", "SHOW")
 _FILE_FUNCTION: Final = re.compile(r"\b((?:read|scan)_\w+)[\"`\s]*(?:\(|--|/\*)", re.IGNORECASE)
 _OF_RUNS: Final = ("long", "classes", "turns", "dialogues", "scores")
 _UNQUOTED_USER: Final = re.compile(r'(?<!["`])\buser\b(?!["`])', re.IGNORECASE)
-# Far above those of any query that is written by hand; Polars takes seconds for so many.
+# Limits far above any query that is written by hand; Polars takes seconds for queries of this size.
 _MOST_CHARACTERS: Final = 100_000
 _MOST_OPERATORS: Final = 500
 _MOST_TABLES: Final = 100

@@ -41,7 +41,7 @@ from dstbench.typing import NonUniformity, Protocol, TailOrientation
 _BINS: Final = 10
 # Traits whose bins span these bounds; the bins of others span the values that occur.
 _BOUNDS: Final = {"to_mean": (0.0, 1.0)}
-# Traits whose bins are equal in the square root: few dialogues have large values, and one may have a very large one.
+# Traits whose bins are equally wide in the square root: few dialogues have large values, but some have very large ones.
 ROOT: Final = ("nu_paper", "nu_released")
 #: The default metrics, tail orientation and non-uniformity of each protocol.
 PROTOCOLS: Final[Mapping[Protocol, tuple[str, TailOrientation, NonUniformity]]] = {
@@ -100,8 +100,8 @@ def traits(
         to: The variant of tail orientation for bins and correlations; None: that of the protocol (`PROTOCOLS`).
         nu: The variant of non-uniformity for bins and correlations; None: that of the protocol.
         protocol: The dialogues over which traits and scores are correlated: with ``plain``, all in which they are
-            defined; with ``released``, those of all runs pooled that Aksu & Chen 2024 took, which are not perfect
-            under both metrics and whose standard scores are 0.1 or more apart.
+            defined; with ``released``, as in Aksu & Chen 2024, those of all runs pooled that are not perfect under both
+            metrics and whose two standard scores are 0.1 or more apart.
         level: Confidence level of the intervals.
         disagree: Two metrics whose strongest disagreements are listed; None: no list.
         most: Number of dialogues to list in each direction.
