@@ -9,7 +9,7 @@ correlate        correlations of metrics, traits of dialogues, people's ratings
 diagnose         where runs fail, and by which errors
 sensitivity      what one error costs under each metric, early and late
 sweep            scores of the same predictions under every profile
-traits           traits of dialogues beside their scores
+traits           traits of dialogues, with their scores
 fuzzy_pairs      values that only fuzzy matching accepts
 report           one page on all of this, dialogue by dialogue (Report)
 query            any question in SQL

@@ -56,7 +56,7 @@ class Leaderboard(Record):
 
     Attributes:
         scores: The runs' scores, with intervals.
-        models: The models' mean scores, likewise; empty if no models were named.
+        models: The models' mean scores, with intervals; empty if no models were named.
         differences: Pairs of runs, or of models if any were named: differences, with intervals and p.
         design: How the runs were compared: resamples, seed, level, test, adjustment.
     """

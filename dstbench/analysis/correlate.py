@@ -72,7 +72,8 @@ class Correlations(Record):
         tests: The tests of these differences.
         signatures: (run, metric, unit, signature) of the scores.
         rated: How much each metric agrees with the ratings; empty without ratings.
-        rated_differences: How much more each metric agrees with them than another, with tests; likewise.
+        rated_differences: How much more each metric agrees with the ratings than another does, with tests; empty
+            without ratings.
     """
 
     matrix: pl.DataFrame

@@ -1,4 +1,4 @@
-"""Tail orientation and non-uniformity of mistakes (Aksu & Chen 2024, section 6) beside the scores of dialogues.
+"""Tail orientation and non-uniformity of mistakes (Aksu & Chen 2024, section 6), and the scores of dialogues.
 
 If the scores of a metric depend on where in a dialogue mistakes are, or on how they are spread, the metric rewards
 something that does not make a tracker better. These tables show whether they do: per dialogue, in bins, as

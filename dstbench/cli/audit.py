@@ -242,7 +242,7 @@ def inconsistency(
     sample: Annotated[int, typer.Option(min=1, help="Number of changed and of unchanged dialogues in the sheet.")] = 50,
     seed: Annotated[int, typer.Option(min=0, help="Random seed of the choice of dialogues.")] = 0,
     pairs: Annotated[
-        int, typer.Option(min=0, help="Number of slots for which text shows an annotated beside a missing value.")
+        int, typer.Option(min=0, help="Number of slots for which text shows two similar turns, one of them annotated.")
     ] = 3,
     drawing: Drawing,
     table: Table,

@@ -43,7 +43,7 @@ def report(
     level: TestLevel = 0.95,
     adjust: Adjust = "holm",
     title: Annotated[str | None, typer.Option(help="Title of the report.")] = None,
-    note: Annotated[str, typer.Option(help="A paragraph of yours, below the title.")] = "",
+    note: Annotated[str, typer.Option(help="A paragraph of your own, below the title.")] = "",
     drawing: Drawing,
     runs: Runs,
     form: Annotated[

@@ -89,7 +89,7 @@ def cell(text: pl.Expr, name: str, **marks: pl.Expr) -> pl.Expr:
     Args:
         text: The numbers.
         name: The column's name.
-        **marks: `small` and `raised`, texts beside the numbers; `bold` and `underlined`, which numbers are so; all
+        **marks: `small` and `raised`, texts beside the numbers; `bold` and `underlined`, flags for each number. All
             numbers of a column with underlined ones have the same number of decimals.
     """
     absent = {"small": pl.lit(""), "raised": pl.lit(""), "bold": pl.lit(value=False), "underlined": pl.lit(value=False)}
@@ -196,7 +196,7 @@ def _drawn(column: pl.Series, head: str, *, below: bool) -> _Drawn:
 
 
 def _numbers(fields: Sequence[Sequence[Any]], name: str, *, below: bool) -> _Drawn:
-    """A column of numbers, beside them what is raised and, unless that is below, what is small: the fields of cells."""
+    """A column of numbers from the fields of cells: raised texts are beside them, and small ones beside or below."""
     texts, small, raised, bold, underlined = fields
     digits = [match.groups("") for match in map(_ALIGNED.fullmatch, texts) if match] or [("", "", "")]
     sign, before, after = (max(part, key=len) for part in zip(*digits, strict=True))

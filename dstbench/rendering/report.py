@@ -78,7 +78,7 @@ class Report:
         by_slot: Score rows by slot.
         by_turn: Score rows by turn.
         diagnosis: Where runs fail.
-        traits: Traits of dialogues beside their scores.
+        traits: Traits of dialogues, with their scores.
         correlations: Correlations of metrics, over turns.
         sweep: Score rows under every profile that suits the runs.
         costs: What one error costs under each metric (three changes of each dialogue are drawn); None: gold has no
@@ -203,7 +203,7 @@ def report(
         level: Confidence level of the intervals; tests use 1 - level.
         adjust: How p-values are adjusted for the number of differences of a metric.
         title: The report's title.
-        note: A paragraph of yours, below the title.
+        note: A paragraph of your own, below the title.
         profile: The convention, or its name.
         **reading: `gold`, `format`, `names`, `missing` (default: the convention's), `split`: see `dstbench.open_runs`.
 

@@ -151,7 +151,7 @@ def _with_exact(scores: pl.DataFrame) -> pl.DataFrame:
 
 
 def _in_order(scores: pl.DataFrame, titles: Mapping[str, str]) -> list[str]:
-    """The runs by group, each group's by the first metric, the highest first."""
+    """The runs, group by group; those of a group by the first metric, the highest first."""
     of_first = scores.filter(metric=scores["metric"][0])
     runs = of_first.sort("value", descending=True, nulls_last=True, maintain_order=True)["run"].to_list()
     places = {title: place for place, title in enumerate(dict.fromkeys(titles.values()))}
@@ -227,7 +227,7 @@ def _by_run(scores: pl.DataFrame, order: list[str], titles: Mapping[str, str]) -
 
 
 def _parts(scores: pl.DataFrame, others: list[str]) -> tuple[pl.DataFrame, list[str | None]]:
-    """A row per domain, slot, …: runs beside each other if there is one metric; else below, each a group."""
+    """A row per domain, slot, …; with one metric, runs are columns, else groups of rows, whose titles are returned."""
     rows = with_texts(scores)
     runs_fit = rows["run"].n_unique() > 1 and not set(rows["run"]) & set(others)  # as names of columns
     if runs_fit and rows["metric"].n_unique() == 1 and _EXACT not in rows.columns:
