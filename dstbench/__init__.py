@@ -9,7 +9,7 @@ correlate        correlations of metrics, traits of dialogues, people's ratings
 diagnose         where runs fail, and by which errors
 sensitivity      what one error costs under each metric, early and late
 sweep            scores of the same predictions under every profile
-traits           traits of dialogues beside their scores
+traits           traits of dialogues, with their scores
 fuzzy_pairs      values that only fuzzy matching accepts
 report           one page on all of this, dialogue by dialogue (Report)
 query            any question in SQL
@@ -23,10 +23,10 @@ to_long          states as a long table
 to_turns         a long table as a turn table
 write_long       a run as a Parquet file
 
-parse            a metric from its notation; Metric is the class of your own
-profile          a named convention, with choices of yours (Convention)
+parse            a metric from its notation; Metric is the base class for your own
+profile          a named convention, with your own choices (Convention)
 canonical_slot   a slot's canonical name
-engine           where it is computed: threads, or a cluster
+engine           where scores are computed: in threads, or on a cluster
 audit            of a dataset: bias, missing annotations, versions, replacement
 stats            tests, intervals and correlations of plain numbers
 signature        signatures: parsed, explained, compared

@@ -5,8 +5,8 @@ import gc
 import os
 import signal
 
-# New objects between two garbage collections. Python's default, 700, made collection a tenth to a fifth of the time of
-# a small command, as imported modules stay in memory anyway.
+# How many new objects start a garbage collection. With Python's default, 700, collecting takes a tenth to a fifth of
+# the time of a small command, for nothing, as imported modules stay in memory.
 _COLLECTED_AFTER = 200_000
 
 

@@ -50,7 +50,7 @@ def _dialogue(name: str, golds: list[dict[str, str]], preds: list[dict[str, str]
 
 
 def worked() -> list[Worked]:
-    """The papers' worked dialogues that can be rebuilt from what the papers print."""
+    """Those of the papers' worked dialogues that can be rebuilt from what the papers print."""
     food = {"restaurant-area": "centre", "restaurant-food": "indian"}
     gold = food | {"restaurant-book people": "2"}
     wrong = {"restaurant-area": "centre", "restaurant-food": "chinese", "attraction-area": "centre"}

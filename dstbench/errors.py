@@ -30,7 +30,7 @@ class DstbenchError(ValueError):
         slot: The slot, as in the file.
         hint: What the user can do about it; several lines in a sequence.
 
-    Whatever these texts hold, the message has only its own lines: control characters become escapes.
+    Line breaks and other control characters in these texts become escapes, so the message has no other lines.
 
     >>> print(DstbenchError("the value is not a string", file="p.json", dialogue="MUL1", turn=2, hint="quote it"))
     p.json: the value is not a string (dialogue MUL1, turn 2)
@@ -59,7 +59,7 @@ class DstbenchError(ValueError):
         super().__init__("\n".join(map(visible, lines)))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """As it is, for another process; made anew, its message would be escaped twice."""
+        """Pickle the error as it is, for another process; made anew, its message would be escaped twice."""
         return copyreg.__newobj__, (type(self), *self.args), vars(self)  # type: ignore[attr-defined]
 
     def in_file(self, file: str) -> DstbenchError:
@@ -82,17 +82,16 @@ class UsageError(DstbenchError):
 class DstbenchWarning(UserWarning):
     """Something that scores depend on is doubtful or was left out.
 
-    The command line tells warnings of one kind in one line.
+    The command line prints warnings of one kind as one line.
 
     Args:
         text: What it is, in a clause without a full stop.
         file: The file that it is about, which the message begins with.
         run: Likewise the run (or runs).
-        kind: What it has in common with such warnings about other files or runs; default: the text, whatever the
-            numbers in it.
-        count: How many there are of what `kind` names.
-        when: When to read it: ``before`` the result, if without it the result's numbers would be taken for something
-            else (turns left out, scores not comparable); ``after`` it; or ``now``, while nothing happens.
+        kind: What such warnings about other files or runs have in common; default: the text without its numbers.
+        count: The number of what `kind` names.
+        when: When to read it: ``before`` the result, if its numbers would be misunderstood otherwise (turns left out,
+            scores not comparable); ``after`` the result; or ``now``, while the user waits.
 
     >>> print(DstbenchWarning("4 predicted turns without gold", file="p.json"))
     p.json: 4 predicted turns without gold
@@ -115,7 +114,7 @@ class DstbenchWarning(UserWarning):
 
 
 def warn(what: str | DstbenchWarning, **about: Any) -> None:
-    """Give a warning, or a `DstbenchWarning` of this text, which points to the code outside dstbench that led to it."""
+    """Warn with a `DstbenchWarning`, or one made from a text; it points to the line outside dstbench that led to it."""
     warning = what if isinstance(what, DstbenchWarning) else DstbenchWarning(what, **about)
     frame, level = sys._getframe(), 1
     while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] == "dstbench":
@@ -124,7 +123,7 @@ def warn(what: str | DstbenchWarning, **about: Any) -> None:
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str | None:
-    """The hint ``did you mean …?`` with the most similar known words, in any case; None if none is similar.
+    """The hint ``did you mean …?`` with the most similar known words, whatever their case; None if none is similar.
 
     >>> did_you_mean("jgaa", ["jga", "sa", "fga"]), did_you_mean("mul484", ["MUL0484", "SNG01"])
     ('did you mean jga or fga?', 'did you mean MUL0484?')

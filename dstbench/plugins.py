@@ -4,9 +4,9 @@ A package declares them as entry points of the groups ``dstbench.metrics``, ``ds
 ``dstbench.profiles``; the name of an entry point is the name of what it leads to. A module is named in Python by `use`,
 on the command line by ``--plugins``; all that it defines can be used.
 
-Conventions: what is built in wins over all others of its name, then what a named module has. Packages are looked at
-only when a name is asked for that neither has, and only the package that has the name is imported. A package that
-cannot be used is one error, which names it; others stay usable.
+Conventions: for a name, what is built in comes first, then what a named module has, then packages. Packages are
+searched only for names that the first two do not have, and only the package that has the name is imported. A package
+that cannot be used is an error that names it; others stay usable.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _MODULES: Final[dict[str, ModuleType]] = {}
 
 
 class _Declared(NamedTuple):
-    """What a package or a module declares: its name, where it stands in words, its `origin`, and how to get it."""
+    """What a package or a module declares: its name, its place in words, origin (`origin_of`), and how to get it."""
 
     name: str
     place: str
@@ -46,14 +46,14 @@ class _Declared(NamedTuple):
 
 
 class Plugins(Generic[T]):
-    """What is not built in of one kind.
+    """The metrics, formats or profiles that are not built in.
 
     Args:
-        kind: The kind.
-        built_in: The names of what is built in.
+        kind: The kind of object.
+        built_in: The names of the built-in ones.
         is_one: Whether an object is of the kind.
-        name_of: The name of an object of the kind; if it has none, what is there in its place.
-        checked: Returns what is used of an object and its origin; raises a `UsageError` if it cannot be used.
+        name_of: The name of an object of the kind, or whatever it has in place of a name.
+        checked: From an object and its origin to what `find` returns; raises a `UsageError` if it cannot be used.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class Plugins(Generic[T]):
         self._loaded: dict[tuple[str, str], T] = {}
 
     def find(self, name: str) -> T | None:
-        """What is called `name`; None: nothing that is not built in.
+        """The plugin called `name`; None if there is none.
 
         Raises:
             DstbenchError: It cannot be used, or several packages have it; the message names them.
@@ -84,9 +84,9 @@ class Plugins(Generic[T]):
         return [name for name in names if name not in self._built_in]
 
     def usable(self) -> Iterator[tuple[str, T, str]]:
-        """The name of each that can be used, the thing itself, and its `origin_of`, one by one.
+        """Each plugin that can be used: its name, the plugin, and its origin (`origin_of`).
 
-        A warning says what cannot be used.
+        Warns of those that cannot be used.
         """
         for name in self.names():
             try:
@@ -96,15 +96,15 @@ class Plugins(Generic[T]):
                 warn("; ".join(filter(None, [error.what, error.hint])))
 
     def of_modules(self) -> list[tuple[str, Any]]:
-        """The names of what named modules have, and the things themselves, though they may not be usable."""
+        """The names of what named modules have, and the objects, which may not be usable."""
         return [(one.name, one.load()) for one in self._of_modules()]
 
     def origins(self) -> list[str]:
-        """Where all of them are from (see `origin_of`), in order and each once."""
+        """The origins of all plugins (see `origin_of`), sorted, each once."""
         return sorted({one.origin for one in (*self._of_modules(), *self._of_packages())})
 
     def shadowed(self) -> list[str]:
-        """Where there are others of the name of something that is built in, in words: they are never used."""
+        """The places and names of plugins with a built-in name, which are never used, as texts ``place: name``."""
         declared = [*self._of_modules(), *self._of_packages()]
         return [f"{one.place}: {one.name}" for one in declared if one.name in self._built_in]
 
@@ -143,16 +143,18 @@ class Plugins(Generic[T]):
         if key in self._loaded:
             return self._loaded[key]
         try:
-            thing = declared.load()
+            plugin = declared.load()
         except (Exception, SystemExit) as error:  # whatever its module does
             raise DstbenchError(f"{declared.place}: cannot be imported: {fault_of(error)}") from error
         try:
-            if not self._is_one(thing):
-                raise UsageError(f"{thing!r} is no {self._kind}", hint="`dstbench help plugins` shows one of each kind")
-            name = self._name_of(thing)
+            if not self._is_one(plugin):
+                raise UsageError(
+                    f"{plugin!r} is not a {self._kind}", hint="`dstbench help plugins` shows one of each kind"
+                )
+            name = self._name_of(plugin)
             if isinstance(name, str) and name != declared.name:
                 raise UsageError(f"the {self._kind} calls itself {name!r}", hint="give both the same name")
-            self._loaded[key] = self._checked(thing, declared.origin)
+            self._loaded[key] = self._checked(plugin, declared.origin)
         except DstbenchError as error:
             raise DstbenchError(f"{declared.place}: {error.what}", hint=error.hint) from error
         return self._loaded[key]
@@ -183,7 +185,7 @@ def use(modules: str | Iterable[str]) -> list[ModuleType]:
 
 
 def in_use() -> tuple[str, ...]:
-    """The modules that `use` was given, for another process."""
+    """The names of the modules that `use` was given, so that another process can use them too."""
     return tuple(_MODULES)
 
 
@@ -195,7 +197,7 @@ def _imported(name: str) -> ModuleType:
         if not Path(name).is_file():
             raise UsageError(f"module {name}: no such file")
     if not all(part.isidentifier() for part in module_name.split(".")):
-        raise UsageError(f"{name!r} is no name of a module", hint="mylab, or mylab.py")
+        raise UsageError(f"{name!r} is not the name of a module", hint="mylab, or mylab.py")
     place = str(folder.absolute())
     sys.path.insert(0, place)
     importlib.invalidate_caches()
@@ -211,10 +213,10 @@ def _imported(name: str) -> ModuleType:
         if place not in sys.path:  # last, so that files there hide nothing that is imported later
             sys.path.append(place)
     parts = module_name.split(".")
-    meant = (folder.joinpath(*parts).with_suffix(".py"), folder.joinpath(*parts, "__init__.py"))
+    expected_files = (folder.joinpath(*parts).with_suffix(".py"), folder.joinpath(*parts, "__init__.py"))
     file = getattr(module, "__file__", None)
-    if any(path.is_file() for path in meant) and not any(
-        file and path.samefile(file) for path in meant if path.is_file()
+    if any(path.is_file() for path in expected_files) and not any(
+        file and path.samefile(file) for path in expected_files if path.is_file()
     ):
         where = file or "a part of Python"
         raise UsageError(f"module {name}: another module has its name: {where}", hint="rename the file")
@@ -225,10 +227,10 @@ def _imported(name: str) -> ModuleType:
 
 
 def origin_of(thing: Any) -> str:
-    """Where a class or a function that is not built in is from, as signatures say it.
+    """The origin of a class or function that is not built in, as signatures have it.
 
-    That is its package with the version, ``mylab-1.0``; of a module that is in no package, or that `use` was given, the
-    module with a hash of its source, ``mylab#1a2b3c4d``; of what was typed at a prompt, the module.
+    It is the package with its version, ``mylab-1.0``; for a module that is in no package, or that `use` was given, the
+    module with a hash of its source, ``mylab#1a2b3c4d``; for something typed at a prompt, the module alone.
     """
     name = getattr(thing, "__module__", None) or type(thing).__module__
     module = sys.modules.get(name)
@@ -253,7 +255,7 @@ def origin_of(thing: Any) -> str:
 
 
 def is_here(origin: str) -> bool:
-    """Whether this process has what is from `origin`: the package in this version, or the module with this source."""
+    """Whether this process has an origin (`origin_of`): the package in this version, or the module with this source."""
     if "#" in origin:
         return any(_of_source(module) == origin for module in (*_MODULES.values(), *_by_name(origin)))
     from importlib.metadata import PackageNotFoundError, distribution
@@ -273,7 +275,7 @@ def _of_package(package: Distribution) -> str:
     return f"{package.name}-{package.version}".replace("+", ".")  # a plus joins the signatures of several metrics
 
 
-@lru_cache(maxsize=256)  # what was imported stays, whatever becomes of the file
+@lru_cache(maxsize=256)  # an imported module stays as it is, whatever becomes of its file
 def _of_source(module: ModuleType) -> str:
     """A module's name with a hash of its source: of its file, or of all Python files of a package."""
     folders = getattr(module, "__path__", None)
@@ -316,11 +318,11 @@ def _package_of(top: str, path: tuple[str, ...]) -> str | None:
 
 
 def fault_of(error: BaseException) -> str:
-    """An exception of code that is not ours, in a line: what it is, and the last line of that code before it."""
+    """An exception from code of others, in a line: its type and message, and the last line of their code before it."""
     ours = str(Path(__file__).parent)
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if _is_theirs(frame.filename, ours)]
-    said = re.sub(r"\s+", " ", str(error)).strip()
-    text = f"{type(error).__name__}: {said}" if said else type(error).__name__
+    message = re.sub(r"\s+", " ", str(error)).strip()
+    text = f"{type(error).__name__}: {message}" if message else type(error).__name__
     if not frames or isinstance(error, SyntaxError):  # which says itself where
         return text
     last = next(frame for frame in reversed(frames) if frame.filename == frames[0].filename)

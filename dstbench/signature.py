@@ -117,15 +117,16 @@ def parse(text: str) -> Signature:
     for part in parts:
         setting = re.fullmatch(r"((?:[^:\\]|\\.)*):(.*)", part, re.DOTALL)
         if setting is None or _unescape(setting[1]) in settings:
-            raise UsageError(f"{text!r} is no signature: {part!r} is not key:value, or repeats a key", hint=_AS_PRINTED)
+            what = f"{text!r} is not a signature: {part!r} is not key:value, or repeats a key"
+            raise UsageError(what, hint=_AS_PRINTED)
         settings[_unescape(setting[1])] = _unescape(setting[2])
     if not metric or not settings:
-        raise UsageError(f"{text!r} is no signature", hint=_AS_PRINTED)
+        raise UsageError(f"{text!r} is not a signature", hint=_AS_PRINTED)
     return Signature(_unescape(metric), settings)
 
 
 def differences(one: str, other: str) -> list[str]:
-    """How two signatures differ; empty if scores that have them are comparable.
+    """How two signatures differ; empty if scores with these signatures are comparable.
 
     Args:
         one: A signature.
@@ -138,11 +139,11 @@ def differences(one: str, other: str) -> list[str]:
         UsageError: A text is not a signature.
 
     >>> differences("jga|profile:verbatim.1|d:5", "jga|profile:verbatim.1+|dontcare:drop|d:5")[1]
-    'what dontcare is (dontcare): keep, or drop'
+    'what dontcare is (dontcare): keep in one, drop in the other'
     """
     first, second = parse(one).complete(), parse(other).complete()
     return [
-        f"{meaning_of(key)} ({key}): {first.get(key, 'not said')}, or {second.get(key, 'not said')}"
+        f"{meaning_of(key)} ({key}): {first.get(key, 'not given')} in one, {second.get(key, 'not given')} in the other"
         for key in dict.fromkeys([*first, *second])
         if first.get(key) != second.get(key)
     ]
@@ -232,14 +233,14 @@ def _doubts_of_profile(settings: Mapping[str, str]) -> Iterator[str]:
     if signed is None:
         yield "it names no profile"
         return
-    here = None
+    installed = None
     if in_file := re.fullmatch(r"[^@]*#([0-9a-f]{8})\+?", signed):
         if not signed.endswith("+") and hash_of(settings) != in_file[1]:
             yield f"{signed} has other choices: the signature is not whole, or was changed"
         return
-    if foreign := re.fullmatch(r"(.+)\.\d+@([^+]+)\+?", signed):  # a name, a version, and where it is from
-        here = PLUGINS.find(foreign[1]) if is_here(foreign[2]) else None
-        if here is None:
+    if from_plugin := re.fullmatch(r"(.+)\.\d+@([^+]+)\+?", signed):  # a name, a version, and where it is from
+        installed = PLUGINS.find(from_plugin[1]) if is_here(from_plugin[2]) else None
+        if installed is None:
             yield f"profile {_not_here(signed)}"
             return
     else:
@@ -248,20 +249,20 @@ def _doubts_of_profile(settings: Mapping[str, str]) -> Iterator[str]:
             variants = " or ".join(profile for profile in PROFILES if profile.startswith(f"{name}@"))
             hint = f"did you mean {variants}?" if variants else did_you_mean(name, PROFILES)
             raise UsageError(f"there is no profile {name!r}", hint=hint or "`dstbench ls profiles` lists them")
-        here = PROFILES[name]
-    if signed.removesuffix("+") != here.name:
-        yield f"this dstbench has {here.name}, not {signed}: the choices that are not listed may be others"
+        installed = PROFILES[name]
+    if signed.removesuffix("+") != installed.name:
+        yield f"this dstbench has {installed.name}, not {signed}: the choices that are not listed may be others"
     elif not signed.endswith("+"):
-        expected, choices = {**DEFAULTS, **here.settings()}, {**DEFAULTS, **settings}
+        expected, choices = {**DEFAULTS, **installed.settings()}, {**DEFAULTS, **settings}
         for key, value in expected.items():
             if choices[key] != value and key != "profile":
                 yield f"{signed} has {key}:{value}, not {choices[key]}: the signature is not whole, or was changed"
 
 
 def _not_here(signed: str) -> str:
-    """That something which is not built in, ``name@origin``, is not at hand."""
+    """The doubt about something that is not built in, ``name@origin``, and not available."""
     name, _, origin = signed.removesuffix("+").rpartition("@")
-    return f"{name!r} is not built in: it is of {origin}, which is not here"
+    return f"{name!r} is not built in: it is from {origin}, which is not available here"
 
 
 def _escape(text: str) -> str:

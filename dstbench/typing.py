@@ -6,8 +6,8 @@
 from typing import Literal
 
 #: What to do with a gold turn that has no prediction: raise an error; count it as wrong; score it as an empty state; or
-#: leave it out. If wrong, it is wrong in every metric that scores turns, even if gold is empty there; by domain or slot
-#: it counts as an empty state, except that it is wrong in each frame if the convention scores frames.
+#: leave it out. A turn that counts as wrong is so in every metric that scores turns, even if gold is empty there; by
+#: domain or slot, it counts as an empty state, but is wrong in each frame if the convention scores frames.
 Missing = Literal["error", "wrong", "empty", "intersect"]
 
 #: What dontcare is. `conventions.choices` explains this choice and the next two.
@@ -34,8 +34,8 @@ TailOrientation = Literal["mean", "sum", "released"]
 #: paper), or of absolute differences divided by the mean (its authors' code).
 NonUniformity = Literal["paper", "released"]
 
-#: How p of several hypotheses are adjusted for their number: as by Holm, Hochberg, Benjamini & Hochberg, Benjamini &
-#: Yekutieli, or Bonferroni; by Westfall & Young's max T (`stats.max_t`); or not at all.
+#: How the p of several hypotheses are adjusted for their number: by the method of Holm, Hochberg, Benjamini &
+#: Hochberg, Benjamini & Yekutieli, or Bonferroni; by Westfall & Young's max T (`stats.max_t`); or not at all.
 Adjustment = Literal["holm", "hochberg", "bh", "by", "bonferroni", "max-t", "none"]
 
 #: Whether scores per dialogue are correlated, or per turn (then whole dialogues are resampled).
@@ -45,14 +45,14 @@ Per = Literal["dialogue", "turn"]
 #: the code of the GCA paper takes (``released``).
 Protocol = Literal["plain", "released"]
 
-#: What works on runs: threads of this process, or a Ray cluster.
+#: What computes: the threads of this process, or a Ray cluster.
 EngineName = Literal["local", "ray"]
 
 #: How often a value counts in the distribution of a dataset's values: once for each turn whose state has it, for each
 #: turn that sets it, or for each dialogue whose last state has it.
 Counting = Literal["cumulative", "update", "final"]
 
-#: Corrections of missing annotations that come with dstbench beside the default: those of papers.
+#: Rules for missing annotations that come with dstbench in addition to the default ones: those of papers.
 Preset = Literal["qian2021"]
 
 #: How slots are sorted by their bias: alphabetically, the least even values first, or the most frequent slot first.

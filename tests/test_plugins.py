@@ -102,15 +102,15 @@ def test_what_is_installed_is_used_by_its_name_and_signed_with_its_package(insta
 def test_a_signature_of_what_is_not_here_says_so(installed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     signature = ok("score", LOG, "-m", "no-extra,jga", "--profile", "mylab").splitlines()[-1]
     other_version = signature.replace("mylab-1.0", "mylab-1.1")
-    assert "note: profile 'mylab.1' is not built in: it is of dst-mylab-1.1" in ok("signature", other_version)
+    assert "note: profile 'mylab.1' is not built in: it is from dst-mylab-1.1" in ok("signature", other_version)
     changed = signature.replace("dontcare:drop|", "dontcare:keep|")
     assert "mylab.1@dst-mylab-1.0 has dontcare:drop, not keep" in ok("signature", changed)
     monkeypatch.setattr(sys, "path", sys.path[1:])
     notes = [line for line in ok("signature", signature).splitlines() if line.startswith("note: ")]
     assert notes == [
-        "note: metric 'no-extra' is not built in: it is of dst-no-extra-1.0, which is not here",
-        "note: profile 'mylab.1' is not built in: it is of dst-mylab-1.0, which is not here",
-        "note: format 'barred' is not built in: it is of dst-barred-1.0, which is not here",
+        "note: metric 'no-extra' is not built in: it is from dst-no-extra-1.0, which is not available here",
+        "note: profile 'mylab.1' is not built in: it is from dst-mylab-1.0, which is not available here",
+        "note: format 'barred' is not built in: it is from dst-barred-1.0, which is not available here",
     ]
 
 
@@ -191,7 +191,7 @@ def test_a_built_in_wins_over_a_package_and_ls_says_so_once(here: Path, monkeypa
         code, out, err = run("ls", what, "--format", "json")
         assert code == 0
         assert [row["name"] for row in json.loads(out)[what]] == list(names)
-        assert err.count(f": {name} is the name of what is built in, which is used") == 1
+        assert err.count(f": {name} is a built-in name, and the built-in one is used") == 1
 
 
 def test_a_format_of_a_package_is_asked_last(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -226,10 +226,10 @@ UNUSABLE = {
     "it is broken": ("metric", "def\n", "other:X", "SyntaxError: invalid syntax (other.py, line 1)"),
     "it exits": ("metric", "import sys\nsys.exit('no GPU')\n", "other:X", "SystemExit: no GPU (other.py, line 2)"),
     "it has no such name": ("metric", "", "other:X", "AttributeError: module 'other' has no attribute 'X'"),
-    "no metric": ("metric", "X = 3\n", "other:X", "3 is no metric"),
-    "an object": ("metric", "from dstbench import parse\nX = parse('jga')\n", "other:X", "JGA() is no metric"),
+    "no metric": ("metric", "X = 3\n", "other:X", "3 is not a metric"),
+    "an object": ("metric", "from dstbench import parse\nX = parse('jga')\n", "other:X", "JGA() is not a metric"),
     "no dataclass": (
-        "metric", f"{METRIC_HEAD}class X(Metric):\n    name = 'odd'\n", "other:X", "X is no dataclass",
+        "metric", f"{METRIC_HEAD}class X(Metric):\n    name = 'odd'\n", "other:X", "X is not a dataclass",
     ),
     "no name": ("metric", f"{METRIC_HEAD}@dataclass(frozen=True)\nclass X(Metric): pass\n", "other:X", "its name is"),
     "another name": (
@@ -249,7 +249,7 @@ UNUSABLE = {
         "metric", f"{METRIC_HEAD}@dataclass(frozen=True)\nclass X(Metric):\n    name = 'odd'\n"
         "    def stats(self): return {'a': 1}\n", "other:X", "stats() gives {'a': 1}, not expressions",
     ),
-    "no format": ("format", "X = {}\n", "other:X", "{} is no format"),
+    "no format": ("format", "X = {}\n", "other:X", "{} is not a format"),
     "a format without functions": (
         "format", "from dstbench.readers import Format\n"
         "X = Format(name='odd', title='x', example='x', sniff=None, reader=None)\n", "other:X",
@@ -260,13 +260,13 @@ UNUSABLE = {
         "X = Format(name='odd', title='x', example='x', sniff=print, reader=print, holds='gold')\n", "other:X",
         "the format's holds is 'gold'",
     ),
-    "no convention": ("profile", "X = 'trade'\n", "other:X", "'trade' is no profile"),
+    "no convention": ("profile", "X = 'trade'\n", "other:X", "'trade' is not a profile"),
     "a convention without a version": (
         "profile", "from dstbench import Convention\nX = Convention(name='odd')\n", "other:X",
         "the convention is called 'odd'",
     ),
     "a convention that is built in": (
-        "profile", "from dstbench import profile\nX = profile('trade')\n", "other:X", "is no profile",
+        "profile", "from dstbench import profile\nX = profile('trade')\n", "other:X", "is not a profile",
     ),
 }  # fmt: skip
 
@@ -374,7 +374,7 @@ def test_several_modules_and_a_module_before_a_package(installed: Path) -> None:
     [
         (None, "other", "module other: there is no such module\nhint: it is looked for in "),
         (None, "other.py", "module other.py: no such file"),
-        ("", "a b", "'a b' is no name of a module"),
+        ("", "a b", "'a b' is not the name of a module"),
         (
             "import nowhere\n",
             "other",

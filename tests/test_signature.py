@@ -256,7 +256,7 @@ def test_a_profile_without_its_own_choices_is_said() -> None:
 
 @pytest.mark.parametrize("text", ["", "jga", "jga|", "jga|x", "jga|x:1|x:2", "|x:1"])
 def test_what_is_no_signature_is_said(text: str) -> None:
-    with pytest.raises(dstbench.UsageError, match="is no signature"):
+    with pytest.raises(dstbench.UsageError, match="is not a signature"):
         parse(text)
 
 

@@ -34,7 +34,7 @@ _NO_DIFFERENCE: Final = (None,) * 8
 
 
 def pairs_of_scores(variables: Mapping[str, Metric | None]) -> list[tuple[str, str]]:
-    """Each two metrics of which the higher score is the better one, as far as is known."""
+    """All pairs of metrics, except metrics whose lower scores are known to be better."""
     return [*combinations((v for v, metric in variables.items() if metric is not None and sign_of(v) != -1), 2)]
 
 
@@ -149,7 +149,8 @@ class RatedRun:
                 what = f"is defined in {dialogues} rated dialogues only, and a correlation needs {LEAST}"
                 warn(f"{metric} {what}", run=self.name)
         elif column.min() == column.max():
-            warn(f"{metric} is the same in all that is rated, so it does not correlate with the ratings", run=self.name)
+            rated = f"rated {self.sample.per}s"
+            warn(f"{metric} is the same in all {rated}, so it does not correlate with the ratings", run=self.name)
 
 
 def _of_r(compared: Compared, test: str | None) -> list[tuple[Any, ...]]:

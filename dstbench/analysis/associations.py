@@ -1,9 +1,9 @@
 """Correlations of columns of numbers, and differences between two correlations, as rows.
 
 Conventions: correlations are Pearson's r. A correlation uses the rows in which both of its columns are defined.
-Correlations that are compared use the rows in which all of their columns are defined. Pooling runs puts their rows
-below each other: a dialogue counts once for each run that has it. Intervals and tests take rows as independent (then
-those of pooled runs are too narrow), or resample the clusters that rows are in: all rows of a dialogue together.
+Two correlations that are compared use the rows in which all of their columns are defined. Pooling runs concatenates
+their rows: a dialogue counts once for each run that has it. Intervals and tests either treat rows as independent (then
+intervals of pooled runs are too narrow), or resample clusters of rows: all rows of a dialogue together.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ TESTS: Final[Mapping[str, tuple[str, ...]]] = {
 }
 #: The name that stands for all tests of a kind.
 ALL_TESTS: Final = "all"
-#: What stands in place of a test where clusters are resampled.
+#: The name in place of a test's where clusters are resampled.
 BOOTSTRAP: Final = "bootstrap"
 # Scores and traits are rounded to this many decimals before they are correlated.
 _DECIMALS: Final = 12
@@ -59,7 +59,7 @@ _CONSTANT: Final = "a column does not vary"
 
 
 class Sample(NamedTuple):
-    """What a row is, and which rows are drawn together."""
+    """What a row is, and which rows are resampled together."""
 
     per: Per = "dialogue"
     clusters: Integers | None = None  # each row's cluster, from 0; None: rows are independent
@@ -71,7 +71,7 @@ _INDEPENDENT: Final = Sample()
 
 
 def with_pooled(tables: Sequence[tuple[str, pl.DataFrame]], variables: Sequence[str]) -> list[tuple[str, Columns]]:
-    """The columns of each run, by its name, and if there are several runs, those of all together, as `POOLED`.
+    """Each run's name and columns, and after several runs, `POOLED` and the columns of all of them.
 
     Raises:
         UsageError: One of several runs is called `POOLED`.
@@ -136,7 +136,7 @@ def warn_of_no_interval(run: str | None, first: str, second: str) -> None:
 
 
 def warn_of_gaps(run: str | None, columns: Columns, rows: str) -> None:
-    """Warn of columns that are undefined in most rows; `rows` says what a row is, in the plural."""
+    """Warn of columns that are undefined in most rows; `rows` is what a row is, in the plural, such as ``turns``."""
     for name, column in columns.items():
         defined = np.count_nonzero(~np.isnan(column))
         if 2 * defined < len(column):
@@ -160,9 +160,9 @@ class Compared(NamedTuple):
 
 
 def compare_pairs(runs: Pair, columns: Sequence[Floats], first: Pair, second: Pair, level: float) -> Compared:
-    """Compare two correlations over the rows in which all four columns are defined; these are independent.
+    """Compare two correlations over the rows in which all four columns are defined; rows are independent.
 
-    A column of the first pair that equals one of the second is shared, whatever their names.
+    A column of the first pair that equals one of the second counts as shared, whatever the two are called.
 
     Args:
         runs: The runs of the first and of the second correlation.
@@ -202,7 +202,7 @@ def compare_resampled(
         sample: The clusters.
     """
     clusters = np.asarray(sample.clusters)
-    pairs: dict[tuple[Pair, bytes], tuple[Floats, Floats]] = {}  # each once, however many contrasts have it
+    pairs: dict[tuple[Pair, bytes], tuple[Floats, Floats]] = {}  # each once, even if several contrasts have it
     results: list[tuple[Compared, bytes]] = []
     for first, second in contrasts:
         four = [columns[name] for name in (*first, *second)]
@@ -239,7 +239,7 @@ def _defined(columns: Sequence[Floats]) -> Flags:
 
 
 def _unshared(j: Floats, k: Floats, h: Floats, m: Floats) -> list[tuple[Floats, Floats]]:
-    """The columns beside a shared one, for each shared column."""
+    """For each shared column: the columns of the first and the second pair that are paired with it."""
     orders = (((j, k), (h, m)), ((j, k), (m, h)), ((k, j), (h, m)), ((k, j), (m, h)))
     return [(one[1], other[1]) for one, other in orders if np.array_equal(one[0], other[0])]
 

@@ -1,6 +1,6 @@
 """Sanity checks of a run: the questions that a careful reviewer would ask before believing its scores.
 
-Some checks score other predictions for the same turns: gold itself, nothing, and gold's state of the turn before.
+Some checks score other predictions for the same turns: gold itself, empty states, and gold's state of the turn before.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ COVERAGE: Final = "coverage"
 SPELLED: Final = "wrong by spelling only"
 _FLOORS: Final = {"an empty prediction": "empty prediction", "gold of the turn before": "previous gold"}
 _OF_FLOORS: Final = {"jga": "JGA", "sa": "SA"}
-#: The check that names gold. There is none of gold that no registered set is like.
+#: The check that names gold. Gold that is not like any registered set has no such check.
 GOLD: Final = "gold"
 _MOST_NAMED: Final = 5  # examples that a check names
 
@@ -71,9 +71,9 @@ def check(
 
     Returns:
         (run, check, status: ``ok``, ``note`` (known and perhaps fine), ``warn`` (look at it), ``fail`` (the
-        scores are misleading), found: in words, short: in about five words, null for ``ok`` and ``note``, and for gold,
-        which runs share; n: turns that are missing, or slots, where the check counts these; jga: of a floor, or where
-        values in other spellings are accepted; null if JGA does not rise).
+        scores are misleading); found: the outcome in words; short: the same in about five words, null for ``ok`` and
+        ``note``, and for the check of gold, which all runs share; n: missing turns, or slots, if the check counts
+        these; jga: that of a floor, or that with values in other spellings accepted; null if JGA does not rise).
 
     Raises:
         DstbenchError: Data or the ontology cannot be used, or the profile is unknown.
@@ -131,7 +131,7 @@ def _percent(value: float | None) -> str:
 
 
 def _gold(run: Run) -> Iterator[_Check]:
-    """Which registered set gold is, and whether it is all of it."""
+    """Which registered set gold is, and whether it is the whole set."""
     recognised = recognise(run)
     if recognised is not None:
         lacks = "note" if recognised.gold_set.size else "ok"
@@ -143,7 +143,7 @@ def _gold_against_gold(scores: Mapping[str, float | None], convention: Conventio
     if below:
         text = f"does not give 100: {', '.join(below)}; {convention.name} treats the two sides differently"
         return _Check("gold against gold", "fail", text, "gold against gold below 100")
-    text = f"gives 100 on {', '.join(scores)} (not on rsa, where empty turns have 0, and gca as released)"
+    text = f"gives 100 on {', '.join(scores)} (it would not on rsa, where empty turns score 0, and gca as released)"
     return _Check("gold against gold", "ok", text)
 
 
@@ -298,6 +298,6 @@ def _dontcare(run: Run, counts: pl.DataFrame, jga: float | None, convention: Con
 
 
 def _listed(turns: Sequence[tuple[str, int]]) -> str:
-    """The first few names with their numbers of turns, and how many names there are; empty if there is none."""
+    """The first few names with their numbers of turns, after the number of names if there are more; empty if none."""
     named = ", ".join(f"{name} ({number_of(count, 'turn')})" for name, count in turns[:_MOST_NAMED])
     return named if len(turns) <= _MOST_NAMED else f"{len(turns):,}, the most frequent: {named}"

@@ -56,7 +56,7 @@ class Leaderboard(Record):
 
     Attributes:
         scores: The runs' scores, with intervals.
-        models: The models' mean scores, likewise; empty if no models were named.
+        models: The models' mean scores, with intervals; empty if no models were named.
         differences: Pairs of runs, or of models if any were named: differences, with intervals and p.
         design: How the runs were compared: resamples, seed, level, test, adjustment.
     """
@@ -186,12 +186,18 @@ def resample(
         for a, b in pairs:
             difference = replicates[a] - replicates[b]
             estimate = difference.estimate(design.level)
-            counted = _count_dialogues(paired, metric, of_dialogues, a, b) if randomisation else {}
+            dialogue_counts = _count_dialogues(paired, metric, of_dialogues, a, b) if randomisation else {}
             if randomisation:
-                nulls.append(randomisation.null(score, a, b, counted["discordant"]))
+                nulls.append(randomisation.null(score, a, b, dialogue_counts["discordant"]))
             else:
                 nulls.append(_centred(difference))
-            pair = {"run": names[a], "other": names[b], "difference": estimate.value, **_interval(estimate), **counted}
+            pair = {
+                "run": names[a],
+                "other": names[b],
+                "difference": estimate.value,
+                **_interval(estimate),
+                **dialogue_counts,
+            }
             rows.append({**of_metric, **pair, "detectable": stats.smallest_detectable(estimate.se)})
         verdicts = judge(nulls, design.adjust, design.level)
         differences += [{**row, **verdict} for row, verdict in zip(rows, verdicts, strict=True)]
@@ -223,16 +229,21 @@ def _over_seeds(bootstrap: Bootstrap, score: Score, models: Models, runs: Sequen
 
 
 def _centred(difference: Replicates) -> Null:
-    """The resampled differences, shifted so that their mean is 0, as the null hypothesis has it."""
+    """The resampled differences, shifted so that their mean is 0, as it is under the null hypothesis."""
     resampled = difference.resampled
     defined = resampled[~np.isnan(resampled)]
     return Null(difference.observed, resampled - (defined.mean() if len(defined) else 0.0), TIE * difference.scale)
 
 
 def _count_dialogues(paired: Paired, metric: Metric, scores: Floats, first: int, second: int) -> Row:
-    """The numbers of dialogues that the first run wins, ties or loses, that are unscored, and whose sums differ.
+    """The numbers of dialogues that the first run wins, ties or loses, that have no score, and whose sums differ.
 
-    `scores`: those of each run's dialogues in this metric.
+    Args:
+        paired: The runs.
+        metric: The metric.
+        scores: Its scores, runs × dialogues.
+        first: Index of the first run.
+        second: Index of the second run.
     """
     counts = stats.tally(scores[first], scores[second])
     own, (one, other) = [paired.statistics.index(name) for name in stats_of(metric)], paired.sums[[first, second]]
@@ -284,7 +295,7 @@ def seeds_of(models: Mapping[str, str | Sequence[str]], names: Sequence[str]) ->
     for model, patterns in models.items():
         for run in runs_called(patterns, names, f"model {model!r}"):
             if owner.setdefault(run, model) != model:
-                raise UsageError(f"run {names[run]!r} is named for two models, {owner[run]!r} and {model!r}")
+                raise UsageError(f"run {names[run]!r} is given to two models, {owner[run]!r} and {model!r}")
         seeds[model] = [run for run in range(len(names)) if owner.get(run) == model]
         if not seeds[model]:
             raise UsageError(f"model {model!r} has no run", hint="name its runs, or a pattern of their names")
@@ -292,7 +303,8 @@ def seeds_of(models: Mapping[str, str | Sequence[str]], names: Sequence[str]) ->
         if run not in owner:
             if name in models:
                 raise UsageError(
-                    f"{name!r} is the name of a model and of a run of no model", hint="give the model another name"
+                    f"{name!r} is the name of a model, and of a run that is in no model",
+                    hint="give the model another name",
                 )
             seeds[name] = [run]
     return seeds

@@ -104,8 +104,8 @@ def compare_metrics(
     Source: Sakai 2006 (discriminative power); Kim et al. 2022, Fig 4 (spread).
 
     >>> from dstbench.demo import synthetic
-    >>> found = compare_metrics(synthetic(50), metrics="jga,sa", resamples=500)
-    >>> found.power.select("metric", "pairs", "apart").rows(), found.agreement["tau"].to_list()
+    >>> compared = compare_metrics(synthetic(50), metrics="jga,sa", resamples=500)
+    >>> compared.power.select("metric", "pairs", "apart").rows(), compared.agreement["tau"].to_list()
     ([('jga', 3, 1), ('sa', 3, 1)], [1.0])
     """
     design = Design(resamples, seed, level, adjust)
@@ -129,7 +129,7 @@ def compare_metrics(
     bootstrap = Bootstrap.draw(paired.sums, resamples, seed)
     leaderboard = resample(paired, design, bootstrap=bootstrap)
     scores = leaderboard.scores
-    drawn = {
+    resampled_scores = {
         str(metric): np.column_stack([of_run.resampled for of_run in bootstrap.replicates(paired.score(metric))])
         for metric in paired.metrics
     }
@@ -137,7 +137,7 @@ def compare_metrics(
     return MetricComparison(
         spread_of(scores),
         _power(leaderboard, 1 - level),
-        *compare_orders(scores, drawn, level),
+        *compare_orders(scores, resampled_scores, level),
         _dependence(runs, paired.metrics, convention, design),
         scores.select("run", "metric", "unit", "value", "se", "signature"),
         leaderboard.design,
@@ -145,9 +145,11 @@ def compare_metrics(
 
 
 def _of_table(scores: pl.DataFrame) -> MetricComparison:
-    """What scores alone say of their metrics."""
+    """The comparison of metrics that scores alone allow: spread and orders."""
     if scores["run"].n_unique() > 1:
-        warn("a table has no dialogues: what is left is spread and orders, without intervals and tests", when="before")
+        warn(
+            "a table of scores has no dialogues: it gives spread and orders, but no intervals and tests", when="before"
+        )
     _warn_of_scores(scores, "scores")
     return MetricComparison(
         spread_of(scores),
@@ -214,20 +216,20 @@ def _dependence(runs: Sequence[Run], metrics: Sequence[Metric], convention: Conv
     return dependence
 
 
-# --- what is left -----------------------------------------------------------------------------------------------------
+# --- warnings ---------------------------------------------------------------------------------------------------------
 
 
 def _warn_of_scores(scores: pl.DataFrame, of_one_run: str) -> None:
-    """Warn of what cannot be computed, of few runs, or where a metric is undefined or the same for all runs.
+    """Warn if there are few runs, or if a metric is undefined or the same for all runs.
 
     Args:
         scores: (run, metric, value).
-        of_one_run: What can be computed of one run.
+        of_one_run: What can be computed for a single run.
     """
     runs = scores["run"].n_unique()
     if runs == 1:
         warn(
-            f"one run has no spread, and no pair to tell apart or to order: what is left is its {of_one_run}",
+            f"one run has no spread, and no pair to tell apart or to order: there are only its {of_one_run}",
             when="before",
         )
         return
@@ -236,7 +238,11 @@ def _warn_of_scores(scores: pl.DataFrame, of_one_run: str) -> None:
     for (metric,), rows in scores.group_by("metric", maintain_order=True):
         lacking, left = rows.filter(pl.col("value").is_null())["run"].to_list(), rows.drop_nulls("value")
         if lacking:
-            of = f"its spread and orders are of the other {left.height}" if left.height else "nothing of it is left"
+            of = (
+                f"its spread and orders are over the other {left.height}"
+                if left.height
+                else "it has no spread or order"
+            )
             warn(f"{metric} is undefined for {', '.join(lacking)}: {of}", when="before")
         if left.height > 1 and left["value"].n_unique() == 1:
             warn(f"{metric} gives all runs the same score, so they have no order by it, and there is no tau")

@@ -1,4 +1,4 @@
-"""What a diagnosis comes to, in at most three lines."""
+"""The conclusion of a diagnosis, in at most three lines."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NO_PREDICTION: Final = "no-prediction"
 
 
 def conclusion(diagnosis: Diagnosis) -> list[str]:
-    """Which share of dialogues fails and how early, which errors are most frequent, and which slots are worst.
+    """What share of dialogues fails and how early, which errors are most frequent, and which slots are worst.
 
     Args:
         diagnosis: Of one or several runs, whose errors are counted together.
@@ -37,7 +37,11 @@ def _failing(diagnosis: Diagnosis) -> str:
     )
     bins = diagnosis.first_failures.group_by("high").agg(pl.col("dialogues").sum()).sort("high")
     half = bins.filter(2 * pl.col("dialogues").cum_sum() >= pl.col("dialogues").sum())["high"].item(0)
-    by = f"half by {100 * half:.0f} % of their turns" if half < 1 else "more than half first in their last tenth"
+    by = (
+        f"half of these within the first {100 * half:.0f} % of their turns"
+        if half < 1
+        else "more than half of these first in their last tenth"
+    )
     return f"{of_runs} of dialogues fail, {by}"
 
 
@@ -51,7 +55,7 @@ def _errors(errors: pl.DataFrame) -> str | None:
     kinds = sums.group_by("kind", maintain_order=True).agg(pl.col("n").sum()).sort("n", descending=True)
     shares = ", ".join(f"{percent(100 * n / total)} {_KINDS[kind]}" for kind, n in kinds.iter_rows() if n)
     most = sums.filter(pl.col("n") == sums["n"].max())
-    return f"errors: {shares}; most: {' and '.join(most['class'])} ({percent(100 * most['n'][0] / total)})"
+    return f"errors: {shares}; most frequent: {' and '.join(most['class'])} ({percent(100 * most['n'][0] / total)})"
 
 
 def _slots(diagnosis: Diagnosis) -> str | None:

@@ -1,8 +1,8 @@
 """Correlations of metrics and traits (Kim et al. 2022, Figs 3 and A1), and differences between correlations.
 
 Conventions: see `associations`. Correlations are over dialogues, or over turns, as papers print them. Turns of one
-dialogue are not independent, so intervals and tests over turns resample whole dialogues. Several runs' ratings of one
-dialogue are not independent either, so those of all runs pooled are resampled likewise.
+dialogue are not independent, so intervals and tests over turns resample whole dialogues. Ratings of several runs in one
+dialogue are not independent either, so if such runs are pooled, dialogues are resampled too.
 """
 
 from __future__ import annotations
@@ -72,7 +72,8 @@ class Correlations(Record):
         tests: The tests of these differences.
         signatures: (run, metric, unit, signature) of the scores.
         rated: How much each metric agrees with the ratings; empty without ratings.
-        rated_differences: How much more each metric agrees with them than another, with tests; likewise.
+        rated_differences: How much more each metric agrees with the ratings than another does, with tests; empty
+            without ratings.
     """
 
     matrix: pl.DataFrame
@@ -104,20 +105,20 @@ def correlate(
         data: A path, several, a frame, states, or a mapping from run name to any of these.
         metrics: Metrics in dstbench's notation, and columns of `schema.analysis.DIALOGUES` (over turns: of
             `schema.core.TURNS`), such as ``to_mean`` or ``turns``; None: the usual metrics.
-        per: Correlate scores of dialogues or of turns; None: of what the ratings are of, else of dialogues.
+        per: Correlate scores of dialogues or of turns; None: of what the ratings rate, or else of dialogues.
         differences: Correlations to compare, each as four metrics or columns, A,B,C,D: r(A, B) less r(C, D); or as
             three, A,B,C: r(A, B) less r(A, C). The metrics and columns that they name are correlated too.
         between_runs: Compare each correlation between each two runs. Two runs must have the same dialogues, or no
             dialogue in common. Not over turns.
-        ratings: People's ratings, as a path (CSV or Parquet) or a frame: the columns dialogue, rating, and, if turns
-            are rated, turn, and, if runs are rated, run. Only what is rated is correlated. The correlations of any two
-            metrics with the rating are compared, if of both the higher score is the better one.
+        ratings: People's ratings, as a path (CSV or Parquet) or a frame with the columns dialogue, rating, turn (if
+            turns are rated) and run (if runs are rated). Only rated dialogues or turns are correlated. The correlations
+            of any two metrics with the rating are compared, unless lower scores are better by one of them.
         test: The test of the differences, by its name in cocor, or ``all``; None: Williams' if the correlations share
             a column, Steiger's if they do not, Fisher's between runs that share no dialogue. Choose before you look at
             the results: with nine tests of one difference, one is more likely to be significant by chance. Over turns,
             p comes from resampled dialogues.
         level: Confidence level of all intervals.
-        resamples: How many times dialogues are resampled, where they are.
+        resamples: The number of resamples, where dialogues are resampled.
         seed: Random seed.
         profile: The convention, or its name.
         **reading: `gold`, `format`, `names`, `missing` (default: the convention's), `split`: see `dstbench.open_runs`.
@@ -134,8 +135,8 @@ def correlate(
     """
     check_level(level)
     _check_test(test)
-    judged = None if ratings is None else read_ratings(ratings)
-    per = _unit(per, judged)
+    rating_table = None if ratings is None else read_ratings(ratings)
+    per = _unit(per, rating_table)
     contrasts = [_contrast(each, per) for each in differences]
     if per == "turn" and (between_runs or test is not None):
         what = "one run's correlations are compared with another's" if between_runs else "a test is named"
@@ -149,50 +150,55 @@ def correlate(
     if variables is None:
         variables = _variables(next((run.meta["only"] for run in runs if run.meta.get("only")), CORRELATED), per)
     chosen = variables | {name: metric for each in contrasts for name, metric in each.variables.items()}
-    if len(chosen) + (judged is not None) < 2:
+    if len(chosen) + (rating_table is not None) < 2:
         raise UsageError("a correlation is between two metrics", hint="-m jga,fga")
     if between_runs and len(runs) < 2:
         raise UsageError("only one run is given: there is none to compare it with")
     names = list(chosen)
     results = [(run, *_of_run(run, chosen, per, convention)) for run in runs]
     about_rating = []
-    if judged is not None:
-        results = _rated(results, judged)
+    if rating_table is not None:
+        results = _rated(results, rating_table)
         about_rating = [_Contrast((RATING, a), (RATING, b), {}) for a, b in pairs_of_scores(chosen)]
         names.append(RATING)
     runs, tables, signatures = (list(part) for part in zip(*results, strict=True))
     _warn_of_parameters(pl.concat(signatures))
-    named = with_pooled([(run.name, table) for run, table in zip(runs, tables, strict=True)], names)
+    columns_of_runs = with_pooled([(run.name, table) for run, table in zip(runs, tables, strict=True)], names)
     dialogues = [table["dialogue"] for table in tables]
-    dialogues += [pl.concat(dialogues)] * (len(named) - len(tables))
-    samples = [_sample(each, per, judged, resamples, seed) for each in dialogues]
-    of_runs = [
-        _compare(*each, [*contrasts, *about_rating], level, sample) for each, sample in zip(named, samples, strict=True)
+    dialogues += [pl.concat(dialogues)] * (len(columns_of_runs) - len(tables))
+    samples = [_sample(each, per, rating_table, resamples, seed) for each in dialogues]
+    compared_per_run = [
+        _compare(*each, [*contrasts, *about_rating], level, sample)
+        for each, sample in zip(columns_of_runs, samples, strict=True)
     ]
-    compared = [each for of_contrast in zip(*of_runs, strict=True) for each in of_contrast]
-    asked = compared[: len(contrasts) * len(named)]
+    compared = [each for of_contrast in zip(*compared_per_run, strict=True) for each in of_contrast]
+    requested = compared[: len(contrasts) * len(columns_of_runs)]
     if between_runs:
-        asked += _between(runs, tables, names, level)
-    for each in [*asked, *compared[len(contrasts) * len(named) :]]:
+        requested += _between(runs, tables, names, level)
+    for each in [*requested, *compared[len(contrasts) * len(columns_of_runs) :]]:
         if each.why_not:
             _warn_of(each, f"cannot be compared: {each.why_not}")
         elif test not in (None, ALL_TESTS, *each.outcomes) and BOOTSTRAP not in each.outcomes:
             _warn_of(each, f"are {each.kind}, and {test} does not test such correlations")
-    for name, columns in named[: len(runs)]:
-        warn_of_gaps(name, columns, f"{'' if judged is None else 'rated '}{per}s")
-    matrices = [correlations(*each, level, sample=sample) for each, sample in zip(named, samples, strict=True)]
+    for name, columns in columns_of_runs[: len(runs)]:
+        warn_of_gaps(name, columns, f"{'' if rating_table is None else 'rated '}{per}s")
+    matrices = [
+        correlations(*each, level, sample=sample) for each, sample in zip(columns_of_runs, samples, strict=True)
+    ]
     _warn_of_intervals(pl.concat(matrices))
     rated, rated_differences = [RATED.schema.to_frame()], [RATED_DIFFERENCES.schema.to_frame()]
-    if judged is not None:
+    if rating_table is not None:
         _warn_of_resamples(len(about_rating), samples, level)
-        for (name, columns), sample, of_run, each in zip(named, samples, matrices, of_runs, strict=True):
+        for (name, columns), sample, matrix, each in zip(
+            columns_of_runs, samples, matrices, compared_per_run, strict=True
+        ):
             run = RatedRun(name, columns, sample, level)
-            rated.append(run.agreement(of_run))
+            rated.append(run.agreement(matrix))
             rated_differences.append(run.differences(each[len(contrasts) :], test))
     return Correlations(
         pl.concat(matrices),
-        difference_rows(asked, level, per=per),
-        outcome_rows(asked, test, level),
+        difference_rows(requested, level, per=per),
+        outcome_rows(requested, test, level),
         pl.concat(signatures),
         pl.concat(rated),
         pl.concat(rated_differences),
@@ -221,9 +227,9 @@ def _variables(notations: str | Iterable[str | Metric], per: Per) -> dict[str, M
                 hint=did_you_mean(part, [*REGISTRY, *PLUGINS.names(), *columns])
                 or f"a metric, or one of {', '.join(columns)}",
             )
-    named = {str(metric): metric for metric in parse_all([part for part in parts if part not in columns])}
+    metrics = {str(metric): metric for metric in parse_all([part for part in parts if part not in columns])}
     names = [str(parse(part)) if isinstance(part, str) and part not in columns else str(part) for part in parts]
-    return {name: named.get(name) for name in names}
+    return {name: metrics.get(name) for name in names}
 
 
 def _contrast(notations: str | Sequence[str | Metric], per: Per) -> _Contrast:
@@ -261,23 +267,25 @@ def _unit(per: Per | None, ratings: Ratings | None) -> Per:
 def _rated(
     results: Sequence[tuple[Run, pl.DataFrame, pl.DataFrame]], ratings: Ratings
 ) -> list[tuple[Run, pl.DataFrame, pl.DataFrame]]:
-    """The runs of which something is rated, with what is, and its rating."""
+    """The runs with ratings, with the rated rows of their tables and the ratings."""
     check_runs(ratings, [run.name for run, *_ in results])
     every = [(run, rated_rows(ratings, table, run.name), signatures) for run, table, signatures in results]
-    kept = [result for result in every if result[1].height]
-    if not kept:
+    rated_results = [result for result in every if result[1].height]
+    if not rated_results:
         run, table, _ = results[0]
         keys = ("dialogue", "turn")[: 1 + (ratings.per == "turn")]
-        first, here = (", turn ".join(map(str, rows.select(keys).row(0))) for rows in (ratings.rows, table))
+        first_rated, first_in_run = (
+            ", turn ".join(map(str, rows.select(keys).row(0))) for rows in (ratings.rows, table)
+        )
         raise DstbenchError(
             f"it rates no {ratings.per} of the runs",
             file=ratings.name,
-            hint=f"its first {ratings.per} is {first}, that of {run.name} is {here}",
+            hint=f"its first {ratings.per} is {first_rated}, that of {run.name} is {first_in_run}",
         )
     for run, table, _ in every:
         if table.is_empty():
             warn(f"none of its {ratings.per}s is rated, so it is left out", run=run.name, when="before")
-    return kept
+    return rated_results
 
 
 def _sample(dialogues: pl.Series, per: Per, ratings: Ratings | None, resamples: int, seed: int) -> Sample:
@@ -321,7 +329,7 @@ def _of_run(
 def _compare(
     run: str, columns: Columns, contrasts: Sequence[_Contrast], level: float, sample: Sample
 ) -> list[Compared]:
-    """The contrasts in one run, or in all together."""
+    """The contrasts compared in one run, or in all runs pooled."""
     pairs = [(first, second) for first, second, _ in contrasts]
     if sample.clusters is not None:
         return compare_resampled(run, columns, pairs, level, sample)
@@ -336,7 +344,7 @@ def _between(
 ) -> Iterator[Compared]:
     """Each correlation between each two runs."""
     for (one, first), (other, second) in combinations(zip(runs, tables, strict=True), 2):
-        named = one.name, other.name
+        names = one.name, other.name
         # Both tables are sorted by dialogue, so the dialogues that they share are in the same order.
         shared = [
             table.join(another, on="dialogue", how="semi", maintain_order="left")
@@ -349,13 +357,13 @@ def _between(
                 f"{second.height:,}: they are neither the same nor independent",
                 hint="score them on the same gold, or on different dialogues",
             )
-        here, there = (as_columns(table, variables) for table in shared)
+        shared_first, shared_second = (as_columns(table, variables) for table in shared)
         for pair in combinations(variables, 2):
             if shared[0].is_empty():
-                yield compare_separate_runs(named, *alone, pair, level)
+                yield compare_separate_runs(names, *alone, pair, level)
             else:
-                columns = [*(here[v] for v in pair), *(there[v] for v in pair)]
-                yield compare_pairs(named, columns, pair, pair, level)
+                columns = [*(shared_first[v] for v in pair), *(shared_second[v] for v in pair)]
+                yield compare_pairs(names, columns, pair, pair, level)
 
 
 def _warn_of(compared: Compared, what: str) -> None:
@@ -374,9 +382,9 @@ def _warn_of_intervals(matrix: pl.DataFrame) -> None:
 
 def _warn_of_resamples(differences: int, samples: Sequence[Sample], level: float) -> None:
     """Warn if resamples are too few for any p of so many differences, adjusted for their number, to be significant."""
-    drawn = [sample.resamples for sample in samples if sample.clusters is not None]
-    if drawn and differences / (drawn[0] + 1) > 1 - level:
-        few = f"{drawn[0]:,} resamples are too few for {differences} differences of Pearson's r"
+    numbers = [sample.resamples for sample in samples if sample.clusters is not None]
+    if numbers and differences / (numbers[0] + 1) > 1 - level:
+        few = f"{numbers[0]:,} resamples are too few for {differences} differences of Pearson's r"
         warn(f"{few}: no adjusted p can be {1 - level:.2g} or less")
 
 

@@ -29,7 +29,7 @@ class Diagnosis(Record):
     """Where runs fail, as frames (schemas in `dstbench.schema.analysis`), each with a column `run`.
 
     Attributes:
-        runs: Per run the number of dialogues that fail (their last turn is wrong), of those that fail but are right
+        runs: Per run, the numbers of dialogues that fail (their last turn is wrong), of those of them that are right
             again in between, and of dialogues with few gold slots.
         first_failures: The number of dialogues that fail, by the tenth of the dialogue in which the first wrong turn
             is.

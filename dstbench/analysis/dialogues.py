@@ -1,4 +1,4 @@
-"""A table of dialogues: when each first fails, its gold slots, where its mistakes are, its scores.
+"""A table of dialogues: when each first fails, how many gold slots it has, where its mistakes are, and its scores.
 
 Conventions: a dialogue's turns are those that the convention scores, numbered from 0 in their order, without gaps. A
 turn's mistakes are its wrong, missed and over-predicted changes of state as GCA's authors count them (``gca_wrong +
@@ -7,7 +7,8 @@ gca_missed + gca_over``). Everything is computed from sums of integers over the 
 With n turns of m_t mistakes each, M = Σ m_t, S = Σ t·m_t, m̄ = M/n:
 
 - tail orientation ``mean`` = S / (M·(n − 1)); ``sum`` = Σ m_t·(t − (n − 1)/2) / n; ``released`` =
-  (S/M − n/2) / (n + 1). All are 0 for a single turn; without mistakes, undefined, but ``released`` is 0.
+  (S/M − n/2) / (n + 1). All are 0 for a single turn. Without mistakes, they are undefined, but ``released``
+  is 0.
 - non-uniformity ``paper`` = Σ (m_t − m̄)²; ``released`` = Σ |m_t − m̄| / m̄, undefined without mistakes.
 """
 
@@ -71,7 +72,7 @@ def with_scores(
 def _of_partition(rows: Layout, convention: Convention) -> pl.DataFrame:
     columns = {*_COLUMNS, *columns_of_scored(convention)}
     turns = scored_turns(to_turns(rows, convention, columns=columns), convention)
-    # In NumPy, as Polars evaluates expressions of several rows group by group.
+    # In NumPy, because Polars evaluates expressions over several rows group by group, which is slow.
     column = {name: turns[name].to_numpy().astype(np.int64) for name in _COLUMNS[1:]}
     starts = np.flatnonzero(row_changes(column["number"]))
     size = np.diff(starts, append=turns.height)

@@ -27,7 +27,7 @@ from dstbench.scoring.turn_table import to_turns
 
 #: Default number of dialogues on a page.
 MOST: Final = 1000
-#: Columns of the dialogues' table that a page shows beside the metrics.
+#: Columns of the table of dialogues that a page shows in addition to the metrics.
 TRAITS: Final = (
     "turns",
     "wrong_turns",
@@ -52,7 +52,7 @@ class Explorer:
 
     Attributes:
         title: Which dialogues these are, in words.
-        content: The dialogues as a JSON object. Its lists have an entry per dialogue, except for the first eight.
+        content: The dialogues as a JSON object, whose lists have an entry per dialogue, except for the first eight.
             ``runs``, ``metrics``, ``counts`` (the metrics that are counts), ``traits``, ``slots``, ``values``,
             ``classes`` (name, kind): lists of names, whose indices are used below (−1: none); ``score_values``.
             ``dialogues``: their ids; ``turns``: the numbers of their turns; ``said``: the utterances of system and
@@ -84,10 +84,11 @@ def explore(
         runs: The runs.
         dialogues: The rows of all runs' dialogues (`schema.analysis.DIALOGUES`), with a column per metric; other
             columns are ignored.
-        metrics: The metrics to give by dialogue and turn; the first one is that in which runs may disagree (`choose`).
+        metrics: The metrics to give by dialogue and turn; by the first one, dialogues are chosen on which runs disagree
+            (`choose`).
         convention: How values are compared and which turns count.
         said: The utterances (`schema.CONTEXTS`); None: they are not known.
-        contrasted: Two columns of `dialogues`, metrics that may disagree (`choose`); None: none.
+        contrasted: Two metrics, columns of `dialogues`, by whose disagreement dialogues are chosen too; None: none.
         most: The largest number of dialogues to take.
     """
     names = [str(metric) for metric in metrics]
@@ -220,10 +221,10 @@ def _said(said: pl.DataFrame | None, turns: pl.DataFrame, chosen: pl.DataFrame) 
 
 def _numbers(dialogues: pl.DataFrame, chosen: pl.DataFrame, names: Sequence[str]) -> dict[str, Any]:
     """Scores and traits of a run's dialogues, by name."""
-    mine = chosen.join(dialogues, on="dialogue", how="left", maintain_order="left")
+    of_run = chosen.join(dialogues, on="dialogue", how="left", maintain_order="left")
     floats = [name for name, column in DIALOGUES.columns.items() if column.dtype == pl.Float64]
-    traits = mine.select(pl.col(name).round(_DECIMALS) if name in floats else pl.col(name) for name in TRAITS)
-    scores = mine.select(pl.col(name).round(_DECIMALS) for name in names)
+    traits = of_run.select(pl.col(name).round(_DECIMALS) if name in floats else pl.col(name) for name in TRAITS)
+    scores = of_run.select(pl.col(name).round(_DECIMALS) for name in names)
     return {"scores": scores.to_dict(as_series=False), "numbers": traits.to_dict(as_series=False)}
 
 

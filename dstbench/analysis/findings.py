@@ -1,4 +1,4 @@
-"""What analyses of runs have found, in sentences: who is best and by which convention, and where runs fail.
+"""The main findings of a report, in sentences: which run is best and under which conventions, and where runs fail.
 
 Conventions: values that are equal in percent with one decimal count as equal where an order is named. Runs are named
 from the highest value to the lowest, those with the same value in the order of the data.
@@ -23,7 +23,7 @@ from dstbench.signature import parse
 _FEW: Final = 3  # slots with a number each, or runs with a clause each
 _F1: Final = "f1:avg=micro"
 _KINDS: Final = {"missed": "missed slots", "wrong": "wrong values", "over": "over-predicted slots"}
-_LACKING: Final = {"wrong": "count as wrong", "empty": "count as empty states", "intersect": "are not scored"}
+_MISSING_TURNS: Final = {"wrong": "count as wrong", "empty": "count as empty states", "intersect": "are not scored"}
 
 
 def findings(
@@ -82,7 +82,7 @@ def _score(board: pl.DataFrame, diagnosis: Diagnosis) -> Finding | None:
 
 
 def _counts_by_slot(by_slot: pl.DataFrame, runs: Sequence[str]) -> pl.DataFrame:
-    """(run, slot, gold and pred: turns with a value, correct, value: F1) of the slots that gold has, runs in order."""
+    """(run, slot, gold and pred: turns with a value, correct: turns, value: F1) of gold's slots, runs in this order."""
     order = pl.DataFrame({"run": runs}, schema={"run": pl.String})
     of = {name: pl.col("value").filter(metric=name).sum() for name in ("correct", "wrong", "missed", "over")}
     counts = by_slot.group_by("run", pl.col("slot").cast(pl.String), maintain_order=True).agg(
@@ -97,15 +97,15 @@ def _counts_by_slot(by_slot: pl.DataFrame, runs: Sequence[str]) -> pl.DataFrame:
 def _never(slots: pl.DataFrame, runs: Sequence[str]) -> Finding | None:
     """The slots that runs never predict though gold has them."""
     verbs = "never predicts", "never predict", "predicts"
-    text, named = _shared(slots.filter(pl.col("pred") == 0), runs, verbs)
-    return Finding("never", f"{text}.", "slots", named) if text else None
+    text, named_runs = _shared(slots.filter(pl.col("pred") == 0), runs, verbs)
+    return Finding("never", f"{text}.", "slots", named_runs) if text else None
 
 
 def _worst(slots: pl.DataFrame, runs: Sequence[str]) -> Finding | None:
     """The slots on which runs are never right though they predict them, then those with the lowest F1 over runs."""
     verbs = "is never right on", "are never right on", "is ever right on"
     never_right = slots.filter(pl.col("pred") > 0, pl.col("correct") == 0)
-    text, named = _shared(never_right, runs, verbs)
+    text, named_runs = _shared(never_right, runs, verbs)
     shown = (100 * pl.col("value")).round(1)
     f1 = slots.group_by("slot").agg(median=pl.col("value").median(), low=shown.min(), high=shown.max())
     worst = f1.filter(pl.col("median") > 0, pl.col("low") < 100).sort("median", "slot").head(_FEW)
@@ -116,11 +116,11 @@ def _worst(slots: pl.DataFrame, runs: Sequence[str]) -> Finding | None:
     if not text and not lowest:
         return None
     are_others = bool(text) and set(worst["slot"]).isdisjoint(never_right["slot"])
-    of_others = (
+    low_f1 = (
         f"{'The other slots' if are_others else 'The slots'} with the lowest F1: {listed(lowest)}" if lowest else ""
     )
-    sentences = [f"{sentence}." for sentence in (text, of_others) if sentence]
-    return Finding("slots", " ".join(sentences), "slots", tuple(runs) if lowest else named)
+    sentences = [f"{sentence}." for sentence in (text, low_f1) if sentence]
+    return Finding("slots", " ".join(sentences), "slots", tuple(runs) if lowest else named_runs)
 
 
 def _shared(rows: pl.DataFrame, runs: Sequence[str], verbs: tuple[str, str, str]) -> tuple[str, tuple[str, ...]]:
@@ -148,34 +148,34 @@ def _shared(rows: pl.DataFrame, runs: Sequence[str], verbs: tuple[str, str, str]
             else f"{listed(names)} {several if names[1:] else one}"
         )
         clauses.append(f"{who} {number_of(len(slots), 'slot')} of gold: {listed(slots)}")
-    named = tuple(dict.fromkeys(shared.head(_FEW)["run"].explode()))
-    others = [run for run in runs if run in set(shared["run"].explode()) - set(named)]
-    return "; ".join([*clauses, *([f"other slots: {listed(others)}"] if others else [])]), (*named, *others)
+    named_runs = tuple(dict.fromkeys(shared.head(_FEW)["run"].explode()))
+    others = [run for run in runs if run in set(shared["run"].explode()) - set(named_runs)]
+    return "; ".join([*clauses, *([f"other slots: {listed(others)}"] if others else [])]), (*named_runs, *others)
 
 
 def _errors(diagnosis: Diagnosis, runs: Sequence[str]) -> Finding | None:
-    """The most frequent kind of error, the share of old errors, and the run in which that kind's share differs most."""
+    """The most frequent kind of error, the share of old errors, and the run whose share of that kind differs most."""
     kinds = list(_KINDS)
     errors = diagnosis.errors.filter(pl.col("kind").is_in(kinds), pl.col("class") != "no-prediction")
     stale = pl.col("n").filter(pl.col("class").str.ends_with("-stale")).sum()
     counts = [pl.col("n").filter(kind=kind).sum().alias(kind) for kind in kinds]
-    of_all = errors.select(*counts, stale=stale, n=pl.col("n").sum()).row(0, named=True)
-    if not of_all["n"]:
+    totals = errors.select(*counts, stale=stale, n=pl.col("n").sum()).row(0, named=True)
+    if not totals["n"]:
         return None
-    share = {kind: 100 * of_all[kind] / of_all["n"] for kind in kinds}
-    first, *others = sorted(kinds, key=lambda kind: -of_all[kind])
-    tied = of_all[first] == of_all[others[0]]
+    share = {kind: 100 * totals[kind] / totals["n"] for kind in kinds}
+    first, *others = sorted(kinds, key=lambda kind: -totals[kind])
+    tied = totals[first] == totals[others[0]]
     verb = "are as frequent as any other error" if tied else "are the most frequent errors"
     rest = " and ".join(f"{_KINDS[kind]} {percent(share[kind])}" for kind in others)
-    old = percent(100 * of_all["stale"] / of_all["n"])
+    old = percent(100 * totals["stale"] / totals["n"])
     text = (
         f"{_KINDS[first].capitalize()} {verb}: {percent(share[first])}, {rest}; at least {old} of errors are carried "
         "over from the turn before (stale)."
     )
     by_run = errors.group_by("run", maintain_order=True).agg(*counts, n=pl.col("n").sum()).filter(pl.col("n") > 0)
-    own = by_run.select("run", (100 * pl.col(first) / pl.col("n")).alias("share"))
-    far = own.with_columns(gap=(pl.col("share") - share[first]).abs()).sort("gap", descending=True, maintain_order=True)
-    run, of_run, gap = far.row(0)
+    shares = by_run.select("run", (100 * pl.col(first) / pl.col("n")).alias("share"))
+    gaps = shares.with_columns(gap=(pl.col("share") - share[first]).abs())
+    run, of_run, gap = gaps.sort("gap", descending=True, maintain_order=True).row(0)
     if round(gap, 1):
         text += f" {run} differs most: {percent(of_run)} {_KINDS[first]}."
     return Finding("errors", text, "errors", tuple(runs))
@@ -190,7 +190,7 @@ def _doubts(checks: pl.DataFrame, diagnosis: Diagnosis, runs: Sequence[str]) -> 
     lacking = lack["run"].explode().to_list()
     signatures = diagnosis.runs.filter(pl.col("run").is_in(lacking))["signature"]
     ways = {parse(signature).complete()["missing"] for signature in signatures}
-    which = f", which {_LACKING[ways.pop()]}" if len(ways) == 1 else ""
+    which = f", which {_MISSING_TURNS[ways.pop()]}" if len(ways) == 1 else ""
     clauses = [
         f"{listed(names)} {'lacks' if len(names) == 1 else 'lack'} {number_of(turns, 'turn')}{which if first else ''}"
         for first, (turns, names) in zip([True, False, False], lack.iter_rows(), strict=False)
@@ -200,7 +200,7 @@ def _doubts(checks: pl.DataFrame, diagnosis: Diagnosis, runs: Sequence[str]) -> 
     sentences = [f"{'; '.join(clauses)}."] if clauses else []
     doubts = []
     other = checks.drop_nulls("short").filter(pl.col("check") != COVERAGE)
-    for status, verb in (("fail", "fail for"), ("warn", "warn of")):
+    for status, verb in (("fail", "fail for"), ("warn", "give warnings for")):
         of_runs = other.filter(status=status).group_by("run", maintain_order=True).agg("short")
         texts = of_runs.select(pl.format("{} ({})", "run", pl.col("short").list.join(", "))).to_series().to_list()
         if len(texts) > _FEW:
@@ -211,5 +211,5 @@ def _doubts(checks: pl.DataFrame, diagnosis: Diagnosis, runs: Sequence[str]) -> 
             doubts.append(f"{verb} {listed(texts)}")
     if doubts:
         sentences.append(f"Checks {' and '.join(doubts)}.")
-    named = tuple(dict.fromkeys([*lacking, *other["run"]]))
-    return Finding("check", " ".join(sentences), "notes", named) if sentences else None
+    named_runs = tuple(dict.fromkeys([*lacking, *other["run"]]))
+    return Finding("check", " ".join(sentences), "notes", named_runs) if sentences else None

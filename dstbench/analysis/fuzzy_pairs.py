@@ -58,7 +58,7 @@ def fuzzy_pairs(data: Data, *, profile: str | Convention = "qian2021", **reading
     for run in open_under(convention, data, **reading):
         run.need_states("pairs of values")
         parts = pl.concat(over_partitions(run, count)).group_by("slot", "gold", "pred").agg(pl.col("turns").sum())
-        spelled = parts.with_columns(pl.col("slot", "gold", "pred").cast(pl.String))
-        ordered = spelled.sort("turns", "slot", "gold", "pred", descending=[True, False, False, False])
+        as_texts = parts.with_columns(pl.col("slot", "gold", "pred").cast(pl.String))
+        ordered = as_texts.sort("turns", "slot", "gold", "pred", descending=[True, False, False, False])
         tables.append(ordered.select(pl.lit(run.name).alias("run"), pl.all()))
     return pl.concat(tables)

@@ -1,4 +1,4 @@
-"""Copies of dialogues whose prediction is gold but for one error, and the scores of these copies.
+"""Copies of dialogues whose prediction equals gold except for one error, and the scores of these copies.
 
 A *change* of gold is a turn that gives a slot a value that it did not have in the turn before, under the convention.
 Each copy has one change predicted wrongly, in one of these ways (`KINDS`):
@@ -6,16 +6,16 @@ Each copy has one change predicted wrongly, in one of these ways (`KINDS`):
 - ``missed``: the slot is absent as long as gold keeps the value.
 - ``wrong``: the slot has another value as long as gold keeps this one: of the slot's ten most frequent values in gold,
   the first that the dialogue's gold never gives to the slot, however it is spelled.
-- ``late``: in the turn of the change, the slot is as it was in the turn before. (A value that gold has in this turn
-  only never comes.)
+- ``late``: in the turn of the change, the slot is as it was in the turn before. (So a value that gold has in this turn
+  only is never predicted.)
 - ``dropped``: the value is right in the turn of the change, and absent from the next turn on as long as gold keeps it.
 - ``over``: from the turn of the change to the end of the dialogue, the prediction has one slot more: of the slots of
   the changed slot's domain, the most frequent that has no value in the dialogue's gold, with its most frequent value.
-- ``swap``: as long as gold keeps the value, it stands in that other slot in place of its own.
+- ``swap``: as long as gold keeps the value, the prediction has it in that other slot in place of its own.
 
 Frequencies are numbers of turns in all of gold, and ties are in alphabetical order. A change has no error of a kind if
-there is no such value, slot or turn, or if the convention would take it for no error of this kind (an old value that
-matches the new one).
+there is no such value, slot or turn, or if it would not be an error under the convention (an old value that matches the
+new one).
 
 The copies of a partition are one long table, whose dialogues are the copies.
 """
@@ -46,8 +46,8 @@ from dstbench.scoring.sums import sum_up
 
 # How many of a slot's most frequent values may become a wrong value.
 _CANDIDATES: Final = 10
-# About how many rows of gold are copied at once, and how many rows of copies are scored at once: with more, a gigabyte
-# would be in memory; with fewer, starting to score takes longer than scoring.
+# About how many rows of gold are copied at once, and about how many rows of copies are scored at once: more rows would
+# take a gigabyte of memory; with fewer, starting to score would take longer than scoring.
 _GOLD_ROWS: Final = 65_536
 _ROWS: Final = 196_608
 
@@ -86,7 +86,7 @@ def usual_values(run: Run, convention: Convention) -> Usual:
 
 
 def _is_in_state(convention: Convention, slot: Codes, value: Codes) -> Flags:
-    """For each slot and value: whether the state has them under the convention, both gold's and the predicted one."""
+    """For each slot and value: whether they are in the state under the convention, as gold and as a prediction."""
     compared = comparison(convention).compare(slot, value, value)
     in_both: Flags = (compared.gold != ABSENT) & (compared.pred != ABSENT)
     return in_both
@@ -99,9 +99,9 @@ def gold_rows(table: pl.DataFrame, convention: Convention) -> pl.DataFrame:
     """The gold rows of a partition.
 
     Returns:
-        (number: the dialogue's, from 0; turn; place: the turn's number in the dialogue, from 0; turns: of the dialogue;
-        slot; gold; old: gold in the row before; value: under the convention; is_change; next: the first place after a
-        change at which the slot has another value, or the number of turns).
+        (number: the dialogue's, from 0; turn; place: the turn's number in the dialogue, from 0; turns: the dialogue's
+        number of turns; slot; gold; old: gold in the row before; value: gold under the convention; is_change; next: the
+        first place after a change at which the slot has another value, or the number of turns).
     """
     turn = table.select("dialogue", "turn").unique().sort("dialogue", "turn")
     turn = turn.with_columns(place=pl.int_range(pl.len()).over("dialogue"), turns=pl.len().over("dialogue"))
@@ -139,7 +139,7 @@ def in_pieces(rows: pl.DataFrame) -> Iterator[pl.DataFrame]:
 
 
 def with_errors(changes: pl.DataFrame, rows: pl.DataFrame, usual: Usual, convention: Convention) -> pl.DataFrame:
-    """Changes of gold with what their errors need, null where there is none.
+    """Changes of gold with the values and slots that their errors need; null where there is no such value or slot.
 
     Args:
         changes: The rows that are changes, or some of them.
@@ -180,8 +180,8 @@ def with_errors(changes: pl.DataFrame, rows: pl.DataFrame, usual: Usual, convent
 
 _NOTHING: Final = pl.lit(None, pl.Categorical)
 _Span: TypeAlias = tuple[pl.Expr, pl.Expr, pl.Expr, tuple[str, str | None], tuple[str, str] | None]
-# What each kind predicts: which changes can have it; from which place to before which; there, a slot has a value (None:
-# it is absent), and perhaps another slot has another one.
+# For each kind: which changes can have such an error; the first place of the error, and the first one after it; the
+# slot and the value that the prediction has there (None: the slot is absent); and perhaps another slot with its value.
 _SPANS: Final[Mapping[str, _Span]] = {
     "missed": (pl.lit(True), pl.col("place"), pl.col("next"), ("slot", None), None),
     "wrong": (pl.col("wrong").is_not_null(), pl.col("place"), pl.col("next"), ("slot", "wrong"), None),
@@ -195,7 +195,7 @@ KINDS: Final = tuple(_SPANS)
 
 
 def copies_of(changes: pl.DataFrame, kinds: Sequence[str]) -> pl.DataFrame:
-    """A copy per change and kind, and one without an error (kind null) per dialogue, which come first.
+    """A copy per change and kind, after one copy without an error (kind: null) per dialogue.
 
     Returns:
         (kind, change, number, place, turns, start, end, slot_a, value_a, slot_b, value_b): between the places `start`
@@ -209,14 +209,14 @@ def copies_of(changes: pl.DataFrame, kinds: Sequence[str]) -> pl.DataFrame:
     tables = []
     for kind in (None, *kinds):
         possible, start, end, first, second = unchanged if kind is None else _SPANS[kind]
-        other, its_value = second or (None, None)
+        other, other_value = second or (None, None)
         copied = changes.unique("number", maintain_order=True) if kind is None else changes.filter(possible)
         tables.append(
             copied.select(
                 pl.lit(kind, pl.String).alias("kind"), "change", "number", "place", "turns",
                 start.alias("start"), end.alias("end"),
                 column(first[0], "slot_a"), column(first[1], "value_a"),
-                column(other, "slot_b"), column(its_value, "value_b"),
+                column(other, "slot_b"), column(other_value, "value_b"),
             )
         )  # fmt: skip
     return pl.concat(tables)
@@ -288,7 +288,7 @@ def score_copies(
 
     def of_part(part: pl.DataFrame) -> Floats:
         table = base.table(part)
-        copied = Run(run.name, table.lazy(), run.meta, (0, table.height), fingerprint=0)  # which nobody asks for
+        copied = Run(run.name, table.lazy(), run.meta, (0, table.height), fingerprint=0)  # a fingerprint is not needed
         sums = sum_up(copied, stats, ["dialogue"], convention, with_slots=False).table
         scored = np.full((part.height, len(metrics)), np.nan)
         scored[sums["dialogue"].cast(pl.Int64).to_numpy()] = scores(metrics, sums).fill_null(np.nan).to_numpy()

@@ -1,4 +1,4 @@
-"""What scores of several runs say of their metrics: how far each spreads the runs, and how alike their orders are.
+"""What the scores of several runs say about metrics: how far each spreads the runs, and how alike their orders are.
 
 Conventions: an order goes from the best run to the worst: the highest score first, or, where a metric counts errors,
 the lowest. Two scores tie if they differ by no more than rounding (`stats.differences.TIE`). Two orders are compared
@@ -51,7 +51,7 @@ class Orders(NamedTuple):
 
 
 def compare_orders(scores: pl.DataFrame, resampled: Mapping[str, Floats] | None = None, level: float = 0.95) -> Orders:
-    """Kendall's tau-b of the orders that each two metrics give, and the pairs of runs that they order differently.
+    """Kendall's tau-b of the orders of runs by each two metrics, and the pairs of runs that they order differently.
 
     Args:
         scores: (run, metric, value); null: undefined.
@@ -65,7 +65,7 @@ def compare_orders(scores: pl.DataFrame, resampled: Mapping[str, Floats] | None 
     values = {metric: _of_runs(scores.filter(metric=metric), runs) for metric in metrics}
     pairs = list(combinations(range(len(runs)), 2))
     observed = {metric: signs(_merit(metric, of_runs)) for metric, of_runs in values.items()}
-    drawn = {metric: signs(_merit(metric, of_runs)) for metric, of_runs in (resampled or {}).items()}
+    resampled_signs = {metric: signs(_merit(metric, of_runs)) for metric, of_runs in (resampled or {}).items()}
     agreement: list[dict[str, Any]] = []
     reversals: list[dict[str, Any]] = []
     for names in combinations(metrics, 2) if pairs else ():
@@ -74,17 +74,17 @@ def compare_orders(scores: pl.DataFrame, resampled: Mapping[str, Floats] | None 
         first, second = (observed[name][of_scored] for name in names)
         row = {"first": names[0], "second": names[1], "runs": int(scored.sum()), "tau": float(tau_b(first, second))}
         if resampled is not None:
-            taus = tau_b(*(drawn[name][:, of_scored] for name in names))
+            taus = tau_b(*(resampled_signs[name][:, of_scored] for name in names))
             taus[np.isnan([resampled[name][:, scored] for name in names]).any(axis=(0, 2))] = np.nan
             low, high = Replicates(row["tau"], taus, None, 1.0).limits(level) or (None, None)
             row |= {"low": low, "high": high, "undefined": int(np.isnan(taus).sum())}
-        turned = np.flatnonzero(of_scored)[first * second < 0].tolist()
-        agreement.append({**row, "reversed": len(turned), "level": None if resampled is None else level})
-        for at in turned:
+        reversed_pairs = np.flatnonzero(of_scored)[first * second < 0].tolist()
+        agreement.append({**row, "reversed": len(reversed_pairs), "level": None if resampled is None else level})
+        for at in reversed_pairs:
             better, worse = pairs[at][:: int(observed[names[0]][at])]
             gap, other_gap = (float(values[name][better] - values[name][worse]) for name in names)
-            turned_pair = {"first": names[0], "second": names[1], "run": runs[better], "other": runs[worse]}
-            reversals.append({**turned_pair, "difference_first": gap, "difference_second": other_gap})
+            pair = {"first": names[0], "second": names[1], "run": runs[better], "other": runs[worse]}
+            reversals.append({**pair, "difference_first": gap, "difference_second": other_gap})
     return Orders(
         pl.DataFrame(agreement, schema=RANK_AGREEMENT.schema).fill_nan(None),
         pl.DataFrame(reversals, schema=REVERSALS.schema),

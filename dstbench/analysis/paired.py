@@ -122,22 +122,22 @@ def _difference(one: Run, other: Run, convention: Convention) -> DstbenchError:
         _gold_of_turns(other, convention), on=_TURN, how="full", coalesce=True, suffix="_other"
     )
     differing = both.filter(pl.col("gold_hash").ne_missing(pl.col("gold_hash_other"))).sort(_TURN)
-    dialogue, turn, here, there = differing.row(0)
+    dialogue, turn, hash_of_one, hash_of_other = differing.row(0)
     place = {"dialogue": dialogue, "turn": turn}
-    if here is not None and there is not None:
+    if hash_of_one is not None and hash_of_other is not None:
         slot, value, wanted = _first_slot(one, other, place)
         return DstbenchError(
             f"its gold is not that of {one.name}: {value} instead of {wanted}; turns that differ: {differing.height:,}",
             file=other.name,
             **place,
             slot=slot,
-            hint="runs must be of one version of a dataset; --gold FILE gives it to all",
+            hint="all runs must have the same version of a dataset; --gold FILE gives it to all",
         )
     lacking = differing.filter(pl.col("gold_hash").is_null() | pl.col("gold_hash_other").is_null())
-    has, lacks = (one, other) if there is None else (other, one)
+    has, lacks = (one, other) if hash_of_other is None else (other, one)
     hint = (
-        "runs must be of one test set: --gold FILE gives it to all; of turns that a run lacks, --missing wrong counts "
-        "them as wrong, and --missing intersect leaves them out for all runs"
+        "all runs must have the same test set: --gold FILE gives it to all; --missing wrong counts turns that a run "
+        "lacks as wrong, and --missing intersect leaves them out for all runs"
     )
     if convention.turns == "pred":
         hint = "which turns are scored depends on what is predicted; --turns all scores all of them"
@@ -161,12 +161,12 @@ def _gold_of_turns(run: Run, convention: Convention) -> pl.DataFrame:
 
 
 def _first_slot(one: Run, other: Run, place: dict[str, object]) -> tuple[str | None, str, str]:
-    """The first slot of a turn whose gold differs, with its value in the other run and in the one."""
-    here, there = (
+    """The first slot of a turn whose gold differs, with its value in the other run and in the first one."""
+    gold_of_one, gold_of_other = (
         run.read(run.table.filter(~IS_FRAME, **place).drop_nulls("slot").select(pl.col("slot", "gold").cast(pl.String)))
         for run in (one, other)
     )
-    both = here.join(there, on="slot", how="full", coalesce=True, suffix="_other")
+    both = gold_of_one.join(gold_of_other, on="slot", how="full", coalesce=True, suffix="_other")
     differing = both.filter(pl.col("gold").ne_missing(pl.col("gold_other"))).sort("slot")
     slot, wanted, value = differing.row(0) if differing.height else (None, None, None)
     return slot, *("nothing" if text is None else repr(text) for text in (value, wanted))

@@ -42,7 +42,7 @@ _READING_WORDS: Final = ("SELECT", "WITH", "FROM", "VALUES", "EXPLAIN", "SHOW")
 _FILE_FUNCTION: Final = re.compile(r"\b((?:read|scan)_\w+)[\"`\s]*(?:\(|--|/\*)", re.IGNORECASE)
 _OF_RUNS: Final = ("long", "classes", "turns", "dialogues", "scores")
 _UNQUOTED_USER: Final = re.compile(r'(?<!["`])\buser\b(?!["`])', re.IGNORECASE)
-# Far above those of any query that is written by hand; Polars takes seconds for so many.
+# Limits far above any query that is written by hand; Polars takes seconds for queries of this size.
 _MOST_CHARACTERS: Final = 100_000
 _MOST_OPERATORS: Final = 500
 _MOST_TABLES: Final = 100
@@ -74,7 +74,7 @@ def query(
         data: A path, several, a frame, states, or a mapping from run name to any of these.
         metrics: The metrics of ``dialogues`` and ``scores``; None: those of the profile.
         profile: The convention, or its name, for all tables but ``long``.
-        tables: Tables of yours, by the name that the query gives them: paths of Parquet or CSV files, such as
+        tables: Your own tables, by the name that the query gives them: paths of Parquet or CSV files, such as
             `contexts` wrote, or frames. Their columns `dialogue` and `slot` are made canonical, so that they can be
             joined.
         **reading: `gold`, `format`, `names`, `missing` (default: the convention's), `split`: see `dstbench.open_runs`.
@@ -92,23 +92,23 @@ def query(
     [('hotel-area', 'north', 'south', 'wrong-fresh'), ('taxi-departure', 'pub', None, 'missed-fresh')]
     """
     convention = as_convention(profile)
-    named = None if metrics is None else parse_all(metrics)
+    requested = None if metrics is None else parse_all(metrics)
     parts_to_open(data, **reading)
-    own = {name: _own_table(name, table) for name, table in (tables or {}).items()}
-    of_own = {name: table.collect_schema() for name, table in own.items()}
-    _check(sql, _schemas(choose_metrics(named, [], convention), convention) | of_own)  # before runs are read
+    user_tables = {name: _own_table(name, table) for name, table in (tables or {}).items()}
+    user_schemas = {name: table.collect_schema() for name, table in user_tables.items()}
+    _check(sql, _schemas(choose_metrics(requested, [], convention), convention) | user_schemas)  # before runs are read
     runs = open_under(convention, data, **reading)
     for run in runs:
         run.need_states("tables of slots and values")
-    chosen = choose_metrics(named, runs, convention)
+    chosen = choose_metrics(requested, runs, convention)
     schemas = _schemas(chosen, convention)
-    answer = _ask(sql, _tables(runs, chosen, convention, schemas) | own)
+    answer = _ask(sql, _tables(runs, chosen, convention, schemas) | user_tables)
     try:
         for run in runs:
             run.check(0, run.cuts[-1])
         return _within_limits(answer)
     except UNREADABLE as error:
-        raise _fault(sql, error, schemas | of_own) from None
+        raise _fault(sql, error, schemas | user_schemas) from None
     finally:
         for run in runs:
             run.check()
@@ -180,23 +180,23 @@ def _tables(
 
 def _conform(table: pl.LazyFrame, run: Run, schema: pl.Schema) -> pl.LazyFrame:
     """A run's table with the columns and types of the schema, `run` among them."""
-    named = table.with_columns(pl.lit(run.name).alias("run"))
-    return named.select(pl.col(name).cast(dtype) for name, dtype in schema.items())
+    with_run = table.with_columns(pl.lit(run.name).alias("run"))
+    return with_run.select(pl.col(name).cast(dtype) for name, dtype in schema.items())
 
 
 def _within_limits(answer: pl.LazyFrame) -> pl.DataFrame:
-    """The rows of a query, which a cross join may make any number of; Polars itself has no limits."""
+    """The rows of a query, within limits of time and memory: Polars has none, and a cross join may make any number."""
     began, before = time.monotonic(), memory()
     running = answer.collect(background=True)
     while True:
         rows = running.fetch()
-        for what, value, limit in (  # also of rows that have just come: else chance decides what is refused
+        for what, value, limit in (  # checked even if rows have just come: else chance decides what is refused
             ("seconds", time.monotonic() - began, SECONDS),
             ("MB of memory", memory() - before, MEMORY),
         ):
             if value > limit.value:
                 running.cancel()  # Polars ends it at its next step, or with the process
-                hint = f"has it a condition for each join? if it is right so, set {limit.variable} to more"
+                hint = f"does each of its joins have a condition? if the query is right, set {limit.variable} to more"
                 raise DstbenchError(f"the query takes more than {limit.value:,} {what}", hint=hint)
         if rows is not None:
             return rows
@@ -204,7 +204,7 @@ def _within_limits(answer: pl.LazyFrame) -> pl.DataFrame:
 
 
 def _refuse_long(sql: str) -> None:
-    """Refuse a query that Polars would take minutes to parse, or, as it parses by recursion, end the process with."""
+    """Refuse a query so long that Polars would take minutes to parse it, or crash, as it parses by recursion."""
     words = _COMMENT.sub(" ", _QUOTED.sub("''", sql))
     for what, count, most in (
         ("characters", len(sql), _MOST_CHARACTERS),

@@ -42,7 +42,7 @@ def read_ratings(ratings: Any) -> Ratings:
         ratings: A path, or a frame, with the columns dialogue, rating, and, if there are any, turn and run.
 
     Raises:
-        DstbenchError: It cannot be read; a column is missing; a rating or turn is no number; or a dialogue (turn) is
+        DstbenchError: It cannot be read; a column is missing; a rating or turn is not a number; or a dialogue (turn) is
             rated twice.
     """
     name, rows = read_user_table(ratings, "ratings", ("dialogue", RATING), ("run", "turn"), numbers=("turn", RATING))
@@ -57,9 +57,9 @@ def read_ratings(ratings: Any) -> Ratings:
             is_right &= value.is_between(0, MAX_TURN) & (value == value.floor())
         if (at := parsed.select((~is_right.fill_null(value=False)).arg_true().first()).item()) is not None:
             row = rows.row(at, named=True)
-            wanted = {RATING: "no number", "turn": f"no whole number from 0 to {MAX_TURN}"}.get(column, "empty")
+            fault = {RATING: "not a number", "turn": f"not a whole number from 0 to {MAX_TURN}"}.get(column, "empty")
             raise DstbenchError(
-                f"{row['at']}: the {column} {row[column]!r} is {wanted}",
+                f"{row['at']}: the {column} {row[column]!r} is {fault}",
                 file=name,
                 dialogue=row["dialogue"] or None,
                 hint="leave the cell empty if there is no rating" if column == RATING else None,
@@ -90,7 +90,7 @@ def rated_rows(ratings: Ratings, table: pl.DataFrame, run: str) -> pl.DataFrame:
         run: The run's name.
 
     Raises:
-        DstbenchError: The ratings count turns from 1, or count those of the system too.
+        DstbenchError: The ratings count turns from 1, or count the system's turns too.
         UsageError: A metric has the ratings' name.
     """
     if RATING in table.columns:
@@ -124,7 +124,7 @@ def rated_rows(ratings: Ratings, table: pl.DataFrame, run: str) -> pl.DataFrame:
 
 
 def _check_turns(name: str, ratings: pl.DataFrame, table: pl.DataFrame) -> None:
-    """Refuse turns that are counted otherwise: then ratings would be joined to other turns than they are of."""
+    """Refuse ratings whose turns are numbered in another way, which would be joined to the wrong turns."""
     last = table.group_by("dialogue").agg(last=pl.col("turn").max())
     late = ratings.join(last, on="dialogue", maintain_order="left").filter(pl.col("turn") > pl.col("last"))
     none_of = {"turn 0": (ratings["turn"] > 0).all(), "an odd turn": (ratings["turn"] % 2 == 0).all()}
@@ -140,14 +140,14 @@ def _check_turns(name: str, ratings: pl.DataFrame, table: pl.DataFrame) -> None:
 
 
 def check_runs(ratings: Ratings, runs: list[str]) -> None:
-    """Warn of ratings of other runs, and of ratings that are taken for several runs.
+    """Warn of ratings of other runs, and of ratings that are used for several runs because they name none.
 
     Raises:
         DstbenchError: All ratings are of other runs.
     """
     if "run" not in ratings.rows.columns:
         if len(runs) > 1:
-            warn("the ratings name no run, and are taken for every run", file=ratings.name, when="before")
+            warn("the ratings name no run, and are used for every run", file=ratings.name, when="before")
         return
     others = ratings.rows.filter(~pl.col("run").is_in(runs))["run"]
     names = ", ".join(others.unique(maintain_order=True))

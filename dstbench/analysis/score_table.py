@@ -43,12 +43,14 @@ def read_score_table(table: Any, metrics: str | Iterable[str | Metric] | None = 
         raise DstbenchError("no score in it", file=name)
     if twice := first_repeated(f"{metric} of {model}" for model, metric in rows.select("model", "metric").iter_rows()):
         raise DstbenchError(f"two values for {twice}", file=name, hint="keep one")
-    models, named = (rows.select(pl.col(column).unique(maintain_order=True)) for column in ("model", "metric"))
+    models, table_metrics = (rows.select(pl.col(column).unique(maintain_order=True)) for column in ("model", "metric"))
     if metrics is not None and not says_all(metrics):
         chosen = [str(metric) for metric in split(metrics)]
-        check_known(chosen, named["metric"], "the table has no metric {!r}")
-        named = pl.DataFrame({"metric": list(dict.fromkeys(chosen))})
-    every = named.join(models, how="cross").join(rows, on=["model", "metric"], how="left", maintain_order="left")
+        check_known(chosen, table_metrics["metric"], "the table has no metric {!r}")
+        table_metrics = pl.DataFrame({"metric": list(dict.fromkeys(chosen))})
+    every = table_metrics.join(models, how="cross").join(
+        rows, on=["model", "metric"], how="left", maintain_order="left"
+    )
     return every.select(
         pl.col("model").alias("run"), "metric", value.alias("value"), unit=pl.lit("share"), se=pl.lit(None, pl.Float64)
     )

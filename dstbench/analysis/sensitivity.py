@@ -4,9 +4,9 @@ Conventions: gold is scored against itself, and against copies of its dialogues 
 The *loss* of an error is the dialogue's score of gold less that of the copy. The position of a change in turn t of n
 (from 0) is t/(n - 1), so dialogues of a single turn have none. A metric's *position bias* is the slope of the loss on
 the position within dialogues: how much more an error costs in the last turn than in the first of a dialogue, and 0 if
-it costs the same at any time. (A slope over all errors would be other than 0 even then, because late changes are those
-of other dialogues than early ones, of another length.) Intervals of means and slopes are over dialogues, as errors of
-one dialogue are alike (`stats.clusters`).
+it costs the same at any time. (A slope over all errors would not be 0 even then, because late and early changes are in
+different dialogues, of different lengths.) Intervals of means and slopes take dialogues as clusters, because errors of
+one dialogue are not independent (`stats.clusters`).
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ def sensitivity(
     requested = None if metrics is None else parse_all(metrics)
     run = gold_run(data, split)
     run.need_states("errors")
-    # What a run that was read did with turns that it does not predict is no matter of gold, and of no signature.
+    # How a run's missing turns were treated when it was read does not concern gold, and must not be in signatures.
     run = replace(run, derive=_predicts_gold, meta={**run.meta, "missing": "error"})
     check_scope(run, convention)
     chosen = [metric for metric in choose_metrics(requested, [run], convention) if not metric.is_count]
@@ -172,7 +172,7 @@ def _predicts_gold(table: pl.DataFrame) -> pl.DataFrame:
 
 
 class _Totals:
-    """What partitions add to the tables of a result."""
+    """The sums over partitions from which the tables of a result are made."""
 
     def __init__(self, kinds: Sequence[str], metrics: Sequence[str], bins: int) -> None:
         self.kinds, self.metrics, self.bins = kinds, metrics, bins
@@ -218,7 +218,7 @@ class _Totals:
                     self.loss[kind, metric, bin_or_all].add(*sums_of_mean(number[taken], column[taken]))
 
     def check(self, name: str) -> None:
-        """Refuse gold of which no error can be made, and warn of what is left out."""
+        """Refuse gold in which no error can be made, and warn of what is left out."""
         if not self.changes:
             raise DstbenchError("gold sets no slot that the convention scores, so there is no error to make", file=name)
         if not self.drawn:

@@ -1,4 +1,4 @@
-"""Findings as sentences: what a finding is, and how names and numbers stand in its text."""
+"""Findings as sentences: what a finding is, and how names and numbers are written in its text."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final, Literal
 
 import polars as pl
 
-#: A share in percent, as sentences print it; values that are equal so are equal wherever a sentence orders them.
+#: A share in percent, rounded as sentences print it: values that print alike are equal where a sentence orders them.
 SHOWN: Final = (100 * pl.col("value")).round(1).alias("shown")
 _MOST: Final = 5  # names in a list
 _ORDINALS: Final = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
@@ -47,7 +47,7 @@ def percent(shown: float) -> str:
 
 
 def place(above: int, of: int) -> str:
-    """The place of a run with so many runs above it: ``first``, ``last``, ``third``."""
+    """The place of a run that has `above` of `of` runs above it, in words: ``first``, ``third``, ``last``."""
     if above == of - 1:
         return "last"
     return _ORDINALS[above] if above < len(_ORDINALS) else f"number {above + 1}"

@@ -1,4 +1,4 @@
-"""One dialogue, turn by turn: utterances, gold and predicted slots, scores. And the dialogues worth such a look.
+"""One dialogue, turn by turn: utterances, gold and predicted slots, scores; and the dialogues to look at first.
 
 Conventions: scores are those of `dstbench.score` by turn, over this dialogue alone. Changes of state are counted as by
 GCA's authors. Turns that the convention does not score have no scores and no classes.
@@ -125,9 +125,9 @@ def worst_dialogues(
     profile: str | Convention = "verbatim",
     **reading: Unpack[Reading],
 ) -> Worst:
-    """The dialogues that a run has the lowest scores in, or those whose scores two runs differ most in.
+    """The dialogues in which a run has the lowest scores, or in which the scores of two runs differ most.
 
-    The order is that of the first metric, then that of the number of wrong turns.
+    They are ordered by the first metric, then by the number of wrong turns.
 
     Args:
         data: One run, or two.
@@ -160,8 +160,8 @@ def worst_dialogues(
     ordered = worse_first.sort(
         "badness", "wrong", "dialogue", descending=[True, True, False], nulls_last=True, maintain_order=True
     )
-    kept = ordered["dialogue"].unique(maintain_order=True).head(most)
-    rows = ordered.filter(pl.col("dialogue").is_in(kept.implode())).drop("badness", "wrong")
+    worst = ordered["dialogue"].unique(maintain_order=True).head(most)
+    rows = ordered.filter(pl.col("dialogue").is_in(worst.implode())).drop("badness", "wrong")
     return Worst(rows, pl.concat(signatures))
 
 

@@ -40,8 +40,8 @@ def best_run(leaderboard: Leaderboard) -> Finding | None:
         clauses.append(f"it is undefined for {listed(undefined)}")
     others = compared.filter(pl.col("metric") != metric, unit="share").with_columns(SHOWN)
     led = led_by_others(others, "metric", best)
-    texts = [f"{listed(runs)} by {name_of(by)} ({percent(shown)})" for by, runs, shown in led.iter_rows()]
-    elsewhere = f" Other metrics have others first: {listed(texts, _FEW)}." if texts else ""
+    texts = [f"{listed(runs)} by {name_of(metric)} ({percent(shown)})" for metric, runs, shown in led.iter_rows()]
+    elsewhere = f" By other metrics, others are first: {listed(texts, _FEW)}." if texts else ""
     return _of_runs(f"{'; '.join(clauses)}.{elsewhere}", board["run"], leaderboard)
 
 
@@ -52,11 +52,11 @@ def _of_runs(text: str, names: Iterable[str], leaderboard: Leaderboard) -> Findi
 
 
 def _verdicts(leaderboard: Leaderboard, metric: str, best: Sequence[str], rest: Sequence[str]) -> list[str]:
-    """Which of the rest the best runs are significantly better than, which not, and which cannot be tested."""
+    """Which of the rest the best runs are significantly better than and which not, and which cannot be tested."""
     is_best = pl.col("run").is_in(best)
     across = leaderboard.differences.filter(pl.col("metric") == metric, is_best != pl.col("other").is_in(best))
     pairs = across.with_columns(name=pl.when(is_best).then("other").otherwise("run"))
-    # Every best run is compared to each of the rest; the verdict is that on all of them.
+    # Every best run is compared to each of the rest; the verdict must hold for all of the best.
     per_other = pairs.group_by("name").agg(
         pl.col("adjustment", "m").first(),
         highest=pl.col("p_adjusted").max(),
@@ -103,7 +103,7 @@ def order_of_runs(board: pl.DataFrame, swept: pl.DataFrame, checks: pl.DataFrame
     if moved.is_empty():
         text = f"The order of the runs is the same under all {conventions} conventions that suit them."
         return Finding("order", text, "conventions", tuple(runs))
-    # Who changes places with most others; of several, whose value changes most.
+    # The run that changes places with most others; of several, the one whose value changes most.
     change = (pl.col("shown") - pl.col("here")).abs()
     most = moved.sort(pl.col("others").list.len(), change, descending=True, maintain_order=True).row(0, named=True)
     place_here = place(here.filter(pl.col("here") > most["here"]).height, here.height)
@@ -140,10 +140,10 @@ def spread_of_run(board: pl.DataFrame, swept: pl.DataFrame) -> Finding | None:
 
 
 def _under_conventions(board: pl.DataFrame, swept: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame, int]:
-    """The runs with a score (`here`, in percent), their scores under each convention that suits all, and its number.
+    """The scored runs, their scores under each convention that suits all of them, and the number of such conventions.
 
     Returns:
-        (run, metric, value, here), (profile, run, here, shown), number of conventions.
+        (run, metric, value, here: in percent), (profile, run, here, shown: in percent), number of conventions.
     """
     here = board.drop_nulls("value").select("run", "metric", "value", here="shown")
     scores = swept.with_columns(SHOWN).drop_nulls("shown").drop("value")
@@ -153,11 +153,11 @@ def _under_conventions(board: pl.DataFrame, swept: pl.DataFrame) -> tuple[pl.Dat
 
 
 def _overtaken(under: pl.DataFrame) -> pl.DataFrame:
-    """(profile, run, here, shown, others): for each run the others with which it changes places, if there are any."""
+    """Which runs change places under a profile, as (profile, run, here, shown, others: the runs that it passes)."""
     pairs = under.join(under, "profile", suffix="_other", maintain_order="left_right")
     before, after = (pl.col(side) - pl.col(f"{side}_other") for side in ("here", "shown"))
-    turned = pairs.filter(before * after < 0)
-    return turned.group_by("profile", "run", "here", "shown", maintain_order=True).agg(others="run_other")
+    reversed_pairs = pairs.filter(before * after < 0)
+    return reversed_pairs.group_by("profile", "run", "here", "shown", maintain_order=True).agg(others="run_other")
 
 
 def _is_by_spelling(most: Mapping[str, Any], board: pl.DataFrame, checks: pl.DataFrame) -> bool:

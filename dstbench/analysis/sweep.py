@@ -50,8 +50,8 @@ def sweep(
         profiles: The profiles; None: all. A profile that does not suit a run is left out, with a warning.
         labels: A label map, or its file, for ``trippy``.
         typos: A typo table, or its file, for profiles whose normaliser has the step ``typos``.
-        target: A score that someone has published, with all digits that are printed: in percent (``"92.15"``), as a
-            fraction (``"0.9215"``), or a count. Which profiles give it?
+        target: A published score, with all digits that are printed: in percent (``"92.15"``), as a fraction
+            (``"0.9215"``), or a count; the result says which profiles give it.
         **reading: `gold`, `format`, `names`, `missing` (default: "error"; the same for all profiles), `split`: see
             `dstbench.open_runs`.
 
@@ -72,7 +72,7 @@ def sweep(
         raise UsageError("no metric to compute", hint="name at least one: jga")
     wanted = None if target is None else _Target.parse(str(target))
     conventions = {name: _convention(name, labels, typos) for name in profiles or PROFILES}
-    what_counts = {name: _what_counts(convention, chosen) for name, convention in conventions.items()}
+    choices_of = {name: _what_counts(convention, chosen) for name, convention in conventions.items()}
     scored: list[_Scored] = []
     for number_of_run, run in enumerate(open_under(profile("verbatim"), data, **reading)):
         scores: dict[Convention, Whole] = {}
@@ -85,11 +85,11 @@ def sweep(
             if reason := suits(convention, slots):
                 left_out.setdefault(reason, []).append(name)
                 continue
-            what = what_counts[name]
-            if what not in scores:
-                scores[what] = score_whole(run, chosen, convention)
-            settings = convention.settings() | scores[what].settings
-            scored.append(_Scored(number_of_run, run.name, name, settings, scores[what]))
+            scored_choices = choices_of[name]
+            if scored_choices not in scores:
+                scores[scored_choices] = score_whole(run, chosen, convention)
+            settings = convention.settings() | scores[scored_choices].settings
+            scored.append(_Scored(number_of_run, run.name, name, settings, scores[scored_choices]))
         if left_out:
             reasons = (f"{', '.join(names)} ({reason})" for reason, names in left_out.items())
             warn(f"left out {'; '.join(reasons)}", run=run.name)
@@ -117,7 +117,7 @@ class _Scored(NamedTuple):
 
 
 class _Target(NamedTuple):
-    """A published score: as it is printed, as a share and as a count, and how much rounding may have changed it."""
+    """A published score: as printed, as a share and as a count, and by how much rounding may have changed it."""
 
     text: str
     as_share: float
@@ -147,14 +147,14 @@ class _Target(NamedTuple):
 
 
 def _convention(name: str, labels: str | Table | None, typos: str | Table | None) -> Convention:
-    """A profile, with the user's tables only if it is made for them, as they would change the scores of others."""
+    """A profile, with the user's tables if it is made for them; they would change the scores of other profiles."""
     convention = profile(name)
     takes_typos = "typos" in (*convention.gold_steps, *convention.pred_steps)
     return profile(name, labels=labels if name.startswith("trippy") else None, typos=typos if takes_typos else None)
 
 
 def _what_counts(convention: Convention, metrics: Sequence[Metric]) -> Convention:
-    """The convention without the choices that change no score of these metrics: two with the same are scored once."""
+    """The convention without choices that cannot change these metrics; two that are then equal are scored once."""
     counts = {name for metric in metrics for stat in stats_of(metric).values() for name in stat.meta.root_names()}
     return replace(
         convention, name="", title="", metrics=None, missing="error",
@@ -164,7 +164,7 @@ def _what_counts(convention: Convention, metrics: Sequence[Metric]) -> Conventio
 
 
 def _ordered(scored: Sequence[_Scored]) -> list[_Scored]:
-    """Per run from the highest value of the first metric to the lowest, each with what changed from the one above."""
+    """Per run from the highest value of the first metric to the lowest, each with the changes from the one above."""
     values = pl.DataFrame({"run": [one.number for one in scored], "value": [one.scores.values[0] for one in scored]})
     places = values.cast({"value": pl.Float64}).with_row_index("place").sort(
         "run", "value", descending=[False, True], nulls_last=True, maintain_order=True

@@ -1,4 +1,4 @@
-"""Tail orientation and non-uniformity of mistakes (Aksu & Chen 2024, section 6) beside the scores of dialogues.
+"""Tail orientation and non-uniformity of mistakes (Aksu & Chen 2024, section 6), and the scores of dialogues.
 
 If the scores of a metric depend on where in a dialogue mistakes are, or on how they are spread, the metric rewards
 something that does not make a tracker better. These tables show whether they do: per dialogue, in bins, as
@@ -41,7 +41,7 @@ from dstbench.typing import NonUniformity, Protocol, TailOrientation
 _BINS: Final = 10
 # Traits whose bins span these bounds; the bins of others span the values that occur.
 _BOUNDS: Final = {"to_mean": (0.0, 1.0)}
-# Traits whose bins are equal in the square root: few dialogues have large values, and one may have a very large one.
+# Traits whose bins are equally wide in the square root: few dialogues have large values, but some have very large ones.
 ROOT: Final = ("nu_paper", "nu_released")
 #: The default metrics, tail orientation and non-uniformity of each protocol.
 PROTOCOLS: Final[Mapping[Protocol, tuple[str, TailOrientation, NonUniformity]]] = {
@@ -100,8 +100,8 @@ def traits(
         to: The variant of tail orientation for bins and correlations; None: that of the protocol (`PROTOCOLS`).
         nu: The variant of non-uniformity for bins and correlations; None: that of the protocol.
         protocol: The dialogues over which traits and scores are correlated: with ``plain``, all in which they are
-            defined; with ``released``, those of all runs pooled that Aksu & Chen 2024 took, which are not perfect
-            under both metrics and whose standard scores are 0.1 or more apart.
+            defined; with ``released``, as in Aksu & Chen 2024, those of all runs pooled that are not perfect under both
+            metrics and whose two standard scores are 0.1 or more apart.
         level: Confidence level of the intervals.
         disagree: Two metrics whose strongest disagreements are listed; None: no list.
         most: Number of dialogues to list in each direction.
@@ -137,7 +137,7 @@ def traits(
     tables, signatures = zip(*(per_dialogue(run, chosen, convention) for run in runs), strict=True)
     dialogues = pl.concat(tables)
     scores, both = [str(metric) for metric in chosen], [f"to_{to}", f"nu_{nu}"]
-    taken = "released" if protocol == "released" else "complete"
+    rows_taken = "released" if protocol == "released" else "complete"
     if protocol == "released":
         correlated = [(runs[0].name if len(runs) == 1 else POOLED, _as_released(dialogues, both, scores[:2]))]
     else:
@@ -152,8 +152,8 @@ def traits(
     return Traits(
         dialogues,
         pl.concat([_binned(dialogues, trait, scores) for trait in both]),
-        pl.concat([correlations(run, columns, level, taken) for run, columns in correlated]),
-        difference_rows(compared, level, taken),
+        pl.concat([correlations(run, columns, level, rows_taken) for run, columns in correlated]),
+        difference_rows(compared, level, rows_taken),
         pl.concat([_disagreements(table, [str(metric) for metric in pair], most) for table in tables]),
         _disagreements(dialogues, [str(metric) for metric in pair], most),
         pl.concat(signatures),
@@ -214,11 +214,11 @@ def _disagreements(dialogues: pl.DataFrame, pair: Sequence[str], most: int) -> p
     """The dialogues on which two metrics differ most, in each direction; ties are ordered by dialogue, then run."""
     lists = [pl.DataFrame(schema=DISAGREEMENTS.schema)]
     for higher, lower in [pair, pair[::-1]] if pair else []:
-        named = dialogues.select(
+        gaps = dialogues.select(
             "run", "dialogue", "turns", "mistakes", high=higher, low=lower, difference=pl.col(higher) - pl.col(lower)
         )
         first = (
-            named.filter(pl.col("difference") > 0)
+            gaps.filter(pl.col("difference") > 0)
             .sort("difference", "dialogue", descending=[True, False], maintain_order=True)
             .head(most)
             .with_row_index("place", offset=1)

@@ -12,7 +12,7 @@ from dstbench.errors import DstbenchError, UsageError
 from dstbench.io.files import File
 from dstbench.io.tables import FileTable, read_table
 
-# The types of columns, beside numbers.
+# The types of columns that are allowed in addition to numbers.
 _SIMPLE: Final = (pl.String, pl.Categorical, pl.Enum, pl.Boolean, pl.Null)
 # What Polars adds to the name of a second column of the same name.
 _SECOND: Final = "_duplicated_0"
@@ -34,7 +34,7 @@ class UserTable(NamedTuple):
 def read_user_table(
     table: Any, what: str, needed: Sequence[str], others: Sequence[str] = (), numbers: Sequence[str] = ()
 ) -> UserTable:
-    """Read a table of the user's; columns that are not asked for are left out.
+    """Read a user's table; columns that are not asked for are left out.
 
     Args:
         table: The path of a CSV file (separated by commas, semicolons or tabs) or Parquet file, or a frame.

@@ -1,4 +1,4 @@
-"""Which differences of runs are significant, and which cannot be with so few resamples or dialogues.
+"""Which differences of runs are significant, and which cannot be, with too few resamples or dialogues.
 
 Conventions: a difference counts as not tested, whatever its p, if its smallest possible adjusted p is above 1 − level:
 `significant` is then null. This happens with few resamples for many differences, and if runs differ in few dialogues.
@@ -27,7 +27,7 @@ _ADJUST: Final[Mapping[str, Callable[[Floats], Floats]]] = {
     "bh": stats.benjamini_hochberg,
     "by": stats.benjamini_yekutieli,
     "bonferroni": stats.bonferroni,
-    "max-t": lambda p: p,  # its smallest p is that of one difference alone: perhaps no resample reaches it
+    "max-t": lambda p: p,  # its smallest p is that of a single difference, if no resample reaches it
     "none": lambda p: p,
 }
 # A line of text names at most this many pairs.
@@ -70,7 +70,7 @@ def judge(nulls: Sequence[Null], adjust: Adjustment, level: float) -> list[dict[
 
 
 def _by_largest(nulls: Sequence[Null], p: Floats) -> Floats:
-    """p-values adjusted by `stats.max_t`, but at least the p of the difference alone, which may have a lower bound."""
+    """p-values adjusted by `stats.max_t`, but never below the p of the difference alone, which may have a bound."""
     adjusted = stats.max_t(
         [null.observed for null in nulls],
         np.stack([null.resampled for null in nulls], axis=1),
@@ -125,5 +125,5 @@ def pairs_text(rows: pl.DataFrame, beside: str | None = None) -> str:
 
 
 def _above(p: float, alpha: float) -> str:
-    """A p that is above a level, with as many digits as it takes to see that."""
+    """A p that is above a level, with enough digits to show that."""
     return next((text for digits in range(3, 18) if float(text := f"{p:.{digits}g}") > alpha), str(p))

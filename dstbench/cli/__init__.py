@@ -29,7 +29,7 @@ def main() -> None:
             signal.signal(number, lambda number, _: sys.exit(128 + number))
     try:
         app()
-    except OSError as error:  # one that no other place has turned into a message of its own
+    except OSError as error:  # one that has not become an error of dstbench's
         discard_output()
         about = f"{error.filename}: " if error.filename else ""
         with suppress(OSError):

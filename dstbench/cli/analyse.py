@@ -27,7 +27,7 @@ from dstbench.typing import NonUniformity, Per, Protocol, TailOrientation
 def diagnose(
     *,
     few: Annotated[int, typer.Option(min=0, help="Count the dialogues with fewer gold slots than this number.")] = 12,
-    everything: Annotated[bool, typer.Option("--all", help="Show all tables also as text.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="Show all tables in text too.")] = False,
     drawing: Drawing,
     runs: Runs,
     table: TableOutput,
@@ -106,7 +106,7 @@ def correlate(
     ratings: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", help="People's ratings to correlate with: CSV or Parquet; dialogue, rating[, turn][, run]."
+            metavar="FILE", help="People's ratings: CSV or Parquet with the columns dialogue, rating[, turn][, run]."
         ),
     ] = None,
     test: Annotated[
@@ -114,7 +114,7 @@ def correlate(
     ] = None,
     level: Level = 0.95,
     resamples: Annotated[
-        int, typer.Option(min=1, help="How many times dialogues are resampled, over turns or pooled ratings.")
+        int, typer.Option(min=1, help="Number of resamples of dialogues, over turns or with pooled ratings.")
     ] = 10_000,
     seed: Seed = 0,
     drawing: Drawing,
@@ -192,12 +192,14 @@ def show(
 @command(app, doing="querying", isolated=True, example="query \"SELECT slot, count(*) AS n FROM classes WHERE kind = 'wrong' GROUP BY slot ORDER BY n DESC\" predictions.json")  # fmt: skip  # noqa: E501
 def query(
     *,
-    sql: Annotated[str, typer.Argument(metavar="SQL", help="A query of long, classes, turns, dialogues, scores.")],
+    sql: Annotated[
+        str, typer.Argument(metavar="SQL", help="A query over the tables long, classes, turns, dialogues, scores.")
+    ],
     metrics: Metrics = None,
-    everything: Annotated[bool, typer.Option("--all", help="Show all rows also as text.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="Show all rows in text too.")] = False,
     tables: Annotated[
         list[str] | None,
-        typer.Option("--table", metavar="NAME=FILE", help="A table of yours to query too: Parquet or CSV. Repeatable."),
+        typer.Option("--table", metavar="NAME=FILE", help="A table of your own to query: Parquet or CSV. Repeatable."),
     ] = None,
     runs: Runs,
     table: TableOutput,

@@ -146,7 +146,9 @@ def scores(
     model: Models = None,
     only: Annotated[
         list[str] | None,
-        typer.Option(metavar="VERSION=RUNS", help="Runs, likewise, that were made on this version only. Repeatable."),
+        typer.Option(
+            metavar="VERSION=RUNS", help="Runs, by name or pattern, that were made on this version only. Repeatable."
+        ),
     ] = None,
     from_format: From = None,
     missing: MissingOption = None,
@@ -215,10 +217,10 @@ def inconsistency(
     ] = None,
     split: SplitOption = None,
     support: Annotated[
-        int, typer.Option(min=1, help="Without a rule: least number of similar places that is evidence.")
+        int, typer.Option(min=1, help="Where no rule applies: the fewest similar places that are evidence.")
     ] = 10,
     at_least: Annotated[
-        float, typer.Option(min=0, max=1, help="Without a rule: least share of them that gold annotates.")
+        float, typer.Option(min=0, max=1, help="Where no rule applies: the least share of them that gold annotates.")
     ] = 0.5,
     apply: Annotated[
         bool,
@@ -231,7 +233,7 @@ def inconsistency(
     log: Annotated[
         Path | None,
         typer.Option(
-            help="Write every value that could be annotated, with what is asked of it and what came of it (CSV)."
+            help="Write every value that could be annotated, with its checks, the rule and the outcome (CSV)."
         ),
     ] = None,
     review: Annotated[
@@ -240,7 +242,7 @@ def inconsistency(
     sample: Annotated[int, typer.Option(min=1, help="Number of changed and of unchanged dialogues in the sheet.")] = 50,
     seed: Annotated[int, typer.Option(min=0, help="Random seed of the choice of dialogues.")] = 0,
     pairs: Annotated[
-        int, typer.Option(min=0, help="Number of slots for which text shows an annotated turn beside one that is not.")
+        int, typer.Option(min=0, help="Number of slots for which text shows two similar turns, one of them annotated.")
     ] = 3,
     drawing: Drawing,
     table: Table,

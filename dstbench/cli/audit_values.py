@@ -1,4 +1,4 @@
-"""Commands that audit the values of a dataset, and those that trackers have learnt by heart."""
+"""Commands that audit the values of a dataset, and the values that trackers have memorised."""
 
 from pathlib import Path
 from typing import Annotated
@@ -59,7 +59,7 @@ def replace(
         typer.Option(
             "--map",
             metavar="SLOT=SLOT",
-            help="A slot, and that of the donors whose values it gets: restaurant-name=Restaurants_2-restaurant_name. "
+            help="A slot, and the donors' slot whose values it gets: restaurant-name=Restaurants_2-restaurant_name. "
             "Repeatable.",
         ),
     ] = None,
@@ -117,7 +117,7 @@ def memorisation(
     table: TableOutput,
     choices: ConventionChoices,
 ) -> Result:
-    """Count wrong values that nobody has said. Trackers have learnt them by heart."""
+    """Count wrong values that nobody has said. Trackers may have memorised them."""
     from dstbench.rendering.audit_words import render_memorisation
     from dstbench.rendering.charts.audits import memorisation_charts
 

@@ -30,7 +30,7 @@ _VERBOSE: Final = inspect.Parameter(
     "verbose",
     inspect.Parameter.KEYWORD_ONLY,
     default=False,
-    annotation=Annotated[bool, typer.Option("--verbose", help="Tell every note, not one line for each kind.")],
+    annotation=Annotated[bool, typer.Option("--verbose", help="Show every note, not one line for each kind.")],
 )
 _PLUGINS: Final = inspect.Parameter(
     "plugins",
@@ -39,7 +39,7 @@ _PLUGINS: Final = inspect.Parameter(
     annotation=Annotated[
         list[str] | None,
         typer.Option(
-            "--plugins", metavar="MODULE", help="Python module with metrics, formats or profiles of yours. Repeatable."
+            "--plugins", metavar="MODULE", help="Python module with your own metrics, formats or profiles. Repeatable."
         ),
     ],
 )
@@ -119,7 +119,7 @@ def command(
                     from dstbench.io.overwriting import guarding_inputs, refuse_overwriting
 
                     check_threads()
-                    # Not of those that name files.
+                    # Except in options that name files, as paths may be anything.
                     texts = [value for option, value in options.items() if option not in _NAMED_FILES]
                     _refuse_other_encodings([*texts, plugins])
                     refuse_overwriting(*_paths(options, plugins))
@@ -155,7 +155,7 @@ def command(
                     parameter, {parameter: (declared.annotation, declared.default)}
                 ).items()
             ]
-        for option in expanded:  # a file that may not be read is our error, as one that is not there
+        for option in expanded:  # a file that may not be read gives our error, like one that does not exist
             for info in getattr(option.annotation, "__metadata__", ()):
                 info.readable = False
         expanded += [_PLUGINS, _VERBOSE] if expanded else []

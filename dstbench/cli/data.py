@@ -95,7 +95,7 @@ def demo(
     *,
     table: Table,
 ) -> Result:
-    """Score a bundled sample and write a report on it. It has three invented trackers and the papers' examples."""
+    """Score a bundled sample and write a report on it. The sample has three invented trackers and papers' examples."""
     from dstbench.demo import synthetic, worked_scores, write_sample
     from dstbench.io.atomic import replacing
     from dstbench.rendering.scores import render_scores
@@ -132,7 +132,7 @@ def ls(
     *,
     table: Table,
 ) -> str:
-    """List formats, gold that is recognised, matchers, metrics, profiles, slots or steps."""
+    """List formats, public gold sets, matchers, metrics, profiles, slots or steps."""
     from dstbench.cli.listing import LISTINGS, listings, only
     from dstbench.rendering.tables import render_rows
 

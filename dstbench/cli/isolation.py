@@ -1,4 +1,4 @@
-"""A command in a process of its own, for what ends a process before Python can say a word."""
+"""A command in a process of its own, to report what ends a process before Python can report it."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _MOST = 65_536  # bytes that are kept of what native code says
 
 
 def run_in_child() -> None:
-    """Go on in a child process, for which this one waits, and ends as it does.
+    """Continue in a child process; the parent waits for it, and exits with its code.
 
-    Where Polars asks for more memory than there is, its process is aborted, or killed by the system. Then this one says
-    so. Without ``fork``, or where Polars is loaded, whose threads a fork would lose, nothing is done.
+    If Polars asks for more memory than there is, its process is aborted, or killed by the system. Then the parent says
+    so. Without ``fork``, or if Polars is loaded, whose threads a fork would lose, nothing is done.
 
     Raises:
         DstbenchError: A signal ended the child.
@@ -44,25 +44,25 @@ def run_in_child() -> None:
     os.close(to_messages)
     try:
         message = os.read(messages, _MOST).decode(errors="replace")
-    except BlockingIOError:  # there are none, and a process that the child started could still write some
+    except BlockingIOError:  # there are none yet, and a process that the child started still has the pipe open
         message = ""
     if code < 0:
         is_memory = code == -signal.SIGKILL or "memory allocation" in message
-        why = "more memory than there is" if is_memory else f"what ends the process ({signal.Signals(-code).name})"
-        raise DstbenchError(f"the command needs {why}", hint="has the query a condition for each join?")
+        what = "needs more memory than there is" if is_memory else f"was ended by {signal.Signals(-code).name}"
+        raise DstbenchError(f"the command {what}", hint="does each join in the query have a condition?")
     sys.stderr.write(message)
     sys.stderr.flush()
-    os._exit(code)  # what is to be done at the end, the child has done
+    os._exit(code)  # without the usual clean-up, which the child has done
 
 
 def _end_with_parent(closed_at_end: int) -> None:
-    """Wait for the other end of a pipe to be closed, as it is when the waiting process is killed, and end this one."""
+    """End this process when the other end of a pipe is closed, as it is when the waiting parent is killed."""
     os.read(closed_at_end, 1)
     os._exit(1)
 
 
 def _keep_native_messages(file: int) -> None:
-    """Have what native code writes to standard error in a file; Python's own messages go where they went."""
+    """Redirect what native code writes to standard error to a file; Python's own messages go where they went."""
     stream = sys.stderr.fileno()
     usual = os.dup(stream)
     os.dup2(file, stream)
@@ -70,7 +70,7 @@ def _keep_native_messages(file: int) -> None:
 
 
 def _wait(child: int) -> int:
-    """The status with which a child ends; it is told of signals that would end this process."""
+    """Wait for a child, passing on signals that would end this process; the child's exit status."""
 
     def pass_on(number: int, _: object) -> None:
         time.sleep(0.5)  # a terminal signals both; the child then ends by itself

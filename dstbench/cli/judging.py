@@ -38,7 +38,9 @@ def compare_metrics(
     *,
     scores: Annotated[
         Path | None,
-        typer.Option("--table", metavar="FILE", help="In place of RUN: scores, CSV or Parquet; model, metric, value."),
+        typer.Option(
+            "--table", metavar="FILE", help="In place of RUN: scores, CSV or Parquet with model, metric, value."
+        ),
     ] = None,
     metrics: Metrics = None,
     resamples: Resamples = 10_000,

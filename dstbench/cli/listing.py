@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-# Names that `listings` shows of each kind.
+# How many names `listings` shows of each kind.
 _SHOWN: Final = 3
 _OPTIONS: Final[dict[Listing, str]] = {
     "formats": "--from",
@@ -44,7 +44,7 @@ _OPTIONS: Final[dict[Listing, str]] = {
 
 
 def formats() -> pl.DataFrame:
-    """Native formats: (name, holds, written_by, example, and from, if one is not built in)."""
+    """Native formats: (name, holds, written_by, example; with plugins also from)."""
 
     def row(form: Format) -> dict[str, str]:
         return {"holds": " and ".join(form.holds), "written_by": form.title, "example": form.example}
@@ -53,7 +53,7 @@ def formats() -> pl.DataFrame:
 
 
 def metrics() -> pl.DataFrame:
-    """Metrics: (name, parameters: with their defaults, title, source, and from, if one is not built in)."""
+    """Metrics: (name, parameters: with their defaults, title, source; with plugins also from)."""
 
     def row(metric: type[Metric]) -> dict[str, str]:
         parameters = " ".join(f"{f.name}={f.metadata.get('shown', f.default)}" for f in fields(metric))
@@ -63,12 +63,12 @@ def metrics() -> pl.DataFrame:
 
 
 def profiles() -> pl.DataFrame:
-    """Profiles: (name, title, choices: those that differ from `verbatim`, and from, if one is not built in)."""
+    """Profiles: (name, title, choices: those that differ from `verbatim`; with plugins also from)."""
     return _with_plugins(PROFILES, conventions.PLUGINS, _of_profile)
 
 
 def only(rows: pl.DataFrame, what: Listing, names: Sequence[str]) -> pl.DataFrame:
-    """The rows of these names; of profiles, also those of files of choices.
+    """The rows with these names; a profile's name may be that of a file of choices.
 
     Raises:
         UsageError: There is no such name.
@@ -91,9 +91,9 @@ def _of_profile(convention: Convention) -> dict[str, str]:
 
 
 def _with_plugins(built_in: Mapping[str, T], plugins: Plugins[T], row: Callable[[T], dict[str, str]]) -> pl.DataFrame:
-    """A row for each of what is built in, and for each of what is not; a column says where they are from."""
+    """A row per built-in thing and per plugin; if there are plugins, a column says where each is from."""
     for place in plugins.shadowed():
-        warn(f"{place} is the name of what is built in, which is used")
+        warn(f"{place} is a built-in name, and the built-in one is used")
     rows = [{"name": name, **row(one), "from": "dstbench"} for name, one in built_in.items()]
     others = [{"name": name, **row(one), "from": origin} for name, one, origin in plugins.usable()]
     return pl.DataFrame(rows + others) if others else pl.DataFrame(rows).drop("from")
@@ -120,7 +120,7 @@ def slots() -> pl.DataFrame:
 
 
 def gold() -> pl.DataFrame:
-    """Gold that is recognised: (name, dialogues, turns, slots, fingerprint)."""
+    """Public gold sets: (name, dialogues, turns, slots, fingerprint)."""
     return pl.DataFrame(
         {
             "name": one.name,
@@ -134,7 +134,7 @@ def gold() -> pl.DataFrame:
 
 
 def listings() -> pl.DataFrame:
-    """What can be listed: (name, number: how many, option: which takes them, such_as: the first of them)."""
+    """What can be listed: (name, number: how many, option: the one that takes them, such_as: the first few)."""
     rows = []
     for name, of_kind in LISTINGS.items():
         names = of_kind()["name"]

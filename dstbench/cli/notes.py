@@ -14,7 +14,7 @@ _NAMED: Final = 3
 
 
 def folded(warnings: Iterable[DstbenchWarning]) -> list[str]:
-    """A line for each kind of warnings, in the order in which the kinds first occur; one alone is told as it is.
+    """A line for each kind of warning, in the order in which the kinds first occur; a single one is not changed.
 
     >>> from dstbench.errors import DstbenchWarning
     >>> extra = [(2, "one/a.json"), (5, "one/b.json")]

@@ -186,7 +186,10 @@ class Runs(HowToRead):
 
 
 def listed_names(given: list[str] | None, number: int) -> list[str] | None:
-    """The names that are given to things: as many texts as things, which may have commas, or comma-separated ones.
+    """The names in the texts of an option.
+
+    With one text for each of the `number` things to name, each text is a name, commas and all; otherwise, the texts are
+    split at commas.
 
     >>> listed_names(["a,b"], 2), listed_names(["a,b", "c"], 2), listed_names(["a,b", "c"], 3)
     (['a', 'b'], ['a,b', 'c'], ['a', 'b', 'c'])
@@ -197,7 +200,7 @@ def listed_names(given: list[str] | None, number: int) -> list[str] | None:
 
 
 def promised(output: Path | None, formats: Any) -> Any:
-    """The format that the ending of a file's name promises; None: none of `formats` (a ``Literal``)."""
+    """The format that a file's name ends in; None if it ends in none of `formats` (a ``Literal``)."""
     ending = output.suffix.lower() if output else ""
     form = {".tex": "latex"}.get(ending, ending[1:])
     return form if form in get_args(formats) else None
@@ -211,7 +214,7 @@ class Table(_Fields):
         TableFormat | None, typer.Option("--format", help="Output format of the table; default: text.")
     ] = None
     wide: Annotated[
-        bool, typer.Option("--wide", help="Show all columns also where the terminal is too narrow, in parts.")
+        bool, typer.Option("--wide", help="Show all columns: in several parts if the terminal is too narrow.")
     ] = False
 
     @property
@@ -220,7 +223,7 @@ class Table(_Fields):
         return self.chosen or "text"
 
     def form_of(self, output: Path | None) -> TableFormat:
-        """The format of a table that goes to this file; a note says if it is not that of the file's ending."""
+        """The format of a table that goes to this file; warns if the file's name ends in another format."""
         of_name = promised(output, TableFormat)
         if of_name and self.chosen and of_name != self.chosen:
             from dstbench.errors import warn
@@ -261,7 +264,7 @@ class TableOutput(Table):
             from dstbench.errors import UsageError
 
             if self.form != "latex":
-                raise UsageError("--label is LaTeX's", hint="--format latex")
+                raise UsageError("--label is for LaTeX only", hint="--format latex")
             if not re.fullmatch(r"[A-Za-z0-9:._/-]+", self.label):
                 raise UsageError(f"--label {self.label!r} cannot be a label", hint="letters, digits, and : . _ / -")
         return super().active() if str(self.output or "-") == "-" else nullcontext()

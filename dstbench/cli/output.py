@@ -17,15 +17,15 @@ if TYPE_CHECKING:
     from dstbench.cli.spinner import Spinner
     from dstbench.errors import DstbenchWarning
 
-# What is told meanwhile goes through the spinner, or it would stand on its line.
+# The spinner, while it is drawn: messages are printed through it, or they would end up on its line.
 _spinners: list[Spinner] = []
 
 
 class Notes:
-    """The warnings of a command, told as notes on stderr: at once, above its result or below it.
+    """The warnings of a command, printed as notes on stderr: at once, above its result or below it.
 
     Args:
-        verbose: Whether to tell each of them; otherwise those of a kind are told in one line.
+        verbose: Whether to print each of them; otherwise those of a kind share a line.
     """
 
     def __init__(self, *, verbose: bool = False) -> None:
@@ -33,14 +33,14 @@ class Notes:
         self._kept: list[DstbenchWarning] = []
 
     def add(self, warning: DstbenchWarning) -> None:
-        """Keep a warning until its time, or tell it if that is now."""
+        """Keep a warning until it is due, or print it if that is now."""
         if warning.when == "now":
             _tell("note", warning)
         else:
             self._kept.append(warning)
 
     def tell(self, when: Literal["before", "after"] | None = None) -> None:
-        """Tell the notes of this time (None: all that are left), those to be read before the result first."""
+        """Print the notes that are due at this time (None: all that are left, those for above the result first)."""
         from dstbench.cli.notes import folded
 
         for time in ("before", "after") if when is None else (when,):
@@ -55,7 +55,7 @@ def _tell(kind: str, message: object) -> None:
     from dstbench.rendering.terminal import screen_of, wrapped
 
     width = screen_of(sys.stderr).width
-    # Only an error has lines; it has escaped all other line breaks.
+    # An error's own line breaks are kept; it has escaped all others.
     lines = f"{kind}: {message}".split("\n") if isinstance(message, DstbenchError) else [f"{kind}: {message}"]
     shown = (visible(shortened(line, 4000)) for line in lines)
     text = "\n".join(wrapped(line, width, " " * (len(kind) + 2)) for line in shown)
@@ -67,7 +67,7 @@ def _tell(kind: str, message: object) -> None:
 
 @contextmanager
 def reporting(notes: Notes | None = None) -> Iterator[None]:
-    """Keep warnings as notes (None: tell them at the end), and turn an error into one message and an exit code."""
+    """Keep warnings as notes (None: print them at the end), and turn an error into one message and an exit code."""
     from dstbench.errors import DstbenchError, DstbenchWarning, UsageError
 
     kept = notes or Notes()
@@ -175,6 +175,6 @@ def emit(text: str, output: Path | None) -> None:
 
 
 def discard_output() -> None:
-    """Redirect stdout to nowhere: its buffer holds what could not be written, and would fail again at exit."""
+    """Redirect stdout to the null device: its buffer holds what could not be written, and would fail again at exit."""
     with open(os.devnull, "wb") as nowhere:
         os.dup2(nowhere.fileno(), sys.stdout.fileno())

@@ -43,7 +43,7 @@ def report(
     level: TestLevel = 0.95,
     adjust: Adjust = "holm",
     title: Annotated[str | None, typer.Option(help="Title of the report.")] = None,
-    note: Annotated[str, typer.Option(help="A paragraph of yours, below the title.")] = "",
+    note: Annotated[str, typer.Option(help="A paragraph of your own, below the title.")] = "",
     drawing: Drawing,
     runs: Runs,
     form: Annotated[
@@ -56,7 +56,7 @@ def report(
     ] = None,
     choices: ConventionChoices,
 ) -> Result:
-    """Write a report on runs over one gold. It says what matters most, then has scores, slots, errors and dialogues."""
+    """Write a report on runs over the same gold. It has the main findings, scores, slots, errors and dialogues."""
     from dstbench.errors import UsageError
 
     form = form or promised(output, ReportFormat) or "html"

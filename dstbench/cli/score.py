@@ -145,9 +145,9 @@ def check(
     *,
     ontology: Annotated[Path | None, typer.Option(help="JSON {slot: [values]}; default: gold's values.")] = None,
     everything: Annotated[
-        bool, typer.Option("--all", help="Explain all outcomes of several runs also as text.")
+        bool, typer.Option("--all", help="Explain all outcomes in text too, if there are several runs.")
     ] = False,
-    strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 if a check fails, as for a script.")] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 if a check fails, for scripts.")] = False,
     runs: Runs,
     table: TableOutput,
     choices: ConventionChoices,

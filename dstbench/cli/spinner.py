@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-# Most commands are done before that, and need no Rich, whose import is a sixth of their time.
-_DELAY: Final = 0.4  # seconds
+# Seconds before the line is drawn. Most commands are done by then, and need not import Rich, a sixth of their time.
+_DELAY: Final = 0.4
 
 
 class Spinner(logging.Handler):
-    """A line on stderr that is drawn again and again, from some tenths of a second on, for as long as the block runs.
+    """A line on stderr that is redrawn while the block runs, once it has run for some tenths of a second.
 
-    Messages of the logger ``dstbench`` say what is being done; one with the attributes `done` and `of` also says how
-    much of it, which a bar shows, and the time that is left is estimated.
+    Messages of the logger ``dstbench`` say what is being done. If a message has the attributes `done` and `of`, a bar
+    shows how much is done, and the line estimates the time that is left.
 
     Args:
         doing: What is being done before the first message.
@@ -54,7 +54,7 @@ class Spinner(logging.Handler):
                 self._progress.stop()
 
     def print(self, text: str) -> None:
-        """Write text to stderr, above the line if it is drawn."""
+        """Write a text to stderr: above the line, if that is drawn."""
         with self._drawing:
             if self._progress:
                 self._progress.console.print(text, markup=False, highlight=False, emoji=False, soft_wrap=True)
@@ -66,7 +66,7 @@ class Spinner(logging.Handler):
         """Show a message."""
         with self._drawing:
             total, done = getattr(record, "of", self._said["total"]), getattr(record, "done", self._said["completed"])
-            is_other = total != self._said["total"] or done < self._said["completed"]  # work which has its own pace
+            is_other = total != self._said["total"] or done < self._said["completed"]  # other work, at its own pace
             self._said = {"description": record.getMessage(), "completed": done, "total": total}
             if self._progress:
                 if is_other:

@@ -9,7 +9,7 @@ from typing import Any
 
 
 class Unfailing(io.FileIO):
-    """What cannot be written is dropped: as standard error, there is no place left to say so."""
+    """A file that drops what cannot be written: for standard error, as there is no place left to report it."""
 
     def write(self, data: Any) -> int:
         """Write what there is room for."""
@@ -20,9 +20,9 @@ class Unfailing(io.FileIO):
 
 
 def open_streams() -> None:
-    """Open the standard streams again, with a buffer: what standard output has no room for is an error.
+    """Open the standard streams again, with a buffer, so that an incomplete write to standard output is an error.
 
-    Without a buffer (``PYTHONUNBUFFERED``), Python writes as much as there is room for, and says nothing of the rest.
+    Without a buffer (``PYTHONUNBUFFERED``), Python writes as much as there is room for, and silently drops the rest.
     """
     kinds: dict[str, type[io.FileIO] | None] = {"stdin": None, "stdout": io.FileIO, "stderr": Unfailing}
     for name, kind in kinds.items():

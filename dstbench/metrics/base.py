@@ -1,6 +1,6 @@
 """What a metric is: statistics that add up exactly, and a score computed from their sums.
 
-So one metric works per turn, dialogue, slot, domain, run, or any other group, and the sums of parts agree exactly with
+So a metric works per turn, dialogue, slot, domain, run, or any other group, and the sums over parts agree exactly with
 the whole, in any order and on any number of threads.
 
 Users' own metrics are subclasses of `Metric`. The names of their statistics never clash with those of other metrics
@@ -121,7 +121,7 @@ def is_built_in(metric: Metric) -> bool:
 def stats_of(metric: Metric) -> dict[str, pl.Expr]:
     """A metric's statistics by unique names (cached, as expressions are slow to make).
 
-    If a metric is not built in, its settings precede each name: its ``right`` must not be taken for JGA's.
+    If a metric is not built in, each name begins with its settings: its ``right`` must not be taken for JGA's.
     """
     return {_qualified(metric, name): stat for name, stat in metric.stats().items()}
 
@@ -140,7 +140,7 @@ def check_own(metric: Metric, built_in: Collection[str]) -> None:
 
     Raises:
         UsageError: Its name is invalid or taken; a statistic is not a number, cannot be computed from the turn table,
-            or depends on other rows than the turn's own; or the score cannot be computed from the sums.
+            or depends on rows other than the turn's own; or the score cannot be computed from the sums.
     """
     if is_built_in(metric):
         return
@@ -160,7 +160,7 @@ def check_own(metric: Metric, built_in: Collection[str]) -> None:
         raise UsageError(f"metric {where} cannot be hashed", hint="make it a @dataclass(frozen=True)") from None
     example, stats = _example(), _called(metric.stats, f"metric {where}: stats()")
     if not isinstance(stats, dict) or not all(isinstance(stat, pl.Expr) for stat in stats.values()):
-        raise UsageError(f"metric {where}: stats() gives {stats!r}, not expressions by their names")
+        raise UsageError(f"metric {where}: stats() gives {stats!r}, not a dictionary from names to expressions")
     for stat, expression in stats.items():
         place = f"metric {where}: statistic {stat!r}"
         try:
@@ -184,7 +184,7 @@ def check_own(metric: Metric, built_in: Collection[str]) -> None:
 
 
 def _called(function: Callable[[], Any], what: str) -> Any:
-    """What a user's own function gives; if it fails, an error that says so."""
+    """The result of a user's own function; an error that names the function if it fails."""
     try:
         return function()
     except UsageError:
@@ -204,7 +204,7 @@ def _origin(metric: type) -> str:
 
 @cache
 def _example() -> pl.DataFrame:
-    """A turn table of six turns for tests: each column has different values, and null too if it may be null."""
+    """A turn table of six turns, to try metrics on: each column has different values, and nulls if it may have any."""
     rows = range(1, 7)
     columns = {}
     for position, (name, column) in enumerate(TURNS.columns.items(), 1):

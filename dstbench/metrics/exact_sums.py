@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 _PARTS: Final = 2.0**62
 _HALF_BITS: Final = 31  # bits of the lower half of a number of parts
 _STEP_BITS: Final = 12
-#: A dialogue's sum of ratios is rounded to a multiple of this before it is multiplied: so no sum of products overflows,
-#: and a standard error keeps at least five digits.
+#: A dialogue's sum of ratios is rounded to a multiple of this before it is multiplied, so that no sum of products
+#: overflows; standard errors keep at least five digits.
 STEP: Final = 2.0**-_STEP_BITS
 
 

@@ -22,8 +22,8 @@ class PairMetric(Metric):
     Attributes:
         avg: ``macro``: the mean over turns (TRADE, SOM-DST); ``micro``: computed from summed counts.
         empty: The score of two empty states: ``1`` (TRADE), or ``0`` (RefPyDST, mwzeval).
-        wrong: Whether a wrong value is a missing and a superfluous pair (``both``), or a missing one only (``missed``;
-            RefPyDST).
+        wrong: Whether a wrong value is both a missing and a superfluous pair (``both``), or only a missing one
+            (``missed``; RefPyDST).
     """
 
     avg: Literal["macro", "micro"] = "macro"

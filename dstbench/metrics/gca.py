@@ -1,9 +1,9 @@
 """Granular change accuracy (Aksu & Chen 2024).
 
-GCA and its four parts are computed from summed counts of changes, never as a mean over turns. GCA is undefined without
-any change, and 0 without a correct one; a part is undefined where its denominator is 0. The released code (which gives
-the published numbers) counts a slot that both sides drop in one turn as correct and as missed, so gold with deletions
-scores below 1 against itself; by the printed formula it scores 1.
+GCA and its four parts are computed from summed counts of changes, never as a mean over turns. GCA is undefined if
+nothing changes, and 0 if no change is correct; a part is undefined where its denominator is 0. The released code (which
+gives the published numbers) counts a slot that both sides drop in the same turn as correct and as missed, so gold with
+deletions scores below 1 against itself; by the printed formula it scores 1.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from dstbench.metrics.base import Metric, count, divide
 
 #: How changes are counted: by the authors' code, which gives the published numbers, or by Algorithm 1.
 Counting = Literal["released", "paper"]
-#: What the names of each counting's columns in the turn table begin with.
+#: For each way of counting, how the names of its columns in the turn table begin.
 PREFIX: Final[Mapping[Counting, str]] = {"released": "gca", "paper": "gca_paper"}
 
 
@@ -74,7 +74,7 @@ class _Part(Metric):
     counting: Counting = "released"
 
     source = "Aksu & Chen 2024"
-    #: The changes that are right, and those that only this side has.
+    #: The kinds of changes that are right, and the kind that only this side has.
     right: ClassVar[tuple[str, ...]]
     alone: ClassVar[str]
 

@@ -68,7 +68,7 @@ class SA(Metric):
 
 @dataclass(frozen=True)
 class _ResolvedSA(SA):
-    """SA with the dataset's T; the signature says what was counted for it. Undefined if gold has no slot."""
+    """SA with the dataset's T; the signature says which slots T counts. Undefined if gold has no slot."""
 
     slots: str = ""
 
@@ -89,7 +89,7 @@ class RSA(Metric):
     name = "rsa"
     title = "relative slot accuracy"
     source = "Kim et al. 2022, eq. 3"
-    #: How much of a turn's slots is right.
+    #: The column of the turn table that says how many of a turn's slots are right.
     right: ClassVar[str] = "n_correct"
 
     def stats(self) -> dict[str, pl.Expr]:
@@ -140,7 +140,7 @@ class IAGA(TurnMean):
     """
 
     name = "iaga"
-    title = "intersection over union of pairs, by AGA's turns"
+    title = "intersection over union of pairs, over AGA's turns"
     source = "Aksu & Chen 2024, released code"
 
     def stats(self) -> dict[str, pl.Expr]:

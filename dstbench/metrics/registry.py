@@ -32,21 +32,23 @@ REGISTRY: Final[dict[str, type[Metric]]] = {
     )
 }  # fmt: skip
 
-#: What stands for all metrics that need no more than states: those but `intent` and `requested-f1`.
+#: The name of all metrics that need states alone: all but `intent` and `requested-f1`.
 ALL: Final = "all"
 _OF_STATES: Final = tuple(name for name, metric in REGISTRY.items() if metric not in (Intent, RequestedF1))
 
 
 def checked_metric(metric: type[Metric], _: str = "") -> type[Metric]:
-    """A metric's class that is not built in, if it can be used by its name.
+    """The class of a metric that is not built in; refuses a class that cannot be used by its name.
 
     Raises:
-        UsageError: It cannot.
+        UsageError: It is not a dataclass, a parameter has no default, or `check_own` refuses it.
     """
-    if "__dataclass_fields__" not in vars(metric):  # its parameters would be in no signature
-        raise UsageError(f"{metric.__qualname__} is no dataclass", hint="put @dataclass(frozen=True) above it")
+    if "__dataclass_fields__" not in vars(metric):  # then signatures would lack its parameters
+        raise UsageError(f"{metric.__qualname__} is not a dataclass", hint="put @dataclass(frozen=True) above it")
     if required := [f.name for f in fields(metric) if f.default is MISSING]:
-        raise UsageError(f"parameter {required[0]!r} has no default", hint="a metric's name alone stands for it, too")
+        raise UsageError(
+            f"parameter {required[0]!r} has no default", hint="give it one: a metric may be named without parameters"
+        )
     check_own(_made(metric, metric.__qualname__, {}), REGISTRY)
     return metric
 
@@ -118,7 +120,7 @@ def with_parameters(metric: type[Metric], parts: Sequence[str], notation: str) -
 
 
 def _made(metric: type[Metric], place: str, values: dict[str, Any]) -> Metric:
-    """The metric with these parameters; one that is not built in may refuse them in any way."""
+    """The metric with these parameters; one that is not built in may raise any exception."""
     try:
         return metric(**values)
     except UsageError:
@@ -137,7 +139,7 @@ def split(notations: str | Iterable[str | Metric]) -> list[str | Metric]:
 
 
 def says_all(notations: object) -> bool:
-    """Whether `ALL` is among notations."""
+    """Whether the notations contain `ALL`."""
     texts = notations if isinstance(notations, list | tuple) else [notations]
     return any(part.strip().lower() == ALL for text in texts if isinstance(text, str) for part in text.split(","))
 
@@ -158,7 +160,9 @@ def parse_all(notations: str | Iterable[str | Metric]) -> list[Metric]:
         try:
             metric = parse(part) if isinstance(part, str) else part
             if not isinstance(metric, Metric):
-                raise UsageError(f"{metric!r} is no metric", hint='its notation, as "fga:lam=0.25", or a Metric object')
+                raise UsageError(
+                    f"{metric!r} is not a metric", hint='a notation such as "fga:lam=0.25", or a Metric object'
+                )
             check_own(metric, REGISTRY)
             if metrics.setdefault(str(metric), metric) != metric:
                 raise UsageError(f"two metrics are called {str(metric)!r}", hint="give each a name of its own")

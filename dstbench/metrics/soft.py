@@ -1,4 +1,4 @@
-"""RSA and GCA where a value counts as much as it is similar to gold's.
+"""RSA and GCA with partial credit: a value counts by its similarity to gold's.
 
 Similarities are those of the convention's matcher, whatever its threshold, as in `metrics.sgd`; the signature names the
 matcher. If all of them are 0 or 1, as with exact matching, the scores are those of RSA and GCA.
@@ -20,7 +20,7 @@ _FUTURE_WORK: Final = "with similarities as in Rastogi et al. 2020"
 
 @dataclass(frozen=True)
 class SoftRSA(RSA):
-    """Relative slot accuracy of similarities: their sum over the slots of both states, among all slots of either.
+    """Relative slot accuracy of similarities: their sum over the slots in both states, divided by all slots in either.
 
     Attributes:
         empty: As of `RSA`.
@@ -36,7 +36,7 @@ class SoftRSA(RSA):
 class SoftGCA(GCA):
     """Granular change accuracy of similarities: a change with two values adds its similarity to C, the rest to W.
 
-    So values weigh by similarity, and labels (LP and LR) count as in GCA.
+    So values (VP and VR) count by similarity, and labels (LP and LR) as in GCA.
 
     Attributes:
         alpha: As of `GCA`.

@@ -72,7 +72,7 @@ def bias_page(bias: Bias, *, top: int = 5, sort: SlotOrder = "slot") -> Page:
         ),
         (f"Most frequent values, {first}{rule}", _frequent(bias, top, order)),
     ]
-    below += ["n, of: how often a value, and any value of its slot, is counted; 0: never, or too seldom (--least)"]
+    below += ["n: how often a value is counted (0: never, or less often than --least); of: any value of its slot"]
     overlap = bias.overlap.filter(counting=first)
     if overlap.height:
         train = overlap["train"].item(0)
@@ -155,7 +155,7 @@ def _by_slot(bias: Bias, rows: pl.DataFrame, order: list[str]) -> pl.DataFrame:
 
 
 def differences_page(differences: Differences, *, top: int = 20) -> Page:
-    """What differs between two versions, by domain and slot, and the `top` most frequent changes."""
+    """The differences between two versions, by domain and slot, and the `top` most frequent changes."""
     versions = differences.versions
     before, after = versions.select("before", "after").row(0)
     sizes = pl.concat(
@@ -231,7 +231,7 @@ def version_scores_page(scored: VersionScores) -> Page:
         sections.append((f"{model}: turns in which a slot is wrong, and their share", _error_turns(rows)))
     units = "values in percent, counts as they are; n: dialogues, the same on every version"
     if with_exact:
-        units += "; exact: with exact matching, beside that of the convention"
+        units += "; exact: with exact matching, in addition to the convention's"
     turns = scored.runs.select("version", "turns").unique(maintain_order=True)
     if turns["turns"].n_unique() > 1:
         sizes = ", ".join(f"{version} {n:,}" for version, n in turns.iter_rows())
@@ -256,7 +256,7 @@ def _paper_scores(scored: VersionScores, notes: list[str], *, with_exact: bool) 
 
 
 def _over_versions(rows: pl.DataFrame, *, with_exact: bool) -> pl.DataFrame:
-    """A row per model, and per version its mean and standard deviation, those of exact matching beside."""
+    """A row per model; per version, its mean and standard deviation, and perhaps those with exact matching."""
     runs = pl.col("runs").cast(pl.String).unique(maintain_order=True).str.join(", ")  # where versions have not the same
     columns = [rows.group_by("model", maintain_order=True).agg(runs)]
     for (version, n), cells in rows.group_by("version", "dialogues", maintain_order=True):

@@ -42,12 +42,13 @@ def inconsistency_page(inconsistency: Inconsistency, *, pairs: int = 3) -> Page:
 
     Args:
         inconsistency: What `dstbench.audit.inconsistency` returned.
-        pairs: Of how many slots a pair is shown; those with the most missing annotations.
+        pairs: For how many slots a pair is shown: those with the most missing annotations.
     """
     s = inconsistency.summary.row(0, named=True)
     slots = OwnLines(
         "By slot: annotated, and missing, where the value is said; late: gold has it later in the dialogue\n"
-        "%: missing of both, of the user's, of those that only the system says; by system: % of the missing"
+        "%: share missing; user's, system's: where the user, or only the system, says the value\n"
+        "by system: share of the missing that only the system says"
     )
     rates = _rates(inconsistency)
     if not s["missing"]:
@@ -180,12 +181,12 @@ render_review = renderer(review_page)
 
 
 def _without_recall(measures: pl.DataFrame, why: str) -> list[str]:
-    """A line that says why there is no recall, if that is for want of answers."""
+    """A line that says why there is no recall, if answers are missing."""
     return [f"recall and f1 are undefined: {why}"] if measures["missed"].has_nulls() else []
 
 
 def agreement_page(agreement: Agreement) -> Page:
-    """The measures of a correction by each of its readers, and how much these agree."""
+    """The measures of a correction according to each of its readers, and how much the readers agree."""
     names = {"cohen": "Cohen's kappa", "fleiss": "Fleiss' kappa"}
     measures = agreement.measures.select(
         "reader", "measure", *map(share_text, ("value", "low", "high")), *texts("right", "wrong", "missed")
@@ -227,11 +228,11 @@ def replacement_page(replacement: Replacement, *, kept: bool = False) -> Page:
     below = ["only states and utterances are changed: dialogue acts, spans and goals are as before"]
     is_said = pl.col("reason") != "not said"
     unsaid, ordinary = replacement.refused.filter(~is_said), replacement.refused.filter(is_said)
-    what = "Kept as they were" if kept else "Left out"
+    fate = "Kept as they were" if kept else "Left out"
     dialogues = f"{unsaid['dialogue'].n_unique():,} dialogues with a value that nobody says"
     counts = ordinary.group_by("slot", "value").agg(pl.col("dialogue").n_unique(), pl.col("said", "annotated").first())
     refused = {
-        f"{what}: {dialogues} word for word; turn: the first with that value": unsaid.select(
+        f"{fate}: {dialogues} word for word; turn: the first with that value": unsaid.select(
             *texts("dialogue", "turn", "slot", "value")
         ),
         "Not replaced, as they are ordinary words; said, annotated: in dialogues of training and data": counts.sort(
@@ -248,18 +249,21 @@ render_replacement = renderer(replacement_page)
 
 
 def memorisation_page(memorisation: Memorisation) -> Page:
-    """What has been predicted and not said."""
+    """Predicted values that nobody has said, by run and slot."""
     runs, slots, examples = memorisation.runs, memorisation.slots, memorisation.examples
     run = ["run"] if runs["run"].n_unique() > 1 else []
     counted = [*texts("n", "searched", "ungrounded"), share_text("rate", "% ungrounded")]
     in_train, frequent = [], []
     below = [
-        "n: slots of turns; searched: without yes, no, dontcare; ungrounded: said by neither user nor system so far"
+        "n: slots of turns; searched: those with values other than yes, no, dontcare",
+        "ungrounded: those of them whose value neither user nor system has said so far",
     ]
     if runs["in_train"].is_not_null().any():
         in_train, frequent = texts("in_train"), [pl.col("frequent").fill_null(UNDEFINED)]
         counted += [*texts("in_train", "is_frequent"), share_text("share", "% frequent")]
-        below.append("in_train: of these, values that training has in the slot; is_frequent: its value in most turns")
+        below.append(
+            "in_train: ungrounded values that the slot has in training; is_frequent: its most frequent value there"
+        )
     where = [*texts("turns", "dialogues"), *in_train, *texts("dialogue", "turn"), pl.col("gold").fill_null(UNDEFINED)]
     sections = {
         "Predicted values that are wrong or over-predicted, and those that nobody has said": runs.select(
@@ -285,8 +289,9 @@ def contradictions_page(contradictions: Contradictions, *, top: int = 20) -> Pag
     doubtful = slots.filter((pl.col("contradicting").fill_null(0) > 0) | (pl.col("unsaid") > 0))
     compared = [*texts("checked", differ="contradicting"), share_text("rate_contradicting", "% differ")]
     below = [
-        "differ: of those checked, whose entity is in the database, another value than it has there",
-        "unsaid: of those searched, without yes, no, dontcare, said in no spelling up to that turn; so is a paraphrase",
+        "checked: values whose entity is in the database; differ: those of them with another value there",
+        "searched: values other than yes, no, dontcare",
+        "unsaid: those of them that nobody has said by that turn, in any spelling; a paraphrase counts as unsaid",
     ]
     if slots["checked"].null_count() == slots.height:
         compared = []

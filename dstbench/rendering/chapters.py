@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     Charts = Mapping[str, Chart]
     Sections = Sequence[tuple[str, pl.DataFrame]]
 
-# What is no metric, and stands in tables.
+# Words in tables that are not names of metrics.
 _WORDS: Final = {
     "Missed": "a slot that gold has and the prediction lacks",
     "Wrong": "a slot with another value than gold's",
@@ -62,16 +62,16 @@ def scores_chapter(leaderboard: Leaderboard, charts: Charts) -> Chapter:
     of_models = bool(leaderboard.models.height)
     differences = leaderboard.differences.filter(metric=metrics[0])
     if differences.height and sign_of(metrics[0]):
-        what = "models" if of_models else "runs"
-        lead += f" Better than: the numbers of {what} that are significantly worse in {name_of(metrics[0])}."
+        noun = "models" if of_models else "runs"
+        lead += f" Better than: the numbers of {noun} that are significantly worse in {name_of(metrics[0])}."
     standings = _standings(leaderboard.scores, "run", None if of_models else differences)
     blocks = [Block("Scores", standings, badged=True, paper=standings_table(leaderboard))]
     if of_models:
         blocks.append(Block("Models: means over their runs", _standings(leaderboard.models, "model", differences)))
     blocks.append(Block("Scores and intervals", chart=charts["scores"], folded=True))
-    drawn = (chart for key, chart in charts.items() if key.startswith("differences"))
+    difference_charts = (chart for key, chart in charts.items() if key.startswith("differences"))
     of_metrics = leaderboard.differences["metric"].unique(maintain_order=True)
-    for metric, (_, table), chart in zip(of_metrics, pairs.sections, drawn, strict=True):
+    for metric, (_, table), chart in zip(of_metrics, pairs.sections, difference_charts, strict=True):
         blocks.append(Block(f"Differences in {name_of(metric)}", table, chart, folded=True))
     return Chapter("scores", "Scores", lead, blocks, pairs.below)
 

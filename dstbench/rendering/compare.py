@@ -61,15 +61,15 @@ def leaderboard_page(leaderboard: Leaderboard, *, pairs: bool = False) -> Page:
     if models.height:
         title = f"Models: mean and standard deviation over n runs, and {level} intervals of the mean"
         sections.append((title, _standings(models, metrics, level).rename({"run": "model"})))
-    cannot = untestable(leaderboard.differences, design["resamples"], design["level"])
-    scored = _about_scores(leaderboard, design)
-    tested = [*_about_tests(leaderboard, design), *_about_columns(leaderboard)]
+    untestable_lines = untestable(leaderboard.differences, design["resamples"], design["level"])
+    about_scores = _about_scores(leaderboard, design)
+    about_tests = [*_about_tests(leaderboard, design), *_about_columns(leaderboard)]
     signatures = signature_lines(leaderboard.scores)
     sections = [] if pairs else sections
     differences = _ordered(leaderboard)
     sections += [(f"Differences in {metric}", _pairs(rows, design)) for metric, rows in differences.items()]
     paper = pairs_table(leaderboard) if pairs and differences else standings_table(leaderboard)
-    below = [*verdicts(leaderboard), *cannot, *scored, *tested, *signatures]
+    below = [*verdicts(leaderboard), *untestable_lines, *about_scores, *about_tests, *signatures]
     return Page(sections, below, paper=[paper], styles=styles)
 
 
@@ -127,7 +127,7 @@ def _in_order(differences: pl.DataFrame, standings: pl.DataFrame, design: Design
 def _pairs(differences: pl.DataFrame, design: Design) -> pl.DataFrame:
     """A row per pair of runs or models; between models, no dialogues are counted."""
     digits = max(4, floor(log10(design["resamples"])))
-    counted = [] if differences["wins"].null_count() == differences.height else ["wins", "losses", "discordant"]
+    count_columns = [] if differences["wins"].null_count() == differences.height else ["wins", "losses", "discordant"]
     p_columns = {"p": "p"} if design["adjustment"] == "none" else {"p": "p", f"p {design['adjustment']}": "p_adjusted"}
     significant = pl.col("significant").replace_strict({True: "*", False: ""}, default=UNDEFINED)
     return differences.select(
@@ -140,13 +140,13 @@ def _pairs(differences: pl.DataFrame, design: Design) -> pl.DataFrame:
             for title, name in p_columns.items()
         ),
         significant.alias("*"),
-        *texts(*counted),
+        *texts(*count_columns),
         value_text("detectable"),
     )
 
 
 def _verdict(differences: pl.DataFrame, metric: str, design: Design) -> str:
-    """Which of the tested differences are significant, or which are not, whichever are fewer."""
+    """The tested differences that are significant, or those that are not, whichever are fewer."""
     at = f"at {_percent(1 - design['level'])}"
     tested = differences.drop_nulls("significant")
     significant, others = tested.filter("significant"), tested.filter(~pl.col("significant"))
@@ -190,13 +190,13 @@ def _about_tests(leaderboard: Leaderboard, design: Design) -> list[str]:
 
 
 def _about_columns(leaderboard: Leaderboard) -> list[str]:
-    """What the columns beside p are."""
+    """What the columns other than p are."""
     if leaderboard.differences.is_empty():
         return []
     lines = []
     if leaderboard.models.is_empty():
         lines.append("wins, losses: dialogues in which run scores higher, lower; discordant: those whose counts differ")
-    return [*lines, "detectable: 2.8 standard errors, a difference that one test at 5 % finds in 80 of 100 cases"]
+    return [*lines, "detectable: 2.8 standard errors, the difference that one test at 5 % detects with 80 % power"]
 
 
 def _percent(share: float) -> str:
@@ -209,10 +209,11 @@ def _percent(share: float) -> str:
 def standings_table(leaderboard: Leaderboard) -> PaperTable:
     """Scores as a paper prints them, with the letters of the runs (models) that each is significantly better than.
 
-    So ranx prints its comparisons. A metric of the user's own has no marks: its lower scores may be the better ones.
+    The package ranx prints its comparisons in this way. A user's own metric has no marks: its lower scores may be
+    better.
     """
     design, differences = leaderboard.design.row(0, named=True), leaderboard.differences
-    rows, what = _compared(leaderboard)
+    rows, noun = _compared(leaderboard)
     names = rows.filter(metric=rows["metric"][0]).sort("value", descending=True, nulls_last=True, maintain_order=True)
     letters = ascii_lowercase if names.height <= len(ascii_lowercase) else [f"{n + 1}," for n in range(names.height)]
     lettered = names.select("run", pl.Series("letter", letters[: names.height], pl.String))
@@ -229,27 +230,27 @@ def standings_table(leaderboard: Leaderboard) -> PaperTable:
     caption = f"{named(rows)}{_over(leaderboard)}, with {_percent(design['level'])} intervals."
     if differences["significant"].count():
         alpha = _percent(1 - design["level"])
-        caption += f" Superscripts: the {what}s that one is significantly better than (at {alpha})."
+        caption += f" Superscripts: the {noun}s that one is significantly better than (at {alpha})."
         if design["baseline"] is not None:
             (baseline,) = table.filter(run=design["baseline"])["letter"]
-            caption += f" Only differences to {what} {baseline} are tested."
+            caption += f" Only differences to {noun} {baseline} are tested."
     else:
         table = table.drop("letter")
-    heads = {**heads_of(rows), "letter": "", "run": what.capitalize()}
+    heads = {**heads_of(rows), "letter": "", "run": noun.capitalize()}
     return PaperTable(table, f"{caption} Bold: the best.", "tab:compare", _notes(leaderboard), (), heads)
 
 
 def pairs_table(leaderboard: Leaderboard) -> PaperTable:
     """The differences of pairs as a paper prints them, with p; significant ones have a star."""
     design, rows = leaderboard.design.row(0, named=True), leaderboard.differences
-    standings, what = _compared(leaderboard)
+    standings, noun = _compared(leaderboard)
     metrics = rows["metric"].unique(maintain_order=True).to_list()
     ordered = (_in_order(rows.filter(metric=metric), standings.filter(metric=metric), design) for metric in metrics)
     tables = [_pairs(of_metric, design).drop("discordant", "detectable", strict=False) for of_metric in ordered]
     titles = [name_of(metric) for metric, table in zip(metrics, tables, strict=True) for _ in range(table.height)]
     star = f"; *: significant at {_percent(1 - design['level'])}" if rows["significant"].count() else ""
     level = _percent(design["level"])
-    caption = f"Differences in {named(rows)} between {what}s{_over(leaderboard)}, with {level} intervals{star}."
+    caption = f"Differences in {named(rows)} between {noun}s{_over(leaderboard)}, with {level} intervals{star}."
     groups = titles if len(metrics) > 1 else ()
     return PaperTable(pl.concat(tables), caption, "tab:pairs", _notes(leaderboard), groups)
 
@@ -293,6 +294,6 @@ def _over(leaderboard: Leaderboard) -> str:
 def _notes(leaderboard: Leaderboard) -> list[str]:
     """How scores, intervals and tests were computed."""
     design = leaderboard.design.row(0, named=True)
-    cannot = untestable(leaderboard.differences, design["resamples"], design["level"])
-    scored, tested = _about_scores(leaderboard, design)[1:], _about_tests(leaderboard, design)
-    return [*cannot, *scored, *tested, *signature_lines(leaderboard.scores)]
+    untestable_lines = untestable(leaderboard.differences, design["resamples"], design["level"])
+    about_scores, about_tests = _about_scores(leaderboard, design)[1:], _about_tests(leaderboard, design)
+    return [*untestable_lines, *about_scores, *about_tests, *signature_lines(leaderboard.scores)]

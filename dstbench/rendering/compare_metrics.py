@@ -1,6 +1,6 @@
 """Metrics side by side, as text, Markdown, LaTeX, CSV or JSON.
 
-Text, Markdown and LaTeX show shares in percent. Text and Markdown begin with what the comparison comes to.
+Text, Markdown and LaTeX show shares in percent. Text and Markdown begin with the conclusion.
 """
 
 from __future__ import annotations
@@ -65,7 +65,9 @@ def _power_in_words(compared: MetricComparison) -> list[str]:
     ranked = compared.power.drop_nulls("power_adjusted").sort("power_adjusted", descending=True, maintain_order=True)
     if ranked.is_empty():
         is_tested = compared.power["pairs"].sum() > 0
-        return ["no pair of runs can be told apart: too few resamples, or dialogues that differ"] if is_tested else []
+        return (
+            ["no pair of runs can be told apart: too few resamples, or too few dialogues differ"] if is_tested else []
+        )
     design = compared.design.row(0, named=True)
     adjusted = "" if design["adjustment"] == "none" else f", adjusted by {design['adjustment']}"
     parts = ranked.group_by("apart_adjusted", "pairs", maintain_order=True).agg("metric").rows()
@@ -192,18 +194,18 @@ def _about_spread(compared: MetricComparison) -> list[str]:
         return lines
     design, power = compared.design.row(0, named=True), compared.power
     if compared.spread["signal_to_noise"].count():
-        lines.append("sd/se: sd over runs by the mean standard error of a run")
+        lines.append("sd/se: sd over runs divided by the mean standard error of a run")
     if power["pairs"].sum():
         alpha = f"{1 - design['level']:.4g}"
         lines.append(f"apart: pairs of runs with p at most {alpha}; p: two-sided, {design['test']}")
         if design["adjustment"] != "none":
-            lines.append(f"{design['adjustment']}: likewise, with p adjusted for the number of pairs")
+            lines.append(f"{design['adjustment']}: the same with p adjusted for the number of pairs")
         if power["untestable"].sum():
             names = power.filter(pl.col("untestable") > 0).select(pl.format("{} ({})", "metric", "untestable"))
             adjusted = "adjusted p" if design["adjustment"] != "none" else "p"
             pairs = ", ".join(names.to_series())
             lines.append(f"pairs whose {adjusted} cannot reach {alpha} (resamples, dialogues): {pairs}")
-        lines.append("detectable: the difference that one test at 5 % finds in 80 of 100 cases, median over the pairs")
+        lines.append("detectable: the difference that one test at 5 % detects with 80 % power, median over the pairs")
     return [*lines, f"{design['resamples']:,} resamples of dialogues, seed {design['seed']}"]
 
 

@@ -80,9 +80,10 @@ def diagnosis_page(diagnosis: Diagnosis) -> Page:
         ),
         ("JGA by turn, in percent", _scores_by_run(diagnosis.by_turn, "turn")),
         ("JGA by number of turns, in percent", _scores_by_run(diagnosis.by_length, "length")),
-        ("Slots of turns by class; percent of gold slots, of predicted slots, of slots not in gold", classes),
+        ("Slots of turns by class; in percent of gold slots, of predicted slots, of slots not in gold", classes),
         (
-            "Timing of errors; late: missed, and predicted later; early: over-predicted, and gold's next value",
+            "Timing of errors; late: missed slots whose value is predicted later; early: over-predicted slots whose "
+            "value is gold's next one",
             _timing(diagnosis.timing, "run"),
         ),
         ("By domain: slots of turns, and percent by kind of error", _rates(diagnosis.errors_by_domain, "domain")),
@@ -111,7 +112,7 @@ def render_diagnosis(diagnosis: Diagnosis, form: TableFormat, *, everything: boo
     if not everything:
         errors = diagnosis.errors.filter(pl.col("kind") != "correct").select("run", "class", "n")
         sections = [*sections[:2], ("Slots of turns that are not right, by class", _by_run(errors, "class", "n"))]
-        below = ["by turn, length, domain and slot, as shares, and timing of errors: --all", *below]
+        below = ["--all shows JGA by turn and length, errors by domain and slot, their shares and timing", *below]
     return f"{escape_lines(conclusion(diagnosis), form)}\n{render_page(Page(sections, below), form)}"
 
 
@@ -257,7 +258,7 @@ def _binned(bins: pl.DataFrame, counted: Collection[str]) -> pl.DataFrame:
 
 
 def correlations_page(correlations: Correlations) -> Page:
-    """What was asked for, ratings and differences of correlations with their tests, and a matrix per run."""
+    """Ratings and differences of correlations, if they were asked for, with their tests; and a matrix per run."""
     tests, matrix = correlations.tests, correlations.matrix
     sections = difference_sections(correlations.differences, tests)
     paper = [paper_table(*section, "correlate") for section in sections]
@@ -276,7 +277,7 @@ def correlations_page(correlations: Correlations) -> Page:
 
 
 def _about_correlations(correlations: Correlations) -> list[str]:
-    """What ratings and differences come to."""
+    """The conclusions from ratings and differences."""
     lines = finding(correlations) if correlations.rated.height else []
     return lines + differences_in_words(correlations.differences, correlations.tests)
 

@@ -103,7 +103,7 @@ def _named(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def _titled(title: str, table: pl.DataFrame) -> tuple[str, pl.DataFrame]:
-    """A title and a table; what is the same in all rows is in the title only."""
+    """The title and the table, where columns with one value in all rows become part of the title."""
     if table["of"].n_unique() == 1 and " - " in table["of"][0]:
         table = table.rename(dict(zip(("r first", "r second"), table["of"][0].split(" - "), strict=True)), strict=False)
     same = [name for name in _IN_TITLE if name in table.columns and table[name].n_unique() == 1]

@@ -17,9 +17,9 @@ from dstbench.errors import visible
 if TYPE_CHECKING:
     import polars as pl
 
-# White space that is not escaped; page.js keeps the same.
+# White space that is not escaped; page.js keeps the same characters.
 _KEPT: Final = "\t\n"
-# Badges beside a name; the others are counted.
+# The most badges beside a name; the others are counted.
 _BADGES: Final = 2
 _VOID: Final = frozenset({"meta", "input", "br"})
 _NUMBER: Final = re.compile(r"[-+]?[\d.,]+(?: \([-\d.,]+ to [-\d.,]+\))?|-|")
@@ -77,8 +77,8 @@ def table(
     Args:
         texts: The texts; of values with intervals, the intervals are small.
         caption: What the table shows.
-        meanings: What the titles of columns mean; the mouse shows it.
-        badges: Warnings beside the headers of rows: short texts, and long ones, which the mouse shows.
+        meanings: The meanings of column titles, shown when the mouse is over them.
+        badges: Warnings beside the headers of rows: short texts, each with a long one that the mouse shows.
     """
     meanings, badges = meanings or {}, badges or {}
     looks = ["n" if all(map(_NUMBER.fullmatch, texts[name])) else None for name in texts.columns]

@@ -1,7 +1,7 @@
 r"""Tables as a paper prints them: LaTeX in the style of the package booktabs.
 
-Numbers stand in columns of the package siunitx, which align them by their points, and what is raised or small beside
-them in further columns. Such columns take no underlined numbers, so the line is drawn back below its number. Nothing is
+Numbers are in columns of the package siunitx, which align them by their points; raised and small text beside them is in
+further columns. siunitx's columns cannot underline numbers, so a line is drawn below the number afterwards. Nothing is
 wider than its place: a table that is too wide for a column spans both, and is scaled down if it is still too wide; long
 texts break. A table that is too long for a page has several parts.
 """
@@ -21,8 +21,8 @@ from dstbench.io.escape import latex_text, plain_text
 
 # A part with more lines does not fit on a page.
 _LONGEST: Final = 40
-# A line of wrapped text has at least so many characters, and one of notes about so many, LaTeX's commands included;
-# wrapped texts have this part of the width.
+# The least number of characters in a line of wrapped text; about how many a line of notes has, including LaTeX's
+# commands; and the layout of columns of wrapped text.
 _WRAPPED_LINE: Final = 16
 _NOTE_LINE: Final = 150
 _WRAPPED: Final = r"p{.35\linewidth}"
@@ -89,7 +89,7 @@ def cell(text: pl.Expr, name: str, **marks: pl.Expr) -> pl.Expr:
     Args:
         text: The numbers.
         name: The column's name.
-        **marks: `small` and `raised`, texts beside the numbers; `bold` and `underlined`, which numbers are so; all
+        **marks: `small` and `raised`, texts beside the numbers; `bold` and `underlined`, flags for each number. All
             numbers of a column with underlined ones have the same number of decimals.
     """
     absent = {"small": pl.lit(""), "raised": pl.lit(""), "bold": pl.lit(value=False), "underlined": pl.lit(value=False)}
@@ -196,7 +196,7 @@ def _drawn(column: pl.Series, head: str, *, below: bool) -> _Drawn:
 
 
 def _numbers(fields: Sequence[Sequence[Any]], name: str, *, below: bool) -> _Drawn:
-    """A column of numbers, beside them what is raised and, unless that is below, what is small: the fields of cells."""
+    """A column of numbers from the fields of cells: raised texts are beside them, and small ones beside or below."""
     texts, small, raised, bold, underlined = fields
     digits = [match.groups("") for match in map(_ALIGNED.fullmatch, texts) if match] or [("", "", "")]
     sign, before, after = (max(part, key=len) for part in zip(*digits, strict=True))
@@ -219,7 +219,7 @@ def _numbers(fields: Sequence[Sequence[Any]], name: str, *, below: bool) -> _Dra
 
 
 def _aligned(text: str, bold: object, underlined: object) -> str:
-    """A number for a column of siunitx, with its marks; what is none is braced."""
+    """A number for a column of siunitx, with its marks; a text that is not a number is put in braces."""
     if text in ("-", "") or not _ALIGNED.fullmatch(text):
         return f"{{{_number(text)}}}"
     line = rf"\llap{{\underline{{\hphantom{{{_number(text)}}}}}}}" if underlined else ""
@@ -231,7 +231,7 @@ def _row(cells: Iterable[str]) -> str:
 
 
 def _title(groups: Sequence[str | None], row: int, columns: int) -> str:
-    """What is above a row that begins a group: a rule, unless it is the first, and the group's title."""
+    """The lines above a row that begins a group: a rule, unless it is the first group, and the group's title."""
     if not groups or (row and groups[row] == groups[row - 1]):
         return ""
     title = groups[row]

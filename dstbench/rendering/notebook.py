@@ -1,4 +1,4 @@
-"""Results as notebooks show them: what was found first, then the tables, the first one open."""
+"""Results as notebooks show them: the conclusions, then the tables, the first one open."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from dstbench.rendering.tables import UNDEFINED, Page
 
 # The rows of a table that are shown.
 _MOST_ROWS: Final = 25
-# Those of a table that is shown as it is, such as a long table.
+# How many of a table that is shown as it is, such as a long table.
 _FEW_ROWS: Final = 10
 # Characters of a cell or of an attribute's value.
 _LONGEST: Final = 200
@@ -50,7 +50,7 @@ _STYLE: Final = Markup(
 
 
 class _View(NamedTuple):
-    """How a record is shown: its page, and the sentences that say what was found."""
+    """How a record is shown: its page, and the sentences with its conclusions."""
 
     page: Callable[[Any], Page]
     finding: Callable[[Any], Sequence[str]] | None = None

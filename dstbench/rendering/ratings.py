@@ -1,4 +1,4 @@
-"""How metrics agree with people's ratings, as text, Markdown and LaTeX: which agrees best, and whether by chance."""
+"""How metrics agree with people's ratings, as text, Markdown and LaTeX: which agrees best, perhaps by chance."""
 
 from __future__ import annotations
 
@@ -43,13 +43,14 @@ def finding(correlations: Correlations) -> list[str]:
     lines = [f"{best} agrees best with the ratings ({r}; {over}){', which could be chance' if is_chance else ''}"]
     if higher := ranked.filter(pl.col("value") > row["value"])["metric"].to_list():
         lines.append(
-            f"r of {', '.join(higher)} is higher, but over other {row['per']}s: where both are defined, {best}'s is"
+            f"r of {', '.join(higher)} is higher, but over other {row['per']}s: "
+            f"where both are defined, {best}'s is higher"
         )
     return lines + _leads_in_words(correlations, best)
 
 
 def _leads_in_words(correlations: Correlations, best: str) -> list[str]:
-    """Which scores the best one is better than by more than chance, and what the rank correlations say to that."""
+    """Which scores the best one exceeds by more than chance, and where the rank correlations say something else."""
     lead = _lead(correlations, "pearson", best)
     others: dict[str, list[str]] = {}
     for coefficient in ("spearman", "kendall"):
@@ -78,7 +79,7 @@ def _lead(correlations: Correlations, coefficient: str, best: str) -> str:
 
 
 def rated_sections(correlations: Correlations) -> list[tuple[str, pl.DataFrame]]:
-    """Each metric's correlations with the ratings, and what the best one is ahead of the others."""
+    """Each metric's correlations with the ratings, and the differences between the best metric and each other one."""
     run, rated = shown_run(correlations), correlations.rated
     rows = rated.filter(run=run)
     percent = f"{100 * rows['level'][0]:g} %"
@@ -160,7 +161,7 @@ def _values(correlations: Correlations, coefficient: str) -> pl.DataFrame:
 def _best(correlations: Correlations, coefficient: str) -> str | None:
     """The score that is behind no other where both are defined; of several, the one with the highest value.
 
-    Values alone do not say it: each is over the rows in which its score is defined.
+    The values alone do not tell, because each is over the rows in which its own score is defined.
     """
     value, other = pl.col("value"), pl.col("other_value")
     behind = _differences(correlations, coefficient).select(
@@ -178,7 +179,7 @@ def _differences(correlations: Correlations, coefficient: str) -> pl.DataFrame:
 
 
 def _differences_of(correlations: Correlations, coefficient: str, best: str) -> pl.DataFrame:
-    """What the best score is ahead of each `other`."""
+    """The differences of the best score from each `other` score, in which a lead is positive."""
     ahead = pl.col("metric") == best
     rows = _differences(correlations, coefficient).filter(ahead | (pl.col("other") == best))
     return rows.with_columns(

@@ -1,4 +1,4 @@
-"""A report on runs over one gold: all analyses in one result, as an HTML page, Markdown, LaTeX, JSON and charts."""
+"""A report on runs over the same gold: all analyses in one result, as HTML, Markdown, LaTeX, JSON and charts."""
 
 from __future__ import annotations
 
@@ -56,11 +56,11 @@ from dstbench.typing import Adjustment
 TITLE: Final = "Dialogue state tracking: report"
 # The attributes that are no rows.
 _NOT_ROWS: Final = ("explorer", "title", "note")
-# To see what errors cost, so many changes of gold are drawn in each dialogue, each scored with six kinds of errors;
-# not in more dialogues than these.
+# To see what errors cost, so many changes of gold are drawn in each dialogue, and each is scored with six kinds of
+# errors; that would take too long for more dialogues than the second number.
 _CHANGES: Final = 3
 _MOST_COSTED: Final = 20_000
-# A longer text is no path.
+# A longer text cannot be a path.
 _LONGEST_PATH: Final = 4096
 # Of the intervals of correlations, which only JSON has.
 _FEW_RESAMPLES: Final = 1000
@@ -70,7 +70,7 @@ _BY_TURN: Final = ("jga", "sa", "rsa", "aga", "f1")
 
 @dataclass(frozen=True)
 class Report:
-    """A report on runs over one gold, which are in the order of the leaderboard.
+    """A report on runs over the same gold; the runs are in the order of the leaderboard.
 
     Attributes:
         leaderboard: Scores with intervals, differences and tests.
@@ -78,7 +78,7 @@ class Report:
         by_slot: Score rows by slot.
         by_turn: Score rows by turn.
         diagnosis: Where runs fail.
-        traits: Traits of dialogues beside their scores.
+        traits: Traits of dialogues, with their scores.
         correlations: Correlations of metrics, over turns.
         sweep: Score rows under every profile that suits the runs.
         costs: What one error costs under each metric (three changes of each dialogue are drawn); None: gold has no
@@ -203,7 +203,7 @@ def report(
         level: Confidence level of the intervals; tests use 1 - level.
         adjust: How p-values are adjusted for the number of differences of a metric.
         title: The report's title.
-        note: A paragraph of yours, below the title.
+        note: A paragraph of your own, below the title.
         profile: The convention, or its name.
         **reading: `gold`, `format`, `names`, `missing` (default: the convention's), `split`: see `dstbench.open_runs`.
 
@@ -222,15 +222,17 @@ def report(
     convention = as_convention(profile)
     chosen = parse_all(metrics or CORRELATED)
     names = [name for name, _ in parts_to_open(data, **reading)]
-    of_models = None if models is None else seeds_of(models, names)
-    compared = None if baseline is None else list(of_models or names)[index_of(baseline, data, names, of_models)]
+    seeds_in_data = None if models is None else seeds_of(models, names)
+    baseline_name = (
+        None if baseline is None else list(seeds_in_data or names)[index_of(baseline, data, names, seeds_in_data)]
+    )
     said = None if context is None else contexts(context, reading.get("split"))
     notes: dict[str, list[str]] = {}
     with _noting(notes, pass_on=True):
         runs = over_common_turns(open_under(convention, data, **reading))
         for run in runs:
             run.need_states("reports")
-        with _noting({}, pass_on=False):  # scoring them again says it again
+        with _noting({}, pass_on=False):  # scoring them again repeats the warnings
             first = score(runs, metrics=chosen[:1], profile=convention)
         order = best_first(first, first["metric"][0])["run"].to_list()
         runs = sorted(runs, key=lambda run: order.index(run.name))
@@ -241,15 +243,15 @@ def report(
         others = [metric for metric in resolved if str(metric) not in contrasted_names]
         drawn_by_turn = [metric for metric in resolved if metric.name in _BY_TURN] or resolved[:1]
         seeds = None if models is None else seeds_of(models, order)
-        place = None if compared is None else list(seeds or order).index(compared)
-        leaderboard = resample(paired, design, models=seeds, baseline=place)
+        baseline_index = None if baseline_name is None else list(seeds or order).index(baseline_name)
+        leaderboard = resample(paired, design, models=seeds, baseline=baseline_index)
         by_domain = score(runs, metrics=resolved, by="domain", profile=convention)
         by_slot = score(runs, by="slot", profile=convention)
         by_turn = score(runs, metrics=drawn_by_turn, by="turn", profile=convention)
         diagnosis = diagnose(runs, profile=convention)
-        of_dialogues = traits(runs, metrics=[*contrasted, *others], profile=convention)
+        dialogue_traits = traits(runs, metrics=[*contrasted, *others], profile=convention)
         said = said_in(runs) if said is None else said
-        rows = of_dialogues.dialogues
+        rows = dialogue_traits.dialogues
         explorer = explore(runs, rows, resolved, convention, said=said, contrasted=contrasted_names, most=most)
     with _noting({}, pass_on=False):  # the report does not show intervals of correlations
         resolved_names = [str(metric) for metric in resolved]
@@ -261,7 +263,7 @@ def report(
         swept = sweep(runs, metrics=resolved[:1])
     folders = _folders([data, context, reading.get("gold"), convention.labels, convention.typos])
     return Report(
-        leaderboard, by_domain, by_slot, by_turn, diagnosis, of_dialogues, correlations, swept, costs, checks,
+        leaderboard, by_domain, by_slot, by_turn, diagnosis, dialogue_traits, correlations, swept, costs, checks,
         findings(leaderboard, by_slot, swept, diagnosis, checks), explorer,
         [_without(folders, f"{', '.join(places)}: {text}" if places else text) for text, places in notes.items()],
         title, note,
@@ -271,7 +273,7 @@ def report(
 def _costs(
     run: Run, metrics: Sequence[Metric], convention: Convention, design: Design, notes: dict[str, list[str]]
 ) -> Sensitivity | None:
-    """What one error costs under the metrics, by the gold that runs share; None, with a note, if unknown."""
+    """What one error costs under the metrics, on the gold that the runs share; None, with a note, if unknown."""
     scores, why = [metric for metric in metrics if not metric.is_count], "only counts are asked for"
     dialogues = run.meta["coverage"]["dialogues"]
     if dialogues > _MOST_COSTED:
@@ -287,7 +289,7 @@ def _costs(
         except DstbenchError as error:
             why = error.what
         else:
-            # Of what is noted of runs, too, gold is no further case.
+            # What is noted of runs already need not be noted of their gold as well.
             notes |= {text: places for text, places in of_gold.items() if text not in notes}
             return costs
     notes[f"what one error costs is not shown: {why}"] = []
@@ -295,7 +297,7 @@ def _costs(
 
 
 def _folders(paths: Iterable[object]) -> list[str]:
-    """The folders of the files that a report is made from, the longest first: its author's, and no reader's."""
+    """The folders of the files that a report is made from, the longest first; readers of the page need not see them."""
     folders = set()
     for path in paths:
         several = path.values() if isinstance(path, Mapping) else path if isinstance(path, list | tuple) else [path]
@@ -317,7 +319,7 @@ def _noting(notes: dict[str, list[str]], *, pass_on: bool) -> Iterator[None]:
 
     Args:
         notes: Where they are added, each once.
-        pass_on: Whether to warn of what is new, too. Warnings of others are always passed on.
+        pass_on: Whether to repeat new ones as warnings. Warnings that are not dstbench's are always repeated.
     """
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", DstbenchWarning)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from dstbench.rendering.charts.grammar import Chart
 
-# A table with more rows is folded.
+# Tables with more rows are folded.
 _LONGEST_TABLE: Final = 40
 # The parts of the script, and those that show dialogues, in their order.
 _SCRIPTS: Final = ("page.js", "copy.js")
@@ -37,13 +37,13 @@ _EXPLORER: Final = ("address.js", "list.js", "dialogue.js")
 
 @dataclass(frozen=True)
 class Block:
-    """A figure, a table of texts, or both, with the same numbers.
+    """A figure, a table of texts, or a figure with the table of its numbers.
 
     Attributes:
         title: What it shows.
         table: The table, if there is one.
-        chart: The figure, likewise.
-        folded: Whether it is hidden until the reader opens it; the table of a figure and long tables always are.
+        chart: The figure, if there is one.
+        folded: Whether it is hidden until the reader opens it; tables of figures and long tables always are.
         badged: Whether runs have their warnings beside their names.
         paper: The table as a paper prints it; None: as it is.
     """

@@ -52,7 +52,7 @@ def render_scores(
             below the table.
         groups: Titles of groups of runs, each with the names or patterns of its runs, comma-separated. ``text``, ``md``
             and ``latex`` show the groups in this order, and then the runs that are in none.
-        gold: What is known of gold, in lines that these three formats show below the table.
+        gold: Lines about public gold, which these three formats show below the table.
 
     Raises:
         UsageError: Scores are not by run alone; a pattern fits no run; a run is in two groups.
@@ -101,7 +101,7 @@ def titles_of(groups: Mapping[str, str], names: Sequence[str], by: Sequence[str]
 
 
 def _sizes(scores: pl.DataFrame) -> str | None:
-    """How many turns and dialogues are scored; None if rows differ in it."""
+    """How many turns and dialogues are scored; None if that differs between rows."""
     return sizes_of(scores) if scores.select("turns", "dialogues").n_unique() == 1 else None
 
 
@@ -151,7 +151,7 @@ def _with_exact(scores: pl.DataFrame) -> pl.DataFrame:
 
 
 def _in_order(scores: pl.DataFrame, titles: Mapping[str, str]) -> list[str]:
-    """The runs by group, each group's by the first metric, the highest first."""
+    """The runs, group by group; those of a group by the first metric, the highest first."""
     of_first = scores.filter(metric=scores["metric"][0])
     runs = of_first.sort("value", descending=True, nulls_last=True, maintain_order=True)["run"].to_list()
     places = {title: place for place, title in enumerate(dict.fromkeys(titles.values()))}
@@ -194,7 +194,7 @@ def score_table(scores: pl.DataFrame, titles: Mapping[str, str] | None = None, g
     Args:
         scores: What `dstbench.score` returns.
         titles: The title of each run's group, in whose order the groups are; the best of each is underlined.
-        gold: What is known of gold, in lines below the table.
+        gold: Lines about public gold, to show below the table.
     """
     titles, others = titles or {}, [name for name in _groups(scores) if name != "run"]
     caption = f"{named(scores)}{' by ' + ' and '.join(others) if others else ''}"
@@ -227,7 +227,7 @@ def _by_run(scores: pl.DataFrame, order: list[str], titles: Mapping[str, str]) -
 
 
 def _parts(scores: pl.DataFrame, others: list[str]) -> tuple[pl.DataFrame, list[str | None]]:
-    """A row per domain, slot, …: runs beside each other if there is one metric; else below, each a group."""
+    """A row per domain, slot, …; with one metric, runs are columns, else groups of rows, whose titles are returned."""
     rows = with_texts(scores)
     runs_fit = rows["run"].n_unique() > 1 and not set(rows["run"]) & set(others)  # as names of columns
     if runs_fit and rows["metric"].n_unique() == 1 and _EXACT not in rows.columns:

@@ -61,14 +61,14 @@ def sensitivity_page(sensitivity: Sensitivity) -> Page:
         sections.append((f"{kind}: {MEANINGS[kind]}; {number:,} errors", shown))
     counts = sensitivity.errors.row(0, named=True)
     drawn = f"{counts['drawn']:,} drawn, at most {counts['sample']} in a dialogue, with seed {counts['seed']}"
-    taken = "all taken" if counts["drawn"] + counts["single"] == counts["changes"] else drawn
+    selection = "all taken" if counts["drawn"] + counts["single"] == counts["changes"] else drawn
     dialogues = max(sensitivity.bias["dialogues"].to_list())
     below = [
         "loss in points, by the position t/(n - 1) of the change in a dialogue of n turns",
         "bias: how many points more an error costs in the last turn than in the first turn of the same",
         "dialogue (slope); losses by position are means over dialogues that differ in length, too",
         "relative: the bias divided by the mean loss; intervals over dialogues",
-        f"{counts['changes']:,} changes of gold, {taken}; {number_of(dialogues, 'dialogue')}",
+        f"{counts['changes']:,} changes of gold, {selection}; {number_of(dialogues, 'dialogue')}",
         *signature_lines(sensitivity.signatures),
     ]
     return Page(sections, below, paper=[_table(wide.filter(pl.col("kind").is_in(list(errors))), sensitivity, below)])

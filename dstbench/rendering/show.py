@@ -1,6 +1,6 @@
 """One dialogue of one or several runs, turn by turn, for a terminal.
 
-A mark says which kind each slot is of, so that colours are not needed.
+A mark shows the kind of each slot, so that colours are not needed.
 """
 
 from __future__ import annotations

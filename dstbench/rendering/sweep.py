@@ -34,7 +34,7 @@ def render_sweep(rows: pl.DataFrame, form: TableFormat) -> str:
 
 
 def _findings(rows: pl.DataFrame) -> list[str]:
-    """Which profiles give the target, if there is one, or come nearest to it: a line per run."""
+    """If there is a target, a line per run: the profiles that give it, or else those that come nearest to it."""
     if "target" not in rows.columns:
         return []
     lines = []

@@ -28,7 +28,7 @@ _Options = ParamSpec("_Options")
 
 #: Whether the score of a row with a column `unit` is a count; otherwise it is a share.
 IS_COUNT: Final = pl.col("unit") == "count"
-# The rows of an answer that text shows at first.
+# How many rows of a query's answer text shows, unless asked for all.
 _MOST_ROWS: Final = 50
 # Smaller p are shown as smaller than this.
 _LEAST_P: Final = 0.0001
@@ -42,7 +42,7 @@ class Page(NamedTuple):
     Attributes:
         sections: Titles and tables of texts.
         below: Lines below the tables.
-        label: By which a paper refers to its table.
+        label: The name by which a paper refers to its table.
         paper: The tables of a paper; None: the first of `sections`.
         styles: For text, title to the styles of the table's cells.
     """
@@ -71,7 +71,7 @@ def renderer(
 
     The new function takes the format as its second argument. Results are dataclasses of frames. In JSON they are one
     object with a list of rows per frame; in CSV, one table of all rows, whose first column, `table`, names the frame.
-    The formats `begins` begin with sentences, the result's `finding`.
+    In the formats in `begins`, the text begins with sentences: what `finding` returns.
     """
 
     def render(result: _Result, form: TableFormat, /, *args: _Options.args, **options: _Options.kwargs) -> str:
@@ -118,7 +118,7 @@ def render_page(page: Page, form: TableFormat) -> str:
 
 
 def paper_table(title: str, table: pl.DataFrame, label: str, notes: Sequence[str] = ()) -> PaperTable:
-    """A table of texts for a paper; what its title says in further clauses and lines is a note."""
+    """A table of texts for a paper; the title's first clause is the caption, the others are notes."""
     caption, *more = re.split(r"\n|; ", title)
     return PaperTable(table, f"{caption[:1].upper()}{caption[1:]}.", f"tab:{label}", [*more, *notes])
 
@@ -148,11 +148,11 @@ def render_answer(rows: pl.DataFrame, form: TableFormat, *, everything: bool = T
     if form == "text" and not everything and rows.height > _MOST_ROWS:
         shown = render_answer(rows.head(_MOST_ROWS), form)
         return shown + escape_lines([f"the first {_MOST_ROWS} of {rows.height:,} rows; --all shows them all"], form)
-    kept = (pl.String(), pl.Boolean(), pl.Null())
+    kept_types = (pl.String(), pl.Boolean(), pl.Null())
     rows = rows.with_columns(
         pl.col(name).cast(pl.Float64) if dtype.is_decimal() else pl.col(name).cast(pl.String)
         for name, dtype in rows.schema.items()
-        if dtype.is_decimal() or not (dtype.is_numeric() or dtype.is_nested() or dtype in kept)
+        if dtype.is_decimal() or not (dtype.is_numeric() or dtype.is_nested() or dtype in kept_types)
     )
     floats = pl.selectors.float()
     rows = rows.with_columns(pl.when(floats.is_finite()).then(floats))
@@ -171,7 +171,7 @@ def _as_json(value: Any) -> str | None:
 
 
 def signature_lines(scores: pl.DataFrame) -> list[str]:
-    """The distinct signatures, all metrics of a run in one line; if few parts of a later one differ, only these."""
+    """The distinct signatures, one line for all metrics of a run; a later one is cut to its few parts that differ."""
     heads_and_settings = pl.col("signature").str.splitn("|", 2).struct.unnest()
     folded = (
         scores.select("run", "metric", heads_and_settings)
@@ -263,11 +263,11 @@ def pivoted(rows: pl.DataFrame, on: str, index: str | Sequence[str], values: str
 
 
 def apart(names: pl.Series, columns: Collection[str]) -> pl.Series:
-    """Names that become columns beside these; a run that is called like one of them gets spaces, which nobody sees."""
-    taken, renamed = {*columns, *names}, {}
+    """Names of columns to add beside these; a run with the name of one of these gets invisible spaces at the end."""
+    taken_names, renamed = {*columns, *names}, {}
     for name in columns:
         other = f"{name} "
-        while other in taken:
+        while other in taken_names:
             other += " "
         renamed[name] = other
     return names.replace(renamed)
@@ -289,7 +289,7 @@ def best_in_bold(table: pl.DataFrame, columns: Sequence[str]) -> Styles:
 
 
 class OwnLines(str):
-    """Several lines of dstbench or of who calls it, with no text of a file: in others, a line break is escaped."""
+    """Lines by dstbench or its caller, without text from files; in any other string, line breaks are escaped."""
 
     __slots__ = ()
 

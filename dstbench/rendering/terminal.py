@@ -20,7 +20,7 @@ class Screen(NamedTuple):
     Attributes:
         width: Columns of the terminal; None: no terminal, and lines may be as long as necessary.
         coloured: Whether it shows colours, and the user has not switched them off.
-        all_columns: Whether tables that are too wide are shown with all columns all the same, in parts.
+        all_columns: Whether tables that are too wide are shown in parts, with all columns.
     """
 
     width: int | None = None
@@ -33,7 +33,7 @@ _SCREEN: Final[ContextVar[Screen]] = ContextVar("screen", default=_NO_TERMINAL)
 
 
 def screen() -> Screen:
-    """What texts are laid out for now."""
+    """The screen that texts are laid out for in this context."""
     return _SCREEN.get()
 
 

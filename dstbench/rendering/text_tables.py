@@ -23,7 +23,7 @@ Styles: TypeAlias = Mapping[str, Sequence[str]]
 NO_STYLES: Final[Styles] = MappingProxyType({})
 # The code of each part of a style, for terminals.
 _CODES: Final = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "magenta": "35"}
-# Letters up to this one take one column of a terminal each; of others, and marks that are added to them, Rich knows.
+# Characters up to this one take one column of a terminal each; the width of others is looked up in Rich.
 _LAST_NARROW: Final = "\u02ff"
 #: The text for an undefined number.
 UNDEFINED: Final = "-"
@@ -56,7 +56,7 @@ class _Column(NamedTuple):
         styles: Their styles; empty: all are plain.
         is_number: Whether all are numbers.
         full: The width without line breaks.
-        least: The width that no word (a number is one) and no part of the title exceeds.
+        least: The width of the longest word (a number is a word) or part of the title.
     """
 
     title: str
@@ -155,7 +155,7 @@ def _folded(columns: Sequence[_Column], width: int) -> list[int]:
 
 
 def _keys(columns: list[_Column], width: int) -> tuple[list[_Column], list[_Column]]:
-    """The first columns, as many as say which row is which, to be repeated in every part; and the others."""
+    """The first columns, as many as identify the rows, to be repeated in every part; and the others."""
     rows = range(len(columns[0].cells))
     for n in range(1, len(columns)):
         is_key = len({tuple(column.cells[row] for column in columns[:n]) for row in rows}) == len(rows)
@@ -168,7 +168,7 @@ def _keys(columns: list[_Column], width: int) -> tuple[list[_Column], list[_Colu
 
 
 def _draw(columns: Sequence[_Column], widths: Sequence[int]) -> str:
-    """A line below the titles, which end there, and the rows, whose cells begin in one line."""
+    """The titles, aligned at the bottom, a line below them, and the rows, whose cells are aligned at the top."""
     titles, cells, full = [], [], []
     for column, most in zip(columns, widths, strict=True):
         is_broken = column.is_number and _width(column.title) > most

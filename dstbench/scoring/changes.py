@@ -31,19 +31,19 @@ class Changes:
     convention: Convention
     row: Numbers  # index of the row in the long table
     place: Numbers  # the place of its turn
-    after: Numbers  # index of the first place after its run of identical rows
+    after: Numbers  # the first place after its run of identical rows
     first: Flags  # whether it is its slot's first row
     slot: Codes
     compared: Compared  # its values under the convention
-    counts: dict[str, Numbers] = field(default_factory=dict, init=False)  # per turn, as far as they were needed
+    counts: dict[str, Numbers] = field(default_factory=dict, init=False)  # per turn, by column: those needed so far
 
     def of_rows(self, column: NDArray[Any], rows: int) -> NDArray[Any]:
-        """A column of the changed rows, repeated for all rows of the long table, whose number is `rows`."""
+        """A column of the changed rows, repeated for all rows of the long table (`rows`: how many)."""
         return np.repeat(column, np.diff(self.row, append=rows))
 
 
 def find_changes(rows: Layout, convention: Convention) -> Changes:
-    """The changed rows under a convention, from the cache where another call has found them."""
+    """The changed rows under a convention; cached in the layout."""
     changes: Changes | None = rows.cache.get(convention)
     if changes is None:
         changes = _find_changes(rows, convention)
@@ -54,7 +54,7 @@ def find_changes(rows: Layout, convention: Convention) -> Changes:
 
 
 def _find_changes(rows: Layout, convention: Convention) -> Changes:
-    if convention.is_fuzzy:  # only which values match is different from its exact variant
+    if convention.is_fuzzy:  # it differs from its exact variant only in which values match
         exact = find_changes(rows, convention.exact())
         values = exact.compared
         ok = comparison(convention).match(exact.slot, values.gold, values.pred)
@@ -75,7 +75,7 @@ def _find_changes(rows: Layout, convention: Convention) -> Changes:
 def _outside_gold_domains(rows: Layout, convention: Convention) -> Flags:
     """For each row: whether gold's state has no slot of the row's domain in this turn.
 
-    No other rule makes a row depend on other rows of its turn, so that it changes when they do.
+    By this rule alone, a row depends on other rows of its turn, and so changes when they do.
     """
     nothing = np.full(len(rows.changed), ABSENT, np.uint32)
     slot, gold, _ = rows.cells

@@ -1,4 +1,4 @@
-"""Values under a convention: what a value of the file becomes, and whether gold and prediction match.
+"""Values under a convention: what becomes of a value in the file, and whether gold and prediction match.
 
 All of this works on dictionary codes. A function of strings is called once per distinct (slot, value), or per distinct
 (slot, gold, prediction) where it says whether two values match; its results are kept (`Lookup`).
@@ -38,15 +38,15 @@ class Compared:
     ok: Flags  # whether gold and prediction match: both are in the state, and the matcher accepts them
     gold_listed: Flags  # whether gold lists the slot at all, even with a value that means "not in the state"
     pred_listed: Flags
-    dropped: Flags | None = None  # whether a gold value is dropped, as its slot is not scored; None: none is
+    dropped: Flags | None = None  # whether a gold value is dropped because its slot is not scored; None: no value is
 
 
 class Comparison:
-    """Compares values under a convention and keeps what it has looked up; several threads may share it."""
+    """Compares values under a convention, and caches its lookups; several threads may share it."""
 
     def __init__(self, convention: Convention) -> None:
         self.convention = c = convention
-        values = lru_cache(_Values)  # so that sides with the same rules share what is looked up
+        values = lru_cache(_Values)  # so that sides with the same rules share their lookups
         self._gold = values(c, c.gold_steps, absent_literals(c, "gold"), dontcare=c.dontcare in ("drop", "drop-gold"))
         self._pred = values(c, c.pred_steps, absent_literals(c, "pred"), dontcare=c.dontcare in ("drop", "drop-pred"))
         self._gold_but_dontcare = values(c, c.gold_steps, frozenset(), dontcare=True)
@@ -155,7 +155,7 @@ class _Values:
 
 
 class Lookup:
-    """Applies a function of strings to columns of codes, and keeps its results; several threads may share it.
+    """Applies a function of strings to columns of codes, and caches its results; several threads may share it.
 
     Args:
         function: From strings (None for `ABSENT`) to a result.
@@ -187,11 +187,13 @@ class Lookup:
             values = list(map(self._function, *(strings[at :: len(columns)] for at in range(len(columns)))))
             if self._dtype is str:
                 values = codes(pl.Series(values, dtype=pl.Categorical)).tolist()
-            learned = dict(zip(new, values, strict=True))
-            if len(self._results) + len(learned) > _MOST_RESULTS:
+            new_results = dict(zip(new, values, strict=True))
+            if len(self._results) + len(new_results) > _MOST_RESULTS:
                 self._results = {}
-            self._results.update(learned)
-            results = [learned[key] if result is None else result for key, result in zip(keys, results, strict=True)]
+            self._results.update(new_results)
+            results = [
+                new_results[key] if result is None else result for key, result in zip(keys, results, strict=True)
+            ]
         return np.array(results, np.uint32 if self._dtype is str else self._dtype)[combination]
 
 

@@ -1,4 +1,4 @@
-"""The choice of what works on the partitions of runs: threads of this process, or a Ray cluster."""
+"""The choice of the engine that computes over the partitions of runs: threads of this process, or a Ray cluster."""
 
 from __future__ import annotations
 

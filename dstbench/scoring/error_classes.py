@@ -7,9 +7,9 @@ n_union − n_gold, ``wrong`` to the rest of n_union.
 
 An error without a known cause is *fresh* if gold's value or the predicted one has changed since the turn before;
 otherwise it is *stale*, that is, carried over. A cause is named only in the turn in which it acts: a value that is not
-updated is not-updated in the turn in which gold changes, and wrong-stale from then on. Swapped values may be chance;
-values that do not tell their slot (yes, no, dontcare) are never taken for swapped. Whether an error is one of timing is
-counted beside the classes (`scoring.timing`).
+updated is not-updated in the turn in which gold changes, and wrong-stale from then on. Values may look swapped by
+chance; values that do not indicate their slot (yes, no, dontcare) are never taken for swapped. Errors of timing are
+counted in addition to the classes (`scoring.timing`).
 """
 
 from __future__ import annotations
@@ -83,8 +83,8 @@ def count_classes(run: Run, convention: Convention) -> tuple[pl.DataFrame, int]:
         {"number": list(_NUMBER.values()), "class": list(CLASSES), "kind": [kind for kind, _ in CLASSES.values()]},
         schema_overrides={"number": pl.UInt8},
     )
-    named = counts.join(names, on="number").with_columns(pl.col("slot").cast(pl.String))
-    return named.select("slot", "class", "kind", "n", "timed"), sum(turns for _, turns in parts)
+    with_names = counts.join(names, on="number").with_columns(pl.col("slot").cast(pl.String))
+    return with_names.select("slot", "class", "kind", "n", "timed"), sum(turns for _, turns in parts)
 
 
 def list_classes(table: pl.DataFrame, convention: Convention) -> pl.DataFrame:

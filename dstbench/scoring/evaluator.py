@@ -1,7 +1,7 @@
-"""Scores the states of a training loop, epoch after epoch, against one gold that is read once.
+"""Scores the states of a training loop, epoch after epoch, against gold that is read once.
 
-The states are scored as `dstbench.score` scores them, by the same expressions over the same long table. What is kept
-from one epoch to the next is gold: its states, the order of its turns, and in which row each of them is.
+The states are scored as `dstbench.score` scores them, by the same expressions over the same long table. From one epoch
+to the next, only gold is kept: its states, the order of its turns, and the row of each turn.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from dstbench.typing import Missing
 
 State = dict[str, str]
 
-# What messages and tables call the states, as they do those that `dstbench.score` takes from memory.
+# The name of the states in messages and tables, as for states in memory that `dstbench.score` takes.
 _NAME: Final = "states"
 
 
@@ -46,8 +46,8 @@ class Evaluator:
     """Collects the predicted states of a training loop and scores them against gold, which is read once.
 
     One evaluator serves a whole training: `add` or `add_batch` the states of an epoch, `compute` the scores, `reset`.
-    Processes that each evaluate a part have one evaluator each, and one of them takes in the others by `merge`: an
-    evaluator can be pickled.
+    If several processes each evaluate a part, each has an evaluator, and one of them merges the others (`merge`):
+    evaluators can be pickled.
 
     Args:
         gold: The gold states: a path, a frame, or states in memory (see `dstbench.score`).
@@ -93,7 +93,7 @@ class Evaluator:
             {} if aliases is None else dict(aliases.select("alias", "dialogue").iter_rows())
         )
         self.reset()
-        # Gold against itself tells what is doubtful about gold and the convention before anything is trained.
+        # Gold aligned with itself shows what is doubtful about gold and the convention before anything is trained.
         itself = replace(self._gold, pred=side, notes=(), either=False, complete=None)
         run = aligned_run(itself.source, itself, None, "error")
         run.need_states("scores of states")
@@ -112,8 +112,8 @@ class Evaluator:
                 is copied, so the loop may go on changing it.
 
         Raises:
-            DstbenchError: Gold has no such dialogue or turn, the state is of no such form, or the turn has another
-                state already (see `reset`). Then nothing was added.
+            DstbenchError: Gold has no such dialogue or turn, the state cannot be read, or the turn has another state
+                already (see `reset`). Then nothing was added.
         """
         self.add_batch([dialogue], [turn], [state])
 
@@ -128,16 +128,16 @@ class Evaluator:
         Raises:
             DstbenchError: As of `add`; or the columns differ in length.
         """
-        names, numbers, given = (_as_list(column) for column in (dialogues, turns, states))
-        if not len(names) == len(numbers) == len(given):
+        names, numbers, predicted = (_as_list(column) for column in (dialogues, turns, states))
+        if not len(names) == len(numbers) == len(predicted):
             raise UsageError(
-                f"a batch of {len(names):,} dialogues, {len(numbers):,} turns and {len(given):,} states",
+                f"a batch of {len(names):,} dialogues, {len(numbers):,} turns and {len(predicted):,} states",
                 hint="one of each for every turn",
             )
         rows = self._rows(names, numbers)
-        batch = dict(zip(rows, given, strict=True))
+        batch = dict(zip(rows, predicted, strict=True))
         if len(batch) < len(rows):
-            self._refuse_changes((row, batch[row], state) for row, state in zip(rows, given, strict=True))
+            self._refuse_changes((row, batch[row], state) for row, state in zip(rows, predicted, strict=True))
         if again := self._number.keys() & batch.keys():
             others = self._read({row: batch[row] for row in again if self._state(row) != batch[row]})
             self._refuse_changes((row, self._state(row), state) for row, state in others.items())
@@ -153,17 +153,16 @@ class Evaluator:
         self._values += values
 
     def merge(self, other: Evaluator) -> None:
-        """Take in the states of another evaluator, such as that of another process.
+        """Add the states of another evaluator, such as that of another process.
 
-        A turn may have a state in both if it is the same one: samplers of several processes repeat turns, so that all
-        of them get as many.
+        A turn may be in both with the same state, because samplers repeat turns so that all processes get equally many.
 
         Args:
             other: An evaluator of the same gold, metrics and convention, which is left as it is.
 
         Raises:
-            DstbenchError: It is of another gold, metric or convention, or a turn has another state there. Then nothing
-                was taken in.
+            DstbenchError: It has other gold, metrics or another convention, or a turn has another state there. Then
+                nothing was added.
         """
         for what, is_same in (
             ("metrics", list(self._metrics) == list(other._metrics)),
@@ -179,14 +178,14 @@ class Evaluator:
         self.add_batch(turns["dialogue"], turns["turn"], map(other._state, rows))
 
     def compute(self) -> dict[str, float | None]:
-        """The scores of the states that were added since the last `reset`, with the bits that `dstbench.score` gives.
+        """The scores of the states that were added since the last `reset`, bit for bit those of `dstbench.score`.
 
         Returns:
             For each metric, by its notation: its value (a fraction, or a count for count metrics); None: undefined,
             as AGA is if gold has no slot at all.
 
         Raises:
-            DstbenchError: No state was added, or gold turns got none, under ``missing="error"``.
+            DstbenchError: No state was added, or, with ``missing="error"``, a gold turn has none.
         """
         return values_of(self._run(), self._metrics, self._convention)
 
@@ -227,15 +226,15 @@ class Evaluator:
         """The rows of turns in gold."""
         try:
             rows = list(map(self._row_of.get, zip(names, numbers, strict=True)))
-        except TypeError:  # what cannot be a key is no id
+        except TypeError:  # something that cannot be a key, and so is not an id
             rows = [None]
         return self._searched(names, numbers) if None in rows else rows  # type: ignore[return-value]
 
     def _searched(self, names: Sequence[Any], numbers: Sequence[Any]) -> list[int]:
-        """The rows of turns that are spelled in another way than gold's; spellings are remembered."""
-        spelled = pl.DataFrame({"name": list(dict.fromkeys(name for name in names if isinstance(name, str)))})
+        """The rows of turns whose dialogue or number is spelled differently in gold; the spellings are remembered."""
+        spellings = pl.DataFrame({"name": list(dict.fromkeys(name for name in names if isinstance(name, str)))})
         canonical: dict[str, str] = dict(
-            spelled.select("name", id=canonical_dialogue(pl.col("name").cast(pl.String))).iter_rows()
+            spellings.select("name", id=canonical_dialogue(pl.col("name").cast(pl.String))).iter_rows()
         )
         rows = []
         for name, number in zip(names, numbers, strict=True):
@@ -303,7 +302,7 @@ class Evaluator:
 
 
 def _gold_of(gold: Data, split: str | None, options: ReadOptions) -> tuple[States, Side]:
-    """The gold states, which must be there and of one split, and their side."""
+    """The gold states and their side; refuses files without gold, and gold of several splits."""
     if (several := split_gold(gold, split, options)) is not None:
         raise _several_splits(several.source, several.splits)
     states = open_gold(gold, split, options)
@@ -328,8 +327,8 @@ def _same_gold(one: States, other: States) -> bool:
         for side in (one.gold, other.gold)
         if side is not None
     ]
-    mine, theirs = tables
-    return len(mine) == len(theirs) and all(map(pl.DataFrame.equals, mine, theirs))
+    first, second = tables
+    return len(first) == len(second) and all(map(pl.DataFrame.equals, first, second))
 
 
 def _as_list(column: Iterable[Any]) -> list[Any]:

@@ -24,7 +24,7 @@ from dstbench.scoring.changes import find_changes, spelling_errors
 from dstbench.scoring.partitions import Part, gold_slots_of, over_layouts
 from dstbench.scoring.sums import Sums, resolve, sum_up
 
-# A note is given if another spelling gains more than this in JGA.
+# A note is given if another option gains more than this in JGA.
 _WORTH: Final = 0.01
 # The profile that brings both sides to one spelling.
 _CANONICAL: Final = "star"

@@ -1,8 +1,8 @@
 """Partitions of a run, cut where dialogues begin, so that sums over partitions add up to those over the run.
 
 Only a few partitions are in memory at a time, and one is read while others are counted. An engine applies a function to
-all of them: threads of this process by default, or a cluster (`scoring.engines`). Small runs keep their partitions and
-layouts for the next function, since commands go through the same runs many times.
+all partitions: the threads of this process by default, or a cluster (`scoring.engines`). Small runs keep their
+partitions and layouts for the next function, because commands go through the same runs many times.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ _LOG: Final = logging.getLogger(__name__)
 # The fewest rows of any partition except the last: its columns fit the processor's cache, and counting it takes much
 # longer than starting it.
 _ROWS: Final = 393_216
-# Bytes of an array that is freed before any work. glibc reuses freed blocks only up to the size of the largest that was
-# freed so far (at most this); it requests larger blocks from the system each time, which takes a quarter of all time.
+# Bytes of an array that is allocated and freed before any work. glibc reuses freed blocks only up to the size of the
+# largest block freed so far (at most this); it requests larger ones from the system each time, a quarter of all time.
 _REUSED_BLOCK: Final = 2**25 - 2**13
 # The most rows that all runs of the process keep in memory together.
 _KEPT_ROWS: Final = 2**20
@@ -109,12 +109,12 @@ def over_partitions(run: Run, function: Callable[[pl.DataFrame], T], *, frames: 
 def over_layouts(run: Run, function: Callable[[Part], T], *, frames: bool = False) -> list[T]:
     """Apply a function to every partition; the results are in the partitions' order.
 
-    The function may be called in several threads, or in other processes. So all that it refers to or returns must keep
+    The function may be called in several threads, or in other processes. So whatever it refers to or returns must keep
     its meaning when it is pickled: strings or dictionary columns, never codes.
 
     Args:
         run: The run.
-        function: What is applied; the next function may get the same partition.
+        function: The function; it must not change the partition, which the next function may get too.
         frames: Whether the function gets the rows that describe frames, too.
 
     Raises:
@@ -152,7 +152,7 @@ def gold_slots_of(run: Run) -> frozenset[str]:
 
 
 def _kept(run: Run, key: tuple[int, int, bool], make: Callable[[pl.DataFrame], Part]) -> Part:
-    """The partition of a run that begins at this row and has so many; made if the run has not kept it."""
+    """The partition of a run with this first row and number of rows (`key`); made if the run has not kept it."""
     kept: Part | None = run.kept.parts.get(key)
     if kept is not None:
         run.check()

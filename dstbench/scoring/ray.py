@@ -39,14 +39,14 @@ _PARTITIONS_PER_TASK: Final = 8
 _TASKS_PER_CPU: Final = 4
 # Tasks submitted for each CPU: one runs while the next one waits, and the rows of few tasks are in transit.
 _SUBMITTED_PER_CPU: Final = 2
-# How often a task is repeated after its worker was lost.
+# How many times a task is repeated if its worker is lost.
 _RETRIES: Final = 5
 _SECONDS: Final = 5.0  # to wait for a cluster to answer, and for a task before the cluster is checked again
-# What a client of HTTP/2, which Ray speaks (gRPC), begins with, and the kind of frame that answers it (RFC 9113).
+# The frame that answers a client of HTTP/2 (RFC 9113), which Ray speaks (gRPC), and what such a client sends first.
 _SETTINGS: Final = b"\0\0\0\x04\0\0\0\0\0"
 _HELLO: Final = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + _SETTINGS
 #: An environment variable and its value, which Ray reads when it is imported. Without it, Ray under `uv run` sends the
-#: current folder to the workers, and they install all that its project requires.
+#: current folder to the workers, and they install whatever its project requires.
 BY_ITSELF: Final = ("RAY_ENABLE_UV_RUN_RUNTIME_ENV", "0")
 
 
@@ -78,8 +78,8 @@ class Cluster:
         if is_sent and run.name not in self._sent:
             self._sent.add(run.name)
             warn(
-                "its rows are sent to the workers; from a long table on storage that all machines share "
-                "(dstbench convert) they would read them themselves",
+                "its rows are sent to the workers; a long table (dstbench convert) on storage that all machines share "
+                "would be read by the workers themselves",
                 run=run.name,
             )
         run.check()
@@ -171,7 +171,7 @@ def _connect(ray: Any, address: str | None) -> None:
     else:
         _LOG.info("joining the Ray cluster at %s", address)
         failure = f"the Ray cluster at {address} cannot be joined"
-        hint = "does `ray status` find it from here? one that has a token wants RAY_AUTH_MODE=token, and the token"
+        hint = "does `ray status` find it from here? if it asks for a token, set RAY_AUTH_MODE and RAY_AUTH_TOKEN_PATH"
         _reach(address)
         os.environ.setdefault("RAY_gcs_server_port_wait_time_s", "1")  # one attempt of up to 40 s, instead of 20
     try:
@@ -186,7 +186,9 @@ def _reach(address: str) -> None:
         return
     host, _, port = address.rpartition(":")
     if not host or "/" in host or not port.isdecimal():
-        raise UsageError(f"{address!r} is no address of a Ray cluster", hint="host:port, such as head:6379, or auto")
+        raise UsageError(
+            f"{address!r} is not the address of a Ray cluster", hint="host:port, such as head:6379, or auto"
+        )
     hint = "`ray status` on one of its machines says where it is"
     try:
         with socket.create_connection((host, int(port)), timeout=_SECONDS) as connection:
@@ -197,14 +199,14 @@ def _reach(address: str) -> None:
     except (OSError, OverflowError) as error:
         raise DstbenchError(f"no Ray cluster answers at {address}: {error}", hint=hint) from None
     if answer[3:4] != _SETTINGS[3:4]:
-        raise DstbenchError(f"no Ray cluster answers at {address}, but something else", hint=hint)
+        raise DstbenchError(f"no Ray cluster answers at {address}: something else does", hint=hint)
 
 
 def _worker() -> Callable[..., Any]:
     """The function that workers run.
 
-    Defined inside another function, it is sent as code. So a worker without dstbench, or with another version of it,
-    can run it and report that.
+    It is defined inside another function so that it is sent as code: a worker without dstbench, or with another
+    version of it, can run it and report that.
     """
 
     def work(versions: dict[str, str], packed: bytes, parts: list[Any]) -> Any:
@@ -229,7 +231,7 @@ def _worker() -> Callable[..., Any]:
 
 
 def work_off(packed: bytes, parts: Sequence[tuple[int, int] | bytes]) -> list[Any] | DstbenchError:
-    """The results of a task, or its error; returned, not raised, because Ray would repeat the task in vain.
+    """The results of a task, or its error, which is returned because Ray would repeat, in vain, a task that raises it.
 
     `packed` is the pickled `_Work`; `parts` are the first row and the number of rows of each partition in the file, or
     the pickled rows themselves.

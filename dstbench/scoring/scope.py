@@ -58,7 +58,7 @@ def check_metrics(convention: Convention) -> None:
 def check_scope(run: Run, convention: Convention) -> None:
     """Warn if gold has slots that the convention does not score, and refuse the run if it scores none of gold's slots.
 
-    SGD's evaluation of one kind of slots refuses nothing, as frames without such a slot count too.
+    With SGD's evaluation of one kind of slots, no run is refused, because frames without such a slot count too.
     """
     if convention.scope is None:
         return
@@ -82,7 +82,7 @@ def check_scope(run: Run, convention: Convention) -> None:
     examples = ", ".join(f"{slot} ({n:,} values)" for slot, n in outside.head(_EXAMPLES).iter_rows())
     more = f" and {outside.height - _EXAMPLES} more" if outside.height > _EXAMPLES else ""
     if convention.outside == "scored":
-        outcome = "they are scored all the same, so that no turn is right by leaving them out (--outside dropped does)"
+        outcome = "they are scored too, so that no turn is right by leaving them out (--outside dropped drops them)"
     else:
         drops = ", and turns whose gold has no other values are not scored" if convention.drops_turns else ""
         outcome = f"they are left out{drops}"
@@ -97,9 +97,9 @@ def check_scope(run: Run, convention: Convention) -> None:
 
 
 def gold_counts(run: Run, convention: Convention) -> pl.DataFrame:
-    """In how many turns gold has a value of each slot, the most frequent slot first.
+    """The number of turns in which gold has a value of each slot, the most frequent slot first.
 
-    Values are as the file has them; literals that the convention drops from gold are no values.
+    Values are as the file has them; literals that the convention drops from gold do not count as values.
 
     Returns:
         (slot: String, n: UInt32).
@@ -114,7 +114,7 @@ def gold_counts(run: Run, convention: Convention) -> pl.DataFrame:
 
 
 def check_request(run: Run, stats: Mapping[str, pl.Expr], by: Sequence[str], convention: Convention) -> None:
-    """Refuse groups that exclude each other, and requests that need frames or a schema where there are none."""
+    """Refuse groups that cannot be combined, and requests that need frames or a schema if there are none."""
     if "slot" in by and (counts := [name for name in by if name.startswith("n_")]):
         raise UsageError(f"scores by slot cannot be grouped by {counts[0]} as well")
     if SEEN in by and convention.seen is None:

@@ -29,7 +29,8 @@ from dstbench.signature import parse as parse_signature
 from dstbench.typing import View
 
 _LOG: Final = logging.getLogger(__name__)
-# The key in signatures of a format that is not built in: what is read may differ, but not what is compared with what.
+# The key of a format that is not built in, in signatures: it says how a file was read, so runs that differ in it can be
+# compared.
 _FORMAT: Final = "format"
 # Groups for a run that has no states, only marks that say which slots are right.
 _WITHOUT_STATES: Final = ("run", "dialogue", "turn", LENGTH)
@@ -147,7 +148,7 @@ def requested_metrics(metrics: str | Iterable[str | Metric] | None) -> list[Metr
 def choose_metrics(
     requested: Sequence[Metric] | None, runs: Sequence[Run], convention: Convention, by: Sequence[str] = ()
 ) -> Sequence[Metric]:
-    """The requested metrics; by default those that a run without states can have, else the usual default."""
+    """The requested metrics; if there are none, those that a run without states allows, or else the default ones."""
     if requested:
         return requested
     without_states = next((run.meta["only"] for run in runs if run.meta.get("only")), None)
@@ -198,7 +199,7 @@ class Whole(NamedTuple):
 
 
 def score_whole(run: Run, metrics: Sequence[Metric], convention: Convention) -> Whole:
-    """The scores that `score_run` gives of a whole run, in less time, for who scores again and again."""
+    """The scores of a whole run, as `score_run` gives them, in less time: for callers that score many times."""
     _refuse_without_states(run, metrics, (), convention)
     stats = {name: stat for metric in metrics for name, stat in stats_of(metric).items()}
     sums = sum_up(run, stats, [], convention, with_slots=any(metric.needs_total for metric in metrics))
@@ -208,7 +209,7 @@ def score_whole(run: Run, metrics: Sequence[Metric], convention: Convention) -> 
 
 
 def values_of(run: Run, metrics: Sequence[Metric], convention: Convention) -> dict[str, float | None]:
-    """The values alone of `score_whole`, by metric."""
+    """The values that `score_whole` gives, by metric."""
     whole = score_whole(run, metrics, convention)
     return dict(zip(map(str, whole.metrics), whole.values, strict=True))
 
@@ -234,7 +235,7 @@ def _by_group(columns: pl.DataFrame) -> pl.Series:
 
 
 def _refuse_without_states(run: Run, metrics: Sequence[Metric], by: Sequence[str], convention: Convention) -> None:
-    """If the run has only marks of right slots, refuse all that depends on slots and values."""
+    """If the run has no states, only marks of right slots, refuse whatever depends on slots and values."""
     only = run.meta.get("only")
     if not only:
         return
@@ -264,26 +265,26 @@ def warn_of_frames(runs: Sequence[Run], convention: Convention) -> None:
 
 
 def _frames_counted(run: Run, convention: Convention) -> dict[str, str]:
-    """The setting that says in signatures how many frames gold has, if scores are means over frames; else nothing."""
+    """The setting of signatures that has the number of gold's frames, if scores are means over frames; else empty."""
     if convention.unit != "frame" or convention.domain_turns != "frames":
         return {}
     return {"frames": str(run.meta["frames"]["gold"]) if "frames" in run.meta else "unknown"}
 
 
 def _foreign_format(run: Run) -> dict[str, str]:
-    """The setting that names the format of a run, with its package, if it is not built in; else nothing."""
+    """The setting of signatures that names a run's format, with its package, if it is not built in; else empty."""
     name = str(run.meta.get("format"))
     return {_FORMAT: name} if "@" in name else {}
 
 
 def _is_of(metric: Metric, notation: str) -> bool:
     """Whether a metric is the one of a notation: of the same class, and with the same T if it has one."""
-    named = parse(notation)
-    return type(metric) is type(named) and getattr(metric, "T", 0) == getattr(named, "T", 0)
+    parsed = parse(notation)
+    return type(metric) is type(parsed) and getattr(metric, "T", 0) == getattr(parsed, "T", 0)
 
 
 def _warn_of_differences(rows: pl.DataFrame) -> None:
-    """Warn of metrics whose signatures differ between runs, so that scores are not comparable: in which setting."""
+    """Warn of metrics whose signatures differ between runs, so that scores are not comparable; name the settings."""
     clauses: dict[str, list[str]] = {}
     signatures = rows.select("metric", "run", "signature").unique(maintain_order=True)
     differ = signatures.filter(pl.col("signature").n_unique().over("metric") > 1)
@@ -302,7 +303,7 @@ def _warn_of_differences(rows: pl.DataFrame) -> None:
 
 
 def _warn_of_accuracies(metrics: Sequence[Metric]) -> None:
-    """Warn of metrics that by slot are nothing but the slot's accuracy."""
+    """Warn of metrics that, by slot, equal the slot's accuracy."""
     same = [metric for metric in metrics if isinstance(metric, PairMetric) and metric.is_accuracy_of_a_slot]
     if same:
         micro = ",".join(str(replace(metric, avg="micro")) for metric in same)

@@ -30,7 +30,7 @@ class Scores(pl.DataFrame):
 
         Args:
             metric: The metric, as the column `metric` has it.
-            **group: The row that is meant, if there are several: ``run="star"``, ``domain="hotel"``.
+            **group: Which row to take, if there are several: ``run="star"``, ``domain="hotel"``.
 
         Raises:
             UsageError: There is no such row, or there are several.

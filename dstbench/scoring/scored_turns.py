@@ -104,8 +104,8 @@ def _of_domains(
 ) -> pl.DataFrame:
     """The scored turns that count for each domain (`Choices.domain_turns`).
 
-    `listed` has a domain's turns from the first that lists it, scored or not, so it tells which domains a dialogue has;
-    `counted` has only those that are scored; `scored` has the scored turns without a view.
+    `listed` has a domain's turns from the first that lists it, scored or not, so it shows which domains a dialogue has;
+    `counted` has only those of them that are scored; `scored` has the scored turns without a view.
     """
     in_gold = pl.col("n_gold") > 0
     if convention.domain_turns != "dialogue":

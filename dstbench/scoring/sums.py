@@ -29,7 +29,7 @@ from dstbench.scoring.scope import check_request, check_services
 from dstbench.scoring.scored_turns import EMPTY_TURN, TURN, group_turns, view_of
 from dstbench.scoring.turn_table import counts_frames
 
-# Groups that turns have only in a view; dictionary columns until turns are summed.
+# Groups that turns have only in a view; they are dictionary columns until turns are summed.
 _NAMES: Final = ("slot", "domain", SEEN)
 # For each value: whether it lists alternatives.
 _LISTS_ALTERNATIVES: Final = PerCode(lambda values: values.str.contains(BETWEEN, literal=True).to_numpy(), absent=False)
@@ -118,8 +118,8 @@ def sum_up(
             ratios in units of `metrics.exact_sums.STEP`. Ignored by slot, because turns are padded after they are
             summed, and by dialogue, because a single dialogue has no spread.
         with_slots: Whether to find `Sums.gold_slots` and `Sums.is_multiwoz`.
-        spelling: Whether to count `Sums.spelling`; only whole turns with states have it.
-        exact: Whether to find `Sums.exact`.
+        spelling: Whether to count `Sums.spelling`; ignored in views and for runs without states.
+        exact: Whether to compute `Sums.exact`.
     """
     check_request(run, stats, by, convention)
     view = view_of(by, convention)
@@ -181,7 +181,7 @@ def _values(turns: pl.DataFrame, stats: Mapping[str, pl.Expr]) -> pl.DataFrame:
 def _sum(
     turns: pl.DataFrame, values: pl.DataFrame, by: Sequence[str], moments: Collection[tuple[str, str]] = ()
 ) -> pl.DataFrame:
-    """The columns of `Sums.table` over turns, of which `values` has the statistics; ratios in halves."""
+    """The columns of `Sums.table` over turns; `values` has the turns' statistics; sums of ratios are in halves."""
     keys = turns[[*by, "number"]]
     # Most turns stand next to others of their dialogue and group: such runs are summed first, which leaves little to
     # group by hashing. If four turns are of D1 hotel, D1 hotel, D1 train and D2 train, runs start at 0, 2 and 3.
@@ -222,7 +222,7 @@ def _sum_runs(column: Integers, ends: Integers) -> Integers:
 
 
 def _ratios(name: str, column: pl.Series) -> Floats:
-    """The ratios of a statistic; refuse any that is not from 0 to 1, as its sum would be inexact."""
+    """The ratios of a statistic; refuses any outside 0 to 1, as its sum would be inexact."""
     ratios = column.to_numpy()
     if ratios.min(initial=0) < 0 or ratios.max(initial=0) > 1:
         outside = (ratios < 0) | (ratios > 1)

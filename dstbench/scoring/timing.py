@@ -1,10 +1,10 @@
 """Errors of timing: values that a tracker predicts, only later or earlier than gold has them.
 
-Beside the classes of errors (`scoring.error_classes`), for an error may be both: a missed slot is *late* if the
-prediction has gold's value in a later turn, while gold still has it; an over-predicted slot is *early* if the next
-value that gold has there is the predicted one (as in dialogue MUL2270 of the appendix of Kim et al. 2022). The later
-turn need not be one that the convention scores. What is missed to the dialogue's end, or until gold changes the value,
-is not late; a wrong value is neither.
+They are counted in addition to the classes of errors (`scoring.error_classes`), as an error may be both. A missed slot
+is *late* if the prediction has gold's value in a later turn, while gold still has it; an over-predicted slot is *early*
+if the next value that gold has for the slot is the predicted one (as in dialogue MUL2270 of the appendix of Kim et al.
+2022). The later turn need not be one that the convention scores. A slot that is missed to the dialogue's end, or until
+gold changes the value, is not late; a wrong value is neither.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from dstbench.runs.layout import Layout, row_changes
 from dstbench.scoring.changes import find_changes
 from dstbench.scoring.compare_values import comparison
 
-#: For each kind of error that can be one of timing: what it is called then.
+#: For each kind of error that can be an error of timing: the name of that error.
 TIMING: Final = {"missed": "late", "over": "early"}
 
 

@@ -1,7 +1,7 @@
 """From a long table to a turn table: the counts per turn from which every metric is computed.
 
-States seldom change from one turn to the next, so only changed rows (`scoring.changes`) are read. What each of them
-adds to a count is summed by place (`runs.layout`); the size of a state is a running sum of what changed. All of this
+States seldom change from one turn to the next, so only changed rows (`scoring.changes`) are read. What each changed row
+adds to a count is summed by place (`runs.layout`); the size of a state is a running sum of its changes. All of this
 works on NumPy arrays of codes: partitions are small, and a Polars query would take longer to start than such a sum.
 """
 
@@ -46,9 +46,9 @@ _COUNTS: Final = {*_LASTING, *_OF_EVENTS}
 _SOFT_CHANGES: Final = {
     f"soft_{prefix}_correct": (f"{prefix}_correct", f"{prefix}_wrong") for prefix in ("gca", "gca_paper")
 }
-# Columns that are computed from other columns, and from which; each precedes those that it is computed from.
+# Columns that are computed from other columns, with these; each precedes the columns that it is computed from.
 _DERIVED: Final = {"error_age": ("local_error",), "local_error": ("n_correct", "n_union", "n_fresh_errors")}
-# Functions of what gold and prediction say of a frame: whether they agree on the intent, F1 of the requested slots.
+# Functions of a frame in gold and in the prediction: whether the intents agree, and F1 of the requested slots.
 _SAME_INTENT: Final = Lookup(lambda gold, pred: pred is not None and same_intent(gold, pred), np.bool_)
 _REQUESTED_F1: Final = Lookup(requested_f1, np.float64)
 
@@ -244,7 +244,7 @@ def _similarities(rows: Layout, changes: Changes, needed: set[str]) -> dict[str,
     np.multiply.at(joint, rows.row_place[unequal], similarity[unequal])
     columns = {"soft_correct": rows.of_turns(correct), "soft_joint": rows.of_turns(joint)}
     for name in needed & _SOFT_CHANGES.keys():
-        # A slot is at most once C or W in a turn, so what is compared has the similarity that its row has.
+        # A slot counts at most once as C or W in a turn, so its change has the similarity of its row.
         correct_or_wrong = _SOFT_CHANGES[name]
         adds = _adds(**_flags(rows, changes, set(correct_or_wrong)))
         weights = np.where(np.logical_or(*(adds[count] for count in correct_or_wrong)), changed, 0.0)

@@ -1,4 +1,4 @@
-"""Statistics of plain numbers and of sums per dialogue, which know nothing of files, tables and metrics.
+"""Statistics of plain numbers and of sums per dialogue, independent of files, tables and metrics.
 
 Correlations and their differences, adjusted p of several hypotheses, comparison of runs by resampling dialogues, and
 agreement.

@@ -3,7 +3,7 @@
 Compare adjusted p with the significance level directly. Bonferroni's and Holm's adjustments bound the probability of
 even one false rejection under any dependence (Holm's is never weaker), Hochberg's under positive dependence. Benjamini
 & Hochberg's bounds the expected share of false rejections under positive dependence, Benjamini & Yekutieli's under any.
-`max_t` bounds the same probability as Holm's, and is sharper because it uses the dependence between hypotheses; it
+`max_t` bounds the same probability as Holm's, and has more power because it uses the dependence between hypotheses; it
 needs resamples that all hypotheses share.
 """
 
@@ -94,7 +94,8 @@ def max_t(observed: ArrayLike, resampled: ArrayLike, tolerance: ArrayLike = 0.0)
         observed: m statistics, each 0 if nothing differs.
         resampled: B × m: the same statistics in B resamples in which differences are due to chance. NaN counts as
             extreme.
-        tolerance: A resampled statistic that falls short by no more than this counts as a tie; one number, or m.
+        tolerance: A resampled statistic that falls short of the observed one by no more than this counts as a tie; one
+            number, or m.
 
     Returns:
         m adjusted p, in the order of `observed`.
@@ -115,7 +116,7 @@ def max_t(observed: ArrayLike, resampled: ArrayLike, tolerance: ArrayLike = 0.0)
     undefined = np.isnan(drawn)
     scale = np.sqrt(np.sum(np.where(undefined, 0, drawn) ** 2, axis=0) / np.maximum((~undefined).sum(axis=0), 1))
     scale[scale == 0] = 1  # no resample differs from 0
-    tied = (sizes - tolerance) / scale  # a resampled statistic that is as large counts
+    tied = (sizes - tolerance) / scale  # the least size with which a resampled statistic counts as as large
     extreme = np.where(undefined, np.inf, drawn / scale)
     order = np.argsort(-sizes / scale)
     # In each resample, for each hypothesis, the largest among it and all after it: [3, 1, 2] -> [3, 2, 2].

@@ -22,7 +22,7 @@ class Kappa(Shown):
     """How much readers agree.
 
     Attributes:
-        observed: The share of pairs of readers, over all items, who gave an item the same category; None: no items.
+        observed: The share of pairs of readers, over all items, who gave the item the same category; None: no items.
         kappa: The same beyond chance; None where it is undefined: there are no items, or all are of one category.
         low: Lower end of its interval; None: there are less than two groups, or no kappa in any resample.
         high: Upper end.

@@ -35,7 +35,7 @@ def smallest_p(bounds: ArrayLike, resamples: int) -> Floats:
     """The smallest p that resampling can give.
 
     Args:
-        bounds: For each hypothesis, the smallest p with any number of resamples; 0 if there is no such bound.
+        bounds: For each hypothesis, the smallest p that any number of resamples can give; 0 if there is no such bound.
         resamples: How many resamples are drawn.
 
     Returns:

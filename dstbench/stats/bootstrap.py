@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 
-# An interval leaves out the resamples in which the score is undefined. If they are a larger part, `limits` has none.
+# Intervals leave out the resamples in which the score is undefined. If these are a larger part, `limits` gives None.
 _MOST_UNDEFINED: Final = 0.05
 
 
@@ -114,7 +114,7 @@ class Replicates(Shown):
         if self.left_out is None or np.isnan(self.left_out).any():
             return None
         defined, tolerance = self._defined, TIE * self.scale
-        # Ties count half; otherwise the interval of a score that has few different values would shift to one side.
+        # Ties count half; otherwise the interval of a score with few distinct values would shift to one side.
         below_observed = np.mean(defined < self.observed - tolerance)
         tied = np.mean(np.abs(defined - self.observed) <= tolerance)
         bias = quantile(float(below_observed + tied / 2))

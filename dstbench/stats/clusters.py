@@ -2,8 +2,8 @@
 
 Both are ratios of two sums over clusters. The slope is that within clusters (by least squares, with an intercept for
 each cluster), so it does not depend on how clusters differ from each other: if y is the same in all units of a cluster,
-it is 0. Units of one cluster are alike, so clusters vary, not units: the standard error is that of the linearised ratio
-(the sandwich estimate), and intervals are by Student's t with a degree of freedom less than there are clusters.
+it is 0. Units of one cluster are not independent, so the standard error is that of the linearised ratio over clusters
+(the sandwich estimate). Intervals are by Student's t; the degrees of freedom are the number of clusters less one.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 from dstbench.arrays import Floats, Integers
 from dstbench.stats.normal import check_level
 
-# A variance that is a smaller part of the sums that it is computed from is rounding.
+# A variance that is a smaller part than this of the sums that it is computed from is a rounding error.
 _NEGLIGIBLE = 1e-12
 
 
@@ -53,8 +53,8 @@ class ClusterRatio:
         """Add clusters.
 
         Args:
-            numerators: A number of each cluster; 0 where its denominator is.
-            denominators: Another one, at least 0.
+            numerators: One number per cluster; 0 where the denominator is 0.
+            denominators: One number per cluster, at least 0.
         """
         self.clusters += int((denominators > 0).sum())
         self._numerator += float(numerators.sum())
@@ -86,26 +86,26 @@ class ClusterRatio:
 
 
 def sums_of_mean(cluster: Integers, y: Floats) -> tuple[Floats, Floats]:
-    """For each cluster: the sum of y over its units, and their number, of which the mean of y is the ratio.
+    """For each cluster: the sum of y over its units, and their number; the mean of y is the ratio of the two sums.
 
     Args:
-        cluster: Number of each unit's cluster.
-        y: A number of each unit.
+        cluster: The number of each unit's cluster.
+        y: One number per unit.
     """
     _, of_unit = np.unique(cluster, return_inverse=True)
     return _sums(of_unit, y), _sums(of_unit, np.ones(len(y)))
 
 
 def sums_of_slope(cluster: Integers, x: Floats, y: Floats) -> tuple[Floats, Floats]:
-    """For each cluster: Σ (x - x̄)(y - ȳ) and Σ (x - x̄)², of which the slope of y on x within clusters is the ratio.
+    """For each cluster: Σ (x - x̄)(y - ȳ) and Σ (x - x̄)²; the slope of y on x within clusters is the ratio of both sums.
 
     Args:
-        cluster: Number of each unit's cluster.
-        x: Where each unit is.
-        y: A number of each unit.
+        cluster: The number of each unit's cluster.
+        x: One number per unit.
+        y: One number per unit.
     """
     _, first, of_unit = np.unique(cluster, return_index=True, return_inverse=True)
-    # Less those of the cluster's first unit, numbers that are equal are exactly 0.
+    # After subtracting the value of the cluster's first unit, equal numbers are exactly 0.
     x, y = x - x[first][of_unit], y - y[first][of_unit]
     x = x - (_sums(of_unit, x) / np.bincount(of_unit))[of_unit]
     return _sums(of_unit, x * y), _sums(of_unit, x * x)

@@ -1,9 +1,9 @@
 """Pearson correlations, their intervals, and the difference of two of them.
 
 The formulas are those that Diedenhofen & Musch (2015) collect in the R package cocor, under its names. All p are
-two-sided. n is the number of independent units. These are dialogues, not turns: the turns of a dialogue are alike, so
-the tests would reject too often. Ten tests of one difference are ten chances to reject: prefer Zou's interval, or
-choose a test before you look at results.
+two-sided. n is the number of independent units: dialogues, not turns, because the turns of a dialogue are not
+independent and tests over them would reject too often. Ten tests of one difference are ten chances to reject: prefer
+Zou's interval, or choose a test before you look at results.
 """
 
 from __future__ import annotations

@@ -31,8 +31,8 @@ class Null(Shown):
     Attributes:
         observed: The first score minus the second; NaN where undefined.
         resampled: The same in each resample.
-        tolerance: A resample that falls short by no more than this counts as a tie.
-        bound: The smallest p with any number of resamples.
+        tolerance: A resample that falls short of `observed` by no more than this counts as a tie.
+        bound: The smallest p that any number of resamples can give.
     """
 
     observed: float
@@ -50,7 +50,7 @@ class Null(Shown):
 
 @dataclass(frozen=True)
 class Randomisation(Shown):
-    """Sums of runs over the same dialogues: over all of them, and over those that each resample swaps.
+    """Sums of runs over the same dialogues: over all of them, and over the dialogues that each resample swaps.
 
     Attributes:
         whole: Runs × statistics.

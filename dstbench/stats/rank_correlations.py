@@ -1,9 +1,9 @@
-"""Rank correlations, Spearman's and Kendall's, with intervals for rows of which some belong together.
+"""Rank correlations, Spearman's and Kendall's, with intervals that allow for ties and for rows in clusters.
 
 Conventions: tied values share the mean of their ranks, and Kendall's coefficient is tau-b. The standard errors are
 linearised (each row's influence on the coefficient, summed over the rows of a cluster), so ties and clusters of any
-kind may occur. They are what resampling whole clusters comes to if there are many, and need no resamples. Intervals are
-symmetric in Fisher's z.
+kind may occur. With many clusters, they agree with those from resampling whole clusters, but need no resamples.
+Intervals are symmetric in Fisher's z.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from dstbench.stats.normal import critical, two_sided
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-# Cells of the table of distinct x by distinct y that exist at a time.
+# The table of distinct x by distinct y is made in parts of about so many cells.
 _CELLS: Final = 2**22
 # Coefficients above this are 1, apart from rounding errors.
 _EXACT: Final = 1 - 1e-12
-# A variance that is a smaller part of the variances that it is computed from is 0.
+# A variance that is a smaller part than this of the variances that it is computed from counts as 0.
 _NEGLIGIBLE: Final = 1e-12
 
 
@@ -113,7 +113,7 @@ def compare_rank_correlations(first: RankCorrelation, second: RankCorrelation) -
 
     Returns:
         Its interval is Zou's (2007), from both intervals and the correlation of the two estimates. Its test is of the
-        difference of Fisher's z, by Student's t with a degree of freedom less than there are clusters.
+        difference of Fisher's z, by Student's t; the degrees of freedom are the number of clusters less one.
 
     Raises:
         UsageError: A coefficient is undefined or ±1, there are fewer than four clusters, or the two coefficients move

@@ -1,7 +1,7 @@
 """Correlations over rows that belong to clusters, such as the turns of dialogues, by resampling whole clusters.
 
-The rows of a cluster are alike, so tests over rows reject too often. Here, each cluster's sums of products are computed
-once; a resample of clusters is a sum of these, by how often each cluster is drawn.
+The rows of a cluster are not independent, so tests over rows reject too often. Here, each cluster's sums of products
+are computed once; a resample of clusters adds them up as often as each cluster is drawn.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def _sums(x: ArrayLike, y: ArrayLike, clusters: ArrayLike) -> Floats:
 
 
 def _standard(column: Floats) -> Floats:
-    """The column about its mean and at most 1 in size, which changes no correlation, and lets sums be subtracted."""
+    """The column, centred and scaled to at most 1: this changes no correlation, and keeps differences precise."""
     if not len(column) or column.min() == column.max():
         return np.zeros_like(column)
     centred = column - column.mean()

@@ -5,7 +5,7 @@ The unit is the dialogue, never the turn: a tracker's errors persist, so the tur
 A resample is a row of counts, one per dialogue; its sums are this row times the sums per dialogue. All sums are
 multiples of a power of two, small enough for every partial sum to be a double without rounding. So the matrix product
 has the same bits in any order of addition, on any number of threads. Rows are drawn one after another from one stream
-per random seed, and the number of rows that are drawn at a time changes nothing.
+per random seed, and the number of rows that are drawn at a time does not change them.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _LOG: Final = logging.getLogger(__name__)
 _BLOCK: Final = 2**21
 # A double holds all integers of up to this many bits.
 _BITS: Final = 53
-# The numbers of a seed's streams, by what is drawn from them.
+# The numbers of a seed's streams: one for each thing that is drawn.
 _DIALOGUES, _SWAPS, _SEEDS = range(3)
 
 
@@ -79,7 +79,7 @@ def _shaped(sums: ArrayLike) -> Floats:
 
 
 def _unit(sums: Floats, spare: int = 0) -> Floats:
-    """For each statistic, a power of two: in multiples of it, a sum over as many dialogues is an exact double."""
+    """For each statistic, a power of two: a sum of its multiples over all dialogues is an exact double."""
     bounds = np.abs(sums).max(axis=(0, 1), initial=0) * sums.shape[1]
     return np.array([2.0 ** (max(frexp(bound)[1] - _BITS + spare, -1022)) for bound in bounds])
 

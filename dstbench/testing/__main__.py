@@ -34,8 +34,8 @@ def main(
             raise UsageError(f"{', '.join(modules)}: there is no metric and no format in it")
         lines: list[str] = []
         for what, outcomes in tried.items():
-            said = [line for outcome in outcomes for line in shown(outcome)]
-            lines += [what, *(wrapped(line, _WIDEST, " " * 12) for line in said), ""]
+            outcome_lines = [line for outcome in outcomes for line in shown(outcome)]
+            lines += [what, *(wrapped(line, _WIDEST, " " * 12) for line in outcome_lines), ""]
         laws = [outcome for outcomes in tried.values() for outcome in outcomes if not outcome.is_note]
         broken = sum(outcome.fault is not None for outcome in laws)
         are = "is" if broken == 1 else "are"

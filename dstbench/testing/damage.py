@@ -1,4 +1,4 @@
-"""Damaged files: an example with bytes changed or cut, or with something else in a place of its JSON."""
+"""Damaged files: an example with bytes changed or cut, or with something else in one place of its JSON."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def _decoded(content: bytes) -> tuple[bool, list[Any]] | None:
 
 
 def _swapped(documents: list[Any], choose: Choose) -> list[Any]:
-    """Documents with something else, something twice or nothing in one place."""
+    """Documents in which one place has another value, is renamed or repeated, or is missing."""
     documents = list(json.loads(json.dumps(documents)))
     *above, key = choose([path for path in paths(documents) if path] or [(0,)])
     holder = at_path(documents, above)

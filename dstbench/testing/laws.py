@@ -1,4 +1,4 @@
-"""What it is to try a law: the outcome, and how a counterexample is found, made small and shown."""
+"""Trying a law: the outcome, and how a counterexample is found, made small and shown."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ class BrokenLawError(AssertionError):
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of trying a law.
+    """The outcome of trying a law.
 
     Attributes:
         law: The law, as a sentence without a full stop.
         fault: How it is broken; None: it was kept.
-        example: What breaks it, line by line.
-        is_note: Whether it is no law, but something that its author may want to know.
+        example: A counterexample, line by line.
+        is_note: Whether this is not a law, but something that the author of the metric may want to know.
     """
 
     law: str
@@ -50,7 +50,7 @@ def tried(law: str, attempt: Callable[[], object], example: Iterable[str] = ()) 
 
 
 def fault_in(attempt: Callable[[], object]) -> str | None:
-    """How an attempt breaks a law, be it by an error of dstbench's or of the code that is tried; None: it does not."""
+    """How an attempt breaks a law, also by an error in dstbench or in the code that is tried; None: it does not."""
     try:
         with silent():
             attempt()
@@ -64,7 +64,7 @@ def fault_in(attempt: Callable[[], object]) -> str | None:
 
 
 def raise_if_broken(what: str, outcomes: Iterable[Outcome]) -> None:
-    """Raise a `BrokenLawError` that names the laws that are broken."""
+    """Raise a `BrokenLawError` that lists the broken laws, if there are any."""
     lines = [line for outcome in outcomes if outcome.fault for line in shown(outcome)]
     if lines:
         raise BrokenLawError("\n".join([f"{what} breaks laws:", *lines]))
@@ -80,7 +80,7 @@ def shown(outcome: Outcome) -> Iterator[str]:
 
 @contextmanager
 def silent() -> Iterator[None]:
-    """Without warnings: what random corpora and damaged files are like is no news."""
+    """Ignore warnings: those about random corpora and damaged files are expected."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
@@ -90,7 +90,7 @@ def silent() -> Iterator[None]:
 
 
 def random_states(rng: np.random.Generator, most_dialogues: int = 4, most_turns: int = 5) -> States:
-    """A few dialogues whose states come, stay and go at will, some of them empty."""
+    """A few dialogues whose states change at random, some of them empty."""
     states: States = []
     for dialogue in range(rng.integers(1, most_dialogues, endpoint=True)):
         gold: dict[str, str] = {}
@@ -108,7 +108,7 @@ def _random_state(rng: np.random.Generator) -> dict[str, str]:
 
 
 def smallest(states: States, breaks: Callable[[States], bool]) -> States:
-    """States that still break a law, though no turn and no slot can be left out any more."""
+    """The states cut down: they still break the law, and would not if another turn or slot was left out."""
     at = 0
     while at < len(states):
         fewer = states[:at] + states[at + 1 :]

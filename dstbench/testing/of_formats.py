@@ -1,4 +1,4 @@
-"""The laws of formats: what is recognised, what is read of an example, and what becomes of a damaged one."""
+"""The laws of formats: which files are recognised, how the example is read, and what happens to damaged files."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from dstbench.testing.laws import BrokenLawError, Outcome, raise_if_broken, trie
 
 _SIDES: Final = ("gold", "pred")
 _TURNS: Final = {"dialogue": pl.String, "turn": pl.UInt16}
-#: What is no format's file.
+#: Contents that are of no format.
 _NOBODYS: Final = (b"{}", b"[]", b'{"a": 1}', b'[{"a": 1}]', b"a,b\n1,2\n", b"JGA 54.2\n", b"\xff\xfe\0", b'"text"')
 
 
@@ -35,7 +35,7 @@ def check_format(form: Format, *, sample: bytes | str | None = None, damages: in
         seed: Random seed.
 
     Raises:
-        AssertionError: The format breaks a law; the message says how, with a damaged file with which it does.
+        AssertionError: The format breaks a law; the message says how, and shows a damaged file that breaks it.
     """
     raise_if_broken(f"format {form.name!r}", try_format(form, sample=sample, damages=damages, seed=seed))
 
@@ -82,7 +82,7 @@ class _File:
 def _of_damages(form: Format, content: bytes, file: _File, damages: int, seed: int) -> Outcome:
     """The outcome for damaged files: of those that break the law, the shortest is shown."""
     rng = np.random.default_rng(seed)
-    law = f"of {damages:,} damaged files, each is read as a whole or refused in a message"
+    law = f"each of {damages:,} damaged files is read completely or refused with a message"
     broken: list[tuple[bytes, str]] = []
     for _ in range(damages):
         changed = damaged(content, lambda options: options[int(rng.integers(len(options)))])
@@ -133,15 +133,15 @@ def is_read(form: Format, source: Source, *, is_whole: bool = True) -> None:
     states = form.read(source)
     if states.complete is None:
         holds_together(states)
-        there = [name for name in _SIDES if getattr(states, name) is not None]
-        if not set(there) <= set(form.holds) or (is_whole and len(there) < len(form.holds)):
-            said = " and ".join(form.holds)
-            raise BrokenLawError(f"it holds {' and '.join(there)}, where the format says {said}")
+        sides = [name for name in _SIDES if getattr(states, name) is not None]
+        if not set(sides) <= set(form.holds) or (is_whole and len(sides) < len(form.holds)):
+            declared = " and ".join(form.holds)
+            raise BrokenLawError(f"it holds {' and '.join(sides)}, where the format says {declared}")
         if states.gold is not None and states.pred is not None:
             to_long(states, states if states.either else None, missing="wrong")
     again = form.read(Source(source.path))
     if any(not one.equals(other) for one, other in zip(_tables(states), _tables(again), strict=True)):
-        raise BrokenLawError("it is read otherwise when it is read again")
+        raise BrokenLawError("a second reading gives other states")
     if form.said is not None and not list(form.spoken(source)):
         raise BrokenLawError("it has no utterance, though the format says that it holds them")
 
@@ -166,11 +166,11 @@ def is_read_or_refused(form: Format, source: Source) -> None:
 
 
 def _crash(error: Exception) -> BrokenLawError:
-    return BrokenLawError(f"its code fails: {fault_of(error)}; what is wrong with a file is a source.error(…)")
+    return BrokenLawError(f"its code fails: {fault_of(error)}; report faults of a file by source.error(…)")
 
 
 def holds_together(states: States) -> None:
-    """Every cell is of a turn, and no turn or slot is there twice."""
+    """Every cell belongs to a turn, and no turn or slot is there twice."""
     if not sides_of(states):
         raise BrokenLawError("there is neither gold nor prediction")
     for side in sides_of(states):

@@ -1,4 +1,4 @@
-"""The laws of metrics: each takes metrics, a corpus and random numbers, and asserts something of the scores."""
+"""The laws of metrics: each takes metrics, a corpus and random numbers, and asserts something about the scores."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def check_metric(metric: Metric | type[Metric], *, corpora: int = 30, seed: int 
         seed: Random seed.
 
     Raises:
-        AssertionError: The metric breaks a law; the message says how, with a small corpus in which it does.
+        AssertionError: The metric breaks a law; the message says how, and shows a small corpus that breaks it.
     """
     outcomes = try_metric(metric, corpora=corpora, seed=seed)
     raise_if_broken(f"metric {getattr(metric, 'name', metric)!r}", outcomes)
@@ -84,8 +84,8 @@ def try_metric(metric: Metric | type[Metric], *, corpora: int = 30, seed: int = 
     written = tried("its notation and its signature can be read back", lambda: can_be_read_back(made))
     # The small corpora first.
     sizes = [1 + number // 6 for number in range(corpora)]
-    drawn = [random_states(np.random.default_rng([seed, at]), most, most + 1) for at, most in enumerate(sizes)]
-    scored = [Scored([made], states) for states in drawn]
+    corpora_drawn = [random_states(np.random.default_rng([seed, at]), most, most + 1) for at, most in enumerate(sizes)]
+    scored = [Scored([made], states) for states in corpora_drawn]
     outcomes = [first, written, *(_tried(law, text, scored, seed) for text, law in LAWS.items())]
     return outcomes if any(outcome.fault for outcome in outcomes) else [*outcomes, _of_perfect(made, corpora, seed)]
 
@@ -110,7 +110,7 @@ def _fault(law: Law, scored: Scored, seed: Sequence[int]) -> str | None:
 
 
 def _of_perfect(metric: Metric, corpora: int, seed: int) -> Outcome:
-    """What a perfect prediction scores beside others; no law, as a metric need not be about what is right."""
+    """A perfect prediction's score against others: a note, not a law, as a metric need not be about right slots."""
     better: set[bool] = set()
     for number in range(corpora):
         states = random_states(np.random.default_rng([seed, number]))
@@ -129,7 +129,7 @@ def _of_perfect(metric: Metric, corpora: int, seed: int) -> Outcome:
 
 
 def can_be_read_back(metric: Metric) -> None:
-    """What is written of a metric stands for it alone."""
+    """A metric's notation and signature identify it."""
     _, *parts = str(metric).split(":")
     again = with_parameters(type(metric), parts, str(metric))
     if again != metric:

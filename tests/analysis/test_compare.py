@@ -307,9 +307,9 @@ def test_runs_of_models_are_names_or_patterns(three: dict[str, Any]) -> None:
     for models, baseline, message in (
         ({"t5": "t6_*"}, None, "model 't5': no run is called 't6_\\*'"),
         ({"t5": ["t5_1", "smo"]}, None, "did you mean som"),
-        ({"t5": "t5_*", "first": "t5_1"}, None, "'t5_1' is named for two models, 't5' and 'first'"),
+        ({"t5": "t5_*", "first": "t5_1"}, None, "'t5_1' is given to two models, 't5' and 'first'"),
         ({"t5": []}, None, "model 't5' has no run"),
-        ({"som": "t5_*"}, None, "'som' is the name of a model and of a run of no model"),
+        ({"som": "t5_*"}, None, "'som' is the name of a model, and of a run that is in no model"),
         ({"t5": "t5_*"}, "t5_1", "name 't5' as the baseline"),
         ({"t5": "t5_*"}, "t6", "no model is called 't6'"),
     ):

@@ -27,7 +27,7 @@ from tests import formats
 from tests.commands import run
 
 pytestmark = pytest.mark.filterwarnings("ignore:.* p can (be below|reach) :dstbench.errors.DstbenchWarning")
-NO_DIALOGUES = "ignore:a table has no dialogues:dstbench.errors.DstbenchWarning"
+NO_DIALOGUES = "ignore:a table of scores has no dialogues:dstbench.errors.DstbenchWarning"
 
 #: Kim et al. 2022, Table 1: JGA, SA, F1 and RSA of each model.
 KIM = {
@@ -81,7 +81,7 @@ def test_a_table_in_a_file_has_spread_and_orders_alone(here: Path) -> None:
     kim().write_csv("kim.csv")
     code, out, err = run("compare-metrics", "--table", "kim.csv", "-m", "SA,RSA")
     assert code == 0
-    assert err.startswith("note: a table has no dialogues: what is left is spread and orders, without intervals")
+    assert err.startswith("note: a table of scores has no dialogues: it gives spread and orders, but no intervals")
     assert out.startswith("the orders of SA and RSA: tau 0.87\nthey reverse ")
     assert " RSA      85.95   1.94    82.50     87.97    5.47\n" in out
     assert "apart" not in out
@@ -146,7 +146,7 @@ def test_a_score_that_is_not_in_the_table_is_told() -> None:
     comparisons = []
     for lacking in (empty, table.filter(~is_it)):
         with pytest.warns(
-            dstbench.DstbenchWarning, match="RSA is undefined for TripPy: its spread and orders are of the"
+            dstbench.DstbenchWarning, match="RSA is undefined for TripPy: its spread and orders are over the"
         ):
             comparisons.append(dstbench.compare_metrics(table=lacking))
     one, other = comparisons
@@ -166,7 +166,7 @@ def test_a_table_takes_no_options_of_runs(here: Path) -> None:
 
 
 def test_one_model_has_no_orders() -> None:
-    with pytest.warns(dstbench.DstbenchWarning, match="one run has no spread.*: what is left is its scores$"):
+    with pytest.warns(dstbench.DstbenchWarning, match="one run has no spread.*: there are only its scores$"):
         one = dstbench.compare_metrics(table=kim().head(4))
     assert one.spread["sd"].null_count() == 4
 
@@ -261,7 +261,7 @@ def test_few_resamples_tell_nothing_apart(three: dict[str, Any]) -> None:
     assert few.power.select("apart", "apart_adjusted", "untestable").row(0) == (0, 0, 3)
     assert few.power.select("power", "power_adjusted").row(0) == (None, None)
     text = render_metrics(few, "text")
-    assert text.startswith("no pair of runs can be told apart: too few resamples, or dialogues that differ\n")
+    assert text.startswith("no pair of runs can be told apart: too few resamples, or too few dialogues differ\n")
     assert "pairs whose adjusted p cannot reach 0.05 (resamples, dialogues): jga (3)" in text
     assert text.partition(" jga ")[2].split()[6:8] == ["-", "-"]
     more = dstbench.compare_metrics(three, metrics="jga", resamples=25)  # enough for one pair, not for three
@@ -377,8 +377,8 @@ def test_what_is_undefined_or_constant_has_no_number() -> None:
     with pytest.warns(dstbench.DstbenchWarning) as warned:
         left = dstbench.compare_metrics(runs, metrics="jga,aga,gca", resamples=100)
     said = [str(each.message) for each in warned]
-    assert "aga is undefined for a, b, c: nothing of it is left" in said
-    assert "gca is undefined for a: its spread and orders are of the other 2" in said
+    assert "aga is undefined for a, b, c: it has no spread or order" in said
+    assert "gca is undefined for a: its spread and orders are over the other 2" in said
     assert "gca gives all runs the same score, so they have no order by it, and there is no tau" in said
     assert "aga is undefined in 15 of 15 dialogues of all runs: nothing correlates with it" in said
     (constant,) = (line for line in said if line.startswith("the same in all dialogues"))
@@ -389,7 +389,7 @@ def test_what_is_undefined_or_constant_has_no_number() -> None:
     assert left.agreement["tau"].null_count() == 3
     assert left.dependence.filter(trait="turns")["r"].null_count() == 3
     text = render_metrics(left, "text")
-    assert text.startswith("no pair of runs can be told apart: too few resamples, or dialogues that differ\n")
+    assert text.startswith("no pair of runs can be told apart: too few resamples, or too few dialogues differ\n")
     assert [row.split()[1:] for row in text.splitlines() if row.startswith(" gca ")][1] == ["-", "-"]
 
 

@@ -33,8 +33,8 @@ def test_a_run_that_never_predicts_a_slot() -> None:
     """Of four turns per dialogue, the slot is in the last three: all fail first in the second."""
     area = {"hotel-area": "north"}
     assert conclusion(dstbench.diagnose(run_of([area] * 4, [area] * 4))) == [
-        "100.0 % of dialogues fail, half by 30 % of their turns",
-        "errors: 100.0 % missed; most: missed-stale (66.7 %)",
+        "100.0 % of dialogues fail, half of these within the first 30 % of their turns",
+        "errors: 100.0 % missed; most frequent: missed-stale (66.7 %)",
         "never predicted: hotel-name (states)",
     ]
 
@@ -43,15 +43,16 @@ def test_two_runs_one_worse_than_the_other() -> None:
     wrong = [{"hotel-area": "south"}, {"hotel-area": "south", "hotel-name": "ashley", "hotel-stars": "4"}]
     runs = {"good": run_of(GOLD, GOLD, GOLD, wrong), "bad": run_of(GOLD, wrong, wrong, wrong)}
     assert conclusion(dstbench.diagnose(runs)) == [
-        "25.0 % (good) to 75.0 % (bad) of dialogues fail, half by 10 % of their turns",
-        "errors: 66.7 % wrong values, 33.3 % over-predicted; most: wrong-fresh and wrong-stale and over-fresh (33.3 %)",
+        "25.0 % (good) to 75.0 % (bad) of dialogues fail, half of these within the first 10 % of their turns",
+        "errors: 66.7 % wrong values, 33.3 % over-predicted; "
+        "most frequent: wrong-fresh and wrong-stale and over-fresh (33.3 %)",
         "worst slot: hotel-area (right in 50.0 %)",
     ]
 
 
 def test_a_dialogue_that_fails_at_its_end() -> None:
     found = conclusion(dstbench.diagnose(run_of([GOLD[0], *[GOLD[1]] * 18, {}])))
-    assert found[0] == "100.0 % of dialogues fail, more than half first in their last tenth"
+    assert found[0] == "100.0 % of dialogues fail, more than half of these first in their last tenth"
 
 
 STATES = st.sampled_from([{}, GOLD[0], GOLD[1], {"hotel-name": "x"}, {"hotel-area": "north", "taxi-leaveat": "1"}])

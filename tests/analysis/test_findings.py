@@ -219,11 +219,11 @@ def test_a_metric_with_another_winner_is_named() -> None:
     text = said(data, metrics="precision:avg=micro,jga,error-turns")["best"]
     assert precision["b"] > precision["a"]
     assert text.startswith(f"b has the highest Precision (avg = micro), {100 * precision['b']:.1f} %")
-    assert "Other metrics have others first" not in text
+    assert "By other metrics, others are first" not in text
     late = {"a": predicted(wrong_in(5)), "b": predicted(lambda d, t, gold: {} if d < 4 else gold)}
     text = said(late, metrics="recall:avg=micro,jga")["best"]
     assert text.startswith("a has the highest Recall (avg = micro), 91.7 %")
-    assert text.endswith(" Other metrics have others first: b by JGA (80.0 %).")
+    assert text.endswith(" By other metrics, others are first: b by JGA (80.0 %).")
 
 
 def test_models_are_compared_where_they_are_named() -> None:

@@ -271,7 +271,7 @@ def test_runs_that_are_rated() -> None:
     found, told = warned(ratings, {"eager": RUNS["eager"]})
     assert told == ["ratings: 120 ratings are of runs that are not here (careful, forgetful), and left out"]
     found, told = warned(ratings.filter(run="eager").drop("run"))
-    assert told == ["ratings: the ratings name no run, and are taken for every run"]
+    assert told == ["ratings: the ratings name no run, and are used for every run"]
     assert set(found.rated["run"]) == {*RUNS, "pooled"}
     with pytest.raises(
         dstbench.DstbenchError, match="it rates no dialogue of the runs\nhint: its first dialogue is X1"
@@ -341,7 +341,7 @@ def test_metrics_that_cannot_correlate_are_told(here: Path) -> None:
         found = dstbench.correlate(states, metrics="gca,over,missed", ratings=ratings)
     told = [str(warning.message) for warning in caught]
     assert "states: gca is defined in 3 rated dialogues only, and a correlation needs 4" in told
-    assert "states: over is the same in all that is rated, so it does not correlate with the ratings" in told
+    assert "states: over is the same in all rated dialogues, so it does not correlate with the ratings" in told
     assert found.rated.drop_nulls("value")["metric"].unique().to_list() == ["missed"]
     Path("model.jsonl").write_text("".join(json.dumps(state) + "\n" for state in states))
     ratings.write_csv("ratings.csv")
@@ -393,16 +393,16 @@ BAD = {
     "dialogue,rating,rating\nA,1,2\n": "two columns rating",
     "dialogue,rating\n": "no rating in it",
     "dialogue,rating\nA,\n": "no rating in it",
-    "dialogue,rating\nA,1\n\nB,good\n": r"line 4: the rating 'good' is no number \(dialogue B\)",
-    "dialogue,rating\nA,inf\n": "line 2: the rating 'inf' is no number",
-    'dialogue,rating\nA,1\nB,"2,5"\n': "line 3: the rating '2,5' is no number",
+    "dialogue,rating\nA,1\n\nB,good\n": r"line 4: the rating 'good' is not a number \(dialogue B\)",
+    "dialogue,rating\nA,inf\n": "line 2: the rating 'inf' is not a number",
+    'dialogue,rating\nA,1\nB,"2,5"\n': "line 3: the rating '2,5' is not a number",
     "dialogue;rating\nA;1.5\nB;2,5\n": "numbers with decimal commas and with points, such as '2,5' and '1.5'",
-    "dialogue;rating\nA;1.234,5\n": "line 2: the rating '1.234,5' is no number",
-    'note,dialogue,rating\n"a\nb",A,1\n,B,x\n': "row 2: the rating 'x' is no number",
+    "dialogue;rating\nA;1.234,5\n": "line 2: the rating '1.234,5' is not a number",
+    'note,dialogue,rating\n"a\nb",A,1\n,B,x\n': "row 2: the rating 'x' is not a number",
     "dialogue,rating\n,1\n": "line 2: the dialogue '' is empty",
     "run,dialogue,rating\na,A,1\n,A,1\n": "line 3: the run '' is empty",
-    "dialogue,turn,rating\nA,1.5,1\n": "line 2: the turn '1.5' is no whole number from 0 to 65535",
-    "dialogue,turn,rating\nA,-1,1\n": "line 2: the turn '-1' is no whole number",
+    "dialogue,turn,rating\nA,1.5,1\n": "line 2: the turn '1.5' is not a whole number from 0 to 65535",
+    "dialogue,turn,rating\nA,-1,1\n": "line 2: the turn '-1' is not a whole number",
     "dialogue,rating\nmul0484.json,1\nA,1\nMUL0484,2\n": r"rated twice, in line 2 and line 4 \(dialogue MUL0484\)",
     "dialogue\trating\tturn\nA\t1\t2\nA\t1\t2\n": r"rated twice, in line 2 and line 3 \(dialogue A, turn 2\)",
 }  # fmt: skip
@@ -494,7 +494,7 @@ def test_a_metric_is_not_best_for_being_undefined() -> None:
     assert row["difference"] > 0
     lines = finding(found)
     assert lines[0].startswith("rsa agrees best with the ratings")
-    assert lines[1] == "r of gca is higher, but over other turns: where both are defined, rsa's is"
+    assert lines[1] == "r of gca is higher, but over other turns: where both are defined, rsa's is higher"
     assert lines[2].startswith("better than gca by more than chance") == (row["p_adjusted"] <= 0.05)
 
 

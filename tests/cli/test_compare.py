@@ -250,7 +250,7 @@ def test_other_gold_is_told_with_its_place(runs: list[str]) -> None:
     assert err.splitlines() == [
         "error: changed: its gold is not that of worst: 'east' instead of 'north'; turns that differ: 1 "
         "(dialogue D7, turn 0, slot hotel-area)",
-        "hint: runs must be of one version of a dataset; --gold FILE gives it to all",
+        "hint: all runs must have the same version of a dataset; --gold FILE gives it to all",
     ]
 
 

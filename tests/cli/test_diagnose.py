@@ -45,7 +45,7 @@ def model(here: Path) -> Path:
 def test_a_diagnosis_as_text(model: Path) -> None:
     out = ok("diagnose", "model.json", "--all")
     conclusion, _, rest = out.partition("\n\n")
-    assert conclusion.splitlines()[0] == "100.0 % of dialogues fail, half by 60 % of their turns"
+    assert conclusion.splitlines()[0] == "100.0 % of dialogues fail, half of these within the first 60 % of their turns"
     found = tables(rest)
     (dialogues,) = (table for title, table in found.items() if title.startswith("Dialogues;"))
     assert dialogues[1] == ["model", "1", "2", "1", "100.00", "0", "1", "100.00"]
@@ -65,7 +65,7 @@ def test_a_diagnosis_shows_the_first_tables(model: Path) -> None:
     found = tables(rest)
     assert ["wrong-fresh", "1"] in found["Slots of turns that are not right, by class"]
     assert "JGA by turn, in percent" not in found
-    assert "by turn, length, domain and slot, as shares, and timing of errors: --all" in out
+    assert "--all shows JGA by turn and length, errors by domain and slot, their shares and timing" in out
     assert ok("diagnose", "model.json", "--all", "--format", "md") == ok("diagnose", "model.json", "--format", "md")
 
 

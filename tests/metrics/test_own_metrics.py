@@ -131,7 +131,7 @@ def test_a_name_that_cannot_be_written_is_refused(name: object) -> None:
 
 
 def test_what_is_no_metric_is_refused() -> None:
-    with pytest.raises(dstbench.UsageError, match="is no metric"):
+    with pytest.raises(dstbench.UsageError, match="is not a metric"):
         parse_all([Empty])  # type: ignore[list-item]
 
 

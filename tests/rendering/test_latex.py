@@ -274,7 +274,7 @@ def test_labels(here: Path) -> None:
     assert r"\label{tab:score}" in ok("score", "my_model.json", "--format", "latex")
     assert r"\label{tab:mine}" in ok("score", "my_model.json", "--format", "latex", "--label", "tab:mine")
     for words, message in {
-        ("--label", "x"): "--label is LaTeX's",
+        ("--label", "x"): "--label is for LaTeX only",
         ("--format", "latex", "--label", "a}b"): "cannot be a label",
     }.items():
         code, out, err = run("score", "my_model.json", *words)

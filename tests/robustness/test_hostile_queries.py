@@ -90,7 +90,7 @@ def test_a_query_ends_at_its_limit(limit: str, what: str, monkeypatch: pytest.Mo
         (
             None,
             1,
-            "error: the command needs more memory than there is\nhint: has the query a condition for each join?\n",
+            "error: the command needs more memory than there is\nhint: does each join in the query have a condition?\n",
         ),
         (signal.SIGTERM, 143, ""),
         (signal.SIGKILL, -signal.SIGKILL, ""),

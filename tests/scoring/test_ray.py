@@ -359,8 +359,8 @@ def test_the_command_line_prints_the_same_and_says_which_runs_are_sent(
 @pytest.mark.parametrize(
     ("address", "kind", "message"),
     [
-        ("nonsense", dstbench.UsageError, "'nonsense' is no address of a Ray cluster\nhint: host:port, such as"),
-        ("ray://head:10001", dstbench.UsageError, "'ray://head:10001' is no address of a Ray cluster\nhint: "),
+        ("nonsense", dstbench.UsageError, "'nonsense' is not the address of a Ray cluster\nhint: host:port, such as"),
+        ("ray://head:10001", dstbench.UsageError, "'ray://head:10001' is not the address of a Ray cluster\nhint: "),
         ("127.0.0.1:1", DstbenchError, "no Ray cluster answers at 127.0.0.1:1: [Errno 111] Connection refused\nhint: "),
         ("127.0.0.1:99999", DstbenchError, "no Ray cluster answers at 127.0.0.1:99999: "),
     ],

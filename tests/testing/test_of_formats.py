@@ -54,7 +54,7 @@ WHOLE = "it has a name, an example, a sniffer and a reader"
 ITS_OWN = "its example is of this format, and of no other"
 OTHERS = "no other format's example is of this format"
 READ = "its example is read, with the sides that it holds"
-DAMAGED = "of 200 damaged files, each is read as a whole or refused in a message"
+DAMAGED = "each of 200 damaged files is read completely or refused with a message"
 
 
 def hasty(source: Source, states: StatesBuilder) -> None:
@@ -87,7 +87,7 @@ SPOILT: dict[str, tuple[dict[str, Any], set[str], str]] = {
     "another side": ({"holds": ("pred",)}, {READ}, "it holds gold and pred, where the format says pred"),
     "one side only": ({"reader": hasty}, {READ, DAMAGED}, "it holds pred, where the format says gold and pred"),
     "a hasty reader": ({"reader": hasty, "holds": ("pred",)}, {DAMAGED}, "its code fails: "),
-    "read otherwise": ({"reader": twice}, {READ}, "it is read otherwise when it is read again"),
+    "read otherwise": ({"reader": twice}, {READ}, "a second reading gives other states"),
     "a hasty sniffer": (
         {"sniff": lambda source: "where" in json.loads(source.text)}, {OTHERS, DAMAGED}, "JSONDecodeError",
     ),

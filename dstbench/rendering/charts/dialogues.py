@@ -85,7 +85,7 @@ def same_gold(rows: pl.DataFrame) -> bool:
 
 
 def _first_failures(rows: pl.DataFrame) -> Chart:
-    """When failing dialogues first fail (Kim et al. 2022, Fig 1): bars, the darker part of which is right again."""
+    """When failing dialogues first fail (Kim et al. 2022, Fig 1): bars, with a part for those that are right again."""
     parts = {"right again later": pl.col("recovered"), "never again": pl.col("dialogues") - pl.col("recovered")}
     split = rows.select("run", "low", "high", "dialogues", **parts).unpivot(
         on=list(parts), index=["run", "low", "high", "dialogues"], variable_name="then", value_name="n"

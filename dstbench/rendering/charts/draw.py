@@ -1,8 +1,8 @@
 """Charts drawn by vl-convert, without a browser and without a network: for the page of a report, and for papers.
 
-Both have one layout and one type size, at the scale of paper: in papers a figure is as wide as a column of ACL's style
-(219 pt), or as its page (455 pt) if it has three or more panels; it has no title, because papers have captions. On the
-page it is half as large again, and takes its colours and its font from the page.
+Both have the same layout and type size, at the scale of paper. In papers, a figure is as wide as a column of ACL's
+style (219 pt), or as its page (455 pt) if it has three or more panels; it has no title, because papers have captions.
+In a report, it is half as large again, and takes its colours and its font from the page.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ _WIDTH: Final = 219
 _WIDE: Final = 455
 _ON_PAGE: Final = {_WIDTH: 340, _WIDE: 620}
 _PAGE_SCALE: Final = 1.5
-# The usual least width of a plot in points, the number of panels that make a figure wide, and the very least width.
+# The usual least width of a plot in points, the number of panels that make a figure wide, and the absolute least width.
 _LEAST: Final = 80
 _MANY_PANELS: Final = 3
 _NARROWEST: Final = 40
-# Of its width, a drawing may leave this share empty; and of their least width, plots have at least this share when the
-# room for labels turns out to be smaller than estimated.
+# A drawing may leave this share of its width empty. Plots keep at least this share of their least width if there is
+# less room beside the labels than estimated.
 _GAP_LEFT: Final = 0.02
 _STILL_WIDE: Final = 0.9
 _SPACING: Final = 12
 # The shortest line of a label above a panel, in characters, and the width of a character in points.
 _SHORTEST_LINE: Final = 10
 _LETTER: Final = 4.2
-# The room that labels beside each panel have at least.
+# The least room for labels beside each panel, in points.
 _OWN_LABELS: Final = 48
-# About how much room a vertical axis takes in points: one of names, and each character of them; or one of numbers.
+# About how much room a vertical axis takes in points: an axis of names, plus each character; or an axis of numbers.
 _OF_NAMES: Final = 9
 _OF_CHARACTER: Final = 3.4
 _OF_NUMBERS: Final = {"%": 40, None: 34}
@@ -93,8 +93,8 @@ def draw_figure(chart: Chart, form: FigureFormat, width: float | None = None) ->
 
 def draw_on_page(chart: Chart) -> Markup:
     """A chart as an element of a page, without colours of its own: these are variables (`LIGHT`)."""
-    drawn = _fit({**chart, "background": None}, _ON_PAGE[_WIDE if _is_wide(chart) else _WIDTH])
-    root = Xml.fromstring(drawn)  # noqa: S314 # our own drawing
+    svg = _fit({**chart, "background": None}, _ON_PAGE[_WIDE if _is_wide(chart) else _WIDTH])
+    root = Xml.fromstring(svg)  # noqa: S314 # our own drawing
     _clean(root)
     for side in ("width", "height"):
         root.set(side, f"{_PAGE_SCALE * float(root.get(side, 0)):.0f}")
@@ -129,8 +129,8 @@ def _has_own_labels(chart: Spec) -> bool:
 def _fit(chart: Spec, width: float) -> str:
     """The drawing of a chart in this width, with as many panels beside each other as there is room for.
 
-    The room that labels take beside the plots is estimated. If the drawing is too wide, or much too narrow, it shows
-    the right room, and the chart is drawn once more, or twice.
+    The room that labels take beside the plots is estimated. If the drawing is then too wide, or much too narrow, its
+    width shows how much room they need, and the chart is drawn again, up to twice.
     """
     panels, least = _panels(chart), chart["usermeta"].get("least", _LEAST)
     beside, columns, svg, excess = _room_beside(chart), panels, "", 0.0
@@ -216,7 +216,7 @@ _THEME: Final = {
 _MORE_DECIMALS: Final = re.compile(r"(\.\d\d)\d+")
 # A share, as screen readers are told it.
 _PERCENT: Final = re.compile(r"\b(\d+\.\d{6})%")
-# What an element of a drawing may be, and what it may have.
+# The elements that a drawing may have, and their attributes.
 _ELEMENTS: Final = frozenset({"svg", "g", "path", "line", "text", "tspan", "rect"})
 _ATTRIBUTES: Final = frozenset({
     "width", "height", "viewBox", "transform", "d", "x", "y", "dx", "dy", "x2", "y2", "text-anchor", "font-size",
@@ -225,7 +225,7 @@ _ATTRIBUTES: Final = frozenset({
 
 
 def _clean(element: Xml.Element) -> None:
-    """Leave only what is seen, with the page's colours; what screen readers were told becomes a text for the mouse."""
+    """Keep only what is visible, in the page's colours; labels for screen readers become titles, shown by the mouse."""
     label = element.get("aria-label") if element.get("aria-roledescription") != "axis" and not len(element) else None
     for key, value in list(element.attrib.items()):
         if key not in _ATTRIBUTES or (key.endswith("opacity") and value == "1"):

@@ -19,11 +19,11 @@ Spec = dict[str, Any]
 COLOURS: Final = ("#0072b2", "#d55e00", "#00795a", "#a8487f", "#8a6a00", "#2a8ac0", "#333333", "#7d5fb2")
 #: The colours of kinds of errors, and their order.
 KINDS: Final = {"missed": COLOURS[5], "wrong": COLOURS[1], "over": COLOURS[4]}
-#: The colour of what is no run: text, lines of reference.
+#: The colour of everything that is not a run: text, reference lines.
 INK: Final = "#000000"
-# Their number has no divisor in common with that of the colours: 56 lines differ in one or the other.
+# Their number and that of the colours have no common divisor, so 56 lines differ in colour or dash.
 _DASHES: Final = ([1, 0], [5, 2], [2, 2], [7, 2, 2, 2], [1, 1], [9, 3], [4, 1, 1, 1, 1, 1])
-# How each kind of mark looks, and which channels tell runs apart beside colour.
+# How each kind of mark looks, and which channels tell runs apart in addition to colour.
 _LOOKS: Final[dict[str, tuple[Spec, list[str]]]] = {
     "bar": ({}, []),
     "line": ({"point": True}, ["shape", "strokeDash"]),
@@ -72,7 +72,7 @@ def specification(
 
 
 def chart(title: str, mark: str, rows: pl.DataFrame, encoding: Spec, by: str = "run", **content: Any) -> Chart:
-    """A chart of runs (or what `by` names); a legend names them where there are several."""
+    """A chart of runs (or of the values of the column `by`); if there are several, with a legend."""
     names = unique(rows[by])
     legend: Spec = {"title": None, "legend": {"labelExpr": in_lines()}} if len(names) > 1 else {"legend": None}
     look, channels = _LOOKS[mark]
@@ -87,7 +87,7 @@ def chart(title: str, mark: str, rows: pl.DataFrame, encoding: Spec, by: str = "
 
 
 def in_panels(whole: Chart, field: str, names: list[str], **resolve: str) -> Chart:
-    """A chart divided into panels by a field, in the order of the names; `resolve`: scales that panels have each."""
+    """A chart divided into panels by a field, in the order of the names; `resolve`: scales that each panel has."""
     if len(names) < 2:
         return whole
     panel = {key: whole.pop(key) for key in ("mark", "encoding", "layer", "width", "height") if key in whole}
@@ -115,7 +115,7 @@ def name(field: str, names: list[str], **options: Any) -> Spec:
 
 
 def named_axis(field: str, names: list[str], **axis: Any) -> Spec:
-    """An axis of names; long ones take several lines (see `row_step`) around the middle of their place, or a slope."""
+    """An axis of names; long names take several lines (see `row_step`), vertically centred, or stand at an angle."""
     if axis.get("labelAngle"):
         lines = 1 + max(map(len, names), default=0) // _SLOPING
         sloping = {

@@ -46,7 +46,7 @@ _HEIGHT: Final = 130
 # The opacity of the faintest and the darkest square; black text can be read on both.
 _FAINT: Final = 0.03
 _DARK: Final = 0.7
-# Names of columns with more characters in all stand at a slope.
+# If the names of columns have more characters in all, they stand at an angle.
 _BESIDE: Final = 36
 # More runs beside each other need the width of a page.
 _MANY_RUNS: Final = 5
@@ -132,7 +132,7 @@ def heat_map(rows: pl.DataFrame, by: str) -> Chart:
     """
     in_gold = rows.filter(pl.col("metric").is_in(_IN_GOLD), pl.col("value") > 0)
     shares = rows.filter(~IS_COUNT)
-    if in_gold.height:  # slots that only predictions have are no slots to be good at
+    if in_gold.height:  # slots that only predictions have cannot be predicted well
         shares = shares.filter(pl.col(by).is_in(in_gold[by].unique().to_list()))
     runs, metrics = unique(rows["run"]), unique(shares["metric"])
     judged = _OF_SLOTS if _OF_SLOTS in metrics else metrics[0]
@@ -272,7 +272,7 @@ def _squares(
         axes: Their places.
         shade: The channel of how dark they are, `_FAINT` to `_DARK`.
         text: The expression of their texts.
-        minus: Where this expression holds, they are orange, otherwise blue.
+        minus: An expression: where it holds, squares are orange, elsewhere blue.
         height: The height of a row.
         least: See `specification`.
         wide: Likewise.
