@@ -99,7 +99,9 @@ class Dialogues:
         if said is None:
             paths = [item for _, item in named_parts(data)]
             if not all(isinstance(path, (str, PathLike)) for path in paths):
-                raise UsageError("states in memory hold no utterances", hint="said= takes what dstbench.contexts gives")
+                raise UsageError(
+                    "states in memory hold no utterances", hint="pass the result of dstbench.contexts as said="
+                )
             said = contexts(paths, split)
         said = _as_contexts(said)  # a column that is null throughout has no type
         silent = gold.turns.join(said, on=["dialogue", "turn"], how="anti")
@@ -128,7 +130,7 @@ def _as_one(golds: dict[str, States]) -> States:
             f"this dialogue is also in {golds[one].source}",
             file=golds[other].source,
             dialogue=twice["dialogue"][0],
-            hint="several files are read as one corpus: leave one of them out, or give its dialogues other ids",
+            hint="all files are read as one corpus: leave one of them out, or give its dialogues other ids",
         )
     return merge_states(parts)
 
@@ -162,7 +164,7 @@ def database_facts(folder: str | None, slots: Collection[str]) -> pl.DataFrame:
 def _as_contexts(table: pl.DataFrame) -> pl.DataFrame:
     """A table of utterances with the columns and types of `CONTEXTS`."""
     if missing := [name for name in CONTEXTS.columns if name not in table.columns]:
-        raise UsageError(f"contexts without the column {', '.join(missing)}", hint="dstbench.contexts gives them")
+        raise UsageError(f"contexts without the column {', '.join(missing)}", hint="dstbench.contexts returns them")
     return CONTEXTS.conform(table)
 
 

@@ -179,7 +179,7 @@ def _count_values(run: Run, convention: Convention, said: pl.DataFrame) -> pl.Da
         what = f"{without_context:,} of {total:,} wrong values are in turns that the contexts do not have"
         if without_context == total:
             raise DstbenchError(
-                f"{run.name}: {what}", hint="--context names files in which the run's dialogues are spoken"
+                f"{run.name}: {what}", hint="give --context the files with the utterances of these dialogues"
             )
         kind = "wrong values in turns that the contexts do not have, not searched for"
         warn(f"{what}; they are not searched for", run=run.name, kind=kind, count=without_context, when="before")

@@ -112,7 +112,9 @@ def inconsistency(
     [('D15', 'hotel-area', 'south', 1.0)]
     """
     if support < 1 or not 0 < at_least <= 1:
-        raise UsageError(f"support={support}, at_least={at_least}", hint="a number of places, and a share up to 1")
+        raise UsageError(
+            f"support={support}, at_least={at_least}", hint="support is 1 or more; at_least is a share above 0, up to 1"
+        )
     words = read_rules(rules)
     dialogues = Dialogues.read(data, said, split)
     _check_rules(dialogues.cells["slot"].unique().sort(), words)
@@ -158,7 +160,7 @@ def _check_rules(slots: pl.Series, rules: Rules) -> None:
 def _check_evidence(slots: pl.Series, others: pl.Series) -> None:
     """Refuse evidence without a value, or of another dataset: it would show that nothing is missing."""
     if others.is_empty():
-        hint = "what is missing shows only where gold annotates similar places"
+        hint = "an annotation is found to be missing only if gold annotates similar places"
         raise DstbenchError("gold has no value in any turn of the data, or of the evidence", hint=hint)
     if len(slots) and not slots.is_in(others.implode()).any():
         one, other = (", ".join(listed.sort()[:3]) for listed in (slots, others))

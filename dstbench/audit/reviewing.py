@@ -127,7 +127,7 @@ def agreement(paths: Sequence[str | PathLike[str]]) -> Agreement:
     """
     files = {Path(path).stem: str(path) for path in paths}
     if len(paths) < 2:
-        raise UsageError("agreement is that of several readers", hint="give a filled sheet of each")
+        raise UsageError("agreement needs several readers", hint="give the filled sheet of each")
     if (repeated := first_repeated(Path(path).stem for path in paths)) is not None:
         raise UsageError(f"two sheets are called {repeated!r}", hint="give each reader's file a name of its own")
     sheets = {reader: _read_sheet(file) for reader, file in files.items()}
@@ -211,7 +211,7 @@ def _check_rows(sheet: pl.DataFrame, path: str) -> None:
             "`group` is neither changed nor unchanged": ~pl.col("group").is_in(GROUPS),
             "`of` is not a number": pl.col("of").cast(pl.UInt32, strict=False).is_null(),
             "`slot` is empty": _IS_ADDITION & (pl.col("slot") == ""),
-            "another `of` than in the rows before": pl.col("of") != pl.col("of").first().over("group"),
+            "`of` is not the same as in the rows before": pl.col("of") != pl.col("of").first().over("group"),
         },
         path,
     )
@@ -222,7 +222,7 @@ def _check_rows(sheet: pl.DataFrame, path: str) -> None:
         is_changed=(pl.col("group") == "changed").first(),
     )
     faults = {
-        "not one row of the dialogue itself, but {}": pl.col("n") != 1,
+        "the dialogue itself has {} rows, not one": pl.col("n") != 1,
         "the dialogue is changed in one row and unchanged in another": pl.col("groups") != 1,
         "a changed dialogue without additions": pl.col("is_changed") & (pl.col("additions") == 0),
         "an unchanged dialogue with additions": ~pl.col("is_changed") & (pl.col("additions") > 0),
@@ -231,7 +231,7 @@ def _check_rows(sheet: pl.DataFrame, path: str) -> None:
         faulty = rows.filter(is_faulty).sort("dialogue").select("dialogue", "n")
         if faulty.height:
             dialogue, n = faulty.row(0)
-            hint = "leave out or keep all rows of a dialogue"
+            hint = "keep all rows of a dialogue, or remove all of them"
             raise DstbenchError(fault.format(n), file=path, dialogue=dialogue, hint=hint)
 
 

@@ -137,7 +137,7 @@ def _named(before: Data, after: Data, names: Sequence[str] | None) -> Any:
     names = ("before", "after") if names is None else names
     if len(names) != 2 or names[0] == names[1]:
         what = ", ".join(names) or "nothing"
-        raise UsageError(f"{what} does not name two versions", hint="give each a name of its own")
+        raise UsageError(f"names={what}: two different names are needed", hint="one for each version")
     return dict(zip(names, (before, after), strict=True))
 
 

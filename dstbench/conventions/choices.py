@@ -43,8 +43,8 @@ class Choices:
         default="scored",
         metadata=_words(
             "how gold's slots outside the scored ones count",
-            "like the others (scored), with what is predicted of them in the same turns, so that no turn is right by "
-            "leaving them out; or not at all (dropped), and a turn whose gold has no other values is not scored",
+            "like the others, as do predictions of them in the same turns, so that ignoring them makes no turn right "
+            "(scored); or not at all, and a turn whose gold has values of no other slots is not scored (dropped)",
         ),
     )
     absent: tuple[str, ...] = field(
@@ -97,7 +97,7 @@ class Choices:
         default=None,
         metadata=_words(
             "the label map",
-            "variants that are accepted for a gold value, a JSON file; TripPy's configuration will do",
+            "variants that are accepted for a gold value, a JSON file; TripPy's configuration is accepted, too",
             option="label-map",
         ),
     )
@@ -128,8 +128,8 @@ class Choices:
         default="once",
         metadata=_words(
             "how many slots a wrong value costs",
-            "in SA and RSA one, two, or two if it has a hyphen, as scripts count that split domain-slot-value at the "
-            "last one",
+            "in SA and RSA one (once), two (twice), or two if it has a hyphen, as in scripts that split "
+            "domain-slot-value at the last hyphen (hyphen)",
         ),
     )
     turns: Literal["all", "gold", "pred", "last"] = field(
@@ -146,15 +146,15 @@ class Choices:
         default="gold",
         metadata=_words(
             "which turns count for a domain",
-            "those whose gold has a slot of it; gold or prediction (either); all of a dialogue whose gold ever has one "
-            "(dialogue, TRADE's zero-shot scores); or those where gold has a frame of it (frames, SGD; "
-            "as gold, where a file does not say which there are)",
+            "those in which gold has a slot of it (gold), or gold or the prediction (either); all turns of dialogues "
+            "whose gold ever has one (dialogue, as in TRADE's zero-shot scores); or those in which gold has a frame "
+            "of it (frames, as in SGD; the same as gold for files without frames)",
         ),
     )
     missing: Missing = field(
         default="error",
         metadata=_words(
-            "what became of turns without a prediction",
+            "how turns without a prediction were treated",
             "an error (default of most profiles), wrong, an empty state, or left out (intersect)",
             option=None,  # the option is one of reading runs
             signed=False,  # how a run was read is signed instead
@@ -162,7 +162,7 @@ class Choices:
     )
     metrics: str | None = field(
         default=None,
-        metadata=_words("the metrics", "those computed where none are named", option=None, signed=False),
+        metadata=_words("the metrics", "those computed if none are named", option=None, signed=False),
     )
     title: str = field(
         default="values compared as written",

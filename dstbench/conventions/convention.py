@@ -35,14 +35,14 @@ class Convention(Choices, Record):
                 near = did_you_mean(value, values) if isinstance(value, str) else None
                 raise UsageError(f"{name}={value!r} is none of {', '.join(values)}", hint=near)
             if choice.type in (str, str | None) and not isinstance(value, get_args(choice.type) or str):
-                raise UsageError(f"{name}={value!r} is not a text")
+                raise UsageError(f"{name}={value!r} is not a string")
             if kind is tuple and not (isinstance(value, tuple) and all(isinstance(item, str) for item in value)):
                 raise UsageError(f"{name}={value!r} is not a tuple of strings", hint='("none", "")')
         check_known([*self.gold_steps, *self.pred_steps], STEPS, "there is no normalising step {!r}")
         if self.slots is not None:
             check_known([self.slots], [*SLOT_SETS, *SLOT_KINDS], "there is no slot set {!r}")
         if self.slots in SLOT_KINDS and self.schema is None:
-            raise UsageError(f"which slots are {self.slots} is not known", hint="--schema schema.json says it")
+            raise UsageError(f"it is not known which slots are {self.slots}", hint="--schema schema.json says which")
         object.__setattr__(self, "match", str(Matcher.parse(self.match)))  # equal matchers are written alike
 
     @property

@@ -176,7 +176,7 @@ class File:
             return None
         if not self._mark.startswith(archives.ZIP):
             if inside:
-                raise self.error(f"no such file: {disk} is no zip")
+                raise self.error(f"no such file: {disk} is not a zip")
             return None
         return archives.open_archive(disk, self.error)
 
@@ -246,4 +246,4 @@ class File:
         except ValueError:
             if "\0" not in str(self.path):
                 raise
-            raise self.error("no such file: no name of a file has the character NUL") from None
+            raise self.error("no such file: a file name cannot contain the character NUL") from None

@@ -25,9 +25,9 @@ _UNPACK: Final = "unpack it first; gzip, bzip2, xz, zstd and zip are read as the
 _DOWNLOAD: Final = "download the file itself: on GitHub, its button Raw leads to it"
 _WRITE: Final = "write the predictions as JSON Lines; `dstbench help own-data` shows how"
 _AS_CSV: Final = "save the sheet as CSV"
-_CHECKPOINT: Final = Foreign("a model's weights (PyTorch)", f"not the model is scored, but what it predicts: {_WRITE}")
+_CHECKPOINT: Final = Foreign("a model's weights (PyTorch)", f"dstbench scores predictions, not models: {_WRITE}")
 _PICKLE: Final = Foreign(
-    "a pickle, which is not read, because loading one may run any code",
+    "a pickle, which is not read, because loading one can run any code",
     f"if you trust it, load it in Python and {_WRITE}",
 )
 

@@ -69,7 +69,7 @@ def check_threads() -> None:
     text = os.environ.get(_THREADS, "1")
     if not (text.isascii() and text.isdecimal() and 0 < int(text[:9]) <= _MOST_THREADS):
         raise UsageError(
-            f"{_THREADS}={text!r} is no number of threads from 1 to {_MOST_THREADS}",
+            f"{_THREADS}={text!r} is not a number of threads from 1 to {_MOST_THREADS}",
             hint="unset it for one per processor",
         )
 

@@ -101,11 +101,11 @@ def refuse_overwriting(
 
 
 def _repeated() -> UsageError:
-    return UsageError("two files to write have one name", hint="give each a name of its own")
+    return UsageError("two output files have the same name", hint="give each a name of its own")
 
 
 def _overwritten(what_is: str) -> UsageError:
-    return UsageError(f"{what_is} read and would be written over", hint="name another place for what is written")
+    return UsageError(f"{what_is} read and would be overwritten", hint="write the output somewhere else")
 
 
 def _on_disk(path: str | Path) -> Path | None:

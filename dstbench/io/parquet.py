@@ -193,7 +193,7 @@ def _footer(stream: BinaryIO, size: int) -> tuple[int, bytes]:
     stream.seek(max(0, size - 8))
     length, end = int.from_bytes(stream.read(4), "little") + 8, stream.read(4)
     if end != MAGIC or length + len(MAGIC) > size:
-        raise _DamageError("it does not end as such a file does")
+        raise _DamageError("it does not end as a Parquet file does")
     stream.seek(size - length)
     return size - length, stream.read(length)
 

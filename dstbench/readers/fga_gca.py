@@ -62,7 +62,7 @@ def _read_marks(source: Source, states: StatesBuilder) -> None:
             states.pred.flat(at, dict.fromkeys(slots, f"wrong:{','.join(wrong)}"))
     states.only = ("jga", f"sa:T={width}", "fga")
     states.note(
-        f"it says which of {width} slots are right, not what they are: only jga, sa:T={width} and fga can be had"
+        f"it says which of {width} slots are right, but has no values: only jga, sa:T={width} and fga can be computed"
     )
 
 

@@ -102,8 +102,8 @@ def data_files(
         raise _several_runs(folder, data)
     if damaged := next((file for file in unknown if alike & _alike(file)), None):
         raise damaged.error(
-            "no known format, though it is named like files of data beside it",
-            "repair it, as the run lacks a part; or move it elsewhere, if it is none",
+            "no known format, although data files beside it have similar names",
+            "if it is a part of the run, repair it; if not, move it elsewhere",
         )
     if series and len(data) > 1:
         warn(f"{len(data):,} files are read as one run: {data[0][0]} to {data[-1][0]}", file=folder.name)
@@ -123,8 +123,8 @@ def _several_runs(folder: Source, data: Sequence[tuple[str, str]]) -> DstbenchEr
     listed = [f"{name} ({kind})" for name, kind in data[:_SHOWN]]
     more = [f"{len(data) - _SHOWN} more"] if len(data) > _SHOWN else []
     return folder.error(
-        f"a folder with {len(data)} files of data that are not parts of one run: {', '.join(listed + more)}",
-        "name the file that is meant, or several: each is then scored as a run of its own",
+        f"a folder with {len(data)} data files that are not parts of one run: {', '.join(listed + more)}",
+        "name one of the files, or several: each is then scored as its own run",
     )
 
 

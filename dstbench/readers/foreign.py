@@ -65,7 +65,7 @@ class _Code:
         except DstbenchError:  # such as: no UTF-8
             return False
         except Exception as error:
-            warn(f"whether it is of format {self._signed} cannot be found out: {fault_of(error)}", file=source.name)
+            warn(f"cannot tell whether it is of format {self._signed}: {fault_of(error)}", file=source.name)
             return False
 
     def read(self, source: Source, states: StatesBuilder) -> None:

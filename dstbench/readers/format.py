@@ -133,8 +133,8 @@ class Format:
     def _states(self, source: Source) -> States:
         states = StatesBuilder(source.name, self.name, self.omits)
         if source.inside:
-            beside = f", without {', '.join(source.beside)} beside it" if source.beside else ""
-            states.note(f"what stands under {' and '.join(source.inside)} is read{beside}")
+            beside = f", not what is under {', '.join(source.beside)}" if source.beside else ""
+            states.note(f"what is under {' and '.join(source.inside)} is read{beside}")
         self.reader(source, states)
         return states.build()
 

@@ -41,7 +41,7 @@ class TurnsDocument(Document):
         for number, turn in enumerate(self._turns):
             if not _is_own(turn):
                 place = f"{'item' if self._is_list else 'line'} {number + (not self._is_list)}"
-                what = f"{place}: no dialogue_id, turn and flat gold state of strings, so that it cannot be edited"
+                what = f"{place}: it cannot be edited: it lacks a dialogue_id, a turn or a flat gold state of strings"
                 raise source.error(what, "write it with the keys dialogue_id, turn, gold; `dstbench help own-data`")
 
     def turns(self) -> Iterator[DocumentTurn]:

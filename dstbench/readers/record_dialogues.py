@@ -76,7 +76,8 @@ def _turns(row: Row, keys: Sequence[str]) -> Sequence[Row]:
         return [row]
     for other, further in others:
         if further is None or states.keys() != further.keys():
-            what = f"{row.place}{key} and {other} have states of other turns ({len(states)} and {len(further or ())})"
+            sizes = f"{len(states)} and {len(further or ())} states"
+            what = f"{row.place}{key} and {other} do not have the same turns ({sizes})"
             raise KeysError(what, "a dialogue needs as many gold states as predicted ones")
     rest = {name: cell for name, cell in row.record.items() if name not in lists and meaning(str(name)) is None}
     divided = {name: cell for name, cell in rest.items() if isinstance(cell, list) and len(cell) == len(states)}

@@ -270,7 +270,7 @@ def _best(states: Mapping[str, Meaning]) -> str | None:
         side: Side = cumulative[best[0]].side
         option = "gold or pred" if side == "either" else side
         what = f"{len(best)} keys could be {_WORDS[side]}: {', '.join(best)}"
-        raise KeysError(what, f"--keys {option}={best[0]} takes that one")
+        raise KeysError(what, f"--keys {option}={best[0]} chooses that one")
     return best[0] if best else None
 
 
@@ -278,17 +278,17 @@ def _without_states(samples: Samples, states: Mapping[str, Meaning]) -> KeysErro
     """The error for records in which no key is that of a state."""
     if of_turn := [key for key, said in states.items() if said.span != "cumulative"]:
         what = (
-            f"the only states are named as those of single turns, and scores need cumulative ones: {', '.join(of_turn)}"
+            f"by their keys, the only states are of single turns, and scores need cumulative ones: {', '.join(of_turn)}"
         )
         of_sides = {states[key].side.replace("either", "pred"): key for key in reversed(of_turn)}
         option = ",".join(f"{side}={of_sides[side]}" for side in ("gold", "pred") if side in of_sides)
-        return KeysError(what, f"if they are cumulative, --keys {option} takes them so")
+        return KeysError(what, f"if they are cumulative, --keys {option} reads them")
     keys = [key for key in samples.values if not isinstance(key, str) or folded(key) not in _IDS]
     holding = [key for key in keys if samples.holds_states(key, surely=True)]
     what = f"neither gold nor pred; unknown keys: {', '.join(sorted(map(str, keys))[:12]) or 'none'}"
     if near := similar(keys, [*USUAL["gold"], *USUAL["pred"]]):
         return KeysError(what, near)
-    hint = f"--keys pred={holding[0]} takes that one" if holding else "--keys gold=KEY,pred=KEY names them"
+    hint = f"--keys pred={holding[0]} chooses that one" if holding else "--keys gold=KEY,pred=KEY names them"
     return KeysError(what, hint)
 
 
@@ -304,7 +304,7 @@ def _turn(samples: Samples, taken: Collection[str | None]) -> str | None:
     numbers = [key for key in keys if samples.mostly(_is_number, key)]
     if any(samples.values[key] != samples.values[numbers[0]] for key in numbers[1:]):
         what = f"{len(numbers)} keys could be the turn: {', '.join(numbers)}"
-        raise KeysError(what, f"--keys turn={numbers[0]} takes that one")
+        raise KeysError(what, f"--keys turn={numbers[0]} chooses that one")
     return _first(samples, _is_number, keys)
 
 

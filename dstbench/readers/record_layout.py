@@ -120,7 +120,7 @@ def _walk(document: Any, steps: Steps, place: str, around: _Around) -> Iterator[
     step, *rest = steps
     if isinstance(document, Mapping) and step is not None:
         if step not in document:
-            raise Broken(f"{place}no {step!r} here, unlike before")
+            raise Broken(f"{place}no key {step!r} here, unlike before")
         by_name = {folded(key): value for key, value in document.items() if isinstance(value, (str, int))}
         dialogue, turn = (
             next((by_name[name] for name in names if name in by_name), before)
@@ -132,4 +132,4 @@ def _walk(document: Any, steps: Steps, place: str, around: _Around) -> Iterator[
             at = f"{place}{key!r}: " if isinstance(key, str) else f"{place}item {key}: "
             yield from _walk(value, tuple(rest), at, _Around((*around.keys, key), around.dialogue))
     else:
-        raise Broken(f"{place}{named(document)}, where there are records elsewhere")
+        raise Broken(f"{place}{named(document)}, where the file has records elsewhere")

@@ -101,7 +101,7 @@ class _Reading:
             self._add_turns(states)
         else:
             self._add_slots(states, self._fields.slot)
-        for note in (*self._notes, self._turns.note, self._keys_taken(), self._cells.note()):
+        for note in (*self._notes, self._turns.note, self._keys_used(), self._cells.note()):
             if note:
                 states.note(note)
 
@@ -158,7 +158,7 @@ class _Reading:
         """Whether a side has a state in any record."""
         if any(key in row.record and not _is_blank(row.record[key]) for row in self._rows):
             return True
-        self._notes.append(f"{key} is null in every record, and so is not taken")
+        self._notes.append(f"{key} is null in every record, and so is ignored")
         return False
 
     def _check_keys(self, samples: Samples) -> None:
@@ -193,8 +193,8 @@ class _Reading:
         texts = (str(cell).strip() for row in self._rows for key in keys if (cell := row.record.get(key)) is not None)
         return next((f", such as {shortened(repr(text), 60)}" for text in texts if text), "")
 
-    def _keys_taken(self) -> str | None:
-        """Which keys were taken; None: their names are dstbench's own, or given by the user, and no other could be."""
+    def _keys_used(self) -> str | None:
+        """Which keys were used; None: dstbench's own, or those that the user gives, and no others could be meant."""
         fields = self._fields
         sides = [(fields.gold, "states")] if fields.either else [(key, side) for side, key in self._sides.items()]
         told = [*self._turns.told, (fields.slot, "slot"), (fields.domain, "domain"), *sides]
@@ -208,13 +208,13 @@ class _Reading:
             if None in dict(self._turns.told) and not self._is_named else "",
             "dialogue from the file's name" if self._is_named else "",
             f"records under {', '.join(map(str, groups))} are read together" if 1 < len(groups) <= _GROUPS else "",
-            f"not taken: {', '.join(fields.others)}" if fields.others else "",
+            f"not used: {', '.join(fields.others)}" if fields.others else "",
             f"no states in {', '.join(fields.no_states)}{self._text_of(*fields.no_states)}" if fields.no_states else "",
         ]  # fmt: skip
         if all(key in plain_keys or key in given for key, _ in keys) and not any(further):
             return None
-        taken = ", ".join(key if key in plain_keys else f"{key} as {word}" for key, word in keys)
-        return "; ".join(filter(None, [f"keys taken: {taken}", *further]))
+        used = ", ".join(key if key in plain_keys else f"{key} as {word}" for key, word in keys)
+        return "; ".join(filter(None, [f"keys used: {used}", *further]))
 
 
 def _is_blank(cell: Any) -> bool:

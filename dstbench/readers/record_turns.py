@@ -91,6 +91,9 @@ class Turns:
             place = where(row, self._fields)
             if value is None:
                 raise self._source.misshapen(f"{row.place}no {key} here", **place)
-            what, hint = f"{row.place}{key or 'the key'}: the turn is not a number", "--keys turn=KEY takes another key"
+            what, hint = (
+                f"{row.place}{key or 'the key'}: the turn is not a number",
+                "--keys turn=KEY chooses another key",
+            )
             raise self._source.error(what, hint, **{**place, "turn": str(value)})
         return number

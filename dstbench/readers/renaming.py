@@ -61,7 +61,7 @@ class Names(UserFile):
         content = {own: other for own, other in content.items() if own != other}
         if kind == "slot" and (both := next((name for name in content.values() if name in content), None)):
             raise UsageError(
-                f"{source}: {both!r} is both a slot of yours and another's name for one",
+                f"{source}: {both!r} is both one of your slots and the other name of one",
                 hint="such a map would change gold, too; rename the slots in the predictions",
             )
         return cls.of(content)
@@ -80,7 +80,7 @@ def _pairs(file: File, kind: str) -> list[tuple[str, str]]:
         document = read_json(file.path, dict)
         for own, other in document.items():
             if not isinstance(other, str):
-                raise file.error(f"the other name of {own!r} is no text", _HINTS[kind])
+                raise file.error(f"the other name of {own!r} is not a string", _HINTS[kind])
         return list(document.items())
     return read_pairs(file, _HINTS[kind])
 

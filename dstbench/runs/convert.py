@@ -214,7 +214,7 @@ def _make_parts(pieces: Sequence[_Piece], jobs: int | None) -> None:
                 future.result()
     except BrokenProcessPool:
         raise DstbenchError(
-            "a process that reads files was ended from outside, perhaps because memory ran out",
+            "a process that reads files was killed, perhaps because memory ran out",
             hint="finished files are kept: try again with fewer at a time (--jobs 1)",
         ) from None
 

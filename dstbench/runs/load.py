@@ -108,7 +108,7 @@ def load(name: str, item: Any, options: ReadOptions = AS_USUAL, split: str | Non
         item = collect(item, name)
     elif not isinstance(item, Iterable) or isinstance(item, (str, bytes, Mapping)):
         hint = "give a path, a frame, or a list of states; see dstbench.scan"
-        raise UsageError(f"{type(item).__name__} is no data", hint=hint)
+        raise UsageError(f"cannot read data from an object of type {type(item).__name__}", hint=hint)
     from dstbench.readers.records import from_memory
 
     return renamed(from_memory(item, name, options.keys), options)

@@ -109,7 +109,7 @@ class Run(Record):
         """
         if only := self.meta.get("only"):
             raise UsageError(
-                f"{self.name}: it holds no states, and {what} cannot be had from it",
+                f"{self.name}: it holds no states, and {what} cannot be computed from it",
                 hint=f"`dstbench score` with -m {','.join(only)}",
             )
 

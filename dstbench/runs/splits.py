@@ -71,7 +71,7 @@ class SplitGold:
             DstbenchError: No split or several may be meant, or it cannot be read.
         """
         if states.pred is None:
-            what = f"its dialogues are known only beside gold ({states.format}), and {self.source} has several splits"
+            what = f"only gold tells which dialogues it has ({states.format}), and {self.source} has several splits"
             raise error_in(states, what, f"choose one: --split {next(iter(self._files))}")
         split = self._split_of(states.source, states.pred.turns)
         if split not in self._states:

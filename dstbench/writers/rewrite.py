@@ -167,7 +167,7 @@ class _Edits:
         is_there = first[0] in self._there
         hint = None if is_there else hint_at_dialogue(first[0], pl.Series(sorted(self._there), dtype=pl.String))
         fault = what[len(first) - 1 if is_there else 0]
-        raise self._source.error(f"{fault}{more}, though it is to be changed", hint, **where)
+        raise self._source.error(f"an edit has no place in the data: {fault}{more}", hint, **where)
 
     def _check_states(self, before: States, after: States) -> None:
         """Check that the file holds the old states with the edits."""
@@ -201,8 +201,8 @@ def _open(source: Source, form: Format, *, with_words: bool) -> tuple[Document, 
         hint = f"those that can: {', '.join(WRITABLE)}"
         raise source.error(f"files of format {form.name} cannot be written again", hint)
     if source.inside:
-        what = f"its dialogues stand under {' and '.join(source.inside)}, and only whole files are written again"
-        raise source.error(what, "write what stands there to a file of its own")
+        what = f"its dialogues are under {' and '.join(source.inside)}, and only whole files are written again"
+        raise source.error(what, "write that part to its own file")
     states = form.read(source)
     if with_words:
         for _ in form.spoken(source):
