@@ -1,4 +1,4 @@
-"""The names of metrics and traits as papers write them; figures, reports and LaTeX have them."""
+"""The names of metrics and traits as papers write them, for figures, reports and LaTeX."""
 
 from __future__ import annotations
 
