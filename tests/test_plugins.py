@@ -263,7 +263,7 @@ UNUSABLE = {
     "no convention": ("profile", "X = 'trade'\n", "other:X", "'trade' is no profile"),
     "a convention without a version": (
         "profile", "from dstbench import Convention\nX = Convention(name='odd')\n", "other:X",
-        "the convention is called 'odd'",
+        "the convention cannot be called 'odd'",
     ),
     "a convention that is built in": (
         "profile", "from dstbench import profile\nX = profile('trade')\n", "other:X", "is no profile",

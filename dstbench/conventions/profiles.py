@@ -169,10 +169,12 @@ def _checked(convention: Convention, origin: str) -> Convention:
     """A convention that is not built in, called as signatures call it: its name, version and origin.
 
     Raises:
-        UsageError: Its name is that of no version.
+        UsageError: Its name is not a name and a version.
     """
     if not _VERSIONED.fullmatch(convention.name):
-        raise UsageError(f"the convention is called {convention.name!r}", hint='a name and a version: name="mylab.1"')
+        raise UsageError(
+            f"the convention cannot be called {convention.name!r}", hint='a name and a version: name="mylab.1"'
+        )
     return replace(convention, name=f"{convention.name}@{origin}")
 
 

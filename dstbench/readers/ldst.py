@@ -18,7 +18,7 @@ from dstbench.readers.format import Format, Pairs, Source, States, StatesBuilder
 from dstbench.readers.states import error_in
 from dstbench.schema.core import BETWEEN
 
-#: What stands between the parts of a line.
+#: The separator of a line's parts.
 BAR: Final = "|||"
 
 
@@ -35,7 +35,7 @@ class LdstLine(msgspec.Struct):
 
 
 class Predicted(NamedTuple):
-    """A predicted value: of which file, dialogue (or its place in the file), user turn and slot."""
+    """A predicted value, with its file, dialogue (id, or place in the file), user turn and slot."""
 
     file: str
     dialogue: str

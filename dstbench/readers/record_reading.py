@@ -1,6 +1,6 @@
 """Reads records of turns once it is known where they are: finds their keys, and adds their turns and states.
 
-What is wrong is said with the record's place, its dialogue and turn, the key and the slot.
+Errors say where: the record's place, its dialogue and turn, the key and the slot.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from dstbench.readers.source import Source
 from dstbench.readers.state_cells import SHAPES, StateCells, is_missing, joined, without_numpy
 from dstbench.readers.state_text import Misfit, says_nothing
 
-# Records in several groups are told if these are few; otherwise the groups are dialogues.
+# If records are in so few groups, a note names these; more groups are dialogues.
 _GROUPS: Final = 6
 
 
@@ -73,7 +73,7 @@ def spoken(source: Source, rows: Sequence[Row]) -> Iterator[Said]:
     ]
     seen = set()
     for row, turn in zip(rows, Turns(source, rows, fields, samples).of_rows, strict=True):
-        if fields.slot is None or turn not in seen:  # of rows of slots, a turn has several
+        if fields.slot is None or turn not in seen:  # in rows of one slot each, a turn has several
             seen.add(turn)
             system, user = (row.record.get(key) if key is not None else None for key in keys)
             yield *turn, system if isinstance(system, str) else None, user if isinstance(user, str) else None
@@ -120,7 +120,7 @@ class _Reading:
                     each.state(at, state)
 
     def _add_slots(self, states: StatesBuilder, slot_key: str) -> None:
-        """Add turns of which each record is one slot."""
+        """Add turns from records that are one slot each."""
         turns: dict[tuple[str, int], dict[str, Pairs]] = {}
         unpredicted = set()
         for row, turn in zip(self._rows, self._turns.of_rows, strict=True):
@@ -189,7 +189,7 @@ class _Reading:
         }  # fmt: skip
 
     def _text_of(self, *keys: str) -> str:
-        """The first text under keys that hold no states, for a note."""
+        """The first text under keys whose values are no states, for a note."""
         texts = (str(cell).strip() for row in self._rows for key in keys if (cell := row.record.get(key)) is not None)
         return next((f", such as {shortened(repr(text), 60)}" for text in texts if text), "")
 

@@ -14,7 +14,7 @@ from dstbench.readers.state_text import named
 
 
 def where(row: Row, fields: Fields | None = None) -> dict[str, Any]:
-    """The dialogue and turn of a record as they stand there, for messages."""
+    """The dialogue and turn of a record, as written in it, for messages."""
     dialogue, turn = (OWN.dialogue, OWN.turn) if fields is None else (fields.dialogue, fields.turn)
     of_row = {"dialogue": row.record.get(dialogue, row.dialogue), "turn": row.record.get(turn, row.turn)}
     return {name: value for name, value in of_row.items() if isinstance(value, (str, int, float))}
@@ -31,8 +31,8 @@ class Turns:
 
     Attributes:
         of_rows: Dialogue and turn of each record.
-        note: What to say of turns that no record numbers; None: nothing.
-        told: The keys that were taken, each with what it holds; None: objects around the records say it.
+        note: A note on how turns without numbers were counted; None: they have numbers.
+        told: (key, field) of each field; the key is None if objects around the records have the field.
     """
 
     def __init__(self, source: Source, rows: Sequence[Row], fields: Fields, samples: Samples) -> None:
@@ -61,7 +61,7 @@ class Turns:
         self.note = f"no turn numbers: the {records} of {dialogues} are counted in their order"
 
     def _flags(self, key: str | None) -> list[tuple[str, int]] | None:
-        """Dialogues and turns, if the ids under a key have both; None: they have not."""
+        """Dialogues and turns, if the ids under a key hold both; None: they do not."""
         texts = [row.dialogue if key is None else row.record.get(key) for row in self._rows]
         matches = [FLAG.fullmatch(text) if isinstance(text, str) else None for text in texts]
         if 2 * sum(match is not None for match in matches) <= len(texts) or len(set(map(str, texts))) < len(texts):
