@@ -20,7 +20,7 @@ def _words(meaning: str, values: str, *, option: str | None = "", signed: bool =
     Args:
         meaning: What the choice is about, in a few words, which `dstbench signature` prints.
         values: What its values mean; follows `meaning` in help and documentation.
-        option: The name of its command-line option; empty: the field's name; None: it has no option.
+        option: The name of its command-line option; empty: the same as the field's; None: it has no option.
         signed: Whether it is part of signatures, because it can change a score by itself.
     """
     return {"meaning": meaning, "values": values, "option": option, "signed": signed}

@@ -39,7 +39,7 @@ class UserFile:
 
 
 class Table(UserFile):
-    """A table of values: each with its variants."""
+    """A table of values, each with its variants."""
 
     content: Mapping[str, frozenset[str]]
 

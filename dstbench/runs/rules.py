@@ -1,4 +1,4 @@
-"""What makes a frame a long table: columns, types, and the rules that its rows keep."""
+"""What makes a frame a long table: its columns, its types, and the rules for its rows."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Rewrites a dataset in its own format, with edited states or utterances.
 
-Conventions: only what is edited changes (see `readers.document`). A file that was written is read back before it gets
-its name; if its states and utterances are not those that were asked for, there is no file.
+Conventions: only what is edited changes (see `readers.document`). Each file that is written is read back before it
+gets its name; if its states or utterances are not as requested, the file is discarded.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def rewrite(
     without: Collection[str] = (),
     format: str | None = None,  # noqa: A002 (the field's word)
 ) -> None:
-    """Write a dataset in its own format again, with edits.
+    """Write a dataset again in its own format, with edits.
 
     Args:
         path: The dataset: a file, packed or not, or a folder or zip of files. A folder or zip is written as a folder,
@@ -55,8 +55,8 @@ def rewrite(
         format: Native format; None: detect it.
 
     Raises:
-        DstbenchError: The format cannot be written or cannot hold an edit, or the data have no place for an edit.
-        UsageError: `out` is the dataset itself, or contains it or lies in it.
+        DstbenchError: The format cannot be written or cannot hold an edit, or an edit has no place in the data.
+        UsageError: `out` is the dataset itself, contains it, or lies in it.
 
     The same edits give the same bytes.
     """
@@ -104,7 +104,7 @@ def _spoken(document: Document) -> pl.DataFrame:
 
 
 class _Edits:
-    """Edits that were checked, and the keys of those that have not been applied yet."""
+    """Edits, checked; and the keys of the edits that have not been applied yet."""
 
     def __init__(
         self, source: Source, states: pl.DataFrame | None, said: pl.DataFrame | None, without: Collection[str]
@@ -118,7 +118,7 @@ class _Edits:
             (dialogue, turn): dict(zip(slots, values, strict=True)) for dialogue, turn, slots, values in grouped.rows()
         }
         self._words = {(dialogue, turn, speaker): text for dialogue, turn, speaker, text in self._said.rows()}
-        self._there: set[str] = set()  # the dialogues of the files that have been looked at
+        self._there: set[str] = set()  # the dialogues of the files read so far
         self._unused: set[tuple[Any, ...]] = {*self._cells, *self._words, *((name,) for name in self._without)}
 
     def write(self, source: Source, form: Format, part: Path, target: Path) -> bool:

@@ -80,7 +80,7 @@ def test_what_was_taken_is_told() -> None:
 
 def test_what_is_no_state_is_refused() -> None:
     turn = {"id": "SNG1", "turn": 0, "gold": {"hotel-area": "north"}}
-    with pytest.raises(dstbench.DstbenchError, match="output: a call of a function, where a state must be"):
+    with pytest.raises(dstbench.DstbenchError, match="output: a function call, where a state must be"):
         dstbench.scan([{**turn, "output": {"name": "find_hotel", "arguments": {"area": "north"}}}])
     with (
         pytest.raises(dstbench.DstbenchError, match="gold but no predictions"),
