@@ -1,7 +1,7 @@
-"""Values to replace others with: from a table, from a dataset, or invented; none that training has seen.
+"""Values that replace others: from a table, from a dataset, or invented; none of them is in the training set.
 
-Conventions: invented names are built from words of real ones. Of ``acorn guest house`` and ``worth lodge`` come ``acorn
-lodge`` and ``worth guest house``.
+Conventions: invented names are built from words of real ones. From ``acorn guest house`` and ``worth lodge`` come
+``acorn lodge`` and ``worth guest house``.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _INVENTED_PER_SLOT: Final = 1000
 _JOINING: Final = frozenset(
     ("a", "an", "and", "at", "by", "da", "de", "du", "el", "for", "in", "la", "le", "of", "on", "saint", "st", "the")
 )
-# What SGD and others call the place that one leaves, and the place that one goes to.
+# Other words for departure and destination, in SGD and elsewhere.
 _FROM: Final = ("departure", "origin", "origincity", "originstation", "from", "fromcity", "fromlocation", "fromstation")
 _TO: Final = ("destination", "destinationcity", "destinationstation", "to", "tocity", "tolocation", "tostation")
 
@@ -50,19 +50,19 @@ def donor_values(
 ) -> pl.DataFrame:
     """Values for slots that are to be replaced.
 
-    They are those of the mapping or JSON file {slot: values}, or of a dataset's similar slots (`is_like`). Without
-    donors, or if `invent`, names are built from the words of these values, or of the training set's.
+    The values are those in the mapping or JSON file {slot: values}, or of similar slots (`is_like`) of a dataset. If
+    `invent`, names are built from the words of these values; without donors, from those of the training set's values.
 
     Args:
         donors: Where the values are from.
         slots: The slots that are to be replaced.
         seed: Random seed of what is invented.
-        train: What is in the training set.
-        invent: Whether only the words of donors are taken.
-        mapping: Slots whose values are those of these slots of the donors, and of no others.
+        train: The content of the training set.
+        invent: Whether to build new names from the words of the donors' values.
+        mapping: Slots, each with the slots of the donors from which all its values come.
 
     Returns:
-        (slot, donor), distinct; a slot may have none. Numbers, times and the like are omitted, and values that some
+        (slot, donor), distinct; a slot may have none. Numbers, times and the like are omitted, as are values that some
         format cannot hold.
 
     Raises:
@@ -87,7 +87,7 @@ def donor_values(
 
 
 def unseen(table: pl.DataFrame, seen: Content) -> pl.DataFrame:
-    """The rows (slot, donor) whose donor a dataset neither has as a value nor says, in any case, with any signs."""
+    """The rows (slot, donor) whose donor is neither a value nor said in a dataset, whatever its case and signs."""
     values = _values_of(seen.cells).select(key=squeezed(pl.col("value"))).unique()
     table = table.with_columns(key=squeezed(pl.col("donor")), words=spaced(pl.col("donor")))
     table = table.join(values, on="key", how="anti", maintain_order="left")
@@ -104,7 +104,7 @@ def _values_of(cells: pl.DataFrame) -> pl.DataFrame:
 
 
 def _given(donors: Mapping[str, Sequence[str]] | str | PathLike[str]) -> tuple[pl.DataFrame, bool]:
-    """(slot, value, dialogues) of the values that the user gives, and whether they are those of a dataset."""
+    """(slot, value, dialogues) of the values that the user gives, and whether they come from a dataset."""
     if isinstance(donors, (str, PathLike)):
         source = Source(fspath(donors))
         source.check()
@@ -147,8 +147,7 @@ def _letters(name: str) -> str:
 def _invented(names: pl.DataFrame, seed: int) -> pl.DataFrame:
     """(slot, donor): names that begin like one name of the slot, and end like another.
 
-    Of names that datasets have, those of a single dialogue are often misspelled: they are used only if there are no
-    others.
+    In datasets, names that occur in a single dialogue are often misspelled: they are used only if there are no others.
     """
     random = np.random.default_rng(seed)
     is_rare = pl.col("dialogues") < pl.min_horizontal(2, pl.col("dialogues").max().over("slot"))
@@ -165,7 +164,7 @@ def _invented(names: pl.DataFrame, seed: int) -> pl.DataFrame:
 
 
 def _cut(name: str) -> tuple[str, str]:
-    """A name's beginning and end, as near to the beginning as it may be cut; the end is empty if it may not.
+    """A name's beginning and end, cut at the first place where it may be cut; the end is empty if there is none.
 
     >>> [_cut(name) for name in ("Acorn guest house", "the old inn", "Ely", "museum of art")]
     [('Acorn', 'guest house'), ('the old', 'inn'), ('Ely', ''), ('museum of art', '')]
