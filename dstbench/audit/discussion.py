@@ -106,7 +106,7 @@ def judge_places(discussion: Discussion, places: Places, rules: Rules) -> pl.Dat
 
 
 def weigh_places(judged: pl.DataFrame) -> pl.DataFrame:
-    """Mentions (`judge_places`) with the counts of `others` elsewhere, by slot, speaker and rule, and `annotated` ones."""
+    """Mentions (`judge_places`) with counts of `others` alike in slot, speaker and rule, and of `annotated` ones."""
     is_evidence = pl.col("is_evidence")
     counts = {"annotated": is_evidence & pl.col("is_set"), "others": is_evidence}
     return judged.hstack(elsewhere(judged, ["slot", "speaker", "rule"], counts))
