@@ -126,7 +126,7 @@ def _faults(rules: Rules) -> Iterator[str]:
             try:
                 pl.select(pl.lit("").str.contains(pattern))
             except pl.exceptions.ComputeError:
-                yield f"`{name}` is no regular expression: {pattern}"
+                yield f"`{name}` is not a valid regular expression: {pattern}"
     yield from (
         f"`domains` does not say what is said of `{domain}`, which is in `travel`"
         for domain in rules.travel

@@ -43,8 +43,9 @@ class Choices:
         default="scored",
         metadata=_words(
             "how gold's slots outside the scored ones count",
-            "like the others, as do predictions of them in the same turns, so that ignoring them makes no turn right "
-            "(scored); or not at all, and a turn whose gold has values of no other slots is not scored (dropped)",
+            "like the others (scored), and so do predictions of them in the same turns, so that no turn is right "
+            "because they are ignored; or not at all (dropped), and a turn whose gold has no values of other slots is "
+            "not scored",
         ),
     )
     absent: tuple[str, ...] = field(
@@ -154,7 +155,7 @@ class Choices:
     missing: Missing = field(
         default="error",
         metadata=_words(
-            "how turns without a prediction were treated",
+            "how turns without a prediction are treated",
             "an error (default of most profiles), wrong, an empty state, or left out (intersect)",
             option=None,  # the option is one of reading runs
             signed=False,  # how a run was read is signed instead

@@ -57,7 +57,7 @@ _PROFILES: Final = (
     Convention(
         name="trade@faithful.1", none="drop-pred", gold_steps=_TRADE_GOLD, wrong_costs="hyphen",
         domain_turns="dialogue", metrics="jga,sa:T=30,f1",
-        title="Wu et al. 2019: gold's labels fixed, its `none` kept (such turns cannot be won); last-hyphen split",
+        title="Wu et al. 2019: gold's labels fixed, its `none` kept (such turns cannot be right); last-hyphen split",
     ),
     Convention(
         name="trade@fixed.1", gold_steps=_TRADE_GOLD, domain_turns="dialogue", metrics="jga,sa:T=30,f1",
@@ -104,7 +104,7 @@ _PROFILES: Final = (
         match="partial:above=0.95", fuzzy="all", missing="intersect",
         metrics="jga,f1:avg=micro:empty=0",
         title="Nekvinda & Dušek 2021: first gold value, gold's dontcare dropped, partial ratio above 95 on all values; "
-        "not the original's number where a file says `day` for `bookday`, which never match there",
+        "differs from the original if a file says `day` for `bookday`, which it never matches",
     ),
     Convention(
         name="mwzeval@fixed.1", dontcare="drop", gold_steps=("first", *_CANONICAL), pred_steps=_CANONICAL,

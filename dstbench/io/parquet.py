@@ -5,7 +5,7 @@ is not so much, and verifies no checksum. So no other module of dstbench opens a
 checked against its bytes and against the `limits`; for a file that dstbench wrote, the checksums of its footer, pages
 and row groups are verified.
 
-Conventions: beside the schema, the footer of a file that dstbench wrote has ``dstbench.crc32``, `checksums` of the row
+Conventions: besides the schema, the footer of a file that dstbench wrote has ``dstbench.crc32``, `checksums` of the row
 groups as JSON, and ``dstbench.seal``: the size of the file, and the CRC-32 of the footer and all that follows, with
 zeros in place of the seal. If the size differs, another program has rewritten the file and kept these texts. The
 numbers of fields are those of Apache Parquet's definition in Thrift.
@@ -283,19 +283,19 @@ def _leaves(schema: Sequence[Mapping[int, Any]]) -> list[tuple[int, bool]]:
     """For each column, the bytes of a value in memory, and whether each row has one value of it.
 
     Raises:
-        _DamageError: The schema is no tree, or too deep.
+        _DamageError: The schema is not a tree, or too deep.
     """
     leaves, waiting = [], [schema[0].get(5, 0)]  # the children that are still to come, of each level
     for element in schema[1:]:
         while waiting and not waiting[-1]:
             waiting.pop()
         if not 0 < len(waiting) < _DEEPEST:
-            raise _DamageError("its schema is no tree, or too deep")
+            raise _DamageError("its schema is not a tree, or too deep")
         waiting[-1] -= 1
         if children := element.get(5):
             waiting.append(children)
         else:
             leaves.append((max(_WIDTH, element.get(2, 0)), len(waiting) == 1 and element.get(3) != 2))
     if any(waiting):
-        raise _DamageError("its schema is no tree, or too deep")
+        raise _DamageError("its schema is not a tree, or too deep")
     return leaves

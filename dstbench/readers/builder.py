@@ -251,7 +251,7 @@ class StatesBuilder:
             turns = checked_turns(self._source, columns.dialogue, columns.turn)
             sides = {name: side for name in ("gold", "pred") if (side := getattr(columns, name)) is not None}
         if lost := self.gold.lost + self.pred.lost:
-            self.note(f"{lost:,} pieces of text that are no slot and value, left out")
+            self.note(f"{lost:,} pieces of text that are not a slot and its value, left out")
         built = {
             name: self.side(name, turns, side.without(self._omits)) for name, side in sides.items() if len(side.present)
         }

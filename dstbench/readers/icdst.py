@@ -66,7 +66,7 @@ def _doubt_gold(states: States) -> States:
     return with_note(
         states,
         "its gold may have been altered in favour of the predictions where it had alternatives (a|b); "
-        "--gold FILE replaces it, and shows the turns that an interrupted run has not reached",
+        "--gold FILE replaces it, and shows which turns an interrupted run has not reached",
     )
 
 

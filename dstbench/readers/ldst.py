@@ -92,7 +92,7 @@ def turn_number(source: Source, number: int, dialogue: str, turn: str) -> int:
         turn: The position, as the line spells it.
 
     Raises:
-        DstbenchError: It is no number.
+        DstbenchError: It is not a number.
     """
     if not (turn.isdecimal() and len(turn) < 10):
         raise source.misshapen(f"line {number}: the turn is not a number", dialogue=dialogue, turn=turn[:20])

@@ -80,7 +80,7 @@ class Turns:
         if isinstance(dialogue, float) and dialogue.is_integer():
             dialogue = int(dialogue)
         if isinstance(dialogue, bool) or not isinstance(dialogue, (str, int)):
-            what = f"no {key or 'id of the dialogue'}" if dialogue is None else f"{key}: {named(dialogue)} is no id"
+            what = f"no {key or 'id of the dialogue'}" if dialogue is None else f"{key}: {named(dialogue)} is not an id"
             raise self._source.misshapen(f"{row.place}{what} here", **where(row, self._fields))
         return str(dialogue)
 

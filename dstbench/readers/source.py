@@ -224,7 +224,7 @@ class Source(File):
             top: What the document must be, ``dict`` or ``list``; if it is not, there are no values.
             most: The largest number of values.
 
-        There are none below a wrapper (`around`), whose keys are not what formats have there.
+        A wrapper (`around`) has no such values, because its keys are not those of a format.
         """
         if self.kind != "json" or not isinstance(self.sample, top) or (depth and self.around):
             return []
@@ -272,10 +272,10 @@ class Source(File):
 
         Args:
             shape: The type of one of them.
-            dialogue: The key under which the dialogue's id stands, for messages.
+            dialogue: The key of the dialogue's id, for messages.
             levels: What each level of keys in an object is (see `convert`).
             items: The objects; None: those of the file.
-            turn: The key under which the turn's number stands, for messages; None: there is none.
+            turn: The key of the turn's number, for messages; None: there is none.
         """
         if items is None and self.kind == "json":
             if (typed := self.typed(list[shape])) is not None:  # type: ignore[valid-type] # a type made at run time

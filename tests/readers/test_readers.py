@@ -168,7 +168,7 @@ def test_generated_text_that_is_no_state_is_counted(here: Path) -> None:
     text = formats.simpletod().replace('"hotel name not mentioned"', '"<|endoftext|>", "hotel"')
     Path("p.json").write_text(text)
     with pytest.warns(
-        dstbench.DstbenchWarning, match=r"p\.json: 2 pieces of text that are no slot and value, left out"
+        dstbench.DstbenchWarning, match=r"p\.json: 2 pieces of text that are not a slot and its value, left out"
     ):
         assert dstbench.score("p.json", metrics="jga")["value"].item() == 0.5
 
@@ -420,7 +420,7 @@ BROKEN: dict[str, tuple[str | bytes, list[str]]] = {
     ),
     "a TSV column that is no slot": (
         formats.star_tsv().replace("hotel-area", "hotel area", 1),
-        ["the header has columns that are no slots: hotel area"],
+        ["the header has columns that are not slots: hotel area"],
     ),
     "a STAR key": (formats.star().replace("json_1", "json"), ["'MUL7001.json' is not of the form"]),
     "a TRADE state": (

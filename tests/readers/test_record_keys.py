@@ -98,7 +98,7 @@ REFUSED: dict[str, tuple[Any, list[str]]] = {
     "no dialogue": ({"turn": 0, "gold": NORTH, "pred": NORTH},
                     ["no key for the dialogue (there are: turn, gold, pred)", "hint: --keys id=KEY"]),
     "no id": (_record(gold={}) | {"dialogue_id": None}, ["item 0: no dialogue_id here"]),
-    "an id that is none": (_record(gold={}) | {"dialogue_id": [1]}, ["item 0: dialogue_id: a list is no id"]),
+    "an id that is none": (_record(gold={}) | {"dialogue_id": [1]}, ["item 0: dialogue_id: a list is not an id"]),
     "a turn that is none": (_record(gold={}) | {"turn": "the first"},
                             ["item 0: turn: the turn is not a number", "MUL1, turn the first", "--keys turn=KEY"]),
     "text that is no state": (_record(gold="{hotel-area: north}", pred={}),
