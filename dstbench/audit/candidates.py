@@ -108,6 +108,6 @@ def _place() -> pl.Expr:
         names = {"focus": "when", "value": "value", "one": one, "other": other}
         for level, parts in enumerate(PARTS):
             words = [pl.format(f"{names[part]}={{}}", pl.col(part).fill_null("-")) for part in parts]
-            is_such = (pl.col("rule") == "similar") & (pl.col("speaker") == speaker) & (pl.col("level") == level)
-            places.append(pl.when(is_such).then(pl.concat_str(words, separator=" ")))
+            is_of_level = (pl.col("rule") == "similar") & (pl.col("speaker") == speaker) & (pl.col("level") == level)
+            places.append(pl.when(is_of_level).then(pl.concat_str(words, separator=" ")))
     return pl.coalesce(places)

@@ -69,14 +69,16 @@ def donor_values(
         UsageError: The donors do not have a slot of `mapping`.
     """
     values, is_dataset = (_values_of(train.cells), True) if donors is None else _given(donors)
-    known = values["slot"].unique().sort().to_list()
-    sources = {slot: [slot] for slot in known}
+    donor_slots = values["slot"].unique().sort().to_list()
+    sources = {slot: [slot] for slot in donor_slots}
     if is_dataset:
-        sources = {slot: sources.get(slot) or [other for other in known if is_like(slot, other)] for slot in slots}
+        sources = {
+            slot: sources.get(slot) or [other for other in donor_slots if is_like(slot, other)] for slot in slots
+        }
     for slot, others in (mapping or {}).items():
         sources[slot] = [canonical_slot(other) for other in others]
         source = "the training set has" if donors is None else "the donors have"
-        check_known(sources[slot], known, f"{source} no slot {{!r}}")
+        check_known(sources[slot], donor_slots, f"{source} no slot {{!r}}")
     pairs = [(slot, other) for slot in slots for other in sources.get(slot, ())]
     table = pl.DataFrame(pairs, schema={"slot": pl.String, "other": pl.String}, orient="row")
     table = table.join(values, left_on="other", right_on="slot").with_columns(donor=pl.col("value").str.strip_chars())
@@ -158,8 +160,8 @@ def _invented(names: pl.DataFrame, seed: int) -> pl.DataFrame:
         n_pairs = len(beginnings) * len(ends)
         drawn = random.choice(n_pairs, min(n_pairs, _INVENTED_PER_SLOT), replace=False)
         pairs = [(beginnings[number // len(ends)], ends[number % len(ends)]) for number in drawn]
-        made = [f"{beginning} {end}" for beginning, end in pairs if not _words(beginning) & _words(end)]
-        invented.append(pl.DataFrame({"slot": [slot] * len(made), "donor": made}, schema=invented[0].schema))
+        new_names = [f"{beginning} {end}" for beginning, end in pairs if not _words(beginning) & _words(end)]
+        invented.append(pl.DataFrame({"slot": [slot] * len(new_names), "donor": new_names}, schema=invented[0].schema))
     return pl.concat(invented).unique(maintain_order=True)
 
 

@@ -146,13 +146,13 @@ def _names(
 ) -> pl.DataFrame:
     """(domain, name, entity): the names of the database and of gold, and short forms that mean one entity only."""
     endings = re.compile(rf"^(.{{4,}}?) (?:{'|'.join(map(re.escape, rules.name_endings))})$")
-    meant: dict[tuple[str, str], set[str]] = {}
+    entities_of_form: dict[tuple[str, str], set[str]] = {}
     for domain, name in entities.iter_rows():
         forms = {name, name.removeprefix("the ")}
         forms |= {short[1] for form in forms if (short := endings.match(form))}
         for form in forms - common:
-            meant.setdefault((domain, form), set()).add(name)
-    entity_of = {key: min(which) for key, which in meant.items() if len(which) == 1}
+            entities_of_form.setdefault((domain, form), set()).add(name)
+    entity_of = {key: min(which) for key, which in entities_of_form.items() if len(which) == 1}
     entity_of |= {(domain, name): name for domain, name in entities.iter_rows() if name not in common}
     # Sorted: of names that are alike without signs, the same one is taken in every run.
     alike = {(domain, _bare(name)): entity for (domain, name), entity in sorted(entity_of.items())}

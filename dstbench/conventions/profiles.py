@@ -183,7 +183,7 @@ _VERSIONED: Final = re.compile(r"[A-Za-z][\w@-]*\.[0-9]+")
 PLUGINS: Final = Plugins(
     "profile",
     PROFILES,
-    is_one=lambda thing: isinstance(thing, Convention) and thing not in _PROFILES,
+    is_one=lambda item: isinstance(item, Convention) and item not in _PROFILES,
     name_of=lambda convention: convention.name.rpartition(".")[0] or None,
     checked=_checked,
 )

@@ -85,14 +85,14 @@ def refuse_overwriting(
     """
     places = [place for path in inputs if (place := _on_disk(path)) is not None]
     for output in (*files, *folders) if places else ():
-        own, around = _identity(output), _identities(output)
+        output_identity, output_parents = _identity(output), _identities(output)
         for place in places:
-            its_own = _identity(place)
-            if its_own == own:
+            input_identity = _identity(place)
+            if input_identity == output_identity:
                 raise _overwritten(f"{output} is")
-            if its_own in around:
+            if input_identity in output_parents:
                 raise _overwritten(f"{output} lies in {place}, which is")
-            if own is not None and own in _identities(place):
+            if output_identity is not None and output_identity in _identities(place):
                 raise _overwritten(f"{output} holds {place}, which is")
             if _is_leftover(place, output):
                 raise _overwritten(f"{place} belongs to {output} and is")
@@ -110,8 +110,8 @@ def _overwritten(what_is: str) -> UsageError:
 
 def _on_disk(path: str | Path) -> Path | None:
     """The file or folder that a path leads to, or the file (an archive) that it leads into; None: nothing is there."""
-    there = next((place for place in (Path(path), *Path(path).parents) if _identity(place) is not None), None)
-    return there if there == Path(path) or (there is not None and os.path.isfile(there)) else None
+    existing = next((place for place in (Path(path), *Path(path).parents) if _identity(place) is not None), None)
+    return existing if existing == Path(path) or (existing is not None and os.path.isfile(existing)) else None
 
 
 def _identities(path: str | Path) -> set[Identity | None]:

@@ -164,15 +164,15 @@ class _Reading:
     def _check_keys(self, samples: Samples) -> None:
         """Raise an error for a record that lacks both sides, or that has a misspelt key in place of one."""
         for shape, (first, *_) in samples.shapes.items():
-            there = [side for side, key in self._sides.items() if key in shape]
+            present_sides = [side for side, key in self._sides.items() if key in shape]
             unknown = [key for key in shape if isinstance(key, str) and self._is_unknown(key)]
             what = hint = None
-            if not there:
+            if not present_sides:
                 names = [*dict.fromkeys([*self._sides.values(), "gold", "pred"])]
                 what = f"neither {names[0]} nor {names[1]}; unknown keys: {', '.join(sorted(unknown)[:12]) or 'none'}"
                 hint = similar(unknown, names) or self._source.hint
-            elif not self._fields.either and len(there) == 1:
-                side = "pred" if there == ["gold"] else "gold"
+            elif not self._fields.either and len(present_sides) == 1:
+                side = "pred" if present_sides == ["gold"] else "gold"
                 names = [self._sides[side]] if side in self._sides else [*USUAL[side]]
                 usual = {key for other in samples.shapes if names[0] in other for key in other}
                 wrong = [key for key in unknown if key not in usual and samples.holds_states(key, surely=False)]

@@ -102,7 +102,7 @@ FORMATS: Final[dict[str, Format]] = {
 PLUGINS: Final = Plugins(
     "format",
     FORMATS,
-    is_one=lambda thing: isinstance(thing, Format) and thing is not FORMATS.get(thing.name),
+    is_one=lambda item: isinstance(item, Format) and item is not FORMATS.get(item.name),
     name_of=lambda form: form.name,
     checked=checked_format,
 )

@@ -68,11 +68,11 @@ class StateCells:
 
     def note(self) -> str | None:
         """What was read loosely, in one sentence; None: nothing was."""
-        told = []
-        for kind, (one, many, taken) in _LOOSE.items():
+        counts = []
+        for kind, (one, many, treatment) in _LOOSE.items():
             if number := self._loose[kind]:
-                told.append(f"{number:,} {one if number == 1 else many} {taken}")
-        return "; ".join(told) or None
+                counts.append(f"{number:,} {one if number == 1 else many} {treatment}")
+        return "; ".join(counts) or None
 
     def read(self, cell: Any) -> State:
         """The state in a cell.

@@ -81,8 +81,8 @@ def to_long(
     warn_of_notes(states)
     gold_side, pred_side = _sides(states, gold)
     if is_part:
-        there = gold_side.turns["dialogue"].is_in(pred_side.turns["dialogue"].unique().implode())
-        gold_side = only_turns(gold_side, there)
+        is_predicted = gold_side.turns["dialogue"].is_in(pred_side.turns["dialogue"].unique().implode())
+        gold_side = only_turns(gold_side, is_predicted)
     elif not same_turns(gold_side, pred_side) and gold_side.turns.join(pred_side.turns, on=_KEY, how="semi").is_empty():
         raise DstbenchError(
             "no turn is in both gold and predictions "

@@ -39,9 +39,9 @@ def over_common_turns(runs: Sequence[Run]) -> list[Run]:
         raise DstbenchError(
             "no turn is in all runs", file=", ".join(run.name for run in runs), hint="are they of one test set?"
         )
-    every = pl.concat(turns).unique().height
+    total = pl.concat(turns).unique().height
     warn(
-        f"compared over the {common.height:,} of {every:,} turns that all {len(runs)} runs have (--missing intersect)",
+        f"compared over the {common.height:,} of {total:,} turns that all {len(runs)} runs have (--missing intersect)",
         when="before",
     )
     return [

@@ -150,14 +150,14 @@ def _pieces(
         source = Source(name)
         source.keys = options.keys
         source.check()
-        its_files: list[tuple[str, str | Format | None, str | None]] = [(name, options.format, None)]
+        named_files: list[tuple[str, str | Format | None, str | None]] = [(name, options.format, None)]
         if source.is_folder:
-            in_folder = find_files(source, options.format, split)
-            its_files = [(str(file.path), its_form.name, file.split) for file, its_form in in_folder]
-        for path, form_name, folder_split in its_files:
-            its_options = replace(options, format=form_name)
+            folder_files = find_files(source, options.format, split)
+            named_files = [(str(file.path), form.name, file.split) for file, form in folder_files]
+        for path, form_name, folder_split in named_files:
+            file_options = replace(options, format=form_name)
             hashed = blake2b(os.fsencode(os.path.abspath(path)), digest_size=12).hexdigest()
-            yield _Piece(path, folder / f"{hashed}.parquet", its_options, folder_split, gold, missing, split)
+            yield _Piece(path, folder / f"{hashed}.parquet", file_options, folder_split, gold, missing, split)
 
 
 @cache

@@ -213,15 +213,15 @@ class _Comparison(NamedTuple):
     changed: Flags  # in the set with other states
 
     @classmethod
-    def of(cls, one: GoldSet, own: Hashes) -> _Comparison:
-        each = np.frombuffer(base64.b64decode(one.each), "<u8").astype(np.uint64)
-        ids = each >> _ID_AT
-        at = np.minimum(np.searchsorted(ids, own >> _ID_AT), len(each) - 1)
-        are_in = ids[at] == own >> _ID_AT
-        differs = each[at] ^ own
-        as_long = differs & _TURNS == 0
-        changed = are_in & as_long & (differs != 0)
-        return cls(one, int((differs == 0).sum()), ~are_in, are_in & ~as_long, changed)
+    def of(cls, gold_set: GoldSet, numbers: Hashes) -> _Comparison:
+        set_numbers = np.frombuffer(base64.b64decode(gold_set.each), "<u8").astype(np.uint64)
+        ids = set_numbers >> _ID_AT
+        at = np.minimum(np.searchsorted(ids, numbers >> _ID_AT), len(set_numbers) - 1)
+        is_in_set = ids[at] == numbers >> _ID_AT
+        differs = set_numbers[at] ^ numbers
+        same_turns = differs & _TURNS == 0
+        changed = is_in_set & same_turns & (differs != 0)
+        return cls(gold_set, int((differs == 0).sum()), ~is_in_set, is_in_set & ~same_turns, changed)
 
     def in_words(self, dialogues: pl.Series) -> str:
         """The differences, each with its number of dialogues and the id of the first."""
