@@ -9,8 +9,8 @@ machines differ: of the processor time of all threads, which does not depend on 
 convert them than one.
 
 Steps: writes the same invented corpus of N dialogues in each format, shaped as the repositories' own code shapes it, or
-N copies of the tests' example, if `WRITERS` lacks the format; in one process, does everything once to warm up, and
-then several times in turn, so that a noisy machine disturbs all of it alike; prints medians. `-o` keeps every single
+N copies of the tests' example, if `WRITERS` lacks the format; in one process, does everything once to warm up, and then
+several times in turn, so that a noisy machine disturbs all of it alike; prints medians. `-o` keeps every single
 measurement as Parquet and draws them (Vega-Lite, its data inside).
 
 Caveats: Python's garbage collector is off while the clock runs, because reading turns it off by itself. By default it

@@ -6,8 +6,8 @@ than twice the time of `verbatim`, although fuzzy ones score twice (fuzzy and ex
 Steps: writes an invented corpus of N dialogues once; in one process, scores it under every profile once to warm up, and
 then several times in turn, so that a noisy machine disturbs all of them alike; prints each profile's median as a ratio.
 
-Caveats: what is looked up once per distinct value (normalising, fuzzy matching) is paid for in the uncounted first
-run, whose time is printed, too. The corpus has few distinct values, as MultiWOZ has.
+Caveats: what is looked up once per distinct value (normalising, fuzzy matching) is paid for in the uncounted first run,
+whose time is printed, too. The corpus has few distinct values, as MultiWOZ has.
 
 Usage: python -m benchmarks.profiles [--dialogues 100000] [--runs 5]
 """

@@ -6,8 +6,8 @@ whether they scale: the cost of a row and the peak memory should not grow with t
 
 Steps: for each size, writes an invented corpus of that many dialogues once; then, in a fresh process for each measure,
 decodes the file, scores it, or loops over its first dialogues, several times in turn, so that a noisy machine disturbs
-all of them alike. Medians are printed; -o writes every single measurement as Parquet, and a Vega-Lite chart of
-the medians, with its data inside. Peak memory is the process's, imports included.
+all of them alike. Medians are printed; -o writes every single measurement as Parquet, and a Vega-Lite chart of the
+medians, with its data inside. Peak memory is the process's, imports included.
 
 Caveats: the loops run over a part of the corpus (their time is per turn); "decoding" is collecting all five columns
 into memory, which scoring never does as a whole; the first run of each size warms the file cache and is not counted.

@@ -109,9 +109,9 @@ def review(path: str | PathLike[str]) -> Review:
 def agreement(paths: Sequence[str | PathLike[str]]) -> Agreement:
     """What several readers of one sheet say: precision, recall and F1 of each (as `review` has them), and kappa.
 
-    The measures are those of additions. Rows that some reader has left empty are ignored for all readers; if such a
-    row is that of a dialogue, the measures ignore the whole dialogue. If there is no dialogue for which all readers
-    have filled in `missed`, the measures ignore no dialogue, and recall and F1 are undefined.
+    The measures are those of additions. Rows that some reader has left empty are ignored for all readers; if such a row
+    is that of a dialogue, the measures ignore the whole dialogue. If there is no dialogue for which all readers have
+    filled in `missed`, the measures ignore no dialogue, and recall and F1 are undefined.
 
     Args:
         paths: The filled sheets, one per reader, of the same rows in the same order; the file's name is the reader's.

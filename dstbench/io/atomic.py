@@ -1,9 +1,9 @@
 """Atomic writes: a file appears when it is complete, and the leftovers of killed writers are removed later.
 
 Conventions: a file is written beside its target under a hidden name, ``.<name>.<random>.part``, and is locked while its
-writer lives. The next writer of that target removes such files if no process locks them. (The system releases a
-lock when its process ends, however it ends. A process id in the name would not do: it may be used again, or be of
-another machine.)
+writer lives. The next writer of that target removes such files if no process locks them. (The system releases a lock
+when its process ends, however it ends. A process id in the name would not do: it may be used again, or be of another
+machine.)
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """No output destroys an input: what is to be written is compared with what is read.
 
 Conventions: files are told apart by device and inode, which sees through links, other spellings of a path, and file
-systems that ignore case. `refuse_overwriting` compares paths before anything is read. Inputs that no path
-shows (a link in a folder, a file that another file names, one that a reader looks for beside its input) are noticed
-when they would be replaced: see `guarding_inputs`.
+systems that ignore case. `refuse_overwriting` compares paths before anything is read. Inputs that no path shows (a link
+in a folder, a file that another file names, one that a reader looks for beside its input) are noticed when they would
+be replaced: see `guarding_inputs`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Thrift's compact protocol, in which the footer and the page headers of Parquet files are written.
 
-Source: the specification of Apache Thrift, "Thrift compact protocol encoding". Declared sizes are checked against
-the bytes that are there before anything is allocated.
+Source: the specification of Apache Thrift, "Thrift compact protocol encoding". Declared sizes are checked against the
+bytes that are there before anything is allocated.
 """
 
 from __future__ import annotations

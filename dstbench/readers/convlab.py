@@ -7,8 +7,8 @@ Predictions (``predictions.json``) are one JSON list of user turns, in any order
 Raw output (``test_generated_predictions.json``) has states as text, and its lines do not name turns: they are matched
 with the gold file's turns in order, so there must be exactly as many. The gold in it is used only to check that order.
 
-Unified datasets (``dialogues.json``) hold gold states. Alternatives are already joined by ``|``. The id of a
-dialogue is its ``original_id``, which may be a number, if all dialogues have one and no two the same, and otherwise its
+Unified datasets (``dialogues.json``) hold gold states. Alternatives are already joined by ``|``. The id of a dialogue
+is its ``original_id``, which may be a number, if all dialogues have one and no two the same, and otherwise its
 ``dialogue_id``; predictions may use either. ``data_split`` is its split.
 """
 

@@ -112,7 +112,7 @@ class Format:
         return pl.concat([side.turns for side in sides]).unique()
 
     def outlined(self, source: Source) -> pl.DataFrame | None:
-        """The same, from the outline; None: the format has no outline, or the source is of another format."""
+        """What `turns` returns, from the outline; None: there is no outline, or the source is of another format."""
         if self.outline is None:
             return None
         try:

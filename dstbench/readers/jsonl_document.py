@@ -1,7 +1,7 @@
 """dstbench's own files, open for changes: JSON Lines, or a JSON list, of turns.
 
-Conventions: only gold and utterances are edited. Predictions and other keys stay, and a line without an edit
-stays the same to the byte.
+Conventions: only gold and utterances are edited. Predictions and other keys stay, and a line without an edit stays the
+same to the byte.
 """
 
 from __future__ import annotations

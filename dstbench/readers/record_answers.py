@@ -1,8 +1,8 @@
 """Records inside the files of batch requests and of lm-eval, where the state is a language model's answer.
 
 Conventions: a line of a batch (OpenAI's, or Anthropic's message batches) is the record ``{"custom_id": …, "output": its
-text}``; a failed request gives no record, so its turn has no prediction. A line of lm-eval's ``samples_*.jsonl`` is
-the record of its ``doc``, with ``target`` and, as ``output``, its filtered answer.
+text}``; a failed request gives no record, so its turn has no prediction. A line of lm-eval's ``samples_*.jsonl`` is the
+record of its ``doc``, with ``target`` and, as ``output``, its filtered answer.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Records of whole dialogues, which hold a list of states, one per turn: each becomes a record per turn.
 
 Conventions: ``{"dialogue_id": …, "gold_states": [{…}, {…}], "states": {"0": {…}, "1": {…}}}``. The lists of a dialogue
-have the same turns; other lists of that length, such as those of utterances, are divided, too. A record with a
-turn number is a record of that turn, whatever lists of states it has.
+have the same turns; other lists of that length, such as those of utterances, are divided, too. A record with a turn
+number is a record of that turn, whatever lists of states it has.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """Where the records of turns are in a document: at the top level, or nested in objects and lists.
 
-Records may be nested in any way: `{"summary": …, "details": […]}`, a list of dialogues that
-hold their turns, an object of dialogues by id, of turns by number, or of records by `<dialogue>-<turn>`. `find_steps`
-finds the path from the top to the records of a sample; `walk` follows it, and yields every record with what the keys on
-its path say.
+Records may be nested in any way: `{"summary": …, "details": […]}`, a list of dialogues that hold their turns, an object
+of dialogues by id, of turns by number, or of records by `<dialogue>-<turn>`. `find_steps` finds the path from the top
+to the records of a sample; `walk` follows it, and yields every record with what the keys on its path say.
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@ Conventions: a record is a turn, with the dialogue's id, the turn's number, and 
 cumulative. `record_layout` finds the records, `record_keys` their keys, `record_turns` numbers the turns, and
 `state_cells` reads the states. A key may hold dialogue and turn together, ``MUL0484.json-3``. Without turn numbers,
 turns are counted in the order of a dialogue's records. A record may also be one slot of a turn (``slot``, with its gold
-and predicted value): then the turn has the slots of all its records. A side that is null in every record is missing.
-A state whose key does not name its side may be gold or predicted: in a file named as ``--gold`` it is gold.
+and predicted value): then the turn has the slots of all its records. A side that is null in every record is missing. A
+state whose key does not name its side may be gold or predicted: in a file named as ``--gold`` it is gold.
 
 Notes say which keys were used, what was read loosely, and if slots vanish so often that states may be of single turns.
 """
