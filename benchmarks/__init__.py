@@ -1,1 +1,1 @@
-"""Scripts that measure dstbench; a package, as another distribution may bring one of this name."""
+"""Scripts that measure dstbench; a package, so that no other installed `benchmarks` is imported instead."""

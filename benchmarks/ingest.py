@@ -1,24 +1,24 @@
 """How fast native files become long tables, as a ratio to merely parsing the same bytes.
 
-Purpose: to read a file should take no longer than three times what its parser takes. For every format, the time of
-decoding the bytes with msgspec to plain objects and doing nothing with them, or of splitting lines that are no JSON at
-their separators (`parse`); of reading the file, aligning its two sides and laying them out as a long table in memory
-(`read`); of the same and writing it as Parquet (`convert`). The last two are printed as ratios to the first, since
-machines differ: of processor time, that of all threads, which does not depend on what else the machine does, and of
-`read` also by the clock. Then, of several files of one format: how much faster, by the clock, they are converted by
-several processes than by one.
+Purpose: reading a file should take at most three times as long as its parser. For every format, it measures three
+steps. `parse`: decoding the bytes with msgspec to plain objects and doing nothing with them, or splitting lines that
+are not JSON at their separators. `read`: reading the file, aligning its two sides and laying them out as a long table
+in memory. `convert`: the same, and writing it as Parquet. The last two are printed as ratios to the first, since
+machines differ: of the processor time of all threads, which does not depend on what else the machine does, and for
+`read` also of clock time. Then, for several files of one format: how much faster, by the clock, several processes
+convert them than one.
 
 Steps: writes the same invented corpus of N dialogues in each format, shaped as the repositories' own code shapes it, or
-N copies of the tests' example, where `WRITERS` lacks the format; in one process, does everything once to warm up, and
-then several times in turn, so that a noisy machine disturbs all of it alike; prints medians. `-o` keeps every single
+N copies of the tests' example, if `WRITERS` lacks the format; in one process, does everything once to warm up, and then
+several times in turn, so that a noisy machine disturbs all of it alike; prints medians. `-o` keeps every single
 measurement as Parquet and draws them (Vega-Lite, its data inside).
 
-Caveats: Python's garbage collector rests while the clock runs, as reading lets it rest by itself. As Python comes, it
-does not rest, and parsing alone takes one to ten times as long: the ratio of both with it is printed, too. Files come
-from the system's cache. The corpus has few distinct values, as MultiWOZ has. Datasets hold no predictions beside gold,
-and mwzeval's files no gold: to read them is to read them, and nothing is aligned or written. TripPy's file repeats its
-whole input per slot, so that of it there is a tenth; it is read piece by piece for the sake of memory, so that to
-parse it needs memory that to read it does not.
+Caveats: Python's garbage collector is off while the clock runs, because reading turns it off by itself. By default it
+is on, and parsing alone takes one to ten times as long: the ratio of both with the collector is printed, too. Files
+come from the system's cache. The corpus has few distinct values, as MultiWOZ has. Datasets hold no predictions beside
+gold, and mwzeval's files no gold: they are only read, and nothing is aligned or written. TripPy's file repeats its
+whole input per slot, so it has a tenth of the dialogues; it is read piece by piece to save memory, so that parsing it
+needs memory that reading it does not.
 
 Usage: python -m benchmarks.ingest [--dialogues 10000] [--runs 5] [--formats jsonl,gtpr] [--parts 4] [-o DIR]
 """
@@ -54,7 +54,7 @@ Dialogue = tuple[str, list[Turn]]
 
 SAID = "I am looking for a place to stay that has cheap price range and is in the north of town, please."
 SLOTS = sorted(DATASET_SLOTS["multiwoz-30"])
-#: How often the corpus is in each of the files that are converted in parallel.
+#: Copies of the corpus in each of the files that are converted in parallel.
 COPIES = 3
 
 
@@ -157,7 +157,7 @@ def sgd(dialogues: list[Dialogue]) -> str:
     return json.dumps([{"dialogue_id": d, "services": [], "turns": [*turns(t)]} for d, t in dialogues], indent=2)
 
 
-#: Format name to what writes the corpus in it.
+#: By format, the function that writes the corpus in it.
 WRITERS: dict[str, Callable[[list[Dialogue]], str]] = {
     "jsonl": jsonl,
     "gtpr": lambda d: keyed(d, lambda gold, pred: {"gt": nested(gold), "pr": nested(pred)}),
@@ -245,16 +245,16 @@ def enlarged(text: str, copies: int) -> str | None:
 
 
 def written(form: str, dialogues: list[Dialogue]) -> str | None:
-    """The corpus in a format, or the format's example enlarged; None: there is no example that can be."""
+    """The corpus in a format, or the format's example enlarged; None: no example can be enlarged."""
     if form in WRITERS:
         return WRITERS[form](dialogues)
-    from tests.robustness.test_fuzz import ALL  # what a new format is added to
+    from tests.robustness.test_fuzz import ALL  # every new format is added there
 
     return enlarged(ALL[form](), len(dialogues)) if form in ALL else None
 
 
 def parse(path: Path, kind: str) -> object:
-    """What is compared with: the bytes as plain objects."""
+    """The bytes as plain objects: the base of the comparison."""
     data = path.read_bytes()
     if kind == "jsonl":
         return msgspec.json.Decoder().decode_lines(data)
@@ -278,7 +278,7 @@ def measures(form: str, path: Path) -> dict[str, Callable[[], object]]:
 
 
 def seconds(work: Callable[[], object], *, collecting: bool = False) -> tuple[float, float]:
-    """Its processor time and its time by the clock; what it makes is kept until both have stopped."""
+    """The processor time and the clock time of `work`; its result is kept until both have been taken."""
     gc.collect()
     if not collecting:
         gc.disable()
@@ -293,8 +293,8 @@ def seconds(work: Callable[[], object], *, collecting: bool = False) -> tuple[fl
 def in_parts(dialogues: list[Dialogue], folder: Path, parts: int, runs: int) -> tuple[float, float]:
     """Median seconds of converting several files by one process, and by as many as there are processors.
 
-    Each file is the whole corpus several times, with other names: of little input, a process takes longer to start than
-    to read it, and by itself the command starts none.
+    Each file is the whole corpus several times, with other names: with little input, a process takes longer to start
+    than to read it, and by default the command starts none.
     """
     paths = []
     for number in range(parts):

@@ -1,6 +1,7 @@
-"""Ways to measure what is printed elsewhere: values beside what dstbench gives (see `benchmarks/papers.py`).
+"""Ways to recompute values that are printed elsewhere (see `benchmarks/papers.py`).
 
-Each way is a function from the data's folder to values, or makes one. No value that dstbench gives is written here.
+Each is a function from the data's folder to `Value`s, or returns such a function. No value that dstbench gives is
+written here.
 """
 
 from __future__ import annotations
@@ -29,11 +30,11 @@ class Value:
     """One printed value.
 
     Attributes:
-        name: What it is of; metrics in dstbench's notation.
-        printed: As it is printed; its digits say how exact it is.
+        name: What the value is of; metrics in dstbench's notation.
+        printed: The value as printed; its digits say how exact it is.
         measured: What dstbench gives, in the same unit; None: undefined.
-        why: Why it differs; empty: it does not.
-        under: The options of `dstbench score` that it takes; empty: none.
+        why: Why the two differ; empty: they do not.
+        under: The options of `dstbench score` that give it; empty: none.
     """
 
     name: str
@@ -63,9 +64,9 @@ class Line:
     Attributes:
         source: Paper and table, or whose code.
         what: What is measured, of which data.
-        values: From the folder of data to the values.
-        remark: What a reader should know.
-        needs_data: Whether it needs the folder of data.
+        values: The function from the folder of data to the values.
+        remark: A note for the reader.
+        needs_data: Whether the folder of data is needed.
     """
 
     source: str
@@ -90,7 +91,7 @@ def find_data(given: str | None = None) -> Path:
 @cache
 def measure(line: Line, data: Path) -> tuple[Value, ...]:
     """A line's values, computed once per process."""
-    with warnings.catch_warnings():  # a paper's example may well use a slot that MultiWOZ has not
+    with warnings.catch_warnings():  # a paper's example may use a slot that MultiWOZ does not have
         warnings.simplefilter("ignore", DstbenchWarning)
         return tuple(line.values(data))
 
@@ -143,7 +144,7 @@ def silent(gold: Path) -> list[dict[str, object]]:
 
 
 def worked(source: str, table: str) -> Measure:
-    """A table's dialogues that `dstbench demo` shows; `dstbench.demo` knows what is printed for them."""
+    """A table's dialogues that `dstbench demo` shows; `dstbench.demo` has the values printed for them."""
 
     def values(_: Path) -> Iterable[Value]:
         for example in demo.worked():
@@ -161,7 +162,7 @@ def worked(source: str, table: str) -> Measure:
 
 
 def few_gold_slots(few: int, printed: str) -> Measure:
-    """How many percent of MultiWOZ 2.1's test dialogues never have as many gold slots."""
+    """The percentage of MultiWOZ 2.1's test dialogues that have fewer than `few` gold slots in every turn."""
 
     def values(data: Path) -> Iterable[Value]:
         gold = data / "multiwoz21" / "test.tsv"

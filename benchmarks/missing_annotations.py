@@ -1,10 +1,10 @@
 """Missing annotations beside what the script of Qian et al. (2021) adds to the validation set of MultiWOZ 2.1.
 
-Purpose: `dstbench audit inconsistency` should find what their script finds (recall at least 75 %; of what the database
-confirms, 90 %), and add little else (at least 88 % of it is the script's too).
+Purpose: `dstbench audit inconsistency` should find what their script finds (at least 75 % of it, and 90 % of what the
+database confirms), and add little else (at least 88 % of its additions are the script's, too).
 
-With `--as qian2021`, it should change as many dialogues as their Table 1 says: each slot within 15 %, and in all
-within 3 points.
+With `--as qian2021`, it should change as many dialogues as their Table 1 says: within 15 % for each slot, and within 3
+points in all.
 
 Steps: corrects the validation set with the database, and compares additions by dialogue, slot and value; of several
 alternatives that the script adds, one is enough; names are equal if they mean one place of the database. The database
@@ -12,9 +12,9 @@ confirms an addition if it is a name in it, or the value of a place that is name
 it again with `--as qian2021` and counts dialogues.
 
 Caveats: In the first comparison, booking, time, train and taxi slots are left out, as the script hardly touches them.
-By reading, 40 % of what the script adds is arguable or wrong, so that neither figure should be 100 %. Table 1 is of
-MultiWOZ 2.2; on this data, the script itself changes 6 dialogues where it says 5 (train-departure), the same ones as
-dstbench; none of the six is wrong, by reading.
+By our reading, 40 % of what the script adds is arguable or wrong, so neither figure should be 100 %. Table 1 is of
+MultiWOZ 2.2; on this data, the script itself changes 6 dialogues where the table says 5 (train-departure), the same
+ones as dstbench; by our reading, none of the six is wrong.
 
 Usage: python -m benchmarks.missing_annotations [--data DIR]
 """
@@ -35,9 +35,9 @@ from dstbench import audit, contexts
 from dstbench.audit.mentions import CANONICAL
 from dstbench.audit.places import ALIKE
 
-#: What is asked for.
+#: The required figures.
 BARS = {"recall": 0.75, "recall_confirmed": 0.90, "confirmed": 0.88}
-#: Dialogues of the validation set that the paper changes, by slot and domain (Table 1), and of all the share.
+#: Dialogues of the validation set that the paper changes, by slot and domain (Table 1), and their share in all.
 TABLE_1 = {
     "attraction-area": 86, "attraction-name": 151, "attraction-type": 102, "attraction": 283,
     "hotel-area": 120, "hotel-internet": 86, "hotel-name": 166, "hotel-parking": 87, "hotel-pricerange": 114,
@@ -93,7 +93,7 @@ def compare(data: Path) -> dict[str, float]:
 
 
 def changed_dialogues(data: Path) -> tuple[dict[str, int], float]:
-    """Dialogues that ``--as qian2021`` changes, by slot and domain as in `TABLE_1`, and of all the share."""
+    """Dialogues that ``--as qian2021`` changes, by slot and domain as in `TABLE_1`, and their share in all."""
     missing = audit.inconsistency(data / "multiwoz21" / "dev.tsv", database=data / "multiwoz_db", rules="qian2021")
     changed = {name: set[str]() for name in TABLE_1}
     for dialogue, slot in missing.proposals.select("dialogue", "slot").iter_rows():
@@ -133,7 +133,7 @@ def main() -> None:
         "confirmed": "of the additions are the script's too",
     }
     for name, bar in BARS.items():
-        print(f"{100 * figures[name]:5.1f} % {words[name]}; asked for: {100 * bar:.0f} %")
+        print(f"{100 * figures[name]:5.1f} % {words[name]}; required: at least {100 * bar:.0f} %")
     counts, share = changed_dialogues(data)
     print(f"\n--as qian2021 changes {100 * share:.1f} % of the dialogues; the paper {100 * SHARE_CHANGED:.1f} %")
     for name, theirs in TABLE_1.items():

@@ -1,15 +1,15 @@
-"""What papers and their authors' code print, beside what dstbench gives now.
+"""The values that papers and their authors' code print, beside what dstbench gives now.
 
-Purpose: who doubts dstbench sees every printed value that can be computed again from data at hand, and why the few
-differ that do.
+Purpose: to show anyone who doubts dstbench every printed value that can be recomputed from the data at hand, and why a
+few of them differ.
 
 Steps: computes each line of `LINES` and prints them as a Markdown table: a row per line, and one for each value that
 differs; with --all, a row for every value, with two digits more than are printed. --write puts the table into
 dstbench/cli/topics/papers.md, between its two marks.
 
-Caveats: equal means equal to the digits printed. A value that differs must say why, and one that does not must not
-(a test keeps it so, and another that the topic has the table of today). What papers print of predictions that are not
-at hand has no line.
+Caveats: equal means equal to the digits printed. A value that differs must say why, and no other value may (a test
+checks this; another checks that the topic has the current table). Values of predictions that are not at hand have no
+line.
 
 To add values, add a `Line` (source, what, a way to measure; see `benchmarks/measured.py`) and run with --write.
 
@@ -57,7 +57,7 @@ if TYPE_CHECKING:
 TOPIC: Final = ROOT / "dstbench" / "cli" / "topics" / "papers.md"
 BEGIN: Final = "<!-- python -m benchmarks.papers --write -->"
 END: Final = "<!-- end of the table -->"
-#: A row shows its values if it has no more than this, else how many they are.
+#: A row shows at most so many values; of more, it shows their number.
 _SHOWN: Final = 5
 
 # --- what is printed ---------------------------------------------------------------------------------------------

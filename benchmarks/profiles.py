@@ -4,10 +4,10 @@ Purpose: normalising, matching and other rules work on distinct values and pairs
 than twice the time of `verbatim`, although fuzzy ones score twice (fuzzy and exact).
 
 Steps: writes an invented corpus of N dialogues once; in one process, scores it under every profile once to warm up, and
-then several times in turn, so that a noisy machine disturbs all of them alike; prints each one's median as a ratio.
+then several times in turn, so that a noisy machine disturbs all of them alike; prints each profile's median as a ratio.
 
-Caveats: what is looked up once per distinct value (normalising, fuzzy matching) is paid in the run that warms up; the
-first run of each is printed beside it. The corpus has few distinct values, as MultiWOZ has.
+Caveats: what is looked up once per distinct value (normalising, fuzzy matching) is paid for in the uncounted first run,
+whose time is printed, too. The corpus has few distinct values, as MultiWOZ has.
 
 Usage: python -m benchmarks.profiles [--dialogues 100000] [--runs 5]
 """
@@ -56,7 +56,7 @@ def main() -> None:
     print("profile             times verbatim   the first run")
     for name, time in median.items():
         print(f"{name:<18}{time / base:>16.2f}{first[name] / base:>16.2f}")
-    print(f"the dearest: {max(median.values()) / base:.2f} times verbatim")
+    print(f"the slowest: {max(median.values()) / base:.2f} times verbatim")
 
 
 if __name__ == "__main__":

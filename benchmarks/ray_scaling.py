@@ -2,11 +2,11 @@
 
 Purpose: rows per second of scoring all default metrics from one Parquet file, by threads of one process and by one, two
 or more Ray workers on the same machine, each with one CPU; as ratios, since machines differ. Also how long Ray takes to
-start, which no rate contains.
+start, which is not part of the rates.
 
 Steps: writes an invented corpus of N dialogues once; starts a process for each measure, with a Ray of its own where
 there are workers; each scores the file once uncounted (workers start, the file cache warms), and then several times in
-turn with the others, which wait, so that a noisy machine disturbs all of them alike. All answers must be the same bits.
+turn with the others, which wait, so that a noisy machine disturbs all of them alike. All results must be identical.
 With -o, all times are written as Parquet, and the medians as a Vega-Lite chart.
 
 Caveats: driver, workers and Ray's own processes share this machine's cores, so that as many workers as cores are slower
@@ -57,7 +57,7 @@ with engine:
 
 
 class Measure:
-    """A process that scores a file when it is told to: by so many Ray workers, or by its own threads if by none."""
+    """A process that scores a file on request: with this many Ray workers, or, if 0, with its own threads."""
 
     def __init__(self, path: Path, workers: int, threads: str | None = None) -> None:
         env = {

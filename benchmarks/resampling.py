@@ -2,12 +2,12 @@
 
 Purpose: bootstrap and randomisation of many runs over many dialogues, with every score and every pair of runs.
 
-Steps: sums per dialogue are invented, or read and summed from RUN files, which is timed by itself; what counts is the
-rest: draw resamples of both kinds, score all runs, with both intervals, and test all pairs of them, as
-`dstbench compare` does once runs are paired. Peak memory is the process's, imports and the reading of runs included.
+Steps: invents sums per dialogue, or reads and sums RUN files, which is timed apart; then, which is what counts, draws
+resamples of both kinds, scores all runs, with both intervals, and tests all pairs of them, as `dstbench compare` does
+once runs are paired. Peak memory is the process's, with imports and the reading of runs.
 
-Caveats: the product of weights and sums takes the most, and its time is that of the machine's BLAS. Of real runs the
-first resampling is timed, imports of SciPy included.
+Caveats: the product of weights and sums takes most of the time, which depends on the machine's BLAS. With real runs,
+the first resampling is timed, with the import of SciPy.
 
 Usage: python -m benchmarks.resampling [--dialogues 10000] [--runs 20] [--statistics 15] [--resamples 10000]
        python -m benchmarks.resampling RUN RUN... [-m jga,fga,gca] [--gold FILE] [--missing wrong]
@@ -91,7 +91,7 @@ def of_runs(paths: list[str], metrics: str, gold: str | None, missing: str, resa
     reading = Laps()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DstbenchWarning)
-        runs = open_runs(paths, gold=gold, missing=missing)  # type: ignore[arg-type] # it says what is wrong
+        runs = open_runs(paths, gold=gold, missing=missing)  # type: ignore[arg-type] # the function checks it
         reading.lap("read and align")
         paired = pair_up(runs, parse_all(metrics), as_convention("verbatim"))
         reading.lap("sum up by dialogue")

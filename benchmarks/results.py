@@ -1,4 +1,4 @@
-"""What benchmarks measured, kept: as Parquet, and as a Vega-Lite chart beside it, with its data inside."""
+"""Keeps what benchmarks measured: as Parquet, and as a Vega-Lite chart with its data inside."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def can_keep(parser: argparse.ArgumentParser) -> None:
-    """Give a benchmark the option that says where to keep what it measures."""
+    """Give a benchmark the option of a folder in which to keep its measurements."""
     parser.add_argument("-o", "--output", type=Path, metavar="DIR", help="folder for the measurements and their chart")
 
 
@@ -23,11 +23,11 @@ def keep(folder: Path | None, name: str, measured: pl.DataFrame, drawn: pl.DataF
     """Write measurements to NAME.parquet and a chart to NAME.vl.json, and say so.
 
     Args:
-        folder: Where to; None: nowhere.
-        name: That of the benchmark.
+        folder: The folder; None: nothing is written.
+        name: Name of the benchmark.
         measured: One row per measurement.
-        drawn: What the chart draws: these, or what follows from them.
-        chart: The rest of its specification.
+        drawn: The data of the chart: the measurements, or values computed from them.
+        chart: The rest of the chart's specification.
     """
     if folder is None:
         return

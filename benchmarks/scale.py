@@ -2,16 +2,16 @@
 
 Purpose: time and memory of scoring all default metrics, and JGA alone, from a Parquet file; as ratios, since machines
 differ: to merely decoding the same columns, and to plain Python loops (the test oracle) over the same states. And
-whether they scale: the cost of a row and the peak of memory shall not grow with the corpus.
+whether they scale: the cost of a row and the peak memory should not grow with the corpus.
 
-Steps: for each size, writes an invented corpus of so many dialogues once; then, in a fresh process for each measure,
+Steps: for each size, writes an invented corpus of that many dialogues once; then, in a fresh process for each measure,
 decodes the file, scores it, or loops over its first dialogues, several times in turn, so that a noisy machine disturbs
-all of them alike. Medians are printed; -o writes every single measurement as Parquet, and a Vega-Lite chart of
-the medians, with its data inside. Peak memory is the process's, imports included.
+all of them alike. Medians are printed; -o writes every single measurement as Parquet, and a Vega-Lite chart of the
+medians, with its data inside. Peak memory is the process's, imports included.
 
 Caveats: the loops run over a part of the corpus (their time is per turn); "decoding" is collecting all five columns
 into memory, which scoring never does as a whole; the first run of each size warms the file cache and is not counted.
-Seconds are of the clock, and suffer where others use the machine; so do processor seconds, but less.
+Seconds are of the clock, and suffer if others use the machine; processor seconds do, too, but less.
 
 Usage: python -m benchmarks.scale [--dialogues 1000 10000 100000 200000 1000000] [--runs 5] [--loops 2000]
        [-o DIR]
@@ -31,7 +31,7 @@ import polars as pl
 
 from benchmarks.results import can_keep, keep
 
-# What the chart has a panel of.
+# The panels of the chart.
 _PANELS: Final = {
     "seconds": "seconds, all default metrics",
     "ns_per_row": "nanoseconds per row",
@@ -79,7 +79,7 @@ _MEASURES: Final = {
     """,
 }
 
-# Dialogues of a block of an invented corpus.
+# Number of dialogues in a block of an invented corpus.
 _BLOCK: Final = 100_000
 
 _FRAME: Final = """
@@ -111,7 +111,7 @@ def measure(name: str, path: Path, loops: int) -> dict[str, Any]:
 
 
 def corpus(dialogues: int) -> pl.DataFrame:
-    """An invented corpus; of blocks, as one of a million dialogues would not fit into memory while it is made."""
+    """An invented corpus, made block by block, because a million dialogues at once would not fit into memory."""
     from dstbench.demo import synthetic
 
     blocks = []

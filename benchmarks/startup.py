@@ -1,4 +1,4 @@
-"""How long a command takes before it works: ratios to importing what it cannot do without.
+"""How long a command takes to start: ratios to importing the packages that it needs.
 
 Purpose: `dstbench --help` should take at most 1.5 times as long as importing Typer and Rich, and scoring a run of 1,000
 dialogues, as a whole process, at most 1.8 times as long as importing Polars, or 2.1 times if its file is native (gtpr).
@@ -6,8 +6,8 @@ dialogues, as a whole process, at most 1.8 times as long as importing Polars, or
 Steps: writes a corpus once; starts each process several times in turn, so that a noisy machine disturbs all of them
 alike; takes the medians of the ratios of each round, of the clock and of the processor's time.
 
-Caveats: the first round warms the file cache, keeps what Python compiles (also where the environment says it should
-not, as where an installer has compiled), and is not counted.
+Caveats: the first round warms the file cache, lets Python write its compiled files (even if the environment says it
+should not, as after an installer that compiles), and is not counted.
 
 Usage: python -m benchmarks.startup [--runs 15] [-o DIR]
 """
@@ -30,7 +30,7 @@ from benchmarks.results import can_keep, keep
 from dstbench.demo import synthetic
 from dstbench.runs.open import open_runs, write_long
 
-#: What is measured, what it is compared with, and the ratio that is asked for.
+#: What is measured, what it is compared with, and the required ratio.
 BARS = (
     ("--help", "import typer, rich", 1.5),
     ("score", "import polars", 1.8),
@@ -81,7 +81,7 @@ def main() -> None:
             both.select((pl.col(column) / pl.col(f"{column} of base")).median()).item()
             for column in ("seconds", "processor seconds")
         )
-        print(f"{name:14} {ratio:.2f} times `{base}` (processor: {used:.2f}); asked for: {bar}")
+        print(f"{name:14} {ratio:.2f} times `{base}` (processor: {used:.2f}); required: at most {bar}")
     keep(
         given.output,
         "startup",

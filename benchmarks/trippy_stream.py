@@ -1,8 +1,8 @@
 """How fast a TripPy file of a gigabyte is scored, and in how much memory.
 
-Purpose: TripPy repeats every turn's whole input for every slot, so its files are large and nearly all of it is not
-needed. Shows the peak memory of `dstbench score` as a whole process, and its time as a ratio, since machines differ:
-to merely reading the bytes, and to decoding the file with the standard library's JSON.
+Purpose: TripPy repeats every turn's whole input for every slot, so its files are large, and nearly all of their content
+is not needed. Shows the peak memory of `dstbench score` as a whole process, and its time as a ratio, since machines
+differ: to merely reading the bytes, and to decoding the file with the standard library's JSON.
 
 Steps: writes an invented file of N megabytes once (30 slots, eleven keys each, indented as TripPy's own); then, in a
 fresh process for each measure, reads its bytes in pieces, scores it, or decodes its first part as a whole; takes the

@@ -1,6 +1,6 @@
 """Writes the schemas in this folder from the code: ``python data_schemas/write.py``.
 
-A test compares them; change the code, then run this. A new table is named here too.
+A test compares them with the code. After a change to the code, run this; name new tables in `TABLES`.
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ def of_table(table: core.Table) -> dict[str, Any]:
 
 
 def _without_indents(schema: Any) -> Any:
-    """A schema whose texts, some of them docstrings, are dedented, as Python 3.13 and later do by themselves."""
+    """A schema whose texts are dedented: some are docstrings, which Python dedents itself from 3.13 on."""
     if isinstance(schema, dict):
         return {key: _without_indents(at) for key, at in schema.items()}
     if isinstance(schema, list):
@@ -137,7 +137,7 @@ def _without_indents(schema: Any) -> Any:
 
 
 def text(schema: dict[str, Any]) -> str:
-    """A schema as it stands in its file."""
+    """The content of a schema's file."""
     return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
 
 

@@ -207,7 +207,7 @@ def test_a_format_of_a_package_is_asked_last(here: Path, monkeypatch: pytest.Mon
     Path("p.txt").write_text("nothing\n")
     code, out, err = run("score", "p.txt")
     assert (code, out) == (1, "")
-    assert "note: p.txt: whether it is of format greedy@dst-other-2.0 cannot be found out: RuntimeError: asked" in err
+    assert "note: p.txt: cannot tell whether it is of format greedy@dst-other-2.0: RuntimeError: asked" in err
     assert "error: p.txt: no known format" in err
     code, _, err = run("score", "p.txt", "--from", "greedy")
     assert code == 1
@@ -263,7 +263,7 @@ UNUSABLE = {
     "no convention": ("profile", "X = 'trade'\n", "other:X", "'trade' is not a profile"),
     "a convention without a version": (
         "profile", "from dstbench import Convention\nX = Convention(name='odd')\n", "other:X",
-        "the convention is called 'odd'",
+        "the convention cannot be called 'odd'",
     ),
     "a convention that is built in": (
         "profile", "from dstbench import profile\nX = profile('trade')\n", "other:X", "is not a profile",
@@ -450,4 +450,4 @@ def test_a_profile_file_is_never_written_over(here: Path) -> None:
     Path("mylab.toml").write_text('base = "trade"\n')
     for words in (["score", "--profile", "mylab.toml"], ["sweep", "--profiles", "trade,mylab.toml"]):
         code, _, err = run(*words, "p.jsonl", "-o", "mylab.toml")
-        assert (code, "is read and would be written over" in err) == (2, True)
+        assert (code, "is read and would be overwritten" in err) == (2, True)

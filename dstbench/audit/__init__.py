@@ -1,6 +1,6 @@
-"""Audits of a dataset: what in it distorts scores, measured and mended (Qian et al. 2021).
+"""Audits of a dataset: they measure, and partly correct, what in it distorts scores (Qian et al. 2021).
 
-Functions take what the readers open, and return frames.
+Functions take any dataset that the readers can open, and return frames.
 
 >>> from dstbench import audit
 >>> turns = [{"dialogue_id": "D", "turn": 0, "gold": {"train-destination": "ely"}}]

@@ -1,4 +1,4 @@
-"""The mentions that gold could annotate, and those of them that are missing, with their evidence."""
+"""The mentions that gold could annotate, and the missing ones among them, with their evidence."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def list_proposals(rounds: list[pl.DataFrame], corpus: Corpus) -> pl.DataFrame:
 def list_candidates(
     first: list[pl.DataFrame], rounds: list[pl.DataFrame], corpus: Corpus, at_least: float
 ) -> pl.DataFrame:
-    """What the first round judges, and in its place what the rounds add; schema `CANDIDATES`."""
+    """The mentions that the first round judges, replaced by what the rounds add, if they do; schema `CANDIDATES`."""
     row = pl.col("row")
     added = [frame.with_columns(is_added=True) for frame in rounds]
     covered = [frame.select("slot", row=pl.int_ranges("row", "until", dtype=pl.UInt32)) for frame in rounds]
@@ -58,7 +58,7 @@ def list_candidates(
 def _decided(
     first: list[pl.DataFrame], added: list[pl.DataFrame], covered: list[pl.DataFrame], at_least: float
 ) -> pl.DataFrame:
-    """What the first round judges, and in its place what is added, with the `decision` and what it rests on."""
+    """The mentions that the first round judges, replaced by additions, with the `decision` and its reasons."""
     is_similar = pl.col("rule").eq_missing(pl.lit("similar"))
     key = ["row", "slot", "speaker", "value", "is_similar"]
     judged = pl.concat(first, how="diagonal_relaxed").with_columns(is_similar=is_similar)
@@ -86,13 +86,13 @@ def _decided(
 
 
 def _with_nulls(table: pl.DataFrame, types: Mapping[str, pl.DataType | type[pl.DataType]]) -> pl.DataFrame:
-    """A table that also has these columns: null, if there were no rounds or no rules."""
+    """A table that has these columns, too: those that it lacks, without rounds or rules, are null."""
     absent = (name for name in types if name not in table.columns)
     return table.with_columns(pl.lit(None, types[name]).alias(name) for name in absent)
 
 
 def _with_words(mentions: pl.DataFrame, corpus: Corpus) -> pl.DataFrame:
-    """Mentions of the dialogues that are judged, with the words that say them and what similar places share."""
+    """Mentions of the dialogues that are judged, with the words that say them and what similar ones share."""
     spoken = spans(mentions.drop("start", "end", strict=False), corpus.texts).rename({"text": "utterance"})
     spoken = spoken.join(corpus.data_turns, on="row", how="inner", maintain_order="left")
     shared = spoken.select(_SHARED).unique().with_columns(place=_place())
@@ -102,12 +102,12 @@ def _with_words(mentions: pl.DataFrame, corpus: Corpus) -> pl.DataFrame:
 
 
 def _place() -> pl.Expr:
-    """What such mentions share with similar ones, in words."""
+    """What each mention shares with similar ones, in words."""
     places = [pl.when(pl.col("rule") != "similar").then(pl.format("rule={}", "rule"))]
     for speaker, (one, other) in CUES.items():
         names = {"focus": "when", "value": "value", "one": one, "other": other}
         for level, parts in enumerate(PARTS):
             words = [pl.format(f"{names[part]}={{}}", pl.col(part).fill_null("-")) for part in parts]
-            is_such = (pl.col("rule") == "similar") & (pl.col("speaker") == speaker) & (pl.col("level") == level)
-            places.append(pl.when(is_such).then(pl.concat_str(words, separator=" ")))
+            is_of_level = (pl.col("rule") == "similar") & (pl.col("speaker") == speaker) & (pl.col("level") == level)
+            places.append(pl.when(is_of_level).then(pl.concat_str(words, separator=" ")))
     return pl.coalesce(places)

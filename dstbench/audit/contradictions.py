@@ -1,9 +1,9 @@
 """Gold values that are doubtful: they contradict the database, or nobody has said them (Qian et al. 2021, section 7).
 
 Conventions: the entity of a domain is the one that gold names in the same state. Values are compared in one spelling
-(`mentions.CANONICAL`, letters and digits only); dontcare, and what the database leaves open, contradicts nothing. A
-value is *unsaid* if neither user nor system says it up to the first turn whose state has it, in any spelling
-(`search`); yes, no and dontcare tell nothing of their slot and are not searched for.
+(`mentions.CANONICAL`, letters and digits only); dontcare, and attributes that the database leaves open, contradict
+nothing. A value is *unsaid* if neither user nor system says it up to the first turn whose state has it, in any spelling
+(`search`); yes, no and dontcare could be said of any slot, and are not searched for.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def contradictions(
         split: The split to look at, where there are several; None: all.
 
     Returns:
-        Both frames; `values` without a row if nothing is doubtful.
+        Both frames; `values` has no rows if nothing is doubtful.
 
     Raises:
         DstbenchError: The data cannot be read, hold no gold or no utterances; or the database cannot be read, or has
@@ -102,7 +102,7 @@ def _first_turns(cells: pl.DataFrame, *keys: str) -> pl.DataFrame:
 
 
 def _search(cells: pl.DataFrame, said: pl.DataFrame) -> pl.DataFrame:
-    """The values that can be searched for, and whether they are `unsaid` by their first turn."""
+    """The values that can be searched for, and whether they are `unsaid` up to their first turn."""
     values = _first_turns(cells)
     heard = first_said(values.select("dialogue", "slot", "value"), spoken_texts(said), Convention())
     searched = values.join(heard, on=["dialogue", "slot", "value"], maintain_order="left")
@@ -112,7 +112,7 @@ def _search(cells: pl.DataFrame, said: pl.DataFrame) -> pl.DataFrame:
 def _compare(cells: pl.DataFrame, folder: str) -> pl.DataFrame:
     """The values whose entity is in the database, with its value as `database`, and whether gold's `contradicts` it.
 
-    Entities with one name are compared in the attributes in which they agree.
+    Of entities with the same name, only attributes in which they agree are compared.
     """
     facts = _with_key(database_facts(folder, cells["slot"].unique().to_list()), "slot", "fact")
     entities = facts.filter(_IS_NAME).select("domain", "name", entity="key")

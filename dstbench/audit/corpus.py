@@ -1,7 +1,7 @@
 """A dataset laid out for the search for missing annotations: states, utterances and where values are said.
 
-The dialogues that are judged come first; those that are only evidence of how gold annotates follow. Without a file of
-evidence, the dialogues that are judged are each other's evidence, but none is its own.
+The dialogues that are judged come first; those that only show how gold annotates, the evidence, follow. Without a file
+of evidence, the dialogues that are judged are each other's evidence; no dialogue is its own.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ class Corpus:
 
     Attributes:
         turns: (row: UInt32, dialogue, turn, is_data: Boolean, whether it is judged, is_evidence: Boolean, whether it is
-            evidence for other dialogues, talk: UInt32, the number of the dialogue, id: UInt32, which a dialogue and a
-            copy of it in the evidence share). Sorted: the judged ones first, by dialogue and turn. Rows are numbered
-            in this order, with one number between two dialogues, so that only turns of a dialogue are neighbours.
+            evidence for other dialogues, talk: UInt32, the number of the dialogue, id: UInt32, the same for a dialogue
+            and a copy of it in the evidence). Sorted: the judged ones first, by dialogue and turn. Rows are numbered in
+            this order, with one number left out between dialogues, so that successive rows are of one dialogue.
         cells: (row, slot, value), the values of gold's states as written, without those that mean absent.
         forms: (slot, written, value, n: UInt32), each value as written and the canonical form of each of its
             alternatives; n: cells of the evidence that have it.
         domains: (slot, domain).
-        spelled: (slot, written, value), how a canonical value that is added is written; String.
-        texts: What `mentions.utterances` gives.
-        mentions: What `mentions.find_mentions` gives, with `domain`, `one` and `other`, `is_evidence` and `id`, and
-            whether it `is_repeated`: its dialogue has another mention of the slot by the speaker with the same `one` or
-            `other`; only of domains that gold ever has in the dialogue.
+        spelled: (slot, written, value), how a canonical value is written if it is added; String.
+        texts: As `mentions.utterances` returns them.
+        mentions: As `mentions.find_mentions` returns them, with `domain`, `one` and `other`, `is_evidence` and `id`,
+            and whether it `is_repeated`: its dialogue has another mention of the slot by the speaker with the same
+            `one` or `other`; only of domains that gold ever has in the dialogue.
     """
 
     turns: pl.DataFrame
@@ -121,7 +121,7 @@ def lay_out(
 
 
 def with_lists(corpus: Corpus, proposed: pl.DataFrame) -> Corpus:
-    """The corpus with the forms of lists of values (``a|b``, canonical) that are proposed."""
+    """The corpus with the forms of the lists of values (``a|b``, canonical) among the proposed values."""
     lists = proposed.filter(pl.col("value").str.contains(BETWEEN, literal=True)).select("slot", "value").unique()
     if lists.is_empty():
         return corpus
@@ -132,7 +132,7 @@ def with_lists(corpus: Corpus, proposed: pl.DataFrame) -> Corpus:
     forms = forms.select(_codes("slot", "written"), pl.col("part").cast(pl.Categorical).alias("value"), n=pl.lit(0))
     spelled = pl.concat([corpus.spelled, spelled.select(corpus.spelled.columns)])
     forms = pl.concat([corpus.forms, forms.cast({"n": pl.UInt32})])
-    # Forms stay in order: of a list, the first is the value that the state has. A list that gold has, has them already.
+    # Forms stay in order: the first form of a list is the value in the state. Lists in gold already have their forms.
     return replace(
         corpus,
         spelled=spelled.unique(["slot", "value"], keep="first", maintain_order=True),
@@ -149,19 +149,19 @@ def with_previous(states: pl.DataFrame) -> pl.DataFrame:
 
 
 def look_up(rows: pl.DataFrame, frame: pl.DataFrame, on: list[str] | None = None) -> pl.DataFrame:
-    """Rows with what a frame, with one row per key, has of them, else null: a left join that copies only the keys.
+    """The rows with the columns of a frame that has one row per key: a left join that copies only the keys.
 
     Args:
         rows: The rows.
         frame: The frame.
-        on: The columns of the key; None: those that both have.
+        on: The columns of the key; None: the columns that both have.
     """
     keys = [name for name in frame.columns if name in rows.columns] if on is None else on
     return rows.hstack(rows.select(keys).join(frame, on=keys, how="left", maintain_order="left").drop(keys))
 
 
 def without_mentions(corpus: Corpus, slots: list[str]) -> Corpus:
-    """The corpus without mentions of these slots, but for slots that share words with others: these are compared."""
+    """The corpus without mentions of these slots, except slots that share words with others, as these are compared."""
     mentions = corpus.mentions
     is_other = ~pl.col("slot").cast(pl.String).is_in(slots)
     compared = mentions.filter(is_other.any().over("mention"))["slot"].unique()

@@ -1,20 +1,21 @@
-"""What is said of the place under discussion, and so belongs to the state (Qian et al. 2021, section 3).
+"""Values that are said about the place under discussion and so belong to the state (Qian et al. 2021, section 3).
 
-For each domain that has places, the *place under discussion* of a turn is the one that gold names in the state, else
-the one that the user names, else the only one that the system offers and the user does not refuse; until another is
-named. A mention of a value belongs to the state by one of these rules:
+For each domain that has places (hotels, say), the *place under discussion* of a turn is the one that gold names in the
+state, else the one that the user names, else the only one that the system offers and the user does not refuse. It stays
+so until another is named. A mention of a value belongs to the state by one of these rules:
 
 - ``name``: the user names the place, or the system offers it alone and the user does not refuse it;
 - ``fact``: the system says a value of the place under discussion, and the place's row in the database has it (no
   row: the place's name stands in the same sentence);
-- ``feature``: the system says that the place has something (parking), or has not, as its row does; or that all places
+- ``feature``: the system says that the place has or lacks something (parking), and its row agrees; or that all places
   have it; or the user wishes for it;
 - ``kind``: the user asks for a kind of place ("a hotel", "guest houses"), or its name says it, and the row agrees;
-- ``cue``: it stands after words that tell the slot ("from"), and no slot of the domain has the value;
-- ``wish``: the user says one value of the domain that is being talked about, and no row contradicts it.
+- ``cue``: it follows words that tell the slot ("from"), and no slot of the domain has the value;
+- ``wish``: the user says it as the only value of the slot, about the domain under discussion, and no row contradicts
+  it.
 
-The database only confirms what is said; nothing is taken from it. Of similar places (the same slot, speaker and rule),
-gold must annotate some elsewhere in the corpus.
+The database only confirms what is said; nothing is taken from it. Gold must also annotate some mentions with the same
+slot, speaker and rule in other dialogues of the corpus.
 """
 
 from __future__ import annotations
@@ -33,22 +34,22 @@ from dstbench.schema.core import BETWEEN
 
 _CELL: Final = ["row", "slot"]
 _OF_DOMAIN: Final = ["row", "domain"]
-# Whether gold has the value that is said, or lists it.
+# Whether gold has the value that is said, alone or among alternatives.
 _IS_NOW: Final = pl.col("every").list.contains(pl.col("value")).fill_null(False)
-#: So many similar places elsewhere must be annotated.
+#: Least number of similar places in other dialogues that gold must annotate.
 SUPPORT: Final = 3
-#: The rules, the first that holds first.
+#: The rules, by precedence.
 RULES: Final = ("name", "fact", "feature", "kind", "cue", "wish")
 
 
 @dataclass(frozen=True)
 class Discussion:
-    """What the turns of a corpus are about, in a state of the annotations.
+    """What the turns of a corpus are about, given certain annotations.
 
     Attributes:
-        state: What `_state` gives.
-        names: What `names_in` gives.
-        turns: What `_discussed` gives.
+        state: The states, as `_state` returns them.
+        names: The mentions of names, as `names_in` returns them.
+        turns: What is discussed in each turn, as `_discussed` returns it.
     """
 
     state: pl.DataFrame
@@ -59,8 +60,8 @@ class Discussion:
 def names_in(corpus: Corpus, cells: pl.DataFrame, places: Places) -> pl.DataFrame:
     """The mentions of names, with their `entity` and the name that is `added` for it.
 
-    Left out are words that hardly ever mean the place in gold (a restaurant called `ask`), if these `cells` (as
-    `Corpus.cells`) are annotated.
+    Words that hardly ever mean the place (a restaurant called `ask`), according to these `cells` (as `Corpus.cells`),
+    are left out.
     """
     of_name = places.names.select("domain", "entity", added="value", value="name")
     names = places.mentions.filter("names_place", ~(pl.col("of_travel") & (pl.col("speaker") == "user")))
@@ -100,12 +101,12 @@ def judge_places(discussion: Discussion, places: Places, rules: Rules) -> pl.Dat
         is_set=_IS_NOW & pl.col("changed"),
     ).sort(pl.col("rule").is_null(), "mention", "slot", "value")
     said = said.unique(["row", "slot", "speaker", "value"], keep="first", maintain_order=True)
-    # Where the state had the value before, there was nothing to annotate.
+    # If the state already had the value, there was nothing to annotate.
     return said.filter(pl.col("is_set") | pl.col("now").is_null()).with_columns(entity="place").drop("place")
 
 
 def weigh_places(judged: pl.DataFrame) -> pl.DataFrame:
-    """Mentions (`judge_places`), and of those elsewhere alike in slot, speaker and rule, `annotated` of `others`."""
+    """Mentions (`judge_places`) with counts of `others` alike in slot, speaker and rule, and of `annotated` ones."""
     is_evidence = pl.col("is_evidence")
     counts = {"annotated": is_evidence & pl.col("is_set"), "others": is_evidence}
     return judged.hstack(elsewhere(judged, ["slot", "speaker", "rule"], counts))
@@ -130,7 +131,7 @@ def _judged(discussion: Discussion, places: Places, rules: Rules, is_feature: pl
 
 
 def _with_facts(said: pl.DataFrame, discussion: Discussion, places: Places) -> pl.DataFrame:
-    """Mentions with what the database and the state have of their slot, place and value.
+    """Mentions with what the database and the state say of their slot, place and value.
 
     Returns:
         The mentions with `fact`, `has_row`, `is_beside`, `each_has_it` and `taken_by` (`schema.missing.CANDIDATES`),
@@ -162,20 +163,20 @@ def _with_facts(said: pl.DataFrame, discussion: Discussion, places: Places) -> p
 
 
 def _is_offer(rules: Rules) -> pl.Expr:
-    """Whether a name is the system's only offer, or one of several if the rules take lists."""
+    """Whether a name is the system's only offer, or one of several if the rules add lists."""
     several = pl.col("slot").str.contains(rules.lists) & (pl.col("system_names") > 1)
     return (pl.col("offered") == pl.col("entity")) | (several & ~_is_refused(rules))
 
 
 def _is_refused(rules: Rules) -> pl.Expr:
-    """Whether the user refuses what the system offers, and the rules heed it."""
+    """Whether the user refuses what the system offers, unless the rules ignore refusals."""
     return pl.col("refused") & (not rules.refused)
 
 
 def propose_places(judged: pl.DataFrame, rules: Rules) -> pl.DataFrame:
-    """The mentions that ought to be annotated, one per turn and slot; what the user says goes first.
+    """The mentions that ought to be annotated, one per turn and slot; the user's go before the system's.
 
-    If the rules take lists, a proposed value is all values that its speaker says, as alternatives.
+    If the rules add lists, a proposed value consists of all values that its speaker says, as alternatives.
     """
     missing = judged.filter(pl.col("rule").is_not_null(), pl.col("now").is_null(), pl.col("annotated") >= SUPPORT)
     missing = missing.with_columns(share=pl.col("annotated") / pl.col("others"))
@@ -187,7 +188,7 @@ def propose_places(judged: pl.DataFrame, rules: Rules) -> pl.DataFrame:
 
 
 def on_topic(mentions: pl.DataFrame, topics: pl.DataFrame, corpus: Corpus, rules: Rules) -> pl.DataFrame:
-    """The mentions in sentences that have words of their domain, or of no other one if theirs is talked about.
+    """The mentions whose sentence has words of their domain, or, if their domain is the topic, of no other domain.
 
     Args:
         mentions: The mentions.
@@ -205,7 +206,7 @@ def on_topic(mentions: pl.DataFrame, topics: pl.DataFrame, corpus: Corpus, rules
 
 
 def _state(corpus: Corpus, cells: pl.DataFrame) -> pl.DataFrame:
-    """(row, slot, domain, value: canonical, every: its alternatives, changed: since the turn before) of states."""
+    """The states: (row, slot, domain, value: canonical, every: its alternatives, changed: since the turn before)."""
     forms = corpus.forms.with_columns(pl.col("value").cast(pl.String)).join(corpus.domains, on="slot")
     forms = forms.group_by("slot", "written", maintain_order=True).agg(
         pl.col("domain").first().cast(pl.String), pl.col("value").first(), every="value"
@@ -232,15 +233,15 @@ def _kinds_in_names(names: pl.DataFrame, places: Places, rules: Rules) -> pl.Dat
 
 
 def _discussed(corpus: Corpus, state: pl.DataFrame, names: pl.DataFrame, places: Places, rules: Rules) -> pl.DataFrame:
-    """What is discussed in each turn, of each domain that gold has in the dialogue.
+    """What is discussed in each turn, for each domain that gold has in the dialogue.
 
     Returns:
         (row, domain, place: under discussion, user_names and system_names: how many places they name, has_begun:
         whether gold annotates the domain up to the next turn, refused: whether the user refuses an offer, offered: the
-        only place that the system names and the user does not refuse, system_names_place: whether the place under
-        discussion is among those that the system names, is_topic and was_topic: whether the domain is the last one that
-        was annotated or spoken of, after the user's words and before them, elsewhere: whether the system names places
-        of another domain).
+        place that the system names, if it names only one and the user does not refuse it, system_names_place: whether
+        the place under discussion is among those that the system names, is_topic and was_topic: whether the domain is
+        the last one annotated or spoken of, after the user's utterance and before it, elsewhere: whether the system
+        names places of another domain).
     """
     domains = pl.DataFrame({"domain": places.domains}, schema={"domain": pl.String})
     begun = state.join(corpus.turns, on="row").group_by("talk", "domain").agg(begin=pl.col("row").min())
@@ -293,7 +294,7 @@ def _discussed(corpus: Corpus, state: pl.DataFrame, names: pl.DataFrame, places:
 
 
 def _contradicted(turns: pl.DataFrame, state: pl.DataFrame, places: Places) -> pl.DataFrame:
-    """(row, domain) where gold sets, or the user says, what the database does not have of the only place offered."""
+    """(row, domain) where gold sets, or the user says, a value that the only place offered does not have."""
     offers = turns.filter(pl.col("system_n") == 1).select(*_OF_DOMAIN, entity="system_only")
     facts = offers.join(places.facts, on=["domain", "entity"])
     of_user = places.mentions.filter(speaker="user")
@@ -306,7 +307,7 @@ def _contradicted(turns: pl.DataFrame, state: pl.DataFrame, places: Places) -> p
     set_elsewhere = state.filter(is_set).select("row", "value", other="domain")
     wishes = wishes.select(*_OF_DOMAIN, "slot", "value").join(set_elsewhere, on=["row", "value"], how="left")
     wishes = wishes.filter(pl.col("other").is_null() | (pl.col("other") == pl.col("domain")))
-    # Who asks whether the place has a value, has not refused it.
+    # A user who asks whether the place has a value has not refused the place.
     questions = of_user.group_by(*_CELL, "value").agg(is_question=is_question.all()).filter("is_question")
     new = state.filter(is_set).join(questions, on=[*_CELL, "value"], how="anti")
     wanted = pl.concat([frame.select(*_OF_DOMAIN, "slot", "value") for frame in (new, wishes)])
@@ -317,7 +318,7 @@ def _contradicted(turns: pl.DataFrame, state: pl.DataFrame, places: Places) -> p
 
 
 def _rules(rules: Rules, is_feature: pl.Expr) -> dict[str, pl.Expr]:
-    """Each of `RULES`, as a column ``by_…``: whether a mention belongs to the state by it."""
+    """A column ``by_…`` for each of `RULES`: whether a mention belongs to the state by this rule."""
     by_system = pl.col("speaker") == "system"
     by_user = (pl.col("speaker") == "user") & pl.col("slot").str.contains(rules.of_user)
     agrees, differs = ((pl.col("fact") == pl.col("value")) == same for same in (True, False))
@@ -329,7 +330,7 @@ def _rules(rules: Rules, is_feature: pl.Expr) -> dict[str, pl.Expr]:
     is_single = takes_lists | (pl.col("values") == 1)
     is_kind, is_cued = (pl.col("slot").is_in(list(listed)) for listed in (rules.kinds, rules.cues))
     is_value = ~pl.col("names_place") & ~is_feature & ~is_kind & ~is_cued & ~pl.col("in_name")
-    # The row tells which of several values is the place's ("183 east road city centre").
+    # The row in the database tells which of several values is the place's ("183 east road city centre").
     is_alone = pl.col("system_names_place") & (pl.col("system_names") == 1)
     is_stated = is_value & (is_single | (agrees & is_alone))
     of_each = is_value & is_single & pl.col("each_has_it") & ~_is_refused(rules)

@@ -1,7 +1,7 @@
-"""Values to replace others with: from a table, from a dataset, or invented; none that training has seen.
+"""Values that replace others: from a table, from a dataset, or invented; none of them is in the training set.
 
-Conventions: invented names are built from words of real ones. Of ``acorn guest house`` and ``worth lodge`` come ``acorn
-lodge`` and ``worth guest house``.
+Conventions: invented names are built from words of real ones. From ``acorn guest house`` and ``worth lodge`` come
+``acorn lodge`` and ``worth guest house``.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _INVENTED_PER_SLOT: Final = 1000
 _JOINING: Final = frozenset(
     ("a", "an", "and", "at", "by", "da", "de", "du", "el", "for", "in", "la", "le", "of", "on", "saint", "st", "the")
 )
-# What SGD and others call the place that one leaves, and the place that one goes to.
+# Other words for departure and destination, in SGD and elsewhere.
 _FROM: Final = ("departure", "origin", "origincity", "originstation", "from", "fromcity", "fromlocation", "fromstation")
 _TO: Final = ("destination", "destinationcity", "destinationstation", "to", "tocity", "tolocation", "tostation")
 
@@ -50,33 +50,35 @@ def donor_values(
 ) -> pl.DataFrame:
     """Values for slots that are to be replaced.
 
-    They are those of the mapping or JSON file {slot: values}, or of a dataset's similar slots (`is_like`). Without
-    donors, or if `invent`, names are built from the words of these values, or of the training set's.
+    The values are those in the mapping or JSON file {slot: values}, or of similar slots (`is_like`) of a dataset. If
+    `invent`, names are built from the words of these values; without donors, from those of the training set's values.
 
     Args:
         donors: Where the values are from.
         slots: The slots that are to be replaced.
         seed: Random seed of what is invented.
-        train: What is in the training set.
-        invent: Whether only the words of donors are taken.
-        mapping: Slots whose values are those of these slots of the donors, and of no others.
+        train: The content of the training set.
+        invent: Whether to build new names from the words of the donors' values.
+        mapping: Slots, each with the slots of the donors from which all its values come.
 
     Returns:
-        (slot, donor), distinct; a slot may have none. Numbers, times and the like are omitted, and values that some
+        (slot, donor), distinct; a slot may have none. Numbers, times and the like are omitted, as are values that some
         format cannot hold.
 
     Raises:
         UsageError: The donors do not have a slot of `mapping`.
     """
     values, is_dataset = (_values_of(train.cells), True) if donors is None else _given(donors)
-    known = values["slot"].unique().sort().to_list()
-    sources = {slot: [slot] for slot in known}
+    donor_slots = values["slot"].unique().sort().to_list()
+    sources = {slot: [slot] for slot in donor_slots}
     if is_dataset:
-        sources = {slot: sources.get(slot) or [other for other in known if is_like(slot, other)] for slot in slots}
+        sources = {
+            slot: sources.get(slot) or [other for other in donor_slots if is_like(slot, other)] for slot in slots
+        }
     for slot, others in (mapping or {}).items():
         sources[slot] = [canonical_slot(other) for other in others]
         source = "the training set has" if donors is None else "the donors have"
-        check_known(sources[slot], known, f"{source} no slot {{!r}}")
+        check_known(sources[slot], donor_slots, f"{source} no slot {{!r}}")
     pairs = [(slot, other) for slot in slots for other in sources.get(slot, ())]
     table = pl.DataFrame(pairs, schema={"slot": pl.String, "other": pl.String}, orient="row")
     table = table.join(values, left_on="other", right_on="slot").with_columns(donor=pl.col("value").str.strip_chars())
@@ -87,7 +89,7 @@ def donor_values(
 
 
 def unseen(table: pl.DataFrame, seen: Content) -> pl.DataFrame:
-    """The rows (slot, donor) whose donor a dataset neither has as a value nor says, in any case, with any signs."""
+    """The rows (slot, donor) whose donor is neither a value nor said in a dataset, whatever its case and signs."""
     values = _values_of(seen.cells).select(key=squeezed(pl.col("value"))).unique()
     table = table.with_columns(key=squeezed(pl.col("donor")), words=spaced(pl.col("donor")))
     table = table.join(values, on="key", how="anti", maintain_order="left")
@@ -104,7 +106,7 @@ def _values_of(cells: pl.DataFrame) -> pl.DataFrame:
 
 
 def _given(donors: Mapping[str, Sequence[str]] | str | PathLike[str]) -> tuple[pl.DataFrame, bool]:
-    """(slot, value, dialogues) of the values that the user gives, and whether they are those of a dataset."""
+    """(slot, value, dialogues) of the values that the user gives, and whether they come from a dataset."""
     if isinstance(donors, (str, PathLike)):
         source = Source(fspath(donors))
         source.check()
@@ -147,8 +149,7 @@ def _letters(name: str) -> str:
 def _invented(names: pl.DataFrame, seed: int) -> pl.DataFrame:
     """(slot, donor): names that begin like one name of the slot, and end like another.
 
-    Of names that datasets have, those of a single dialogue are often misspelled: they are used only if there are no
-    others.
+    In datasets, names that occur in a single dialogue are often misspelled: they are used only if there are no others.
     """
     random = np.random.default_rng(seed)
     is_rare = pl.col("dialogues") < pl.min_horizontal(2, pl.col("dialogues").max().over("slot"))
@@ -159,13 +160,13 @@ def _invented(names: pl.DataFrame, seed: int) -> pl.DataFrame:
         n_pairs = len(beginnings) * len(ends)
         drawn = random.choice(n_pairs, min(n_pairs, _INVENTED_PER_SLOT), replace=False)
         pairs = [(beginnings[number // len(ends)], ends[number % len(ends)]) for number in drawn]
-        made = [f"{beginning} {end}" for beginning, end in pairs if not _words(beginning) & _words(end)]
-        invented.append(pl.DataFrame({"slot": [slot] * len(made), "donor": made}, schema=invented[0].schema))
+        new_names = [f"{beginning} {end}" for beginning, end in pairs if not _words(beginning) & _words(end)]
+        invented.append(pl.DataFrame({"slot": [slot] * len(new_names), "donor": new_names}, schema=invented[0].schema))
     return pl.concat(invented).unique(maintain_order=True)
 
 
 def _cut(name: str) -> tuple[str, str]:
-    """A name's beginning and end, as near to the beginning as it may be cut; the end is empty if it may not.
+    """A name's beginning and end, cut at the first place where it may be cut; the end is empty if there is none.
 
     >>> [_cut(name) for name in ("Acorn guest house", "the old inn", "Ely", "museum of art")]
     [('Acorn', 'guest house'), ('the old', 'inn'), ('Ely', ''), ('museum of art', '')]

@@ -1,12 +1,12 @@
 """Entity bias: how unevenly a slot's values are distributed, and how much of a test set training has seen.
 
-Conventions: the convention decides what a value is, and that `none` and the empty string are none; dontcare and
-``a|b`` are values like any other unless it drops dontcare or takes the first alternative. Where turn numbers have
-a gap, the turn before is the one before the gap.
+Conventions: the convention decides what counts as a value. Under most, `none` and the empty string do not; dontcare and
+``a|b`` are values like any other unless it drops dontcare or takes the first alternative. If turn numbers have a gap,
+the turn before is the one before the gap.
 
 With r_i the relative frequencies of a slot's R values, H1/H0 = Σ r_i log_R(1/r_i) and H∞/H0 = log_R(1/max r) (Qian et
-al. 2021, Table 2; they print max_i log_R(1/r_i), but their numbers are of the most frequent value). R counts even the
-rarest values, annotators' slips among them: `least` omits those.
+al. 2021, Table 2; they print max_i log_R(1/r_i), but their numbers are those of the most frequent value). R counts even
+the rarest values, including annotators' slips; `least` omits rare values.
 """
 
 from __future__ import annotations
@@ -62,8 +62,8 @@ def bias(
     """Measure how unevenly the values of a dataset's slots are distributed.
 
     Args:
-        data: A dataset (a path, a frame, states), several paths, or a mapping from name to dataset; each name is that
-            of a split. A single dataset that knows its splits is divided into them.
+        data: A dataset (a path, a frame, states), several paths, or a mapping from name to dataset; several datasets
+            are splits with these names. A single dataset that knows its splits is divided into them.
         slots: The slots, in any spelling; None: all.
         counting: When a value counts: ``cumulative`` (in every turn whose state holds it), ``update`` (in those that
             set it), ``final`` (in each dialogue's last state), or several with commas or in a list; None: all three.
@@ -71,7 +71,7 @@ def bias(
         least: Omit values that are counted less often than this in a split, slot and counting. A value of the training
             set counts as seen even where it is omitted.
         profile: The convention, or its name: it decides what gold values mean.
-        split: Read this split only; None: all.
+        split: Read only this split; None: all.
 
     Raises:
         DstbenchError: Data cannot be used; a slot, split or counting is unknown.
@@ -108,7 +108,7 @@ def bias(
 
 
 def slot_order(bias: Bias, sort: SlotOrder) -> list[str]:
-    """The slots, sorted by the first counting and the first split (training, if it is one) that has the slot.
+    """The slots, sorted by their first counting and their first split (the training set, if it has the slot).
 
     Args:
         bias: What `bias` returned.
@@ -123,7 +123,7 @@ def slot_order(bias: Bias, sort: SlotOrder) -> list[str]:
 def frequent_values(bias: Bias, top: int) -> pl.DataFrame:
     """The `top` values of each slot whose share is largest in any split, with their counts in every split.
 
-    They are counted in the first counting.
+    The first counting is used.
 
     Returns:
         (slot, value, split, n: 0 where the split does not have the value, of: counts of all the slot's values there,
@@ -207,7 +207,7 @@ def _measure_entropy(values: pl.DataFrame) -> pl.DataFrame:
         share=pl.col("share").first(),
         n_most_frequent=pl.col("n").first(),
     )
-    # Summed by NumPy in the order of the rows: sums of floats from several threads have other bits each time.
+    # Summed by NumPy in the order of the rows: float sums of several threads differ in their last bits each time.
     n = values["n"].to_numpy().astype(np.float64)
     sums = np.add.reduceat(n * np.log(n), np.flatnonzero(values["rank"] == 1))
     total, most, distinct = (slots[name].to_numpy().astype(np.float64) for name in ("n", "n_most_frequent", "values"))

@@ -1,22 +1,22 @@
 """Evidence that an annotation is missing: how gold treats similar places elsewhere in the corpus.
 
-A value of a slot is said in a turn. It could be annotated there if its domain is active (another slot of the domain is
-in the state, or the domain's annotation changes in the next turn), and the slot was not in the state of the turn
-before, or no longer is, having had another value. Places are similar if they have the same slot and speaker (the
-system's utterance is the one before the user's turn) and share some of these, the most particular combination that
-occurs often enough (`PARTS`):
+A place is a mention: a value of a slot that is said in a turn. It could be annotated there if its domain is active
+(another slot of the domain is in the state, or the domain's annotation changes in the next turn), and the slot was not
+in the state of the turn before, or had another value there and is no longer in the state. Places are similar if they
+have the same slot and speaker (the system's utterance is the one before the user's turn) and share some of the
+following, in the most specific combination that occurs often enough (`PARTS`):
 
-- `focus`, when else the domain's annotation changes: of other slots in this turn (``now``), in the turns before and
-  after it (``between``), in only one of these (``before``, ``next``), or only ``earlier``;
+- `focus`, when the domain's annotation changes otherwise: for other slots in this turn (``now``), in the turns before
+  and after it (``between``), in only one of these (``before``, ``next``), or only ``earlier``;
 - the value itself;
 - if the user says it, the word before and the word after it; if the system does, the first word of the user's reply,
-  and whether the system offers this value of the slot only.
+  and whether this is the only value of the slot that the system offers.
 
-A place counts as annotated if the state of the turn has the value. Where it has not, an annotation is missing if at
-least half of similar places (or another share) are annotated, unless the same words say another slot that gold sets to
-this value in this turn. Words that are hardly ever annotated where they could be (`RARELY`), such as a restaurant
+A place counts as annotated if the state of the turn has the value. If it has not, an annotation is missing if at least
+half of similar places (or another share) are annotated, unless the same words are those of another slot that gold sets
+to this value in this turn. Words that are hardly ever annotated where they could be (`RARELY`), such as a restaurant
 called `south`, are no value of the slot, whatever the ontology says. All of this is learnt from the corpus; there are
-no rules for slots.
+no rules for particular slots.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ import polars as pl
 from dstbench.audit.corpus import Corpus, look_up, with_previous
 
 _CELL: Final = ["row", "slot"]
-#: What similar places share besides slot and speaker: the most particular first.
+#: What similar places share besides slot and speaker, the most specific combination first.
 PARTS: Final[tuple[tuple[str, ...], ...]] = (
     ("focus", "value", "one", "other"),
     ("focus", "one", "other"),
@@ -40,9 +40,9 @@ PARTS: Final[tuple[tuple[str, ...], ...]] = (
     ("value", "one", "other"),
     ("one", "other"),
 )
-#: Words are no value if this speaker's mentions of them are annotated less often than this.
+#: Words are no value if a smaller share of the speaker's mentions of them is annotated.
 RARELY: Final = 0.1
-#: What `one` and `other` are called, by speaker.
+#: The names of the cues `one` and `other`, by speaker.
 CUES: Final = {"user": ("before", "after"), "system": ("reply", "offer")}
 
 
@@ -50,9 +50,9 @@ def judge(corpus: Corpus, cells: pl.DataFrame) -> pl.DataFrame:
     """How gold treats each mention; `cells` are `Corpus.cells` with those that have been added.
 
     Returns:
-        The mentions that are or could be annotated, with their `now` (value of the slot in the turn's state, null:
-        none), `is_annotated` (that is the one said), `is_set` (and set in this turn), `could` (it could be annotated
-        here) and `focus`. They depend on the mention's own dialogue alone.
+        The mentions that are or could be annotated, with `now` (the slot's value in the turn's state, null: none),
+        `is_annotated` (whether this is the value said), `is_set` (whether it is also set in this turn), `could`
+        (whether the mention could be annotated here) and `focus`. They depend on the mention's own dialogue alone.
     """
     states = with_previous(cells).join(corpus.domains, on="slot")
     is_change = pl.col("value").ne_missing(pl.col("was"))
@@ -97,13 +97,14 @@ def propose(judged: pl.DataFrame, *, at_least: float) -> pl.DataFrame:
     """The mentions that ought to be annotated, at most one per turn and slot.
 
     Returns:
-        The judged mentions for which at least this `share` of similar places is annotated, sorted by (row, slot).
-        The same words say one slot only, and none if they say two equally well. Of several values of a slot the user's
-        goes before the system's, then the one with the higher share, then the last.
+        The judged mentions of whose similar places at least this share is annotated, with the `share`, sorted by (row,
+        slot). The same words are proposed for one slot only, and for none if two have the same share. Of several values
+        of a slot, the user's go before the system's, then those with the higher share, then the last one said.
     """
     share = pl.col("share")
     judged = judged.with_columns(share=pl.col("annotated") / pl.col("others"))
-    # The words that say what gold sets in this turn: where such places are annotated most often. They say nothing else.
+    # Of the words for what gold sets in this turn, those whose similar places are annotated most often: they are not
+    # proposed for other slots.
     set_here = judged.filter("is_set").with_columns(share.fill_null(-1.0))
     taken = set_here.filter(share == share.max().over("row", "slot"))
     missing = judged.filter("could", ~pl.col("rarely"), pl.col("now").is_null(), share >= at_least)
@@ -114,11 +115,11 @@ def propose(judged: pl.DataFrame, *, at_least: float) -> pl.DataFrame:
 
 
 def weigh(judged: pl.DataFrame, *, support: int) -> pl.DataFrame:
-    """Mentions (`judge`) with how gold treats similar places elsewhere, of which `support` are enough evidence.
+    """Mentions (`judge`) with how gold treats similar places elsewhere; at least `support` of them are evidence.
 
     Returns:
-        The mentions with their `level` (which of `PARTS`), and `annotated` of `others` places elsewhere, null where
-        there is no evidence; and whether the words are `rarely` annotated at all.
+        The mentions with their `level` (the index in `PARTS`), the number of `others` (similar places elsewhere) and of
+        `annotated` ones among these, all null if there is no evidence; and whether the words are `rarely` annotated.
     """
     is_mention, is_annotated = pl.col("is_evidence"), pl.col("is_evidence") & pl.col("is_annotated")
     words = ["slot", "speaker", "value"]
@@ -131,7 +132,7 @@ def weigh(judged: pl.DataFrame, *, support: int) -> pl.DataFrame:
         annotated=pl.lit(None, pl.UInt32),
         others=pl.lit(None, pl.UInt32),
     )
-    for level, parts in enumerate(PARTS):  # one after the other, which takes less memory
+    for level, parts in enumerate(PARTS):  # one level after the other, to save memory
         key = ["slot", "speaker", *parts]
         counts = elsewhere(could, key, counted, alone=alone)
         is_next = could["level"].is_null() & (counts["others"] >= support)
@@ -145,17 +146,17 @@ def weigh(judged: pl.DataFrame, *, support: int) -> pl.DataFrame:
 def elsewhere(
     mentions: pl.DataFrame, key: list[str], counted: Mapping[str, pl.Expr], *, alone: int = 0
 ) -> pl.DataFrame:
-    """How many mentions of the same key count, without those of the mention's own dialogue (`Corpus.turns`' `id`).
+    """For each mention: how many mentions with the same key, in other dialogues (by the `id` of `Corpus.turns`), count.
 
     Args:
         mentions: The mentions.
-        key: Names of columns.
-        counted: Which mentions count.
-        alone: The first so many mentions are the only ones of their keys in their dialogues: these are not grouped.
+        key: Names of the key's columns.
+        counted: Name of each count, and which mentions are counted in it.
+        alone: Number of mentions, the first ones, that are the only ones of their key in their dialogue.
     """
 
     def sums(rows: pl.DataFrame, by: list[str]) -> pl.DataFrame:
-        # Sums alone, without arithmetic: then Polars groups the mentions once per key, not once per sum.
+        # Only sums, without arithmetic, so that Polars groups the mentions once per key and not once per sum.
         return rows.select(is_counted.sum().over(by).alias(name) for name, is_counted in counted.items())
 
     only = mentions.head(alone).select(count.cast(pl.UInt32).alias(name) for name, count in counted.items())

@@ -1,4 +1,4 @@
-"""What audits are given: gold states of datasets, and what is said in them."""
+"""The inputs of audits: gold states of datasets, and what is said in them."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class Dialogues:
         turns: (dialogue, turn).
         cells: (dialogue, turn, slot, value), gold's states as written; strings.
         said: What is said, schema `CONTEXTS`.
-        splits: (dialogue, split: Enum, in the order of the splits); None: there are not several.
+        splits: (dialogue, split: Enum, in the order of the splits); None: there is only one.
     """
 
     turns: pl.DataFrame
@@ -82,7 +82,7 @@ class Dialogues:
 
         Args:
             data: A dataset that holds gold states and utterances (a path, or states), several paths, or a mapping from
-                name to dataset; each name is then that of a split. A single dataset may know its splits.
+                name to dataset; several datasets are splits with these names. A single dataset may know its splits.
             said: The utterances, schema `CONTEXTS`; None: they are read from the datasets' files.
             split: The split to read, where there are several; None: all.
 
@@ -99,9 +99,11 @@ class Dialogues:
         if said is None:
             paths = [item for _, item in named_parts(data)]
             if not all(isinstance(path, (str, PathLike)) for path in paths):
-                raise UsageError("states in memory hold no utterances", hint="said= takes what dstbench.contexts gives")
+                raise UsageError(
+                    "states in memory hold no utterances", hint="pass the result of dstbench.contexts as said="
+                )
             said = contexts(paths, split)
-        said = _as_contexts(said)  # a column that is null throughout has no type
+        said = _as_contexts(said)  # a column of nulls only has no type
         silent = gold.turns.join(said, on=["dialogue", "turn"], how="anti")
         has_words = pl.any_horizontal(pl.col("system", "user").str.contains(r"\w")).any()
         if not gold.turns.join(said, on=["dialogue", "turn"]).select(has_words).item():
@@ -116,7 +118,7 @@ class Dialogues:
 
 
 def _as_one(golds: dict[str, States]) -> States:
-    """The gold states of datasets, by name, as those of one whose splits they are; of a single one, as they are."""
+    """The gold states of several datasets, as one dataset with these splits; those of a single one are unchanged."""
     if len(golds) == 1:
         return next(iter(golds.values()))
     parts = [in_split(replace(states, gold=gold_of(states), pred=None), name) for name, states in golds.items()]
@@ -128,7 +130,7 @@ def _as_one(golds: dict[str, States]) -> States:
             f"this dialogue is also in {golds[one].source}",
             file=golds[other].source,
             dialogue=twice["dialogue"][0],
-            hint="several files are read as one corpus: leave one of them out, or give its dialogues other ids",
+            hint="all files are read as one corpus: leave one of them out, or give its dialogues other ids",
         )
     return merge_states(parts)
 
@@ -162,7 +164,7 @@ def database_facts(folder: str | None, slots: Collection[str]) -> pl.DataFrame:
 def _as_contexts(table: pl.DataFrame) -> pl.DataFrame:
     """A table of utterances with the columns and types of `CONTEXTS`."""
     if missing := [name for name in CONTEXTS.columns if name not in table.columns]:
-        raise UsageError(f"contexts without the column {', '.join(missing)}", hint="dstbench.contexts gives them")
+        raise UsageError(f"contexts without the column {', '.join(missing)}", hint="dstbench.contexts returns them")
     return CONTEXTS.conform(table)
 
 

@@ -1,11 +1,12 @@
-"""The values of datasets in what is said there: which are ordinary words, and which longer ones a dialogue says.
+"""The values of datasets in their utterances: which are ordinary words, and which longer values a dialogue says.
 
 Conventions: a dialogue says a value if the value's words stand in an utterance, whole, and not within a longer value:
-``express by holiday inn`` does not say ``holiday inn``. An article at the beginning makes no other value.
+``express by holiday inn`` does not say ``holiday inn``. An article at the beginning makes no difference.
 
-A value is an *ordinary word* if at least `LEAST` dialogues say it in lower case whose states never have it, and these
-are more than `SHARE` of the dialogues that say it so: 172 dialogues of MultiWOZ 2.1 say ``ask``, mostly as in ``may I
-ask``, and in 26 of them it is annotated, as a restaurant. What has a capital is said as a name, and does not count.
+A value is an *ordinary word* if at least `LEAST` dialogues say it in lower case but never have it in their states, and
+these are more than `SHARE` of all dialogues that say it in lower case: 172 dialogues of MultiWOZ 2.1 say ``ask``,
+mostly as in ``may I ask``, and in 26 of them it is annotated, as a restaurant. Words with a capital are said as names,
+and do not count.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ SHARE: Final = 0.75
 
 
 class Content(NamedTuple):
-    """What is in a dataset.
+    """The content of a dataset.
 
     Attributes:
         cells: (dialogue, turn, slot, value) of its gold states.
@@ -39,7 +40,7 @@ class Content(NamedTuple):
 
 
 def read_content(path: str | PathLike[str]) -> Content:
-    """What is in a dataset; with a warning if it holds no utterances."""
+    """The content of a dataset; warns if it holds no utterances."""
     cells = gold_cells(path)
     try:
         said = contexts(path)
@@ -51,7 +52,7 @@ def read_content(path: str | PathLike[str]) -> Content:
 
 
 def value_key(text: pl.Expr) -> pl.Expr:
-    """What a value's spellings have in common: the letters and digits, without an article at the beginning."""
+    """The key that a value's spellings share: its letters and digits, without an article at the beginning."""
     return squeezed(_without_article(text))
 
 
@@ -59,7 +60,7 @@ def ordinary_words(datasets: Sequence[Content]) -> pl.DataFrame:
     """(key: `value_key`, said, annotated) of the values that are ordinary words, and in how many dialogues.
 
     Args:
-        datasets: Whose values are counted, in all their dialogues together.
+        datasets: The datasets whose values are counted, over all their dialogues together.
     """
     spellings = _spellings(datasets)
     counted = []
@@ -75,12 +76,12 @@ def ordinary_words(datasets: Sequence[Content]) -> pl.DataFrame:
 
 
 def longer_values(names: pl.DataFrame, texts: pl.DataFrame, datasets: Sequence[Content]) -> pl.DataFrame:
-    """(dialogue, name): values of any dataset that a dialogue says, and that have a name of the dialogue in them.
+    """(dialogue, name): values of any dataset that a dialogue says, and that contain one of the dialogue's names.
 
     Args:
-        names: (dialogue, name); those that are returned are none of these.
+        names: (dialogue, name); none of these is returned.
         texts: (dialogue, text): what is said.
-        datasets: Whose values are searched for.
+        datasets: The datasets whose values are searched for.
     """
     names = names.with_columns(key=value_key(pl.col("name")), short=_without_article(pl.col("name")))
     said = _said(texts.select("dialogue", words=bare_words(pl.col("text"))), _spellings(datasets)).unique()
@@ -94,7 +95,7 @@ def _without_article(text: pl.Expr) -> pl.Expr:
 
 
 def _padded(words: pl.Expr) -> pl.Expr:
-    """Words with a space on either side of each, so that only whole words match, and neighbours both do."""
+    """Words with a space on either side of each, so that only whole words match, and so do adjacent ones."""
     return pl.format(" {} ", words.str.replace_all(" ", "  ", literal=True))
 
 

@@ -1,10 +1,10 @@
-"""Predicted values that nobody has said: what a tracker has learnt by heart (Qian et al. 2021, Figs 5 and 9).
+"""Predicted values that nobody has said, which a tracker may have memorised (Qian et al. 2021, Figs 5 and 9).
 
-Conventions: wrong and over-predicted values are searched for in the dialogue, except those that tell nothing of their
+Conventions: wrong and over-predicted values are searched for in the dialogue, except those that could be said of any
 slot: yes, no, dontcare and the empty string. A value is *ungrounded* if neither user nor system has said it up to the
 turn, in any spelling (see `search`), as it is predicted or as the convention normalises it. A value that is predicted
-turn after turn counts in each turn. Nobody can see whether a value is memorised, but one can see whether the training
-set has it, and has it most often of all the slot's values.
+turn after turn counts in each turn. Whether a value is memorised cannot be observed, but whether the training set has
+it can, and whether it is the slot's most frequent value there.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _VALUE: Final = ["slot", "kind", "pred"]
 
 @dataclass(frozen=True)
 class Memorisation(Record):
-    """What runs predict though nobody has said it, as frames (schemas in `dstbench.schema.audit_words`).
+    """The values that runs predict although nobody has said them, as frames (schemas in `dstbench.schema.audit_words`).
 
     Attributes:
         runs: One row per run and kind, schema `MEMORISED_RUNS`.
@@ -68,10 +68,10 @@ def memorisation(
     """Count wrong and over-predicted values that occur nowhere in the dialogue so far.
 
     Args:
-        data: A path, several, a frame, states, or a mapping from run name to any of these.
-        context: What is said: files or folders that hold it, or what `contexts` gave.
-        train: The training set's gold states, to tell which values it has and which most often (over turns); None:
-            that is not looked at.
+        data: A path, several paths, a frame, states, or a mapping from run name to any of these.
+        context: The utterances: files or folders that hold them, or what `contexts` returns.
+        train: The training set's gold states, which tell what values it has and which one most often (over turns);
+            None: the columns about it are null.
         most: How many ungrounded values to list per run.
         profile: The convention that says what is wrong, or its name.
         **reading: `gold`, `format`, `names`, `missing` (default: the convention's), `split`: see `dstbench.open_runs`.
@@ -116,7 +116,7 @@ def memorisation(
 
 
 def _train_values(train: Data | None) -> pl.DataFrame:
-    """The training set's values that tell their slot; a value's spellings are one value.
+    """The training set's values, without those that could be of any slot; a value's spellings are one value.
 
     Returns:
         (slot, key: the value squeezed, frequent: its most frequent spelling, in_train: turns with it, is_frequent: no
@@ -142,8 +142,8 @@ def _count_values(run: Run, convention: Convention, said: pl.DataFrame) -> pl.Da
     """How often each wrong or over-predicted value occurs, is searched for, and is ungrounded.
 
     Returns:
-        (slot, kind, pred, key, n, searched, ungrounded, dialogues: with it ungrounded; dialogue, turn, gold: where it
-        is ungrounded first).
+        (slot, kind, pred, key, n, searched, ungrounded, dialogues: those in which it is ungrounded; dialogue, turn,
+        gold: where it is first ungrounded).
     """
     turns_with_context = said.select("dialogue", "turn").unique().with_columns(has_context=pl.lit(True))
 
@@ -179,7 +179,7 @@ def _count_values(run: Run, convention: Convention, said: pl.DataFrame) -> pl.Da
         what = f"{without_context:,} of {total:,} wrong values are in turns that the contexts do not have"
         if without_context == total:
             raise DstbenchError(
-                f"{run.name}: {what}", hint="--context names files in which the run's dialogues are spoken"
+                f"{run.name}: {what}", hint="give --context the files with the utterances of these dialogues"
             )
         kind = "wrong values in turns that the contexts do not have, not searched for"
         warn(f"{what}; they are not searched for", run=run.name, kind=kind, count=without_context, when="before")

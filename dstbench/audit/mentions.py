@@ -1,9 +1,9 @@
 """Where values are said: one search for all values in all utterances.
 
 Conventions: texts and values are words, in lower case and without punctuation; a value is said where its words stand,
-whole and in order, in any of its spellings (`normalise.spellings`). Of overlapping values, the first is said, and the
-longest of those that begin with the same word: `pizza hut city centre` does not say `centre`. Yes, no and dontcare are
-not searched for, as they do not tell their slot.
+whole and in order, in any of its spellings (`normalise.spellings`). Of overlapping values, only the first is said, and
+of those that begin with the same word, the longest: `pizza hut city centre` does not say `centre`. Yes, no and dontcare
+are not searched for, as they do not tell their slot.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from dstbench.conventions.normalise import alternatives, normaliser, spellings, 
 
 #: A word; a time of the day is one.
 WORD: Final = r"\d{1,2}:\d{2}\b|\w+"
-#: The canonical form of values, in which an annotated one and a said one are equal: (slot, value) → value.
+#: The canonical form of values, by which annotated and said values are compared: (slot, value) → value.
 CANONICAL: Final = normaliser(
     ("case", "space", "hyphens", "dontcare", "typos", "times", "numbers", "booleans", "articles")
 )
@@ -33,7 +33,7 @@ class Vocabulary:
     Attributes:
         patterns: (pattern: String, slot: String, value: String canonical), distinct; a pattern is a spelling's words as
             `_padded` joins them.
-        spelled: (slot, canonical value) → how the source of the values writes it.
+        spelled: (slot, canonical value) → the value as written in its source.
     """
 
     patterns: pl.DataFrame
@@ -88,14 +88,14 @@ def utterances(said: pl.DataFrame) -> pl.DataFrame:
 
 
 def find_mentions(texts: pl.DataFrame, vocabulary: Vocabulary) -> pl.DataFrame:
-    """Find every place in `utterances` where a value is said.
+    """Find every mention of a value in `utterances`.
 
     Returns:
-        (mention: UInt32 number of the place, row, speaker, first: UInt32 number of its first word, count: UInt32 of its
-        words, before: the word before, after: the word after, null at the ends, slot, value: canonical); one row per
-        place and each slot that has a value of these words.
+        (mention: UInt32 number of the mention, row, speaker, first: UInt32 number of its first word, count: UInt32 of
+        its words, before: the word before, after: the word after, null at the ends, slot, value: canonical); one row
+        per mention and slot that has a value of these words.
     """
-    # Of the patterns that match at the same place, the search takes the first in its list: the longest.
+    # Of the patterns that match at the same position, the search takes the first in its list, which is the longest.
     distinct = vocabulary.patterns.select(pl.col("pattern").unique())
     longest = distinct.sort(pl.col("pattern").str.len_bytes(), "pattern", descending=[True, False])["pattern"].implode()
     padded, pattern = pl.col("padded"), pl.col("pattern")
@@ -133,7 +133,7 @@ def spans(mentions: pl.DataFrame, texts: pl.DataFrame) -> pl.DataFrame:
 
 # --- wording ----------------------------------------------------------------------------------------------------------
 
-#: The whole regular expression around patterns: in any case, from where a word begins to where one ends.
+#: The regular expression around patterns: upper or lower case, from the beginning of a word to the end of one.
 WHOLE: Final = r"(?i)\b(?:{})\b"
 # Between the letters of a word there may be an apostrophe, a hyphen or a space, and any signs between words. Not all
 # signs that Unicode knows: compiling these takes longer than the search.
@@ -142,7 +142,7 @@ _SIGNS: Final = r"\s!-/:-@\[-`{-~\u2018-\u201e\u2013\u2014"
 
 
 def squeezed(text: pl.Expr) -> pl.Expr:
-    """Letters and digits only, in lower case: what all spellings of a value that `pattern` finds have in common."""
+    """Letters and digits only, in lower case: all spellings of a value that `pattern` finds share these."""
     return text.str.to_lowercase().str.replace_all(r"[\W_]+", "")
 
 
@@ -162,7 +162,7 @@ def spaced(text: pl.Expr) -> pl.Expr:
 
 
 def pattern(value: str) -> str:
-    """What a value looks like in a text: a regular expression to put into `WHOLE`.
+    """A regular expression of a value in texts, to be put into `WHOLE`.
 
     >>> college = WHOLE.format(pattern("saint johns college"))
     >>> [bool(re.search(college, text)) for text in ("Saint John's", "Saint John's College")]

@@ -1,9 +1,9 @@
-"""Missing annotations: values that are said and not annotated, though in such places elsewhere they are.
+"""Missing annotations: values that are said and not annotated, although they are annotated in similar places.
 
 (Qian et al. 2021, §3.) A value that is said belongs to the state by a rule (`discussion`), or because gold annotates
-most similar places (`evidence`); the latter not where a database can confirm what is said. An added annotation holds
-from its turn until gold next has a value of the slot. What is added changes what is discussed and is evidence itself,
-so that the search is repeated until it finds nothing: correcting a corrected dataset changes nothing.
+most similar places (`evidence`); the latter is not enough for slots whose values a database can confirm. An added
+annotation holds from its turn until gold next has a value of the slot. Additions change what is discussed and are
+evidence themselves, so the search is repeated until it finds nothing: correcting a corrected dataset changes nothing.
 """
 
 from __future__ import annotations
@@ -49,10 +49,10 @@ class Inconsistency(Record):
         modified: In how many dialogues of each split each slot lacks one (Qian et al. 2021, Table 1).
         rates: How often each slot lacks one.
         shares: The same by who says the value.
-        pairs: For each slot, two places alike in what is said, of which gold annotates one (their Figs 1 and 10).
+        pairs: For each slot, two similar dialogues, of which gold annotates one (their Figs 1 and 10).
         proposals: Each missing annotation, with its evidence.
-        candidates: Each mention that gold could annotate, with all that is asked of it and what came of it. Tables and
-            JSON leave it out; `write_log` writes it.
+        candidates: Each mention that gold could annotate, with everything that the rules check, and the decision.
+            Tables and JSON leave this frame out; `write_log` writes it.
     """
 
     summary: pl.DataFrame
@@ -82,24 +82,24 @@ def inconsistency(
         data: The dataset: a file or folder that holds gold states and utterances, or states in memory. Several paths,
             or a mapping from name to dataset, are the splits of one corpus; a single dataset may know its splits.
         ontology: Values to search for: an ontology {slot: [values]}, a schema, or the path of either.
-        database: A folder of ``DOMAIN_db.json``: values to search for (with neither, those that gold has), and what
-            confirms what is said of a place; None: the place's name must stand in the same sentence.
+        database: A folder of ``DOMAIN_db.json``: it has values to search for (without it and an ontology, gold's are),
+            and confirms what is said of a place; None: instead, the place's name must be in the same sentence.
         said: What was said, schema `schema.CONTEXTS`; None: read it from the data's files.
         split: The split to look at, where there are several; None: all.
-        support: How many similar places elsewhere are evidence; the rules take `discussion.SUPPORT` annotated ones.
-        at_least: Without a rule, an annotation is missing if gold annotates at least this share of such places
-            elsewhere.
+        support: Without a rule: the least number of similar places elsewhere that is evidence. (With a rule, gold must
+            annotate `discussion.SUPPORT` of them.)
+        at_least: Without a rule: an annotation is missing if gold annotates at least this share of them.
         rules: A JSON file with the words and patterns by which values are judged, or the name of rules that come with
             dstbench (``qian2021`` adds what the script of Qian et al. adds); None: English, precision first.
         evidence: A dataset (or several) that shows how gold annotates, such as the training set; what is missing in a
-            dialogue then depends on this dataset and that dialogue alone. None: the other dialogues of the data.
+            dialogue then depends only on it and this dataset. None: the other dialogues of the data.
 
     Returns:
-        What is missing; the frames may be empty but for `summary`.
+        What is missing; all frames but `summary` may be empty.
 
     Raises:
-        DstbenchError: The data cannot be read, hold no gold or no utterances, or none of their slots has a value, or is
-            in the evidence.
+        DstbenchError: The data cannot be read, hold no gold or no utterances; or gold has no values, or the evidence
+            has none of its slots.
         UsageError: `support` or `at_least` is out of range.
 
     >>> talk = [("i want a hotel in the north", "north"), ("a hotel in the south please", "south")] * 8
@@ -112,7 +112,9 @@ def inconsistency(
     [('D15', 'hotel-area', 'south', 1.0)]
     """
     if support < 1 or not 0 < at_least <= 1:
-        raise UsageError(f"support={support}, at_least={at_least}", hint="a number of places, and a share up to 1")
+        raise UsageError(
+            f"support={support}, at_least={at_least}", hint="support is 1 or more; at_least is a share above 0, up to 1"
+        )
     words = read_rules(rules)
     dialogues = Dialogues.read(data, said, split)
     _check_rules(dialogues.cells["slot"].unique().sort(), words)
@@ -125,7 +127,7 @@ def inconsistency(
         over_dontcare=words.over_dontcare,
     )
     places = lay_out_places(corpus, None if database is None else str(database), words)
-    # Where the database can confirm what is said, similar places alone are too little.
+    # If the database can confirm what is said, similar places alone are not enough.
     confirmed = [] if places is None or database is None else places.slots
     corpus = without_mentions(corpus, confirmed)
     judged, rounds, corpus = search(corpus, Method(places, words, confirmed, support, at_least))
@@ -147,7 +149,7 @@ def inconsistency(
 
 
 def _check_rules(slots: pl.Series, rules: Rules) -> None:
-    """Refuse rules that leave out all slots: nothing would be missing, whatever the data."""
+    """Refuse rules that leave out all slots, because nothing would be found, whatever the data."""
     if slots.len() and not slots.str.contains(rules.slots).any():
         raise DstbenchError(
             "the rules add nothing to any of the dataset's slots",
@@ -156,9 +158,9 @@ def _check_rules(slots: pl.Series, rules: Rules) -> None:
 
 
 def _check_evidence(slots: pl.Series, others: pl.Series) -> None:
-    """Refuse evidence without a value, or of another dataset: it would show that nothing is missing."""
+    """Refuse evidence without values, or of another dataset, because nothing would be found."""
     if others.is_empty():
-        hint = "what is missing shows only where gold annotates similar places"
+        hint = "an annotation is found to be missing only if gold annotates similar places"
         raise DstbenchError("gold has no value in any turn of the data, or of the evidence", hint=hint)
     if len(slots) and not slots.is_in(others.implode()).any():
         one, other = (", ".join(listed.sort()[:3]) for listed in (slots, others))
@@ -201,7 +203,7 @@ def correct(
     *,
     log: str | PathLike[str] | None = None,
 ) -> None:
-    """Write a dataset again, in its own format, with the annotations that it lacks.
+    """Write a dataset again in its own format, with the missing annotations added.
 
     Args:
         path: The dataset.
@@ -218,7 +220,7 @@ def correct(
 
 
 def write_log(found: Inconsistency, path: str | PathLike[str]) -> None:
-    """Write all that gold could annotate, with what is asked of it and what came of it, as CSV.
+    """Write all mentions that gold could annotate, with everything that the rules check and the decision, as CSV.
 
     Args:
         found: What `inconsistency` found.

@@ -14,8 +14,8 @@ from dstbench.schema.missing import OF_PAIR, PAIRS
 _PLACE: Final = ["slot", "speaker", "rule"]
 _ALIKE: Final = [*_PLACE, "same"]
 _SAID: Final = ["dialogue", "turn", "value", "start"]
-#: So many mentions of a kind are compared, those of the turns with the fewest words: all pairs would be too many, and
-#: short ones are easy to read.
+#: The most mentions of a kind that are compared: those in the turns with the fewest words, because all pairs would be
+#: too many, and short turns are easy to read.
 _COMPARED: Final = 8
 
 
@@ -26,7 +26,7 @@ def find_pairs(corpus: Corpus, gold: pl.DataFrame, candidates: pl.DataFrame, ann
         corpus: The corpus.
         gold: (dialogue, turn, slot, value) of gold's states, as written.
         candidates: Mentions that could be annotated, schema `CANDIDATES`.
-        annotated: What `annotated_mentions` gives of them.
+        annotated: The annotated ones among them, as `annotated_mentions` returns them.
     """
     missing = candidates.filter(decision="added")
     annotated = annotated.join(missing, on=_PLACE, how="semi")
@@ -36,7 +36,7 @@ def find_pairs(corpus: Corpus, gold: pl.DataFrame, candidates: pl.DataFrame, ann
     )
     pairs = one.join(other, on=_ALIKE).filter(pl.col("missing_dialogue") != pl.col("annotated_dialogue"))
     counts = missing.group_by(_PLACE).agg(in_place=pl.len()).with_columns(missing=pl.col("in_place").sum().over("slot"))
-    # The words of all pairs would take much memory: only those are compared that nothing else tells apart.
+    # The words of all pairs would take much memory, so only pairs that are otherwise tied are compared by words.
     pairs = pairs.join(counts, on=_PLACE).with_columns(
         of_any=pl.col("same") == "", lists=pl.col("annotated_gold").str.contains(BETWEEN, literal=True)
     )
@@ -57,7 +57,7 @@ def find_pairs(corpus: Corpus, gold: pl.DataFrame, candidates: pl.DataFrame, ann
 def _shortest(mentions: pl.DataFrame, which: str, corpus: Corpus, gold: pl.DataFrame) -> pl.DataFrame:
     """The mentions of the turns with the fewest words, with what `PAIRS` has of each, and its `row`.
 
-    Each stands among those that say the `same` value, and, where that is the empty text, among those that say any.
+    Each is there twice: with its value as `same`, and with the empty text, which matches mentions of any value.
     """
     lengths = corpus.texts.select("row", length=pl.col("words").list.len()).group_by("row").agg(pl.col("length").sum())
     rows = corpus.data_turns.join(lengths, on="row")

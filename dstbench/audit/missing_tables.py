@@ -1,4 +1,4 @@
-"""How much is missing: counts of what the search for missing annotations has found, by slot, split and speaker."""
+"""How much is missing: counts of the missing annotations that the search has found, by slot, split and speaker."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def count_modified(data: Dialogues, proposals: pl.DataFrame) -> pl.DataFrame:
     cells = data.cells.filter(~pl.col("value").is_in(Convention().absent))
     missing = _with_domains(proposals)
     has = pl.concat([_with_totals(missing), _with_totals(_with_domains(cells)), dialogues], how="diagonal").unique()
-    # Of a slot and of its domain, the dialogues that have the domain; of all, every dialogue.
+    # The whole is, for a slot and its domain, the dialogues that have the domain; for all domains, every dialogue.
     of = has.filter(pl.col("slot").is_null()).join(parts, on="dialogue")
     of = of.group_by("split", "domain").agg(of_dialogues=pl.len())
     modified = _with_totals(missing).join(parts, on="dialogue").group_by(group).agg(dialogues=pl.len())
@@ -96,7 +96,7 @@ def count_by_speaker(annotated: pl.DataFrame, proposals: pl.DataFrame) -> pl.Dat
     """How often each slot is annotated, and not, by who says the value, schema `SHARES`.
 
     Args:
-        annotated: What `annotated_mentions` gives.
+        annotated: What `annotated_mentions` returns.
         proposals: Missing annotations, schema `PROPOSALS`.
     """
     annotated = annotated.unique(["dialogue", "turn", "slot"])

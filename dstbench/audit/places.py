@@ -1,6 +1,6 @@
-"""The places that a corpus speaks of: their names and attributes, and where it says them.
+"""The places that a corpus is about (hotels, say): their names and attributes, and the mentions of these.
 
-A domain has places if gold has a slot for their names. A database tells more names, and the attributes of each place;
+A domain has places if gold has a slot for their names. A database gives more names, and the attributes of each place;
 without one, the places are those that gold names. Words and patterns are data (`rules.json`), one file per language.
 """
 
@@ -21,7 +21,7 @@ from dstbench.audit.rules import Rules
 from dstbench.conventions.normalise import is_dontcare, spellings
 
 _OF_DOMAIN: Final = ["row", "domain"]
-#: Names as similar as this (`difflib`) are spellings of one.
+#: Names that are at least so similar (`difflib`) are spellings of one name.
 ALIKE: Final = 0.88
 
 
@@ -34,9 +34,9 @@ class Places:
         domains: All domains that gold has, sorted.
         name_slots: (domain, slot), the slots of names.
         facts: (domain, entity, slot, fact), the attributes of entities, canonical.
-        names: (domain, name, entity, value), each canonical name of an entity, and the name that is added for it.
-        mentions: What `mentions.find_mentions` gives, with `domain`, `words`, and what the rules say of the sentence
-            and the utterance; `sentence` is its number in the utterance.
+        names: (domain, name, entity, value), each canonical name of an entity, and the value that is added for it.
+        mentions: As `mentions.find_mentions` returns them, with `domain`, `words`, and what the rules say of the
+            sentence and the utterance; `sentence` is its number in the utterance.
         refusals: (row, domain), turns in which the user asks for another place.
     """
 
@@ -54,7 +54,7 @@ def lay_out_places(corpus: Corpus, folder: str | None, rules: Rules) -> Places |
 
     Args:
         corpus: The corpus.
-        folder: The database of the places; None: they are those that gold names, and nothing is known of them.
+        folder: The database; None: the places are those that gold names, without attributes.
         rules: The rules.
     """
     forms = corpus.forms.filter(pl.col("n") > 0).select(pl.col("slot", "value").cast(pl.String))
@@ -66,7 +66,7 @@ def lay_out_places(corpus: Corpus, folder: str | None, rules: Rules) -> Places |
     ]
     cued = domains.filter(pl.col("slot").is_in(list(rules.cues)))
     entities, facts = _entities(database_facts(folder, slots.to_list()), name_slots)
-    if folder is not None:  # the places of other domains are not judged
+    if folder is not None:  # places of other domains are not judged
         name_slots = name_slots.filter(pl.col("domain").is_in(entities["domain"].implode()))
         slots = slots.filter(slots.is_in({*facts["slot"], *name_slots["slot"]}))
     slots = pl.concat([slots, cued["slot"]]).unique(maintain_order=True)
@@ -108,7 +108,7 @@ def lay_out_places(corpus: Corpus, folder: str | None, rules: Rules) -> Places |
 def _vocabulary(
     searched: Mapping[str, set[str]], names: pl.DataFrame, said_as: Mapping[str, Mapping[str, list[str]]]
 ) -> Vocabulary:
-    """The values of slots, the (slot, name) of places, and by slot and value other words that say it."""
+    """The vocabulary of slots' values, of places' (slot, name), and of other words that say a value."""
     patterns = [(pattern, slot, name) for slot, name in names.iter_rows() for pattern in sorted(_patterns(slot, name))]
     patterns += [
         (_pattern(words), slot, CANONICAL(slot, value))
@@ -128,7 +128,7 @@ def _entities(rows: pl.DataFrame, name_slots: pl.DataFrame) -> tuple[pl.DataFram
         entity=_canonical(rows["name_slot"], rows["name"]), fact=_canonical(rows["slot"], rows["fact"])
     )
     facts = rows.filter(pl.col("slot") != pl.col("name_slot")).select("domain", "entity", "slot", "fact").unique()
-    # Of entities with one name, only what they agree in.
+    # Of entities with the same name, only the attributes in which they agree.
     facts = facts.unique(["domain", "entity", "slot"], keep="none").sort("domain", "entity", "slot")
     return rows.select("domain", "entity").unique(maintain_order=True), facts
 
@@ -146,13 +146,13 @@ def _names(
 ) -> pl.DataFrame:
     """(domain, name, entity): the names of the database and of gold, and short forms that mean one entity only."""
     endings = re.compile(rf"^(.{{4,}}?) (?:{'|'.join(map(re.escape, rules.name_endings))})$")
-    meant: dict[tuple[str, str], set[str]] = {}
+    entities_of_form: dict[tuple[str, str], set[str]] = {}
     for domain, name in entities.iter_rows():
         forms = {name, name.removeprefix("the ")}
         forms |= {short[1] for form in forms if (short := endings.match(form))}
         for form in forms - common:
-            meant.setdefault((domain, form), set()).add(name)
-    entity_of = {key: min(which) for key, which in meant.items() if len(which) == 1}
+            entities_of_form.setdefault((domain, form), set()).add(name)
+    entity_of = {key: min(which) for key, which in entities_of_form.items() if len(which) == 1}
     entity_of |= {(domain, name): name for domain, name in entities.iter_rows() if name not in common}
     # Sorted: of names that are alike without signs, the same one is taken in every run.
     alike = {(domain, _bare(name)): entity for (domain, name), entity in sorted(entity_of.items())}
@@ -161,7 +161,7 @@ def _names(
         names_of.setdefault(domain, []).append(bare)
 
     def entity(domain: str, name: str) -> str:
-        """The entity whose name a name of gold spells otherwise; itself, if there is none."""
+        """The entity whose name a name in gold misspells; the name itself if there is none."""
         short = endings.match(name)
         for cutoff in (1, ALIKE):
             for text in (name, short[1] if short else name):
@@ -189,7 +189,7 @@ def _with_spelling(names: pl.DataFrame, name_slots: pl.DataFrame, corpus: Corpus
 
 
 def _bare(name: str) -> str:
-    """A name without signs, spaces and the s of genitives and plurals, in which its spellings are equal."""
+    """A name without signs, spaces and the s of genitives and plurals: the same for all its spellings."""
     whole = re.sub(r"\bb (?:and|&) b\b", "bed and breakfast", name)
     return re.sub(r"[\W_]", "", re.sub(r"['\u2019 ]?s\b", "", whole))
 
@@ -227,13 +227,13 @@ def _with_sentences(mentions: pl.DataFrame, corpus: Corpus, rules: Rules) -> pl.
         corpus.turns.select("row", "id", "is_evidence"), on="row"
     )
     is_cued = pl.col("slot").is_in(list(rules.cues))
-    # The sentence up to the mention, where that is asked for.
+    # Some rules look at the sentence up to the mention only.
     begun = _sentences(pl.when(is_cued | ~is_user).then(text.str.head("start")), rules).list.last()
     mentions = with_sentence(mentions, rules).with_columns(begun=begun)
     asks_kind = _contain(sentence, rules.kinds)
     cued = _contain(pl.col("begun").str.strip_chars_end(), rules.cues)
     travel = (sentence.str.contains(rules.domains[domain]) for domain in rules.travel)
-    # An utterance and a sentence are judged once, not for each of their mentions.
+    # Utterances and sentences are judged once each, not once per mention.
     at = ["row", "speaker"]
     spoken_of = {domain: pl.col(f"says {domain}") for domain in rules.domains}
     says = (says.alias(f"says {domain}") for domain, says in domain_words(text.str.to_lowercase(), rules).items())
@@ -253,7 +253,7 @@ def _with_sentences(mentions: pl.DataFrame, corpus: Corpus, rules: Rules) -> pl.
             of_travel=pl.any_horizontal(pl.lit(False), *travel),
         )
     )
-    # A value of some slots is one only after its words.
+    # For some slots, a value counts only after certain words.
     mentions = mentions.filter(
         ~(pl.col("names_place") & pl.col("after").is_in(rules.streets).fill_null(False)),
         ~is_cued | cued,
@@ -285,7 +285,7 @@ def domain_words(text: pl.Expr, rules: Rules) -> dict[str, pl.Expr]:
 
 
 def says_domain(spoken_of: Mapping[str, pl.Expr], *, own: bool) -> pl.Expr:
-    """Whether a text (its `domain_words`) has words of the row's own domain, or of another one."""
+    """Whether a text, by its `domain_words`, has words of the row's own domain, or (not `own`) of another one."""
     name = pl.col("domain").str.to_lowercase()
     hits = ((name.str.starts_with(domain) == own) & says for domain, says in spoken_of.items())
     return pl.any_horizontal(pl.lit(False), *hits)

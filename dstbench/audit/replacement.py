@@ -1,4 +1,4 @@
-"""A test set whose entities no model can have seen in training (Qian et al. 2021, §4).
+"""Replaces the entities of a test set by others that no model can have seen in training (Qian et al. 2021, §4).
 
 Conventions: an *entity* is what a value names in one dialogue. Spellings that differ only in case, spaces and signs
 name the same entity, and so do the alternatives of a value (``a|b``). Every entity of a chosen slot gets one new name
@@ -6,7 +6,7 @@ in the whole dialogue: in all its slots, and in what user and system say. Where 
 (not ``cambridge`` in ``cambridge belfry``, if that is a value of any dialogue). Numbers, times, days, yes and no, and
 dontcare are no names and stay, in states and texts, and so do values that are ordinary words (`known_values`), in all
 dialogues. Any other value must have been said by the time a state first has it; else its dialogue is omitted, or kept
-as it was.
+unchanged.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ class Replacement(Record):
 
     Attributes:
         replaced: The manifest: one row per dialogue, slot and old value, schema `REPLACED`.
-        refused: The values that have not been said, so that their dialogues are omitted (or kept as they were), and
-            those that are ordinary words and stay; schema `REFUSED`.
+        refused: The values that are not replaced: those that nobody has said, whose dialogues are omitted (or kept
+            unchanged), and ordinary words; schema `REFUSED`.
     """
 
     replaced: pl.DataFrame
@@ -63,29 +63,29 @@ def replace(
     seed: int = 0,
     keep_unfound: bool = False,
 ) -> Replacement:
-    """Write a dataset again, the values of some slots replaced by values that training has not seen.
+    """Write a dataset again, with the values of some slots replaced by values that are not in the training set.
 
-    States and words are changed; dialogue acts, spans and goals that stand beside them in a file are not.
+    States and utterances change; dialogue acts, spans and goals in the file do not.
 
     Args:
         data: The dataset, in a format that `rewrite` can write.
         out: The file (or folder) to write.
         train: The training set; no new value is among its values or said in it.
-        donors: Where new values come from: a mapping or a JSON file, {slot: [values]}; a dataset, whose similar slots
-            give theirs; None: they are built from the words of the training set's values.
-        invent: Build new values from the words of the donors' values, instead of taking these as they are.
-        mapping: Slots whose new values are those of another slot of the donors (or of several), and of no others:
+        donors: Where new values come from: a mapping or a JSON file, {slot: [values]}; a dataset, from whose similar
+            slots they are taken; None: they are built from the words of the training set's values.
+        invent: Build new values from the words of the donors' values, instead of using these as they are.
+        mapping: Slots whose new values come only from another slot of the donors (or from several):
             {"restaurant-name": "Restaurants_2-restaurant_name"}.
         slots: The slots whose values are replaced; None: those called name, departure or destination.
         seed: Random seed of the choice among the donors; the same seed gives the same bytes.
-        keep_unfound: Keep dialogues with a value that has not been said, as they were; by default they are omitted.
+        keep_unfound: Keep dialogues with a value that nobody has said, unchanged; by default they are omitted.
 
     Returns:
         What was replaced, and what was refused.
 
     Raises:
         DstbenchError: A file cannot be used, or there are too few donors that are new.
-        UsageError: A slot that the data, or the donors, do not have.
+        UsageError: The data, or the donors, do not have one of the slots.
     """
     texts, seen = spoken(data), read_content(train)
     cells = gold_cells(data)
@@ -146,8 +146,8 @@ def _names(cells: pl.DataFrame, chosen: list[str], ordinary: pl.DataFrame) -> pl
 
     Returns:
         (dialogue, value, name: the alternative; and, null if it is no name: key: the name squeezed, pattern, entity:
-        null also if it is an ordinary word; slot: the chosen slot that gives the entity its donors, null if it has
-        none), in the order of alternatives.
+        also null if it is an ordinary word; slot: the chosen slot whose donors the entity gets, null if there is none),
+        in the order of alternatives.
     """
     names = cells.select("dialogue", "value").unique(maintain_order=True)
     names = names.with_columns(name=pl.col("value").str.split(BETWEEN)).explode("name")
@@ -172,7 +172,7 @@ def _names(cells: pl.DataFrame, chosen: list[str], ordinary: pl.DataFrame) -> pl
 
 
 def _pieces(texts: pl.DataFrame, names: pl.DataFrame, datasets: Sequence[Content]) -> pl.DataFrame:
-    """The texts that say names of a dialogue with a chosen entity, cut after each mention; the longest name counts.
+    """The texts of dialogues with a chosen entity that mention names, cut after each mention; the longest name counts.
 
     Returns:
         (row: of the text; dialogue, turn, speaker, before: text before the mention, said: the mention, entity: null if
@@ -253,9 +253,9 @@ def _new_values(
 
 
 def _assign(entities: pl.DataFrame, donors: pl.DataFrame, seed: int) -> pl.DataFrame:
-    """(dialogue, entity, donor): each entity's new name, no two of a dialogue the same.
+    """(dialogue, entity, donor): each entity's new name; no two entities of a dialogue have the same.
 
-    Each entity asks for a random donor of its slot. In every round, those whose donor is taken ask for the next one.
+    Each entity asks for a random donor of its slot. In every round, entities whose donor is taken ask for the next.
     """
     donors = donors.with_columns(place=pl.int_range(pl.len()).over("slot"), key=squeezed(pl.col("donor")))
     start = np.random.default_rng(seed).integers(2**31, size=entities.height)
@@ -276,7 +276,7 @@ def _assign(entities: pl.DataFrame, donors: pl.DataFrame, seed: int) -> pl.DataF
 
 
 def _in_case_of(old: str, new: str) -> pl.Expr:
-    """The new name, in lower case where the old one is, else with capitals; the old one where there is no new one."""
+    """The new name, in lower case if the old one is, else with capitals; the old one if there is no new one."""
     old_name, new_name = pl.col(old), pl.col(new)
     lower = new_name.str.to_lowercase()
     capitals = pl.when(new_name == lower).then(new_name.str.to_titlecase()).otherwise(new_name)
@@ -284,7 +284,7 @@ def _in_case_of(old: str, new: str) -> pl.Expr:
 
 
 def _renamed(names: pl.DataFrame, new_names: pl.DataFrame) -> pl.DataFrame:
-    """(dialogue, value, entity, new) of the values that have a new name; alternatives of one entity become one."""
+    """(dialogue, value, entity, new) of the values that get a new name; alternatives of one entity become one."""
     names = names.join(new_names, on=_ENTITY, how="left", maintain_order="left")
     has_donor, is_first = pl.col("donor").is_not_null(), pl.struct("dialogue", "value", "entity").is_first_distinct()
     names = names.filter(is_first | ~has_donor, has_donor.any().over("dialogue", "value"))

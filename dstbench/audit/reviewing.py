@@ -1,9 +1,9 @@
 """Review of a correction by hand: precision, recall and F1 from filled sheets.
 
 (Qian et al. 2021, Table 3.) Readers get a sample of changed dialogues and one of unchanged dialogues (`sheet`). They
-say of each addition whether it is right and, if they read whole dialogues, of each how many annotations it still lacks.
-Each sample is weighted by the number of such dialogues, so that the estimates are of the whole dataset. Several readers
-fill in a copy of the sheet each, and kappa says how much they agree.
+say whether each addition is right and, if they read whole dialogues, how many annotations each dialogue still lacks.
+Each sample is weighted by the number of such dialogues in the dataset, so that the estimates are of the whole dataset.
+Several readers each fill in a copy of the sheet, and kappa says how much they agree.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _HINT: Final = "`right`: yes or no, of every addition; `missed`: a number, of ev
 
 @dataclass(frozen=True)
 class Review(Record):
-    """What a filled sheet says of a correction, as frames (schemas in `dstbench.schema.audit_words`).
+    """What a filled sheet says about a correction, as frames (schemas in `dstbench.schema.audit_words`).
 
     Attributes:
         measures: Precision, recall and F1, schema `REVIEW`: estimates for the whole dataset.
@@ -71,12 +71,12 @@ class Agreement(Record):
 def review(path: str | PathLike[str]) -> Review:
     """Precision, recall and F1 of a correction, of additions and of dialogues, from a filled sheet.
 
-    Precision is the share of additions that are right, recall the share of what was missing that has been added, in
+    Precision is the share of additions that are right, and recall the share of missing annotations that were added, in
     the whole dataset. Their 95 % intervals are Wilson's. The effective sample size comes from the variance between
     dialogues (linearised, by group) and is at most the number of judged annotations.
 
-    Of dialogues, precision is the share of changed dialogues all of whose additions are right; recall is the number of
-    these divided by the same number plus that of unchanged dialogues that lack an annotation.
+    For dialogues, precision is the share of changed dialogues all of whose additions are right; recall is the number of
+    these divided by that number plus the number of unchanged dialogues that lack an annotation.
 
     If `missed` is filled in for no dialogue, recall and F1 are undefined.
 
@@ -87,7 +87,7 @@ def review(path: str | PathLike[str]) -> Review:
         The estimates, and the counts of the sample by slot and by group of dialogues.
 
     Raises:
-        DstbenchError: It cannot be read or is no such sheet, or a cell is empty or holds something else.
+        DstbenchError: It cannot be read or is not a review sheet, or a cell is empty or has an invalid value.
     """
     sheet = _read_sheet(str(path))
     _check_rows(sheet, str(path))
@@ -109,9 +109,9 @@ def review(path: str | PathLike[str]) -> Review:
 def agreement(paths: Sequence[str | PathLike[str]]) -> Agreement:
     """What several readers of one sheet say: precision, recall and F1 of each (as `review` has them), and kappa.
 
-    The measures are those of additions. Rows that a reader has left empty are left out, for all readers; if it is the
-    row of a dialogue, the measures leave out the whole dialogue. If no dialogue has `missed` of all readers, the
-    measures leave out none, and recall and F1 are undefined.
+    The measures are those of additions. Rows that some reader has left empty are ignored for all readers; if such a row
+    is that of a dialogue, the measures ignore the whole dialogue. If there is no dialogue for which all readers have
+    filled in `missed`, the measures ignore no dialogue, and recall and F1 are undefined.
 
     Args:
         paths: The filled sheets, one per reader, of the same rows in the same order; the file's name is the reader's.
@@ -122,12 +122,12 @@ def agreement(paths: Sequence[str | PathLike[str]]) -> Agreement:
         different as 1 and 9.
 
     Raises:
-        DstbenchError: As `review`, but for empty cells; or a sheet has other rows.
-        UsageError: There are less than two sheets, or two have one name.
+        DstbenchError: As `review`, except for empty cells; or the sheets do not have the same rows.
+        UsageError: There are fewer than two sheets, or two have the same name.
     """
     files = {Path(path).stem: str(path) for path in paths}
     if len(paths) < 2:
-        raise UsageError("agreement is that of several readers", hint="give a filled sheet of each")
+        raise UsageError("agreement needs several readers", hint="give the filled sheet of each")
     if (repeated := first_repeated(Path(path).stem for path in paths)) is not None:
         raise UsageError(f"two sheets are called {repeated!r}", hint="give each reader's file a name of its own")
     sheets = {reader: _read_sheet(file) for reader, file in files.items()}
@@ -139,7 +139,7 @@ def agreement(paths: Sequence[str | PathLike[str]]) -> Agreement:
     left_out = first.filter(is_empty)
     dialogues = left_out.filter(row="dialogue").select("group", "dialogue")
     if dialogues.height == (first["row"] == "dialogue").sum():
-        # Additions only: keep the dialogues, whose rows say how they were sampled.
+        # Without `missed`, all dialogues are kept, because their rows say how they were sampled.
         sheets = {reader: sheet.with_columns(missed=pl.lit("")) for reader, sheet in sheets.items()}
         is_empty, dialogues = is_empty & (first["row"] == "addition"), dialogues.clear()
     answers = {reader: _answers(sheet.filter(~is_empty), files[reader]) for reader, sheet in sheets.items()}
@@ -182,7 +182,7 @@ def _read_sheet(path: str) -> pl.DataFrame:
 
 
 def _check_same_rows(sheets: Mapping[str, pl.DataFrame], files: Mapping[str, str]) -> None:
-    """Refuse sheets of other rows than the first one; the error names the first row that differs."""
+    """Refuse sheets whose rows differ from those of the first sheet; the error names the first such row."""
     (first, rows), *others = sheets.items()
     for reader, other in others:
         names = [name for name in _ROW if name in rows.columns and name in other.columns]
@@ -201,7 +201,7 @@ def _check_same_rows(sheets: Mapping[str, pl.DataFrame], files: Mapping[str, str
 
 
 def _check_rows(sheet: pl.DataFrame, path: str) -> None:
-    """Refuse a sheet that is not as it was written: the sampled dialogues, each with its additions."""
+    """Refuse a sheet whose rows are no longer those that were written: sampled dialogues, each with its additions."""
     if sheet.is_empty():
         raise DstbenchError("no dialogue in the sheet", file=path)
     _refuse(
@@ -211,7 +211,7 @@ def _check_rows(sheet: pl.DataFrame, path: str) -> None:
             "`group` is neither changed nor unchanged": ~pl.col("group").is_in(GROUPS),
             "`of` is not a number": pl.col("of").cast(pl.UInt32, strict=False).is_null(),
             "`slot` is empty": _IS_ADDITION & (pl.col("slot") == ""),
-            "another `of` than in the rows before": pl.col("of") != pl.col("of").first().over("group"),
+            "`of` is not the same as in the rows before": pl.col("of") != pl.col("of").first().over("group"),
         },
         path,
     )
@@ -222,7 +222,7 @@ def _check_rows(sheet: pl.DataFrame, path: str) -> None:
         is_changed=(pl.col("group") == "changed").first(),
     )
     faults = {
-        "not one row of the dialogue itself, but {}": pl.col("n") != 1,
+        "the dialogue itself has {} rows, not one": pl.col("n") != 1,
         "the dialogue is changed in one row and unchanged in another": pl.col("groups") != 1,
         "a changed dialogue without additions": pl.col("is_changed") & (pl.col("additions") == 0),
         "an unchanged dialogue with additions": ~pl.col("is_changed") & (pl.col("additions") > 0),
@@ -231,7 +231,7 @@ def _check_rows(sheet: pl.DataFrame, path: str) -> None:
         faulty = rows.filter(is_faulty).sort("dialogue").select("dialogue", "n")
         if faulty.height:
             dialogue, n = faulty.row(0)
-            hint = "leave out or keep all rows of a dialogue"
+            hint = "keep all rows of a dialogue, or remove all of them"
             raise DstbenchError(fault.format(n), file=path, dialogue=dialogue, hint=hint)
 
 
@@ -268,7 +268,7 @@ def _refuse(sheet: pl.DataFrame, faults: Mapping[str, pl.Expr], path: str) -> No
 
 
 def _counts(answers: pl.DataFrame) -> pl.DataFrame:
-    """(group, dialogue, of, right, wrong, missed) per dialogue; missed is null if no reader says it."""
+    """(group, dialogue, of, right, wrong, missed) per dialogue; missed is null if it is not filled in."""
     answer = pl.col("answer").filter(_IS_ADDITION)
     counts = answers.group_by("group", "dialogue").agg(
         of=pl.col("of").first(),
@@ -333,7 +333,7 @@ def _by_group(counts: pl.DataFrame) -> pl.DataFrame:
 def _ratio(part: Floats, whole: Floats, weight: Floats, group: NDArray[np.intp]) -> tuple[float | None, ...]:
     """A ratio of weighted totals and the ends of its interval; None where it would be divided by 0."""
     total = float(weight @ whole)
-    if not total > 0:  # nor is NaN
+    if not total > 0:  # NaN is not, either
         return None, None, None
     share = float(weight @ part) / total
     residuals = weight * (part - share * whole) / total

@@ -1,7 +1,7 @@
 """The rounds of the search for missing annotations.
 
-What is added changes what is discussed in its dialogue, and is evidence for the others. So a round judges again the
-dialogues to which the last one added something, and counts again what gold annotates in all.
+Additions change what is discussed in their dialogues, and are evidence for the others. So a round judges the dialogues
+again to which the last round added something, and counts again what gold annotates in all dialogues.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ _ROW: Final = pl.col("row")
 
 
 class Judged(NamedTuple):
-    """What the mentions are in their own dialogues.
+    """The mentions as judged within their own dialogues.
 
     Attributes:
-        similar: What `evidence.judge` gives.
-        of_places: What the rules need: what `names_in` and `judge_places` give, and (row, domain, is_topic) of
+        similar: What `evidence.judge` returns.
+        of_places: What the rules need: what `names_in` and `judge_places` return, and (row, domain, is_topic) of
             `Discussion.turns`. Empty without places.
     """
 
@@ -36,7 +36,7 @@ class Judged(NamedTuple):
 
 
 class Method(NamedTuple):
-    """How what is missing is told: by rules and by similar places; the latter not in slots that are `confirmed`."""
+    """How missing annotations are found: by rules, and, except for the slots `confirmed`, by similar places."""
 
     places: Places | None
     rules: Rules
@@ -45,15 +45,15 @@ class Method(NamedTuple):
     at_least: float
 
     def judge(self, corpus: Corpus, cells: pl.DataFrame) -> Judged:
-        """What all mentions are if gold has these `cells` (as `Corpus.cells`)."""
+        """All mentions, judged as if gold had these `cells` (as `Corpus.cells`)."""
         if self.places is None:
             return Judged(judge(corpus, cells), ())
         return self._judge(corpus, cells, self.places, names_in(corpus, cells, self.places))
 
     def judge_again(self, corpus: Corpus, cells: pl.DataFrame, before: Judged, changed: pl.Series) -> Judged:
-        """What `judge` gives, of what it gave `before` these cells were added, in the `changed` rows and after them."""
+        """What `judge` returns, given its result `before` cells were added in the `changed` rows and after them."""
         if self.places is not None:
-            # A name that gold has more often is perhaps no common word any more, in any dialogue.
+            # A name that gold now has more often may no longer be a common word, in any dialogue.
             names, same = names_in(corpus, cells, self.places), ["mention", "domain", "value", "entity"]
             old = before.of_places[0]
             differ = names.join(old, on=same, how="anti"), old.join(names, on=same, how="anti")
@@ -79,7 +79,7 @@ class Method(NamedTuple):
         return Judged(judge(corpus, cells), (names, judge_places(discussion, places, self.rules), topics))
 
     def propose(self, judged: Judged, corpus: Corpus) -> tuple[list[pl.DataFrame], pl.DataFrame]:
-        """The mentions with their evidence, by rules and by similar places, and those of them that are missing."""
+        """The mentions with their evidence, by rules and by similar places; and the missing ones among them."""
         is_similar = ~pl.col("slot").cast(pl.String).is_in(self.confirmed)
         is_allowed = pl.col("slot").str.contains(self.rules.slots)
         similar = weigh(judged.similar, support=self.support).with_columns(rule=_SIMILAR)
@@ -100,8 +100,8 @@ def search(corpus: Corpus, method: Method) -> tuple[list[pl.DataFrame], list[pl.
     """Search until nothing is found.
 
     Returns:
-        The mentions with their evidence in the first round, by rules and by similar places; what each round adds, with
-        its `round`; and the corpus with the lists of values that are added.
+        The mentions with their evidence in the first round, by rules and by similar places; the additions of each
+        round, with its `round`; and the corpus with the lists of values that were added.
     """
     cells, rounds = corpus.cells, list[pl.DataFrame]()
     judged = method.judge(corpus, cells)
@@ -129,7 +129,7 @@ def _with_duration(proposed: pl.DataFrame, corpus: Corpus, cells: pl.DataFrame) 
     turns = corpus.data_turns.with_columns(stop=pl.col("row").max().over("dialogue") + 1)
     proposed = proposed.join(turns, on="row").join(corpus.spelled, on=["slot", "value"]).sort("row")
     turns = turns.join(proposed, on="dialogue", how="semi")
-    # What earlier rounds added ends an annotation, too, but is not what gold has.
+    # An addition of an earlier round ends an annotation, too, but is not gold's.
     for entries, names in ((cells, {"next": "row", "then": "value"}), (corpus.cells, {"later": "value"})):
         following = entries.join(turns, on="row").with_columns(pl.col("slot").cast(pl.String))
         following = following.join(proposed, on=["dialogue", "slot"], how="semi").sort("row")
@@ -138,13 +138,13 @@ def _with_duration(proposed: pl.DataFrame, corpus: Corpus, cells: pl.DataFrame) 
             following.select("dialogue", "slot", "row", **names), on="row", by=["dialogue", "slot"],
             strategy="forward", allow_exact_matches=False, check_sortedness=False,
         )  # fmt: skip
-    # Who says "a hotel", and is annotated with a guest house later, has meant any place to stay.
+    # A user who says "a hotel", and later gets a guest house annotated, meant any place to stay.
     dontcare = [value for value in proposed["then"].drop_nulls().unique() if is_dontcare(value)]
     is_other = (pl.col("then") != pl.col("written")) & ~pl.col("then").is_in(dontcare)
     is_any_kind = (pl.col("rule") == "kind") & pl.col("fact").is_null() & is_other.fill_null(False)
     proposed = proposed.filter(~is_any_kind)
     proposed = proposed.with_columns(until=pl.min_horizontal("stop", "next")).sort("dialogue", "slot", "row")
-    # In one gap of gold, a value holds until the next one that is found, unless that is the same value.
+    # Between two values of gold, an added value holds until the next added one; the same value again is implied.
     gap = pl.struct("dialogue", "slot", "until")
     is_implied = (gap == gap.shift(1)) & (pl.col("written") == pl.col("written").shift(1))
     proposed = proposed.filter(~is_implied.fill_null(False))

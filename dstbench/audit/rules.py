@@ -33,34 +33,34 @@ class Rules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     Attributes:
         sentence_end: Where a sentence ends, or a part of it that says something else ("but").
         refusal: The user asks for another place.
-        details: The user asks for details of a place, in words that `refusal` has too.
+        details: The user asks for details of a place, in words that also match `refusal`.
         negation: A sentence denies something.
         request: The user asks for information.
         query: The user asks whether a place has a value.
         offer: The system asks whether the user wants something.
         indifference: The user does not mind.
-        vagueness: A statement is not about all places.
+        vagueness: A statement is about some or almost all places.
         every: A statement is about all places.
         names: Slots that hold the name of a place.
         types: Slots that hold the kind of a place.
         bookings: Slots that say something of a booking and nothing of the place.
-        domains: The beginning of a domain's name to what is said of the domain.
-        travel: Domains whose sentences name a place only as where somebody goes.
-        definite: Words before a kind of place that mean one that was named.
-        streets: Words after a name that make a street of it.
+        domains: The beginning of a domain's name, with the words that are about the domain.
+        travel: Domains whose sentences name a place only as the origin or goal of a trip.
+        definite: Words before a kind of place that refer to a place already named.
+        streets: Words after a name that make it the name of a street.
         no_names: Names, in gold or the database, that are common words.
         name_endings: Words at the end of names that people leave out.
-        said_as: Slot to value to words that say it, beside the value itself.
+        said_as: By slot and value, other words that say the value.
         features: Slots with the values yes and no, whose words only name the feature.
         kinds: Slots of a kind of place, with the phrases that ask for one.
-        cues: Slots whose values stand after words that tell the slot ("from"), with these words.
-        slots: The slots to which something is added.
-        of_user: Slots to which values are added that only the user says.
+        cues: Slots whose values follow words that tell the slot ("from"), with these words.
+        slots: The slots of which values are added.
+        of_user: Slots of which values that the user says are added.
         lists: Slots of which several values are added, as alternatives.
-        over_dontcare: Slots to which something is added where gold has dontcare.
-        refused: Whether offers are added that the user refuses.
-        unconfirmed: Slots to which values are added that the database does not confirm.
-        early: Slots to which values are added before gold annotates the domain at all.
+        over_dontcare: Slots of which values are added even if gold has dontcare.
+        refused: Whether offers that the user refuses are added.
+        unconfirmed: Slots of which values are added even if the database does not confirm them.
+        early: Slots of which values are added even before gold annotates the domain.
     """
 
     sentence_end: str
@@ -96,9 +96,9 @@ class Rules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def read_rules(path: str | PathLike[str] | None = None) -> Rules:
-    """The rules in a JSON file, the name of a preset (`typing.Preset`), or None: those for English.
+    """The rules in a JSON file, or of a preset by its name (`typing.Preset`); None: those for English.
 
-    What a file leaves out is as in English.
+    Rules that a file leaves out are those for English.
 
     Raises:
         DstbenchError: The file cannot be read, or has an unknown rule, a pattern that is not valid, words without a
@@ -112,21 +112,21 @@ def read_rules(path: str | PathLike[str] | None = None) -> Rules:
         rules = msgspec.convert(document, Rules)
     except msgspec.ValidationError as error:
         raise DstbenchError(f"no rules: {error}", file=source, hint=_HINT) from None
-    # To compile all patterns takes longer than to read them; tests do so for those that come with dstbench.
+    # Compiling all patterns takes longer than reading them; for the rules that come with dstbench, tests do it.
     if not is_ours and (fault := next(_faults(rules), None)) is not None:
         raise DstbenchError(fault, file=source, hint=_HINT)
     return rules
 
 
 def _faults(rules: Rules) -> Iterator[str]:
-    """What in rules has the right type and cannot be used."""
+    """Faults of rules that have the right types."""
     for name in _PATTERNS:
         value = getattr(rules, name)
         for pattern in value.values() if isinstance(value, dict) else [value]:
             try:
                 pl.select(pl.lit("").str.contains(pattern))
             except pl.exceptions.ComputeError:
-                yield f"`{name}` is no regular expression: {pattern}"
+                yield f"`{name}` is not a valid regular expression: {pattern}"
     yield from (
         f"`domains` does not say what is said of `{domain}`, which is in `travel`"
         for domain in rules.travel

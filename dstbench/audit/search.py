@@ -1,9 +1,9 @@
 """Search for values in utterances, in any spelling: all values in all texts at once.
 
 Conventions: a text says a value if some of its words, one after the other, are those of the value, with or without
-spaces and signs between them. It also says it if they are the value's words in another order, once phrases, numbers
-and plurals have one spelling and small words are omitted: ``Christ's College``, ``christ s college`` and ``college of
-christ`` are the same. A text says a time of the day if it may mean it: without am or pm, ``5:15`` is 05:15 and 17:15.
+spaces and signs between them. The words may also be in another order, once phrases, numbers and plurals have one
+spelling and small words are omitted: ``Christ's College``, ``christ s college`` and ``college of christ`` are the same.
+A text says every time of the day that it may mean: without am or pm, ``5:15`` is 05:15 and 17:15.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from dstbench.conventions.normalise import NUMBERS, STEPS, TYPOS, alternatives, 
 # Words that do not tell one value from another; `s` is that of a genitive or plural that a tokeniser has split off.
 _SMALL_WORDS: Final = r"\b(?:the|an?|of|and|in|at|on|to|by|s|called|named)\b"
 _NUMBERS: Final = {**NUMBERS, "ten": "10", "eleven": "11", "twelve": "12"}
-# What people say besides the entries of the typo table.
+# Phrases that people use, besides those in the typo table.
 _PHRASES: Final = {
     **dict.fromkeys(("b and b", "b b", "bnb", "bed breakfast"), "bed and breakfast"),
     **dict.fromkeys(("central", "centrally"), "centre"),
@@ -39,7 +39,7 @@ _PLURALS: Final = (
 )
 _HALF: Final = r"(?: ?(?P<half>[ap])(?: ?\.? ?m)?\b)?"
 _HOUR: Final = r"(?P<hour>\d{1,2})(?P<minute>)(?P<half>)\b"
-# How texts give an hour, perhaps with minute and half of the day; the minute if the text has none; hours to add.
+# Patterns of an hour, perhaps with minute and half of the day; the minute if there is none; the hours to add.
 _TIMES: Final = (
     (rf"\b(?P<hour>\d{{1,2}}) ?[:.] ?(?P<minute>\d{{2}})(?::\d{{2}})?{_HALF}", "00", 0),
     (rf"\b(?P<hour>\d{{1,2}}) ?(?P<minute>\d{{2}})\b{_HALF}", "00", 0),
@@ -96,7 +96,7 @@ def _without_small_words(words: pl.Expr) -> pl.Expr:
 
 
 def _time_of(value: str) -> str | None:
-    """The time of the day that a value is, as ``HH:MM``."""
+    """The time of the day that a value is, as ``HH:MM``; None: it is not one."""
     time = STEPS["times"].function("time", "".join(value.lower().removeprefix("the ").replace("-", " ").split()))
     return time.replace("24:", "00:") if re.fullmatch(r"\d\d:\d\d", time) else None
 
@@ -138,7 +138,7 @@ def _one_spelling(words: pl.Series, phrases: Mapping[str, str]) -> pl.Series:
 
 
 def _stems(words: pl.Expr) -> pl.Expr:
-    """Words without plural endings, each with its own space on either side: neighbours can both be replaced."""
+    """Words without plural endings, each with its own space on either side, so that adjacent words can be replaced."""
     for plural, stem in _PLURALS:
         words = words.str.replace_all(plural, stem)
     return pl.format(" {} ", words.str.replace_all(" ", "  ", literal=True))
@@ -175,8 +175,8 @@ def _with_same_letters(texts: pl.Series, values: pl.Series) -> pl.DataFrame:
 def _with_same_words(texts: pl.Series, values: pl.Series) -> pl.DataFrame:
     """(text, value) where as many words of the text, one after the other, are the value's words, in any order.
 
-    Each word has a hash, and words are compared by the sum of their hashes modulo 2⁶⁴: two unlike ones are equal with
-    a chance of 2⁻⁶⁴.
+    Each word has a hash, and sequences are compared by the sums of their hashes modulo 2⁶⁴, which are equal by chance
+    with a probability of 2⁻⁶⁴.
     """
     words = pl.concat([texts, values]).str.split(" ").to_frame("word").with_row_index("owner").explode("word")
     words = words.filter(pl.col("word") != "").select("owner", hash=pl.col("word").hash())
@@ -190,7 +190,7 @@ def _with_same_words(texts: pl.Series, values: pl.Series) -> pl.DataFrame:
     for (size,), keys in wanted.group_by("size"):
         key = sums[size:] - sums[:-size]
         hit = np.flatnonzero(np.isin(key, keys["key"].to_numpy()))
-        hit = hit[owner[hit] == owner[hit + size - 1]]  # it ends in the text in which it begins
+        hit = hit[owner[hit] == owner[hit + size - 1]]  # the sequence ends in the text in which it begins
         matches.append(pl.DataFrame({"text": owner[hit], "key": key[hit]}))
     return pl.concat(matches).join(wanted, on="key").select("text", "value")
 

@@ -1,4 +1,4 @@
-"""The sheet for a review of a correction by hand: each addition with all that is needed to judge it.
+"""The sheet for a review of a correction by hand: each addition with everything needed to judge it.
 
 (Qian et al. 2021, Table 3.) `reviewing` reads the filled sheet.
 """
@@ -38,7 +38,7 @@ _CLAIMS: Final[dict[str, str]] = {
 }
 _SAID_OF_PLACE: Final = ("fact system", "feature system")
 _CLAIM: Final = 'The {speaker} says "{said}"'
-# What `PROPOSALS.place` says of similar places, in words.
+# The parts of `PROPOSALS.place`, in words.
 _ALIKE: Final = {
     "when=now": "other slots of the domain are set in the same turn",
     "when=between": "other slots of the domain are set in the turns before and after",
@@ -75,17 +75,17 @@ def review_sheet(
 
     Args:
         data: The dataset, or several, as `inconsistency` takes them; before the correction.
-        found: What `inconsistency` found in it.
+        found: The result of `inconsistency` for it.
         said: Its utterances, as `inconsistency` takes them.
         split: The split that `inconsistency` looked at.
-        sample: How many changed and how many unchanged dialogues; all where there are fewer.
+        sample: How many changed and how many unchanged dialogues to draw; if there are fewer, all.
         seed: Random seed of the samples.
 
     Returns:
         Schema `SHEET`: a row per dialogue, followed by one per addition to it.
 
     Raises:
-        DstbenchError: The data cannot be read, hold no gold or no utterances; or the sample is of less than one.
+        DstbenchError: The data cannot be read, hold no gold or no utterances; or `sample` is less than 1.
     """
     if sample < 1 or seed < 0:
         raise UsageError(f"sample={sample}, seed={seed}", hint="dialogues per group, from 1, and a number from 0")
@@ -181,18 +181,18 @@ def evidence_in_words() -> pl.Expr:
     rule, entity, fact, later = (pl.col(name) for name in ("rule", "entity", "fact", "later"))
     kind = pl.format("{} {}", "rule", "speaker")
     is_list, is_refused = pl.col("value").str.contains(BETWEEN, literal=True), pl.col("refused").fill_null(False)
-    # By default, neither is added.
+    # By default, neither lists nor refused offers are added.
     offer = pl.when(is_list).then(pl.lit(" several")).when(is_refused).then(pl.lit(" refused")).otherwise(pl.lit(""))
     named = pl.when(kind == "name system").then(pl.concat_str(kind, offer)).otherwise(kind)
     claim = pl.coalesce(
         *(pl.when(named == name).then(_filled(words)) for name, words in _CLAIMS.items()), _filled(_CLAIM)
     )
-    # A name is the place itself: the database has nothing more of it.
+    # A name is the place itself, so the database has nothing to add.
     of_place = pl.coalesce(
         pl.when(rule == "name").then(pl.lit("")),
         pl.when(kind.is_in(_SAID_OF_PLACE)).then(pl.format(" of {}; the database has {}", entity, fact)),
         pl.format("; the database has {} for {}", fact, entity),
-        pl.format("; no database has it for {}", entity),  # there may be none, or it may have nothing of the slot
+        pl.format("; no database has it for {}", entity),  # there may be no database, or it may not have the slot
         pl.lit(""),
     )
     alike = pl.col("place").str.replace_many(list(_ALIKE), list(_ALIKE.values()), leftmost=True)
@@ -207,7 +207,7 @@ def evidence_in_words() -> pl.Expr:
 
 
 def _meanings(proposals: pl.DataFrame) -> pl.DataFrame:
-    """(slot, value, meaning): what true and false stand for in slots that some files write so (`hotel-type`)."""
+    """(slot, value, meaning): what true and false mean in slots that some files write like that (`hotel-type`)."""
     pairs = proposals.filter(pl.col("value").is_in(["true", "false"])).select("slot", "value").unique().iter_rows()
     rows = [(slot, value, meaning) for slot, value in pairs if (meaning := CANONICAL(slot, value)) not in ("yes", "no")]
     return pl.DataFrame(rows, dict.fromkeys(("slot", "value", "meaning"), pl.String), orient="row")
@@ -218,6 +218,6 @@ def _meaning_in_words() -> pl.Expr:
 
 
 def _filled(words: str) -> pl.Expr:
-    """A sentence in whose place of ``{speaker}`` and ``{said}`` stands what these columns hold."""
+    """A sentence with ``{speaker}`` and ``{said}`` replaced by these columns."""
     names = [name for name in ("speaker", "said") if f"{{{name}}}" in words]
     return pl.format(words.format(**dict.fromkeys(names, "{}")), *names)

@@ -1,17 +1,17 @@
 """Two versions of a dataset, cell by cell: where their annotations differ, and how (Qian et al. 2021, Tables 1 and 6).
 
 Conventions: dialogues and turns that only one version has are counted and otherwise ignored. A slot *differs* in a turn
-if its values do not match under the convention, or only one version has it. Each such cell is of the first kind that
-applies:
+if its values do not match under the convention, or only one version has it. Each such (turn, slot) pair, a *cell*, is
+of the first kind that applies:
 
-- ``respelled``: both have the slot, with one value but for its spelling;
+- ``respelled``: both have the slot, with values that differ in spelling only;
 - ``moved_earlier``: the later version has the value that the earlier one has next, in a later turn;
 - ``moved_later``: the earlier version has the value that the later one has next;
 - ``added``, ``removed``: only the later, the earlier version has the slot;
 - ``changed``: both have it, with different values.
 
-States are cumulative: one annotation too many or too few is a cell in each turn from there on. So the number of
-dialogues says how many slips there were, the number of turns how many scores they touch. (The function is `diff`.)
+States are cumulative: one annotation too many or too few makes a cell in each turn from there on. So the number of
+dialogues shows how many slips there are, and the number of turns how many scores they affect. (The function is `diff`.)
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Differences(Record):
     """How two versions of a dataset differ, as frames (schemas in `dstbench.schema.audit`).
 
     Attributes:
-        versions: One row: the whole.
+        versions: One row: the whole dataset.
         domains: Per domain: dialogues and turns that have it and that differ, and cells by kind.
         slots: The same per slot; dialogues and turns are those that have its domain.
         changes: Per slot, value before and value after: how often, the most frequent first.
@@ -123,21 +123,21 @@ def diff(
 
 
 def split_rows(differences: Differences) -> pl.DataFrame:
-    """`DIFFERENT_SPLITS`, and after them the rows of the whole, as of a split called ``all``."""
+    """`DIFFERENT_SPLITS`, followed by the rows of the whole dataset, as those of a split ``all``."""
     whole = pl.concat([differences.versions, differences.domains, differences.slots], how="diagonal_relaxed")
     rows = pl.concat([differences.splits, whole.with_columns(split=pl.lit("all"))], how="diagonal_relaxed")
     return DIFFERENT_SPLITS.conform(rows)
 
 
 def _named(before: Data, after: Data, names: Sequence[str] | None) -> Any:
-    """The two versions as `open_golds` takes them: by name, or as two paths that are named by themselves."""
+    """The two versions as `open_golds` takes them: by name, or as two paths, from which names are derived."""
     paths = [str(item) for item in (before, after) if isinstance(item, (str, PathLike))]
     if names is None and len(set(paths)) == 2:
         return paths
     names = ("before", "after") if names is None else names
     if len(names) != 2 or names[0] == names[1]:
         what = ", ".join(names) or "nothing"
-        raise UsageError(f"{what} does not name two versions", hint="give each a name of its own")
+        raise UsageError(f"names={what}: two different names are needed", hint="one for each version")
     return dict(zip(names, (before, after), strict=True))
 
 
@@ -179,7 +179,7 @@ def _side_by_side(before: States, after: States) -> pl.DataFrame:
 
 
 def _compare(long: pl.DataFrame, convention: Convention) -> pl.DataFrame:
-    """The cells: `kind` if they differ, else null; `held`: either version has the slot; `at`: number of the turn."""
+    """Cells with `kind` (null: no difference), `held` (whether a version has the slot) and `at` (the turn's number)."""
     slot, match = codes(long["slot"]), comparison(convention).match
     before, after = (codes(under(convention, long["slot"], long[side])) for side in ("gold", "pred"))
     loose = replace(convention, gold_steps=LOOSE)

@@ -1,9 +1,9 @@
 """Scores of runs on several versions of a dataset (Qian et al. 2021, Tables 4 and 5; Figs 3b, 7, 8b).
 
-The predictions of a run are scored against the gold of every version, or of one version only, if that is the one whose
-utterances it was made on. All scores are over the dialogues that every run has on every version, as only scores of the
-same dialogues can be compared. Runs of one model (seeds) become their mean and standard deviation. (The function is
-`scores`.)
+The predictions of a run are scored against the gold of every version; or, if they were made on the utterances of one
+version, against this version's gold only. All scores are over the dialogues that every run has on every version,
+because only scores over the same dialogues can be compared. Runs of one model (seeds) become their mean and standard
+deviation. (The function is `scores`.)
 """
 
 from __future__ import annotations
@@ -64,17 +64,18 @@ def scores(
 ) -> VersionScores:
     """Score runs against several versions of their dataset, over the dialogues that all versions have.
 
-    Dialogues that a version, or a run on it, does not have are omitted everywhere, with a warning of how many.
+    Dialogues that a version, or a run on it, lacks are omitted everywhere; a warning says how many.
 
     Args:
-        data: A path, several, a frame, states, or a mapping from run name to any of these.
-        versions: Name of a version to its gold states, in the order of the tables.
+        data: A path, several paths, a frame, states, or a mapping from run name to any of these.
+        versions: A mapping from the name of each version to its gold states, in the order of the tables.
         metrics: Metrics in dstbench's notation; None: JGA.
-        models: Model name to its runs (seeds), as names or patterns (``t5_*``), in a list or comma-separated. A run
-            that no model names is a model of its own.
-        only: Name of a version to the runs, likewise, that were made on it and are scored on no other.
+        models: A mapping from the name of each model to its runs (seeds), as names or patterns (``t5_*``), in a list or
+            comma-separated. A run of no model is a model of its own.
+        only: A mapping from the name of a version to the runs, likewise, that were made on it and are scored on no
+            other.
         profile: The convention, or its name. If it matches fuzzily, scores with exact matching are given as well.
-        format: Native format of the runs; None: find out.
+        format: Native format of the runs; None: detect it.
         missing: What to do with gold turns that have no prediction; None: what the convention does.
         split: The split to score, where gold has several; None: the one in which there are predictions.
 
@@ -110,7 +111,7 @@ def scores(
         rows, notes = score_run(run, chosen_metrics, [], convention)
         warn_of_alternatives(run, notes, convention)
         score_rows.append(rows.select(labelled))
-        if not run.meta.get("only"):  # else the run says what is right in states, but not the states themselves
+        if not run.meta.get("only"):  # otherwise a run may have no states, only marks of what is right
             errors, _ = score_run(run, [parse("error-turns")], ["slot"], convention)
             error_turns.append(_in_scope(errors, run, convention).select(labelled))
             run_turns.append(score_rows[-1].head(1).select("version", "model", "run", pl.col("turns").cast(pl.Float64)))
@@ -135,7 +136,7 @@ def _runs_of_versions(
 
 @contextmanager
 def _naming_version(version: str) -> Iterator[None]:
-    """Put the version in front of warnings; that a run's own gold is not used needs none."""
+    """Put the version in front of warnings; drop the one that a run's own gold is not used, which is expected."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", DstbenchWarning)
         warnings.filterwarnings("ignore", ".*its own gold is not used", DstbenchWarning)

@@ -20,7 +20,7 @@ def _words(meaning: str, values: str, *, option: str | None = "", signed: bool =
     Args:
         meaning: What the choice is about, in a few words, which `dstbench signature` prints.
         values: What its values mean; follows `meaning` in help and documentation.
-        option: The name of its command-line option; empty: the field's name; None: it has no option.
+        option: The name of its command-line option; empty: the same as the field's; None: it has no option.
         signed: Whether it is part of signatures, because it can change a score by itself.
     """
     return {"meaning": meaning, "values": values, "option": option, "signed": signed}
@@ -43,8 +43,9 @@ class Choices:
         default="scored",
         metadata=_words(
             "how gold's slots outside the scored ones count",
-            "like the others (scored), with what is predicted of them in the same turns, so that no turn is right by "
-            "leaving them out; or not at all (dropped), and a turn whose gold has no other values is not scored",
+            "like the others (scored), and so do predictions of them in the same turns, so that no turn is right "
+            "because they are ignored; or not at all (dropped), and a turn whose gold has no values of other slots is "
+            "not scored",
         ),
     )
     absent: tuple[str, ...] = field(
@@ -97,7 +98,7 @@ class Choices:
         default=None,
         metadata=_words(
             "the label map",
-            "variants that are accepted for a gold value, a JSON file; TripPy's configuration will do",
+            "variants that are accepted for a gold value, a JSON file; TripPy's configuration is accepted, too",
             option="label-map",
         ),
     )
@@ -128,8 +129,8 @@ class Choices:
         default="once",
         metadata=_words(
             "how many slots a wrong value costs",
-            "in SA and RSA one, two, or two if it has a hyphen, as scripts count that split domain-slot-value at the "
-            "last one",
+            "in SA and RSA one (once), two (twice), or two if it has a hyphen, as in scripts that split "
+            "domain-slot-value at the last hyphen (hyphen)",
         ),
     )
     turns: Literal["all", "gold", "pred", "last"] = field(
@@ -146,15 +147,15 @@ class Choices:
         default="gold",
         metadata=_words(
             "which turns count for a domain",
-            "those whose gold has a slot of it; gold or prediction (either); all of a dialogue whose gold ever has one "
-            "(dialogue, TRADE's zero-shot scores); or those where gold has a frame of it (frames, SGD; "
-            "as gold, where a file does not say which there are)",
+            "those in which gold has a slot of it (gold), or gold or the prediction (either); all turns of dialogues "
+            "whose gold ever has one (dialogue, as in TRADE's zero-shot scores); or those in which gold has a frame "
+            "of it (frames, as in SGD; the same as gold for files without frames)",
         ),
     )
     missing: Missing = field(
         default="error",
         metadata=_words(
-            "what became of turns without a prediction",
+            "how turns without a prediction are treated",
             "an error (default of most profiles), wrong, an empty state, or left out (intersect)",
             option=None,  # the option is one of reading runs
             signed=False,  # how a run was read is signed instead
@@ -162,7 +163,7 @@ class Choices:
     )
     metrics: str | None = field(
         default=None,
-        metadata=_words("the metrics", "those computed where none are named", option=None, signed=False),
+        metadata=_words("the metrics", "those computed if none are named", option=None, signed=False),
     )
     title: str = field(
         default="values compared as written",

@@ -1,4 +1,4 @@
-"""A convention: a set of `choices`, checked, and what follows from them.
+"""A convention: a set of checked `choices`, and what follows from them.
 
 `profiles.PROFILES` has the named conventions; `scoring.compare_values` applies a convention to a long table.
 """
@@ -35,14 +35,14 @@ class Convention(Choices, Record):
                 near = did_you_mean(value, values) if isinstance(value, str) else None
                 raise UsageError(f"{name}={value!r} is none of {', '.join(values)}", hint=near)
             if choice.type in (str, str | None) and not isinstance(value, get_args(choice.type) or str):
-                raise UsageError(f"{name}={value!r} is not a text")
+                raise UsageError(f"{name}={value!r} is not a string")
             if kind is tuple and not (isinstance(value, tuple) and all(isinstance(item, str) for item in value)):
                 raise UsageError(f"{name}={value!r} is not a tuple of strings", hint='("none", "")')
         check_known([*self.gold_steps, *self.pred_steps], STEPS, "there is no normalising step {!r}")
         if self.slots is not None:
             check_known([self.slots], [*SLOT_SETS, *SLOT_KINDS], "there is no slot set {!r}")
         if self.slots in SLOT_KINDS and self.schema is None:
-            raise UsageError(f"which slots are {self.slots} is not known", hint="--schema schema.json says it")
+            raise UsageError(f"it is not known which slots are {self.slots}", hint="--schema schema.json says which")
         object.__setattr__(self, "match", str(Matcher.parse(self.match)))  # equal matchers are written alike
 
     @property
@@ -71,12 +71,12 @@ class Convention(Choices, Record):
 
     @property
     def scope_name(self) -> str:
-        """What the scored slots are called, if not all slots are scored."""
+        """The name of the scored slots, if not all slots are scored."""
         return self.slots or "schema"
 
     @property
     def drops_turns(self) -> bool:
-        """Whether a turn is left out if it has gold values but none that is scored; never with SGD's frames."""
+        """Whether turns with gold values, but with none of a scored slot, are left out; never with SGD's frames."""
         return self.slots is not None and self.outside == "dropped" and self.domain_turns != "frames"
 
     @property
@@ -142,7 +142,7 @@ DEFAULTS: Final[Mapping[str, str]] = {key: to_text(choice.default) for key, choi
 
 
 def from_text(name: str, value: Any) -> Any:
-    """A choice's value from its text, as signatures have it, or from the path of its file; other objects stay as is.
+    """A choice's value from its text in signatures, or from the path of its file; other objects stay as they are.
 
     >>> from_text("gold_steps", "case, space"), from_text("gold_steps", "-"), from_text("unit", "turn")
     (('case', 'space'), (), 'turn')
@@ -158,7 +158,7 @@ def from_text(name: str, value: Any) -> Any:
 
 
 def why_unknown(key: str, text: str) -> str | None:
-    """Why this version has no value of a choice with the text `text`; None if it has one.
+    """Why no value of a choice has the text `text` in this version; None: one has.
 
     Args:
         key: A key of `DEFAULTS`, or ``missing``.
@@ -171,7 +171,7 @@ def why_unknown(key: str, text: str) -> str | None:
     if reader := file_type(CHOICES[name]):
         what = "table" if reader is Table else "schema"
         return None if re.fullmatch("-|#[0-9a-f]{8}", text) else f"{name}={text!r} is no {what}"
-    if name == "slots" and text in SLOT_KINDS:  # a kind needs a schema, which is not at hand here
+    if name == "slots" and text in SLOT_KINDS:  # a kind of slots needs a schema, which is not available here
         return None
     try:
         replace(Convention(), **{name: from_text(name, text)})

@@ -1,4 +1,4 @@
-"""Ids of dialogues that are not there, and those that may be meant."""
+"""Hints at ids of dialogues, for ids that do not exist."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import Final
 import polars as pl
 
 _MOST: Final = 3
-# Of the letters that a similar id has in common.
+# Share of the letters that a similar id has in common.
 _SIMILAR: Final = 0.6
 
 
 def near_dialogues(dialogue: str, dialogues: pl.Series) -> list[str]:
-    """The ids that may be meant by one that is not there: those with the same number, or else the most similar ones.
+    """The ids that may be meant by an id that does not exist: those with the same number, else the most similar ones.
 
     Args:
         dialogue: The id.
-        dialogues: The ids that are there.
+        dialogues: The ids that exist.
 
     >>> near_dialogues("mul484.json", pl.Series(["MUL0481", "PMUL0484", "MUL0484"]))
     ['PMUL0484', 'MUL0484']
@@ -43,7 +43,7 @@ def near_dialogues(dialogue: str, dialogues: pl.Series) -> list[str]:
 
 
 def hint_at_dialogue(dialogue: str, dialogues: pl.Series) -> str:
-    """The hint for an id that is not there: ids that may be meant, or the first ones; see `near_dialogues`.
+    """The hint for an id that does not exist: ids that may be meant, or the first ones; see `near_dialogues`.
 
     >>> hint_at_dialogue("x", pl.Series(["MUL0484"]))
     'there is 1 dialogue, such as MUL0484'

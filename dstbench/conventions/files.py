@@ -39,7 +39,7 @@ class UserFile:
 
 
 class Table(UserFile):
-    """A table of values: each with its variants."""
+    """A table of values, each with its variants."""
 
     content: Mapping[str, frozenset[str]]
 
@@ -63,7 +63,7 @@ class Table(UserFile):
         entries = {value: [entry] if isinstance(entry, str) else entry for value, entry in document.items()}
         for value, variants in entries.items():
             if not isinstance(variants, list) or not all(isinstance(variant, str) for variant in variants):
-                raise DstbenchError(f"the variants of {value!r} are no list of strings", file=str(path), hint=form)
+                raise DstbenchError(f"the variants of {value!r} are not a list of strings", file=str(path), hint=form)
         return cls.of(entries)
 
     @property

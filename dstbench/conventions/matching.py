@@ -82,7 +82,7 @@ def _levenshtein(gold: str, pred: str) -> float:
     return 1 - Levenshtein.distance(gold, pred) / max(len(gold), len(pred), 1)
 
 
-@lru_cache(2**16)  # several conventions ask for it, and it takes longer than all else that is done to two values
+@lru_cache(2**16)  # several conventions use it, and it takes longer than all other work on a pair of values
 def _partial(gold: str, pred: str) -> float:
     from difflib import SequenceMatcher
 
@@ -168,7 +168,7 @@ class ValueMatcher:
         return max(nearest, default=0.0)
 
     def _sides(self, slot: str, gold: str, pred: str) -> tuple[Sequence[str], Sequence[str]]:
-        """The gold and the predicted values that are compared with each other; none if only one side is a list."""
+        """The gold and the predicted values to compare with each other; both empty if only one side is a list."""
         if self.multi == "literal":
             return ([gold], [pred]) if gold.count(BETWEEN) == pred.count(BETWEEN) else ([], [])
         only_first = self.multi == "first" or (self.multi == "by-kind" and slot in self.exact_slots)

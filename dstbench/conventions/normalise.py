@@ -1,4 +1,4 @@
-"""Normalisers, which bring values to one spelling, and the named steps that they are composed of.
+"""Normalisers, which bring values to one spelling, and the named steps of which they consist.
 
 A step takes a slot's name and one alternative of its value, and returns the alternative's new spelling; a value that it
 does not know is returned as is. The tables here are small and our own: no repository's typo table is copied, and a
@@ -39,7 +39,7 @@ TYPOS: Final = {
     "free internet": "free",
     "any": DONTCARE,
 }
-# What TRADE and its successors correct in gold, by slot; "none" replaces what is not a value of the slot.
+# The values that TRADE and its successors correct in gold, by slot; "none" replaces those that are none of the slot's.
 _LABELS: Final = {
     "hotel-internet": {"free": "yes"},
     "hotel-type": {"bed and breakfast": "none", "bed and breakfasts": "none"},
@@ -67,7 +67,7 @@ def is_dontcare(value: str) -> bool:
 
 
 def is_text(value: str) -> bool:
-    """Whether a value may be compared fuzzily, as it is not empty, a number, a time, a day, a yes or no, or a dontcare.
+    """Whether a value may be compared fuzzily: it is not empty, a number, a time, a day, a yes or no, or a dontcare.
 
     >>> [is_text(value) for value in ("pizza hut", "12", "09:15", "Sunday", "yes", "9 pm")]
     [True, False, False, False, False, False]
@@ -78,7 +78,7 @@ def is_text(value: str) -> bool:
 
 
 def tells_slot(value: str) -> bool:
-    """Whether a value can tell which slot it was meant for, as it is not empty, a yes or no, or a dontcare.
+    """Whether a value can tell which slot it was meant for: it is not empty, a yes or no, or a dontcare.
 
     >>> [tells_slot(value) for value in ("ely", "12", "sunday", "yes", "dontcare")]
     [True, True, True, False, False]
@@ -134,7 +134,7 @@ def normaliser(steps: Iterable[str], table: Table | None = None) -> Callable[[st
     chosen = [correct if name == "typos" else STEPS[name].function for name in steps]
 
     def normalise(slot: str, value: str) -> str:
-        if BETWEEN not in value:  # most values, so it need not take long
+        if BETWEEN not in value:  # most values, so this path is kept short
             for step in chosen:
                 value = step(slot, value)
             return value

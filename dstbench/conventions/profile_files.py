@@ -1,4 +1,4 @@
-"""Conventions as data: a TOML file with the choices that differ from another profile's."""
+"""Conventions as data: a TOML file with the choices in which one differs from another profile."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dstbench.errors import DstbenchError, did_you_mean
 BASE: Final = "base"
 #: The ending of such a file.
 ENDING: Final = ".toml"
-# What a file may say, by what it calls it: as fields, with hyphens as in signatures, or as options are called.
+# Fields by the keys that a file may use: the field's name, the same with hyphens, or the option's name.
 _KEYS: Final[Mapping[str, str]] = {
     spelling: name
     for name, choice in CHOICES.items()
@@ -32,7 +32,7 @@ def read_choices(path: Path) -> tuple[str, dict[str, Any]]:
         path: The file. The files that it names (a label map, a schema) are looked for beside it.
 
     Raises:
-        DstbenchError: It cannot be read, or says something that no convention has.
+        DstbenchError: It cannot be read, or has a choice or value that no convention has.
     """
     import tomllib
 
@@ -65,7 +65,7 @@ def read_choices(path: Path) -> tuple[str, dict[str, Any]]:
 
 
 def signed_name(path: Path, convention: Convention) -> str:
-    """What signatures call the convention of a file: the file's name, and a hash of all its choices."""
+    """The convention's name in signatures: the file's name, and a hash of all its choices."""
     name = re.sub(r"[^\w.-]", "-", path.stem)
     return f"{name}#{hash_of(convention.settings())}"
 

@@ -2,8 +2,8 @@
 
 Profiles have versions: if a rule changes, add a new version; never edit one. If the original has a bug that changes
 scores, there are two profiles: ``P@faithful`` has the bug and ``P@fixed`` has not. Plain ``P`` is the faithful one,
-which gives the published numbers. If no convention can have the bug, there is no ``P@faithful``, and the title of plain
-``P`` says how the original differs.
+which gives the published numbers. If no convention can reproduce the bug, there is no ``P@faithful``, and the title of
+plain ``P`` says how the original differs.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from dstbench.plugins import Plugins
 
 # What TRADE and its successors do to gold, and to gold only.
 _TRADE_GOLD: Final = ("dontcare", "typos", "labels")
-# What scripts do that normalise both sides alike.
+# The steps of scripts that normalise both sides alike.
 _CANONICAL: Final = ("case", "space", "typos", "dontcare", "times", "booleans")
 
 _PROFILES: Final = (
@@ -57,7 +57,7 @@ _PROFILES: Final = (
     Convention(
         name="trade@faithful.1", none="drop-pred", gold_steps=_TRADE_GOLD, wrong_costs="hyphen",
         domain_turns="dialogue", metrics="jga,sa:T=30,f1",
-        title="Wu et al. 2019: gold's labels fixed, its `none` kept (such turns cannot be won); last-hyphen split",
+        title="Wu et al. 2019: gold's labels fixed, its `none` kept (such turns cannot be right); last-hyphen split",
     ),
     Convention(
         name="trade@fixed.1", gold_steps=_TRADE_GOLD, domain_turns="dialogue", metrics="jga,sa:T=30,f1",
@@ -104,7 +104,7 @@ _PROFILES: Final = (
         match="partial:above=0.95", fuzzy="all", missing="intersect",
         metrics="jga,f1:avg=micro:empty=0",
         title="Nekvinda & Dušek 2021: first gold value, gold's dontcare dropped, partial ratio above 95 on all values; "
-        "not the original's number where a file says `day` for `bookday`, which never match there",
+        "differs from the original if a file says `day` for `bookday`, which it never matches",
     ),
     Convention(
         name="mwzeval@fixed.1", dontcare="drop", gold_steps=("first", *_CANONICAL), pred_steps=_CANONICAL,
@@ -166,13 +166,15 @@ PROFILES: Final[dict[str, Convention]] = {c.name.rpartition(".")[0]: c for c in 
 
 
 def _checked(convention: Convention, origin: str) -> Convention:
-    """A convention that is not built in, called as signatures call it: its name, version and origin.
+    """A convention that is not built in, under its name in signatures: its name, version and origin.
 
     Raises:
-        UsageError: Its name is that of no version.
+        UsageError: Its name is not a name and a version.
     """
     if not _VERSIONED.fullmatch(convention.name):
-        raise UsageError(f"the convention is called {convention.name!r}", hint='a name and a version: name="mylab.1"')
+        raise UsageError(
+            f"the convention cannot be called {convention.name!r}", hint='a name and a version: name="mylab.1"'
+        )
     return replace(convention, name=f"{convention.name}@{origin}")
 
 
@@ -181,7 +183,7 @@ _VERSIONED: Final = re.compile(r"[A-Za-z][\w@-]*\.[0-9]+")
 PLUGINS: Final = Plugins(
     "profile",
     PROFILES,
-    is_one=lambda thing: isinstance(thing, Convention) and thing not in _PROFILES,
+    is_one=lambda item: isinstance(item, Convention) and item not in _PROFILES,
     name_of=lambda convention: convention.name.rpartition(".")[0] or None,
     checked=_checked,
 )
@@ -194,8 +196,8 @@ def profile(name: str | PathLike[str], **overrides: Any) -> Convention:
 
     Args:
         name: A name in `PROFILES`, of which ``trade`` is ``trade@faithful``; the name of a profile that is not built in
-            (see `plugins`); or a TOML file of choices, ``mylab.toml``, whose ``base`` names the profile that has all
-            others.
+            (see `plugins`); or a TOML file of choices, ``mylab.toml``, whose ``base`` names the profile from which all
+            other choices come.
         **overrides: Fields of `Convention`; None keeps the profile's choice. `typos`, `labels`, `schema` and `seen` may
             be the path of a file, and steps a comma-separated text (``-`` for none).
 
@@ -204,7 +206,7 @@ def profile(name: str | PathLike[str], **overrides: Any) -> Convention:
 
     Raises:
         UsageError: There is no such profile or choice.
-        DstbenchError: A file cannot be read, or names a choice that there is not; or a profile that is not built in
+        DstbenchError: A file cannot be read, or names a choice that does not exist; or a profile that is not built in
             cannot be used.
 
     >>> profile("trade").name, profile("trade", dontcare="drop").name
@@ -259,11 +261,11 @@ def _other_profiles(name: str) -> str:
 
 
 def as_convention(choice: str | PathLike[str] | Convention) -> Convention:
-    """The convention, or the profile with this name; one that a package or a named module has, under its name."""
+    """The convention itself (that of a package or named module, under its full name), or the profile of this name."""
     if not isinstance(choice, Convention):
         return profile(choice)
     if _VERSIONED.fullmatch(choice.name) and choice not in _PROFILES:
-        with suppress(DstbenchError):  # it need not be of a package
+        with suppress(DstbenchError):  # the convention need not be of a package
             own = PLUGINS.find(choice.name.rpartition(".")[0])
             if own is not None and replace(own, name=choice.name) == choice:
                 return own

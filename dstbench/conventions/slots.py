@@ -51,7 +51,7 @@ SLOT_SETS: Final[dict[str, frozenset[str]]] = (
     | {f"multiwoz-{domain}": _names({domain: slots}) for domain, slots in _TRACKED.items()}
     | {"dstc10-19": _names(_DSTC10)}
 )
-# Slots of raw MultiWOZ annotation beyond the 35.
+# Slots of MultiWOZ's raw annotation besides the 35.
 _RARE: Final = frozenset({"bus-arriveby", "bus-book people", "train-book ticket"})
 KNOWN_SLOTS: Final = DATASET_SLOTS["multiwoz-35"] | _RARE
 _DOMAINS: Final = frozenset(name.partition("-")[0] for name in KNOWN_SLOTS)

@@ -36,12 +36,12 @@ _READ: Final = 1 << 16
 
 
 class Archive(zipfile.ZipFile):
-    """A zip that counts how much of it has been unpacked, because many small members may be a trap, too."""
+    """A zip that counts how much of it has been unpacked, because many small members may also exhaust memory."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
         self.packed, self.unpacked = os.path.getsize(path), 0  # bytes
-        self.members: Counter[str] = Counter()  # bytes unpacked of each member; reading it again adds nothing
+        self.members: Counter[str] = Counter()  # bytes unpacked of each member; unpacking it again adds nothing
 
     def count(self, name: str, size: int) -> None:
         """Count that a member has been unpacked up to this many bytes."""
@@ -66,7 +66,10 @@ class _Limited(io.RawIOBase):
         self._stream, self._packed, self._kind, self._fail = stream, packed, kind, fail
         self._archive, self._below = archive, below
         self._name, self._unpacked = stream.name if archive else "", 0
-        self._most, self._ratio = UNPACKED.value * _MB, RATIO.value  # now that it can be closed: they may be refused
+        self._most, self._ratio = (
+            UNPACKED.value * _MB,
+            RATIO.value,
+        )  # only now, when it can be closed: the limits may be invalid
         self._others = archive.unpacked - archive.members[self._name] if archive else 0  # bytes of other members
 
     def readable(self) -> bool:
@@ -76,7 +79,7 @@ class _Limited(io.RawIOBase):
         try:
             data = self._stream.read(len(buffer))
         except (*_DAMAGES, OSError) as error:
-            if isinstance(error, OSError) and error.errno:  # of the disk, not of what it holds
+            if isinstance(error, OSError) and error.errno:  # an error of the disk, not of the content
                 raise
             raise damaged(self._kind, error, self._fail) from None
         self._unpacked += len(data)
@@ -103,7 +106,7 @@ class _Limited(io.RawIOBase):
 class _Streams(io.RawIOBase):
     """The unpacked bytes of compressed streams, one after another.
 
-    `bz2.open` and `lzma.open` pass over what follows a stream and is none, and so may lose half of a file.
+    `bz2.open` and `lzma.open` ignore what follows a stream if it is no stream, and so may lose half of a file.
     """
 
     def __init__(self, below: IO[bytes], decompressor: Callable[[], Any]) -> None:
@@ -159,7 +162,7 @@ ENDINGS: Final = (*_PACKERS, ".zst")
 
 
 def unpacked(stream: io.BufferedReader, packed: int, fail: Callable[..., DstbenchError]) -> io.BufferedReader:
-    """The unpacked stream of a file of `packed` bytes if it is packed by any but zip; otherwise the stream itself.
+    """The unpacked stream of a file, if it is packed by anything but zip; otherwise the stream itself.
 
     Args:
         stream: The file, at its start.
@@ -186,7 +189,7 @@ def packed_as(name: str, content: bytes) -> bytes:
     """The content of a file of this name: packed if the name says so.
 
     Raises:
-        UsageError: The name is that of a packing that dstbench reads, but does not write.
+        UsageError: The name ends as that of a packing that dstbench reads but does not write.
     """
     ending = os.path.splitext(name)[1]
     if ending in (".zst", ".zip"):
@@ -241,6 +244,6 @@ def open_member(archive: Archive, name: str, fail: Callable[..., DstbenchError])
 
 def damaged(kind: str, error: Exception, fail: Callable[..., DstbenchError]) -> DstbenchError:
     """The error for an archive that cannot be unpacked."""
-    if isinstance(error, EOFError) or "Truncated" in str(error):  # as pyarrow has it
+    if isinstance(error, EOFError) or "Truncated" in str(error):  # the message of pyarrow
         return fail(f"a {kind} file that ends too early", "it is cut off; copy it again")
     return fail(f"a damaged {kind} file: {str(error) or type(error).__name__}", "copy it again, or pack it anew")

@@ -1,8 +1,8 @@
-"""Atomic writes: a file appears when it is complete, and what a killed writer leaves is removed later.
+"""Atomic writes: a file appears when it is complete, and the leftovers of killed writers are removed later.
 
 Conventions: a file is written beside its target under a hidden name, ``.<name>.<random>.part``, and is locked while its
-writer lives. The next writer of that target removes such files if nobody locks them. (The system releases a lock when
-its process ends, however it ends. A process id in the name would not do: the id may be used again, or be of another
+writer lives. The next writer of that target removes such files if no process locks them. (The system releases a lock
+when its process ends, however it ends. A process id in the name would not do: it may be used again, or be of another
 machine.)
 """
 
@@ -76,7 +76,7 @@ def _replacing(path: str | Path, target: Path, create: Callable[[Path], None]) -
 
 
 def parts_of(path: Path) -> Path:
-    """The hidden folder for what `path` is put together from."""
+    """The hidden folder for the parts from which `path` is put together."""
     return path.with_name(f".{path.name}.{PARTS}")
 
 

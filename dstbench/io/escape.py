@@ -22,17 +22,17 @@ _LATEX: Final[dict[str, str | int | None]] = {
     "<": r"\textless{}",
     ">": r"\textgreater{}",
     "|": r"\textbar{}",
-    '"': r"\char34{}",  # some languages make it a shorthand
+    '"': r"\char34{}",  # a shorthand in some languages of Babel
     "`": r"\textasciigrave{}",
     "'": r"\textquotesingle{}",
-    "[": "{[}",  # at the start of a row, it would be an option of the row before
+    "[": "{[}",  # at the start of a row, it would begin an option of the row break before
     "]": "{]}",
     "*": "{*}",
     "±": r"\textpm{}",
     "→": r"$\rightarrow$",
     "∞": r"$\infty$",
     "λ": r"$\lambda$",
-    "α": r"$\alpha$",  # noqa: RUF001 # a Greek letter it is
+    "α": r"$\alpha$",  # noqa: RUF001 (a Greek letter)
 }
 # Characters that Markdown takes for markup or links; underscores only at the edge of words, as many slots have some.
 _MARKS: Final = re.compile(r"[\\`*\[\]~$]|(?<![^\W_])_|_(?![^\W_])|(?<=:)//|(?<=www)\.", re.IGNORECASE)

@@ -22,7 +22,7 @@ _LOG: Final = logging.getLogger(__name__)  # the command line shows it as progre
 
 
 def path_text(path: str | os.PathLike[str]) -> str:
-    r"""A path as a text that a column or JSON can hold: what is not UTF-8 in it is escaped.
+    r"""A path as a string that a column or JSON can hold: bytes that are not UTF-8 are escaped.
 
     >>> print(path_text("caf\udce9.json"), path_text("café.json"))
     caf\udce9.json café.json
@@ -47,12 +47,12 @@ class File:
 
     @property
     def utf8_path(self) -> str:
-        """The path for what opens files only by names in UTF-8: absolute, or else from the working directory.
+        """The path for libraries that open files only by names in UTF-8: absolute, or else from the working directory.
 
         The working directory may change before the file is read.
 
         Raises:
-            DstbenchError: It has no such name.
+            DstbenchError: No such path is UTF-8.
         """
         for text in (str(self.path.absolute()), os.path.relpath(self.path)):
             if path_text(text) == text:
@@ -60,13 +60,13 @@ class File:
         raise self.error("the path of a Parquet file must be UTF-8", "rename it, or work in its folder")
 
     def check(self) -> None:
-        """Raise a `DstbenchError` if this cannot be opened, or certainly holds no data."""
+        """Raise a `DstbenchError` if this cannot be opened, or is of a kind that holds no data (`foreign`)."""
         if not self.is_pipe:
             self._refuse(self.foreign)
 
     @cached_property
     def foreign(self) -> Foreign | None:
-        """What this is if it certainly holds no data, such as a pickle; None: it may be data."""
+        """The kind of file that this is, if no data are read from that kind, such as a pickle; None: it may be data."""
         if self._archive and not self._place[1] and (kind := by_members(self._archive.namelist())):
             return kind
         if self.is_folder:
@@ -109,7 +109,7 @@ class File:
         return [(path_text(path), stat.st_size, stat.st_mtime_ns) for path, stat in stats]
 
     def sibling(self, *names: str) -> Self | None:
-        """The file of the first of these names that exists in the same folder or zip."""
+        """The first file of these names that exists in the same folder or zip; None: none does."""
         for name in names:
             file = type(self)(self.path.with_name(name))
             if os.path.isfile(file.path) or file._members == [file._place[1]]:
@@ -142,7 +142,7 @@ class File:
         """The whole content.
 
         Raises:
-            DstbenchError: It cannot be read, or is certainly no data.
+            DstbenchError: It cannot be read, or is of a kind that holds no data.
         """
         with self.open() as stream:
             # Without a size, `read` copies all bytes once more.
@@ -170,13 +170,13 @@ class File:
 
     @cached_property
     def _archive(self) -> archives.Archive | None:
-        """The zip that this is, or is in."""
+        """The zip that this is, or is in; None: neither."""
         disk, inside = self._place
         if not os.path.isfile(disk):
             return None
         if not self._mark.startswith(archives.ZIP):
             if inside:
-                raise self.error(f"no such file: {disk} is no zip")
+                raise self.error(f"no such file: {disk} is not a zip")
             return None
         return archives.open_archive(disk, self.error)
 
@@ -246,4 +246,4 @@ class File:
         except ValueError:
             if "\0" not in str(self.path):
                 raise
-            raise self.error("no such file: no name of a file has the character NUL") from None
+            raise self.error("no such file: a file name cannot contain the character NUL") from None

@@ -1,7 +1,7 @@
-"""Files that hold no data that can be read, whatever their names: what they are, and what to do about it.
+"""Kinds of files from which no data are read, whatever their names: how to recognise them, and what to do instead.
 
-Conventions: the first bytes tell, or, in a zip, the members' names. None of these beginnings is that of a JSON, TSV or
-CSV file.
+Conventions: the first bytes show the kind, or, of a zip, the members' names. None of these beginnings is that of a
+JSON, TSV or CSV file.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 
 class Foreign(NamedTuple):
-    """What a file is, in words that follow its name in a message, and what to do about it."""
+    """A kind of file, in words that follow the file's name in a message, and a hint."""
 
     what: str
     hint: str
@@ -25,13 +25,13 @@ _UNPACK: Final = "unpack it first; gzip, bzip2, xz, zstd and zip are read as the
 _DOWNLOAD: Final = "download the file itself: on GitHub, its button Raw leads to it"
 _WRITE: Final = "write the predictions as JSON Lines; `dstbench help own-data` shows how"
 _AS_CSV: Final = "save the sheet as CSV"
-_CHECKPOINT: Final = Foreign("a model's weights (PyTorch)", f"not the model is scored, but what it predicts: {_WRITE}")
+_CHECKPOINT: Final = Foreign("a model's weights (PyTorch)", f"dstbench scores predictions, not models: {_WRITE}")
 _PICKLE: Final = Foreign(
-    "a pickle, which is not read, because loading one may run any code",
+    "a pickle, which is not read, because loading one can run any code",
     f"if you trust it, load it in Python and {_WRITE}",
 )
 
-# Each with the offset at which the bytes are.
+# Kinds of files by their first bytes: the offset, the bytes, the kind.
 _MARKS: Final = (
     (0, b"\x1f\x8b", Foreign("packed (gzip)", _UNPACK)),
     (0, b"PK\x03\x04", Foreign("packed (zip)", _UNPACK)),
@@ -53,7 +53,7 @@ _MARKS: Final = (
     )),
     (0, b"SQLite format 3\0", Foreign("an SQLite database", f"query it in Python and {_WRITE}")),
     (0, b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", Foreign("an old Office file", _AS_CSV)),
-    (0, b"%PDF-", Foreign("a PDF", "give the file that has the data")),
+    (0, b"%PDF-", Foreign("a PDF", "give the file with the data")),
 )  # fmt: skip
 _PAGE: Final = Foreign("a web page, not the file that it shows or links to", _DOWNLOAD)
 _POINTER: Final = "which stands for a file that has not been downloaded"
@@ -67,7 +67,7 @@ _TEXTS: Final = (
     (rb"\(?[dl]p\d+\n|c(?:copy_?reg|__builtin__|collections|numpy|pandas|torch)[\w.]*\n", _PICKLE),
     (rb'.{7}\0\{[^\n]*?"(?:dtype|__metadata__)"', Foreign("a model's weights (safetensors)", _CHECKPOINT.hint)),
 )  # fmt: skip
-# Endings of members' names, all of which such a zip has.
+# Kinds of zips: each has members whose names have all of these endings.
 _MEMBERS: Final = (
     (("/data.pkl", "/version"), _CHECKPOINT),
     (("[Content_Types].xml", "xl/workbook.xml"), Foreign("an Excel file", _AS_CSV)),
@@ -77,12 +77,12 @@ _MEMBERS: Final = (
 _ARRAYS: Final = Foreign("arrays of NumPy", f"load them in Python and {_WRITE}")
 # Endings of names of files that should hold data.
 _OF_DATA: Final = (".json", ".jsonl", ".ndjson", ".tsv", ".csv")
-# Two letters at least: one is a drive's.
+# At least two letters before the colon: one is a drive.
 _URL: Final = re.compile(r"([a-z][a-z0-9+.-]+):/+(.+)", re.IGNORECASE | re.DOTALL)
 
 
 def by_content(beginning: bytes) -> Foreign | None:
-    """What a file is that begins so; None if it may hold data.
+    """The kind of a file with this beginning; None: it may hold data.
 
     Args:
         beginning: Its first `LOOKED_AT` bytes, without a byte order mark.
@@ -100,7 +100,7 @@ def by_content(beginning: bytes) -> Foreign | None:
 
 
 def by_members(names: Sequence[str]) -> Foreign | None:
-    """What a zip with these members is; None if it may be a folder of data."""
+    """The kind of a zip with these members; None: it may be a folder of data."""
     if names and all(name.endswith(".npy") for name in names):
         return _ARRAYS
     every = (
@@ -115,7 +115,7 @@ def should_be_data(name: str) -> bool:
 
 
 def url(path: str) -> Foreign | None:
-    """What a path is if it is an address, in which one slash may stand for two; else None.
+    """The kind of a path that is a URL, possibly with one slash for two; None: it is not.
 
     >>> url("https:/example.org/p.json").hint
     'download it and name the file: curl -LO https://example.org/p.json'

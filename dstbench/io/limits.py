@@ -1,6 +1,7 @@
-"""Limits on the size of input, because an archive or a table may be a trap; environment variables set them.
+"""Limits on the size of input, because an archive or a table may be made to exhaust memory.
 
-The defaults are far above what any real file needs. Input beyond a limit is refused, with a message that names it.
+Environment variables set them. The defaults are far above what any real file needs. Input beyond a limit is refused,
+with a message that names the limit.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ class Limit(NamedTuple):
         """The limit that applies.
 
         Raises:
-            UsageError: The variable is set, and not to a whole number above 0.
+            UsageError: The variable is set to anything but a whole number above 0.
         """
         text = os.environ.get(self.variable, str(self.default))
         if not (text.isascii() and text.isdecimal() and int(text)):
@@ -35,7 +36,7 @@ class Limit(NamedTuple):
     @property
     def hint(self) -> str:
         """The hint of errors about this limit."""
-        return f"such a file may be a trap; if it is not, set {self.variable} to more than {self.value}"
+        return f"such a file may be made to exhaust memory; if it is not, set {self.variable} to more than {self.value}"
 
 
 #: Megabytes of a packed file, or of all files of an archive together, when unpacked.
@@ -64,20 +65,20 @@ def check_threads() -> None:
     """Check the number of threads that the environment sets for Polars, before Polars starts them.
 
     Raises:
-        UsageError: It is no number of threads, or an absurd one.
+        UsageError: It is not a number of threads, or far too large.
     """
     text = os.environ.get(_THREADS, "1")
     if not (text.isascii() and text.isdecimal() and 0 < int(text[:9]) <= _MOST_THREADS):
         raise UsageError(
-            f"{_THREADS}={text!r} is no number of threads from 1 to {_MOST_THREADS}",
+            f"{_THREADS}={text!r} is not a number of threads from 1 to {_MOST_THREADS}",
             hint="unset it for one per processor",
         )
 
 
 def memory() -> int:
-    """The megabytes that this process has in memory; but for Linux the most so far, or 0 where the system says nothing.
+    """The megabytes that this process has in memory; except on Linux, the peak so far, or 0 if the system does not say.
 
-    A query may stay below the most that the process had before it.
+    Where it is the peak, a query may stay below that of the time before it.
     """
     try:
         import resource

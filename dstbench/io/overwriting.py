@@ -1,9 +1,9 @@
 """No output destroys an input: what is to be written is compared with what is read.
 
 Conventions: files are told apart by device and inode, which sees through links, other spellings of a path, and file
-systems that ignore case. `refuse_overwriting` compares paths before anything is read. What no path shows (a link in a
-folder, a file that another file names, one that a reader looks for beside its input) is noticed when it is to be
-replaced: see `guarding_inputs`.
+systems that ignore case. `refuse_overwriting` compares paths before anything is read. Inputs that no path shows (a link
+in a folder, a file that another file names, one that a reader looks for beside its input) are noticed when they would
+be replaced: see `guarding_inputs`.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def refuse_replacing(path: str | Path) -> None:
     """Refuse to replace a file that has been read, or written, since `guarding_inputs` was entered.
 
     Raises:
-        UsageError: It has been.
+        UsageError: It has been read or written.
     """
     own = _identity(path) if _seen else None
     if own is not None and own in _seen[-1].written:
@@ -76,23 +76,23 @@ def refuse_overwriting(
     """Refuse outputs that are an input, lie inside one (a folder, an archive), or are a folder with one inside.
 
     Args:
-        inputs: Files and folders that are read, and paths that lead into archives; what is not there is ignored.
-        files: Files (or a dataset's folder) to write, there or not.
-        folders: Folders to write files to, there or not; several may be one.
+        inputs: Files and folders that are read, and paths that lead into archives; what does not exist is ignored.
+        files: Files (or a dataset's folder) to write, whether they exist or not.
+        folders: Folders to write files to, whether they exist or not; two may be the same.
 
     Raises:
-        UsageError: There is such an output, or two files are one.
+        UsageError: There is such an output, or two files are the same.
     """
     places = [place for path in inputs if (place := _on_disk(path)) is not None]
     for output in (*files, *folders) if places else ():
-        own, around = _identity(output), _identities(output)
+        output_identity, output_parents = _identity(output), _identities(output)
         for place in places:
-            its_own = _identity(place)
-            if its_own == own:
+            input_identity = _identity(place)
+            if input_identity == output_identity:
                 raise _overwritten(f"{output} is")
-            if its_own in around:
+            if input_identity in output_parents:
                 raise _overwritten(f"{output} lies in {place}, which is")
-            if own is not None and own in _identities(place):
+            if output_identity is not None and output_identity in _identities(place):
                 raise _overwritten(f"{output} holds {place}, which is")
             if _is_leftover(place, output):
                 raise _overwritten(f"{place} belongs to {output} and is")
@@ -101,17 +101,17 @@ def refuse_overwriting(
 
 
 def _repeated() -> UsageError:
-    return UsageError("two files to write have one name", hint="give each a name of its own")
+    return UsageError("two output files have the same name", hint="give each a name of its own")
 
 
 def _overwritten(what_is: str) -> UsageError:
-    return UsageError(f"{what_is} read and would be written over", hint="name another place for what is written")
+    return UsageError(f"{what_is} read and would be overwritten", hint="write the output somewhere else")
 
 
 def _on_disk(path: str | Path) -> Path | None:
     """The file or folder that a path leads to, or the file (an archive) that it leads into; None: nothing is there."""
-    there = next((place for place in (Path(path), *Path(path).parents) if _identity(place) is not None), None)
-    return there if there == Path(path) or (there is not None and os.path.isfile(there)) else None
+    existing = next((place for place in (Path(path), *Path(path).parents) if _identity(place) is not None), None)
+    return existing if existing == Path(path) or (existing is not None and os.path.isfile(existing)) else None
 
 
 def _identities(path: str | Path) -> set[Identity | None]:
@@ -121,7 +121,7 @@ def _identities(path: str | Path) -> set[Identity | None]:
 
 
 def _is_leftover(place: Path, output: str | Path) -> bool:
-    """Whether an input is, or lies in, what an interrupted writer of the output left: the next one removes that."""
+    """Whether an input is, or lies in, a leftover of an interrupted writer of the output: the next one removes it."""
     target = Path(os.path.realpath(output))
     hidden = re.compile(rf"\.{re.escape(target.name)}\.({PART}|{PARTS})")
     real = Path(os.path.realpath(place))

@@ -1,13 +1,13 @@
 """Parquet files: written with checksums, and checked before Polars reads them.
 
-Polars believes what a file declares: it allocates as much memory as a damaged count asks for, ends the process where
-there is not so much, and looks at no checksum. So nothing else in dstbench opens a Parquet file. What a file declares
-is held against its bytes and against the `limits`; the footer of a file that dstbench wrote, the checksums of its pages
-and those of its row groups against what they are of.
+Polars trusts what a file declares: it allocates as much memory as a damaged count asks for, ends the process if there
+is not so much, and verifies no checksum. So no other module of dstbench opens a Parquet file. What a file declares is
+checked against its bytes and against the `limits`; for a file that dstbench wrote, the checksums of its footer, pages
+and row groups are verified.
 
-Conventions: beside the schema, the footer of a file that dstbench wrote has ``dstbench.crc32``, `checksums` of the row
+Conventions: besides the schema, the footer of a file that dstbench wrote has ``dstbench.crc32``, `checksums` of the row
 groups as JSON, and ``dstbench.seal``: the size of the file, and the CRC-32 of the footer and all that follows, with
-zeros in place of the seal. If the size is another, another program wrote the file again and kept these texts. The
+zeros in place of the seal. If the size differs, another program has rewritten the file and kept these texts. The
 numbers of fields are those of Apache Parquet's definition in Thrift.
 """
 
@@ -43,13 +43,13 @@ _SEALED: Final = re.compile(re.escape(_SEAL.encode()) + rb"\x18\x18([0-9a-f]{16}
 _UNSEALED: Final = "0" * 24
 _HINT: Final = "write or copy it again"
 _MB: Final = 1_000_000
-# Bytes of a value in memory, beside those of its page: a text takes as many even if it stands in a dictionary.
+# Bytes of a value in memory, besides those of its page: a text takes as many even if it is in a dictionary.
 _WIDTH: Final = 16
 _DEEPEST: Final = 100  # levels of a column
 # Types of pages, and which field of a page header describes a page of each type.
 _DICTIONARY, _DATA_V2 = 2, 3
 _FIELD: Final = {0: 5, _DICTIONARY: 7, _DATA_V2: 8}
-# What malformed Thrift, or Thrift of something else, leads to.
+# The exceptions that malformed or unexpected Thrift leads to.
 _MALFORMED: Final = (ValueError, LookupError, TypeError, AttributeError, RecursionError)
 
 
@@ -61,7 +61,7 @@ class Scanned(NamedTuple):
     """A Parquet file of which only the footer and the headers of pages have been read.
 
     Attributes:
-        table: Its rows, whose checksums are not checked, if they are those of row groups.
+        table: Its rows; checksums of row groups are not verified.
         height: The number of its rows.
         texts: The texts in its footer, by key.
     """
@@ -101,7 +101,7 @@ def read(file: File, content: bytes | None = None) -> pl.DataFrame:
 
 @contextmanager
 def reading(source: str) -> Iterator[None]:
-    """Make a `DstbenchError` about `source` of what is raised where a Parquet file cannot be read."""
+    """Turn what is raised if a Parquet file cannot be read into a `DstbenchError` about `source`."""
     try:
         yield
     except UNREADABLE as error:
@@ -147,9 +147,9 @@ def write(
         schema: The schema of all parts.
         groups: The parts.
         texts: Texts of the footer, by key, which PyArrow keeps if it reads the table and writes it again.
-        last_texts: Returns others, which it does not keep; called when all parts are written.
+        last_texts: Returns further texts, which PyArrow does not keep; called when all parts are written.
     """
-    import pyarrow as pa  # 0.2 s, and only writing needs it
+    import pyarrow as pa  # takes 0.2 s, and only writing needs it
     import pyarrow.parquet as pq
 
     columns = schema.to_frame().to_arrow().schema
@@ -193,7 +193,7 @@ def _footer(stream: BinaryIO, size: int) -> tuple[int, bytes]:
     stream.seek(max(0, size - 8))
     length, end = int.from_bytes(stream.read(4), "little") + 8, stream.read(4)
     if end != MAGIC or length + len(MAGIC) > size:
-        raise _DamageError("it does not end as such a file does")
+        raise _DamageError("it does not end as a Parquet file does")
     stream.seek(size - length)
     return size - length, stream.read(length)
 
@@ -283,19 +283,19 @@ def _leaves(schema: Sequence[Mapping[int, Any]]) -> list[tuple[int, bool]]:
     """For each column, the bytes of a value in memory, and whether each row has one value of it.
 
     Raises:
-        _DamageError: The schema is no tree, or too deep.
+        _DamageError: The schema is not a tree, or too deep.
     """
     leaves, waiting = [], [schema[0].get(5, 0)]  # the children that are still to come, of each level
     for element in schema[1:]:
         while waiting and not waiting[-1]:
             waiting.pop()
         if not 0 < len(waiting) < _DEEPEST:
-            raise _DamageError("its schema is no tree, or too deep")
+            raise _DamageError("its schema is not a tree, or too deep")
         waiting[-1] -= 1
         if children := element.get(5):
             waiting.append(children)
         else:
             leaves.append((max(_WIDTH, element.get(2, 0)), len(waiting) == 1 and element.get(3) != 2))
     if any(waiting):
-        raise _DamageError("its schema is no tree, or too deep")
+        raise _DamageError("its schema is not a tree, or too deep")
     return leaves

@@ -1,8 +1,8 @@
 """Tables that users give: CSV as programs and spreadsheets write it, or Parquet.
 
-Conventions: the separator is a comma, a semicolon or a tab, whichever is most frequent in the head. Where it is no
+Conventions: the separator is a comma, a semicolon or a tab, whichever is most frequent in the head. If it is not a
 comma, numbers may have a decimal comma, because spreadsheets write both together. A byte order mark, and Excel's line
-``sep=;``, are no data.
+``sep=;``, are skipped.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ def read_table(
 
     Args:
         file: The file.
-        columns: The columns that are of interest, none of which may be there twice; None: all.
-        numbers: Those that hold numbers, whose decimal commas become points; None: all that hold nothing else.
+        columns: The columns that are of interest, which must not be repeated; None: all.
+        numbers: The columns of numbers, in which decimal commas become points; None: all that hold only numbers.
 
     Raises:
         DstbenchError: It is neither CSV in UTF-8 nor Parquet, or a column is there twice, or it has numbers both with
@@ -59,7 +59,7 @@ def read_table(
         return FileTable(parquet.read(file), "row", 1)
     rows, separator, content, head = _csv(file)
     for column in rows.columns if columns is None else columns:
-        if f"{column}_duplicated_0" in rows.columns:  # as Polars calls a second column of a name
+        if f"{column}_duplicated_0" in rows.columns:  # what Polars appends to the name of a repeated column
             raise file.error(f"two columns {column}", "give each column a name of its own")
     if separator != ",":
         names = _hold_only(rows, _ANY_NUMBER) if numbers is None else numbers

@@ -1,7 +1,7 @@
 """Thrift's compact protocol, in which the footer and the page headers of Parquet files are written.
 
-Source: the specification of Apache Thrift, "Thrift compact protocol encoding". Sizes are held against the bytes that
-are there, so that no declared size is allocated.
+Source: the specification of Apache Thrift, "Thrift compact protocol encoding". Declared sizes are checked against the
+bytes that are there before anything is allocated.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def struct(data: bytes, at: int = 0) -> tuple[dict[int, Any], int]:
         else:
             number, at = _integer(data, at)
         kind = head & 15
-        if kind == _I32 and (byte := data[at]) < 0x80:  # what page headers have most
+        if kind == _I32 and (byte := data[at]) < 0x80:  # the usual case in page headers
             fields[number], at = (byte >> 1) ^ -(byte & 1), at + 1
         elif kind in (_TRUE, _FALSE):
             fields[number] = kind == _TRUE
@@ -56,7 +56,7 @@ def _value(data: bytes, at: int, kind: int) -> tuple[Any, int]:
         size = head >> 4
         if size == 15:
             size, at = _varint(data, at)
-        for _ in range(size):  # each takes a byte at least, so that the bytes end in time
+        for _ in range(size):  # each takes at least a byte, so that a false size runs out of bytes
             item, at = _value(data, at, head & 15)
             items.append(item)
         return items, at

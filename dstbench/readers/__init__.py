@@ -1,18 +1,19 @@
 """Readers of prediction files and datasets in their native formats, one module per project.
 
-`read` recognises the format by the file's content, never by its name, and returns `States`. Beside the projects:
+`read` recognises the format by the file's content, never by its name, and returns `States`. Besides the projects'
+modules:
 
 - `registry`: all formats, and `read`; `folder`: which files of a folder to read
 - `format`: what a format is; `source`: a file and its JSON; `builder` collects the `states`, `document` opens a file
-  for changes; `tsv`: what formats with lines of fields share
-- `shapes`: types of files, with states that stay texts; `state_texts` splits these all at once, into `words`;
+  for changes; `tsv`: what the formats with tab-separated lines share
+- `shapes`: types of files whose states stay undecoded text; `state_texts` splits all these at once into `words`;
   `json_stream`: JSON lists that exceed memory
 - `records`: turns under any keys; `record_layout`, `record_keys`, `record_turns` and `record_reading` find where the
   records are, their keys and turns, and read them; `key_names` and `state_cells` (with `state_text`) know what people
   call keys and how they write states; `csv_records` and `state_lists` are built on these
 - `contexts`: what was said; `frames`: intents and requested slots; `ontology`: the values that slots may have
 
-The names below are imported when they are first used, as a run that is a long table already needs no reader.
+The names below are imported when they are first used, because a run that already is a long table needs no reader.
 """
 
 from importlib import import_module

@@ -50,14 +50,14 @@ class SideBuilder:
         self.sizes: list[int] = []
         self.slot: list[str] = []
         self.value: list[str] = []
-        #: Of states in parts, which of the distinct parts each has; None: states are not in parts.
+        #: If states are added in parts (`parted`): the numbers of their parts, state by state; None: they are not.
         self.taken: list[int] | None = None
-        #: Of states in parts, the number of parts of each.
+        #: Likewise, the number of parts of each state.
         self.counts: list[int] = []
-        #: The method that adds a state; those that are texts (see `shapes`) are of the same kind.
+        #: The method that adds a state; states that are texts (see `shapes`) are of the same form.
         self.kind: Callable[[SideBuilder, int, Any], None] = SideBuilder.flat
         self.texts: list[msgspec.Raw] = []
-        #: Makes a slot's name of its domain and its name in a nested state.
+        #: Makes a slot's name from its domain and its name in a nested state.
         self.join: Callable[[str, str], str] = "{}-{}".format
         #: Number of pieces of generated text that were not a slot and its value.
         self.lost = 0
@@ -114,14 +114,14 @@ class SideBuilder:
         self.value.extend(state)
 
     def parted(self, at: int, numbers: Sequence[int]) -> None:
-        """Add a state of some of the parts that `part` adds, before or after, by their numbers."""
+        """Add a state that consists of parts, by their numbers; `part` may add these before or after."""
         self.present.append(at)
         self.counts.append(len(numbers))
         self.taken = [] if self.taken is None else self.taken
         self.taken.extend(numbers)
 
     def with_values(self, values: list[str]) -> SideBuilder:
-        """The same states with other values, which take each other's places."""
+        """The same states with their values replaced by these, in order."""
         side = SideBuilder()
         side.__dict__ |= {**self.__dict__, "value": values}
         return side
@@ -251,7 +251,7 @@ class StatesBuilder:
             turns = checked_turns(self._source, columns.dialogue, columns.turn)
             sides = {name: side for name in ("gold", "pred") if (side := getattr(columns, name)) is not None}
         if lost := self.gold.lost + self.pred.lost:
-            self.note(f"{lost:,} pieces of text that are no slot and value, left out")
+            self.note(f"{lost:,} pieces of text that are not a slot and its value, left out")
         built = {
             name: self.side(name, turns, side.without(self._omits)) for name, side in sides.items() if len(side.present)
         }
@@ -275,7 +275,7 @@ class StatesBuilder:
         Args:
             name: What notes call it: gold or pred.
             turns: All turns of the file, canonical.
-            listed: What the side lists in them.
+            listed: The slots that the side lists in these turns.
         """
         slot, value = (listed.slot, listed.value) if listed.slot is not None else self._split(turns, listed)
         names = [canonical_slot(word) for word in slot.words]

@@ -1,4 +1,4 @@
-"""The table of contexts: what was said in each turn. It is made only when it is asked for."""
+"""The table of contexts: what was said in each turn. It is made only on request."""
 
 from collections.abc import Sequence
 from os import PathLike, fspath

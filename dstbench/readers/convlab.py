@@ -4,12 +4,12 @@ Conventions: states are cumulative and nested by domain; the empty string says t
 
 Predictions (``predictions.json``) are one JSON list of user turns, in any order; ``utt_idx`` counts system turns, too.
 
-Raw output (``test_generated_predictions.json``) has states as text, and lines that name no turn: they are joined with
-the gold file's turns in order, of which there must be exactly as many. The gold in it is used only to check that order.
+Raw output (``test_generated_predictions.json``) has states as text, and its lines do not name turns: they are matched
+with the gold file's turns in order, so there must be exactly as many. The gold in it is used only to check that order.
 
-Unified datasets (``dialogues.json``) hold gold states. Alternatives are already joined by ``|``. A dialogue is called
-by its ``original_id``, which may be a number, if all dialogues have one of their own, and otherwise by its
-``dialogue_id``; predictions may name either. ``data_split`` is its split.
+Unified datasets (``dialogues.json``) hold gold states. Alternatives are already joined by ``|``. The id of a dialogue
+is its ``original_id``, which may be a number, if all dialogues have one and no two the same, and otherwise its
+``dialogue_id``; predictions may use either. ``data_split`` is its split.
 """
 
 from collections.abc import Iterator, Sequence
@@ -147,7 +147,7 @@ def _sniff_gold(source: Source) -> bool:
 
 
 def _have_original_ids(originals: Sequence[Any]) -> bool:
-    """Whether every dialogue has an original id of its own; None: it has none."""
+    """Whether every dialogue has an original id (None: it has none) and no two have the same."""
     return None not in originals and len(set(map(str, originals))) == len(originals)
 
 

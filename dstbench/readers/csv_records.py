@@ -1,8 +1,8 @@
 """Records of turns, or of slots, as lines of fields: CSV with commas, semicolons or tabs.
 
 Conventions: those of `records`; the first line names the columns, fields may be quoted as in RFC 4180, states are
-written as JSON or as Python prints them. An empty field is null. A column without a name is passed over: pandas writes
-the numbers of rows so.
+written as JSON or as Python prints them. An empty field is null. A column without a name is ignored: pandas writes row
+numbers in one.
 """
 
 import csv
@@ -56,7 +56,7 @@ def _lines(text: str, separator: str) -> Any:
 
 
 def columns_of(source: Source) -> list[str]:
-    """The names in the first line of a file of text, if it has several, between the most frequent separator."""
+    """The names in the first line of a text file, split at the most frequent separator; empty if there is only one."""
     if source.kind not in ("text", "tsv"):
         return []
     (separator, *_), beginning = separators(source.raw[:_BEGINNING])
@@ -67,7 +67,7 @@ def columns_of(source: Source) -> list[str]:
 
 
 def _separator(source: Source) -> str | None:
-    """The separator that makes columns of which records can be read; None: none does."""
+    """The separator whose columns can be read as records; None: there is none."""
     if source.kind not in ("text", "tsv"):
         return None
     possible, beginning = separators(source.raw[:_BEGINNING])

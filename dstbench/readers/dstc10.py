@@ -1,6 +1,6 @@
 """DSTC10's second track: predictions, and the ``labels.json`` that they follow.
 
-Conventions: items name no turn; they are joined with the gold file's turns in order, of which there must be exactly as
+Conventions: items do not name turns; they are matched with the gold file's turns in order, so there must be exactly as
 many. States are cumulative. An empty list says that a slot is not in the state; several values are joined by ``|``.
 """
 

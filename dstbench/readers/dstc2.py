@@ -39,7 +39,7 @@ class _SpokenCall(msgspec.Struct):
 
 
 class Hypothesis(msgspec.Struct):
-    """A whole goal and how sure the tracker is of it."""
+    """A joint goal and the tracker's score for it."""
 
     score: float
     slots: dict[str, str]
@@ -52,7 +52,7 @@ class TrackerTurn(msgspec.Struct):
     joint: list[Hypothesis] = msgspec.field(name="goal-labels-joint", default_factory=list)
 
     def best(self) -> dict[str, str]:
-        """The best whole goal; without one, each slot's best value, if it beats what the scores leave for no value."""
+        """The best joint goal; without one, each slot's best value, if its score exceeds what is left for no value."""
         if self.joint:
             return max(self.joint, key=lambda hypothesis: hypothesis.score).slots
         best = {slot: max(shares, key=shares.__getitem__) for slot, shares in self.goals.items() if shares}

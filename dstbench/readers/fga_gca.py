@@ -5,9 +5,9 @@ and a literal ``none`` is kept as written. Turns are user turns, numbered from 0
 
 FGA's result file of TripPy has no states, only marks: whether each slot is right (1) or wrong (0), in an order that the
 file does not give. A wrong slot is read as a slot with a wrong value, a right one is not listed. This gives JGA, FGA,
-and slot accuracy over all slots of the file; other metrics mean nothing. The authors' script takes every change of the
-set of wrong slots for a new error, even if a slot was only corrected, because marks do not show what else has changed.
-Therefore a wrong value names the whole set, and is new whenever the set is.
+and slot accuracy over all slots of the file; other metrics are meaningless. The authors' script counts every change of
+the set of wrong slots as a new error, even if a slot was only corrected, because marks do not show what else has
+changed. Therefore the value of a wrong slot stands for the whole set, so that it is new whenever the set changes.
 """
 
 from typing import Final
@@ -62,7 +62,7 @@ def _read_marks(source: Source, states: StatesBuilder) -> None:
             states.pred.flat(at, dict.fromkeys(slots, f"wrong:{','.join(wrong)}"))
     states.only = ("jga", f"sa:T={width}", "fga")
     states.note(
-        f"it says which of {width} slots are right, not what they are: only jga, sa:T={width} and fga can be had"
+        f"it says which of {width} slots are right, but has no values: only jga, sa:T={width} and fga can be computed"
     )
 
 

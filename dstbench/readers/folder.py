@@ -3,12 +3,11 @@
 Conventions: a folder is one run if it holds one file of a known format, or several files of one sharded format; or one
 file of a format of gold per split. Files of records are one run if their names differ in numbers only
 (``part-000.jsonl``), or are ids of MultiWOZ's dialogues (``SNG01.json``). A file of no known format is an error if its
-name differs from that of a file of data in numbers or splits only: it seems to be a damaged part. Other files
-(ontologies, schemas, lists of dialogues, logs, SGD's files of metrics) are ignored, and so are files of a loose format
-beside one of another. The dialogues in a subfolder that has the name of a split are of that split; so are those in a
-file with a split in its name (``woz_validate_en.json``), if files beside it name other splits. If such subfolders are
-in several places, and one of them is above the others, it is the dataset's (SGD's repository has variants of the
-dataset below).
+name differs from a data file's only in numbers or splits: it seems to be a damaged part. Other files (ontologies,
+schemas, lists of dialogues, logs, SGD's files of metrics) are ignored, and so are files of a loose format beside one of
+another format. The dialogues in a subfolder named after a split are of that split; so are those in a file with a split
+in its name (``woz_validate_en.json``), if files beside it name other splits. If there are such subfolders on several
+levels, the highest ones are the dataset (SGD's repository has variants of the dataset further down).
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ def data_files(
         folder: The folder.
         sniff: Returns the format of a file; None: it is of no known format.
         split: If subfolders or files are splits, only the files of this one; None: all.
-        why: The error about a file of no known format, if more can be said of it; raised if no other file is data.
+        why: Returns a specific error about a file of no known format, or None; the error is raised if no file is data.
 
     Raises:
         DstbenchError: There are no such files, they are of several formats or runs, or a part of a run is of no known
@@ -102,15 +101,15 @@ def data_files(
         raise _several_runs(folder, data)
     if damaged := next((file for file in unknown if alike & _alike(file)), None):
         raise damaged.error(
-            "no known format, though it is named like files of data beside it",
-            "repair it, as the run lacks a part; or move it elsewhere, if it is none",
+            "no known format, although data files beside it have similar names",
+            "if it is a part of the run, repair it; if not, move it elsewhere",
         )
     if series and len(data) > 1:
         warn(f"{len(data):,} files are read as one run: {data[0][0]} to {data[-1][0]}", file=folder.name)
 
 
 def _without_data(folder: Source, number: int, others: Mapping[foreign.Foreign, int]) -> DstbenchError:
-    """The error about a folder of so many files, of which none is data; `others` are what some of them are."""
+    """The error about a folder of `number` files, of which none is data; `others` counts what is known of them."""
     if not number:
         return folder.error("an empty folder", _HINT)
     kinds = "".join(f"; {kind.what}: {count}" for kind, count in others.items())
@@ -123,16 +122,16 @@ def _several_runs(folder: Source, data: Sequence[tuple[str, str]]) -> DstbenchEr
     listed = [f"{name} ({kind})" for name, kind in data[:_SHOWN]]
     more = [f"{len(data) - _SHOWN} more"] if len(data) > _SHOWN else []
     return folder.error(
-        f"a folder with {len(data)} files of data that are not parts of one run: {', '.join(listed + more)}",
-        "name the file that is meant, or several: each is then scored as a run of its own",
+        f"a folder with {len(data)} data files that are not parts of one run: {', '.join(listed + more)}",
+        "name one of the files, or several: each is then scored as its own run",
     )
 
 
 def may_be_read(file: Source) -> bool:
-    """Whether a file of a folder may be of a native format: it has something in it, and is not certainly no data.
+    """Whether a file of a folder may be of a native format: it is not empty, and not of a kind that holds no data.
 
     Raises:
-        DstbenchError: Its name promises data, and it is none: without it, the run would have gaps.
+        DstbenchError: It has a data file's name but holds no data: without it, the run would have gaps.
     """
     if file.foreign is not None:
         if foreign.should_be_data(archives.unpacked_name(file.name)):
@@ -148,23 +147,23 @@ def _is_part(form: Format, file: Source, splits: set[str | None]) -> bool:
 
 
 def _series(form: Format | None, file: Source) -> set[str]:
-    """The series of files that one of records is of by its name: numbered ones, or one per dialogue."""
+    """The series that a file of records belongs to by its name: numbered files, or one file per dialogue."""
     if form is None or file.split is not None or not (form.free_keys or form.loose):
         return set()
     return _without_numbers(file, file.path.name)
 
 
 def _alike(file: Source) -> set[str]:
-    """What a file's name has in common with those of the other parts of a run or dataset.
+    """What a file's name has in common with the names of other parts of the same run or dataset.
 
-    They differ in numbers, or in the names of splits, or are the ids of dialogues.
+    Such names differ in numbers or in the names of splits, or are the ids of dialogues.
     """
     name = re.sub(r"[A-Za-z]+", lambda word: "" if word[0].lower() in SPLITS else word[0], file.path.name)
     return _without_numbers(file, name)
 
 
 def _without_numbers(file: Source, name: str) -> set[str]:
-    """What a file called so has in common with those whose names differ in numbers, or that are dialogues, too."""
+    """What `name` shares with names that differ from it in numbers only; and with those of dialogues, if it is one."""
     names = [re.sub(r"\d+", "", name), *["dialogues"] * (file.dialogue is not None)]
     return {f"{file.path.parent} {name}" for name in names}
 

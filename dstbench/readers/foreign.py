@@ -1,4 +1,4 @@
-"""Formats that are not built in: what is asked of one, and what becomes of errors in its code."""
+"""Formats that are not built in: they are checked, and errors in their code become dstbench's."""
 
 from __future__ import annotations
 
@@ -17,20 +17,22 @@ _SIDES: Final = frozenset({"gold", "pred"})
 
 
 def checked_format(form: Format, origin: str) -> Format:
-    """The format to use: its states say where it is from, and an error of its code names it and the file.
+    """The format as it is used: its states say where it is from, and errors in its code name it and the file.
 
     Args:
         form: The format.
         origin: Where it is from (`plugins.origin_of`).
 
     Raises:
-        UsageError: It has not the parts of a format.
+        UsageError: A part of the format is missing or of the wrong type.
     """
     for part in ("name", "title", "example"):
         if not isinstance(getattr(form, part), str):
-            raise UsageError(f"the format's {part} is {getattr(form, part)!r}, not a text")
+            raise UsageError(f"the format's {part} is {getattr(form, part)!r}, not a string")
     if not _NAME.fullmatch(form.name):
-        raise UsageError(f"the format is called {form.name!r}", hint="small letters, digits and hyphens: my-format")
+        raise UsageError(
+            f"the format cannot be called {form.name!r}", hint="lower-case letters, digits and hyphens: my-format"
+        )
     for part in ("sniff", "reader"):
         if not callable(getattr(form, part)):
             raise UsageError(f"the format's {part} is {getattr(form, part)!r}, not a function")
@@ -59,13 +61,13 @@ class _Code:
         self._form, self._signed = form, signed
 
     def sniff(self, source: Source) -> bool:
-        """Whether a source looks like the format; if that cannot be found out, it does not."""
+        """Whether a source looks like the format; False if its own function fails."""
         try:
             return bool(self._form.sniff(source))
-        except DstbenchError:  # such as: no UTF-8
+        except DstbenchError:  # it is not UTF-8, for example
             return False
         except Exception as error:
-            warn(f"whether it is of format {self._signed} cannot be found out: {fault_of(error)}", file=source.name)
+            warn(f"cannot tell whether it is of format {self._signed}: {fault_of(error)}", file=source.name)
             return False
 
     def read(self, source: Source, states: StatesBuilder) -> None:
@@ -80,7 +82,7 @@ class _Code:
         yield from self.guarded(lambda file: [] if said is None else list(said(file)))(source)
 
     def guarded(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """The function; an error that is none of dstbench's becomes one that names the file and the format."""
+        """The function; an error of any other type becomes a `DstbenchError` that names the file and the format."""
 
         @wraps(function)
         def call(source: Any, *others: Any) -> Any:

@@ -19,7 +19,7 @@ from dstbench.readers.states import States, sides_of
 if TYPE_CHECKING:
     from dstbench.readers.document import Document
 
-#: What the module of a format needs; some of it is defined elsewhere.
+#: What a format's module imports, including names that are defined elsewhere.
 __all__ = [
     "FlatState",
     "Format",
@@ -59,7 +59,8 @@ class Format:
         outline: Yields each dialogue of a source and the number of its turns, and decodes nothing else of a large file;
             raises msgspec's errors for other files. None: the states are read for it.
         free_keys: Whether a record's keys may have other names, which `Source.keys` gives.
-        loose: Whether files that are no data may look like it: in a folder, it counts only where no other format does.
+        loose: Whether files that hold no data may look like it: in a folder, it is used only if no file has another
+            format.
         document: Opens a source for changes, once `read` (and `said`) have checked it; None: files of this format
             cannot be written again.
     """
@@ -111,7 +112,7 @@ class Format:
         return pl.concat([side.turns for side in sides]).unique()
 
     def outlined(self, source: Source) -> pl.DataFrame | None:
-        """The same by its outline; None: this format has none, or the source is not of this format."""
+        """What `turns` returns, from the outline; None: there is no outline, or the source is of another format."""
         if self.outline is None:
             return None
         try:
@@ -128,13 +129,13 @@ class Format:
         except (Unusual, DstbenchError):
             if not source.without_texts():
                 raise
-            return self._states(source)  # or the first error in the file
+            return self._states(source)  # raises the first error in the file, if there is one
 
     def _states(self, source: Source) -> States:
         states = StatesBuilder(source.name, self.name, self.omits)
         if source.inside:
-            beside = f", without {', '.join(source.beside)} beside it" if source.beside else ""
-            states.note(f"what stands under {' and '.join(source.inside)} is read{beside}")
+            beside = f", not what is under {', '.join(source.beside)}" if source.beside else ""
+            states.note(f"what is under {' and '.join(source.inside)} is read{beside}")
         self.reader(source, states)
         return states.build()
 

@@ -1,8 +1,8 @@
 """GLAD's copy of WOZ 2.0 (Zhong et al. 2018), gold only.
 
 Conventions: those of `woz`. The file is an object with a list ``dialogues``, in which some keys have other names than
-as published, and users' words stand apart; dialogues that are as published are read, too. The turn's predictions
-(``pred``) that GLAD writes into the file are not read: its evaluation spells gold anew before it compares them.
+as published, and what the user says is a list of words; dialogues as published are read, too. The turn's predictions
+(``pred``) that GLAD writes into the file are not read: its evaluation respells gold before it compares the two.
 """
 
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ _KEYS: Final = {"dialogue_id": "dialogue_idx", "turns": "dialogue", "turn_id": "
 
 
 class GladTurn(msgspec.Struct):
-    """One turn; the words of the user stand apart."""
+    """One turn; what the user says is a list of words."""
 
     turn_id: int
     belief_state: list[TradeEntry]

@@ -1,7 +1,7 @@
 """IC-DST's and RefPyDST's ``running_log.json`` (Hu et al. 2022; King & Flanigan 2023), and the gold file beside it.
 
 Conventions: one JSON list of turns with flat cumulative states; items may come in any order. Gold files have no
-``pred``. As models write the values, they are read as `state_cells` does. A note says that a log's gold is doubtful: if
+``pred``. Models write the values, so they are read as in `state_cells`. A note says that a log's gold is doubtful: if
 gold is ``a|b`` and the prediction is one of the two, the authors' scorer replaces gold by the prediction.
 """
 
@@ -40,7 +40,7 @@ class _SpokenTurn(msgspec.Struct):
 
 
 def _sniff(source: Source) -> bool:
-    """Whether turns have the keys, and no other prediction; with lists or texts as states, they are `records`."""
+    """Whether turns have these keys and no other prediction; turns whose states are lists or texts are `records`."""
     return any(
         turn.keys() >= {"ID", "turn_id", "slot_values"}
         and ("pred" in turn or not name_sides(turn, "pred"))
@@ -66,7 +66,7 @@ def _doubt_gold(states: States) -> States:
     return with_note(
         states,
         "its gold may have been altered in favour of the predictions where it had alternatives (a|b); "
-        "--gold FILE replaces it, and shows the turns that an interrupted run has not reached",
+        "--gold FILE replaces it, and shows which turns an interrupted run has not reached",
     )
 
 

@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from dstbench.readers.source import Source
 
 _CHUNK: Final = 1 << 22
-# Entries of which the processor's cache holds the text, and bytes that it holds.
+# Entries whose text fits into the processor's cache, and the bytes that fit.
 _BLOCK, _CACHED = 1 << 8, 1 << 18
 _SPACE: Final = re.compile(rb"[ \t\r\n]*")
 _BEHIND: Final = re.compile(r"trailing characters \(byte (\d+)\)")  # the decoder counts bytes from 1
-# What stands before an entry of an object or a list.
+# What precedes an entry of an object or a list.
 _ENTRY: Final = re.compile(rb'\s*[{\[,]\s*(?:("(?:[^"\\]++|\\.)*+")\s*:\s*)?', re.DOTALL)
 _RAW: Final = msgspec.json.Decoder(msgspec.Raw)
 _FIELDS: Final = msgspec.json.Decoder(dict[str, msgspec.Raw])
@@ -99,10 +99,10 @@ def items(source: Source, keep: tuple[str, ...]) -> Iterator[tuple[str, dict[str
 
 
 def first_entries(data: bytes, most: int) -> Any:
-    """The first entries of a JSON object or list, decoded; what stands behind them is not looked at.
+    """The first entries of a JSON object or list, decoded; what follows them is not looked at.
 
     Raises:
-        msgspec.DecodeError: It is empty, or broken before there are as many. `UnicodeDecodeError` likewise.
+        msgspec.DecodeError: It is empty, or broken within these entries. `UnicodeDecodeError` likewise.
     """
     entries: list[tuple[bytes | None, Any]] = []
     view, at = memoryview(data), 0
@@ -125,16 +125,16 @@ def first_entries(data: bytes, most: int) -> Any:
 
 
 def may_repeat_keys(data: bytes, document: Any) -> bool:
-    """Whether an object of a JSON text may have a key twice, or one that its type lacks, which is then lost.
+    """Whether decoding may have lost a key of an object, because it is there twice or the object's type lacks it.
 
     A lost key takes its quotation marks with it. So the document, written again, has fewer of them than the text,
-    unless the text spells some otherwise.
+    unless the text escapes some.
 
     Args:
         data: The text.
         document: What msgspec has decoded.
     """
-    if b"\\" in data and rb"\u0022" in data:  # a single byte is looked for twenty times as fast
+    if b"\\" in data and rb"\u0022" in data:  # searching for a single byte first is twenty times as fast
         return True
     return _quotes(data) != _quotes_of(document)
 
@@ -154,12 +154,12 @@ def _quotes(data: bytes) -> int:
 
 
 def _kept(source: Source, window: _Window, keep: tuple[str, ...]) -> dict[str, Any]:
-    """The kept part of the object that begins here; the window moves on behind it."""
+    """The kept part of the object that begins here; the window moves past it."""
     fields, end = _object(window)
     kept = {key: msgspec.json.decode(value) for key, value in fields.items() if key.startswith(keep)}
     text = window.data[window.at : end]
-    # A key that is there twice is in `kept` once but in the text twice. The text may contain it for other reasons, or
-    # spell it with escapes, so the slow decoder decides.
+    # A repeated key is in `kept` once but in the text twice. The text may contain it for other reasons, or spell it
+    # with escapes, so the slow decoder decides.
     if sum(text.count(f'"{start}'.encode()) for start in keep) != len(kept) or b"\\u" in text:
         json.loads(text, object_pairs_hook=source.refuse_repeated_keys)
     window.at = end

@@ -1,10 +1,10 @@
 """dstbench's own format: one JSON object per line and turn, for models whose code writes no predictions.
 
-Conventions: ``dialogue_id`` and ``turn`` (user turns from 0) name the turn; ``gold`` and ``pred`` are cumulative
-states ``{"hotel-area": "north"}``. A slot that is not in the state is left out. A line may lack ``gold`` (then
-``--gold`` gives it) or ``pred`` (then the turn has no prediction). ``system`` and ``user`` are utterances: that of the
-system before the user's turn, and the user's. A JSON list of such objects is read alike. Files that are written in
-another way, with other keys or values, are read as `records`, and what was read loosely is said.
+Conventions: ``dialogue_id`` and ``turn`` (user turns from 0) name the turn; ``gold`` and ``pred`` are cumulative states
+``{"hotel-area": "north"}``. A slot that is not in the state is left out. A line may lack ``gold`` (then ``--gold``
+gives it) or ``pred`` (then the turn has no prediction). ``system`` and ``user`` are utterances: that of the system
+before the user's turn, and the user's. A JSON list of such objects is read, too. Files with other keys or values are
+read as `records`, with notes on what was read loosely.
 """
 
 from typing import Final
@@ -36,7 +36,7 @@ def _sniff(source: Source) -> bool:
 
 def _read(source: Source, states: StatesBuilder) -> None:
     turns = None if source.keys else source.typed(list[Turn], exact=True)
-    if turns is None or any(turn.gold is turn.pred for turn in turns):  # not as `Turn` says, or without a state
+    if turns is None or any(turn.gold is turn.pred for turn in turns):  # not of the type `Turn`, or without a state
         records.read(source, states)
         return
     states.add(((turn.dialogue_id, turn.turn, turn.gold, turn.pred) for turn in turns), SideBuilder.flat)

@@ -1,7 +1,7 @@
 """dstbench's own files, open for changes: JSON Lines, or a JSON list, of turns.
 
-Conventions: only gold and utterances are edited. Predictions and other keys stay, and so does every byte of a line of
-which nothing changes.
+Conventions: only gold and utterances are edited. Predictions and other keys stay, and a line without an edit stays the
+same to the byte.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _SPEAKERS: Final = ("user", "system")
 
 
 class _Turn(msgspec.Struct):
-    """What is edited of a turn."""
+    """The part of a turn that can be edited."""
 
     dialogue_id: str
     turn: int
@@ -33,7 +33,7 @@ class TurnsDocument(Document):
     def __init__(self, source: Source) -> None:
         super().__init__(source)
         self._is_list = source.kind == "json" and isinstance(source.json, list)
-        # Each turn; in JSON Lines, beside the line that it is in. A file of one line may be JSON, too.
+        # Each turn; in JSON Lines, with its line. A file of one line may be JSON, too.
         self._turns = source.json if self._is_list else [item for _, item in source.json_lines()]
         self._lines = [] if self._is_list else _lines(source.raw)
         self._before = [msgspec.json.encode(turn) for turn in self._turns]
@@ -41,7 +41,7 @@ class TurnsDocument(Document):
         for number, turn in enumerate(self._turns):
             if not _is_own(turn):
                 place = f"{'item' if self._is_list else 'line'} {number + (not self._is_list)}"
-                what = f"{place}: no dialogue_id, turn and flat gold state of strings, so that it cannot be edited"
+                what = f"{place}: it cannot be edited: it lacks a dialogue_id, a turn or a flat gold state of strings"
                 raise source.error(what, "write it with the keys dialogue_id, turn, gold; `dstbench help own-data`")
 
     def turns(self) -> Iterator[DocumentTurn]:

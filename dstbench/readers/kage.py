@@ -1,7 +1,7 @@
 """KAGE-GPT2's ``test_results.json`` (Lin et al. 2021).
 
-Conventions: one JSON list of turns with flat cumulative states; items may come in any order; the turn stands after the
-last hyphen of ``example_id``. As every slot is always there, ``none`` says that one is not in the state.
+Conventions: one JSON list of turns with flat cumulative states; items may come in any order; the turn is what follows
+the last hyphen of ``example_id``. As every slot is always there, ``none`` says that one is not in the state.
 """
 
 from typing import Final

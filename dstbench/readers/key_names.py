@@ -16,7 +16,7 @@ Span = Literal["cumulative", "turn", "another turn"]
 
 # Words of states, which name no side.
 _STATE: Final = frozenset({"state", "states", "belief", "beliefs", "bs", "slot", "slots", "value", "values", "dst"})
-# Words that may stand beside them and change nothing.
+# Words beside these that do not change the meaning.
 _NEUTRAL: Final = frozenset({
     "dialogue", "dialog", "cumulative", "accumulated", "full", "all", "current", "dict", "json", "set", "y",
 })  # fmt: skip
@@ -31,10 +31,10 @@ _PRED: Final = frozenset({
 _PRED_WEAK: Final = frozenset({
     "output", "outputs", "generated", "generation", "gen", "inferred", "response", "responses", "completion",
 })  # fmt: skip
-# Words that say so beside a word of states only.
+# Words that mean a prediction only beside a word of states.
 _PRED_BESIDE: Final = frozenset({"total", "model", "tracked", "parsed", "result"})
 _KNOWN: Final = _STATE | _NEUTRAL | _GOLD | _GOLD_WEAK | _PRED | _PRED_WEAK | _PRED_BESIDE
-# What one turn adds or changes; and what was true in another turn.
+# Words of what one turn adds or changes, and of the state in another turn.
 _OF_TURN: Final = frozenset({"turn", "delta", "deltas", "update", "updates", "change", "changes", "diff"})
 _OF_ANOTHER: Final = frozenset({"last", "prev", "previous", "prior", "initial", "init", "next", "old", "before"})
 # Names that do not mean what their words say: TRADE's gold is cumulative; FGA and DAMD's descendants abbreviate.
@@ -43,7 +43,7 @@ _EXACTLY: Final[dict[str, tuple[Side, int]]] = {
 }  # fmt: skip
 
 _TURN_NUMBER: Final = re.compile(r"(?:turn[-_ ]?)?([0-9]{1,19})", re.IGNORECASE)
-# No name of a key is longer.
+# A longer key is no name.
 _LONGEST: Final = 100
 #: Names of the dialogue's id, in order of preference.
 DIALOGUE: Final = (
@@ -51,14 +51,14 @@ DIALOGUE: Final = (
     "dialog_index", "conversation_id", "conv_id", "convo_id", "session_id", "dialogue", "dialog", "original_id",
     "flag", "custom_id", "id", "guid", "example_id", "sample_id", "key", "uid", "idx", "file", "file_name", "filename",
 )  # fmt: skip
-#: Those of them that nothing but dialogues have.
+#: Of these, the names that only dialogues have.
 DIALOGUE_ONLY: Final = DIALOGUE[: DIALOGUE.index("dialogue")]
 #: Names of the turn's number.
 TURN: Final = (
     "turn", "turn_id", "turn_idx", "turn_num", "turn_index", "turn_number", "turn_no", "dialogue_turn", "dialog_turn",
     "user_turn", "round",
 )  # fmt: skip
-#: Names of a slot, in rows of one slot each; and of its domain, if it stands apart.
+#: Names of a slot, in rows of one slot each; and of its domain, if it has a key of its own.
 SLOT: Final = ("slot", "slot_name", "domain_slot")
 DOMAIN: Final = ("domain",)
 #: Names of what the system said before the user, and of what the user said.
@@ -71,8 +71,8 @@ class Meaning(NamedTuple):
 
     Attributes:
         side: Whose states they are; ``either``: it names no side.
-        rank: How clearly it says so: 0 and 1 are a side's own words, 2 and 3 are these with unknown words, and 4 are
-            words of states only.
+        rank: How clearly the name says it, 0 most: 0 for a plain and 1 for a weaker word of a side, 2 and 3 for these
+            beside unknown words, 4 for words of states only.
         span: Whether the states are cumulative.
     """
 
@@ -112,12 +112,12 @@ def name_sides(keys: Iterable[str], *sides: Side) -> bool:
 
 
 def says_its_side(key: str) -> bool:
-    """Whether a key says in so many words that it holds gold or predictions."""
+    """Whether a key says plainly, in known words only, that it holds gold or predictions."""
     return (said := meaning(key)) is not None and said.rank == 0
 
 
 def name_record(keys: Iterable[str]) -> bool:
-    """Whether these keys name a dialogue, a turn or predictions, so that what has them is a record on its own."""
+    """Whether these keys name a dialogue, a turn or predictions, so that an object with them is a record by itself."""
     return name_sides(keys, "pred") or any(folded(key) in DIALOGUE + TURN for key in keys)
 
 

@@ -18,7 +18,7 @@ from dstbench.readers.format import Format, Pairs, Source, States, StatesBuilder
 from dstbench.readers.states import error_in
 from dstbench.schema.core import BETWEEN
 
-#: What stands between the parts of a line.
+#: The separator of a line's parts.
 BAR: Final = "|||"
 
 
@@ -35,7 +35,7 @@ class LdstLine(msgspec.Struct):
 
 
 class Predicted(NamedTuple):
-    """A predicted value: of which file, dialogue (or its place in the file), user turn and slot."""
+    """A predicted value, with its file, dialogue (id, or place in the file), user turn and slot."""
 
     file: str
     dialogue: str
@@ -92,7 +92,7 @@ def turn_number(source: Source, number: int, dialogue: str, turn: str) -> int:
         turn: The position, as the line spells it.
 
     Raises:
-        DstbenchError: It is no number.
+        DstbenchError: It is not a number.
     """
     if not (turn.isdecimal() and len(turn) < 10):
         raise source.misshapen(f"line {number}: the turn is not a number", dialogue=dialogue, turn=turn[:20])

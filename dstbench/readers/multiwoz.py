@@ -92,7 +92,7 @@ def _read(source: Source, states: StatesBuilder) -> None:
 
 
 def _cells(source: Source, domain: str, parts: Domain, **where: Any) -> Iterator[tuple[str, str]]:
-    """The slots of a domain, with alternatives in one string; none is the empty string, as elsewhere in these files."""
+    """The slots of a domain, alternatives joined in one string; an empty list gives the empty string."""
     for prefix, part in ((f"{domain}-", parts.semi), (f"{domain}-book ", parts.book)):
         for slot, value in part.items():
             if slot == _BOOKED or value in _OMITTED:

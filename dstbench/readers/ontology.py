@@ -2,7 +2,7 @@
 
 Conventions: an ontology is a JSON object {slot: [values]}, under any spelling of the slots; a schema is the list of
 services with slots of SGD and MultiWOZ 2.2; a database is a folder of files ``hotel_db.json``, ``train_db.json``, …,
-each a list of entities with their attributes. Values are kept as written; none of them need be an annotated one.
+each a list of entities with their attributes. Values are kept as written; they need not occur in any annotation.
 """
 
 from __future__ import annotations

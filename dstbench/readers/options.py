@@ -1,4 +1,4 @@
-"""How files are read where their content does not say it: what users tell about their own layouts."""
+"""Options of reading: what the user says about files whose content does not show it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 if TYPE_CHECKING:
     from dstbench.readers.format import Format
 
-# The column that long tables have, and records of turns have not.
+# The column by which long tables differ from records of turns.
 _SLOT: Final = "slot"
 # Other words for the fields of `Keys`.
 _ROLES: Final = {"id": "dialogue", "dialogue_id": "dialogue"}
@@ -31,7 +31,7 @@ class Keys:
         pred: The key of the predicted state.
         system: The key of what the system said before the user.
         user: The key of what the user said.
-        optional: Whether no record need have the keys, as gold in a file of its own may have other ones.
+        optional: Whether records may lack these keys, because gold in a file of its own may have other keys.
     """
 
     dialogue: str | None = None
@@ -77,7 +77,7 @@ class Keys:
 
 
 def is_long(columns: Collection[str], keys: Keys | None) -> bool:
-    """Whether a table of these columns is a long one, and not one of records, whose keys the user gives.
+    """Whether a table of these columns is a long table; with keys from the user, it is one of records.
 
     >>> is_long(["dialogue", "turn", "slot"], None), is_long(["d", "slot"], Keys("d")), is_long(["id", "turn"], None)
     (True, False, False)
@@ -86,7 +86,7 @@ def is_long(columns: Collection[str], keys: Keys | None) -> bool:
 
 
 def parse_keys(parts: Iterable[str]) -> dict[str, str]:
-    """``field=key`` pairs, several of which may stand in one text, with commas between them.
+    """The ``field=key`` pairs in these texts, each of which may have several, separated by commas.
 
     Raises:
         UsageError: A part is not of this form, or a field is given twice.
@@ -112,8 +112,8 @@ class ReadOptions:
     Attributes:
         format: Their format, or its name; None: by their content.
         keys: The keys of records of turns; None: by their usual names.
-        slots: What own slots are called by others; None: there are no own ones.
-        dialogues: What gold calls the predicted dialogues; None: as the predictions do.
+        slots: The map from the user's slots to their other names; None: no map.
+        dialogues: The map from the user's dialogue ids to gold's; None: no map.
     """
 
     format: str | Format | None = None
@@ -135,9 +135,9 @@ class ReadOptions:
             named_format(self.format)
 
     def for_gold(self) -> ReadOptions:
-        """How gold in a file of its own is read: its format is found by its content, and it keeps its ids."""
+        """The options for gold in a file of its own: its format is detected, and the map of ids does not apply."""
         return ReadOptions(keys=self.keys and self.keys.for_gold(), slots=self.slots)
 
 
-#: By their content, and by the usual names of keys.
+#: Formats are detected, keys have their usual names, and there are no maps.
 AS_USUAL: Final = ReadOptions()

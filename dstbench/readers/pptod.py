@@ -3,7 +3,7 @@
 Conventions: cumulative states as spans ``[hotel] day friday area north``. ``not mentioned`` (in FnCTOD's also ``not
 present``) says that a slot is not in the state; a literal ``none`` and ``dontcare`` are kept as written. A value that
 contains the name of a slot is split there, as in the authors' code. PPTOD's code loses the last turn of the last
-dialogue, which only a gold file shows.
+dialogue; only a gold file shows that it is missing.
 """
 
 from functools import partial

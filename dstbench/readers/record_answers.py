@@ -1,8 +1,8 @@
-"""Records that programs put around the answer of a language model: batches of requests, and lm-eval's samples.
+"""Records inside the files of batch requests and of lm-eval, where the state is a language model's answer.
 
 Conventions: a line of a batch (OpenAI's, or Anthropic's message batches) is the record ``{"custom_id": …, "output": its
-text}``; a request that failed is none, so that its turn has no prediction. A line of lm-eval's ``samples_*.jsonl`` is
-the record of its ``doc``, with ``target`` and, as ``output``, its filtered answer.
+text}``; a failed request gives no record, so its turn has no prediction. A line of lm-eval's ``samples_*.jsonl`` is the
+record of its ``doc``, with ``target`` and, as ``output``, its filtered answer.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-# The keys that lead to the text, and how many of them and of lists there are at most.
+# The keys that lead to the text, and the deepest nesting of such keys and lists.
 _AROUND: Final = ("body", "choices", "message", "output", "content", "text")
 _DEPTH: Final = 8
 #: What stands for the record of a request that failed.
@@ -18,7 +18,7 @@ FAILED: Final = object()
 
 
 def opened(item: Any) -> Any:
-    """The record in an item of a file, with the answer in it; `FAILED`: there is none. Other items are unchanged.
+    """The record in an item of a file, with the answer as `output`; `FAILED`: no answer. Other items are unchanged.
 
     >>> opened({"custom_id": "SNG1-0", "response": {"body": {"choices": [{"message": {"content": "{}"}}]}}})
     {'custom_id': 'SNG1-0', 'output': '{}'}
@@ -36,7 +36,7 @@ def opened(item: Any) -> Any:
 
 
 def _text(answer: Any, depth: int = 0) -> str | None:
-    """The text of an answer, in the objects and lists that are around it; None: it has none."""
+    """The text inside an answer's nested objects and lists; None: there is none."""
     if isinstance(answer, str) or depth > _DEPTH:
         return answer if isinstance(answer, str) else None
     parts = answer if isinstance(answer, list) else []

@@ -1,8 +1,8 @@
 """Records of whole dialogues, which hold a list of states, one per turn: each becomes a record per turn.
 
 Conventions: ``{"dialogue_id": …, "gold_states": [{…}, {…}], "states": {"0": {…}, "1": {…}}}``. The lists of a dialogue
-have the same turns; other lists of that length, such as those of utterances, are divided, too. A record that has the
-number of its turn is one of a turn: a list of states in it may be anything.
+have the same turns; other lists of that length, such as those of utterances, are divided, too. A record with a turn
+number is a record of that turn, whatever lists of states it has.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _SAMPLE: Final = 200
 
 
 def by_turn(rows: Sequence[Row], given: Keys | None) -> Sequence[Row]:
-    """The records of turns that these are, or that are in them.
+    """The records, with each that is a whole dialogue divided into records of its turns.
 
     Args:
         rows: The records.
@@ -39,7 +39,7 @@ def by_turn(rows: Sequence[Row], given: Keys | None) -> Sequence[Row]:
 
 
 def _keys_of_lists(records: Sequence[dict[str, Any]], given: Keys) -> list[str]:
-    """The keys under which records have states of several turns, and none has a state."""
+    """The keys under which some records have states of several turns, and no record has a single state."""
     turns = [key for record in records for key in record if key == given.turn or _is_turn(key)]
     if any(turn_number(record.get(key)) is not None for key in {*turns} for record in records):
         return []
@@ -64,7 +64,7 @@ def _is_turn(key: Any) -> bool:
 
 
 def _turns(row: Row, keys: Sequence[str]) -> Sequence[Row]:
-    """A record per turn of a record that has states of several; others stay."""
+    """A record per turn, if the record has states of several turns; else the record itself."""
     if not isinstance(row.record, dict):
         return [row]
     lists = {
@@ -76,7 +76,8 @@ def _turns(row: Row, keys: Sequence[str]) -> Sequence[Row]:
         return [row]
     for other, further in others:
         if further is None or states.keys() != further.keys():
-            what = f"{row.place}{key} and {other} have states of other turns ({len(states)} and {len(further or ())})"
+            sizes = f"{len(states)} and {len(further or ())} states"
+            what = f"{row.place}{key} and {other} do not have the same turns ({sizes})"
             raise KeysError(what, "a dialogue needs as many gold states as predicted ones")
     rest = {name: cell for name, cell in row.record.items() if name not in lists and meaning(str(name)) is None}
     divided = {name: cell for name, cell in rest.items() if isinstance(cell, list) and len(cell) == len(states)}

@@ -1,7 +1,7 @@
 """Which keys of records of turns hold the dialogue, the turn, and the gold and the predicted state.
 
-The names decide (`key_names`), and, where they leave it open, what stands under the keys in a sample of records. A
-cumulative state is preferred to that of one turn. If two keys have equal claims, `KeysError` names both.
+The keys' names decide (`key_names`); where they leave it open, the values in a sample of records do. A cumulative state
+is preferred to that of one turn. If two keys have equal claims, `KeysError` names both.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from dstbench.readers.key_names import Meaning, Side, folded, meaning
 from dstbench.readers.options import Keys
 from dstbench.readers.state_cells import could_be_state, is_missing, states_in, without_numpy
 
-#: The names of dstbench's own.
+#: dstbench's own keys.
 OWN: Final = Keys("dialogue_id", "turn", "gold", "pred", "system", "user")
 _IDS: Final = frozenset(key_names.DIALOGUE + key_names.TURN)
 #: What people may have meant to call a side.
@@ -28,7 +28,7 @@ USUAL: Final = {
 }  # fmt: skip
 #: An id that ends in the turn.
 FLAG: Final = re.compile(r"(?!turn[-_ ]?[0-9]*$)(.+?)[-_](?:turn[-_]?)?([0-9]{1,9})", re.IGNORECASE | re.DOTALL)
-# Records of the same keys of which values are looked at.
+# Number of records with the same keys whose values are looked at.
 _SAMPLE: Final = 200
 _WORDS: Final = {"gold": "the gold state", "pred": "the prediction", "either": "the state"}
 
@@ -56,9 +56,9 @@ class Fields:
         gold: Key of the gold state; in rows of one slot each, of its value.
         pred: Key of the predicted state, likewise.
         slot: Key of the slot, in rows of one slot each; None: a record is a turn.
-        domain: Key of the slot's domain, if it stands apart.
+        domain: Key of the slot's domain, if there is one.
         others: Further keys that hold states.
-        no_states: Keys that say plainly that they hold states of a side that no key has, but do not.
+        no_states: Keys that by their names hold states of a side, but do not; no other key has that side.
     """
 
     dialogue: str | None
@@ -72,7 +72,7 @@ class Fields:
 
     @property
     def either(self) -> bool:
-        """Whether the state may be gold or predicted, as its key does not say it."""
+        """Whether the state may be gold or predicted, because its key does not say which."""
         return self.gold is not None and self.gold == self.pred
 
     @property
@@ -84,7 +84,7 @@ class Fields:
 
 
 class Samples:
-    """What stands under each key in some of the records.
+    """The values under each key, in a sample of the records.
 
     Args:
         records: All records.
@@ -107,17 +107,17 @@ class Samples:
         return looks.count(True), looks.count(False)
 
     def holds_states(self, key: str, *, surely: bool) -> bool:
-        """Whether most values under a key look like states; unless `surely`, they may also all be empty."""
+        """Whether most values under a key look like states; unless `surely`, all may be empty."""
         yes, no = self._states[key]
         return yes > no or (not surely and yes == no == 0)
 
     def mostly(self, kind: Callable[[Any], bool], key: str) -> bool:
-        """Whether most values under a key, of those that are there, are of a kind."""
+        """Whether most values under a key are of a kind, nulls aside."""
         values = [value for value in self.values[key] if not is_missing(value)]
         return 2 * sum(map(kind, values)) > len(values)
 
     def are_null(self, key: str) -> bool:
-        """Whether there is nothing under a key."""
+        """Whether all values under a key are null."""
         return all(map(is_missing, self.values[key]))
 
     def named(self, names: Sequence[str]) -> list[str]:
@@ -127,7 +127,7 @@ class Samples:
 
 
 def is_record(record: Mapping[str, Any], given: Keys | None = None) -> bool:
-    """Whether an object looks like the record of a turn, by itself."""
+    """Whether an object alone, without others beside it, looks like the record of a turn."""
     if given is not None and any(key in record for key in (given.gold, given.pred) if key):
         return True
     beside = any(isinstance(key, str) and folded(key) in _IDS for key in record)
@@ -202,18 +202,18 @@ def ids(samples: Samples) -> list[str]:
 def _others(
     samples: Samples, holding: Sequence[str], sides: Collection[str | None], taken: Collection[str | None]
 ) -> tuple[str, ...]:
-    """Further keys that hold states; those whose names do not say it, only if a side has none."""
+    """Further keys that hold states; keys whose names do not say so are among them only if a side has no key."""
     every = [key for key in samples.values if isinstance(key, str) and samples.holds_states(key, surely=True)]
     return tuple(key for key in (every if None in sides else holding) if key not in (*sides, *taken))
 
 
 def _first(samples: Samples, kind: Callable[[Any], bool], keys: Sequence[str]) -> str | None:
-    """The first key with mostly values of a kind; if there is none, the first, so that reading says what is wrong."""
+    """The first key most of whose values are of a kind; else the first key, so that reading it says what is wrong."""
     return next((key for key in keys if samples.mostly(kind, key)), keys[0] if keys else None)
 
 
 def _is_believed(samples: Samples, key: str, said: Meaning) -> bool:
-    """Whether a key's name alone says that it holds states: they may all be empty, or be objects of another form."""
+    """Whether a key's name suffices to say that it holds states: they may be empty, or objects of another form."""
     if key in (OWN.gold, OWN.pred) or (said.rank == 0 and samples.mostly(_is_object, key)):
         return True
     return said.rank not in (2, 3) and samples.holds_states(key, surely=False)
@@ -225,7 +225,7 @@ def _listed(names: Iterable[Any]) -> str:
 
 
 def present(names: Collection[Any], given: Keys) -> Keys:
-    """The given keys, without those that no record has and need not have.
+    """The keys that the user gives, without optional ones that no record has.
 
     Args:
         names: The keys that records have.
@@ -246,7 +246,7 @@ def present(names: Collection[Any], given: Keys) -> Keys:
 
 
 def _sides(states: Mapping[str, Meaning], given: Keys) -> tuple[str | None, str | None]:
-    """The keys of the gold and of the predicted state; they are the same if its name does not say what it is."""
+    """The keys of the gold and of the predicted state; one key for both if its name does not say which."""
     gold, pred = (
         getattr(given, side) or _best({key: said for key, said in states.items() if said.side == side})
         for side in ("gold", "pred")
@@ -270,7 +270,7 @@ def _best(states: Mapping[str, Meaning]) -> str | None:
         side: Side = cumulative[best[0]].side
         option = "gold or pred" if side == "either" else side
         what = f"{len(best)} keys could be {_WORDS[side]}: {', '.join(best)}"
-        raise KeysError(what, f"--keys {option}={best[0]} takes that one")
+        raise KeysError(what, f"--keys {option}={best[0]} chooses that one")
     return best[0] if best else None
 
 
@@ -278,22 +278,22 @@ def _without_states(samples: Samples, states: Mapping[str, Meaning]) -> KeysErro
     """The error for records in which no key is that of a state."""
     if of_turn := [key for key, said in states.items() if said.span != "cumulative"]:
         what = (
-            f"the only states are named as those of single turns, and scores need cumulative ones: {', '.join(of_turn)}"
+            f"by their keys, the only states are of single turns, and scores need cumulative ones: {', '.join(of_turn)}"
         )
         of_sides = {states[key].side.replace("either", "pred"): key for key in reversed(of_turn)}
         option = ",".join(f"{side}={of_sides[side]}" for side in ("gold", "pred") if side in of_sides)
-        return KeysError(what, f"if they are cumulative, --keys {option} takes them so")
+        return KeysError(what, f"if they are cumulative, --keys {option} reads them")
     keys = [key for key in samples.values if not isinstance(key, str) or folded(key) not in _IDS]
     holding = [key for key in keys if samples.holds_states(key, surely=True)]
     what = f"neither gold nor pred; unknown keys: {', '.join(sorted(map(str, keys))[:12]) or 'none'}"
     if near := similar(keys, [*USUAL["gold"], *USUAL["pred"]]):
         return KeysError(what, near)
-    hint = f"--keys pred={holding[0]} takes that one" if holding else "--keys gold=KEY,pred=KEY names them"
+    hint = f"--keys pred={holding[0]} chooses that one" if holding else "--keys gold=KEY,pred=KEY names them"
     return KeysError(what, hint)
 
 
 def similar(keys: Collection[str], names: Sequence[str]) -> str | None:
-    """Which of these names the keys may be meant to be; None: none is similar."""
+    """A hint at which of these names the keys may be meant to be; None: none is similar."""
     near = [f"{key!r}: {hint}" for key in sorted(map(str, keys)) if (hint := did_you_mean(key, names))]
     return " ".join(near) or None
 
@@ -304,7 +304,7 @@ def _turn(samples: Samples, taken: Collection[str | None]) -> str | None:
     numbers = [key for key in keys if samples.mostly(_is_number, key)]
     if any(samples.values[key] != samples.values[numbers[0]] for key in numbers[1:]):
         what = f"{len(numbers)} keys could be the turn: {', '.join(numbers)}"
-        raise KeysError(what, f"--keys turn={numbers[0]} takes that one")
+        raise KeysError(what, f"--keys turn={numbers[0]} chooses that one")
     return _first(samples, _is_number, keys)
 
 
@@ -317,7 +317,7 @@ def _is_text(value: Any) -> bool:
 
 
 def _is_id(value: Any) -> bool:
-    """Whether a value may be an id: it is not what was said."""
+    """Whether a value may be an id, rather than an utterance."""
     return (isinstance(value, str) and "\n" not in value and len(value.split()) < 4) or (
         isinstance(value, (int, float)) and not isinstance(value, bool)
     )

@@ -1,8 +1,8 @@
-"""Where the records of turns are in a document: at its top, or in objects and lists around them.
+"""Where the records of turns are in a document: at the top level, or nested in objects and lists.
 
-Around records there may be anything that people put there: `{"summary": …, "details": […]}`, a list of dialogues that
-hold their turns, an object of dialogues by id, of turns by number, or of records by `<dialogue>-<turn>`. `find_steps`
-finds the way from the top to the records of a sample; `walk` goes it, and yields every record with what the way says.
+Records may be nested in any way: `{"summary": …, "details": […]}`, a list of dialogues that hold their turns, an object
+of dialogues by id, of turns by number, or of records by `<dialogue>-<turn>`. `find_steps` finds the path from the top
+to the records of a sample; `walk` follows it, and yields every record with what the keys on its path say.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ class Row(NamedTuple):
         place: Where it is in the file, for messages.
         record: The record.
         dialogue: The dialogue that objects around it name; None: they do not.
-        turn: The turn that its key or its index in that dialogue says; None: there is none.
-        group: The key of what it stands in, if that is not its dialogue.
+        turn: The turn, by its key or index in that dialogue; None: they do not say it.
+        group: The key of the object or list that it is in, if that is not its dialogue.
     """
 
     place: str
@@ -41,16 +41,16 @@ class Row(NamedTuple):
 
 
 class Broken(Exception):  # noqa: N818 (readers turn it into an error about the file)
-    """Something around records is not as around the first of them."""
+    """Some records are not nested as the first ones are."""
 
 
 def find_steps(document: Any, is_record: Callable[[Mapping[str, Any]], bool], depth: int = 0) -> Steps | None:
-    """The way from a document to its records; None: there seem to be none.
+    """The path from a document to its records; None: there seem to be none.
 
     Args:
         document: Decoded JSON, or its beginning.
         is_record: Whether an object is a record.
-        depth: How deep the document is in another.
+        depth: How deep the document is nested in another.
     """
     if depth > _DEPTH or not document:
         return None
@@ -79,13 +79,13 @@ def walk(document: Any, steps: Steps, place: str = "") -> Iterator[Row]:
 
     Args:
         document: Decoded JSON.
-        steps: The way to its records, from `find_steps`.
+        steps: The path to its records, from `find_steps`.
         place: Where in the file the document is, for messages.
 
     Raises:
-        Broken: Something around the records is of another form.
+        Broken: Records are nested in different ways.
     """
-    if steps == (None,) and isinstance(document, list):  # most files are so
+    if steps == (None,) and isinstance(document, list):  # most files have this layout
         for number, record in enumerate(document):
             yield Row(f"{place}item {number}: ", record)
     else:
@@ -93,7 +93,7 @@ def walk(document: Any, steps: Steps, place: str = "") -> Iterator[Row]:
 
 
 class _Around(NamedTuple):
-    """What stands around records: keys and indices that the way left open, and the dialogue and turn of objects."""
+    """The surroundings of records: keys and indices at the open steps of the path; the dialogue and turn of objects."""
 
     keys: tuple[int | str, ...] = ()
     dialogue: str | int | None = None
@@ -120,7 +120,7 @@ def _walk(document: Any, steps: Steps, place: str, around: _Around) -> Iterator[
     step, *rest = steps
     if isinstance(document, Mapping) and step is not None:
         if step not in document:
-            raise Broken(f"{place}no {step!r} here, unlike before")
+            raise Broken(f"{place}no key {step!r} here, unlike before")
         by_name = {folded(key): value for key, value in document.items() if isinstance(value, (str, int))}
         dialogue, turn = (
             next((by_name[name] for name in names if name in by_name), before)
@@ -132,4 +132,4 @@ def _walk(document: Any, steps: Steps, place: str, around: _Around) -> Iterator[
             at = f"{place}{key!r}: " if isinstance(key, str) else f"{place}item {key}: "
             yield from _walk(value, tuple(rest), at, _Around((*around.keys, key), around.dialogue))
     else:
-        raise Broken(f"{place}{named(document)}, where there are records elsewhere")
+        raise Broken(f"{place}{named(document)}, where the file has records elsewhere")

@@ -1,6 +1,6 @@
 """Reads records of turns once it is known where they are: finds their keys, and adds their turns and states.
 
-What is wrong is said with the record's place, its dialogue and turn, the key and the slot.
+Errors say where: the record's place, its dialogue and turn, the key and the slot.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from dstbench.readers.source import Source
 from dstbench.readers.state_cells import SHAPES, StateCells, is_missing, joined, without_numpy
 from dstbench.readers.state_text import Misfit, says_nothing
 
-# Records in several groups are told if these are few; otherwise the groups are dialogues.
+# If records are in so few groups, a note names these; more groups are dialogues.
 _GROUPS: Final = 6
 
 
@@ -73,7 +73,7 @@ def spoken(source: Source, rows: Sequence[Row]) -> Iterator[Said]:
     ]
     seen = set()
     for row, turn in zip(rows, Turns(source, rows, fields, samples).of_rows, strict=True):
-        if fields.slot is None or turn not in seen:  # of rows of slots, a turn has several
+        if fields.slot is None or turn not in seen:  # in rows of one slot each, a turn has several
             seen.add(turn)
             system, user = (row.record.get(key) if key is not None else None for key in keys)
             yield *turn, system if isinstance(system, str) else None, user if isinstance(user, str) else None
@@ -101,7 +101,7 @@ class _Reading:
             self._add_turns(states)
         else:
             self._add_slots(states, self._fields.slot)
-        for note in (*self._notes, self._turns.note, self._keys_taken(), self._cells.note()):
+        for note in (*self._notes, self._turns.note, self._keys_used(), self._cells.note()):
             if note:
                 states.note(note)
 
@@ -120,7 +120,7 @@ class _Reading:
                     each.state(at, state)
 
     def _add_slots(self, states: StatesBuilder, slot_key: str) -> None:
-        """Add turns of which each record is one slot."""
+        """Add turns from records that are one slot each."""
         turns: dict[tuple[str, int], dict[str, Pairs]] = {}
         unpredicted = set()
         for row, turn in zip(self._rows, self._turns.of_rows, strict=True):
@@ -158,21 +158,21 @@ class _Reading:
         """Whether a side has a state in any record."""
         if any(key in row.record and not _is_blank(row.record[key]) for row in self._rows):
             return True
-        self._notes.append(f"{key} is null in every record, and so is not taken")
+        self._notes.append(f"{key} is null in every record, and so is ignored")
         return False
 
     def _check_keys(self, samples: Samples) -> None:
         """Raise an error for a record that lacks both sides, or that has a misspelt key in place of one."""
         for shape, (first, *_) in samples.shapes.items():
-            there = [side for side, key in self._sides.items() if key in shape]
+            present_sides = [side for side, key in self._sides.items() if key in shape]
             unknown = [key for key in shape if isinstance(key, str) and self._is_unknown(key)]
             what = hint = None
-            if not there:
+            if not present_sides:
                 names = [*dict.fromkeys([*self._sides.values(), "gold", "pred"])]
                 what = f"neither {names[0]} nor {names[1]}; unknown keys: {', '.join(sorted(unknown)[:12]) or 'none'}"
                 hint = similar(unknown, names) or self._source.hint
-            elif not self._fields.either and len(there) == 1:
-                side = "pred" if there == ["gold"] else "gold"
+            elif not self._fields.either and len(present_sides) == 1:
+                side = "pred" if present_sides == ["gold"] else "gold"
                 names = [self._sides[side]] if side in self._sides else [*USUAL[side]]
                 usual = {key for other in samples.shapes if names[0] in other for key in other}
                 wrong = [key for key in unknown if key not in usual and samples.holds_states(key, surely=False)]
@@ -189,12 +189,12 @@ class _Reading:
         }  # fmt: skip
 
     def _text_of(self, *keys: str) -> str:
-        """The first text under keys that hold no states, for a note."""
+        """The first text under keys whose values are no states, for a note."""
         texts = (str(cell).strip() for row in self._rows for key in keys if (cell := row.record.get(key)) is not None)
         return next((f", such as {shortened(repr(text), 60)}" for text in texts if text), "")
 
-    def _keys_taken(self) -> str | None:
-        """Which keys were taken; None: their names are dstbench's own, or given by the user, and no other could be."""
+    def _keys_used(self) -> str | None:
+        """Which keys were used; None: dstbench's own, or those that the user gives, and no others could be meant."""
         fields = self._fields
         sides = [(fields.gold, "states")] if fields.either else [(key, side) for side, key in self._sides.items()]
         told = [*self._turns.told, (fields.slot, "slot"), (fields.domain, "domain"), *sides]
@@ -208,13 +208,13 @@ class _Reading:
             if None in dict(self._turns.told) and not self._is_named else "",
             "dialogue from the file's name" if self._is_named else "",
             f"records under {', '.join(map(str, groups))} are read together" if 1 < len(groups) <= _GROUPS else "",
-            f"not taken: {', '.join(fields.others)}" if fields.others else "",
+            f"not used: {', '.join(fields.others)}" if fields.others else "",
             f"no states in {', '.join(fields.no_states)}{self._text_of(*fields.no_states)}" if fields.no_states else "",
         ]  # fmt: skip
         if all(key in plain_keys or key in given for key, _ in keys) and not any(further):
             return None
-        taken = ", ".join(key if key in plain_keys else f"{key} as {word}" for key, word in keys)
-        return "; ".join(filter(None, [f"keys taken: {taken}", *further]))
+        used = ", ".join(key if key in plain_keys else f"{key} as {word}" for key, word in keys)
+        return "; ".join(filter(None, [f"keys used: {used}", *further]))
 
 
 def _is_blank(cell: Any) -> bool:

@@ -14,7 +14,7 @@ from dstbench.readers.state_text import named
 
 
 def where(row: Row, fields: Fields | None = None) -> dict[str, Any]:
-    """The dialogue and turn of a record as they stand there, for messages."""
+    """The dialogue and turn of a record, as written in it, for messages."""
     dialogue, turn = (OWN.dialogue, OWN.turn) if fields is None else (fields.dialogue, fields.turn)
     of_row = {"dialogue": row.record.get(dialogue, row.dialogue), "turn": row.record.get(turn, row.turn)}
     return {name: value for name, value in of_row.items() if isinstance(value, (str, int, float))}
@@ -31,8 +31,8 @@ class Turns:
 
     Attributes:
         of_rows: Dialogue and turn of each record.
-        note: What to say of turns that no record numbers; None: nothing.
-        told: The keys that were taken, each with what it holds; None: objects around the records say it.
+        note: A note on how turns without numbers were counted; None: they have numbers.
+        told: (key, field) of each field; the key is None if objects around the records have the field.
     """
 
     def __init__(self, source: Source, rows: Sequence[Row], fields: Fields, samples: Samples) -> None:
@@ -61,7 +61,7 @@ class Turns:
         self.note = f"no turn numbers: the {records} of {dialogues} are counted in their order"
 
     def _flags(self, key: str | None) -> list[tuple[str, int]] | None:
-        """Dialogues and turns, if the ids under a key have both; None: they have not."""
+        """Dialogues and turns, if the ids under a key hold both; None: they do not."""
         texts = [row.dialogue if key is None else row.record.get(key) for row in self._rows]
         matches = [FLAG.fullmatch(text) if isinstance(text, str) else None for text in texts]
         if 2 * sum(match is not None for match in matches) <= len(texts) or len(set(map(str, texts))) < len(texts):
@@ -80,7 +80,7 @@ class Turns:
         if isinstance(dialogue, float) and dialogue.is_integer():
             dialogue = int(dialogue)
         if isinstance(dialogue, bool) or not isinstance(dialogue, (str, int)):
-            what = f"no {key or 'id of the dialogue'}" if dialogue is None else f"{key}: {named(dialogue)} is no id"
+            what = f"no {key or 'id of the dialogue'}" if dialogue is None else f"{key}: {named(dialogue)} is not an id"
             raise self._source.misshapen(f"{row.place}{what} here", **where(row, self._fields))
         return str(dialogue)
 
@@ -91,6 +91,9 @@ class Turns:
             place = where(row, self._fields)
             if value is None:
                 raise self._source.misshapen(f"{row.place}no {key} here", **place)
-            what, hint = f"{row.place}{key or 'the key'}: the turn is not a number", "--keys turn=KEY takes another key"
+            what, hint = (
+                f"{row.place}{key or 'the key'}: the turn is not a number",
+                "--keys turn=KEY chooses another key",
+            )
             raise self._source.error(what, hint, **{**place, "turn": str(value)})
         return number

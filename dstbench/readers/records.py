@@ -4,10 +4,10 @@ Conventions: a record is a turn, with the dialogue's id, the turn's number, and 
 cumulative. `record_layout` finds the records, `record_keys` their keys, `record_turns` numbers the turns, and
 `state_cells` reads the states. A key may hold dialogue and turn together, ``MUL0484.json-3``. Without turn numbers,
 turns are counted in the order of a dialogue's records. A record may also be one slot of a turn (``slot``, with its gold
-and predicted value): then the turn has the slots of all its records. A side that is null in every record is not there.
-A state whose key does not name its side may be gold or predicted: in a file named as ``--gold`` it is gold.
+and predicted value): then the turn has the slots of all its records. A side that is null in every record is missing. A
+state whose key does not name its side may be gold or predicted: in a file named as ``--gold`` it is gold.
 
-Notes say which keys were taken, what was read loosely, and if slots vanish so often that states may be of single turns.
+Notes say which keys were used, what was read loosely, and if slots vanish so often that states may be of single turns.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from dstbench.readers.record_reading import collect, spoken
 from dstbench.readers.states import noting_vanishing_slots
 from dstbench.readers.wrappers import values
 
-# Levels on which keys are looked for.
+# The levels of a document at which keys are looked for.
 _DEEP: Final = 5
 # Records that are looked at to see what a file is.
 _SAMPLE: Final = 20
@@ -43,7 +43,7 @@ def rows_of(source: Source) -> list[Row]:
     """The records in a file.
 
     Raises:
-        DstbenchError: It is of another kind, or something around the records is of another form.
+        DstbenchError: The file is of another kind, or records are nested in different ways.
     """
     try:
         return list(_rows(source))

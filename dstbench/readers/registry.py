@@ -102,7 +102,7 @@ FORMATS: Final[dict[str, Format]] = {
 PLUGINS: Final = Plugins(
     "format",
     FORMATS,
-    is_one=lambda thing: isinstance(thing, Format) and thing is not FORMATS.get(thing.name),
+    is_one=lambda item: isinstance(item, Format) and item is not FORMATS.get(item.name),
     name_of=lambda form: form.name,
     checked=checked_format,
 )
@@ -119,7 +119,7 @@ def named_format(name: str) -> Format:
         UsageError: There is none.
         DstbenchError: It is not built in, and cannot be used.
     """
-    name = name.partition("@")[0]  # as long tables name those that are not built in
+    name = name.partition("@")[0]  # long tables name formats that are not built in as NAME@ORIGIN
     if (form := FORMATS.get(name) or PLUGINS.find(name)) is not None:
         return form
     names = [*FORMATS, *PLUGINS.names()]
@@ -146,9 +146,9 @@ def find_format(source: Source, name: str | Format | None = None) -> Format:
 
 
 def sniff(source: Source) -> Format | None:
-    """The format that the file's content shows, if it is a known one; with keys, one whose keys may have any names.
+    """The format of a file by its content; None: no known one. With keys, formats with keys of any name go first.
 
-    If the content is a wrapper, and what stands under one of its keys shows a format, the source becomes that.
+    If the content is a wrapper, and what is under one of its keys has a known format, the source becomes that part.
 
     Raises:
         DstbenchError: Several keys of a wrapper hold data.
@@ -166,12 +166,12 @@ def sniff(source: Source) -> Format | None:
 
 
 def _shows(form: Format, source: Source) -> bool:
-    """Whether the content shows a format, or what stands in a wrapper does, which the source then is."""
+    """Whether the content, or that of a part of a wrapper, is of a format; then the source becomes that part."""
     return form.sniff(source) or (not form.free_keys and _sniff_parts(source, [form]) is not None)
 
 
 def _sniff_parts(source: Source, forms: list[Format]) -> Format | None:
-    """The format, of these, that a part of a wrapper shows, which the source then is; None: no part shows any."""
+    """Which of these formats a part of a wrapper has; the source becomes that part. None: no part has any of them."""
     shown = [
         (part, form) for part in source.parts()
         if (form := next((form for form in forms if form.sniff(part)), None) or _sniff_parts(part, forms)) is not None
@@ -210,7 +210,7 @@ def find_files(
     if not source.is_folder:
         yield source, find_format(source, name)
         return
-    source.check()  # what a model's weights are packed in looks like a folder
+    source.check()  # a file of a model's weights may be a zip, which looks like a folder
     if name is None:
         yield from data_files(source, sniff, split, why=_incomplete)
     else:
@@ -219,12 +219,12 @@ def find_files(
 
 
 def _incomplete(file: Source) -> DstbenchError | None:
-    """Why a file of no known format is none, if another file beside it is missing."""
+    """The error for a file whose format needs another file beside it, which is missing; None: it is not such a file."""
     return sdp_dst.without_values(file) if sdp_dst.is_index(file) else None
 
 
 def _without_keys(file: Source) -> DstbenchError | None:
-    """Why a file of no known format is none, if it has not the keys that the user gives."""
+    """The error for a file that lacks a key that the user gives; None: it has them all, or no keys are given."""
     if file.keys is None or file.keys.optional:
         return None
     names = records.keys_in(file) or csv_records.columns_of(file)

@@ -1,8 +1,8 @@
-"""Slots and dialogues under names of the user's own, called as others call them: maps of names, applied to states.
+"""Maps of names: the user's own names of slots and dialogues are replaced, in states, by the names that others use.
 
-Conventions: a map of slots says what own slots mean, so it is applied to all states that are read, also to gold from a
-file of its own; no name in it is both an own one and another's. A map of ids says which of gold's dialogues are meant,
-so gold from a file of its own keeps its ids. Both names are canonical when they are compared.
+Conventions: a map of slots is applied to all states that are read, including gold from a file of its own; so no name
+may be both one of the user's slots and the other name of a slot. A map of ids says which of gold's dialogues the user's
+are, so gold from a file of its own keeps its ids. All names are made canonical before they are compared.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from dstbench.readers.states import Side, States, error_in, sides_of, with_note
 #: A map of names: a file, or a mapping in memory.
 NameMap: TypeAlias = str | PathLike[str] | Mapping[str, str]
 
-# Names that a note has, beside the first.
+# Names that a note has, besides the first.
 _SHOWN: Final = 3
 _HINTS: Final = {
     "slot": '--slot-map takes {"your slot": "its other name"} as JSON, or two such columns as CSV or TSV',
@@ -34,7 +34,7 @@ _HINTS: Final = {
 
 
 class Names(UserFile):
-    """Own names, each with the other name that it stands for."""
+    """The user's own names, each with the other name that it stands for."""
 
     content: Mapping[str, str]
 
@@ -48,7 +48,7 @@ class Names(UserFile):
 
         Raises:
             DstbenchError: The file cannot be read, or has another form.
-            UsageError: A name stands for two others; or, of slots, is both an own one and another's.
+            UsageError: A name stands for two others, or is both one of the user's slots and the other name of a slot.
         """
         if names is None:
             return None
@@ -61,14 +61,14 @@ class Names(UserFile):
         content = {own: other for own, other in content.items() if own != other}
         if kind == "slot" and (both := next((name for name in content.values() if name in content), None)):
             raise UsageError(
-                f"{source}: {both!r} is both a slot of yours and another's name for one",
+                f"{source}: {both!r} is both one of your slots and the other name of one",
                 hint="such a map would change gold, too; rename the slots in the predictions",
             )
         return cls.of(content)
 
 
 class Unused(NamedTuple):
-    """The own names of maps that no state has: of slots, and of dialogues."""
+    """The user's names in maps that no state has: of slots, and of dialogues."""
 
     slots: Collection[str]
     dialogues: Collection[str]
@@ -80,7 +80,7 @@ def _pairs(file: File, kind: str) -> list[tuple[str, str]]:
         document = read_json(file.path, dict)
         for own, other in document.items():
             if not isinstance(other, str):
-                raise file.error(f"the other name of {own!r} is no text", _HINTS[kind])
+                raise file.error(f"the other name of {own!r} is not a string", _HINTS[kind])
         return list(document.items())
     return read_pairs(file, _HINTS[kind])
 
@@ -93,18 +93,19 @@ def _canonical(names: Collection[str], kind: str) -> list[str]:
 
 
 def rename(states: States, slots: Names | None, dialogues: Names | None = None) -> tuple[States, Unused]:
-    """States under the other names.
+    """The states with the user's names replaced by the other names.
 
     Args:
-        states: The states, with own names.
+        states: The states, with the user's names.
         slots: The map of slots; None: they keep their names.
         dialogues: The map of ids; None: they keep theirs.
 
     Returns:
-        The states, and the own names of the maps that they do not have.
+        The states, and the user's names in the maps that the states do not have.
 
     Raises:
-        DstbenchError: Two slots of a state, or two turns, get the same name; the former may have the same value.
+        DstbenchError: Two slots of a state get the same name and have different values, or two turns get the same
+            dialogue.
     """
     unused = Unused([], [])
     if slots is not None:
@@ -112,7 +113,7 @@ def rename(states: States, slots: Names | None, dialogues: Names | None = None) 
         unused = unused._replace(slots=[name for name in slots.content if name not in present])
         gold, pred = (side and _with_slots(states, side, slots) for side in (states.gold, states.pred))
         states = replace(states, gold=gold, pred=pred)
-        if (complete := states.complete) is not None:  # gold has the other names, and so may what it completes
+        if (complete := states.complete) is not None:  # gold has the other names, so states completed from it may, too
             states = replace(states, complete=lambda gold: rename(complete(gold), slots)[0])
     if dialogues is not None:
         if states.complete is not None:
@@ -123,7 +124,7 @@ def rename(states: States, slots: Names | None, dialogues: Names | None = None) 
 
 
 def with_notes_on(states: States, unused: Unused) -> States:
-    """The states with notes on names that none of them has; `states` are those before `rename`."""
+    """The states with notes on names of the maps that they do not have; `states` are those before `rename`."""
     if unused.slots:
         first = min(unused.slots)
         meant = did_you_mean(first, _slots_of(states))
@@ -145,7 +146,7 @@ def _note(what: str, names: Collection[str], meant: str | None) -> str:
 
 
 def _with_slots(states: States, side: Side, names: Names) -> Side:
-    """One side with the other names of slots."""
+    """One side, with slots under their other names."""
     if not side.cells["slot"].unique().cast(pl.String).is_in(list(names.content)).any():
         return side
     cells = side.cells.with_columns(pl.col("slot").cast(pl.String).replace(names.content).cast(pl.Categorical))
@@ -161,7 +162,7 @@ def _with_slots(states: States, side: Side, names: Names) -> Side:
 
 
 def _with_dialogues(states: States, names: Names) -> tuple[States, list[str]]:
-    """States with the other ids of dialogues, and the own ids that they do not have."""
+    """States with dialogues under their other ids, and the user's ids that the states do not have."""
     every = _dialogues_of(states)
 
     def renamed(table: pl.DataFrame) -> pl.DataFrame:
@@ -178,7 +179,7 @@ def _with_dialogues(states: States, names: Names) -> tuple[States, list[str]]:
 
     gold, pred = (side and of_side(side) for side in (states.gold, states.pred))
     if gold and pred and states.gold and states.pred and states.gold.turns is states.pred.turns:
-        pred = replace(pred, turns=gold.turns)  # which tells at once that they have the same turns
+        pred = replace(pred, turns=gold.turns)  # the same object shows at once that they have the same turns
     splits, places = (table if table is None else renamed(table) for table in (states.splits, states.places))
     absent = [name for name in names.content if name not in every]
     return replace(states, gold=gold, pred=pred, splits=splits, places=places), absent

@@ -1,6 +1,6 @@
 """Dumps of models that predict a value per slot and turn but write no file, such as SAVN (Wang et al. 2020).
 
-Conventions: those of the dump in `dstbench help own-data`: the slots once, and per dialogue and turn a value for each
+Conventions: as for the dump in `dstbench help own-data`: the slots once, and per dialogue and turn a value for each
 slot, in the same order, cumulative. Every slot is always there, so ``none`` says that one is not in the state;
 ``dontcare`` is kept as written. No gold inside.
 """

@@ -2,10 +2,10 @@
 
 Conventions: they are in two files. ``test.idx``, written by the preprocessing, has a line per turn and slot, with the
 parts file, dialogue, turn, frame, domain and slot between ``|||``. ``generated_predictions.txt``, written by the script
-of the model, has a predicted value per line, in the same order. The first is named, or the folder of both; the second
-must be beside it, under this name or as ``test.txt``. The rest is as in `ldst`: a line names a dialogue by its id, or
-by its place in a file of gold's dataset; states are cumulative; ``NONE`` says that a slot is not in the state. Blanks
-around a value are removed.
+of the model, has a predicted value per line, in the same order. The user names the first, or the folder of both; the
+second must be beside it, under this name or as ``test.txt``. The rest is as in `ldst`: a line names a dialogue by its
+id, or by its place in a file of gold's dataset; states are cumulative; ``NONE`` says that a slot is not in the state.
+Blanks around a value are removed.
 """
 
 from collections.abc import Iterator
@@ -64,7 +64,7 @@ def _lines(source: Source) -> Iterator[ldst.Predicted]:
         raise without_values(source)
     index = source.text.removesuffix("\n").split("\n")
     predicted = values.text.split("\n")
-    if len(predicted) != len(index) and not predicted[-1]:  # what follows the last line's end
+    if len(predicted) != len(index) and not predicted[-1]:  # the empty text after the last line break
         del predicted[-1]
     if len(predicted) != len(index):
         what = f"{len(index):,} lines, but {values.name} has {len(predicted):,}"

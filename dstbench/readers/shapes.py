@@ -1,7 +1,7 @@
-"""Shapes of files as msgspec's types, and the same with the states left as text.
+"""Shapes of files as msgspec's types, and the same shapes with the states left as text.
 
-To make a Python object of every slot and value takes several times as long as parsing. So what is marked with `AS_TEXT`
-in a shape is not decoded with the file; `state_texts` splits the states of all turns at once.
+Making a Python object of every slot and value takes several times as long as parsing. So the parts of a shape that are
+marked with `AS_TEXT` are not decoded with the file; `state_texts` splits the states of all turns at once.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 
 class Unusual(Exception):  # noqa: N818 (no error: the file is decoded, which shows whether there is one)
-    """A state that is text has another shape, a slot twice, or something that is no text."""
+    """A state that was left as text has another shape, a slot twice, or a value that is not a string."""
 
 
 #: Marks the type of a state.
@@ -35,10 +35,10 @@ NestedState: TypeAlias = Annotated[dict[str, dict[str, str]], AS_TEXT]
 PairsState: TypeAlias = Annotated[list[str], AS_TEXT]
 
 _UNIONS: Final = (UnionType, Union)  # the second, if a part is marked
-#: Entries that show which keys objects have.
+#: Number of entries that show which keys objects have.
 FEW: Final = 20
-_MOST_KEYS: Final = 100  # with more, the keys of an object are no names of fields
-#: What msgspec calls a type, and what our messages call it.
+_MOST_KEYS: Final = 100  # objects with more keys do not have fields, but ids as keys
+#: The names of types in msgspec's messages and in ours.
 _TYPES: Final = {
     "str": "a string",
     "object": "an object",
@@ -50,9 +50,9 @@ _TYPES: Final = {
 
 
 def with_texts(shape: Any, samples: Iterable[Any]) -> Any:
-    """The shape with states as ``msgspec.Raw``, and with the keys that objects have beside those of the shape.
+    """The shape with states as ``msgspec.Raw``, and with any further keys that objects have.
 
-    What is decoded then has all keys of the file (see `decode_whole`).
+    What is decoded as this type has all keys of the file (see `decode_whole`).
 
     Args:
         shape: A type, in msgspec's sense.
@@ -96,7 +96,7 @@ def _struct_with_texts(shape: type[msgspec.Struct], samples: list[dict[str, Any]
 
 
 def decode_whole(data: bytes, shape: Any, *, lines: bool = False) -> Any:
-    """A document as this type, of which no key is lost.
+    """A document as this type, without the loss of any key.
 
     Args:
         data: JSON, or JSON Lines.
@@ -108,7 +108,7 @@ def decode_whole(data: bytes, shape: Any, *, lines: bool = False) -> Any:
         msgspec.DecodeError: The document is of another type.
     """
     decode = msgspec.json.Decoder(get_args(shape)[0] if lines else shape).decode
-    # Not `decode_lines`: it takes two values in a line for two, and one over two lines for one.
+    # Not `decode_lines`: it accepts two values in one line, and one value over two lines.
     document = [decode(line) for line in io.BytesIO(data) if not line.isspace()] if lines else decode(data)
     if may_repeat_keys(data, document):
         raise Unusual
@@ -133,7 +133,7 @@ def parts_of(texts: Sequence[bytes], shape: type[T]) -> list[T]:
     """
     data = b"[%b]" % b",".join(texts)
     try:
-        with suppress(Unusual):  # of keys that the first texts do not have, too
+        with suppress(Unusual):  # also keys that the first texts do not have
             samples = [msgspec.json.decode(text) for text in texts[:FEW]]
             return decode_whole(data, with_texts(list[shape], [samples]))  # type: ignore[valid-type,no-any-return] # a type made at run time
         content = msgspec.json.decode(data)

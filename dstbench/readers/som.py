@@ -43,7 +43,7 @@ def _read(source: Source, states: StatesBuilder) -> None:
     if len(turns) >= _ENOUGH and (wrong_turns := sum(islice(wrong, most + 1))) <= most:
         states.note(
             f"{len(turns) - wrong_turns:,} of {len(turns):,} turns are right: was this run given the gold states? "
-            "(what --eval_all leaves on disk was)"
+            "(the file that --eval_all leaves on disk was)"
         )
     states.add(((*source.split_key(key, "_"), gold, pred) for key, (pred, gold) in turns.items()), SideBuilder.pairs)
 

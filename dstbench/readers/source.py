@@ -24,7 +24,7 @@ T = TypeVar("T")
 Kind = Literal["json", "jsonl", "tsv", "text"]
 _ANYTHING: Final = re.compile(rb"\S")
 _SAMPLE: Final = 200  # entries of a document; no format needs more to be recognised
-# What is kept of the content, in its forms.
+# The attributes that keep the content, in various forms.
 _DECODED: Final = frozenset({"raw", "text", "sample", "json", "kind", "around", "_typed"})
 _NOT_JSON: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
@@ -35,10 +35,10 @@ class Source(File):
     Attributes:
         hint: The hint of errors about the file's shape: what a file of its format looks like.
         keys: The keys of records of turns that the user gives; None: by their usual names.
-        split: The split that the folder or its name says it is of; None: none.
+        split: The split that its folder or its name says; None: none.
         takes_texts: Whether states may stay texts (see `shapes`).
         inside: The keys from the file's JSON object to the document that is read instead of it.
-        beside: What stands beside these keys.
+        beside: The other keys of the objects on the way there, which are not read.
     """
 
     hint: str | None = None
@@ -51,7 +51,7 @@ class Source(File):
 
     @classmethod
     def of(cls, file: File) -> Source:
-        """A source of the same file that keeps what was read already, because a pipe cannot be opened twice."""
+        """A source of the same file, with what was already read of it, because a pipe cannot be opened twice."""
         source = cls(file.path)
         source.__dict__ |= file.__dict__
         return source
@@ -69,7 +69,7 @@ class Source(File):
             self.__dict__.pop(name, None)
 
     def parts(self) -> list[Self]:
-        """Sources of what stands under the keys of a wrapper (see `around`): `inside` leads there."""
+        """A source for the content under each key of a wrapper (see `around`); `inside` has the key."""
         parts = []
         members = self._by_key(self.raw) if self.around else {}
         for key in self.around:
@@ -81,23 +81,23 @@ class Source(File):
         return parts
 
     def become(self, part: Source) -> None:
-        """Be the same source as one of the parts."""
+        """Become the same source as one of the parts."""
         self.__dict__ = part.__dict__
 
     @property
     def dialogue(self) -> str | None:
-        """The dialogue that the file's name says it holds, if that is an id of MultiWOZ; None: it says none."""
+        """The dialogue that the file is named after, if its name is an id of MultiWOZ; None: it is not."""
         return self.title if re.match(OWN_ID, self.title.upper()) else None
 
     @cached_property
     def around(self) -> tuple[str, ...]:
-        """The keys of a JSON object that are no ids of dialogues, but names of what these stand in."""
-        is_object = self.beginning(1 << 10).lstrip().startswith(b"{")  # no more is read of others
+        """The keys of a JSON object under which dialogues may be, and which are not themselves ids of dialogues."""
+        is_object = self.beginning(1 << 10).lstrip().startswith(b"{")  # of other files, no more is read
         return keys_around(self.sample) if is_object and self.kind == "json" else ()
 
     @cached_property
     def raw(self) -> bytes:
-        """The content, without a byte order mark: that of the file, or of what stands `inside`."""
+        """The content without a byte order mark: that of the file, or of its part `inside`."""
         data = self.read()
         if not data or data.isspace():
             raise self.error("the file is empty", "did the run that wrote it finish?")
@@ -106,7 +106,7 @@ class Source(File):
         return data
 
     def _by_key(self, data: bytes) -> dict[str, msgspec.Raw]:
-        """What stands under the keys of a JSON object, which has no key twice."""
+        """The undecoded values of a JSON object, which must not have a key twice."""
         try:
             members = msgspec.json.decode(data, type=dict[str, msgspec.Raw])
         except _NOT_JSON:
@@ -198,7 +198,7 @@ class Source(File):
         return document
 
     def without_texts(self) -> bool:
-        """From now on, decode all of the file; returns whether states were texts until now."""
+        """From now on, decode states, too; returns whether they were left as texts until now."""
         had_texts = self.takes_texts and self._typed is not None
         self.takes_texts = False
         return had_texts
@@ -224,14 +224,14 @@ class Source(File):
             top: What the document must be, ``dict`` or ``list``; if it is not, there are no values.
             most: The largest number of values.
 
-        There are none below a wrapper (`around`), whose keys are not what formats have there.
+        A wrapper (`around`) has no such values, because its keys are not those of a format.
         """
         if self.kind != "json" or not isinstance(self.sample, top) or (depth and self.around):
             return []
         return values(self.sample, depth, most)
 
     def objects_at(self, depth: int, top: type = object) -> list[dict[str, Any]]:
-        """Those of `values` that are objects."""
+        """The objects among `values`."""
         return [value for value in self.values(depth, top) if isinstance(value, dict)]
 
     def first_line(self, *keys: str) -> dict[str, Any] | None:
@@ -272,10 +272,10 @@ class Source(File):
 
         Args:
             shape: The type of one of them.
-            dialogue: The key under which the dialogue's id stands, for messages.
+            dialogue: The key of the dialogue's id, for messages.
             levels: What each level of keys in an object is (see `convert`).
             items: The objects; None: those of the file.
-            turn: The key under which the turn's number stands, for messages; None: there is none.
+            turn: The key of the turn's number, for messages; None: there is none.
         """
         if items is None and self.kind == "json":
             if (typed := self.typed(list[shape])) is not None:  # type: ignore[valid-type] # a type made at run time
@@ -344,7 +344,7 @@ class Source(File):
     def _decode(self, data: bytes, place: str = "") -> Any:
         try:
             document = msgspec.json.decode(data)
-            if may_repeat_keys(data, document):  # the slow decoder confirms it or not
+            if may_repeat_keys(data, document):  # the slow decoder decides
                 json.loads(data, object_pairs_hook=self.refuse_repeated_keys)
             return document
         except _NOT_JSON as error:

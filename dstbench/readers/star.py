@@ -1,4 +1,4 @@
-"""STAR's and ASSIST's predictions, whole and wrong slots only, and STAR's preprocessed MultiWOZ (Ye et al. 2021, 2022).
+"""STAR's and ASSIST's predictions, of all or of wrong slots, and STAR's preprocessed MultiWOZ (Ye et al. 2021, 2022).
 
 Conventions: predictions, ``preds_full_<n>.json``, have one key ``<dialogue>_<turn>`` per turn; per slot the predicted
 (``pred``) and the gold (``gt``) value, cumulative. Every slot is always there, so ``none`` says that a slot is not in
@@ -51,7 +51,7 @@ def _is_cell(cell: object) -> bool:
 
 
 def _sniff(source: Source, *, wrong_only: bool) -> bool:
-    """Whether slots of turns hold ``pred`` and ``gt``, and are there all, or only if they are wrong (`wrong_only`)."""
+    """Whether slots hold ``pred`` and ``gt``, and turns have all slots, or (`wrong_only`) only those that are wrong."""
     turns = [turn for turn in source.values(1, dict, most=200) if isinstance(turn, dict)]
     cells = (cell for turn in turns for slot, cell in turn.items() if not slot.isdecimal())  # numbers are turns
     return any(map(_is_cell, cells)) and _is_partial(source) == wrong_only

@@ -1,14 +1,14 @@
-"""One cell that holds a state, in whatever way people write states, as slots and values.
+"""Reads the state in a cell, in any of the ways that people write states, as slots and values.
 
 A state may be flat, ``{"hotel-area": "north"}``, or nested by domain, ``{"hotel": {"area": "north"}}``; a list of
 ``[slot, value]``, of ``[domain, slot, value]``, of ``{"slot": …, "value": …}`` or of ``"hotel-area-north"``; the text
 of any of these, as JSON or as Python prints it, or written out, ``hotel-area = north; hotel-stars = 4``
 (`state_phrases`); or null, which is an empty state.
 
-Conventions: a value is a string. Numbers and booleans are taken as JSON writes them, but 4.0 as 4, because pandas turns
-whole numbers into such where other values of a column are missing; null, NaN and ``[]`` say that the slot is not in the
-state; the elements of a list are alternatives, joined by a bar; a list of one is its value. What is read loosely is
-counted, and told in a note. Anything else raises `Misfit`.
+Conventions: a value is a string. Numbers and booleans are taken as JSON writes them, but 4.0 as 4, because pandas
+writes whole numbers like that if other values of the column are missing; null, NaN and ``[]`` say that the slot is not
+in the state; the elements of a list are alternatives, joined by a bar; a list of one is its value. What is read loosely
+is counted for a note. Anything else raises `Misfit`.
 """
 
 from __future__ import annotations
@@ -68,11 +68,11 @@ class StateCells:
 
     def note(self) -> str | None:
         """What was read loosely, in one sentence; None: nothing was."""
-        told = []
-        for kind, (one, many, taken) in _LOOSE.items():
+        counts = []
+        for kind, (one, many, treatment) in _LOOSE.items():
             if number := self._loose[kind]:
-                told.append(f"{number:,} {one if number == 1 else many} {taken}")
-        return "; ".join(told) or None
+                counts.append(f"{number:,} {one if number == 1 else many} {treatment}")
+        return "; ".join(counts) or None
 
     def read(self, cell: Any) -> State:
         """The state in a cell.
@@ -80,7 +80,7 @@ class StateCells:
         Raises:
             Misfit: The cell is no state.
         """
-        if type(cell) is dict:  # most are flat or nested, without anything loose
+        if type(cell) is dict:  # most cells are flat or nested, with nothing to read loosely
             kinds = {*map(type, cell.values())}
             if {*map(type, cell)} | kinds == {str}:
                 return cell
@@ -97,7 +97,7 @@ class StateCells:
             cell = cell.tolist()
         pairs: Pairs = []
         if isinstance(cell, Mapping) and cell.keys() == {"name", "arguments"}:
-            raise Misfit("a call of a function, where a state must be")
+            raise Misfit("a function call, where a state must be")
         if isinstance(cell, (Mapping, Repeated)):
             for key, value in _items(cell):
                 self._entry(pairs, key, value)
@@ -109,7 +109,7 @@ class StateCells:
         return pairs
 
     def turns(self, source: Source, turns: list[Turn]) -> list[Turn]:
-        """These turns, with the states of their cells; the same list if cells are texts (see `shapes`)."""
+        """The turns with their cells read as states; the same list if cells are still texts (see `shapes`)."""
         if any(isinstance(cell, msgspec.Raw) for turn in turns for cell in turn[2:]):
             return turns
 
@@ -121,7 +121,7 @@ class StateCells:
         ]
 
     def checked(self, source: Source, cell: Any, **where: Any) -> State:
-        """The state in a cell of a file; if it is none, an error that says where: the dialogue and the turn."""
+        """The state in a cell of a file; if the cell is no state, the error says in which dialogue and turn."""
         try:
             return self.read(cell)
         except Misfit as error:
@@ -205,7 +205,7 @@ def _are_strings(slots: dict[Any, Any]) -> bool:
 
 
 def without_numpy(value: Any) -> Any:
-    """A value as Python has it, instead of NumPy."""
+    """A NumPy value as a Python value; other values unchanged."""
     return value.tolist() if hasattr(value, "tolist") else value
 
 
@@ -215,7 +215,7 @@ def is_missing(value: Any) -> bool:
 
 
 def could_be_state(cell: Any) -> bool | None:
-    """Whether a cell looks like a state, at a glance; None: it is empty, which any state may be."""
+    """Whether a cell looks like a state, at a glance; None: it is empty, as a state may be."""
     if hasattr(cell, "tolist"):
         cell = cell.tolist()
     if is_missing(cell) or (isinstance(cell, (str, Mapping, list, tuple)) and not cell):
@@ -237,7 +237,7 @@ def could_be_state(cell: Any) -> bool | None:
 
 
 def states_in(cell: Any, *, surely: bool = True) -> dict[int, Any] | None:
-    """The states in a cell that holds those of several turns, by turn; None: it holds no such.
+    """The states, by turn, in a cell that holds the states of several turns; None: it does not.
 
     Args:
         cell: The cell.
@@ -267,7 +267,7 @@ def _could_be_entry(value: Any, depth: int = 0) -> bool:
 
 
 def joined(domain: str, slot: str) -> str:
-    """Domain and slot as one name; the domain may stand in the slot's name already."""
+    """Domain and slot as one name; the slot's name may already contain the domain."""
     begins = slot[: len(domain)].lower() == domain.lower() and slot[len(domain) :][:1] in _SEPARATORS
     return slot if begins else f"{domain}-{slot}"
 

@@ -1,9 +1,9 @@
 """States that are written out as text: ``hotel-area = north; hotel-stars = 4``, and spans ``[hotel] area north``.
 
-Conventions: each slot stands in a line of its own with its value; in a text of one line, between semicolons; if there
-are none, between bars, else commas. ``=`` or ``:`` stands before the value, or a hyphen after a known slot. Slots name
-their domain. Every part has to be of this form, so that no value is cut in two or goes on into the next slot. Other
-texts are no states: in ``hotel area north, hotel stars 4`` nothing says where a slot ends. Spans are PPTOD's (`pptod`).
+Conventions: each line has a slot and its value; a text of one line is split at semicolons, or if there are none at
+bars, or else at commas. ``=`` or ``:`` stands before the value, or a hyphen after a known slot. Slots name their
+domain. Every part must be of this form, so that no value is cut in two or runs on into the next slot. Other texts are
+no states: in ``hotel area north, hotel stars 4`` nothing says where a slot ends. Spans are PPTOD's (`pptod`).
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from dstbench.readers.pptod import FORMAT, split_span
 
 _JSON: Final = ("{", "[[", "[{", '["', "['", "[(")
 _SPAN: Final = re.compile(r"\[[a-z]+\](\s|$)")
-# Spaces are looked at once: from their first on, or from the sign before them.
+# Written so that a run of spaces is scanned once only: from its start, or from the sign before it.
 _SEPARATORS: Final = (re.compile(r"(?:[;,|]|(?<!\s))\s*\n"), re.compile(";"), re.compile(r"\|"), re.compile(","))
 _BETWEEN: Final = re.compile(r"[;,|\n]")
 _BULLET: Final = re.compile(r"[-*•]\s+|\d+\.\s+")
 _ENTRY: Final = re.compile(r"([^\W\d](?:[^=:]*\w)?)\s*[=:]\s*(.*)", re.DOTALL)
-# A slot of another dataset than those that are known; a second hyphen may stand before a value.
+# A slot of an unknown dataset; a second hyphen would begin its value.
 _SLOT: Final = re.compile(r"[\w.]+-[\w. ]*\w")
-# The sign before a further value.
+# What shows that another slot's value follows.
 _FURTHER: Final = re.compile(r"=|[^\W\d]\s*:(?!//)")
 
 
@@ -52,7 +52,7 @@ def written_out(text: str) -> Pairs | str:
 
 
 def seems_written_out(text: str) -> bool:
-    """Whether a text is written out, or some part of it at least begins with a known slot, in any form.
+    """Whether a text is written out, or at least a part of it begins with a known slot, in any form.
 
     >>> seems_written_out("hotel area north, hotel stars 4"), seems_written_out("The hotel is in the north.")
     (True, False)
@@ -83,7 +83,7 @@ def _entry(text: str) -> tuple[str, str] | None:
 
 
 def has_further_slots(value: str) -> bool:
-    """Whether a value goes on into the next slots.
+    """Whether a value runs on into the next slots.
 
     >>> has_further_slots("north, hotel-stars-4"), has_further_slots("the nook, by the river")
     (True, False)

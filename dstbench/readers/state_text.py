@@ -15,17 +15,17 @@ import msgspec
 from dstbench.readers.json_stream import may_repeat_keys
 from dstbench.readers.state_phrases import written_out
 
-# The strings of a Python literal without backslashes, and its words that are others in JSON.
+# The strings of a Python literal without backslashes, and its words that JSON spells differently.
 _STRING: Final = re.compile(r"""('[^']*'|"[^"]*")""")
 _WORD: Final = re.compile(r"\b(?:None|True|False|nan|NaN)\b")
 _WORDS: Final = {"None": "null", "True": "true", "False": "false", "nan": "null", "NaN": "null"}
 _QUOTE, _ESCAPED = '"', '\\"'
-# What stands for no state, in small letters.
+# Texts that mean no state, in lower case.
 _NOTHING: Final = frozenset({"", "null", "none", "nan"})
 _FENCE: Final = re.compile(r"```\w*\n(.*?)\s*```", re.DOTALL)
 # A lone surrogate is a ValueError, and so is msgspec's error from its version 0.20.
 _NOT_JSON: Final = (ValueError, msgspec.DecodeError, RecursionError)
-# What Python does not know, but JSON does, or prints itself.
+# Names that are no Python literals, but that JSON has, or Python prints for NaN.
 _NAMES: Final = {"null": None, "nan": None, "NaN": None, "true": True, "false": False}
 
 
@@ -50,7 +50,7 @@ def parsed(text: str) -> Any:
     """What a text says as JSON, as Python prints it, or as it is written out.
 
     Raises:
-        Misfit: It is nothing of these.
+        Misfit: It is none of these.
     """
     stripped = unfenced(text)
     if says_nothing(stripped):
@@ -87,7 +87,7 @@ def _from_python(text: str) -> Any:
         return _from_json(_as_json(text))
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of a backslash that means nothing
+            warnings.simplefilter("ignore")  # about backslashes before other letters
             tree = ast.parse(text, mode="eval")
         return _value_of(tree.body)
     except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
@@ -102,17 +102,17 @@ def _from_python(text: str) -> Any:
 
 
 def _as_json(text: str) -> str:
-    """The JSON that says the same as a Python literal, if that has nothing that JSON cannot say; else, no JSON."""
+    """A Python literal as JSON; the result is not valid JSON if the literal has something that JSON cannot say."""
     if "\\" in text:
-        raise ValueError("escapes are others in JSON")
-    parts = _STRING.split(text)  # in turns: what is outside of strings, and a string
+        raise ValueError("JSON has other escapes")
+    parts = _STRING.split(text)  # alternately: text outside of strings, and a string
     parts[::2] = [_WORD.sub(lambda word: _WORDS[word[0]], part) if len(part) > 2 else part for part in parts[::2]]
     parts[1::2] = [f'"{part[1:-1].replace(_QUOTE, _ESCAPED)}"' if part[0] == "'" else part for part in parts[1::2]]
     return "".join(parts)
 
 
 def _value_of(node: ast.expr) -> Any:
-    """The value of a Python literal, in which a key that stands twice is not lost."""
+    """The value of a Python literal, in which repeated keys are not lost."""
     if isinstance(node, ast.Dict):
         keys = [ast.literal_eval(key) for key in node.keys if key is not None]  # None: another object is unpacked
         return _object(zip(keys, map(_value_of, node.values), strict=True))
@@ -130,7 +130,7 @@ def _object(pairs: Iterable[tuple[Any, Any]]) -> dict[Any, Any] | Repeated:
 
 
 def named(value: Any) -> str:
-    """A value of another kind than it must be, in a few words.
+    """A value of the wrong type, in a few words.
 
     >>> named(None), named(True), named([]), named("x" * 70)[-5:]
     ('null', 'true', 'a list', 'xx...')

@@ -1,7 +1,7 @@
-"""States that are left as JSON texts, split into slots and values, all those of a side of a file at once.
+"""Splits states that were left as JSON texts into slots and values, all states of one side of a file at once.
 
-A piece is a string of a state, or a slot with its value, and the structure behind it. States have few distinct pieces.
-If the structure in each is one that the kind of state has, then each string is what its place says.
+A piece is a string of a state, or a slot and its value, with the punctuation that follows. States have few distinct
+pieces, so each is checked once: if its punctuation is that of such states, its position says what each string is.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from dstbench.arrays import Numbers
 from dstbench.readers.shapes import Unusual
 from dstbench.readers.words import Words, are_distinct
 
-#: What stands behind a string, within a state or at its end; there may be empty states before the next.
+#: What follows a string, within a state or at its end; there may be empty states before the next one.
 _FLAT: Final = re.compile(r",|\}(?:,\{\})*(?:,\{|\])")
 _NESTED: Final = re.compile(r"[:,]|:\{|(?::\{)?\},|(?::\{)?\}\}(?:,\{\})*(?:,\{|\])")
 _PAIRS: Final = re.compile(r",|\](?:,\[\])*(?:,\[|\])")
 _SPACE: Final = re.compile(r"[ \t\r\n]+")
-# Bytes from which on PyArrow, which finds distinct pieces in a third of the time, saves more than importing it takes.
+# From so many bytes on, PyArrow saves more time (it finds distinct pieces in a third) than importing it takes.
 _PYARROW_PAYS: Final = 1 << 21
 
 
@@ -50,7 +50,7 @@ def split_flat(texts: Sequence[msgspec.Raw]) -> tuple[Numbers, Words, Words]:
 def split_nested(texts: Sequence[msgspec.Raw]) -> tuple[Numbers, Words, Words, Words]:
     """The slots of states {domain: {slot: value}}: for each, its state's index, domain, slot, and value."""
     row, code, (strings, gaps) = _pieces_of(texts, 1, _NESTED, "}}", ",{")
-    kinds = [gap[:2] if gap[0] == ":" else "" for gap in gaps]  # ":{" is behind a domain, ":" behind a slot
+    kinds = [gap[:2] if gap[0] == ":" else "" for gap in gaps]  # ":{" follows a domain, ":" a slot
     is_domain = np.array([kind == ":{" for kind in kinds], np.bool_)[code]
     should_be = np.ones(len(code), np.bool_)
     should_be[1:] = np.array(["}" in gap for gap in gaps], np.bool_)[code[:-1]]
@@ -77,9 +77,9 @@ def split_pairs(texts: Sequence[msgspec.Raw]) -> tuple[Numbers, Words]:
 def _pieces_of(
     texts: Sequence[msgspec.Raw], strings: int, gap: re.Pattern[str], end: str, start: str
 ) -> tuple[Numbers, Numbers, list[Sequence[str]]]:
-    """Pieces of so many strings: the state of each, and which of the distinct ones it is; the parts of these, in order.
+    """Pieces of `strings` strings: the state and the code of each, and the parts of the distinct pieces, by code.
 
-    Behind a piece stands a `gap`, in which a state may `end` and others `start`. Strings are still escaped.
+    A piece ends with a `gap`, in which a state may `end` and others `start`. Strings are still escaped.
     """
     data = msgspec.json.encode(texts)
     if b"\\" in data:  # so that every quotation mark begins or ends a string
@@ -89,7 +89,7 @@ def _pieces_of(
     for at in range(1, 2 * strings, 2):
         gaps = {text: _SPACE.sub("", text) for text in columns[at]}
         columns[at] = [gaps[text] for text in columns[at]]
-    first = f"{end},{_SPACE.sub('', before)[1:]}"  # as if a state stood before
+    first = f"{end},{_SPACE.sub('', before)[1:]}"  # as if a state came before
     if not all(map(gap.fullmatch, {first, *columns[-1]})):
         raise Unusual
     row: Numbers = np.full(len(code), first.count(start) - 1, np.int32)
@@ -98,7 +98,7 @@ def _pieces_of(
 
 
 def _pieces(data: bytes, width: int) -> tuple[str, Numbers, list[Sequence[str]]]:
-    """A text's parts between quotation marks: the first, and pieces of `width` parts, each distinct one once."""
+    """A text split at quotation marks: its first part, the codes of pieces of `width` parts, the distinct pieces."""
     try:
         if len(data) < _PYARROW_PAYS:
             before, *parts = data.decode().split('"')
@@ -123,7 +123,7 @@ def _pieces(data: bytes, width: int) -> tuple[str, Numbers, list[Sequence[str]]]
 
 
 def _words(code: Numbers, strings: Sequence[str | None]) -> Words:
-    """The words of these codes by their strings as JSON writes them; see `Words.named`."""
+    """The words of these codes, whose strings are escaped as in JSON; see `Words.named`."""
     try:
         names = [msgspec.json.decode(f'"{text}"') if text is not None and "\\" in text else text for text in strings]
     except msgspec.DecodeError:

@@ -18,7 +18,7 @@ from dstbench.arrays import Flags
 from dstbench.errors import DstbenchError, shortened, warn
 from dstbench.schema.record import Record
 
-# Turns from which on it is noted that slots vanish, and turns of a dialogue from which on that most states are empty.
+# Least number of turns of a file for a note on vanishing slots, and of a dialogue for one on empty states.
 _FEW, _FEW_OF_DIALOGUE = 50, 7
 # A value that is an object or begins with a list, such as {"area": "north"} or [hotel] area north.
 _STATE_AS_VALUE: Final = r"^\s*(\{.*\}\s*$|\[.*\])"
@@ -57,7 +57,7 @@ class States(Record):
         either: Whether the file may be gold or predictions: then both sides are set, and the one that is used depends
             on whether the user named the file as gold.
         places: (dialogue: String, file: String name without folders, position: UInt32 in that file), for predictions
-            that name dialogues by their place in a dataset; None: no format does so for such files.
+            that name dialogues by their place in a dataset; None: there are none for files of this format.
         splits: (dialogue: String, split: String ``train``, ``dev`` or ``test``), one row per dialogue; None: unknown.
         complete: Takes the gold states and returns these states with a predicted side, if the file alone does not say
             what is predicted; None: it does.
@@ -95,7 +95,7 @@ def with_note(states: States, text: str) -> States:
 
 
 def warn_of_notes(states: States) -> None:
-    """Give the notes of the states as warnings."""
+    """Issue the notes of the states as warnings."""
     for note in states.notes:
         text = note.removeprefix(f"{states.source}: ")
         kind, count = _kind(text)
@@ -103,7 +103,7 @@ def warn_of_notes(states: States) -> None:
 
 
 def _kind(note: str) -> tuple[str, int | None]:
-    """What a note has in common with such notes on other files, and the number that it begins with.
+    """What a note shares with notes of its kind on other files, and the number that it begins with.
 
     >>> _kind("1,204 gold states list a slot twice (first: dialogue MUL1, turn 0, slot hotel-area)")
     ('gold states list a slot twice', 1204)
@@ -113,7 +113,7 @@ def _kind(note: str) -> tuple[str, int | None]:
 
 
 def _notes_of(parts: Sequence[States], source: str) -> tuple[str, ...]:
-    """The notes of several files: one for those of a kind, with their sum and the place of the first."""
+    """The notes of several files: one for each kind, with the sum of their numbers and the place of the first."""
     kinds: dict[str, list[tuple[str, str, int | None]]] = {}
     for part in parts:
         for note in part.notes:
@@ -179,10 +179,10 @@ def _completed_with_doubts(complete: Callable[[States], States], gold: States) -
 
 
 def noting_doubts(states: States) -> States:
-    """The states with notes on what is read as it stands, but is hardly meant.
+    """The states with notes on what is probably a mistake in the file; it is read as it is.
 
-    That is, in at least a hundredth of the dialogues, if they are of some length, that most states are empty, not only
-    those before the first value, although the file has values; and slots or values that look like states or lists.
+    Noted are slots or values that look like states or lists; and long dialogues most of whose states are empty, not
+    only those before the first value, if they are at least a hundredth of the dialogues and the file has values.
     """
     if states.complete is not None:
         return replace(states, complete=partial(_completed_with_doubts, states.complete))
@@ -218,12 +218,12 @@ def _seeming_states(cells: pl.DataFrame) -> pl.Series:
     """The distinct slots and values of these cells that look like states or lists, sorted."""
     strings = []
     for codes in cells.select_seq(pl.col("slot", "value").to_physical()):
-        last = np.full(int(codes.to_numpy().max(initial=0)) + 1, -1)  # for each code: where it comes last
+        last = np.full(int(codes.to_numpy().max(initial=0)) + 1, -1)  # for each code: its last row
         last[codes.to_numpy()] = np.arange(len(codes))  # this takes a fourth of the time of `unique`
         strings.append(cells[codes.name][last[last >= 0]].cast(pl.String))
     text, slots = pl.col("text"), len(strings[0])
     texts = pl.concat(strings).to_frame("text").with_row_index("at")
-    # Most files have no bracket, which is seen sooner than that no pattern matches.
+    # Most files have no bracket, and searching for one is faster than matching the patterns.
     texts = texts.filter(text.str.contains("[", literal=True) | text.str.contains("{", literal=True))
     if texts.is_empty():
         return texts["text"]
@@ -233,7 +233,7 @@ def _seeming_states(cells: pl.DataFrame) -> pl.Series:
 
 
 def name_of_all(files: Sequence[str]) -> str:
-    """What messages call several files together.
+    """The name of several files together, for messages.
 
     >>> name_of_all(["a.json"]), name_of_all(["a.json", "b.json", "c.json"])
     ('a.json', 'a.json and 2 more')
@@ -296,7 +296,7 @@ def in_order(states: States, gold: States) -> States:
 
 
 def in_split(states: States, split: str) -> States:
-    """The states with all their dialogues assigned to one split; unchanged if only gold will tell the dialogues."""
+    """The states with all dialogues assigned to one split; unchanged if only gold tells which dialogues there are."""
     turns = [side.turns.select("dialogue") for side in sides_of(states)]
     return replace(states, splits=pl.concat(turns).unique().with_columns(split=pl.lit(split))) if turns else states
 

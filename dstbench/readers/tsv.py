@@ -52,7 +52,7 @@ def table(line: type[msgspec.Struct]) -> Callable[[Source], tuple[pl.DataFrame, 
         if not slots or TURN not in columns or len(set(named)) < len(named):
             raise source.misshapen("the header lacks slots or the turn index, or names a column twice")
         if other := [name for name in named if name not in slots and name not in _names(line)]:
-            raise source.misshapen(f"the header has columns that are no slots: {', '.join(other)}")
+            raise source.misshapen(f"the header has columns that are not slots: {', '.join(other)}")
         width = columns.index(slots[-1]) + 1
         if "" in columns[:width]:
             raise source.misshapen(f"column {columns.index('') + 1} of the header has no name")

@@ -40,7 +40,7 @@ class Words:
 
     @staticmethod
     def named(code: Numbers, names: Sequence[str | None]) -> Words:
-        """The words of codes by the name of each, which several may have; None: no string has this code."""
+        """The strings of these codes, given each code's name; codes may share a name; None: no string has this code."""
         codes = {name: number for number, name in enumerate(dict.fromkeys(name for name in names if name is not None))}
         new = np.array([0 if name is None else codes[name] for name in names], dtype=np.uint32)
         return Words(new.take(code), pl.Series(list(codes), dtype=pl.String))
@@ -57,11 +57,11 @@ class Words:
 
         Args:
             domains: The domain of each.
-            join: Makes a name of a domain and a slot.
+            join: Makes a name from a domain and a slot.
         """
         width = len(self.words)
         code: Numbers = domains.code.astype(np.int64) * width + self.code
-        if len(domains.words) * width <= _FEW_NAMES:  # a table takes a tenth of the time of sorting
+        if len(domains.words) * width <= _FEW_NAMES:  # a lookup table takes a tenth of the time of sorting
             is_used = np.bincount(code, minlength=1) > 0
             pairs, code = np.flatnonzero(is_used), (np.cumsum(is_used) - 1)[code]
         else:

@@ -50,7 +50,7 @@ _SLOTS: Final = _COLUMNS[4:]
 
 
 def with_domain(state: Iterable[tuple[str, str]]) -> Pairs:
-    """Slots and values, with the only domain before each slot."""
+    """Slots and values, with the domain put before each slot."""
     return [(f"{_DOMAIN}{slot}", value) for slot, value in state]
 
 

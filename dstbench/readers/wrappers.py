@@ -1,7 +1,7 @@
 """Objects that people put around their dialogues: ``{"meta": {…}, "predictions": {…}}``.
 
-Conventions: a key of such an object is no id of a dialogue. Its name says so, or the objects under it, which name
-dialogues of other ids. What stands under it is read as a file of its own would be.
+Conventions: the keys of such an object are not ids of dialogues: their names say so, or the objects under them, which
+name other dialogues. What is under such a key is read like a file of its own.
 """
 
 from __future__ import annotations
@@ -12,18 +12,18 @@ from typing import Any, Final
 
 from dstbench.readers.key_names import DIALOGUE_ONLY, folded
 
-# Words of the names of what dialogues, turns or states stand in.
+# Words in the names of objects and lists that hold dialogues, turns or states.
 _AROUND: Final = frozenset({
     "data", "dataset", "details", "dialogues", "dialogs", "dials", "conversations", "sessions", "records", "samples",
     "examples", "instances", "items", "entries", "results", "result", "predictions", "prediction", "preds", "outputs",
     "output", "responses", "generations", "states", "evaluation", "train", "dev", "val", "validation", "test",
 })  # fmt: skip
-# No wrapper has more keys.
+# The most keys of a wrapper that are looked at.
 _MOST: Final = 20
 
 
 def keys_around(document: Any) -> tuple[str, ...]:
-    """Those of the first keys of decoded JSON that are no ids of dialogues, but names of what these stand in.
+    """The keys of decoded JSON, among its first, under which dialogues are and which are not ids of dialogues.
 
     >>> keys_around({"summary": {"jga": 0.5}, "testResults": [{}], "SNG1": [{}]})
     ('testResults',)

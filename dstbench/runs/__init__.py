@@ -1,7 +1,7 @@
 """Runs: long tables in memory or in Parquet, from states or from files.
 
 - `open` makes a `run` of whatever the user has; `convert` writes many files as one long table
-- `align` puts gold beside predictions, `spread` lays out the rows; `rules`: what makes a table a long table
+- `align` puts gold beside predictions, `spread` lays out the rows; `rules`: what a long table must be
 - `parquet`: files of long tables; `fingerprint`: hashes of gold
 - `codes`, `layout`, `frames`, `gold`: the rows as arrays, for scoring
 """

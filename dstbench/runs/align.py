@@ -20,7 +20,7 @@ from dstbench.schema.record import Record
 from dstbench.typing import Missing
 
 _KEY: Final = ["dialogue", "turn"]
-# Characters of an unknown slot that are shown; a longer one is no misspelling of a known slot.
+# Characters of an unknown slot that messages show; a longer name is no misspelling of a known slot.
 _LONGEST: Final = 100
 
 
@@ -81,8 +81,8 @@ def to_long(
     warn_of_notes(states)
     gold_side, pred_side = _sides(states, gold)
     if is_part:
-        there = gold_side.turns["dialogue"].is_in(pred_side.turns["dialogue"].unique().implode())
-        gold_side = only_turns(gold_side, there)
+        is_predicted = gold_side.turns["dialogue"].is_in(pred_side.turns["dialogue"].unique().implode())
+        gold_side = only_turns(gold_side, is_predicted)
     elif not same_turns(gold_side, pred_side) and gold_side.turns.join(pred_side.turns, on=_KEY, how="semi").is_empty():
         raise DstbenchError(
             "no turn is in both gold and predictions "
@@ -94,7 +94,7 @@ def to_long(
 
 
 def unpredicted(source: str, gold: States, predicted: pl.Series, *, missing: Missing) -> Aligned:
-    """The part of a run that is in none of its files: gold's other dialogues.
+    """The part of a run that is in none of its files: gold's dialogues without predictions.
 
     Args:
         source: Name of the files together, for messages.
@@ -156,7 +156,7 @@ def _gold_of(gold: States) -> Side:
 
 
 def usable_aliases(gold: States) -> pl.DataFrame | None:
-    """The other names of gold's dialogues that are of one dialogue only, and of none by its first name."""
+    """The other names of gold's dialogues, without those that several dialogues have, or that are another's id."""
     if gold.aliases is None or gold.gold is None:
         return None
     names = gold.gold.turns["dialogue"].unique().implode()
@@ -164,7 +164,7 @@ def usable_aliases(gold: States) -> pl.DataFrame | None:
 
 
 def _by_golds_names(source: str, pred: Side, gold: States) -> Side:
-    """The predictions, with those dialogues called as gold calls them for which they use another name."""
+    """The predictions, with gold's id for each dialogue that they call by another of its names."""
     aliases = usable_aliases(gold)
     if aliases is None:
         return pred
@@ -309,7 +309,7 @@ def _dialogues_without(turns: pl.DataFrame, other: Side) -> int:
 
 
 def _hint_at_numbering(gold: pl.Series, pred: pl.Series) -> str | None:
-    """A hint if the predictions seem to number turns in another way than gold does."""
+    """A hint if the predictions seem to number turns differently from gold; None: they do not."""
     if gold.min() == 0 and pred.min() == 1:
         return "the predicted turns start at 1; number user turns from 0"
     if len(pred) > 1 and (pred % 2).n_unique() == 1 and (gold % 2).n_unique() == 2:
@@ -337,7 +337,7 @@ def _report_gaps(source: str, spine: pl.DataFrame) -> None:
 
 
 def report_unknown_slots(source: str, table: pl.DataFrame) -> None:
-    """Warn about slots that MultiWOZ does not have, with their counts and the known slots of similar spelling."""
+    """Warn about slots that MultiWOZ does not have, with their counts and known slots of similar spelling."""
     slot = codes(table["slot"])
     slots = distinct(slot)
     names = to_strings(slots)

@@ -1,4 +1,4 @@
-"""Runs cut to the turns that all of them have, so that they can be compared although each lacks turns."""
+"""Runs restricted to the turns that all of them have, so that they can be compared although some lack turns."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ _KEY = ["dialogue", "turn"]
 def over_common_turns(runs: Sequence[Run]) -> list[Run]:
     """The runs over the turns that all of them have, if one of them was opened with ``missing="intersect"``.
 
-    A warning says how many turns that are. Runs that have the same turns, or none of which leaves turns out, are
-    returned as they are; the others are held in memory.
+    A warning says how many turns these are. If no run was opened so, or all have the same turns, all are returned as
+    they are; else runs that have other turns, too, are returned without these, in memory.
 
     Args:
         runs: The runs.
@@ -39,9 +39,9 @@ def over_common_turns(runs: Sequence[Run]) -> list[Run]:
         raise DstbenchError(
             "no turn is in all runs", file=", ".join(run.name for run in runs), hint="are they of one test set?"
         )
-    every = pl.concat(turns).unique().height
+    total = pl.concat(turns).unique().height
     warn(
-        f"compared over the {common.height:,} of {every:,} turns that all {len(runs)} runs have (--missing intersect)",
+        f"compared over the {common.height:,} of {total:,} turns that all {len(runs)} runs have (--missing intersect)",
         when="before",
     )
     return [
@@ -50,12 +50,14 @@ def over_common_turns(runs: Sequence[Run]) -> list[Run]:
 
 
 def _cut_to(run: Run, turns: pl.DataFrame) -> Run:
-    """The run without its other turns, as if neither gold nor prediction had them."""
+    """The run without any other turns, as if neither gold nor prediction had them."""
     states = from_long(run.read(), run.name)
     gold, pred = (_of_turns(side, turns) for side in (states.gold, states.pred) if side is not None)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DstbenchWarning)  # all was said when the run was opened
-        aligned = to_long(replace(states, gold=gold, pred=pred), missing="wrong")  # a turn stays as it was
+        warnings.simplefilter("ignore", DstbenchWarning)  # its warnings were given when the run was opened
+        aligned = to_long(
+            replace(states, gold=gold, pred=pred), missing="wrong"
+        )  # a turn without a prediction stays wrong
     coverage = {**run.meta["coverage"], **{name: aligned.coverage[name] for name in ("turns", "dialogues")}}
     frames = {} if aligned.frames is None else {"frames": dict(aligned.frames)}
     return in_memory(run.name, aligned.table, {**run.meta, "coverage": coverage, **frames})

@@ -56,7 +56,7 @@ from dstbench.typing import Missing
 _LOG: Final = logging.getLogger(__name__)
 # Rows of a part's row group: while parts are merged, one row group of each is in memory.
 _GROUP: Final = 16_384
-# Bytes of input that are worth starting another process.
+# Bytes of input for which another process is worth its start.
 _PER_PROCESS: Final = 1 << 26
 
 
@@ -120,7 +120,7 @@ def convert(
                 if gold is not None:
                     _gold_states(
                         gold, split, options.for_gold()
-                    )  # first, as an error in it should not wait until files are read
+                    )  # first, so that an error in it is not raised only after files are read
                 unfinished = [piece for piece in pieces if not _is_made(piece)]
                 _make_parts(unfinished, jobs)
                 coverage = _merge_parts(name, files, output, pieces)
@@ -150,14 +150,14 @@ def _pieces(
         source = Source(name)
         source.keys = options.keys
         source.check()
-        its_files: list[tuple[str, str | Format | None, str | None]] = [(name, options.format, None)]
+        named_files: list[tuple[str, str | Format | None, str | None]] = [(name, options.format, None)]
         if source.is_folder:
-            in_folder = find_files(source, options.format, split)
-            its_files = [(str(file.path), its_form.name, file.split) for file, its_form in in_folder]
-        for path, form_name, folder_split in its_files:
-            its_options = replace(options, format=form_name)
+            folder_files = find_files(source, options.format, split)
+            named_files = [(str(file.path), form.name, file.split) for file, form in folder_files]
+        for path, form_name, folder_split in named_files:
+            file_options = replace(options, format=form_name)
             hashed = blake2b(os.fsencode(os.path.abspath(path)), digest_size=12).hexdigest()
-            yield _Piece(path, folder / f"{hashed}.parquet", its_options, folder_split, gold, missing, split)
+            yield _Piece(path, folder / f"{hashed}.parquet", file_options, folder_split, gold, missing, split)
 
 
 @cache
@@ -166,7 +166,7 @@ def _gold_states(gold: str, split: str | None, options: ReadOptions) -> States:
 
 
 def _made_of(piece: _Piece) -> list[Any]:
-    """All that a part depends on, as a footer has it: decoded from JSON."""
+    """Everything that a part depends on, as in a footer: decoded from JSON."""
     stamps = Source(piece.path).stamps(), piece.gold and Source(piece.gold).stamps()
     readers = [__version__, *FOREIGN.origins()]
     made_of = [*readers, SCHEMA_VERSION, *stamps, asdict(piece.options), piece.missing, piece.split]
@@ -214,7 +214,7 @@ def _make_parts(pieces: Sequence[_Piece], jobs: int | None) -> None:
                 future.result()
     except BrokenProcessPool:
         raise DstbenchError(
-            "a process that reads files was ended from outside, perhaps because memory ran out",
+            "a process that reads files was killed, perhaps because memory ran out",
             hint="finished files are kept: try again with fewer at a time (--jobs 1)",
         ) from None
 
@@ -224,7 +224,7 @@ def _processors() -> int:
 
 
 def _set_up_worker(threads: int, modules: Sequence[str]) -> None:
-    """Give a worker process this many threads and a user's modules; let it exit with its parent or when interrupted."""
+    """Give a worker process its threads and the user's modules; make it exit with its parent or when interrupted."""
     os.environ["POLARS_MAX_THREADS"] = str(threads)
     use(modules)
     threading.Thread(target=_exit_with, args=(parent_process(),), daemon=True).start()
@@ -326,7 +326,9 @@ def _merge_parts(name: str, files: Sequence[str], output: Path, pieces: Sequence
     begins = index["end"] - index["rows"]
     cuts = cuts_at(begins.slice(1), int(index["rows"].sum()))
     _LOG.info("writing %s (%s rows)", output, f"{cuts[-1]:,}")
-    fingerprint = sum(part.fingerprint for part in parts)  # it is a sum over turns, wherever the table is cut
+    fingerprint = sum(
+        part.fingerprint for part in parts
+    )  # a sum over turns, which does not depend on where the table is cut
     write_groups(output, _merged(parts, index, begins, cuts), meta, cuts, fingerprint)
     return coverage
 

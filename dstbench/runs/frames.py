@@ -24,7 +24,7 @@ class Frames(NamedTuple):
 
 
 def rows_of_frames(slot: Codes) -> Flags | None:
-    """Which rows are of frames, given the codes of their slots; None: none is."""
+    """Whether each row is of a frame, given the codes of all rows' slots; None: no row is."""
     if not _IS_FRAME.up_to(slot).any():  # no table in this process has frames
         return None
     flags = _IS_FRAME.of(slot)

@@ -1,10 +1,10 @@
-"""Gold that many papers share: which of the registered sets a run is scored on, or how its gold differs from one.
+"""Gold that many papers share: the registered set on which a run is scored, or how its gold differs from one.
 
 The registry is ``gold_sets.jsonl``, a line per preparation of a split, which `line_of` makes. It has no data, only
 counts and fingerprints (`runs.fingerprint`): of gold as written, once slots and dialogue ids are canonical and values
 that mean "not in the state" are left out. So a set is recognised in any file format, whatever is predicted and whatever
-the convention is. A line also has a number of 64 bits for each dialogue: from the highest bits, 32 of the hash of its
-id, the lowest 24 of the fingerprint of its gold, and 8 for its number of turns, where 255 is 255 or more.
+the convention is. A line also has a number of 64 bits for each dialogue, which consists of (highest bits first) 32 bits
+of the hash of its id, the lowest 24 bits of its gold's fingerprint, and 8 for its number of turns (255: 255 or more).
 
 A set is named only if the whole fingerprint is equal. Gold is *like* a set if nine tenths of its dialogues are in the
 set with the same states in all turns. (Versions of MultiWOZ have up to three tenths in common.)
@@ -34,13 +34,13 @@ from dstbench.runs.run import Run
 _REGISTRY: Final = Path(__file__).with_name("gold_sets.jsonl")
 # Lines of larger sets have no numbers of dialogues: these are training sets, on which nothing is scored.
 _MOST: Final = 4_000
-# Where a dialogue's number has the hash of its id and the fingerprint of its gold, and how large the lower parts are.
+# The shifts of the id's hash and of gold's fingerprint in a dialogue's number, and the masks of its lower parts.
 _ID_AT, _GOLD_AT = np.uint64(32), np.uint64(8)
 _GOLD, _TURNS = np.uint64(2**24 - 1), np.uint64(2**8 - 1)
-# Gold is like a set if so large a share of its dialogues is in the set, and at least so many: others have a few, too.
+# Gold is like a set if at least this share and this number of its dialogues are in it; unrelated gold may have a few.
 _ALIKE: Final = 0.9
 _FEWEST: Final = 20
-# Characters of a dialogue's id, and runs, that are shown.
+# The most characters of a dialogue's id, and the most runs, that are shown.
 _LONGEST: Final = 50
 _NAMED: Final = 3
 
@@ -51,13 +51,13 @@ class GoldSet(NamedTuple):
     Attributes:
         dataset: Name of the dataset, with its version.
         split: train, dev or test.
-        preparation: Whose it is; and, if it has a part of the split only, which.
+        preparation: Who prepared it; and which part of the split it has, if not all.
         dialogues: Number of its dialogues.
         turns: Number of its turns.
         slots: Number of slots that have a value in it.
-        whole: `dialogues`, and `turns` if that is known, of the split as published.
-        source: Where its file is from.
-        fingerprint: That of its gold, as 16 hexadecimal digits.
+        whole: Number of `dialogues`, and of `turns` if known, of the split as published.
+        source: Where its file comes from.
+        fingerprint: The fingerprint of its gold, as 16 hexadecimal digits.
         each: The numbers of its dialogues, ascending, in base64; empty: they are not kept.
     """
 
@@ -88,7 +88,7 @@ class GoldSet(NamedTuple):
 
 
 class Recognised(NamedTuple):
-    """A registered set that is a run's gold, or that this gold is like.
+    """A registered set that is a run's gold, or that the gold resembles.
 
     Attributes:
         gold_set: The set.
@@ -100,7 +100,7 @@ class Recognised(NamedTuple):
 
     @property
     def text(self) -> str:
-        """All of it in words."""
+        """The set and the difference in words."""
         if self.difference:
             return f"like {self.gold_set.name}, but {self.difference}"
         return self.gold_set.name + (f" ({self.gold_set.size})" if self.gold_set.size else "")
@@ -113,14 +113,16 @@ def gold_sets() -> Sequence[GoldSet]:
 
 
 def recognise(run: Run) -> Recognised | None:
-    """The registered set that is a run's gold, or that this gold is like; None: there is none.
+    """The registered set that is a run's gold, or that the gold is like; None: there is none.
 
-    Gold that has as many dialogues in common with one set as with another is not said to be like either.
+    If gold has as many dialogues in common with one set as with another, it is like neither.
     """
     dialogues, turns = (run.meta["coverage"][what] for what in ("dialogues", "turns"))
     as_large = [one for one in gold_sets() if (one.dialogues, one.turns) == (dialogues, turns)]
     similar = [one for one in gold_sets() if one.each and one.dialogues >= max(_ALIKE * dialogues, _FEWEST)]
-    if run.meta.get("only") or not as_large + similar:  # without states there is no gold; large runs are not read
+    if (
+        run.meta.get("only") or not as_large + similar
+    ):  # without states there is no gold to compare; large runs are not read
         return None
     by_dialogue, of_gold = None, run.fingerprint
     if of_gold is None:
@@ -141,7 +143,7 @@ def recognise(run: Run) -> Recognised | None:
 
 
 def gold_lines(runs: Sequence[Run]) -> list[str]:
-    """What is known of the gold of runs, a line for each set; they name the runs unless all of them have one gold."""
+    """The registered sets of runs, a line for each set; lines name their runs unless all runs have the same gold."""
     runs_with: dict[str, list[str]] = {}
     for run in runs:
         if (recognised := recognise(run)) is not None:
@@ -157,15 +159,15 @@ def gold_lines(runs: Sequence[Run]) -> list[str]:
 def line_of(
     gold: Data, *, dataset: str, split: str, preparation: str, source: str, whole: Mapping[str, int] | None = None
 ) -> str:
-    """The line of the registry for a set; what it says of it is described at `GoldSet`.
+    """The line of the registry for a set (see `GoldSet`).
 
     Args:
         gold: The set: a path, a frame, or states.
         dataset: Name of the dataset, with its version.
         split: train, dev or test.
-        preparation: Whose it is.
-        source: Where the file is from.
-        whole: `dialogues` and `turns` of the split as published; None: those of the set.
+        preparation: Who prepared it.
+        source: Where the file comes from.
+        whole: Number of `dialogues` and `turns` of the split as published; None: the set is the whole split.
 
     Raises:
         DstbenchError: The file cannot be read, or holds no gold.
@@ -193,7 +195,7 @@ def _sum(by_dialogue: pl.DataFrame) -> int:
 
 
 def _numbers(by_dialogue: pl.DataFrame) -> Hashes:
-    """The numbers of dialogues, given what `gold_by_dialogue` returns."""
+    """The 64-bit numbers of dialogues, from what `gold_by_dialogue` returns."""
     turns = np.minimum(by_dialogue["turns"].to_numpy().astype(np.uint64), _TURNS)
     gold = by_dialogue["fingerprint"].to_numpy() & _GOLD
     ids = fingerprint.of_strings(by_dialogue["dialogue"]) >> _ID_AT
@@ -211,15 +213,15 @@ class _Comparison(NamedTuple):
     changed: Flags  # in the set with other states
 
     @classmethod
-    def of(cls, one: GoldSet, own: Hashes) -> _Comparison:
-        each = np.frombuffer(base64.b64decode(one.each), "<u8").astype(np.uint64)
-        ids = each >> _ID_AT
-        at = np.minimum(np.searchsorted(ids, own >> _ID_AT), len(each) - 1)
-        are_in = ids[at] == own >> _ID_AT
-        differs = each[at] ^ own
-        as_long = differs & _TURNS == 0
-        changed = are_in & as_long & (differs != 0)
-        return cls(one, int((differs == 0).sum()), ~are_in, are_in & ~as_long, changed)
+    def of(cls, gold_set: GoldSet, numbers: Hashes) -> _Comparison:
+        set_numbers = np.frombuffer(base64.b64decode(gold_set.each), "<u8").astype(np.uint64)
+        ids = set_numbers >> _ID_AT
+        at = np.minimum(np.searchsorted(ids, numbers >> _ID_AT), len(set_numbers) - 1)
+        is_in_set = ids[at] == numbers >> _ID_AT
+        differs = set_numbers[at] ^ numbers
+        same_turns = differs & _TURNS == 0
+        changed = is_in_set & same_turns & (differs != 0)
+        return cls(gold_set, int((differs == 0).sum()), ~is_in_set, is_in_set & ~same_turns, changed)
 
     def in_words(self, dialogues: pl.Series) -> str:
         """The differences, each with its number of dialogues and the id of the first."""

@@ -119,7 +119,7 @@ class Layout(_Rows):
 
     @cached_property
     def domain_place(self) -> Numbers:
-        """For each row: a number that it shares with the rows of the same turn and domain, in any view."""
+        """For each row: a number per turn and domain, in any view."""
         slots = distinct(self.slot)
         domains, number = np.unique([domain_of(slot) for slot in to_strings(slots)], return_inverse=True)
         number_of_slot = np.zeros(int(slots.max(initial=0)) + 2, np.int64)  # by code; the last is for `ABSENT`
@@ -205,7 +205,7 @@ def lay_out(long: pl.DataFrame, view: View | None = None, *, frames: bool = Fals
 
 
 def unsorted(source: str | None = None) -> DstbenchError:
-    """The error for a table whose metadata are those of a long table, but whose rows break its rules."""
+    """The error for a table that has the metadata of a long table, but whose rows break the rules."""
     return DstbenchError(
         "the long table is not sorted by dialogue, slot and turn, or a slot ends early",
         file=source,
@@ -251,7 +251,9 @@ def _by_view(rows: _Rows, view: View, *, frames: bool) -> _Rows:
 def _turn_numbers(first_row: Numbers, turn: Numbers) -> tuple[Numbers, Numbers]:
     """For each group: its first turn's number, and how many numbers there are from it to the last turn's."""
     base = np.minimum.reduceat(turn, first_row).astype(np.int64) if len(turn) else first_row
-    last_row = np.append(first_row[1:], len(turn))[: len(first_row)] - 1  # is of the last turn, as all slots last
+    last_row = (
+        np.append(first_row[1:], len(turn))[: len(first_row)] - 1
+    )  # is of the last turn, because all slots last to it
     return base, turn[last_row] - base + 1
 
 

@@ -1,4 +1,4 @@
-"""Loads one run's data, whatever they are: a native file, a Parquet file, a frame, or states in memory.
+"""Loads one run's data, of any kind: a native file, a Parquet file, a frame, or states in memory.
 
 A long table becomes a `Run`; native files and states in memory become `States`, which gold may complete.
 """
@@ -27,7 +27,7 @@ from dstbench.runs.rules import check_long, conform_long
 from dstbench.runs.run import Run, collect, in_memory, run_meta, stamp_of
 from dstbench.schema.core import SCHEMA_VERSION
 
-# Rows of a frame that are looked at to see what it is.
+# Rows of a frame that are looked at to tell what it holds.
 _SAMPLE: Final = 20
 
 
@@ -94,7 +94,9 @@ def load(name: str, item: Any, options: ReadOptions = AS_USUAL, split: str | Non
         file = File(str(item))
         return _parquet(name, file, options, split) if file.is_parquet else read_file(file, options, split)
     if isinstance(item, Run):
-        return item if item.name == name else replace(item, name=name)  # what it keeps is of use again
+        return (
+            item if item.name == name else replace(item, name=name)
+        )  # the same run, so that what it keeps is used again
     if _is_frame(item):
         frames = _named_frames(item)
         if len(frames) != 1:
@@ -108,14 +110,14 @@ def load(name: str, item: Any, options: ReadOptions = AS_USUAL, split: str | Non
         item = collect(item, name)
     elif not isinstance(item, Iterable) or isinstance(item, (str, bytes, Mapping)):
         hint = "give a path, a frame, or a list of states; see dstbench.scan"
-        raise UsageError(f"{type(item).__name__} is no data", hint=hint)
+        raise UsageError(f"cannot read data from an object of type {type(item).__name__}", hint=hint)
     from dstbench.readers.records import from_memory
 
     return renamed(from_memory(item, name, options.keys), options)
 
 
 def _is_long(frame: pl.LazyFrame, options: ReadOptions) -> bool:
-    """Whether a frame is a long table, or seems to be meant as one, rather than records, whose keys users may give."""
+    """Whether a frame is a long table, or seems meant as one, rather than records, whose keys the user may give."""
     if is_long(frame.collect_schema().names(), options.keys):
         return True
     if options.keys is not None and not options.keys.optional:
@@ -133,7 +135,7 @@ def read_file(file: File, options: ReadOptions = AS_USUAL, split: str | None = N
 
 
 def renamed(states: States, options: ReadOptions) -> States:
-    """States under the names that the maps of the options give; names of the maps that they do not have are noted."""
+    """States renamed by the maps of the options, with notes on names of the maps that the states do not have."""
     if not options.maps:
         return states
     from dstbench.readers.renaming import rename, with_notes_on

@@ -1,4 +1,4 @@
-"""Opens whatever the user has as runs, scans runs, and writes them.
+"""Opens the user's data as runs, scans runs, and writes them.
 
 A run is one model on one dataset: one long table. It may come from a Parquet file that dstbench wrote, a native
 prediction file, a frame, or states in memory; this module makes a `Run` of each.
@@ -54,7 +54,7 @@ def write_long(run: Run, path: str | PathLike[str]) -> None:
 
 
 class Reading(TypedDict, total=False):
-    """How data are read: keywords that functions pass on to `open_runs`, which describes them."""
+    """Keyword arguments that functions pass on to `open_runs`, which describes them."""
 
     gold: Data | None
     format: str | Format | None
@@ -78,24 +78,22 @@ def open_runs(
     slot_map: NameMap | None = None,
     id_map: NameMap | None = None,
 ) -> list[Run]:
-    """Runs from whatever the user has.
+    """Open any kind of data as runs.
 
     Args:
         data: See `Data`.
-        gold: Gold states that replace those in the data, or that the data lack: any kind of `Data` with one run; None:
-            they are in the data.
+        gold: Gold states, any kind of `Data` with one run, which replace any in the data; None: they are in the data.
         format: Native format of the files, or its name; None: detect it by content.
-        names: Names of the runs, in order; None: names of the files or folders without ending, with as many parent
-            folders as tell them apart.
+        names: Names of the runs, in order; None: the names of the files or folders without endings, preceded by as many
+            parent folders as tell them apart.
         missing: What to do with gold turns that have no prediction: ``error`` (None is the same), ``wrong``,
             ``empty``, ``intersect``.
         split: The split to score, if gold has several; None: the one that has predictions.
         keys: The keys of records of turns whose names dstbench does not know: ``{"id": "flag", "pred": "predict"}``.
             The fields are ``id``, ``turn``, ``gold``, ``pred``, ``system`` and ``user``.
-        slot_map: What slots of your own are called by others: a mapping, or a file of two columns (CSV, TSV) or of JSON
-            ``{"your slot": "its other name"}``. It is applied to predictions and gold; signatures have its hash.
-        id_map: Likewise, which of gold's dialogues are meant by ids of your own. Gold from a file of its own keeps its
-            ids.
+        slot_map: Other names for your own slots: a mapping ``{"your slot": "its other name"}``, or a file of it (JSON,
+            or two columns of CSV or TSV). It is applied to predictions and gold; signatures have its hash.
+        id_map: Likewise, gold's ids for your own dialogue ids. Gold from a file of its own keeps its ids.
 
     Returns:
         The runs, in the order of the data.
@@ -106,7 +104,7 @@ def open_runs(
     missing = missing or "error"
     parts = parts_to_open(data, format=format, names=names, missing=missing, keys=keys)
     options = ReadOptions(format, Keys.of(keys), *names_of(slot_map, id_map))
-    for _, item in parts:  # check all before reading the first, which may take long
+    for _, item in parts:  # check all before reading the first, which may take a while
         if isinstance(item, (str, PathLike)):
             File(str(item)).check()
     gold_states = None if gold is None else split_gold(gold, split, options) or open_gold(gold, split, options)
@@ -128,14 +126,15 @@ def names_of(slot_map: NameMap | None, id_map: NameMap | None) -> tuple[Names | 
 
 
 def parts_to_open(data: Data, **reading: Unpack[Reading]) -> list[tuple[str, Any]]:
-    """The name and the data of each run that `open_runs` opens, with the errors that need no file to be told.
+    """The name and the data of each run that `open_runs` opens, checked as far as possible without reading a file.
 
     Args:
         data: See `Data`.
         **reading: As `open_runs`.
 
     Raises:
-        UsageError: There is no run; names are too few, too many, or twice; there is no such format or field of keys.
+        UsageError: There is no run; there are too few, too many or repeated names; or a format or a field of `keys` is
+            unknown.
     """
     ReadOptions(reading.get("format"), Keys.of(reading.get("keys"))).check()
     check_missing(reading.get("missing") or "error")
@@ -184,7 +183,7 @@ def open_gold(gold: Data, split: str | None = None, options: ReadOptions = AS_US
     Args:
         gold: Any kind of `Data` with one run.
         split: The split to keep; None: all.
-        options: How the runs are read: gold is read so as far as it has the same layout.
+        options: How the runs are read; what applies to gold, too, is used (`ReadOptions.for_gold`).
 
     Raises:
         DstbenchError: It cannot be read, or it has several runs.
@@ -219,7 +218,7 @@ def scan(
     """Scan runs as one long table with a `run` column in front.
 
     Args:
-        data: A path, several, a frame, states, or a mapping from run name to any of these (see `open_runs`).
+        data: A path, several paths, a frame, states, or a mapping from run name to any of these (see `open_runs`).
         gold: Gold states, as in `open_runs`.
         format: Native format; None: detect it.
         names: Names of the runs.
@@ -277,7 +276,7 @@ def _open(
 
 
 def of_split(states: States, split: str | None, gold: States | SplitGold | None) -> States:
-    """A run's states of one split; states without splits are kept if gold is given, as it has only that split."""
+    """A run's states of one split; states without splits are kept if gold is given, which has only that split."""
     return states if split is None or (gold is not None and states.splits is None) else only_split(states, split)
 
 

@@ -1,6 +1,6 @@
 """Long tables as Parquet files; the footer holds a run's metadata, which are checked before use.
 
-Conventions: a file holds one run. Beside the schema, its footer has ``dstbench`` (`runs.Run.meta`), ``dstbench.cuts``
+Conventions: a file holds one run. Besides the schema, its footer has ``dstbench`` (`runs.Run.meta`), ``dstbench.cuts``
 (`Run.cuts`), ``dstbench.crc32`` (`Run.checksums`) and ``dstbench.gold`` (`Run.fingerprint`), each as JSON. Its bytes
 are checked by `io.parquet`.
 """

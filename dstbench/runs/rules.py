@@ -1,4 +1,4 @@
-"""What makes a frame a long table: columns, types, and the rules that its rows keep."""
+"""What makes a frame a long table: its columns, its types, and the rules for its rows."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def check_long(table: pl.DataFrame, *, source: str) -> dict[str, int]:
     if table.is_empty():
         raise DstbenchError("no dialogue in the table", file=source)
     refuse("a dialogue without an id", (table["dialogue"].fill_null("") == "").to_numpy())
-    refuse(f"a turn that is no number from 0 to {MAX_TURN}", table["turn"].is_null().to_numpy())
+    refuse(f"a turn that is not a number from 0 to {MAX_TURN}", table["turn"].is_null().to_numpy())
     slot, gold, pred = all_codes(table[["slot", "gold", "pred"]])
     has_slot = slot != ABSENT
     dialogue_begins = row_changes(table["dialogue"])

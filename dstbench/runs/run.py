@@ -35,10 +35,11 @@ class Stamp(NamedTuple):
 
 
 class Kept:
-    """Parts of a run that are kept for those who need them again (`scoring.partitions`).
+    """Parts of a run that are kept in memory to be used again (`scoring.partitions`).
 
     Attributes:
-        parts: Each part by its first row and its number of rows. Copies have none, as codes are those of one process.
+        parts: Each part by its first row and its number of rows. A copy has none, because codes hold in one process
+            only.
     """
 
     def __init__(self) -> None:
@@ -80,7 +81,7 @@ class Run(Record):
 
     @cached_property
     def kept(self) -> Kept:
-        """The parts of the run that are kept; another run made from it (`dataclasses.replace`) begins without any."""
+        """The parts of the run that are kept; a run made from this one (`dataclasses.replace`) begins without any."""
         return Kept()
 
     def part(self, start: int, rows: int) -> pl.DataFrame:
@@ -109,7 +110,7 @@ class Run(Record):
         """
         if only := self.meta.get("only"):
             raise UsageError(
-                f"{self.name}: it holds no states, and {what} cannot be had from it",
+                f"{self.name}: it holds no states, and {what} cannot be computed from it",
                 hint=f"`dstbench score` with -m {','.join(only)}",
             )
 

@@ -1,9 +1,9 @@
-"""Gold in a folder of several splits, of which each run takes the one that has its dialogues.
+"""Gold in a folder of several splits: each run is scored on the split that has its dialogues.
 
-Conventions: the split is taken that alone has dialogues of the predictions. Ids may repeat: in SGD, most of the test
-set's are in the training set, too. Then that split is taken which alone has all turns of the predictions, or which
-alone has all of them and no other turns of their dialogues. States are read of this split only; of the others, which
-dialogues and turns they have, until that rules them out.
+Conventions: a run's split is the only one that has dialogues of the predictions. Ids may repeat: in SGD, most of the
+test set's are in the training set, too. Then it is the only split that has all turns of the predictions, or the only
+one that has all of them and no other turns of their dialogues. Only this split's states are read; of the other splits,
+dialogues and turns are read until these rule the split out.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ _ORDER: Final = ("test", "dev", "train")
 
 
 class _Overlap(NamedTuple):
-    """What a split has of the predictions.
+    """How a split and the predictions overlap.
 
     Attributes:
-        is_some: Whether it has dialogues of theirs.
+        is_some: Whether the split has dialogues of the predictions.
         is_whole: Whether it has all their turns.
-        is_exact: Whether it has no other turns of their dialogues, either.
+        is_exact: Whether it has all their turns, and no other turns of their dialogues.
     """
 
     is_some: bool
@@ -47,7 +47,7 @@ class SplitGold:
 
     Args:
         folder: The folder.
-        files: Its files; at least two splits are among theirs.
+        files: Its files, which are of at least two splits.
         options: How runs are read.
 
     Attributes:
@@ -68,10 +68,10 @@ class SplitGold:
         """The gold states of the split that has these predictions.
 
         Raises:
-            DstbenchError: No split or several may be meant, or it cannot be read.
+            DstbenchError: Several splits may be meant, or the split cannot be read.
         """
         if states.pred is None:
-            what = f"its dialogues are known only beside gold ({states.format}), and {self.source} has several splits"
+            what = f"only gold tells which dialogues it has ({states.format}), and {self.source} has several splits"
             raise error_in(states, what, f"choose one: --split {next(iter(self._files))}")
         split = self._split_of(states.source, states.pred.turns)
         if split not in self._states:
@@ -82,7 +82,7 @@ class SplitGold:
         return self._states[split]
 
     def _split_of(self, source: str, predicted: pl.DataFrame) -> str:
-        """The split that has these turns, of predictions in the file `source`."""
+        """The split of predictions that have these turns, in the file `source`."""
         overlaps: dict[str, _Overlap] = {}
         for split in self._files:
             only_whole = any(overlap.is_whole for overlap in overlaps.values())
@@ -93,7 +93,7 @@ class SplitGold:
             "is_exact": "in which its dialogues have no other turns",
         }
         of_kind = {kind: sorted(split for split in overlaps if getattr(overlaps[split], kind)) for kind in kinds}
-        for kind, reason in kinds.items():  # the first that only one split is of
+        for kind, reason in kinds.items():  # the first kind that only one split is of
             if len(of_kind[kind]) == 1:
                 (split,) = of_kind[kind]
                 warn(f"scored on the split {split}, the only one of {self.source} {reason}", file=source)
@@ -104,7 +104,7 @@ class SplitGold:
         return next(iter(self._files))  # then alignment says that no turn is in both sides
 
     def _overlap(self, split: str, predicted: pl.DataFrame, *, only_whole: bool) -> _Overlap:
-        """What a split has of these turns; if `only_whole`, only as far as it may have all of them."""
+        """The overlap of a split with these turns; if `only_whole`, reading stops where a turn is missing."""
         dialogues = predicted.select(pl.col("dialogue").unique())
         has, lacks, more = 0, 0, 0
         for turns in self._turns(split):
@@ -119,7 +119,7 @@ class SplitGold:
         return _Overlap(has > 0, is_whole, is_whole and not more)
 
     def _turns(self, split: str) -> Iterator[pl.DataFrame]:
-        """The turns (dialogue, turn) of each file of a split that is data."""
+        """The turns (dialogue, turn) of each data file of a split."""
         from dstbench.readers import sniff
 
         form: Format | None = None

@@ -169,7 +169,7 @@ def _distinct(keys: Integers, end: int) -> tuple[Integers, Integers]:
 
 
 def _marks(turns: pl.Series) -> pl.Series:
-    """What marks turns without a prediction: a new value in each turn, so that no error is carried over."""
+    """The values that mark turns without a prediction: another in each turn, so that no error is carried over."""
     return pl.select(pl.format("no prediction for turn {}", turns)).to_series().cast(pl.Categorical)
 
 

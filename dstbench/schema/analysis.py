@@ -25,7 +25,7 @@ DIALOGUES: Final = OpenTable(
     recovered=flag("Whether a turn after the first failure has JGA 1; null likewise.", nullable=True),
     n_gold_max=count("The largest number of gold slots in a turn."),
     mistakes=count("Wrong, missed and over-predicted changes, as the GCA authors' code counts them."),
-    to_mean=number("Tail orientation: mean place of mistakes, 0 to 1; null: no mistake.", nullable=True),
+    to_mean=number("Tail orientation: mean position of mistakes, 0 to 1; null: no mistake.", nullable=True),
     to_sum=number("The same, as the paper's formula is printed; null: no mistake.", nullable=True),
     to_released=number("The same, as the authors' code has it; 0: no mistake."),
     nu_paper=number("Non-uniformity: sum of squared differences of mistakes per turn to their mean."),
@@ -72,24 +72,24 @@ ERRORS: Final = OpenTable(
     **SCORES.only("run"),
     **{"class": text("The class, by the precedence of dstbench.scoring.error_classes.CLASSES.")},
     kind=text("The count that the class is part of: correct, missed, wrong or over."),
-    n=large("Number of slots of turns in the class."),
+    n=large("Number of (turn, slot) pairs in the class."),
     of_gold=number("n / gold; null for over.", nullable=True),
     of_predicted=number("n / predicted (the precision view); null for missed.", nullable=True),
     of_inactive=number("n / inactive (the specificity view); null except for over.", nullable=True),
-    gold=large("Slots of turns that gold has."),
-    predicted=large("Slots of turns that the prediction has."),
-    inactive=large("Slots of turns that gold does not have, among the slots that either side ever has."),
+    gold=large("(turn, slot) pairs that gold has."),
+    predicted=large("(turn, slot) pairs that the prediction has."),
+    inactive=large("(turn, slot) pairs that gold does not have, of all slots that either side ever has."),
 )
 
 TIMING: Final = OpenTable(
     "timing of errors",
-    "One row per run, or per (run, slot): errors that are values predicted too late or too early. The table by slot "
-    "has that column after `run`; it is null for turns without a prediction (--missing wrong).",
+    "One row per run, or per (run, slot): values that are predicted too late or too early. The table by slot has "
+    "that column after `run`; it is null for turns without a prediction (--missing wrong).",
     **SCORES.only("run"),
-    missed=large("Slots of turns that only gold has."),
+    missed=large("(turn, slot) pairs that only gold has."),
     late=large("Of these: the prediction has gold's value in a later turn, while gold still has it."),
     late_share=number("late / missed; null: none is missed.", nullable=True),
-    over=large("Slots of turns that only the prediction has."),
+    over=large("(turn, slot) pairs that only the prediction has."),
     early=large("Of these: the next value that gold has for the slot is the predicted one."),
     early_share=number("early / over; null: none is over-predicted.", nullable=True),
 )
@@ -123,8 +123,8 @@ DISAGREEMENTS: Final = Table(
 )
 
 _ROWS: Final = text(
-    "Which dialogues (turns) are taken: pairwise (those in which both columns are defined), complete (all columns), or "
-    "released (as the authors of GCA took them: dstbench.analysis.traits)."
+    "Which dialogues (turns) are used: pairwise (those in which both columns are defined), complete (those in which "
+    "all columns are), or released (those that the authors of GCA used: dstbench.analysis.traits)."
 )
 
 _PER: Final = text("What is correlated: a row per dialogue, or per turn.")
@@ -132,7 +132,7 @@ _PER: Final = text("What is correlated: a row per dialogue, or per turn.")
 CORRELATIONS: Final = Table(
     "correlations",
     "One row per (run, pair of columns): Pearson correlations. Where there are several runs, the run `pooled` is all "
-    "of them, one below the other.",
+    "of them together.",
     run=text("Name of the run, or pooled."),
     rows=_ROWS,
     per=_PER,
@@ -210,7 +210,7 @@ RATED_DIFFERENCES: Final = Table(
     "One row per (run, two metrics, coefficient, test): how much more one metric agrees with people's ratings than "
     "another, over the rated dialogues (turns) in which both are defined. Null: they cannot be compared.",
     **RATED.only("run", "per", "metric"),
-    other=text("Another metric. Of both, the higher score is the better one."),
+    other=text("Another metric. For both, a higher score is better."),
     **RATED.only("coefficient"),
     value=number("The metric's correlation with the ratings.", nullable=True),
     other_value=number("The other metric's.", nullable=True),
@@ -271,7 +271,7 @@ MODELS: Final = Table(
 RUN_DIFFERENCES: Final = Table(
     "differences of runs",
     "One row per (metric, pair of runs, or of models if models were named): how large the difference is, and "
-    "whether it could be chance.",
+    "whether it could be due to chance.",
     **SCORES.only("metric", "unit"),
     run=text("Name of the run, or of the model."),
     other=text("Name of the other; of the baseline, if there is one."),

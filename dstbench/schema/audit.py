@@ -10,8 +10,8 @@ from dstbench.schema.core import LONG, SCORES, SLOT, OpenTable, Table, category,
 _SPLIT: Final = text("Name of the dataset, or of its split.")
 _COUNTED: Final = {
     "counting": text(
-        "When a value counts: in every turn whose state holds it (cumulative), in those in which it is set (update), "
-        "or in each dialogue's last state (final)."
+        "When a value counts: in every turn whose state has it (cumulative), in turns that set it (update), or in "
+        "each dialogue's last state (final)."
     ),
     "slot": SLOT,
 }
@@ -53,7 +53,7 @@ OVERLAP: Final = Table(
     values=_VALUES,
     values_seen=count("Of these: in a state of the training set."),
     n=_N,
-    n_seen=count("Of n: counts of values that the training set has."),
+    n_seen=count("Of n: those of values that the training set has."),
     share_values_seen=number("values_seen / values."),
     share_n_seen=number("n_seen / n."),
     train_most_frequent=text("The training set's most frequent value of the slot; null: it has none.", nullable=True),
@@ -62,12 +62,12 @@ OVERLAP: Final = Table(
 )
 
 _CELLS: Final = {
-    "added": count("Slots of turns that only the later version has."),
-    "removed": count("Slots of turns that only the earlier version has."),
-    "changed": count("Slots of turns that have another value."),
-    "respelled": count("Slots of turns that have the same value, spelled in another way."),
-    "moved_earlier": count("Slots of turns whose new value the earlier version sets in a later turn."),
-    "moved_later": count("Slots of turns whose old value the later version sets in a later turn."),
+    "added": count("(turn, slot) pairs that only the later version has."),
+    "removed": count("(turn, slot) pairs that only the earlier version has."),
+    "changed": count("(turn, slot) pairs that have another value."),
+    "respelled": count("(turn, slot) pairs that have the same value, spelled in another way."),
+    "moved_earlier": count("(turn, slot) pairs whose new value the earlier version sets in a later turn."),
+    "moved_later": count("(turn, slot) pairs whose old value the later version sets in a later turn."),
 }
 #: The kinds of differences; `audit.version_diff` says which one a changed cell is.
 KINDS: Final = tuple(_CELLS)
@@ -114,10 +114,10 @@ DIFFERENT_SLOTS: Final = Table(
 DIFFERENT_SPLITS: Final = Table(
     "differences of splits",
     "One row per split, per (split, domain) and per (split, domain, slot): how much of it differs between two versions "
-    "of a dataset. None where the versions do not have several splits.",
+    "of a dataset. No rows if the versions do not have several splits.",
     split=text("Name of the split."),
     domain=text("The domain; null: all turns of the split.", nullable=True),
-    slot=text("The slot; null: the whole domain, or all.", nullable=True),
+    slot=text("The slot; null: the whole domain, or the whole split.", nullable=True),
     **_COMPARED,
 )
 
@@ -147,8 +147,8 @@ _MODEL: Final = {"version": text("Name of the version of the dataset."), **MODEL
 
 VERSION_RUNS: Final = OpenTable(
     "scores of runs on versions",
-    "One row per (version, run, metric): a score, as from `dstbench score`. If the convention matches fuzzily, there "
-    "is the value with exact matching, too, as `exact`.",
+    "One row per (version, run, metric): a score, as from `dstbench score`. If the convention matches fuzzily, "
+    "the column `exact` has the value with exact matching.",
     **_MODEL,
     **SCORES.columns,
 )
@@ -159,7 +159,7 @@ VERSION_MODELS: Final = Table(
     **_MODEL,
     **SCORES.only("metric", "unit"),
     **MODELS.only("runs", "value", "sd"),
-    exact=number("The same with exact matching; null: the convention matches so anyway.", nullable=True),
+    exact=number("The same with exact matching; null: the convention matches exactly anyway.", nullable=True),
     exact_sd=number("Its standard deviation, likewise.", nullable=True),
     **SCORES.only("dialogues"),
 )
@@ -172,7 +172,7 @@ VERSION_SLOTS: Final = Table(
     **MODELS.only("runs"),
     error_turns=number("Mean number of turns in which the slot is wrong."),
     sd=number("Standard deviation (n - 1) of that number; null: a single run.", nullable=True),
-    share=number("Mean share of such turns in all turns."),
-    exact=number("As error_turns, with exact matching; null: the convention matches so anyway.", nullable=True),
+    share=number("Mean of their share in all turns."),
+    exact=number("As error_turns, with exact matching; null: the convention matches exactly anyway.", nullable=True),
     turns=number("Mean number of all turns."),
 )

@@ -8,8 +8,8 @@ from dstbench.schema.core import LONG, SCORES, SLOT, Table, count, flag, number,
 
 SHEET: Final = Table(
     "review sheet",
-    "One row per dialogue that is to be reviewed, followed by one per annotation that was added to it. Readers fill in "
-    "`right` of additions, and `missed` of dialogues; what they need for it is in the columns after each.",
+    "One row per dialogue to review, followed by one per annotation that was added to it. Readers fill in `right` for "
+    "additions and `missed` for dialogues; the columns after each hold what they need to decide.",
     row=text("dialogue or addition."),
     **LONG.only("dialogue"),
     turn=turn("Turn of the addition.", nullable=True),
@@ -20,10 +20,10 @@ SHEET: Final = Table(
     before=text("What system and user say in the turn before; null: there is none.", nullable=True),
     exchange=text("What they say in its turn; the words that say the value are between >> and <<.", nullable=True),
     after=text("What they say in the turn after; null: there is none.", nullable=True),
-    state=text("Gold's state in its turn, the slot's domain first; (empty) if it is.", nullable=True),
+    state=text("Gold's state in its turn, the slot's domain first; (empty) if it has no slot.", nullable=True),
     missed=text(
-        "To be filled in for a dialogue: how many annotations are still missing. If no dialogue has it, there is no "
-        "recall.",
+        "To be filled in for a dialogue: how many annotations are still missing. If it is filled in for no "
+        "dialogue, recall is undefined.",
         nullable=True,
     ),
     transcript=text(
@@ -35,22 +35,23 @@ SHEET: Final = Table(
 
 REVIEW: Final = Table(
     "review",
-    "One row per measure of a correction: of its additions, and of dialogues (Qian et al. 2021, Table 3). An addition "
-    "is right or wrong. A changed dialogue is right if all of its additions are; an unchanged one that lacks an "
-    "annotation is missed.",
+    "One row per measure of a correction: of its additions, and of dialogues (Qian et al. 2021, Table 3). A "
+    "changed dialogue is right if all of its additions are right, else wrong; an unchanged one is missed if it lacks "
+    "an annotation.",
     unit=text("additions or dialogues: what is counted."),
     measure=text("precision, recall or f1."),
-    value=number("Its estimate for the whole dataset; null: undefined.", nullable=True),
+    value=number("The measure's estimate for the whole dataset; null: undefined.", nullable=True),
     low=number("Lower end of the estimate's 95 % interval; null: undefined.", nullable=True),
     high=number("Upper end.", nullable=True),
     in_sample=number(
-        "The measure in the sample itself, each dialogue counted once, as in that paper; null: undefined.",
+        "The measure in the sample itself, unweighted, as in that paper; null: undefined.",
         nullable=True,
     ),
-    right=count("Units of the sample that are right."),
-    wrong=count("Units of the sample that are wrong."),
+    right=count("Additions (dialogues) of the sample that are right."),
+    wrong=count("Additions (dialogues) of the sample that are wrong."),
     missed=count(
-        "Annotations of the sample that are still missing, or dialogues; null: no reader says it.", nullable=True
+        "Annotations that are still missing in the sample (dialogues that are missed); null: not filled in.",
+        nullable=True,
     ),
     dialogues=count("Dialogues of the sample."),
 )
@@ -63,7 +64,7 @@ REVIEWED_ADDITIONS: Final = Table(
     right=count("Of these: right."),
     wrong=count("Of these: wrong."),
     share=number("right / additions."),
-    low=number("Lower end of its 95 % interval (Wilson's, which knows that the additions of a dialogue are alike)."),
+    low=number("Lower end of its 95 % interval (Wilson's, adjusted because additions of one dialogue are alike)."),
     high=number("Upper end."),
 )
 
@@ -74,18 +75,18 @@ REVIEWED_DIALOGUES: Final = Table(
     of=count("Dialogues of the group in the whole dataset."),
     dialogues=count("Dialogues of the group in the sample."),
     right=count(
-        "Of these: all of their additions are right, or, if unchanged, no annotation is missing; null: no reader says.",
+        "Of these: all additions are right, or, if unchanged, no annotation is missing; null: not filled in.",
         nullable=True,
     ),
-    wrong=count("Of these: the others; null: no reader says.", nullable=True),
-    share=number("right / dialogues; null: no reader says.", nullable=True),
-    complete=count("Of the right ones: no annotation is missing; null: no reader says.", nullable=True),
+    wrong=count("Of these: the others; null: not filled in.", nullable=True),
+    share=number("right / dialogues; null: not filled in.", nullable=True),
+    complete=count("Of the right ones: no annotation is missing; null: not filled in.", nullable=True),
 )
 
 READER: Final = Table(
     "readers",
-    "One row per reader and measure of additions: the review by each of several readers, of the rows that all have "
-    "answered.",
+    "One row per (reader, measure): the review of additions by each of several readers, over the rows that all of them "
+    "have filled in.",
     reader=text("The reader: the name of the sheet, without its ending."),
     **REVIEW.only("measure", "value", "low", "high", "right", "wrong", "missed", "dialogues"),
 )
@@ -96,11 +97,11 @@ AGREEMENT: Final = Table(
     question=text("right: whether an addition is right; missed: how many annotations a dialogue lacks."),
     statistic=text("cohen: Cohen's kappa, of two readers; fleiss: Fleiss' kappa, of more."),
     readers=count("Readers."),
-    rows=count("Rows that all readers have answered."),
+    rows=count("Rows that all readers have filled in."),
     left_out=count("Rows that at least one reader has left empty."),
     observed=number("Share of pairs of readers with the same answer, over these rows; null: no rows.", nullable=True),
     kappa=number(
-        "The same beyond chance; null: undefined, as there are no rows, or all have one answer.", nullable=True
+        "The same beyond chance; null: undefined, as there are no rows or all answers are equal.", nullable=True
     ),
     low=number("Lower end of its 95 % interval, by a bootstrap over dialogues; null: undefined.", nullable=True),
     high=number("Upper end.", nullable=True),
@@ -127,8 +128,8 @@ REFUSED: Final = Table(
     slot=SLOT,
     value=text("The value."),
     reason=text(
-        "not said: nobody has said it by then, so that its dialogue is left out, or kept as it was; ordinary word: it "
-        "(or one of its alternatives) stays as it is, as it is mostly said where it is not meant."
+        "not said: nobody has said it by then; its dialogue is left out, or kept unchanged. ordinary word: it (or one "
+        "of its alternatives) is mostly said in another sense, and is not replaced."
     ),
     said=count("Dialogues of the data and the training set that say it; null: not an ordinary word.", nullable=True),
     annotated=count("Of these: those whose states have it; null: not an ordinary word.", nullable=True),
@@ -136,10 +137,10 @@ REFUSED: Final = Table(
 
 _COUNTS: Final = {
     "kind": text("wrong: gold has another value; over: gold does not have the slot."),
-    "n": count("Slots of turns of this kind, as the metric of that name counts them."),
-    "searched": count("Of these: those whose value can be looked for in what is said."),
+    "n": count("(turn, slot) pairs of this kind, counted as by the metric of that name."),
+    "searched": count("Of these: those whose value can be searched for in the utterances."),
     "ungrounded": count("Of these: those whose value neither user nor system has said so far."),
-    "rate": number("ungrounded / searched; null: nothing to look for.", nullable=True),
+    "rate": number("ungrounded / searched; null: nothing was searched for.", nullable=True),
     "in_train": count("Of the ungrounded: those whose value the training set has in the slot.", nullable=True),
     "is_frequent": count("Of the ungrounded: those with the training set's most frequent value.", nullable=True),
     "share": number("is_frequent / ungrounded; null: no training set, or none ungrounded.", nullable=True),
@@ -147,7 +148,7 @@ _COUNTS: Final = {
 
 MEMORISED_RUNS: Final = Table(
     "memorised values",
-    "One row per (run, kind): predicted values that are not right, and those of them that nobody has said.",
+    "One row per (run, kind): predicted values that are not right, and how many of them nobody has said.",
     **SCORES.only("run"),
     **_COUNTS,
     **SCORES.only("signature"),
@@ -182,12 +183,12 @@ UNGROUNDED: Final = Table(
 DOUBTFUL_SLOTS: Final = Table(
     "doubtful gold values by slot",
     "One row per slot: how many of gold's values contradict the database or were never said (Qian et al. 2021, "
-    "section 7). A value counts once per dialogue, and per name that it stands beside. Sorted by slot.",
+    "section 7). A value counts once per dialogue and entity named beside it. Sorted by slot.",
     slot=SLOT,
     checked=count("Values of dialogues whose entity is in the database; null: no database.", nullable=True),
     contradicting=count("Of these: the database has another value.", nullable=True),
     rate_contradicting=number("contradicting / checked; null: nothing was checked.", nullable=True),
-    searched=count("Values of dialogues that can be looked for in what is said."),
+    searched=count("Values of dialogues that can be searched for in the utterances."),
     unsaid=count("Of these: neither user nor system says them up to the first turn whose state has them."),
     rate_unsaid=number("unsaid / searched; null: nothing was searched for.", nullable=True),
 )

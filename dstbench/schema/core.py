@@ -10,12 +10,12 @@ from typing import Final, NamedTuple
 
 import polars as pl
 
-#: The latest version of the long table's layout; a file's version is in its metadata. A table with rows of frames is of
-#: version 2, any other of version 1.
+#: The latest version of the long table's layout; a file's version is in its metadata. A table with rows of frames has
+#: version 2, any other has version 1.
 SCHEMA_VERSION: Final = 2
 #: Separates the alternatives of a multi-valued state, in gold and prediction columns.
 BETWEEN: Final = "|"
-#: Metadata of a frame in a dataclass of frames that is not printed with the others, but written as a log.
+#: Metadata of a dataclass field whose frame is not printed with the others, but written as a log.
 LOGGED: Final = {"logged": True}
 #: The largest turn number that the tables hold.
 MAX_TURN: Final = 2**16 - 1
@@ -78,7 +78,7 @@ LONG: Final = Table(
     "Sorted by (dialogue, slot, turn). A row with the slot <service>-#frame describes a frame (as in SGD) and is in no "
     "state: gold is not null where gold has the frame; a value is the frame's active intent, then its requested slots, "
     "each preceded by a bar.",
-    dialogue=text("Canonical dialogue id: PMUL4234 for MultiWOZ, any other as it is."),
+    dialogue=text("Canonical dialogue id: PMUL4234 for MultiWOZ, any other as in the file."),
     turn=turn("0-based index of the user turn."),
     slot=category("domain-slot; null where the turn has no slot yet.", nullable=True),
     gold=category("Value in the gold state, verbatim; null: not in the state.", nullable=True),
@@ -96,8 +96,8 @@ TURNS: Final = Table(
     **LONG.only("dialogue", "turn"),
     n_gold=count("Slots with a gold value."),
     n_pred=count("Slots with a predicted value."),
-    n_correct=count("Slots with both, where gold matches prediction."),
-    n_union=count("Slots with either (T* of Kim et al.)."),
+    n_correct=count("Slots with both values, which match."),
+    n_union=count("Slots with either value (T* of Kim et al.)."),
     n_charged_again=count("Wrong values that SA and RSA count as two slots (0 unless the convention says so)."),
     n_fresh_errors=count("Slots set or changed in this turn, in gold or prediction, and wrong (FGA)."),
     local_error=flag("FGA: the turn is wrong and its error is not merely carried over."),
@@ -114,15 +114,15 @@ TURNS: Final = Table(
     gca_paper_wrong=count("W, likewise."),
     gca_paper_missed=count("M, likewise."),
     gca_paper_over=count("O, likewise."),
-    soft_gca_correct=number("Sum of similarities over the changes of which C and W consist."),
+    soft_gca_correct=number("Sum of similarities over the changes counted in C and W."),
     soft_gca_paper_correct=number("The same, of Algorithm 1."),
 )
 
 #: A slot, in tables that hold it as text.
 SLOT: Final = text("domain-slot.")
-#: The group that tells whether the training set has the service.
+#: The group of scores by whether the training set has the service.
 SEEN: Final = "seen"
-#: The group of a dialogue's number of turns.
+#: The group of scores by the dialogue's number of turns.
 LENGTH: Final = "length"
 #: What scores can be grouped by: a view, whether a service is seen, the dialogue's length in turns, or any column of
 #: the turn table.
@@ -150,7 +150,7 @@ SCORES: Final = OpenTable(
     ),
     turns=count("Turns in the group."),
     dialogues=count("Dialogues in the group."),
-    signature=text("Every setting that can move the number, and the version."),
+    signature=text("Every setting that can change the value, and the version of dstbench."),
 )
 
 CONTEXTS: Final = Table(

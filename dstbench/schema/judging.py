@@ -19,19 +19,19 @@ SPREAD: Final = Table(
     highest=number("The highest score; null as `mean`.", nullable=True),
     range=number("highest minus lowest; null as `sd`.", nullable=True),
     se=number("Mean standard error of a run's score, over dialogues; null: unknown.", nullable=True),
-    signal_to_noise=number("sd / se; null: one of them is, or se is 0.", nullable=True),
+    signal_to_noise=number("sd / se; null: one of them is null, or se is 0.", nullable=True),
 )
 
 POWER: Final = Table(
     "discriminative power",
-    "One row per metric: how many pairs of runs its test tells apart (Sakai 2006).",
+    "One row per metric: how many pairs of runs a test of its differences tells apart (Sakai 2006).",
     **SCORES.only("metric", "unit"),
     pairs=count("Pairs of runs that have a p."),
     apart=count("Of these: p is at most 1 - level."),
     apart_adjusted=count("Of these: p adjusted for their number is at most 1 - level."),
-    untestable=count("Of these: the adjusted p cannot be so small, with so few resamples or dialogues that differ."),
+    untestable=count("Of these: too few resamples, or dialogues that differ, for the adjusted p to be so small."),
     power=number(
-        "apart / pairs; null: no pair, or so few resamples or dialogues that differ that no p can be so small.",
+        "apart / pairs; null: no pair, or too few resamples, or dialogues that differ, for any p to be so small.",
         nullable=True,
     ),
     power_adjusted=number("apart_adjusted / pairs; likewise with adjusted p.", nullable=True),
@@ -44,7 +44,7 @@ POWER: Final = Table(
 
 RANK_AGREEMENT: Final = Table(
     "agreement of orders",
-    "One row per pair of metrics: how alike the orders are in which they put the runs, the best first.",
+    "One row per pair of metrics: how similarly they rank the runs.",
     first=text("A metric."),
     second=text("Another one."),
     runs=count("Number of runs that both have a score for."),
@@ -56,13 +56,13 @@ RANK_AGREEMENT: Final = Table(
     ),
     high=number("Upper end, likewise.", nullable=True),
     undefined=count("Resamples left out because tau is undefined in them; null: none are drawn.", nullable=True),
-    reversed=count("Pairs of runs that they put in opposite orders."),
+    reversed=count("Pairs of runs that they rank in opposite orders."),
     level=number("Confidence level of the interval; null: there is none.", nullable=True),
 )
 
 REVERSALS: Final = Table(
     "reversed pairs",
-    "One row per (pair of metrics, pair of runs that they put in opposite orders).",
+    "One row per (pair of metrics, pair of runs that they rank in opposite orders).",
     **RANK_AGREEMENT.only("first", "second"),
     run=text("The run that is better by `first`."),
     other=text("The run that is better by `second`."),

@@ -1,4 +1,4 @@
-"""The names of metrics and traits as papers write them; figures, reports and LaTeX have them."""
+"""The names of metrics and traits as papers write them, for figures, reports and LaTeX."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _NAMES: Final = {
 # The fewer of these, the better.
 _ERRORS: Final = ("wrong", "missed", "over", "error-turns")
 # The papers' letters for parameters.
-_LETTERS: Final = {"lam": "λ", "alpha": "α"}  # noqa: RUF001 # a Greek letter it is
+_LETTERS: Final = {"lam": "λ", "alpha": "α"}  # noqa: RUF001 (a Greek letter)
 
 
 def name_of(metric: str) -> str:

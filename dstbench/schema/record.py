@@ -7,7 +7,7 @@ from importlib import import_module
 
 def as_html(result: object) -> str:
     """A result as an element for a notebook."""
-    # By name, when it is asked for: rendering is a later package, built on the very classes that are shown.
+    # Imported by name and only when needed, because rendering is built on the classes that are shown.
     text: str = import_module("dstbench.rendering.notebook").as_html(result)
     return text
 

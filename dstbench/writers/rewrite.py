@@ -1,7 +1,7 @@
 """Rewrites a dataset in its own format, with edited states or utterances.
 
-Conventions: only what is edited changes (see `readers.document`). A file that was written is read back before it gets
-its name; if its states and utterances are not those that were asked for, there is no file.
+Conventions: only what is edited changes (see `readers.document`). Each file that is written is read back before it gets
+its name; if its states or utterances are not as requested, the file is discarded.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def rewrite(
     without: Collection[str] = (),
     format: str | None = None,  # noqa: A002 (the field's word)
 ) -> None:
-    """Write a dataset in its own format again, with edits.
+    """Write a dataset again in its own format, with edits.
 
     Args:
         path: The dataset: a file, packed or not, or a folder or zip of files. A folder or zip is written as a folder,
@@ -55,8 +55,8 @@ def rewrite(
         format: Native format; None: detect it.
 
     Raises:
-        DstbenchError: The format cannot be written or cannot hold an edit, or the data have no place for an edit.
-        UsageError: `out` is the dataset itself, or contains it or lies in it.
+        DstbenchError: The format cannot be written or cannot hold an edit, or an edit has no place in the data.
+        UsageError: `out` is the dataset itself, contains it, or lies in it.
 
     The same edits give the same bytes.
     """
@@ -104,7 +104,7 @@ def _spoken(document: Document) -> pl.DataFrame:
 
 
 class _Edits:
-    """Edits that were checked, and the keys of those that have not been applied yet."""
+    """Edits, checked; and the keys of the edits that have not been applied yet."""
 
     def __init__(
         self, source: Source, states: pl.DataFrame | None, said: pl.DataFrame | None, without: Collection[str]
@@ -118,7 +118,7 @@ class _Edits:
             (dialogue, turn): dict(zip(slots, values, strict=True)) for dialogue, turn, slots, values in grouped.rows()
         }
         self._words = {(dialogue, turn, speaker): text for dialogue, turn, speaker, text in self._said.rows()}
-        self._there: set[str] = set()  # the dialogues of the files that have been looked at
+        self._there: set[str] = set()  # the dialogues of the files read so far
         self._unused: set[tuple[Any, ...]] = {*self._cells, *self._words, *((name,) for name in self._without)}
 
     def write(self, source: Source, form: Format, part: Path, target: Path) -> bool:
@@ -167,7 +167,7 @@ class _Edits:
         is_there = first[0] in self._there
         hint = None if is_there else hint_at_dialogue(first[0], pl.Series(sorted(self._there), dtype=pl.String))
         fault = what[len(first) - 1 if is_there else 0]
-        raise self._source.error(f"{fault}{more}, though it is to be changed", hint, **where)
+        raise self._source.error(f"an edit has no place in the data: {fault}{more}", hint, **where)
 
     def _check_states(self, before: States, after: States) -> None:
         """Check that the file holds the old states with the edits."""
@@ -201,8 +201,8 @@ def _open(source: Source, form: Format, *, with_words: bool) -> tuple[Document, 
         hint = f"those that can: {', '.join(WRITABLE)}"
         raise source.error(f"files of format {form.name} cannot be written again", hint)
     if source.inside:
-        what = f"its dialogues stand under {' and '.join(source.inside)}, and only whole files are written again"
-        raise source.error(what, "write what stands there to a file of its own")
+        what = f"its dialogues are under {' and '.join(source.inside)}, and only whole files are written again"
+        raise source.error(what, "write that part to its own file")
     states = form.read(source)
     if with_words:
         for _ in form.spoken(source):

@@ -518,7 +518,7 @@ def test_the_figure_holds_both_halves(models: list[str]) -> None:
         (["--test", "williams"], "did you mean williams1959"),
         (["--level", "95"], "level 95.0 is not between 0 and 1"),
         (["--per", "slot"], "slot"),
-        (["-o", "model.json"], "written over"),
+        (["-o", "model.json"], "overwritten"),
     ],
 )
 def test_wrong_usage_is_told(here: Path, words: list[str], told: str) -> None:

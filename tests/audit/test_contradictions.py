@@ -143,7 +143,7 @@ def test_the_command(here: Path, database: str) -> None:
     for row in document["slots"]:
         jsonschema.validate(row, schema("audit_doubtful_slots"))
     code, _, err = run("audit", "contradictions", "test.tsv", "-o", "test.tsv")
-    assert (code, "is read and would be written over" in err) == (2, True)
+    assert (code, "is read and would be overwritten" in err) == (2, True)
 
 
 def test_the_examples_of_the_paper(data: Path) -> None:

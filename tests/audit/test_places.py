@@ -169,8 +169,8 @@ def test_rules_are_data(database: str, tmp_path: Path) -> None:
     dialogue = after(_ACORN, "i want something else instead")
     assert added(database, *dialogue, rules=path)
     for change, message in (
-        ({"refusal": "("}, "`refusal` is no regular expression: \\("),
-        ({"cues": {"taxi-departure": "a["}}, "`cues` is no regular expression: a\\["),
+        ({"refusal": "("}, "`refusal` is not a valid regular expression: \\("),
+        ({"cues": {"taxi-departure": "a["}}, "`cues` is not a valid regular expression: a\\["),
         ({"travel": ["bus"]}, "`domains` does not say what is said of `bus`"),
         ({"domains": {"hotel": "inn"}}, "`domains` does not say what is said of `train`"),
         ({"said_as": {"hotel-parking": {"yes": ["parking", "!"]}}}, "`said_as` of hotel-parking has '!', not a word"),

@@ -431,7 +431,7 @@ def test_the_command(here: Path) -> None:
     for more, said in (
         (("--slots", "hotel-names"), "error: the data have no slot 'hotel-names'\nhint: did you mean hotel-name"),
         (("--manifest", "x.txt"), "error: x.txt: a manifest is written as CSV or JSON\nhint: --manifest x.csv\n"),
-        (("-o", "train.tsv"), "error: train.tsv is read and would be written over\n"),
+        (("-o", "train.tsv"), "error: train.tsv is read and would be overwritten\n"),
     ):
         code, out, err = run(*words, *more)
         assert (code, out) == (2, "")

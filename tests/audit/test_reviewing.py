@@ -293,8 +293,8 @@ def test_additions_alone_can_be_reviewed(here: Path) -> None:
         (3, {0: "turn"}, "`row` is neither dialogue nor addition in row 4"),
         (3, {1: "new"}, "`group` is neither changed nor unchanged in row 4"),
         (3, {2: "many"}, "`of` is not a number in row 4"),
-        (3, {3: "Z"}, r"not one row of the dialogue itself, but 0 \(dialogue B\)"),
-        (3, {2: 21}, "another `of` than in the rows before in row 4"),
+        (3, {3: "Z"}, r"the dialogue itself has 0 rows, not one \(dialogue B\)"),
+        (3, {2: 21}, "`of` is not the same as in the rows before in row 4"),
         (4, {1: "unchanged", 2: 90}, r"the dialogue is changed in one row and unchanged in another \(dialogue B\)"),
         (4, {3: "A"}, r"a changed dialogue without additions \(dialogue B\)"),
         (5, {0: "addition", 3: "D", 4: "yes"}, r"an unchanged dialogue with additions \(dialogue D\)"),
@@ -413,7 +413,7 @@ def test_a_slot_in_another_order_is_another_row(here: Path) -> None:
     Path("bob.csv").write_text("\n".join([*lines, *additions[::-1]]))
     with pytest.raises(dstbench.DstbenchError, match="row 2 is not that of ann"):
         audit.agreement(["ann.csv", "bob.csv"])
-    with pytest.raises(dstbench.UsageError, match="agreement is that of several readers"):
+    with pytest.raises(dstbench.UsageError, match="agreement needs several readers"):
         audit.agreement(["ann.csv"])
     with pytest.raises(dstbench.UsageError, match="two sheets are called 'ann'"):
         audit.agreement(["ann.csv", "ann.csv"])
@@ -525,9 +525,9 @@ def test_rows_are_as_their_schemas_say(dataset: Path) -> None:
         (["other.tsv", "--apply", "-o", "better.tsv"], 2, "--apply writes one dataset, not 2\nhint: correct them one"),
         (["data.tsv"], 2, "two datasets are called"),
         (["--evidence", "none.tsv"], 1, "none.tsv: no such file"),
-        (["--evidence", "data.tsv", "--log", "data.tsv"], 2, "data.tsv is read and would be written over"),
-        (["--apply", "-o", "data.tsv"], 2, "data.tsv is read and would be written over"),
-        (["--log", "x.csv", "--review", "x.csv"], 2, "two files to write have one name"),
+        (["--evidence", "data.tsv", "--log", "data.tsv"], 2, "data.tsv is read and would be overwritten"),
+        (["--apply", "-o", "data.tsv"], 2, "data.tsv is read and would be overwritten"),
+        (["--log", "x.csv", "--review", "x.csv"], 2, "two output files have the same name"),
         (["--ontology", "none.json"], 1, "none.json: no such file"),
         (["--database", "."], 1, ".: a folder without a file named …_db.json"),
         (["--at-least", "2"], 2, ""),

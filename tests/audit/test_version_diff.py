@@ -229,7 +229,7 @@ def test_versions_that_share_no_turn_are_refused() -> None:
 
 @pytest.mark.parametrize("names", [["one"], ["one", "one"], ["one", "two", "three"]])
 def test_names_are_two(names: list[str]) -> None:
-    with pytest.raises(dstbench.UsageError, match="does not name two versions"):
+    with pytest.raises(dstbench.UsageError, match="two different names are needed"):
         audit.diff(turns({}), turns({}), names=names)
 
 

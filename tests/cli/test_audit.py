@@ -326,12 +326,12 @@ def _measures(slots: pl.DataFrame) -> Iterator[tuple[tuple[str, ...], float | No
         (["bias", "train.tsv", "--counting", ","], 2, "there is no counting ''"),
         (["bias", "train.tsv", "--train", "test"], 2, "no split is called 'test'"),
         (["bias", "train.tsv", "--split", "test"], 1, "does not say which dialogue is of which split"),
-        (["bias", "train.tsv", "-o", "train.tsv"], 2, "written over"),
+        (["bias", "train.tsv", "-o", "train.tsv"], 2, "overwritten"),
         (["bias", "train.tsv", "--over", "free"], 2, "No such option"),
         (["diff", "train.tsv", "missing.tsv"], 1, "missing.tsv"),
         (["diff", "train.tsv"], 2, "AFTER"),
         (["diff", "train.tsv", "test.jsonl", "--name", "old"], 2, "give each a name"),
-        (["diff", "train.tsv", "test.jsonl", "-o", "test.jsonl"], 2, "written over"),
+        (["diff", "train.tsv", "test.jsonl", "-o", "test.jsonl"], 2, "overwritten"),
         (["diff", "train.tsv", "test.jsonl", "--match", "levenstein"], 2, "levenshtein"),
         (["scores", "model.json"], 2, "--version"),
         (["scores", "model.json", "--version", "train.tsv"], 2, "names no version and its gold"),
@@ -339,7 +339,7 @@ def _measures(slots: pl.DataFrame) -> Iterator[tuple[tuple[str, ...], float | No
         (["scores", "model.json", "--version", "a=missing.tsv"], 1, "missing.tsv"),
         (["scores", "model.json", "--version", "a=train.tsv", "--only", "b=model"], 2, "no version is called 'b'"),
         (["scores", "model.json", "--version", "a=train.tsv", "--model", "m"], 2, "names no model and its runs"),
-        (["scores", "model.json", "--version", "a=train.tsv", "-o", "train.tsv"], 2, "written over"),
+        (["scores", "model.json", "--version", "a=train.tsv", "-o", "train.tsv"], 2, "overwritten"),
     ],
 )
 def test_mistakes_are_told(files: dict[str, list[str]], words: list[str], code: int, told: str) -> None:

@@ -161,7 +161,7 @@ def test_an_input_is_never_written_over(example: Path) -> None:
                   ["score", "bare.json", "--gold", "gold.tsv", "-o", "gold.tsv"]):  # fmt: skip
         code, out, err = run(*words)
         assert (code, out) == (2, "")
-        assert "is read and would be written over" in err
+        assert "is read and would be overwritten" in err
     assert Path("model.json").read_text() == before
 
 

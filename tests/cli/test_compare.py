@@ -233,7 +233,7 @@ def test_charts_hold_the_frames() -> None:
         (["worst.jsonl", "best.jsonl", "--level", "95"], "between 0 and 1"),
         (["worst.jsonl", "best.jsonl", "--adjust", "fdr"], "fdr"),
         (["worst.jsonl", "best.jsonl", "-m", "jgaa"], "did you mean"),
-        (["worst.jsonl", "best.jsonl", "-o", "best.jsonl"], "written over"),
+        (["worst.jsonl", "best.jsonl", "-o", "best.jsonl"], "overwritten"),
     ],
 )
 def test_wrong_usage_is_told(runs: list[str], words: list[str], told: str) -> None:

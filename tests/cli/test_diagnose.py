@@ -166,7 +166,7 @@ def test_charts_hold_the_frames() -> None:
         (["traits", "model.json", "--to", "middle"], "middle"),
         (["traits", "model.json", "--disagree", "fga", "gac"], "did you mean"),
         (["traits", "model.json", "--disagree", "fga", "fga"], "between two metrics"),
-        (["diagnose", "model.json", "-o", "model.json"], "written over"),
+        (["diagnose", "model.json", "-o", "model.json"], "overwritten"),
     ],
 )
 def test_wrong_usage_is_told(model: Path, words: list[str], told: str) -> None:

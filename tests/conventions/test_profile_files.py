@@ -142,10 +142,10 @@ def test_comments_and_names_of_files_do_not_change_the_hash(here: Path) -> None:
             "dontcare='drpo' is none of keep, drop, drop-gold, drop-pred, skip\nhint: did you mean drop",
         ),
         ("dontcare = true", "dontcare=True is none of keep"),
-        ("match = 5", "match=5 is not a text"),
+        ("match = 5", "match=5 is not a string"),
         ('match = "levenstein"', "there is no matcher 'levenstein'\nhint: did you mean levenshtein?"),  # misspelt
         ('slots = "multiwoz"', "there is no slot set 'multiwoz'\nhint: did you mean multiwoz"),
-        ('slots = ["hotel-area"]', "slots=['hotel-area'] is not a text"),
+        ('slots = ["hotel-area"]', "slots=['hotel-area'] is not a string"),
         ("gold-steps = [1]", "gold_steps=(1,) is not a tuple of strings"),
         ('gold-steps = "case,spce"', "there is no normalising step 'spce'\nhint: did you mean space"),  # misspelt
         ('base = "trad"', "there is no profile 'trad'\nhint: did you mean trade"),  # misspelt
@@ -156,7 +156,7 @@ def test_comments_and_names_of_files_do_not_change_the_hash(here: Path) -> None:
         ("dontcare = drop", "not TOML: "),
         ("[dontcare]\n", "dontcare={} is none of"),
         (b"title = '\xff'", "not TOML: "),
-        ('slots = "categorical"', "which slots are categorical is not known"),
+        ('slots = "categorical"', "it is not known which slots are categorical"),
     ],
 )
 def test_what_is_wrong_in_a_file_is_said_with_its_name(text: str | bytes, said: str, here: Path) -> None:

@@ -209,7 +209,7 @@ def test_variants_and_overrides() -> None:
 def test_a_variant_that_no_convention_can_be_is_refused_and_the_plain_profile_says_why() -> None:
     assert profile("mwzeval") is PROFILES["mwzeval"]
     assert profile("mwzeval").name == "mwzeval.2"  # .1 was called faithful
-    assert "not the original's number where a file says `day` for `bookday`" in profile("mwzeval").title
+    assert "differs from the original if a file says `day` for `bookday`" in profile("mwzeval").title
     assert profile("mwzeval@fixed").name == "mwzeval@fixed.1"
     with pytest.raises(
         dstbench.UsageError, match=r"no profile 'mwzeval@faithful'\nhint: mwzeval or mwzeval@fixed: the"

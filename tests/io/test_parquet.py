@@ -175,7 +175,7 @@ def test_a_column_of_many_levels_ends_no_process(levels: int) -> None:
     if levels < 100:
         assert parquet.read(File("x"), content).height == 1
     else:
-        with pytest.raises(dstbench.DstbenchError, match="its schema is no tree, or too deep"):
+        with pytest.raises(dstbench.DstbenchError, match="its schema is not a tree, or too deep"):
             parquet.read(File("x"), content)
 
 

@@ -304,7 +304,7 @@ def test_a_metric_of_frames_is_refused_where_a_side_does_not_say_it(here: Path) 
 
 
 def test_what_takes_a_schema_says_so(here: Path) -> None:
-    with pytest.raises(dstbench.UsageError, match="which slots are categorical is not known\nhint: --schema"):
+    with pytest.raises(dstbench.UsageError, match="it is not known which slots are categorical\nhint: --schema"):
         profile("sgd", slots="categorical")
     run = write(here / "run", small(slot_values={"city": ["Ely"]}), SCHEMA)
     with pytest.raises(dstbench.UsageError, match="which services are seen is not known\nhint: --seen"):

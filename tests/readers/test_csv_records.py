@@ -75,7 +75,7 @@ def test_rows_of_slots_may_be_json_as_well(here: Path) -> None:
     Path("p.json").write_text(json.dumps(rows))
     notes = notes_of("p.json")
     assert notes == [
-        "keys taken: dialogue_id, turn_id as turn, slot, gold, pred",
+        "keys used: dialogue_id, turn_id as turn, slot, gold, pred",
         "1 number taken as text; 1 list of several values taken as alternatives",
     ]
     with pytest.warns(dstbench.DstbenchWarning):

@@ -44,7 +44,7 @@ def test_the_format_is_found_by_content_alone(name: str, here: Path) -> None:
 POSITIONAL = ("convlab-raw", "dstc10", "ldst")
 # Said of every IC-DST log and TripPy file, of the predictions in SGD's layout, and of records under other keys.
 _SAID = (
-    "ignore:.*(may have been altered|marks of tokens|of which the first is taken|keys taken|taken as text)"
+    "ignore:.*(may have been altered|marks of tokens|of which the first is taken|keys used|taken as text)"
     ":dstbench.errors.DstbenchWarning"
 )
 
@@ -168,7 +168,7 @@ def test_generated_text_that_is_no_state_is_counted(here: Path) -> None:
     text = formats.simpletod().replace('"hotel name not mentioned"', '"<|endoftext|>", "hotel"')
     Path("p.json").write_text(text)
     with pytest.warns(
-        dstbench.DstbenchWarning, match=r"p\.json: 2 pieces of text that are no slot and value, left out"
+        dstbench.DstbenchWarning, match=r"p\.json: 2 pieces of text that are not a slot and its value, left out"
     ):
         assert dstbench.score("p.json", metrics="jga")["value"].item() == 0.5
 
@@ -420,7 +420,7 @@ BROKEN: dict[str, tuple[str | bytes, list[str]]] = {
     ),
     "a TSV column that is no slot": (
         formats.star_tsv().replace("hotel-area", "hotel area", 1),
-        ["the header has columns that are no slots: hotel area"],
+        ["the header has columns that are not slots: hotel area"],
     ),
     "a STAR key": (formats.star().replace("json_1", "json"), ["'MUL7001.json' is not of the form"]),
     "a TRADE state": (
@@ -512,7 +512,7 @@ def test_any_json_is_read_or_refused_in_words(document: Any) -> None:
 @pytest.mark.filterwarnings("ignore:.*is MultiWOZ's:dstbench.errors.DstbenchWarning")
 def test_marks_of_right_slots_give_what_can_be_had(here: Path) -> None:
     Path("trippy_result.json").write_text(formats.fga_trippy())
-    with pytest.warns(dstbench.DstbenchWarning, match=r"only jga, sa:T=30 and fga can be had"):
+    with pytest.warns(dstbench.DstbenchWarning, match=r"only jga, sa:T=30 and fga can be computed"):
         rows = dstbench.score("trippy_result.json")
     assert dict(zip(rows["metric"], rows["value"], strict=True)) == {"jga": 0.5, "sa:T=30": 59 / 60, "fga": 0.5}
     for metric in ("aga", "sa", "gca"):

@@ -75,12 +75,12 @@ def test_a_request_that_failed_has_no_prediction(here: Path) -> None:
 
 def test_what_was_taken_is_told() -> None:
     items = [_openai(f"{turn['dialogue_id']}-{turn['turn']}", json.dumps(turn["pred"])) for turn in EXAMPLE]
-    assert notes_of(items, gold=GOLD)[0] == "keys taken: custom_id as dialogue and turn, output as pred"
+    assert notes_of(items, gold=GOLD)[0] == "keys used: custom_id as dialogue and turn, output as pred"
 
 
 def test_what_is_no_state_is_refused() -> None:
     turn = {"id": "SNG1", "turn": 0, "gold": {"hotel-area": "north"}}
-    with pytest.raises(dstbench.DstbenchError, match="output: a call of a function, where a state must be"):
+    with pytest.raises(dstbench.DstbenchError, match="output: a function call, where a state must be"):
         dstbench.scan([{**turn, "output": {"name": "find_hotel", "arguments": {"area": "north"}}}])
     with (
         pytest.raises(dstbench.DstbenchError, match="gold but no predictions"),

@@ -63,15 +63,15 @@ def test_other_lists_are_divided_as_well(here: Path) -> None:
 def test_what_is_said_of_them() -> None:
     records = [{"dialogue_id": "SNG1", "gold_states": [N, N], "states": [N, {}]}]
     assert notes_of(records) == [
-        "keys taken: dialogue_id, gold_states as gold, states as pred; turn from the objects around the records"
+        "keys used: dialogue_id, gold_states as gold, states as pred; turn from the objects around the records"
     ]
 
 
 @pytest.mark.parametrize(
     ("record", "said"),
     [
-        ({"gold": [N, N], "pred": [N]}, r"gold and pred have states of other turns \(2 and 1\)"),
-        ({"gold": {"0": N}, "pred": {"1": N}}, r"gold and pred have states of other turns \(1 and 1\)"),
+        ({"gold": [N, N], "pred": [N]}, r"gold and pred do not have the same turns \(2 and 1 states\)"),
+        ({"gold": {"0": N}, "pred": {"1": N}}, r"gold and pred do not have the same turns \(1 and 1 states\)"),
         (
             {"gold": [N], "pred": [{"hotel": {"area": {"x": 1}}}]},
             "an object, where a value must be .*turn 0, slot hotel",

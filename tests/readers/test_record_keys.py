@@ -26,17 +26,17 @@ NORTH, SOUTH = {"hotel-area": "north"}, {"hotel-area": "south"}
         (_record(gold=NORTH, pred=NORTH), None),
         (_record(gold=NORTH, pred=NORTH, utterance="hi", history=["x"]), None),
         ({"ID": "MUL1", "turn_idx": 0, "gt": NORTH, "predicted": NORTH},
-         "keys taken: ID as dialogue, turn_idx as turn, gt as gold, predicted as pred"),
+         "keys used: ID as dialogue, turn_idx as turn, gt as gold, predicted as pred"),
         (_record(ground_truth=NORTH, ground_truth_m24=SOUTH, predict=NORTH, predict_turn_label={"hotel-area": "x"}),
-         "keys taken: dialogue_id, turn, ground_truth as gold, predict as pred; "
-         "not taken: ground_truth_m24, predict_turn_label"),
-        (_record(gold=NORTH, pred=NORTH, state=SOUTH), "keys taken: dialogue_id, turn, gold, pred; not taken: state"),
-        (_record(state=NORTH, pred=NORTH), "keys taken: dialogue_id, turn, state as gold, pred"),
-        ({"flag": "MUL1.json-0", "gold": NORTH, "pred": NORTH}, "keys taken: flag as dialogue and turn, gold, pred"),
+         "keys used: dialogue_id, turn, ground_truth as gold, predict as pred; "
+         "not used: ground_truth_m24, predict_turn_label"),
+        (_record(gold=NORTH, pred=NORTH, state=SOUTH), "keys used: dialogue_id, turn, gold, pred; not used: state"),
+        (_record(state=NORTH, pred=NORTH), "keys used: dialogue_id, turn, state as gold, pred"),
+        ({"flag": "MUL1.json-0", "gold": NORTH, "pred": NORTH}, "keys used: flag as dialogue and turn, gold, pred"),
         ({"dialogue_id": "MUL1_turn_0", "gold": NORTH, "pred": NORTH},
-         "keys taken: dialogue_id as dialogue and turn, gold, pred"),
+         "keys used: dialogue_id as dialogue and turn, gold, pred"),
         ({"dialogue_id": "MUL1", "turns": [{"gold": NORTH, "pred": NORTH}]},
-         "keys taken: gold, pred; dialogue and turn from the objects around the records"),
+         "keys used: gold, pred; dialogue and turn from the objects around the records"),
     ],
 )  # fmt: skip
 def test_a_note_says_which_keys_were_taken(record: dict[str, Any], note: str | None) -> None:
@@ -49,7 +49,7 @@ def test_keys_that_the_user_gives_are_not_told() -> None:
     keys = {"id": "flag", "gold": "ground_truth_m24", "pred": "ours"}
     record = {"flag": "MUL1-0", "ground_truth": SOUTH, "ground_truth_m24": NORTH, "ours": NORTH, "prediction": SOUTH}
     (note,) = notes_of([record], keys=keys)
-    assert note.startswith("keys taken: flag as dialogue and turn, ground_truth_m24 as gold, ours as pred; not taken: ")
+    assert note.startswith("keys used: flag as dialogue and turn, ground_truth_m24 as gold, ours as pred; not used: ")
     assert table_of([record], keys=keys)["pred"].to_list() == ["north"]
     del record["prediction"], record["ground_truth"]
     assert notes_of([record], keys=keys) == []
@@ -74,7 +74,7 @@ def test_records_of_one_dialogue_in_two_groups_are_said(here: Path) -> None:
     Path("p.json").write_text(json.dumps(groups))
     assert table_of("p.json").height == 2
     assert notes_of("p.json") == [
-        "keys taken: dialogue_id, turn, gold, pred; records under right, wrong are read together"
+        "keys used: dialogue_id, turn, gold, pred; records under right, wrong are read together"
     ]
 
 
@@ -88,7 +88,7 @@ REFUSED: dict[str, tuple[Any, list[str]]] = {
     "two turns": (_record(1, turn_id=2, gold=NORTH, pred={}), ["2 keys could be the turn: turn, turn_id"]),
     "states of single turns only": (
         _record(gold_turn_label=NORTH, pred_turn_label=NORTH),
-        ["the only states are named as those of single turns", "gold_turn_label, pred_turn_label",
+        ["by their keys, the only states are of single turns", "gold_turn_label, pred_turn_label",
          "hint: if they are cumulative, --keys gold=gold_turn_label,pred=pred_turn_label"],
     ),
     "a typo": (_record(gold=NORTH, perd=NORTH), ["no pred; unknown keys: perd", "'perd': did you mean pred?"]),
@@ -98,7 +98,7 @@ REFUSED: dict[str, tuple[Any, list[str]]] = {
     "no dialogue": ({"turn": 0, "gold": NORTH, "pred": NORTH},
                     ["no key for the dialogue (there are: turn, gold, pred)", "hint: --keys id=KEY"]),
     "no id": (_record(gold={}) | {"dialogue_id": None}, ["item 0: no dialogue_id here"]),
-    "an id that is none": (_record(gold={}) | {"dialogue_id": [1]}, ["item 0: dialogue_id: a list is no id"]),
+    "an id that is none": (_record(gold={}) | {"dialogue_id": [1]}, ["item 0: dialogue_id: a list is not an id"]),
     "a turn that is none": (_record(gold={}) | {"turn": "the first"},
                             ["item 0: turn: the turn is not a number", "MUL1, turn the first", "--keys turn=KEY"]),
     "text that is no state": (_record(gold="{hotel-area: north}", pred={}),
@@ -146,7 +146,7 @@ def test_a_side_that_is_null_everywhere_is_not_there() -> None:
     records = [_record(turn, gold=NORTH, pred=None) for turn in range(2)]
     with (
         pytest.raises(dstbench.DstbenchError, match="the file holds gold but no predictions"),
-        pytest.warns(dstbench.DstbenchWarning, match="pred is null in every record, and so is not taken"),
+        pytest.warns(dstbench.DstbenchWarning, match="pred is null in every record, and so is ignored"),
     ):
         dstbench.scan(records)
 
@@ -215,6 +215,6 @@ def test_a_key_whose_name_promises_states_that_are_not_there_is_told() -> None:
     records = [_record(turn, gold=NORTH, prediction="I think that it is in the north") for turn in range(3)]
     with (
         pytest.raises(dstbench.DstbenchError, match="the file holds gold but no predictions"),
-        pytest.warns(dstbench.DstbenchWarning, match="keys taken: dialogue_id, turn, gold; no states in prediction"),
+        pytest.warns(dstbench.DstbenchWarning, match="keys used: dialogue_id, turn, gold; no states in prediction"),
     ):
         dstbench.scan(records)

@@ -256,7 +256,7 @@ def test_a_loose_format_yields_to_another_in_a_folder(here: Path) -> None:
     Path("out/states.json").write_text(formats.state_lists())
     assert dstbench.read("out").format == "gtpr"
     Path("out/model.json").unlink()
-    with pytest.raises(dstbench.DstbenchError, match=r"2 files of data .*a_details\.csv \(csv\), .*\(state-lists\)"):
+    with pytest.raises(dstbench.DstbenchError, match=r"2 data files .*a_details\.csv \(csv\), .*\(state-lists\)"):
         dstbench.read("out")
     Path("out/states.json").unlink()
     assert dstbench.read("out").format == "csv"
@@ -419,9 +419,7 @@ def test_a_part_of_no_known_format_is_an_error_if_there_is_something_in_it(
     Path("run", last).write_text(damaged)
     Path("run/notes.json").write_text("nothing but words")  # not named like a part
     if damaged.strip("[]"):
-        with pytest.raises(
-            dstbench.DstbenchError, match=f"{re.escape(last)}: no known format, though it is named like"
-        ):
+        with pytest.raises(dstbench.DstbenchError, match=f"{re.escape(last)}: no known format, although data files"):
             dstbench.read("run")
     else:
         assert table_of("run").equals(whole)
@@ -430,10 +428,10 @@ def test_a_part_of_no_known_format_is_an_error_if_there_is_something_in_it(
 def test_files_of_other_names_or_of_the_same_turns_are_several_runs(here: Path) -> None:
     Path("run").mkdir()
     for names, said in (
-        (("ours.jsonl", "theirs.jsonl"), "2 files of data that are not parts of one run"),
-        (("multiwoz.csv.jsonl", "MUL1.jsonl"), "2 files of data that are not parts of one run"),
-        (("train.jsonl", "test.jsonl"), "2 files of data that are not parts of one run"),
-        (("a/part-0.jsonl", "b/part-1.jsonl"), "2 files of data that are not parts of one run"),
+        (("ours.jsonl", "theirs.jsonl"), "2 data files that are not parts of one run"),
+        (("multiwoz.csv.jsonl", "MUL1.jsonl"), "2 data files that are not parts of one run"),
+        (("train.jsonl", "test.jsonl"), "2 data files that are not parts of one run"),
+        (("a/part-0.jsonl", "b/part-1.jsonl"), "2 data files that are not parts of one run"),
     ):
         for name, rows in zip(names, DIALOGUES.values(), strict=False):
             Path("run", name).parent.mkdir(exist_ok=True)

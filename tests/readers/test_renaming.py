@@ -131,11 +131,11 @@ def test_two_dialogues_of_one_id(here: Path) -> None:
     ("text", "message"),
     [
         ("price,hotel-name\nprice,hotel-area\n", "map: 'price' stands both for 'hotel-name' and for 'hotel-area'"),
-        ("a,b\nb,c\n", "map: 'b' is both a slot of yours and another's name for one"),
+        ("a,b\nb,c\n", "map: 'b' is both one of your slots and the other name of one"),
         ("a,b,c\n", "map: 3 columns, not two"),
         ("a\n", "map: 1 column, not two"),
         ("a,b\nc,\n", "map: row 2 has an empty cell"),
-        ('{"a": ["b"]}', "map: the other name of 'a' is no text"),
+        ('{"a": ["b"]}', "map: the other name of 'a' is not a string"),
         ('["a"]', "map: not a JSON object"),
         ("", "map: not a CSV file"),
         ("<html>", "map: a web page"),

@@ -54,7 +54,7 @@ def test_a_file_in_a_wrapper_is_read_as_without_it_or_refused(name: str, here: P
         states = dstbench.read("w.json")
         assert _content(states) == _content(wanted)
         if states.format == wanted.format != "records":
-            assert any("what stands under" in note for note in states.notes)
+            assert any("what is under" in note for note in states.notes)
             assert _content(dstbench.read("w.json", wanted.format)) == _content(wanted)
 
 
@@ -84,7 +84,7 @@ def test_data_under_several_keys_are_refused(here: Path) -> None:
 
 def test_what_is_read_and_what_is_not_is_told(here: Path) -> None:
     Path("p.json").write_text(json.dumps({"meta": {}, "test": json.loads(formats.gtpr()), "jga": 1}))
-    assert notes_of("p.json") == ["what stands under test is read, without meta, jga beside it"]
+    assert notes_of("p.json") == ["what is under test is read, not what is under meta, jga"]
 
 
 def test_a_key_that_is_twice_in_a_wrapper_is_refused(here: Path) -> None:
@@ -105,6 +105,6 @@ def test_a_wrapper_that_is_broken_behind_its_data_is_refused(end: str, here: Pat
 
 def test_a_wrapped_dataset_is_not_written_again(here: Path) -> None:
     Path("p.json").write_text(json.dumps({"data": json.loads(formats.multiwoz())}))
-    with pytest.raises(dstbench.DstbenchError, match="its dialogues stand under data, and only whole files"):
+    with pytest.raises(dstbench.DstbenchError, match="its dialogues are under data, and only whole files"):
         rewrite("p.json", "q.json")
     assert not Path("q.json").exists()

@@ -572,7 +572,7 @@ def test_the_command_writes_a_page(two: Path) -> None:
         (["careful.parquet"], 2, "-o"),
         (["careful.parquet", "-o", "r.txt"], 2, "hint: -o r.html"),
         (["careful.parquet", "-o", "r.html", "--format", "md"], 2, "hint: -o r.md"),
-        (["careful.parquet", "-o", "careful.parquet"], 2, "would be written over"),
+        (["careful.parquet", "-o", "careful.parquet"], 2, "would be overwritten"),
         (["none.parquet", "-o", "r.html"], 1, "none.parquet"),
         (["careful.parquet", "-o", "r.html", "--context", "none.json"], 1, "none.json"),
         (["careful.parquet", "-o", "r.html", "-m", "jgaa"], 2, "did you mean jga"),

@@ -144,7 +144,7 @@ def test_no_output_over_any_input(name: str, tmp_path: Path, monkeypatch: pytest
             words = line(name, **{read.name: str(source), written.name: str(target)})
             code, out, err = run(*words)
             assert (code, out) == (2, ""), (way.__name__, words, err)
-            assert "read and would be written over\nhint: " in err, (way.__name__, words, err)
+            assert "read and would be overwritten\nhint: " in err, (way.__name__, words, err)
             assert err.count("\n") == 2, err
             assert there() == before
 
@@ -175,7 +175,7 @@ def test_what_no_option_names(case: str, here: Path) -> None:
     before = there()
     code, out, err = run(*words.split())
     assert (code, out) == (2, ""), err
-    said = "two files to write have one name" if target.startswith("out/") else "read and would be written over"
+    said = "two output files have the same name" if target.startswith("out/") else "read and would be overwritten"
     assert said in err.splitlines()[-2], err
     assert {name: content for name, content in there().items() if not name.startswith("out/")} == before
 

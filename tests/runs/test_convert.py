@@ -290,7 +290,7 @@ def die(*_: object) -> None:
 def test_a_reading_process_that_dies_is_said_so(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     files = write(dialogues(4), 2)
     monkeypatch.setattr(conversion, "_make_part", die)
-    with pytest.raises(dstbench.DstbenchError, match="ended from outside, perhaps because memory ran out"):
+    with pytest.raises(dstbench.DstbenchError, match="was killed, perhaps because memory ran out"):
         convert("run", files, OUT, jobs=2)
 
 

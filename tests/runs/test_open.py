@@ -204,7 +204,7 @@ NO_TABLE: dict[str, tuple[pl.DataFrame, str]] = {
     "no rows": (dstbench.scan(EXAMPLE).drop("run").collect().clear(), "no dialogue in the table"),
     "a negative turn": (
         dstbench.scan(EXAMPLE).drop("run").collect().with_columns(turn=pl.lit(-1)),
-        "a turn that is no number from 0 to 65535",
+        "a turn that is not a number from 0 to 65535",
     ),
     "no id": (
         dstbench.scan(EXAMPLE).drop("run").collect().with_columns(dialogue=pl.lit(None, pl.String)),

@@ -66,7 +66,7 @@ def broken(rows: list[Row]) -> Iterator[tuple[str, list[Row]]]:
         return any(r.slot not in (None, FRAME) and r.turn <= row.turn for r in of(row))
 
     yield "a dialogue without an id", those(lambda _, row: not row.dialogue)
-    yield "a turn that is no number from 0 to 65535", those(lambda _, row: row.turn < 0)
+    yield "a turn that is not a number from 0 to 65535", those(lambda _, row: row.turn < 0)
     yield "the same slot twice in one turn", those(lambda at, row: same(at, at - 1) and rows[at - 1].turn == row.turn)
     yield "a gold value without a slot", those(lambda _, row: row.slot is None and row.gold is not None)
     yield (

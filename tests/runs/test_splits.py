@@ -108,7 +108,7 @@ def test_predictions_of_two_splits_are_not_one_run(here: Path) -> None:
     Path("run").mkdir()
     for split, dialogue in IDS.items():
         Path(f"run/{split}.json").write_text(formats.trade().replace(formats.ID, dialogue))
-    with pytest.raises(dstbench.DstbenchError, match=r"3 files of data that are not parts of one run: run/dev\.json"):
+    with pytest.raises(dstbench.DstbenchError, match=r"3 data files that are not parts of one run: run/dev\.json"):
         dstbench.score("run")
 
 
@@ -124,9 +124,7 @@ def test_a_long_table_finds_its_split_too(here: Path) -> None:
 def test_of_one_split_two_files_are_refused(here: Path) -> None:
     write_layout(here / "gold", "SUMBT")
     Path("gold/test_2.tsv").write_text(formats.sumbt_tsv().replace(formats.ID, "MUL7777"))
-    with pytest.raises(
-        dstbench.DstbenchError, match=r"2 files of data .* gold/test\.tsv \(sumbt-tsv\), gold/test_2\.tsv"
-    ):
+    with pytest.raises(dstbench.DstbenchError, match=r"2 data files .* gold/test\.tsv \(sumbt-tsv\), gold/test_2\.tsv"):
         dstbench.score(of(formats.ID), gold="gold")
 
 

@@ -75,7 +75,7 @@ twice.calls = 0  # type: ignore[attr-defined]
 
 SPOILT: dict[str, tuple[dict[str, Any], set[str], str]] = {
     "nothing": ({}, set(), ""),
-    "no name": ({"name": "a b"}, {WHOLE}, "the format is called 'a b'"),
+    "no name": ({"name": "a b"}, {WHOLE}, "the format cannot be called 'a b'"),
     "no reader": ({"reader": None}, {WHOLE}, "reader is None"),
     "not recognised": ({"sniff": lambda _: False}, {ITS_OWN}, "`sniff` is false"),
     "another's": ({"example": FORMATS["gtpr"].example}, {ITS_OWN, READ}, "not recognised"),

@@ -291,13 +291,19 @@ def test_what_cannot_be_done_is_said(here: Path) -> None:
     Path("in").write_text(formats.star_tsv())
     Path("preds.json").write_text(formats.gtpr())
     cases: list[tuple[dict[str, object], str]] = [
-        ({"states": state_edits({("MUL701", 0, "hotel-area"): "no"})}, "in: no such dialogue, .*\nhint: .* MUL7001"),
+        (
+            {"states": state_edits({("MUL701", 0, "hotel-area"): "no"})},
+            "in: an edit has no place in the data: no such dialogue .*\nhint: .* MUL7001",
+        ),
         (
             {"states": state_edits({(formats.ID, 9, "hotel-area"): "no"})},
-            "in: no turn with a state, .*dialogue MUL7001",
+            "in: .*: no turn with a state .*dialogue MUL7001",
         ),
-        ({"said": word_edits((formats.ID, 5, "user", "hi"))}, "in: no such turn, or no text of this speaker in it"),
-        ({"without": ["MUL1", "MUL2"]}, "in: no such dialogue, and 1 more, though it is to be changed .dialogue MUL1"),
+        ({"said": word_edits((formats.ID, 5, "user", "hi"))}, "in: an edit has no place in the data: no such turn"),
+        (
+            {"without": ["MUL1", "MUL2"]},
+            "in: an edit has no place in the data: no such dialogue, and 1 more .dialogue MUL1",
+        ),
         ({"states": pl.DataFrame({"dialogue": ["MUL1"]})}, "edits without the column turn, slot, value"),
         (
             {"states": pl.concat([state_edits({(formats.ID, 0, "hotel-area"): v}) for v in ("a", "b")])},
@@ -309,7 +315,7 @@ def test_what_cannot_be_done_is_said(here: Path) -> None:
             rewrite("in", "out", **edits)  # type: ignore[arg-type]
     with pytest.raises(dstbench.DstbenchError, match="files of format gtpr cannot be written again\nhint: those that"):
         rewrite("preds.json", "out")
-    with pytest.raises(dstbench.UsageError, match="in is read and would be written over"):
+    with pytest.raises(dstbench.UsageError, match="in is read and would be overwritten"):
         rewrite("in", here / "in")
     with pytest.raises(dstbench.DstbenchError, match="nowhere: no such file"):
         rewrite("nowhere", "out")
@@ -338,7 +344,7 @@ def test_folders_and_packed_files(here: Path) -> None:
     assert not Path("one/test/dialogues_001.json").exists()
     with pytest.raises(dstbench.DstbenchError, match="one: is there already"):
         rewrite("sgd", "one")
-    with pytest.raises(dstbench.UsageError, match="would be written over"):
+    with pytest.raises(dstbench.UsageError, match="would be overwritten"):
         rewrite("sgd", "sgd/again")
     Path("in.tsv.gz").write_bytes(gzip.compress(formats.star_tsv().encode()))
     for ending, unpack in {"gz": gzip.decompress, "bz2": bz2.decompress, "xz": lzma.decompress}.items():
