@@ -29,7 +29,7 @@ from dstbench.rendering.charts.sensitivity import sensitivity_charts
 from dstbench.schema.names import name_of
 from tests import formats
 from tests.commands import run
-from tests.corpora import States, corpora
+from tests.corpora import LARGE, States, corpora
 
 pytestmark = pytest.mark.filterwarnings("ignore::dstbench.DstbenchWarning")
 
@@ -399,8 +399,8 @@ def test_traits_are_drawn_with_their_distribution() -> None:
             assert row["mean"] == pytest.approx(scores.mean(), abs=1e-12)
 
 
-@given(corpora(max_dialogues=6), st.sampled_from(["mean", "sum", "released"]), st.sampled_from(["paper", "released"]))
-@settings(max_examples=30)
+@given(corpora(LARGE), st.sampled_from(["mean", "sum", "released"]), st.sampled_from(["paper", "released"]))
+@settings(max_examples=15)
 @example(
     # Four turns, the second wrong: 0.333; eleven, the fourth wrong: 0.3, exactly where a bin begins.
     [
