@@ -11,7 +11,7 @@ import pytest
 from hypothesis import Phase, settings
 
 from benchmarks.measured import find_data
-from tests.charts import EMPTY_CHART
+from tests.charts import draw_empty
 
 # Processes that tests start keep what Python compiles, as where nothing forbids it: compiling is a fifth of a start.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -56,4 +56,4 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
     """Empty charts: drawing them takes most of the time of a page, whatever of it is tested."""
-    monkeypatch.setattr("vl_convert.vegalite_to_svg", lambda *_, **__: EMPTY_CHART)
+    draw_empty(monkeypatch)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import fields, replace
+from functools import cache
 from typing import Any, Literal, get_args, get_origin
 
 import pytest
@@ -43,6 +44,15 @@ FRAMES: States = [{"dialogue_id": "D", "turn": 0, "gold": FRAME, "pred": FRAME}]
 
 
 def signed(data: Any = EXAMPLE, metrics: str = "jga", **options: Any) -> str:
+    return _of_example() if data is EXAMPLE and metrics == "jga" and not options else _signed(data, metrics, **options)
+
+
+@cache
+def _of_example() -> str:
+    return _signed(EXAMPLE, "jga")
+
+
+def _signed(data: Any, metrics: str, **options: Any) -> str:
     found = dstbench.score(data, metrics=metrics, **options)["signature"]
     assert len(set(found)) == 1
     text: str = found[0]
@@ -171,8 +181,8 @@ def test_what_is_printed_is_explained_without_a_doubt() -> None:
         rows = dstbench.score(EXAMPLE, metrics=ALL_METRICS, profile=name)
         assert len(rows) == len(ALL_METRICS)
         for text in (*rows["signature"], *signature_lines(rows)):
-            assert doubts(text) == []
-            assert not any("note" in line for line in explain(text))
+            assert not any("note" in line for line in explain(text))  # which has all doubts
+        assert doubts(text) == []
         for choice, value in OTHER.items():
             if choice != "name":
                 changed = profile(name, **{choice: value})

@@ -31,7 +31,7 @@ from tests import formats, oracle
 from tests.analysis.test_diagnose import by_dialogue
 from tests.cli.test_diagnose import fields_of
 from tests.commands import ok, run
-from tests.corpora import States, corpora
+from tests.corpora import LARGE, States, corpora
 from tests.schemas import FOLDER
 
 Rows = list[dict[str, Any]]
@@ -81,8 +81,8 @@ def scored(data: Any, metrics: str) -> pl.DataFrame:
 # --- correlations --------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=30)
-@given(corpora(max_dialogues=8), st.sampled_from([0.9, 0.95]))
+@settings(max_examples=15)
+@given(corpora(LARGE), st.sampled_from([0.9, 0.95]))
 @pytest.mark.filterwarnings("ignore:.* is undefined in :dstbench.errors.DstbenchWarning")
 def test_dialogues_by_plain_loops(states: States, level: float) -> None:
     found = dstbench.correlate(states, metrics="jga,turns,gca,to_mean", level=level)
@@ -101,8 +101,8 @@ def test_dialogues_by_plain_loops(states: States, level: float) -> None:
     assert found.tests.is_empty()
 
 
-@settings(max_examples=30)
-@given(corpora(max_dialogues=6))
+@settings(max_examples=15)
+@given(corpora(LARGE))
 @pytest.mark.filterwarnings("ignore:.* has no interval:dstbench.errors.DstbenchWarning")
 @pytest.mark.filterwarnings("ignore:.* is undefined in :dstbench.errors.DstbenchWarning")
 def test_turns_by_plain_loops(states: States) -> None:
@@ -304,8 +304,8 @@ def test_what_cannot_be_compared_is_null_and_told() -> None:
 # --- traits --------------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=30)
-@given(corpora(max_dialogues=8))
+@settings(max_examples=15)
+@given(corpora(LARGE))
 def test_traits_are_correlated_over_complete_dialogues(states: States) -> None:
     found = dstbench.traits(states, metrics="fga,gca,jga")
     names = ["to_mean", "nu_paper", "fga", "gca", "jga"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -174,19 +175,28 @@ def test_a_dialogue_that_several_runs_have_is_drawn_with_all_of_them() -> None:
     assert list(turns.select("low", "high").row(0)) == pytest.approx(limits)
 
 
+#: Two runs over few dialogues.
+SHORT = {name: RUNS[name].filter(pl.col("dialogue") < "DEMO0000020") for name in ("careful", "eager")}
+
+
+@cache
+def correlated(by: tuple[str, ...]) -> tuple[pl.DataFrame, Correlations]:
+    """Invented ratings of them, and what correlates with these."""
+    ratings = invented(SHORT, *by)
+    return ratings, dstbench.correlate(SHORT, metrics="jga,rsa", ratings=ratings, resamples=50)
+
+
 @settings(max_examples=10)
 @given(st.randoms(use_true_random=False), st.sampled_from([("dialogue",), ("dialogue", "turn")]))
 def test_neither_order_nor_spelling_changes_anything(random: Any, by: tuple[str, ...]) -> None:
     """Rows in any order, ids as files spell them, texts for numbers, another scale of the same ratings."""
-    data = {name: RUNS[name].filter(pl.col("dialogue") < "DEMO0000020") for name in ("careful", "eager")}
-    ratings = invented(data, *by)
-    wanted = dstbench.correlate(data, metrics="jga,rsa", ratings=ratings, resamples=50)
+    ratings, wanted = correlated(by)
     order = list(range(ratings.height))
     random.shuffle(order)
     shuffled = ratings[order].with_columns(
         pl.format(" {} ", "dialogue").alias("dialogue"), (5 * pl.col("rating") - 7).cast(pl.String)
     )
-    again = dstbench.correlate(data, metrics="jga,rsa", ratings=shuffled, resamples=50)
+    again = dstbench.correlate(SHORT, metrics="jga,rsa", ratings=shuffled, resamples=50)
     for frame in ("matrix", "rated", "rated_differences"):
         one, other = getattr(wanted, frame), getattr(again, frame)
         assert one.select(pl.exclude(pl.Float64)).equals(other.select(pl.exclude(pl.Float64)))
@@ -223,7 +233,7 @@ def test_the_claim_of_kim_et_al_on_seven_systems(data: Path) -> None:
         metrics="jga,rsa",
         per="turn",
         differences=["jga,rsa,sa"],
-        resamples=2000,
+        resamples=1000,
     )
     of_runs = found.differences.join(found.tests.select("run", "p"), on="run").filter(pl.col("run") != "pooled")
     is_less = [None if p > 0.05 else less < 0 for less, p in of_runs.select("difference", "p").iter_rows()]

@@ -17,10 +17,11 @@ from dstbench.conventions.convention import Convention
 from dstbench.conventions.profiles import PROFILES, suits
 from dstbench.demo import synthetic
 from dstbench.metrics import Metric
+from dstbench.runs.open import open_runs
 from dstbench.runs.run import Run
 from dstbench.scoring.score import score_whole
 from tests.commands import ok
-from tests.corpora import EXAMPLE, States, corpora
+from tests.corpora import EXAMPLE, LARGE, States, corpora
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*left out .*trippy:dstbench.errors.DstbenchWarning")
 
@@ -28,15 +29,16 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*left out .*trippy:dstbench.err
 @pytest.mark.filterwarnings(
     "ignore:.*(alternatives|wrong by spelling|are not in dstc10):dstbench.errors.DstbenchWarning"
 )
-@given(corpora())
-@settings(max_examples=5)  # each of them under every profile, twice
+@given(corpora(LARGE))
+@settings(max_examples=3)  # each of them under every profile, twice
 def test_a_sweep_is_every_profiles_own_score(states: States) -> None:
     rows = dstbench.sweep(states, metrics="jga,sa")
     listed = frozenset(slot for s in states for slot, value in s["gold"].items() if value not in ("none", ""))
     wanted = sorted(name for name, convention in PROFILES.items() if suits(convention, listed) is None)
     assert rows["profile"].unique().sort().to_list() == wanted
+    run = open_runs(states)
     for name, value, signature in rows.filter(metric="jga").select("profile", "value", "signature").iter_rows():
-        alone = dstbench.score(states, metrics="jga", profile=name, missing="error")
+        alone = dstbench.score(run, metrics="jga", profile=name)
         assert (alone["value"].item(), alone["signature"].item()) == (value, signature)
     leading = rows.filter(metric="jga")["value"].drop_nulls().to_list()
     assert leading == sorted(leading, reverse=True)

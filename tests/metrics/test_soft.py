@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dstbench
@@ -80,7 +80,8 @@ CHOICES = st.fixed_dictionaries(
 )
 
 
-@given(corpora(), CHOICES, st.sampled_from(["run", "domain", "slot", "dialogue", "turn"]), st.booleans())
+@settings(max_examples=25)
+@given(corpora(LARGE), CHOICES, st.sampled_from(["run", "domain", "slot", "dialogue", "turn"]), st.booleans())
 @pytest.mark.filterwarnings("ignore::dstbench.errors.DstbenchWarning")
 def test_where_similarities_are_0_or_1_scores_are_the_hard_ones(
     states: States, choices: dict[str, Any], by: str, lists: bool

@@ -5,13 +5,13 @@ from __future__ import annotations
 import warnings
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import dstbench
 from dstbench.errors import DstbenchWarning
 from dstbench.runs.common import over_common_turns
-from tests.corpora import FEW, States, dialogues, states_of_a_turn
+from tests.corpora import States, dialogues, states_of_a_turn
 
 METRICS = "jga,sa,rsa,f1,fga,gca,tla,missed"
 
@@ -19,7 +19,7 @@ METRICS = "jga,sa,rsa,f1,fga,gca,tla,missed"
 @st.composite
 def runs_with_gaps(draw: st.DrawFn) -> dict[str, States]:
     """Two or three runs over one gold; turns without a prediction have no ``pred``."""
-    gold = dialogues(draw, states_of_a_turn, prefix="MUL", most=10, most_turns=4)
+    gold = dialogues(draw, states_of_a_turn, prefix="MUL", most=12, most_turns=4)
     runs = {}
     for name in ("one", "two", "three")[: draw(st.integers(2, 3))]:
         states = [{**state, "pred": draw(states_of_a_turn)} for state in gold]
@@ -30,7 +30,7 @@ def runs_with_gaps(draw: st.DrawFn) -> dict[str, States]:
     return runs
 
 
-@FEW
+@settings(max_examples=7)  # of several runs, each opened and compared twice
 @given(runs=runs_with_gaps(), as_tables=st.booleans())
 def test_a_comparison_over_common_turns_is_one_without_the_others(
     runs: dict[str, States], as_tables: bool, tmp_path_factory: pytest.TempPathFactory

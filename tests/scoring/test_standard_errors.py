@@ -15,7 +15,7 @@ import dstbench.runs.run as runs
 from dstbench.demo import synthetic
 from dstbench.scoring import partitions as partition
 from dstbench.stats import jackknife_se, linearised_se
-from tests.corpora import States, corpora
+from tests.corpora import FEW, LARGE, States, corpora
 
 SHARES = "jga,sa:T=30,rsa,aga,f1,f1:avg=micro,fga,gca,tla,precision,recall,soft-jga,soft-rsa,soft-gca,gca-vp,gca-lr"
 
@@ -46,7 +46,8 @@ def test_any_share_has_about_the_standard_error_of_the_jackknife() -> None:
         assert se == pytest.approx(jackknife_se([values[number] for values in without]), rel=0.05), metric
 
 
-@given(corpora(max_dialogues=5))
+@FEW
+@given(corpora(LARGE))
 def test_jga_and_tla_by_plain_loops(states: States) -> None:
     sums: dict[str, list[int]] = defaultdict(lambda: [0, 0])
     for state in states:
@@ -86,11 +87,11 @@ def test_groups_have_their_own() -> None:
 
 
 def test_the_same_bits_however_a_run_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
-    table = synthetic(400, trackers=["forgetful"])["forgetful"]
+    table = synthetic(120, trackers=["forgetful"])["forgetful"]
     whole = dstbench.score(table, metrics=SHARES, by="length")
     monkeypatch.setattr(runs, "_ROW_GROUP", 100)
     monkeypatch.setattr(partition.partitions, "__defaults__", (100,))
-    assert len(partition.partitions(dstbench.open_runs(table)[0])) > 100
+    assert len(partition.partitions(dstbench.open_runs(table)[0])) > 30
     assert dstbench.score(table, metrics=SHARES, by="length").equals(whole, null_equal=True)
 
 
