@@ -321,7 +321,7 @@ def test_the_order_of_the_data_does_not_matter_where_nothing_is_equal() -> None:
 def test_the_real_runs(data: Path) -> None:
     files = sorted((data / "predictions" / "mwzeval").glob("*.json"))
     inputs = computed(
-        files, profiles=None, resamples=2_000, gold=str(data / "multiwoz21" / "test.tsv"), missing="wrong"
+        files, profiles=None, resamples=10_000, gold=str(data / "multiwoz21" / "test.tsv"), missing="wrong"
     )
     texts = {finding.kind: finding.text for finding in findings(*inputs)}
     assert list(texts) == ["best", "order", "never", "check", "slots", "errors"]

@@ -233,7 +233,7 @@ def test_the_claim_of_kim_et_al_on_seven_systems(data: Path) -> None:
         metrics="jga,rsa",
         per="turn",
         differences=["jga,rsa,sa"],
-        resamples=1000,
+        resamples=2000,
     )
     of_runs = found.differences.join(found.tests.select("run", "p"), on="run").filter(pl.col("run") != "pooled")
     is_less = [None if p > 0.05 else less < 0 for less, p in of_runs.select("difference", "p").iter_rows()]

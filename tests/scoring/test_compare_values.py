@@ -222,7 +222,7 @@ def test_label_maps_and_typos_come_from_files(here: Path) -> None:
     [
         ("[]", "not a JSON object"),
         ("{", "broken JSON"),
-        ('{"a": [1]}', "no list of strings"),
+        ('{"a": [1]}', "are not a list of strings"),
         ('{"label_maps": 3}', "no table"),
     ],
 )
