@@ -223,10 +223,9 @@ def _seeming_states(cells: pl.DataFrame) -> pl.Series:
         strings.append(cells[codes.name][last[last >= 0]].cast(pl.String))
     text, slots = pl.col("text"), len(strings[0])
     texts = pl.concat(strings).to_frame("text").with_row_index("at")
-    # Most files have no bracket, which is seen sooner than that no pattern matches.
-    texts = texts.filter(text.str.contains("[", literal=True) | text.str.contains("{", literal=True))
-    if texts.is_empty():
-        return texts["text"]
+    whole = texts["text"].str.join().item()
+    if "[" not in whole and "{" not in whole:  # as in most files, which is seen sooner than that no pattern matches
+        return texts["text"].clear()
     is_slot = pl.col("at") < slots
     seems = pl.when(is_slot).then(text.str.contains(r"^\s*[\[{]")).otherwise(text.str.contains(_STATE_AS_VALUE))
     return texts.filter(seems)["text"].sort()

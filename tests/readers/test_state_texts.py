@@ -19,8 +19,8 @@ from dstbench.readers.state_texts import split_flat, split_nested, split_pairs
 from dstbench.readers.states import States
 from dstbench.readers.words import Words
 from tests import formats
+from tests.corpora import FEW, LARGE, corpora
 from tests.corpora import States as Turns
-from tests.corpora import corpora
 from tests.robustness.test_fuzz import ALL, SEEDS, damages
 
 #: The formats whose states, or parts of them, stay texts, and that `_written` writes.
@@ -103,7 +103,8 @@ def _item(name: str, s: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("name", SHORT)
-@given(states=corpora(), indent=st.sampled_from([None, 1, 4]), ascii_only=st.booleans(), value=texts)
+@FEW
+@given(states=corpora(LARGE), indent=st.sampled_from([None, 1, 4]), ascii_only=st.booleans(), value=texts)
 def test_any_corpus_is_read_alike(name: str, states: Turns, indent: int | None, ascii_only: bool, value: str) -> None:
     for side in ("gold", "pred"):
         states[0][side] = {**states[0][side], "hotel-name": value}
