@@ -61,23 +61,23 @@ COPIES = 3
 def corpus(dialogues: int) -> list[Dialogue]:
     """The invented corpus: (dialogue, [(turn, gold, pred)])."""
     table = synthetic(dialogues, trackers=["forgetful"])["forgetful"].sort("dialogue", "turn", maintain_order=True)
-    found: dict[str, dict[int, Turn]] = {}
+    turns_of: dict[str, dict[int, Turn]] = {}
     strings = table.cast({"slot": pl.String, "gold": pl.String, "pred": pl.String})
     for dialogue, number, slot, gold, pred in strings.iter_rows():
-        turn = found.setdefault(f"MUL{dialogue[4:]}.json", {}).setdefault(number, (number, {}, {}))
+        turn = turns_of.setdefault(f"MUL{dialogue[4:]}.json", {}).setdefault(number, (number, {}, {}))
         for state, value in zip(turn[1:], (gold, pred), strict=True):
             if value is not None:
                 state[slot] = value
-    return [(dialogue, list(turns.values())) for dialogue, turns in found.items()]
+    return [(dialogue, list(turns.values())) for dialogue, turns in turns_of.items()]
 
 
 def nested(state: State, fill: tuple[str, ...] = ()) -> dict[str, State]:
     """A state by domain; with `fill`, the slots that it lacks hold the empty string."""
-    found: dict[str, State] = {}
+    state_of_domain: dict[str, State] = {}
     for slot in (*state, *(slot for slot in fill if slot not in state)):
         domain, _, name = slot.partition("-")
-        found.setdefault(domain, {})[name] = state.get(slot, "")
-    return found
+        state_of_domain.setdefault(domain, {})[name] = state.get(slot, "")
+    return state_of_domain
 
 
 def pairs(state: State) -> list[str]:
@@ -125,12 +125,12 @@ def multiwoz(dialogues: list[Dialogue]) -> str:
     """MultiWOZ's own layout: gold only."""
 
     def metadata(gold: State) -> dict[str, Any]:
-        found: dict[str, Any] = {}
+        domains: dict[str, Any] = {}
         for slot in SLOTS:
             domain, _, name = slot.partition("-")
-            parts = found.setdefault(domain, {"semi": {}, "book": {"booked": []}})
+            parts = domains.setdefault(domain, {"semi": {}, "book": {"booked": []}})
             parts["book" if name.startswith("book ") else "semi"][name.removeprefix("book ")] = gold.get(slot, "")
-        return found
+        return domains
 
     def log(turns: Iterable[Turn]) -> Iterator[dict[str, Any]]:
         for _, gold, _ in turns:
@@ -347,14 +347,18 @@ def main() -> None:
                 if number:  # the first fills caches
                     size = path.stat().st_size / 1e6
                     rows += [(form, size, measure, number, *times) for measure, times in taken.items()]
-        found = pl.DataFrame(rows, schema=["format", "MB", "measure", "run", "cpu", "clock"], orient="row")
-        parsed = found.filter(measure="parse").group_by("format").agg(pl.col("cpu", "clock").median().name.suffix("_"))
+        measured = pl.DataFrame(rows, schema=["format", "MB", "measure", "run", "cpu", "clock"], orient="row")
+        parsed = (
+            measured.filter(measure="parse").group_by("format").agg(pl.col("cpu", "clock").median().name.suffix("_"))
+        )
         ratios = {
             "cpu_times_parse": pl.col("cpu") / pl.col("cpu_"),
             "clock_times_parse": pl.col("clock") / pl.col("clock_"),
         }
-        found = found.join(parsed, on="format", maintain_order="left").with_columns(**ratios).drop("cpu_", "clock_")
-        report(found)
+        measured = (
+            measured.join(parsed, on="format", maintain_order="left").with_columns(**ratios).drop("cpu_", "clock_")
+        )
+        report(measured)
         if given.parts:
             one, several = in_parts(dialogues, folder, given.parts, given.runs)
             faster = f"{one / several:.2f} times as fast by {os.cpu_count()} processes as by one"
@@ -362,8 +366,8 @@ def main() -> None:
     keep(
         given.output,
         "ingest",
-        found,
-        found.filter(pl.col("measure") != "parse"),
+        measured,
+        measured.filter(pl.col("measure") != "parse"),
         title="Time to read and to convert, as a multiple of the time to parse",
         mark={"type": "point", "tooltip": True},
         encoding={
@@ -378,9 +382,9 @@ def main() -> None:
     )
 
 
-def report(found: pl.DataFrame) -> None:
+def report(measured: pl.DataFrame) -> None:
     """Print the medians, a line per format."""
-    groups = found.group_by("format", "MB", "measure", maintain_order=True)
+    groups = measured.group_by("format", "MB", "measure", maintain_order=True)
     medians = groups.agg(pl.col("cpu", "cpu_times_parse", "clock_times_parse").median())
     print("                           processor time, times parse   both with collector   by the clock")
     print("format          MB   parse, MB/s      read       convert            read/parse     read/parse")

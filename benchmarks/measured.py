@@ -124,8 +124,8 @@ def scored(
 
     def values(data: Path) -> Iterable[Value]:
         convention = dstbench.profile(profile, **choices)
-        found = dstbench.score(data / path, metrics=list(printed), profile=convention)["value"]
-        for (metric, text), value in zip(printed.items(), found, strict=True):
+        values = dstbench.score(data / path, metrics=list(printed), profile=convention)["value"]
+        for (metric, text), value in zip(printed.items(), values, strict=True):
             reason = (why or {}).get(metric, "")
             yield Value(f"`{metric}`", text, None if value is None else 100 * value, reason, under)
 
@@ -152,8 +152,8 @@ def worked(source: str, table: str) -> Measure:
             for metric, printed in example.printed.items():
                 by_turn = isinstance(printed, list)
                 texts = [f"{value:.4f}" for value in (printed if isinstance(printed, list) else [printed])]
-                found = dstbench.score(example.states, metrics=metric, by="turn" if by_turn else "run")["value"]
-                for turn, (text, value) in enumerate(zip(texts, found, strict=False)):  # not all turns are printed
+                values = dstbench.score(example.states, metrics=metric, by="turn" if by_turn else "run")["value"]
+                for turn, (text, value) in enumerate(zip(texts, values, strict=False)):  # not all turns are printed
                     place = f"turn {turn}" if by_turn else example.name.removeprefix(f"{table}, ")
                     yield Value(f"`{metric}` {place}", text, value)
 
@@ -165,8 +165,8 @@ def few_gold_slots(few: int, printed: str) -> Measure:
 
     def values(data: Path) -> Iterable[Value]:
         gold = data / "multiwoz21" / "test.tsv"
-        found = dstbench.diagnose(silent(gold), gold=gold, few=few).runs
-        yield Value("percent", printed, 100 * found["share_with_few_slots"].item())
+        rows_of_runs = dstbench.diagnose(silent(gold), gold=gold, few=few).runs
+        yield Value("percent", printed, 100 * rows_of_runs["share_with_few_slots"].item())
 
     return values
 
@@ -212,8 +212,8 @@ def gca_of(counts: Mapping[tuple[int, int, int, int], str]) -> Measure:
             kinds = [kind for kind, number in zip("cwmo", numbers, strict=True) for _ in range(number)]
             gold = {f"d-s{i}": "v" for i, kind in enumerate(kinds) if kind != "o"}
             pred = {f"d-s{i}": "w" if kind == "w" else "v" for i, kind in enumerate(kinds) if kind != "m"}
-            found = dstbench.score([{"dialogue_id": "D", "turn": 0, "gold": gold, "pred": pred}], metrics="gca")
-            yield Value("/".join(map(str, numbers)), printed, found["value"].item())
+            rows = dstbench.score([{"dialogue_id": "D", "turn": 0, "gold": gold, "pred": pred}], metrics="gca")
+            yield Value("/".join(map(str, numbers)), printed, rows["value"].item())
 
     return values
 
@@ -236,11 +236,11 @@ def overlapping(
     """Tests of r_jk against r_jh, given r_kh last: test to its statistic, or to the two limits of its interval."""
 
     def values(_: Path) -> Iterable[Value]:
-        found = dstbench.stats.compare_overlapping(*correlations, n)
+        compared = dstbench.stats.compare_overlapping(*correlations, n)
         for name, printed in tests.items():
-            yield Value(name, printed, found.tests[name].statistic)
+            yield Value(name, printed, compared.tests[name].statistic)
         for name, printed in intervals.items():
-            limits = found.zou if name == "zou2007" else found.tests[name].interval or ()
+            limits = compared.zou if name == "zou2007" else compared.tests[name].interval or ()
             for text, limit in zip(printed.split(), limits, strict=True):
                 yield Value(f"{name}, interval", text, limit)
 
@@ -253,9 +253,9 @@ def nonoverlapping(
     """The same of r_jk against r_hm, which share no variable, given r_jh, r_jm, r_kh and r_km."""
 
     def values(_: Path) -> Iterable[Value]:
-        found = dstbench.stats.compare_nonoverlapping(*correlations, n)
+        compared = dstbench.stats.compare_nonoverlapping(*correlations, n)
         for name, printed in tests.items():
-            yield Value(f"{name}, no variable shared", printed, found.tests[name].statistic)
+            yield Value(f"{name}, no variable shared", printed, compared.tests[name].statistic)
 
     return values
 
@@ -264,9 +264,9 @@ def independent(first: tuple[float, int], second: tuple[float, int], tests: Mapp
     """The same of two samples, each a correlation and its n."""
 
     def values(_: Path) -> Iterable[Value]:
-        found = dstbench.stats.compare_independent(*first, *second)
+        compared = dstbench.stats.compare_independent(*first, *second)
         for name, printed in tests.items():
-            yield Value(f"{name}, independent", printed, found.tests[name].statistic)
+            yield Value(f"{name}, independent", printed, compared.tests[name].statistic)
 
     return values
 
@@ -279,8 +279,8 @@ def empty_scores(version: str, printed: Mapping[str, str]) -> Measure:
 
     def values(data: Path) -> Iterable[Value]:
         gold = data / version / "test.tsv"
-        found = dstbench.score(silent(gold), gold=gold, metrics=list(printed))["value"]
-        for (metric, text), value in zip(printed.items(), found, strict=True):
+        values = dstbench.score(silent(gold), gold=gold, metrics=list(printed))["value"]
+        for (metric, text), value in zip(printed.items(), values, strict=True):
             yield Value(f"`{metric}` {version}", text, 100 * value)
 
     return values
@@ -293,8 +293,8 @@ def sizes(version: str, printed: Mapping[str, str]) -> Measure:
         gold = data / version / "test.tsv"
         rows = dstbench.score(silent(gold), gold=gold, metrics="jga")
         domains = dstbench.score(silent(gold), gold=gold, metrics="jga", by="domain").select("domain", "turns")
-        found = rows.select("dialogues", "turns").row(0, named=True) | dict(domains.iter_rows())
-        return [Value(name, text, found[name]) for name, text in printed.items()]
+        facts = rows.select("dialogues", "turns").row(0, named=True) | dict(domains.iter_rows())
+        return [Value(name, text, facts[name]) for name, text in printed.items()]
 
     return values
 
@@ -307,7 +307,7 @@ def design_effect(path: str, printed: str, why: str = "") -> Measure:
         sums = turns.group_by("dialogue", maintain_order=True).agg(pl.col("right").sum(), turns=pl.len())
         share = sums["right"].to_numpy().sum() / turns.height
         independent_variance = share * (1 - share) / turns.height
-        found = linearised_se(sums["right"], sums["turns"]) ** 2 / independent_variance
-        yield Value("ratio of variances", printed, float(found), why)
+        ratio = linearised_se(sums["right"], sums["turns"]) ** 2 / independent_variance
+        yield Value("ratio of variances", printed, float(ratio), why)
 
     return values

@@ -80,12 +80,12 @@ def compare(data: Path) -> dict[str, float]:
         if slot in judged
     }
     said = {(d, t): f"{s or ''} {u or ''}".lower() for d, t, s, u in contexts(file).iter_rows()}
-    found = [any((d, slot, value) in ours for value in values) for d, _, slot, values in theirs]
+    is_ours = [any((d, slot, value) in ours for value in values) for d, _, slot, values in theirs]
     confirmed = [is_confirmed(rows, slot, values, said[d, t]) for d, t, slot, values in theirs]
     all_theirs = {(d, slot, value) for d, _, slot, values in theirs for value in values}
     return {
-        "recall": sum(found) / len(found),
-        "recall_confirmed": sum(f and c for f, c in zip(found, confirmed, strict=True)) / sum(confirmed),
+        "recall": sum(is_ours) / len(is_ours),
+        "recall_confirmed": sum(f and c for f, c in zip(is_ours, confirmed, strict=True)) / sum(confirmed),
         "confirmed": len(ours & all_theirs) / len(ours),
         "theirs": len(theirs),
         "ours": len(ours),

@@ -309,16 +309,16 @@ def main(arguments: list[str] | None = None) -> None:
     how.add_argument("--write", action="store_true", help="put the table into dstbench/cli/topics/papers.md")
     given = parser.parse_args(arguments)
     try:
-        found = table(find_data(given.data), every=given.all)
+        numbers = table(find_data(given.data), every=given.all)
         if not given.write:
-            print(found, end="")
+            print(numbers, end="")
             return
         before, _, rest = TOPIC.read_text(encoding="utf-8").partition(BEGIN)
         _, end, after = rest.partition(END)
         if not end:
             sys.exit(f"{TOPIC}: it has no {BEGIN} with {END} after it")
         with replacing(TOPIC) as part:
-            part.write_text(f"{before}{BEGIN}\n\n{found}\n{END}{after}", encoding="utf-8")
+            part.write_text(f"{before}{BEGIN}\n\n{numbers}\n{END}{after}", encoding="utf-8")
     except FileNotFoundError as error:
         parser.error(str(error))
     except DstbenchError as error:

@@ -47,11 +47,11 @@ def main() -> None:
             return perf_counter() - start
 
         first = {name: seconds(name) for name in ("verbatim", *PROFILES)}
-        found: dict[str, list[float]] = {name: [] for name in PROFILES}
+        times_of: dict[str, list[float]] = {name: [] for name in PROFILES}
         for _ in range(given.runs):
-            for name, times in found.items():
+            for name, times in times_of.items():
                 times.append(seconds(name))
-    median = {name: statistics.median(times) for name, times in found.items()}
+    median = {name: statistics.median(times) for name, times in times_of.items()}
     base = median["verbatim"]
     print("profile             times verbatim   the first run")
     for name, time in median.items():

@@ -49,9 +49,9 @@ if workers:
 with engine:
     for _ in sys.stdin:
         start = clock()
-        found = dstbench.score(path)
+        rows = dstbench.score(path)
         seconds = clock() - start
-        told = {"started": started, "seconds": seconds, "turns": found["turns"][0], "answer": found.write_json()}
+        told = {"started": started, "seconds": seconds, "turns": rows["turns"][0], "answer": rows.write_json()}
         print(json.dumps(told), flush=True)
 """
 
@@ -77,8 +77,8 @@ class Measure:
         assert self._process.stdin
         assert self._process.stdout
         print(file=self._process.stdin, flush=True)
-        found: dict[str, Any] = json.loads(self._process.stdout.readline())
-        return found
+        answer: dict[str, Any] = json.loads(self._process.stdout.readline())
+        return answer
 
     def end(self) -> None:
         """Let the process end."""
@@ -104,31 +104,31 @@ def main() -> None:
         write_long(open_runs(table)[0], path)
         del table
         print(f"{given.dialogues:,} dialogues, {rows:,} rows, {path.stat().st_size / 1e6:,.0f} MB of Parquet")
-        found = {"one thread": Measure(path, 0, "1"), "all threads": Measure(path, 0)}
-        found |= {_name(workers): Measure(path, workers) for workers in given.workers}
-        answers = {measure.first["answer"] for measure in found.values()}
+        measures = {"one thread": Measure(path, 0, "1"), "all threads": Measure(path, 0)}
+        measures |= {_name(workers): Measure(path, workers) for workers in given.workers}
+        answers = {measure.first["answer"] for measure in measures.values()}
         for _ in range(given.runs):
-            for measure in found.values():
+            for measure in measures.values():
                 result = measure.again()
                 measure.seconds.append(result["seconds"])
                 answers.add(result["answer"])
-        for measure in found.values():
+        for measure in measures.values():
             measure.end()
 
     assert len(answers) == 1, "not the same bits"
-    turns = found["one thread"].first["turns"]
-    rates = {name: turns / statistics.median(measure.seconds) for name, measure in found.items()}
+    turns = measures["one thread"].first["turns"]
+    rates = {name: turns / statistics.median(measure.seconds) for name, measure in measures.items()}
     for name, rate in rates.items():
         print(f"{name}: {rate:,.0f} turns/s, {rate / rates['one thread']:.2f} times one thread")
     first, *more = given.workers
     for workers in more:
         print(f"{_name(workers)} against {first}: {rates[_name(workers)] / rates[_name(first)]:.2f} times as fast")
     for workers in given.workers:
-        start = found[_name(workers)].first
+        start = measures[_name(workers)].first
         print(
             f"{_name(workers)}: Ray starts in {start['started']:.1f} s, the first score takes {start['seconds']:.1f} s"
         )
-    times = [(name, seconds, turns) for name, measure in found.items() for seconds in measure.seconds]
+    times = [(name, seconds, turns) for name, measure in measures.items() for seconds in measure.seconds]
     keep(
         given.output,
         "ray_scaling",

@@ -74,11 +74,11 @@ def of_invented_sums(dialogues: int, runs: int, statistics: int, resamples: int)
     bootstrap = Bootstrap.draw(sums, resamples)
     laps.lap("draw the bootstrap")
     scored = [bootstrap.replicates(score) for score in (_first, _second)]
-    found = [one.estimate() for of_runs in scored for one in of_runs]
-    laps.lap(f"{len(found)} estimates")
+    estimates = [one.estimate() for of_runs in scored for one in of_runs]
+    laps.lap(f"{len(estimates)} estimates")
     pairs = list(combinations(range(runs), 2))
-    found = [(of_runs[a] - of_runs[b]).estimate() for of_runs in scored for a, b in pairs]
-    laps.lap(f"{len(found)} differences")
+    differences = [(of_runs[a] - of_runs[b]).estimate() for of_runs in scored for a, b in pairs]
+    laps.lap(f"{len(differences)} differences")
     coins = Randomisation.draw(sums, resamples)
     laps.lap("draw the randomisation")
     tests = [coins.null(score, a, b).p() for score in (_first, _second) for a, b in pairs]
@@ -99,8 +99,8 @@ def of_runs(paths: list[str], metrics: str, gold: str | None, missing: str, resa
     shape = " x ".join(f"{size:,}" for size in paired.sums.shape)
     print(f"runs x dialogues x statistics: {shape}; metrics: {metrics}")
     times = Laps()
-    found = resample(paired, Design(resamples=resamples))
-    times.lap(f"{found.scores.height} scores, {found.differences.height} differences")
+    compared = resample(paired, Design(resamples=resamples))
+    times.lap(f"{compared.scores.height} scores, {compared.differences.height} differences")
     times.show(f"resampling, {resamples:,} times")
 
 

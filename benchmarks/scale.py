@@ -73,9 +73,9 @@ _MEASURES: Final = {
                 state["pred"][slot] = pred
         states = list(states.values())
         start = clock()
-        found = oracle.turns(states)
-        oracle.default_metrics(found, 30)
-        turns = len(found)
+        scored = oracle.turns(states)
+        oracle.default_metrics(scored, 30)
+        turns = len(scored)
     """,
 }
 
@@ -106,8 +106,8 @@ def measure(name: str, path: Path, loops: int) -> dict[str, Any]:
     script = _FRAME.format(measure="\n".join(line[8:] for line in lines))
     command = [sys.executable, "-c", script, str(path), str(loops)]
     done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
+    measured: dict[str, Any] = json.loads(done.stdout)
+    return measured
 
 
 def corpus(dialogues: int) -> pl.DataFrame:
@@ -125,7 +125,7 @@ def measure_all(dialogues: int, runs: int, loops: int) -> pl.DataFrame:
     """(dialogues, rows, measure, run, seconds, cpu, turns, MB): every counted measurement of one size."""
     from dstbench.runs.open import open_runs, write_long
 
-    found = []
+    measured = []
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "corpus.parquet"
         table = corpus(dialogues)
@@ -136,8 +136,8 @@ def measure_all(dialogues: int, runs: int, loops: int) -> pl.DataFrame:
             for name in _MEASURES:
                 result = measure(name, path, min(loops, dialogues))
                 if run:
-                    found.append({"dialogues": dialogues, "rows": rows, "measure": name, "run": run, **result})
-    return pl.DataFrame(found, infer_schema_length=None)
+                    measured.append({"dialogues": dialogues, "rows": rows, "measure": name, "run": run, **result})
+    return pl.DataFrame(measured, infer_schema_length=None)
 
 
 def ratios(measured: pl.DataFrame) -> pl.DataFrame:

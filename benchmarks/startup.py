@@ -74,9 +74,9 @@ def main() -> None:
                 wall, cpu = started(command)
                 if number:
                     rows.append({"process": name, "run": number, "seconds": wall, "processor seconds": cpu})
-    found = pl.DataFrame(rows)
+    measured = pl.DataFrame(rows)
     for name, base, bar in BARS:
-        both = found.filter(process=name).join(found.filter(process=base), on="run", suffix=" of base")
+        both = measured.filter(process=name).join(measured.filter(process=base), on="run", suffix=" of base")
         ratio, used = (
             both.select((pl.col(column) / pl.col(f"{column} of base")).median()).item()
             for column in ("seconds", "processor seconds")
@@ -85,8 +85,8 @@ def main() -> None:
     keep(
         given.output,
         "startup",
-        found,
-        found,
+        measured,
+        measured,
         title="Seconds of whole processes",
         mark="boxplot",
         encoding={"x": {"field": "seconds", "type": "quantitative"}, "y": {"field": "process", "type": "nominal"}},

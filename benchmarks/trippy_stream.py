@@ -108,15 +108,15 @@ def main() -> None:
         write(part, given.megabytes * 10**5)
         share = path.stat().st_size / part.stat().st_size
         print(f"{turns:,} turns, {path.stat().st_size / 1e6:,.0f} MB")
-        found: dict[str, list[tuple[float, float]]] = {name: [] for name in _MEASURES}
+        times_of: dict[str, list[tuple[float, float]]] = {name: [] for name in _MEASURES}
         for turn in range(given.runs + 1):
-            for name, results in found.items():
+            for name, results in times_of.items():
                 result = measure(name, path, part)
                 if turn:
                     results.append(result)
 
-    seconds = {name: statistics.median(s for s, _ in results) for name, results in found.items()}
-    print(f"peak memory, score: {statistics.median(peak for _, peak in found['score']):,.0f} MB")
+    seconds = {name: statistics.median(s for s, _ in results) for name, results in times_of.items()}
+    print(f"peak memory, score: {statistics.median(peak for _, peak in times_of['score']):,.0f} MB")
     print(
         f"score: {seconds['score']:.1f} s, {seconds['score'] / seconds['read']:.1f} times as long as reading the bytes"
     )

@@ -299,8 +299,8 @@ def _entry_points(group: str, path: tuple[str, ...]) -> list[tuple[EntryPoint, D
     from importlib.metadata import entry_points  # a fifth of what --help takes
 
     del path  # the key of the cache
-    found = [(entry, entry.dist) for entry in entry_points(group=group) if entry.dist is not None]
-    return sorted(found, key=lambda pair: (pair[0].name, pair[1].name))
+    pairs = [(entry, entry.dist) for entry in entry_points(group=group) if entry.dist is not None]
+    return sorted(pairs, key=lambda pair: (pair[0].name, pair[1].name))
 
 
 @lru_cache(maxsize=256)

@@ -73,13 +73,13 @@ def contradictions(
     cells = dialogues.cells.filter(~pl.col("value").is_in(Convention().absent))
     unsaid = _search(cells, dialogues.said)
     compared = None if database is None else _compare(cells, str(database))
-    found = [unsaid.filter("unsaid").with_columns(kind=pl.lit("unsaid"))]
+    doubtful = [unsaid.filter("unsaid").with_columns(kind=pl.lit("unsaid"))]
     slots = unsaid.group_by("slot").agg(searched=pl.len(), unsaid=pl.col("unsaid").sum())
     if compared is not None:
-        found.insert(0, compared.filter("contradicts").with_columns(kind=pl.lit("database")))
+        doubtful.insert(0, compared.filter("contradicts").with_columns(kind=pl.lit("database")))
         checked = compared.group_by("slot").agg(checked=pl.len(), contradicting=pl.col("contradicts").sum())
         slots = slots.join(checked, on="slot", how="full", coalesce=True).with_columns(pl.exclude("slot").fill_null(0))
-    values = pl.concat([DOUBTFUL.schema.to_frame(), *found], how="diagonal_relaxed")
+    values = pl.concat([DOUBTFUL.schema.to_frame(), *doubtful], how="diagonal_relaxed")
     return Contradictions(
         DOUBTFUL_SLOTS.conform(_with_rates(slots, has_database=compared is not None)).sort("slot"),
         DOUBTFUL.conform(values).sort("slot", "dialogue", "turn", "kind", "value", "name"),

@@ -110,6 +110,6 @@ def _spellings(datasets: Sequence[Content]) -> pl.Series:
 
 def _said(texts: pl.DataFrame, spellings: pl.Series) -> pl.DataFrame:
     """(dialogue, words, key) of the values that are said in texts (dialogue, words)."""
-    found = _padded(pl.col("words")).str.extract_many(pl.lit(spellings.implode()), leftmost=True)
-    said = texts.select("dialogue", words=found).explode("words").drop_nulls()
+    matches = _padded(pl.col("words")).str.extract_many(pl.lit(spellings.implode()), leftmost=True)
+    said = texts.select("dialogue", words=matches).explode("words").drop_nulls()
     return said.with_columns(bare_words(pl.col("words"))).with_columns(key=value_key(pl.col("words")))

@@ -154,9 +154,9 @@ def agreement(paths: Sequence[str | PathLike[str]]) -> Agreement:
             for answered in answers.values()
         ]
         ratings = np.column_stack([answered[answer] for answered in of_row])
-        found = kappa(ratings, of_row[0]["dialogue"].to_numpy())
+        agreed = kappa(ratings, of_row[0]["dialogue"].to_numpy())
         statistic = "cohen" if len(files) == 2 else "fleiss"
-        rows.append((question, statistic, len(files), len(ratings), left_out.filter(row=row).height, *astuple(found)))
+        rows.append((question, statistic, len(files), len(ratings), left_out.filter(row=row).height, *astuple(agreed)))
     return Agreement(
         READER.conform(
             pl.concat(of.with_columns(reader=pl.lit(name)) for name, of in zip(files, measures, strict=True))

@@ -66,13 +66,13 @@ class Turns:
         matches = [FLAG.fullmatch(text) if isinstance(text, str) else None for text in texts]
         if 2 * sum(match is not None for match in matches) <= len(texts) or len(set(map(str, texts))) < len(texts):
             return None
-        found = []
+        flags = []
         for row, text, match in zip(self._rows, texts, matches, strict=True):
             if match is None:
                 what = f"{row.place}{key or 'the key'} {text!r} has no turn at its end, unlike others"
                 raise self._source.error(what, "others are of the form <dialogue>-<turn>")
-            found.append((match[1], int(match[2])))
-        return found
+            flags.append((match[1], int(match[2])))
+        return flags
 
     def _dialogue(self, row: Row) -> str:
         key = self._fields.dialogue

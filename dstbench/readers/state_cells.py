@@ -283,8 +283,8 @@ def split_text(text: str) -> tuple[str, str] | None:
         return None
     pair = None
     for sign in "=:":
-        slot, found, value = text.partition(sign)
-        if found and canonical_slot(slot.strip()) in KNOWN_SLOTS:
+        slot, separator, value = text.partition(sign)
+        if separator and canonical_slot(slot.strip()) in KNOWN_SLOTS:
             pair = slot.strip(), value.strip()
             break
     else:

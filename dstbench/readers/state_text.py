@@ -125,8 +125,8 @@ def _value_of(node: ast.expr) -> Any:
 
 def _object(pairs: Iterable[tuple[Any, Any]]) -> dict[Any, Any] | Repeated:
     pairs = list(pairs)
-    found = dict(pairs)
-    return found if len(found) == len(pairs) else Repeated(pairs)
+    content = dict(pairs)
+    return content if len(content) == len(pairs) else Repeated(pairs)
 
 
 def named(value: Any) -> str:

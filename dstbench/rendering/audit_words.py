@@ -190,7 +190,7 @@ def agreement_page(agreement: Agreement) -> Page:
     measures = agreement.measures.select(
         "reader", "measure", *map(share_text, ("value", "low", "high")), *texts("right", "wrong", "missed")
     ).fill_null(UNDEFINED)
-    found = agreement.agreement.select(
+    agreed = agreement.agreement.select(
         "question",
         *texts("rows", "left_out"),
         share_text("observed", "% agree"),
@@ -205,7 +205,7 @@ def agreement_page(agreement: Agreement) -> Page:
         "intervals of kappa: 95 %, by a bootstrap over dialogues",
     ]
     titles = ["Review of the correction, by reader", "Agreement of the readers"]
-    sections = list(zip(titles, [measures, found], strict=True))
+    sections = list(zip(titles, [measures, agreed], strict=True))
     return Page(sections, below, paper=[paper_table(*section, "agreement", below) for section in sections])
 
 

@@ -198,7 +198,7 @@ def _drawn(column: pl.Series, head: str, *, below: bool) -> _Drawn:
 def _numbers(fields: Sequence[Sequence[Any]], name: str, *, below: bool) -> _Drawn:
     """A column of numbers, beside them what is raised and, unless that is below, what is small: the fields of cells."""
     texts, small, raised, bold, underlined = fields
-    digits = [found.groups("") for found in map(_ALIGNED.fullmatch, texts) if found] or [("", "", "")]
+    digits = [match.groups("") for match in map(_ALIGNED.fullmatch, texts) if match] or [("", "", "")]
     sign, before, after = (max(part, key=len) for part in zip(*digits, strict=True))
     letters = [rf"$^{{\mathrm{{{text}}}}}$" if text else "" for text in raised]
     beside = [rf"{{\scriptsize {_number(text)}}}" if text else "" for text in small]

@@ -150,11 +150,11 @@ def _pieces(
         source = Source(name)
         source.keys = options.keys
         source.check()
-        found: list[tuple[str, str | Format | None, str | None]] = [(name, options.format, None)]
+        its_files: list[tuple[str, str | Format | None, str | None]] = [(name, options.format, None)]
         if source.is_folder:
             in_folder = find_files(source, options.format, split)
-            found = [(str(file.path), its_form.name, file.split) for file, its_form in in_folder]
-        for path, form_name, folder_split in found:
+            its_files = [(str(file.path), its_form.name, file.split) for file, its_form in in_folder]
+        for path, form_name, folder_split in its_files:
             its_options = replace(options, format=form_name)
             hashed = blake2b(os.fsencode(os.path.abspath(path)), digest_size=12).hexdigest()
             yield _Piece(path, folder / f"{hashed}.parquet", its_options, folder_split, gold, missing, split)
