@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import msgspec
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import assume, given, settings
@@ -313,9 +314,15 @@ def test_escaped_colons_hide_no_lost_key(colon: str, mark: str) -> None:
 @pytest.mark.parametrize("few", [0, 1 << 20])
 @given(pairs=st.lists(st.tuples(texts, texts)))
 def test_names_of_slots_in_domains(few: int, pairs: list[tuple[str, str]]) -> None:
-    domains, slots = (Words.of(pl.Series([pair[side] for pair in pairs], dtype=pl.String)) for side in (0, 1))
+    """As `under` gives them, and as `Words.of` gives strings: in the order in which they first come."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(words, "_FEW_NAMES", few)
+        patch.setattr(words, "_FEW_STRINGS", few)
+        domains, slots = (Words.of(pl.Series([pair[side] for pair in pairs], dtype=pl.String)) for side in (0, 1))
         names = slots.under(domains, "{}-{}".format)
+    for side, of_side in ((0, domains), (1, slots)):
+        assert of_side.strings().to_list() == [pair[side] for pair in pairs]
+        assert of_side.words.to_list() == [*dict.fromkeys(pair[side] for pair in pairs)]
+        assert of_side.code.dtype == np.uint32
     assert names.strings().to_list() == ["-".join(pair) for pair in pairs]
     assert names.words.n_unique() == len(names.words)
