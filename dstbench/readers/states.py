@@ -223,10 +223,10 @@ def _seeming_states(cells: pl.DataFrame) -> pl.Series:
         strings.append(cells[codes.name][last[last >= 0]].cast(pl.String))
     text, slots = pl.col("text"), len(strings[0])
     texts = pl.concat(strings).to_frame("text").with_row_index("at")
-    # Most files have no bracket, and searching for one is faster than matching the patterns.
-    texts = texts.filter(text.str.contains("[", literal=True) | text.str.contains("{", literal=True))
-    if texts.is_empty():
-        return texts["text"]
+    # Most files have no bracket, and searching for one in all texts at once is faster than matching the patterns.
+    joined = texts["text"].str.join().item()
+    if "[" not in joined and "{" not in joined:
+        return texts["text"].clear()
     is_slot = pl.col("at") < slots
     seems = pl.when(is_slot).then(text.str.contains(r"^\s*[\[{]")).otherwise(text.str.contains(_STATE_AS_VALUE))
     return texts.filter(seems)["text"].sort()

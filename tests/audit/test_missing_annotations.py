@@ -225,10 +225,10 @@ def similar_only(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@settings(max_examples=10)
+@settings(max_examples=5)
 @given(
     st.integers(0, 10**6),
-    st.sampled_from([20, 50, 70]),
+    st.sampled_from([20, 50, 80]),
     st.sampled_from([0.1, 0.3]),
     st.sampled_from([1, 3]),
     st.sampled_from([0.3, 0.5, 1.0]),
@@ -254,9 +254,9 @@ def scores(found: pl.DataFrame, gone: Planted) -> tuple[float, float]:
     return len(mine & gone) / len(mine), len(mine & gone) / len(gone)
 
 
-@pytest.mark.parametrize(("seed", "share"), [(1, 0.1), (2, 0.1), (3, 0.2)])
+@pytest.mark.parametrize(("seed", "share"), [(1, 0.1), (3, 0.2)])
 def test_what_was_taken_out_is_found(seed: int, share: float) -> None:
-    states, gone = take_out(consistent(600, seed), share, seed)
+    states, gone = take_out(consistent(900, seed), share, seed)
     precision, recall = scores(find(states).proposals, gone)
     assert len(gone) > 300
     assert precision >= 0.98
@@ -269,24 +269,6 @@ def test_a_consistent_corpus_has_nothing_missing() -> None:
     assert found.summary.select("dialogues", "missing", "rounds").row(0) == (300, 0, 0)
     assert found.rates["missing"].sum() == 0
     assert found.shares["share"].null_count() == found.shares.height
-
-
-@settings(max_examples=6)
-@given(st.integers(0, 10**6), st.sampled_from([20, 150]), st.sampled_from([0.2, 0.5]), st.sampled_from([1, 5]))
-def test_correction_adds_and_never_overwrites_and_twice_is_once(
-    seed: int, dialogues: int, gone: float, support: int
-) -> None:
-    states, _ = take_out(consistent(dialogues, seed), gone, seed)
-    found = find(states, support=support)
-    turns = pl.DataFrame([(s["dialogue_id"], s["turn"]) for s in states], schema=["dialogue", "turn"], orient="row")
-    added = audit.additions(found.proposals, turns.cast({"turn": pl.UInt16}))
-    after = {(s["dialogue_id"], s["turn"]): {**s, "gold": dict(s["gold"])} for s in states}
-    for dialogue, turn, slot, value in added.iter_rows():
-        assert slot not in after[dialogue, turn]["gold"]
-        after[dialogue, turn]["gold"][slot] = value
-    assert added.height == found.proposals["turns"].sum()
-    assert found.summary["turns_changed"].item() == added.n_unique(["dialogue", "turn"])
-    assert find(list(after.values()), support=support).proposals.is_empty()
 
 
 def test_rates_add_up() -> None:
@@ -356,20 +338,22 @@ def test_a_value_that_gold_gives_later_ends_the_addition_and_is_late() -> None:
     assert found.summary["late"].item() == 0
 
 
-@pytest.mark.parametrize("dontcare", ["do not care", "dontcare", "don't care"])
-def test_a_kind_is_meant_if_the_user_does_not_care_later(dontcare: str) -> None:
+def test_a_kind_is_meant_if_the_user_does_not_care_later() -> None:
     """In no spelling does this say another kind."""
+    spelled = ("do not care", "dontcare", "don't care")
     turns = {0: ("i want a hotel in the north", {"hotel-area": "north"}), 1: ("i do not mind the price", {})}
     states: States = [
         {"dialogue_id": f"D{n}", "turn": turn, "system": None, "user": user, "gold": {
-            **gold, "hotel-area": "north", "hotel-name": "cityroomz", "hotel-type": "hotel" if n < 11 else dontcare,
+            **gold, "hotel-area": "north", "hotel-name": "cityroomz",
+            "hotel-type": "hotel" if n < 11 else spelled[n - 11],
         }}
-        for n in range(12) for turn, (user, gold) in turns.items()
+        for n in range(14) for turn, (user, gold) in turns.items()
     ]  # fmt: skip
-    del states[-2]["gold"]["hotel-type"]
+    for state in states[-6::2]:
+        del state["gold"]["hotel-type"]
     found = find(states, support=1000)
     assert found.proposals.select("dialogue", "turn", "slot", "value", "later").rows() == [
-        ("D11", 0, "hotel-type", "hotel", dontcare)
+        (f"D{11 + n}", 0, "hotel-type", "hotel", dontcare) for n, dontcare in enumerate(spelled)
     ]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, get_args
 from unittest.mock import patch
@@ -64,12 +65,16 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(folder)
 
 
-def added(database: str, *dialogue: Turn, rules: Path | None = None) -> set[tuple[int, str, str]]:
-    """What one dialogue lacks."""
-    states, said = corpus(list(dialogue))
+Added = set[tuple[int, str, str]]  # turn, slot, value
+
+
+def added(database: str | None, *dialogues: Sequence[Turn], rules: Path | None = None) -> list[Added]:
+    """What each dialogue lacks: of all in one audit, whose time is that of one."""
+    states, said = corpus(*map(list, dialogues))
     proposals = audit.inconsistency(states, database=database, said=said, rules=rules).proposals
-    assert set(proposals["dialogue"]) <= {"D0"}, "the others lack nothing"
-    return set(proposals.select("turn", "slot", "value").rows())
+    names = [f"D{number}" for number in range(len(dialogues))]
+    assert {*proposals["dialogue"]} <= {*names}, "the others lack nothing"
+    return [{*proposals.filter(dialogue=name).select("turn", "slot", "value").rows()} for name in names]
 
 
 def after(system: str, user: str, **gold: str) -> tuple[Turn, Turn]:
@@ -80,42 +85,60 @@ def after(system: str, user: str, **gold: str) -> tuple[Turn, Turn]:
 
 BOTH = "there are the acorn guest house and the autumn house ."
 IT = {"hotel-name": "acorn guest house"}
+_NICE = "lensfield hotel is nice ."
+TAKEN = {"hotel-name": "lensfield hotel"}
+SIGNS = "the acorn guest house is nice , and in the north !!! - what do you think ?"
+OF_SIGNS = {"hotel-name": "acorn guest house", "hotel-area": "north"}
+EARLY: list[Turn] = [
+    (None, "i want to stay at the autumn house", {}),
+    ("ok", "hm", {}),
+    (None, "indian food", {"restaurant-food": "indian"}),
+    ("ok", "a hotel please", IT),
+]
+_DETAILS = ("any information on it", "a phone number", "an address for that")
 
 
-@pytest.mark.parametrize(
-    ("dialogue", "wanted"),
-    [
-        (after(_ACORN, "great , book it"), _ALL),
-        (after("what about the acorn ?", "fine"), IT),  # a short form
-        (after(_ACORN, "i want something else instead"), {}),  # refused
-        (after(_ACORN, "fine . can you find another train instead ?"), _ALL),  # a refusal of something else
-        (after(BOTH, "hm"), {}),  # several, and none is chosen
-        (after(BOTH, "autumn house"), {"hotel-name": "autumn house"}),
-        (after("the acorn guest house has 3 stars .", "ok"), IT),  # its row says 4
-        (after("the acorn guest house has no parking .", "ok"), IT),  # its row: it has
-        (after("lensfield hotel has no parking .", "ok"), {"hotel-name": "lensfield hotel", "hotel-parking": "no"}),
-        (after("the acorn guest house . do you need parking ?", "ok"), IT),  # asks
-        (after("all of them have parking .", "ok"), {"hotel-parking": "yes"}),
-        (after("almost all of them have parking .", "ok"), {}),
-        (after("it is in the north .", "ok", name="acorn guest house"), {"hotel-area": "north"}),  # gold's name
-        (after("it is in the south .", "ok", name="acorn guest house"), {}),
-        (after("it is in the north .", "ok", name="acorn guest house", area="dontcare"), {}),
-        (after("curry garden is in the centre .", "ok", name="acorn guest house"), {}),  # of a place elsewhere
-        (after("ok .", "i need parking"), {"hotel-parking": "yes"}),
-        (after("ok .", "does it have parking ?"), {}),
-        (after("ok .", "i do not need parking"), {}),
-        (after("ok .", "in the south please"), {"hotel-area": "south"}),
-        (after("ok .", "not in the south please"), {}),
-        (after("ok .", "find me a cheap hotel"), {"hotel-type": "hotel"}),
-        (after("ok .", "a taxi to a hotel"), {}),
-        (after("ok .", "can you book a hotel ?", name="autumn house"), {}),  # which is a guesthouse
-    ],
-)  # fmt: skip
-def test_what_is_said_of_the_place_under_discussion(
-    dialogue: tuple[Turn, Turn], wanted: dict[str, str], database: str
-) -> None:
-    gold = dialogue[1][2]
-    assert added(database, *dialogue) == {(1, slot, value) for slot, value in wanted.items() if slot not in gold}
+#: Dialogues, and what they lack, if gold does not have the slot.
+SAID: list[tuple[Sequence[Turn], dict[str, str]]] = [
+    (after(_ACORN, "great , book it"), _ALL),
+    (after("what about the acorn ?", "fine"), IT),  # a short form
+    (after(_ACORN, "i want something else instead"), {}),  # refused
+    (after(_ACORN, "fine . can you find another train instead ?"), _ALL),  # a refusal of something else
+    (after(BOTH, "hm"), {}),  # several, and none is chosen
+    (after(BOTH, "autumn house"), {"hotel-name": "autumn house"}),
+    (after("the acorn guest house has 3 stars .", "ok"), IT),  # its row says 4
+    (after("the acorn guest house has no parking .", "ok"), IT),  # its row: it has
+    (after("lensfield hotel has no parking .", "ok"), {"hotel-name": "lensfield hotel", "hotel-parking": "no"}),
+    (after("the acorn guest house . do you need parking ?", "ok"), IT),  # asks
+    (after("all of them have parking .", "ok"), {"hotel-parking": "yes"}),
+    (after("almost all of them have parking .", "ok"), {}),
+    (after("it is in the north .", "ok", name="acorn guest house"), {"hotel-area": "north"}),  # gold's name
+    (after("it is in the south .", "ok", name="acorn guest house"), {}),
+    (after("it is in the north .", "ok", name="acorn guest house", area="dontcare"), {}),
+    (after("curry garden is in the centre .", "ok", name="acorn guest house"), {}),  # of a place elsewhere
+    (after("ok .", "i need parking"), {"hotel-parking": "yes"}),
+    (after("ok .", "does it have parking ?"), {}),
+    (after("ok .", "i do not need parking"), {}),
+    (after("ok .", "in the south please"), {"hotel-area": "south"}),
+    (after("ok .", "not in the south please"), {}),
+    (after("ok .", "find me a cheap hotel"), {"hotel-type": "hotel"}),
+    (after("ok .", "a taxi to a hotel"), {}),
+    (after("ok .", "can you book a hotel ?", name="autumn house"), {}),  # which is a guesthouse
+    (after(_NICE, "great"), TAKEN),
+    (after(_NICE, "i need 4 stars"), {}),  # refused, as its row says 3
+    (after(_NICE, "i would like something in the north"), {"hotel-area": "north"}),  # refused, as its row says south
+    (after(_NICE, "is it in the north ?"), TAKEN),  # who asks has not refused
+    (after(SIGNS, "great !!!"), OF_SIGNS),
+    (EARLY, {}),  # before gold begins the domain
+    *((after("how about the acorn guest house ?", f"do you have {detail} ?"), IT) for detail in _DETAILS),
+    (after("how about the acorn guest house ?", "do you have any in the south ?"), {"hotel-area": "south"}),
+]  # fmt: skip
+
+
+def test_what_is_said_of_the_place_under_discussion(database: str) -> None:
+    assert added(database, *(dialogue for dialogue, _ in SAID)) == [
+        {(1, slot, value) for slot, value in wanted.items() if slot not in dialogue[1][2]} for dialogue, wanted in SAID
+    ]
 
 
 def test_similar_places_must_be_annotated_elsewhere(database: str) -> None:
@@ -125,15 +148,15 @@ def test_similar_places_must_be_annotated_elsewhere(database: str) -> None:
     assert audit.inconsistency(states, database=database, said=said).proposals.is_empty()
 
 
-@settings(max_examples=5)
-@given(gone=st.sets(st.tuples(st.integers(0, 29), st.sampled_from(sorted(_ALL))), min_size=1))
+@settings(max_examples=3)
+@given(gone=st.sets(st.tuples(st.integers(0, 59), st.sampled_from(sorted(_ALL))), min_size=1))
 def test_what_was_taken_out_is_found_and_nothing_else_and_twice_is_once(
     gone: set[tuple[int, str]], database: str
 ) -> None:
     whole = ANNOTATED[0]
     dialogues = [
         [whole[0], (whole[1][0], whole[1][1], {slot: v for slot, v in whole[1][2].items() if (n, slot) not in gone})]
-        for n in range(30)
+        for n in range(60)
     ]
     states, said = corpus(*dialogues)
     found = audit.inconsistency(states, database=database, said=said)
@@ -167,7 +190,7 @@ def test_rules_are_data(database: str, tmp_path: Path) -> None:
     path = tmp_path / "rules.json"
     path.write_text(json.dumps({**rules, "refusal": "nothing is refused"}), encoding="utf-8")
     dialogue = after(_ACORN, "i want something else instead")
-    assert added(database, *dialogue, rules=path)
+    assert added(database, dialogue, rules=path) == [{(1, slot, value) for slot, value in _ALL.items()}]
     for change, message in (
         ({"refusal": "("}, "`refusal` is not a valid regular expression: \\("),
         ({"cues": {"taxi-departure": "a["}}, "`cues` is not a valid regular expression: a\\["),
@@ -188,17 +211,15 @@ def test_a_name_without_a_word_is_said_nowhere(database: str, tmp_path: Path) ->
     for name in ("hotel", "restaurant"):
         rows = json.loads((Path(database) / f"{name}_db.json").read_text(encoding="utf-8"))
         (tmp_path / f"{name}_db.json").write_text(json.dumps(rows + nameless), encoding="utf-8")
-    dialogue = after("the acorn guest house is nice , and in the north !!! - what do you think ?", "great !!!")
-    assert added(str(tmp_path), *dialogue) == added(database, *dialogue) != set()
+    assert added(str(tmp_path), after(SIGNS, "great !!!")) == [{(1, slot, value) for slot, value in OF_SIGNS.items()}]
 
 
 def test_a_sentence_ends_at_words_in_any_case(database: str, tmp_path: Path) -> None:
     path = tmp_path / "rules.json"
     path.write_text('{"sentence_end": "[.!?]+|\\\\bbut\\\\b"}', encoding="utf-8")
     denied = "it has no stars {} it has parking"
-    for word in ("but", "BUT", "But"):
-        dialogue = after(denied.format(word), "ok", name="acorn guest house")
-        assert (1, "hotel-parking", "yes") in added(database, *dialogue, rules=path)
+    dialogues = [after(denied.format(word), "ok", name="acorn guest house") for word in ("but", "BUT", "But")]
+    assert all((1, "hotel-parking", "yes") in of_one for of_one in added(database, *dialogues, rules=path))
 
 
 def test_as_good_as_the_bars_on_multiwoz(data: Path) -> None:
@@ -243,22 +264,17 @@ def test_the_examples_of_the_paper_are_found(data: Path) -> None:
 # --- without a database, and another domain ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("dialogue", "wanted"),
-    [
+def test_without_a_database_the_name_stands_in_the_same_sentence() -> None:
+    cases: list[tuple[tuple[Turn, Turn], dict[str, str]]] = [
         (after(_ACORN, "great"), _ALL),
         (after("acorn guest house . it is in the north .", "ok"), IT),  # another sentence
         (after("it is in the north .", "ok", name="acorn guest house"), {}),
         (after("the acorn guest house is in the south .", "ok"), {**IT, "hotel-area": "south"}),  # no row differs
         (after(BOTH, "hm"), {}),
-    ],
-)  # fmt: skip
-def test_without_a_database_the_name_stands_in_the_same_sentence(
-    dialogue: tuple[Turn, Turn], wanted: dict[str, str]
-) -> None:
-    states, said = corpus(list(dialogue))
-    proposals = audit.inconsistency(states, said=said).proposals
-    assert set(proposals.filter(dialogue="D0").select("slot", "value").rows()) == set(wanted.items())
+    ]
+    assert added(None, *(dialogue for dialogue, _ in cases)) == [
+        {(1, slot, value) for slot, value in wanted.items()} for _, wanted in cases
+    ]
 
 
 CLINICS = [{"name": "oak clinic", "district": "harbour"}, {"name": "elm clinic", "district": "old town"}]
@@ -312,7 +328,7 @@ def test_switches(
 ) -> None:
     (tmp_path / "rules.json").write_text(json.dumps(switch), encoding="utf-8")
     # Similar dialogues annotate stars, names and areas, so that there is evidence for each.
-    assert added(database, *dialogue, rules=tmp_path / "rules.json") == {(1, s, v) for s, v in wanted.items()}
+    assert added(database, dialogue, rules=tmp_path / "rules.json") == [{(1, s, v) for s, v in wanted.items()}]
 
 
 def test_rules_that_leave_out_every_slot_are_refused(database: str, tmp_path: Path) -> None:
@@ -324,20 +340,9 @@ def test_rules_that_leave_out_every_slot_are_refused(database: str, tmp_path: Pa
 
 
 def test_values_before_gold_begins_the_domain(database: str, tmp_path: Path) -> None:
-    first: Turn = (None, "indian food", {"restaurant-food": "indian"})
-    dialogue = [(None, "i want to stay at the autumn house", {}), ("ok", "hm", {}), first, ("ok", "a hotel please", IT)]
-    assert added(database, *dialogue) == set()
+    """Where the rules say so: see `SAID` for where they do not."""
     (tmp_path / "rules.json").write_text('{"early": "^hotel-name$"}', encoding="utf-8")
-    assert (0, "hotel-name", "autumn house") in added(database, *dialogue, rules=tmp_path / "rules.json")
-
-
-def test_refused_is_what_the_database_contradicts(database: str) -> None:
-    lensfield = "lensfield hotel is nice ."
-    assert added(database, *after(lensfield, "great")) == {(1, "hotel-name", "lensfield hotel")}
-    refusals = ("i need 4 stars", "i would like something in the north")
-    for user in refusals:
-        assert (1, "hotel-name", "lensfield hotel") not in added(database, *after(lensfield, user))
-    assert (1, "hotel-name", "lensfield hotel") in added(database, *after(lensfield, "is it in the north ?"))
+    assert (0, "hotel-name", "autumn house") in added(database, EARLY, rules=tmp_path / "rules.json")[0]
 
 
 def test_what_is_refused_is_said_whether_or_not_the_rules_heed_it(database: str, tmp_path: Path) -> None:
@@ -377,11 +382,3 @@ def test_a_value_that_gold_lists_is_annotated(database: str) -> None:
     of_area = candidates.filter(slot="hotel-area", said="north", speaker="system")
     assert of_area.filter(dialogue="D0")["decision"].to_list() == ["annotated"]
     assert of_area.filter(dialogue="D1")["decision"].to_list() == ["added"]
-
-
-@pytest.mark.parametrize("detail", ["any information on it", "a phone number", "an address for that"])
-def test_who_asks_for_details_has_not_refused(detail: str, database: str) -> None:
-    asked = after("how about the acorn guest house ?", f"do you have {detail} ?")
-    assert added(database, *asked) == {(1, "hotel-name", "acorn guest house")}
-    other = after("how about the acorn guest house ?", "do you have any in the south ?")
-    assert added(database, *other) == {(1, "hotel-area", "south")}  # and the place is not taken

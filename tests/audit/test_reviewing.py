@@ -26,6 +26,7 @@ from dstbench.schema.missing import CANDIDATES
 from dstbench.stats import wilson
 from tests.audit.test_missing_annotations import hotels
 from tests.commands import ok, run, tables
+from tests.corpora import FEW
 from tests.planted import ONTOLOGY, States, consistent, memory, take_out
 from tests.schemas import schema
 
@@ -195,10 +196,10 @@ def reviewed(rows: list[dict[str, str]]) -> audit.Review:
     return audit.review("filled.csv")
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(FEW, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
-    dialogues=st.lists(st.tuples(_ADDITIONS, st.integers(0, 2)), min_size=1, max_size=8),
-    of=st.tuples(st.integers(8, 99), st.integers(8, 99)),
+    dialogues=st.lists(st.tuples(_ADDITIONS, st.integers(0, 2)), min_size=1, max_size=20),
+    of=st.tuples(st.integers(20, 99), st.integers(20, 99)),
     missed=st.booleans(),
     random=st.randoms(use_true_random=False),
 )

@@ -56,7 +56,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@settings(max_examples=5)
+@settings(max_examples=3)
 @given(
     seed=st.integers(0, 10**6),
     share=st.sampled_from([0.1, 0.5]),
@@ -67,7 +67,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_all_that_can_have_changed_is_judged_again(
     files: Path, seed: int, share: float, rules: str | None, with_database: bool, with_evidence: bool
 ) -> None:
-    states, _ = take_out(consistent(40, seed), share, seed)
+    states, _ = take_out(consistent(80, seed), share, seed)
     states = [{**state, "dialogue_id": f"E{state['dialogue_id']}"} for state in states]
     evidence, database = files / "evidence.jsonl" if with_evidence else None, files if with_database else None
     options = {"rules": rules, "support": 2, "at_least": 0.3, "evidence": evidence, "database": database}

@@ -124,7 +124,8 @@ def check(found: audit.Differences, before: Version, after: Version) -> list[Cel
     return cells
 
 
-@given(states=corpora(), data=st.data())
+@FEW
+@given(states=corpora(LARGE), data=st.data())
 def test_it_is_what_loops_give(states: States, data: st.DataObject) -> None:
     before, after = version(states, "gold"), version(states, "pred")
     for side in (before, after):  # some turns are in one version only

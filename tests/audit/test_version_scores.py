@@ -14,6 +14,7 @@ import dstbench
 from dstbench import audit
 from dstbench.conventions.profiles import profile
 from dstbench.demo import synthetic
+from tests.corpora import FEW
 
 Runs = dict[str, Any]
 
@@ -148,10 +149,11 @@ def test_notes_say_of_which_version_they_are(versions: Runs) -> None:
     assert [str(note.message).partition(" in ")[0] for note in caught] == ["short: r: 1 predicted turn"]
 
 
-_SOME = st.lists(st.sets(st.integers(0, 4), min_size=1), min_size=1, max_size=3)
+_SOME = st.lists(st.sets(st.integers(0, 4), min_size=2), min_size=1, max_size=3)
 
 
 @pytest.mark.filterwarnings("ignore:.*(not scored|without gold, left out|wrong):dstbench.DstbenchWarning")
+@FEW
 @given(_SOME, st.booleans())
 def test_scores_are_over_the_dialogues_that_all_versions_have(held: list[set[int]], is_of_one_version: bool) -> None:
     """Of each version some dialogues; that of number n is wrong in version n, so that it matters which are scored."""

@@ -16,6 +16,7 @@ from dstbench.readers.registry import WITH_UTTERANCES
 from dstbench.schema.core import CONTEXTS
 from tests import formats
 from tests.commands import run
+from tests.corpora import FEW
 from tests.readers.test_datasets import multiwoz_with_splits
 from tests.readers.test_readers import ALL
 
@@ -55,7 +56,8 @@ def test_a_file_that_could_hold_utterances_but_does_not(here: Path) -> None:
 speakers = st.lists(st.tuples(st.sampled_from(["USER", "SYSTEM"]), st.text(min_size=1, max_size=4)), max_size=8)
 
 
-@given(dialogues=st.lists(speakers, min_size=1, max_size=5), cut=st.integers(0, 5))
+@FEW
+@given(dialogues=st.lists(speakers, min_size=1, max_size=9), cut=st.integers(0, 9))
 def test_each_user_turn_follows_what_the_system_said_last(
     dialogues: list[list[tuple[str, str]]], cut: int, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

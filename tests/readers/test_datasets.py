@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import dstbench
 from dstbench.readers.states import Side
 from tests import formats
+from tests.corpora import FEW
 from tests.io.test_archives import pack_zip, same
 
 
@@ -194,7 +195,8 @@ values = st.lists(st.sampled_from(["a", "b", "c d"]), max_size=3)
 services = st.dictionaries(st.sampled_from(["Hotels_2", "hotel"]), st.dictionaries(st.sampled_from("xy"), values))
 
 
-@given(dialogues=st.lists(st.lists(services, min_size=1, max_size=3), min_size=1, max_size=5), data=st.data())
+@FEW
+@given(dialogues=st.lists(st.lists(services, min_size=1, max_size=3), min_size=1, max_size=12), data=st.data())
 def test_shards_together_are_one_file(
     dialogues: list[list[Any]], data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

@@ -17,9 +17,10 @@ from hypothesis import strategies as st
 
 import dstbench
 from dstbench.readers import FORMATS, Source, find_format, read
+from dstbench.readers.frames import IS_FRAME
 from dstbench.readers.words import are_distinct
 from tests import formats
-from tests.corpora import EXAMPLE, EXAMPLE_SCORES, States, corpora
+from tests.corpora import EXAMPLE, EXAMPLE_SCORES, FEW, LARGE, States, corpora
 
 ALL = formats.WITH_BOTH | formats.ONLY_PRED | formats.ONLY_GOLD | formats.RESTAURANT | formats.MARKS
 
@@ -61,15 +62,22 @@ def test_formats_with_gold_inside_score_as_the_example(name: str, here: Path) ->
 
 @pytest.mark.parametrize("gold", [*formats.ONLY_GOLD, *formats.WITH_BOTH])
 @pytest.mark.filterwarnings(_SAID)
-@pytest.mark.parametrize("run", [name for name in formats.ONLY_PRED if name not in POSITIONAL])
-def test_predictions_and_gold_from_two_files(run: str, gold: str, here: Path) -> None:
-    Path("run.json").write_text(ALL[run](), encoding="utf-8")
+def test_predictions_and_gold_from_two_files(gold: str, here: Path) -> None:
+    """Each run is the same table as that of the example, but for what frames say, and so has its scores."""
+    runs = [name for name in formats.ONLY_PRED if name not in POSITIONAL]
+    for run in runs:
+        Path(f"{run}.json").write_text(ALL[run](), encoding="utf-8")
     Path("gold").write_text(ALL[gold](), encoding="utf-8")
-    rows = dstbench.score("run.json", gold="gold", metrics=list(EXAMPLE_SCORES))
+    table = dstbench.scan([f"{run}.json" for run in runs], gold="gold").filter(~IS_FRAME).collect()
+    wanted = dstbench.scan(EXAMPLE).drop("run").collect()
+    for run in runs:
+        assert table.filter(run=run).drop("run").equals(wanted), run
+    rows = dstbench.score(f"{runs[0]}.json", gold="gold", metrics=list(EXAMPLE_SCORES))
     assert dict(zip(rows["metric"], rows["value"], strict=True)) == pytest.approx(EXAMPLE_SCORES, rel=1e-14)
 
 
-@given(states=corpora())
+@FEW
+@given(states=corpora(LARGE))
 def test_any_states_survive_their_way_through_files(states: States, tmp_path_factory: pytest.TempPathFactory) -> None:
     folder = tmp_path_factory.mktemp("files")
     nested: dict[str, dict[int, Any]] = {}

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import dstbench
 from dstbench.runs.convert import convert
 from tests import formats
-from tests.corpora import EXAMPLE, States, corpora
+from tests.corpora import EXAMPLE, FEW, LARGE, States, corpora
 from tests.formats import _nested as nested
 from tests.formats import _pairs as pairs
 from tests.records import notes_of, quiet, table_of
@@ -187,8 +187,8 @@ def test_any_way_to_write_records_gives_the_same_table_of(
 
 
 @quiet
-@settings(max_examples=(settings.default or settings()).max_examples // 2)
-@given(states=corpora(max_dialogues=8), text=st.booleans())
+@settings(max_examples=max(1, FEW.max_examples * 2 // 3))
+@given(states=corpora(LARGE), text=st.booleans())
 def test_frames_of_records_are_read_as_lists(
     states: States, text: bool, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

@@ -16,7 +16,7 @@ from dstbench.errors import DstbenchWarning
 from dstbench.readers.renaming import Names
 from dstbench.signature import doubts, explain
 from tests.commands import run
-from tests.corpora import SLOTS, States, corpora
+from tests.corpora import FEW, LARGE, SLOTS, States, corpora
 
 METRICS = "jga,sa:T=30,rsa,f1,fga,gca"
 OWN = {f"mine{number}": slot for number, slot in enumerate(SLOTS)}
@@ -45,10 +45,11 @@ def scored(states: Any, **reading: Any) -> list[tuple[Any, ...]]:
     return rows.select("metric", "value", "se", "turns", "dialogues").rows()
 
 
+@FEW
 @given(
-    states=corpora(),
+    states=corpora(LARGE),
     own_slots=st.sets(st.sampled_from(sorted(OWN))),
-    own_ids=st.permutations(range(4)),
+    own_ids=st.permutations(range(LARGE)),
     gold_beside=st.booleans(),
     gold_has_own=st.booleans(),
 )

@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import msgspec
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import assume, given, settings
@@ -19,8 +20,8 @@ from dstbench.readers.state_texts import split_flat, split_nested, split_pairs
 from dstbench.readers.states import States
 from dstbench.readers.words import Words
 from tests import formats
+from tests.corpora import FEW, LARGE, corpora
 from tests.corpora import States as Turns
-from tests.corpora import corpora
 from tests.robustness.test_fuzz import ALL, SEEDS, damages
 
 #: The formats whose states, or parts of them, stay texts, and that `_written` writes.
@@ -103,7 +104,8 @@ def _item(name: str, s: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("name", SHORT)
-@given(states=corpora(), indent=st.sampled_from([None, 1, 4]), ascii_only=st.booleans(), value=texts)
+@FEW
+@given(states=corpora(LARGE), indent=st.sampled_from([None, 1, 4]), ascii_only=st.booleans(), value=texts)
 def test_any_corpus_is_read_alike(name: str, states: Turns, indent: int | None, ascii_only: bool, value: str) -> None:
     for side in ("gold", "pred"):
         states[0][side] = {**states[0][side], "hotel-name": value}
@@ -312,9 +314,15 @@ def test_escaped_colons_hide_no_lost_key(colon: str, mark: str) -> None:
 @pytest.mark.parametrize("few", [0, 1 << 20])
 @given(pairs=st.lists(st.tuples(texts, texts)))
 def test_names_of_slots_in_domains(few: int, pairs: list[tuple[str, str]]) -> None:
-    domains, slots = (Words.of(pl.Series([pair[side] for pair in pairs], dtype=pl.String)) for side in (0, 1))
+    """As `under` gives them, and as `Words.of` gives strings: in the order in which they first come."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(words, "_FEW_NAMES", few)
+        patch.setattr(words, "_FEW_STRINGS", few)
+        domains, slots = (Words.of(pl.Series([pair[side] for pair in pairs], dtype=pl.String)) for side in (0, 1))
         names = slots.under(domains, "{}-{}".format)
+    for side, of_side in ((0, domains), (1, slots)):
+        assert of_side.strings().to_list() == [pair[side] for pair in pairs]
+        assert of_side.words.to_list() == [*dict.fromkeys(pair[side] for pair in pairs)]
+        assert of_side.code.dtype == np.uint32
     assert names.strings().to_list() == ["-".join(pair) for pair in pairs]
     assert names.words.n_unique() == len(names.words)

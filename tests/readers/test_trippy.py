@@ -24,6 +24,7 @@ from dstbench.audit import scores as audit_scores
 from dstbench.conventions.slots import SLOT_SETS
 from dstbench.readers import Source, find_format
 from tests import formats
+from tests.corpora import FEW
 
 Marks = dict[str, dict[str, list[int]]]
 
@@ -162,7 +163,7 @@ def of_file(marks: Marks, path: Path) -> list[float]:
 def marked(draw: st.DrawFn) -> Marks:
     """Dialogues in which slots go wrong and are mended, or stay as they are; of 12, so that numbers have two digits."""
     found: Marks = {}
-    for dialogue in range(draw(st.integers(1, 3))):
+    for dialogue in range(draw(st.integers(1, 8))):
         row = [1] * 12
         rows = []
         for _ in range(draw(st.integers(1, 7))):
@@ -174,6 +175,7 @@ def marked(draw: st.DrawFn) -> Marks:
 
 
 @_SAID
+@FEW
 @given(marked())
 def test_marks_score_as_their_authors_script_scores_them(
     tmp_path_factory: pytest.TempPathFactory, marks: Marks

@@ -31,9 +31,8 @@ REFUSED = {"parlai", "checkdst", "convlab-raw", "records (wrapped)"}
 def _content(states: States) -> Any:
     """The turns of each side, and their slots and values."""
     return [
-        side and {row: sorted(side.cells.filter(at=at).select("slot", "value").rows()) for at, row in enumerate(rows)}
+        side and (sorted(side.turns.rows()), sorted((*side.turns.row(at), *cell) for at, *cell in side.cells.rows()))
         for side in (states.gold, states.pred)
-        for rows in [side.turns.rows() if side else []]
     ]
 
 

@@ -82,7 +82,7 @@ def answer(content: bytes, form: str | None) -> Answer | None:
 def _values(side: Side) -> dict[tuple[str, int], Counter[str]]:
     values: dict[tuple[str, int], Counter[str]] = {turn: Counter() for turn in side.turns.iter_rows()}
     turns = [*values]
-    for at, value in side.cells.select("at", pl.col("value").cast(pl.String)).iter_rows():
+    for at, value in zip(side.cells["at"], side.cells["value"].to_list(), strict=True):
         values[turns[at]].update(value.split(BETWEEN))
     return values
 

@@ -274,7 +274,10 @@ def test_split_files_of_any_format_as_gold(name: str, here: Path) -> None:
     for split in SPLITS:
         Path(f"gold/{split}.json").write_text(FIXTURES[name]())
     Path("p.jsonl").write_text(formats.jsonl())
-    for words in (["score", "p.jsonl"], ["convert", "p.jsonl", "-o", "p.parquet"], ["score", "gold/test.json"]):
+    jga = ["--metrics", "jga"]
+    for words in (
+        ["score", "p.jsonl", *jga], ["convert", "p.jsonl", "-o", "p.parquet"], ["score", "gold/test.json", *jga]
+    ):  # fmt: skip
         code, out, err = run(*words, "--gold", "gold")
         assert code in (0, 1)
         assert code == 0 or (out == "" and err.startswith(("error: ", "note: ")))
