@@ -247,7 +247,7 @@ UNUSABLE = {
     ),
     "statistics that are no expressions": (
         "metric", f"{METRIC_HEAD}@dataclass(frozen=True)\nclass X(Metric):\n    name = 'odd'\n"
-        "    def stats(self): return {'a': 1}\n", "other:X", "stats() gives {'a': 1}, not expressions",
+        "    def stats(self): return {'a': 1}\n", "other:X", "stats() gives {'a': 1}, not a dictionary",
     ),
     "no format": ("format", "X = {}\n", "other:X", "{} is not a format"),
     "a format without functions": (

@@ -205,7 +205,7 @@ def test_turns_without_words_are_not_looked_for() -> None:
     with pytest.warns(dstbench.DstbenchWarning, match="1 of 2 wrong values are in turns that the contexts do not"):
         found = memorisation(states, context=contexts([("D", 0, None, "hi")]))
     assert found.slots.select("n", "searched", "ungrounded").rows() == [(2, 1, 1)]
-    with pytest.raises(dstbench.DstbenchError, match=r"2 of 2 wrong values are in turns.*\nhint: --context names"):
+    with pytest.raises(dstbench.DstbenchError, match=r"2 of 2 wrong values are in turns.*\nhint: give --context"):
         memorisation(states, context=contexts([("F", 0, None, "hi")]))
     with pytest.raises(dstbench.UsageError, match="contexts without the column turn, system, user"):
         memorisation(states, context=pl.DataFrame({"dialogue": ["D"]}))

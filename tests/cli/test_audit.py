@@ -330,7 +330,7 @@ def _measures(slots: pl.DataFrame) -> Iterator[tuple[tuple[str, ...], float | No
         (["bias", "train.tsv", "--over", "free"], 2, "No such option"),
         (["diff", "train.tsv", "missing.tsv"], 1, "missing.tsv"),
         (["diff", "train.tsv"], 2, "AFTER"),
-        (["diff", "train.tsv", "test.jsonl", "--name", "old"], 2, "give each a name"),
+        (["diff", "train.tsv", "test.jsonl", "--name", "old"], 2, "one for each version"),
         (["diff", "train.tsv", "test.jsonl", "-o", "test.jsonl"], 2, "overwritten"),
         (["diff", "train.tsv", "test.jsonl", "--match", "levenstein"], 2, "levenshtein"),
         (["scores", "model.json"], 2, "--version"),
