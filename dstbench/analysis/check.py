@@ -272,7 +272,7 @@ def _values(counts: pl.DataFrame, ontology: Mapping[str, frozenset[str]] | None,
     yield _Check(
         f"values outside {where}", "note" if off or without_values else "ok", f"{_listed(off) or 'none'}{lacking}"
     )
-    wrong = counts.filter(pl.col("gold") != pl.col("pred")).sort("turns", "slot", descending=[True, False])
+    wrong = counts.filter(pl.col("gold") != pl.col("pred")).sort("turns", descending=True, maintain_order=True)
     spelled = [
         (f"{slot}: {gold!r} / {pred!r}", turns)
         for slot, gold, pred, turns in wrong.iter_rows()
@@ -281,7 +281,7 @@ def _values(counts: pl.DataFrame, ontology: Mapping[str, frozenset[str]] | None,
     text = f"{_listed(spelled) or 'none'}{remedied.found}"
     yield remedied._replace(status="warn" if spelled else remedied.status, found=text)
     several = counts.filter(pl.col("gold").str.contains(BETWEEN, literal=True)).group_by("slot", "gold")
-    listed = several.agg(pl.col("turns").sum()).sort("turns", "slot", descending=[True, False])
+    listed = several.agg(pl.col("turns").sum()).sort("turns", "slot", "gold", descending=[True, False, False])
     named = [(f"{slot} = {gold!r}", turns) for slot, gold, turns in listed.iter_rows()]
     yield _Check("gold with alternatives", "note" if named else "ok", _listed(named) or "none")
 

@@ -169,7 +169,7 @@ def _names(
                     return alike[domain, close[0]]
         return name
 
-    for domain, slot in name_slots.sort("domain").select("domain", "slot").iter_rows():
+    for domain, slot in name_slots.select("domain", "slot").sort("domain", "slot").iter_rows():
         for value in sorted(values[slot] - common):
             if len(value) > 3:
                 entity_of.setdefault((domain, value), entity(domain, value))

@@ -64,7 +64,9 @@ def diagnosis_page(diagnosis: Diagnosis) -> Page:
         share_text("share_with_few_slots", f"% < {few}"),
     )
     failures = diagnosis.first_failures.select("run", _BIN.alias("t/n"), *texts("dialogues"))
-    slots = diagnosis.gold_slots.select("run", pl.col("n_gold_max").alias("slots"), *texts("dialogues")).sort("slots")
+    slots = diagnosis.gold_slots.select("run", pl.col("n_gold_max").alias("slots"), *texts("dialogues")).sort(
+        "slots", maintain_order=True
+    )
     classes = diagnosis.errors.select(
         "run", "class", "kind", *texts("n"), *(share_text(name) for name in ("of_gold", "of_predicted", "of_inactive"))
     )

@@ -7,10 +7,13 @@ import json
 import random
 import shutil
 from collections import Counter, defaultdict
+from collections.abc import Callable
+from functools import partial
 from math import prod
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -230,9 +233,41 @@ def test_other_profiles_see_no_frames(folder: Path, both: tuple[Document, Docume
     scores = [dstbench.score({"run": t}, metrics=metrics, by=by, profile=convention) for t in (table, bare)]
     assert scores[0].equals(scores[1])
     assert dstbench.to_turns(table).equals(dstbench.to_turns(bare))
-    if name == "verbatim":
-        for sql in ("SELECT * FROM long", "SELECT * FROM classes", "SELECT * FROM turns"):
-            assert dstbench.query(sql, {"run": table}).equals(dstbench.query(sql, {"run": bare}))
+
+
+ANALYSES: dict[str, Callable[[Any], Any]] = {
+    "check": dstbench.check,
+    "diagnose": dstbench.diagnose,
+    "sensitivity": lambda data: dstbench.sensitivity(data, sample=2),
+    "fuzzy_pairs": lambda data: dstbench.fuzzy_pairs(data, profile="mwzeval"),
+    **{
+        f"query {table}": partial(dstbench.query, f"SELECT * FROM {table}")  # noqa: S608 (our own names)
+        for table in ("long", "classes", "turns", "dialogues", "scores")
+    },
+}
+
+
+def outcome(analyse: Callable[[Any], Any], data: Any) -> Any:
+    """The rows of all frames that an analysis gives, or why it gives none."""
+    try:
+        result = analyse(data)
+    except dstbench.DstbenchError as error:
+        return str(error)
+    frames = [result] if isinstance(result, pl.DataFrame) else vars(result).values()
+    return [frame.to_dicts() for frame in frames]
+
+
+@settings(max_examples=3)
+@given(predicted())
+@pytest.mark.filterwarnings("ignore::dstbench.DstbenchWarning")
+def test_other_analyses_see_no_frames(folder: Path, both: tuple[Document, Document]) -> None:
+    """Of a table with rows of frames, they say the same as without them."""
+    gold, pred = (write(folder / side, states) for side, states in zip(("gold", "pred"), both, strict=True))
+    table = open_runs(pred, gold=gold)[0].read()
+    bare = table.filter(~dstbench.readers.frames.IS_FRAME)
+    for name, analyse in ANALYSES.items():
+        one, other = (outcome(analyse, {"run": data}) for data in (table, bare))
+        assert one == other, name
 
 
 def noisy(document: Document, seed: int) -> Document:

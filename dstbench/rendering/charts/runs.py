@@ -303,7 +303,7 @@ def _slopes(rows: pl.DataFrame) -> Chart:
     order = places.sort("mean", "label", descending=[True, False])["label"].to_list()
     shown = rows.join(labels.select("profile", "label"), on="profile").unique(["run", "label"], maintain_order=True)
     shown = shown.select("run", "label", "value", "profile").drop_nulls("value")
-    ends = shown.filter(pl.col("label") == order[-1]).sort("value")
+    ends = shown.filter(pl.col("label") == order[-1]).sort("value", "run")
     metric = rows["metric"].item(0)
     ends = ends.with_columns(
         at=_apart(ends["value"], shown.select(pl.col("value").max() - pl.col("value").min()).item() or 0)
