@@ -29,7 +29,7 @@ DIALOGUES: Final = OpenTable(
     to_sum=number("The same, as the paper's formula is printed; null: no mistake.", nullable=True),
     to_released=number("The same, as the authors' code has it; 0: no mistake."),
     nu_paper=number("Non-uniformity: sum of squared differences of mistakes per turn to their mean."),
-    nu_released=number("The same, absolute differences by the mean; null: no mistake.", nullable=True),
+    nu_released=number("The same, absolute differences by the mean; 0: no mistake."),
 )
 
 FAILURES: Final = Table(

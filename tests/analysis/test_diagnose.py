@@ -262,6 +262,16 @@ def test_dialogues_by_plain_loops(states: States) -> None:
             assert row[name] == (None if value is None else pytest.approx(value, rel=1e-12, abs=1e-12)), name
 
 
+@pytest.mark.parametrize(
+    ("right", "wanted"),
+    [("0", (0.0, 0.0, -0.25, 0.0, 0.0)), ("1", (None, None, 0.0, 0.0, 0.0)), ("11", (None, None, 0.0, 0.0, 0.0))],
+)
+def test_traits_of_one_turn_and_of_no_mistake(right: str, wanted: tuple[float | None, ...]) -> None:
+    """As released, -0.25 and 0 are what the authors' notebook computes."""
+    found = dstbench.traits(pattern("A", right)).dialogues
+    assert found.select("to_mean", "to_sum", "to_released", "nu_paper", "nu_released").row(0) == wanted
+
+
 def test_a_last_turn_without_a_prediction_is_one_more_wrong_slot() -> None:
     north = {"hotel-area": "north"}
     gold = [{"dialogue_id": d, "turn": t, "gold": north, "pred": {}} for d in ("D1", "D2") for t in (0, 1)]
