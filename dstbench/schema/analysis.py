@@ -71,10 +71,10 @@ ERRORS: Final = OpenTable(
     "turns without a prediction (--missing wrong).",
     **SCORES.only("run"),
     **{"class": text("The class, by the precedence of dstbench.scoring.error_classes.CLASSES.")},
-    kind=text("The count that the class is part of: correct, missed, wrong or over."),
-    n=large("Number of (turn, slot) pairs in the class."),
-    of_gold=number("n / gold; null for over.", nullable=True),
-    of_predicted=number("n / predicted (the precision view); null for missed.", nullable=True),
+    kind=text("The count that the class is part of: correct, missed, wrong, over, or no-prediction."),
+    n=large("Number of (turn, slot) pairs in the class; of no-prediction, number of turns."),
+    of_gold=number("n / gold; null except for correct, missed and wrong.", nullable=True),
+    of_predicted=number("n / predicted (the precision view); null except for correct, wrong and over.", nullable=True),
     of_inactive=number("n / inactive (the specificity view); null except for over.", nullable=True),
     gold=large("(turn, slot) pairs that gold has."),
     predicted=large("(turn, slot) pairs that the prediction has."),
@@ -84,7 +84,7 @@ ERRORS: Final = OpenTable(
 TIMING: Final = OpenTable(
     "timing of errors",
     "One row per run, or per (run, slot): values that are predicted too late or too early. The table by slot has "
-    "that column after `run`; it is null for turns without a prediction (--missing wrong).",
+    "that column after `run`.",
     **SCORES.only("run"),
     missed=large("(turn, slot) pairs that only gold has."),
     late=large("Of these: the prediction has gold's value in a later turn, while gold still has it."),
@@ -324,7 +324,7 @@ SLOT_CLASSES: Final = Table(
     domain=category("The slot's domain; null for the mark of a turn without a prediction.", nullable=True),
     slot=category("domain-slot; likewise.", nullable=True),
     **LONG.only("gold", "pred"),
-    kind=category("correct, missed, wrong or over."),
+    kind=category("correct, missed, wrong, over, or no-prediction."),
     **{"class": category("The class, by the precedence of dstbench.scoring.error_classes.CLASSES.")},
     carried=flag("Whether the file has the same two values in the turn before."),
 )
