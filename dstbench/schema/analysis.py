@@ -312,6 +312,34 @@ DESIGN: Final = Table(
     baseline=text("The run or model that all others are compared with; null: all pairs are compared.", nullable=True),
 )
 
+SWEEP: Final = OpenTable(
+    "sweep",
+    "One row per (run, profile, metric), per run from the highest value of the first metric to the lowest. Where "
+    "published scores are compared, with the further columns of `sweep_targets`.",
+    **SCORES.only("run"),
+    profile=text("The profile under which the run is scored."),
+    **SCORES.only("metric", "unit", "value", "turns", "dialogues"),
+    changed=text("The choices that differ from the profile above; empty: none, or the first row of the run."),
+    **SCORES.only("signature"),
+)
+
+SWEEP_TARGETS: Final = Table(
+    "sweep with published scores",
+    "The rows of `sweep`, each beside the published score of its metric.",
+    **SWEEP.columns,
+    target=text("The published score as given; null: none of this metric.", nullable=True),
+    off=number("Value minus published score; null: either is undefined.", nullable=True),
+    agrees=flag("Whether the value, rounded as the published score is, equals it; null: as `off`.", nullable=True),
+    agrees_with_all=flag("Whether the profile agrees with the published scores of all metrics."),
+    by_chance=number(
+        "How many of the run's profiles agree on average with a published score that may lie anywhere between their "
+        "lowest and highest score: n·u / (highest - lowest + u), with n profiles, and u the unit of the published "
+        "score's last digit, or one turn if that is more. Of several metrics, the smallest such number, which is an "
+        "upper bound of how many agree with all. Null: the score is undefined under every profile.",
+        nullable=True,
+    ),
+)
+
 # --- single turns and slots ------------------------------------------------------------------------------------------
 
 _TURN: Final = {**SCORES.only("run"), **LONG.only("dialogue", "turn")}
