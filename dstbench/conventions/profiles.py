@@ -31,27 +31,27 @@ _CANONICAL: Final = ("case", "space", "typos", "dontcare", "times", "booleans")
 _PROFILES: Final = (
     Convention(),
     Convention(
-        name="kim2022.1", slots="multiwoz-30", metrics="jga,sa,aga,rsa",
+        name="kim2022.2", metrics="jga,sa:T=30,aga,rsa",
         title="Kim et al. 2022: JGA, SA over 30 slots, AGA, RSA, exact strings",
     ),
     Convention(
-        name="fga2022@faithful.2", slots="multiwoz-30", absent=("none",), none="keep", wrong_costs="hyphen",
-        metrics="jga,sa,aga,fga:lam=0.25,fga,fga:lam=0.75,fga:lam=1",
+        name="fga2022@faithful.3", absent=("none",), none="keep", wrong_costs="hyphen",
+        metrics="jga,sa:T=30,aga,fga:lam=0.25,fga,fga:lam=0.75,fga:lam=1",
         title="Dey et al. 2022, released script: `none` is a value; values split at the last hyphen",
     ),
     Convention(
-        name="fga2022@fixed.2", slots="multiwoz-30", absent=("none",), none="keep",
-        metrics="jga,sa,aga,fga:lam=0.25,fga,fga:lam=0.75,fga:lam=1",
+        name="fga2022@fixed.3", absent=("none",), none="keep",
+        metrics="jga,sa:T=30,aga,fga:lam=0.25,fga,fga:lam=0.75,fga:lam=1",
         title="Dey et al. 2022: `none` is a value",
     ),
     Convention(
-        name="gca2024@faithful.2", slots="multiwoz-30", absent=("none",), wrong_costs="hyphen",
-        metrics="jga,sa,aga,iaga,rsa,fga:lam=0.25,fga,fga:lam=0.75,fga:lam=1,gca",
+        name="gca2024@faithful.3", absent=("none",), wrong_costs="hyphen",
+        metrics="jga,sa:T=30,aga,iaga,rsa,fga:lam=0.25,fga,fga:lam=0.75,fga:lam=1,gca",
         title="Aksu & Chen 2024, released script: values split at the last hyphen",
     ),
     Convention(
-        name="gca2024@fixed.2", slots="multiwoz-30", absent=("none",),
-        metrics="jga,sa,aga,iaga,rsa,fga:lam=0.25,fga,fga:lam=0.75,fga:lam=1,gca",
+        name="gca2024@fixed.3", absent=("none",),
+        metrics="jga,sa:T=30,aga,iaga,rsa,fga:lam=0.25,fga,fga:lam=0.75,fga:lam=1,gca",
         title="Aksu & Chen 2024",
     ),
     Convention(
@@ -72,12 +72,13 @@ _PROFILES: Final = (
         title="Kim et al. 2020: as TRADE, `none` dropped on both sides",
     ),
     Convention(
-        name="star.1", slots="multiwoz-30", gold_steps=_CANONICAL, pred_steps=_CANONICAL, metrics="jga,sa",
+        name="star.2", slots="multiwoz-30", outside="ignored", gold_steps=_CANONICAL, pred_steps=_CANONICAL,
+        metrics="jga,sa",
         title="Ye et al. 2021: 30 slots, both sides in one spelling of times, booleans and dontcare",
     ),
     Convention(
-        name="trippy.1", slots="multiwoz-30", gold_steps=("case", "tokens"), pred_steps=("case", "tokens"),
-        metrics="jga,sa",
+        name="trippy.2", slots="multiwoz-30", outside="ignored", gold_steps=("case", "tokens"),
+        pred_steps=("case", "tokens"), metrics="jga,sa",
         title="Heck et al. 2020: both sides in tokens; a label map (--label-map FILE) accepts variants of gold values",
     ),
     Convention(
@@ -127,13 +128,13 @@ _PROFILES: Final = (
         title="ConvLab-3: any predicted among any gold alternatives; predictions outside gold's domains ignored",
     ),
     Convention(
-        name="qian2021.1", slots="multiwoz-30", dontcare="drop", gold_steps=("case", "space"),
-        pred_steps=("case", "space"), match="levenshtein:above=0.9", metrics="jga,sa,error-turns",
+        name="qian2021.2", dontcare="drop", gold_steps=("case", "space"), pred_steps=("case", "space"),
+        match="levenshtein:above=0.9", metrics="jga,sa:T=30,error-turns",
         title="Qian et al. 2021, §5: Levenshtein similarity above 90 %",
     ),
     Convention(
-        name="qian2021-code.1", slots="multiwoz-30", dontcare="drop", match="partial:least=0.9", fuzzy="all",
-        wrong_costs="twice", metrics="jga,sa",
+        name="qian2021-code.2", dontcare="drop", match="partial:least=0.9", fuzzy="all", wrong_costs="twice",
+        metrics="jga,sa:T=30",
         title="Qian et al. 2021, released script: partial ratio from 90; a wrong value costs two slots",
     ),
     Convention(
@@ -146,14 +147,14 @@ _PROFILES: Final = (
         title="Hu et al. 2022: any gold alternative, the first predicted one",
     ),
     Convention(
-        name="dstc10.2", slots="dstc10-19", none="keep", gold_steps=("case", "numbers"), pred_steps=("case", "numbers"),
-        multi="all", metrics="jga,sa",
+        name="dstc10.3", slots="dstc10-19", outside="ignored", none="keep", gold_steps=("case", "numbers"),
+        pred_steps=("case", "numbers"), multi="all", metrics="jga,sa",
         title="DSTC10 track 2: 19 slots, the same set of alternatives on both sides; `none` is a value",
     ),
 )  # fmt: skip
 
 # Profiles that suit any dataset, not only MultiWOZ.
-_ANY_DATASET: Final = frozenset({"verbatim", "sgd", "sgd-mwz", "convlab3-unified"})
+_ANY_DATASET: Final = frozenset({"verbatim", "gca2024", "sgd", "sgd-mwz", "convlab3-unified"})
 
 # Hints for variants that cannot exist.
 _IMPOSSIBLE: Final = {
