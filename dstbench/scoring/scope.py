@@ -14,11 +14,10 @@ from dstbench.errors import DstbenchError, DstbenchWarning, UsageError, warn
 from dstbench.metrics import parse_all
 from dstbench.readers.frames import all_say
 from dstbench.runs.codes import ABSENT, distinct, to_strings
-from dstbench.runs.layout import Layout
+from dstbench.runs.layout import Layout, over_distinct
 from dstbench.runs.open import Data, Reading, open_runs
 from dstbench.runs.run import Run
 from dstbench.schema.core import SEEN
-from dstbench.runs.layout import over_distinct
 from dstbench.scoring.partitions import Part, over_layouts, over_partitions
 from dstbench.scoring.scored_turns import TURN, group_turns, view_of
 from dstbench.scoring.turn_table import counts_frames, to_turns
@@ -155,7 +154,9 @@ def unscored(run: Run, convention: Convention) -> pl.DataFrame:
         both = pl.concat([predicted, in_scores], how="diagonal").with_columns(pl.col("slot").cast(pl.String))
         return both.group_by("slot").agg(pl.col("predicted", "scored").sum())
 
-    counts = pl.concat(over_layouts(run, count, frames=frames)).group_by("slot").agg(pl.col("predicted", "scored").sum())
+    counts = (
+        pl.concat(over_layouts(run, count, frames=frames)).group_by("slot").agg(pl.col("predicted", "scored").sum())
+    )
     return counts.select("slot", "predicted", unscored=pl.col("predicted") - pl.col("scored")).sort(
         "unscored", "slot", descending=[True, False]
     )

@@ -32,7 +32,16 @@ if TYPE_CHECKING:
 # Columns about gold's frames: whether gold has the frame; whether the active intent is right; F1 of requested slots.
 _FRAMES: Final = ("is_frame", "right_intent", "requested_f1")
 # Counts of slots in a state: a turn has the count of the turn before, plus what changed.
-_LASTING: Final = ("n_gold", "n_pred", "n_correct", "n_union", "n_charged_again", "n_dropped", "n_ignored", "n_spelling")
+_LASTING: Final = (
+    "n_gold",
+    "n_pred",
+    "n_correct",
+    "n_union",
+    "n_charged_again",
+    "n_dropped",
+    "n_ignored",
+    "n_spelling",
+)
 _EXTRA: Final = ("number", "turn_hash", "gold_hash", "n_dropped", "n_ignored", "n_spelling", *_FRAMES)
 # Columns that depend on whether a slot has been listed so far, and on the slot's row before.
 _GCA_RELEASED: Final = frozenset({"gca_correct", "gca_wrong", "gca_missed", "gca_over"})
