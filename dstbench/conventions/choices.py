@@ -39,13 +39,13 @@ class Choices:
             "schema; they also fix T of slot accuracy",
         ),
     )
-    outside: Literal["scored", "ignored", "dropped"] = field(
+    outside: Literal["scored", "dropped"] = field(
         default="scored",
         metadata=_words(
             "how gold's slots outside the scored ones count",
             "like the others (scored), and so do predictions of them in the same turns, so that no turn is right "
-            "because they are ignored; not at all (ignored), as in programs that go through a list of slots; or not at "
-            "all, and a turn whose gold has no values of other slots is not scored (dropped)",
+            "because they are ignored; or not at all (dropped), and a turn whose gold has no values of other slots is "
+            "not scored",
         ),
     )
     absent: tuple[str, ...] = field(

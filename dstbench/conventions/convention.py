@@ -80,20 +80,6 @@ class Convention(Choices, Record):
         return self.slots is not None and self.outside == "dropped" and self.domain_turns != "frames"
 
     @property
-    def leaves_out(self) -> dict[str, str]:
-        """The choices by which predicted values may not be scored, as `settings` has them."""
-        may = {
-            "slots": self.scope is not None,
-            "outside": self.scope is not None,
-            "schema": self.scope is not None,
-            "dontcare": self.dontcare == "skip",
-            "over": self.over != "count",
-            "turns": self.turns in ("gold", "last"),
-            "unit": self.unit == "frame",
-        }
-        return {key: text for key, text in self.settings().items() if may.get(key)}
-
-    @property
     def is_fuzzy(self) -> bool:
         """Whether a prediction may match without being equal to gold or one of its alternatives."""
         return self.match != "exact" or self.labels is not None

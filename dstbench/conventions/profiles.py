@@ -72,13 +72,12 @@ _PROFILES: Final = (
         title="Kim et al. 2020: as TRADE, `none` dropped on both sides",
     ),
     Convention(
-        name="star.2", slots="multiwoz-30", outside="ignored", gold_steps=_CANONICAL, pred_steps=_CANONICAL,
-        metrics="jga,sa",
+        name="star.1", slots="multiwoz-30", gold_steps=_CANONICAL, pred_steps=_CANONICAL, metrics="jga,sa",
         title="Ye et al. 2021: 30 slots, both sides in one spelling of times, booleans and dontcare",
     ),
     Convention(
-        name="trippy.2", slots="multiwoz-30", outside="ignored", gold_steps=("case", "tokens"),
-        pred_steps=("case", "tokens"), metrics="jga,sa",
+        name="trippy.1", slots="multiwoz-30", gold_steps=("case", "tokens"), pred_steps=("case", "tokens"),
+        metrics="jga,sa",
         title="Heck et al. 2020: both sides in tokens; a label map (--label-map FILE) accepts variants of gold values",
     ),
     Convention(
@@ -147,8 +146,8 @@ _PROFILES: Final = (
         title="Hu et al. 2022: any gold alternative, the first predicted one",
     ),
     Convention(
-        name="dstc10.3", slots="dstc10-19", outside="ignored", none="keep", gold_steps=("case", "numbers"),
-        pred_steps=("case", "numbers"), multi="all", metrics="jga,sa",
+        name="dstc10.2", slots="dstc10-19", none="keep", gold_steps=("case", "numbers"), pred_steps=("case", "numbers"),
+        multi="all", metrics="jga,sa",
         title="DSTC10 track 2: 19 slots, the same set of alternatives on both sides; `none` is a value",
     ),
 )  # fmt: skip

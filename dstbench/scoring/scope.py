@@ -114,7 +114,7 @@ def warn_of_unscored(run: Run, convention: Convention) -> None:
     slots = counts.filter(pl.col("unscored") > 0).select("slot", "unscored")
     if slots.is_empty():
         return
-    choices = ", ".join(f"{key} {text}" for key, text in convention.leaves_out.items())
+    choices = ", ".join(f"{key} {text}" for key, text in _leaving_out(convention).items())
     examples = ", ".join(f"{slot} ({n:,})" for slot, n in slots.head(_EXAMPLES).iter_rows())
     more = f" and {slots.height - _EXAMPLES} more slots" if slots.height > _EXAMPLES else ""
     what = f"are not scored under {convention.name} ({choices})"
@@ -136,8 +136,8 @@ def unscored(run: Run, convention: Convention) -> pl.DataFrame:
         (slot: String, predicted: UInt32, unscored: UInt32), the most frequently unscored slot first; empty if the
         convention scores every prediction.
     """
-    may = convention.leaves_out.keys()
-    if not may or (may <= {"slots", "outside", "schema"} and scores_every_slot(run, convention)):
+    may = _leaving_out(convention).keys()
+    if may <= {"slots", "outside", "schema"} and scores_every_slot(run, convention):
         return pl.DataFrame(schema={"slot": pl.String, "predicted": pl.UInt32, "unscored": pl.UInt32})
     view = view_of((), convention)
     frames = "frames" in run.meta and counts_frames(convention, view)
@@ -160,6 +160,18 @@ def unscored(run: Run, convention: Convention) -> pl.DataFrame:
     return counts.select("slot", "predicted", unscored=pl.col("predicted") - pl.col("scored")).sort(
         "unscored", "slot", descending=[True, False]
     )
+
+
+def _leaving_out(convention: Convention) -> dict[str, str]:
+    """The choices by which predicted values may be in no score, as `Convention.settings` has them."""
+    may = {
+        **dict.fromkeys(("slots", "outside", "schema"), convention.scope is not None),
+        "dontcare": convention.dontcare == "skip",
+        "over": convention.over != "count",
+        "turns": convention.turns in ("gold", "last"),
+        "unit": convention.unit == "frame",
+    }
+    return {key: text for key, text in convention.settings().items() if may.get(key)}
 
 
 def gold_counts(run: Run, convention: Convention) -> pl.DataFrame:

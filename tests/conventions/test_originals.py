@@ -67,17 +67,22 @@ def both_differences(states: States) -> Outcome:
     return Outcome(whole_states(states).jga, fmean(accuracy))
 
 
-def listed(slots: str) -> Rule:
-    """The program goes through its list of slots, of which each has a class, and reads no other."""
+def listed(name: str) -> Rule:
+    """The program goes through its list of slots, of which each has a class, and reads no other prediction.
+
+    It is given gold of these slots only. Here gold's other values count like them, lest a turn be right without them.
+    """
 
     def rule(states: States) -> Outcome:
-        right, accuracy, unscored = [], [], 0
+        right, errors, unscored = [], [], 0
         for state in states:
-            equal = [state["gold"].get(slot) == state["pred"].get(slot) for slot in SLOT_SETS[slots]]
-            right.append(all(equal))
-            accuracy.append(fmean(equal))
-            unscored += len([slot for slot in state["pred"] if slot not in SLOT_SETS[slots]])
-        return Outcome(fmean(right), fmean(accuracy), unscored)
+            slots = SLOT_SETS[name] | state["gold"].keys()
+            wrong = [slot for slot in slots if state["gold"].get(slot) != state["pred"].get(slot)]
+            right.append(not wrong)
+            errors.append(len(wrong))
+            unscored += len([slot for slot in state["pred"] if slot not in slots])
+        total = len(SLOT_SETS[name].union(*(state["gold"] for state in states)))
+        return Outcome(fmean(right), 1 - fmean(errors) / total, unscored)
 
     return rule
 

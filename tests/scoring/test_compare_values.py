@@ -29,7 +29,7 @@ TABLES = [None, Table.of({"north": ["center", "2"], "12": ["two"]})]
 conventions = st.builds(
     dstbench.Convention,
     slots=st.sampled_from([None, "multiwoz-30", "multiwoz-hotel"]),
-    outside=st.sampled_from(["scored", "ignored", "dropped"]),
+    outside=st.sampled_from(["scored", "dropped"]),
     absent=st.sampled_from([("none", ""), ("",), ()]),
     none=st.sampled_from(["drop", "drop-gold", "drop-pred", "keep"]),
     dontcare=st.sampled_from(["keep", "drop", "drop-gold", "drop-pred", "skip"]),
