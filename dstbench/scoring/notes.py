@@ -22,7 +22,6 @@ from dstbench.runs.codes import to_column
 from dstbench.runs.run import Run
 from dstbench.scoring.changes import find_changes, spelling_errors
 from dstbench.scoring.partitions import Part, gold_slots_of, over_layouts
-from dstbench.scoring.scope import scores_every_slot
 from dstbench.scoring.sums import Sums, resolve, sum_up
 
 # A note is given if another option gains more than this in JGA.
@@ -95,8 +94,9 @@ def spelling_remedy(run: Run, convention: Convention, jga: float) -> Remedy | No
     loose = convention.loosened()
     options = {f"--gold-steps {','.join(loose.gold_steps)} --pred-steps {','.join(loose.pred_steps)}": loose}
     canonical = profile(_CANONICAL)
-    fits = not suits(canonical, gold_slots_of(run)) and scores_every_slot(run, canonical)
-    if convention == profile("verbatim") and fits:
+    may = convention == profile("verbatim") and not suits(canonical, gold_slots_of(run))
+    # What the profile gains must be by spelling, not by slots that it does not score.
+    if may and _jga(run, canonical) == _jga(run, replace(canonical, slots=None)):
         options = {f"--profile {_CANONICAL}": canonical, **options}
     for option, other in options.items():
         remedied = _jga(run, other)
