@@ -133,3 +133,15 @@ def test_seven_systems_against_one_gold(data: Path) -> None:
     assert rows["run"].unique().len() == 7
     assert rows.select("turns", "dialogues").unique().rows() == [(7368, 999)]
     assert rows["value"].is_between(0.1, 0.9).all()
+
+
+def test_what_the_topic_says_of_trippys_non_uniformity(data: Path) -> None:
+    """The released formula agrees with §6.3 of Aksu & Chen, the printed one does not."""
+    trippy, text = data / "predictions" / "trippy" / "trippy_result.json", papers.TOPIC.read_text(encoding="utf-8")
+    for nu, digits in (("released", 2), ("paper", 3)):
+        rows = dstbench.traits(trippy, protocol="released", nu=nu, profile="gca2024").correlations  # type: ignore[arg-type]
+        of_metric = dict(rows.filter(first=f"nu_{nu}").select("second", "r").iter_rows())
+        fga, gca = of_metric["fga:lam=0.75"], of_metric["gca"]
+        assert (abs(fga) > abs(gca)) == (nu == "released")
+        assert f"{fga:.{digits}f}" in text
+        assert f"{gca:.{digits}f}" in text

@@ -31,27 +31,27 @@ _CANONICAL: Final = ("case", "space", "typos", "dontcare", "times", "booleans")
 _PROFILES: Final = (
     Convention(),
     Convention(
-        name="kim2022.1", slots="multiwoz-30", metrics="jga,sa,aga,rsa",
+        name="kim2022.2", metrics="jga,sa:T=30,aga,rsa",
         title="Kim et al. 2022: JGA, SA over 30 slots, AGA, RSA, exact strings",
     ),
     Convention(
-        name="fga2022@faithful.2", slots="multiwoz-30", absent=("none",), none="keep", wrong_costs="hyphen",
-        metrics="jga,sa,aga,fga:lam=0.25,fga,fga:lam=0.75,fga:lam=1",
+        name="fga2022@faithful.3", absent=("none",), none="keep", wrong_costs="hyphen",
+        metrics="jga,sa:T=30,aga,fga:lam=0.25,fga,fga:lam=0.75,fga:lam=1",
         title="Dey et al. 2022, released script: `none` is a value; values split at the last hyphen",
     ),
     Convention(
-        name="fga2022@fixed.2", slots="multiwoz-30", absent=("none",), none="keep",
-        metrics="jga,sa,aga,fga:lam=0.25,fga,fga:lam=0.75,fga:lam=1",
+        name="fga2022@fixed.3", absent=("none",), none="keep",
+        metrics="jga,sa:T=30,aga,fga:lam=0.25,fga,fga:lam=0.75,fga:lam=1",
         title="Dey et al. 2022: `none` is a value",
     ),
     Convention(
-        name="gca2024@faithful.2", slots="multiwoz-30", absent=("none",), wrong_costs="hyphen",
-        metrics="jga,sa,aga,iaga,rsa,fga:lam=0.25,fga,fga:lam=0.75,fga:lam=1,gca",
+        name="gca2024@faithful.3", absent=("none",), wrong_costs="hyphen",
+        metrics="jga,sa:T=30,aga,iaga,rsa,fga:lam=0.25,fga,fga:lam=0.75,fga:lam=1,gca",
         title="Aksu & Chen 2024, released script: values split at the last hyphen",
     ),
     Convention(
-        name="gca2024@fixed.2", slots="multiwoz-30", absent=("none",),
-        metrics="jga,sa,aga,iaga,rsa,fga:lam=0.25,fga,fga:lam=0.75,fga:lam=1,gca",
+        name="gca2024@fixed.3", absent=("none",),
+        metrics="jga,sa:T=30,aga,iaga,rsa,fga:lam=0.25,fga,fga:lam=0.75,fga:lam=1,gca",
         title="Aksu & Chen 2024",
     ),
     Convention(
@@ -127,13 +127,13 @@ _PROFILES: Final = (
         title="ConvLab-3: any predicted among any gold alternatives; predictions outside gold's domains ignored",
     ),
     Convention(
-        name="qian2021.1", slots="multiwoz-30", dontcare="drop", gold_steps=("case", "space"),
-        pred_steps=("case", "space"), match="levenshtein:above=0.9", metrics="jga,sa,error-turns",
+        name="qian2021.2", dontcare="drop", gold_steps=("case", "space"), pred_steps=("case", "space"),
+        match="levenshtein:above=0.9", metrics="jga,sa:T=30,error-turns",
         title="Qian et al. 2021, §5: Levenshtein similarity above 90 %",
     ),
     Convention(
-        name="qian2021-code.1", slots="multiwoz-30", dontcare="drop", match="partial:least=0.9", fuzzy="all",
-        wrong_costs="twice", metrics="jga,sa",
+        name="qian2021-code.2", dontcare="drop", match="partial:least=0.9", fuzzy="all", wrong_costs="twice",
+        metrics="jga,sa:T=30",
         title="Qian et al. 2021, released script: partial ratio from 90; a wrong value costs two slots",
     ),
     Convention(
@@ -153,7 +153,7 @@ _PROFILES: Final = (
 )  # fmt: skip
 
 # Profiles that suit any dataset, not only MultiWOZ.
-_ANY_DATASET: Final = frozenset({"verbatim", "sgd", "sgd-mwz", "convlab3-unified"})
+_ANY_DATASET: Final = frozenset({"verbatim", "gca2024", "sgd", "sgd-mwz", "convlab3-unified"})
 
 # Hints for variants that cannot exist.
 _IMPOSSIBLE: Final = {
