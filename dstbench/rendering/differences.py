@@ -41,7 +41,7 @@ def difference_sections(rows: pl.DataFrame, tests: pl.DataFrame | None = None) -
     )
     title = f"Differences of correlations{rows_taken(rows)}"
     if rows.select("first", "second").n_unique() > 1:
-        sections = [(title, shown), ("Intervals and p of these differences", uncertain)]
+        sections = [(title, shown), ("Differences of correlations: intervals and p", uncertain)]
     else:
         sections = [(title, side_by_side([shown, uncertain], on=_COMPARED).select(pl.exclude("n"), "n"))]
     if tests is not None and tests.height:

@@ -508,7 +508,7 @@ def test_a_line_says_where_zou_differs(p: float, zou: tuple[float | None, float 
 
 def test_a_table_of_differences_is_at_most_100_wide(models: list[str]) -> None:
     out = ok("correlate", *models, "-m", "jga,gca", "--versus", "jga,gca,turns", "--versus", "jga,rsa,fga,sa")
-    assert "Intervals and p of these differences" in out
+    assert "Differences of correlations: intervals and p" in out
     tables = out[: out.index("correlations, n")].splitlines()
     assert max(map(len, tables)) <= 100
 
