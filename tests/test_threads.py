@@ -24,7 +24,7 @@ WORK = {
     "diagnose": "diagnose(RUNS)",
     "correlate": "correlate(RUNS, differences=['jga,fga,gca'], between_runs=True, test='all')",
     "compare_metrics": "compare_metrics(SMALL, resamples=300)",
-    "correlate, turns": "correlate(RUNS, per='turn', differences=['jga,rsa,sa'], resamples=300)",
+    "correlate, turns": "correlate(RUNS, per='turn', differences=['jga,rsa,sa'])",
     "sensitivity": "sensitivity(synthetic(200, trackers=['careful']), sample=5)",
     "inconsistency": "find(take_out(consistent(150, 1), 0.2, 1)[0])",
     "inconsistency, lists": "find(take_out(consistent(150, 1), 0.4, 1)[0], rules='qian2021')",

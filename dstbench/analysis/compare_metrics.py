@@ -1,8 +1,8 @@
 """Metrics side by side: how far each spreads runs, how many pairs it tells apart, and whether their orders agree.
 
 Conventions: dialogues are resampled, never turns, and all metrics share the draws. Pairs of runs are tested as
-`compare` tests them. A correlation with a trait is over the dialogues of all runs; its interval resamples dialogues,
-each with all its runs, because the runs of one dialogue are alike.
+`compare` tests them. A correlation with a trait is over the dialogues of all runs; for its interval, each dialogue is
+left out in turn in all runs, because the runs of one dialogue are alike.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ import polars as pl
 
 from dstbench.analysis.associations import (
     Columns,
-    Sample,
     as_columns,
-    resampled_limits,
+    limits_of,
+    numbered,
     warn_of_gaps,
     warn_of_no_interval,
 )
@@ -200,15 +200,11 @@ def _dependence(runs: Sequence[Run], metrics: Sequence[Metric], convention: Conv
     names = [str(metric) for metric in metrics]
     every = pl.concat([per_dialogue(run, metrics, convention)[0] for run in runs])
     columns = as_columns(every, [*names, *TRAITS])
-    dialogues = every.select(pl.col("dialogue").cast(pl.String).rank("dense").cast(pl.Int64) - 1).to_series().to_numpy()
-    pairs = list(product(names, TRAITS))
-    values = [(columns[name], columns[trait]) for name, trait in pairs]
-    sample = Sample(resamples=design.resamples, seed=design.seed)
-    limits = resampled_limits(values, dialogues, sample, design.level)
-    rows = [
-        (*pair, *pearson(*of_pair), *of_r, design.level)
-        for pair, of_pair, of_r in zip(pairs, values, limits, strict=True)
-    ]
+    dialogues = numbered(every["dialogue"])
+    rows: list[tuple[Any, ...]] = []
+    for name, trait in product(names, TRAITS):
+        both = columns[name], columns[trait]
+        rows.append((name, trait, *pearson(*both), *limits_of(both, dialogues, design.level), design.level))
     _warn_of_columns(columns, names)
     dependence = pl.DataFrame(rows, schema=DEPENDENCE.schema, orient="row").fill_nan(None)
     for pair in dependence.filter(pl.col("r").is_not_null(), pl.col("low").is_null()).select("metric", "trait").rows():

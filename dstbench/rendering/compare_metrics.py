@@ -217,11 +217,9 @@ def _about_others(compared: MetricComparison) -> list[str]:
         lowest = f"; by {', '.join(errors)}, the lowest" if errors else ""
         lines.append(f"orders: from the best run to the worst: the highest score first{lowest}")
     if compared.dependence.height:
-        lines.append(
-            "correlations: Pearson's, over the dialogues of all runs; a dialogue is resampled with all its runs"
-        )
+        lines.append("correlations: Pearson's, over all runs' dialogues; for intervals, each is left out in all runs")
     if compared.design.height:
-        lines.append("intervals: bootstrap percentiles")
+        lines.append("other intervals: bootstrap percentiles")
     return lines
 
 

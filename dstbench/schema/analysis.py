@@ -141,13 +141,18 @@ CORRELATIONS: Final = Table(
     r=number("Their correlation; null: one of them does not vary.", nullable=True),
     n=count("Number of dialogues (turns) that it is computed over."),
     low=number(
-        "Lower end of its confidence interval; null: r is null, there are fewer than 4 dialogues, or a column does not "
-        "vary in more than 5 % of the resamples.",
+        "Lower end of its confidence interval over dialogues (jackknife: each left out in turn with all of its rows); "
+        "null: r is null, there are fewer than 4 dialogues, or a column varies in one only.",
         nullable=True,
     ),
     high=number("Upper end, likewise.", nullable=True),
-    interval=text("How the interval is computed: fisher (by Fisher's z) or bootstrap (whole dialogues resampled)."),
-    level=number("Confidence level of the interval."),
+    fisher_low=number(
+        "Lower end of Fisher's interval, which assumes independent rows of normal data; null: a dialogue has several "
+        "rows, or r has no interval.",
+        nullable=True,
+    ),
+    fisher_high=number("Upper end, likewise.", nullable=True),
+    level=number("Confidence level of the intervals."),
 )
 
 CORRELATION_DIFFERENCES: Final = Table(
@@ -164,11 +169,20 @@ CORRELATION_DIFFERENCES: Final = Table(
     r_first=number("The first correlation.", nullable=True),
     r_second=number("The second.", nullable=True),
     difference=number("The first minus the second.", nullable=True),
-    low=number("Lower end of its confidence interval.", nullable=True),
-    high=number("Upper end, likewise.", nullable=True),
-    interval=text(
-        "How it is computed: zou2007, or bootstrap (percentiles over resamples of whole dialogues).", nullable=True
+    low=number(
+        "Lower end of its confidence interval over dialogues (jackknife: each left out in turn with all of its rows).",
+        nullable=True,
     ),
+    high=number("Upper end, likewise.", nullable=True),
+    p=number(
+        "Two-sided p-value, from the same standard error: at most 1 - level if the interval excludes 0.", nullable=True
+    ),
+    zou_low=number(
+        "Lower end of Zou's interval (2007), which assumes independent rows of normal data; null: a dialogue has "
+        "several rows, a correlation is ±1, or a column follows from the others.",
+        nullable=True,
+    ),
+    zou_high=number("Upper end, likewise.", nullable=True),
     n_first=count("Dialogues (turns) that the first is computed over."),
     n_second=count("Those that the second is computed over: the same ones, except where they are independent."),
     level=number("Confidence level of the interval."),
@@ -176,10 +190,10 @@ CORRELATION_DIFFERENCES: Final = Table(
 
 CORRELATION_TESTS: Final = Table(
     "tests of differences of correlations",
-    "One row per (difference, test).",
+    "One row per (difference, classical test asked for). They assume independent rows of normal data.",
     **CORRELATION_DIFFERENCES.only("run", "other_run", "first", "second"),
-    test=text("The test, by cocor's name; or bootstrap (whole dialogues resampled)."),
-    statistic=number("Its statistic; null: the bootstrap has none.", nullable=True),
+    test=text("The test, by cocor's name."),
+    statistic=number("Its statistic."),
     df=count("Degrees of freedom of its t distribution; null: the distribution is normal.", nullable=True),
     p=number("Two-sided p-value."),
     low=number("Lower end of the test's own interval, for Fisher's z; null: the test has none.", nullable=True),
@@ -199,7 +213,9 @@ RATED: Final = Table(
     ),
     low=number("Lower end of its confidence interval; null: undefined.", nullable=True),
     high=number("Upper end, likewise.", nullable=True),
-    interval=text("fisher, bootstrap, or linearised (standard error from rows' influence, dialogues as clusters)."),
+    interval=text(
+        "jackknife (each dialogue left out in turn), or linearised (rows' influence, dialogues as clusters)."
+    ),
     n=count("Number of dialogues (turns) that it is computed over."),
     dialogues=count("Number of different dialogues that these are of."),
     level=number("Confidence level of the interval."),
@@ -218,15 +234,19 @@ RATED_DIFFERENCES: Final = Table(
     low=number("Lower end of its confidence interval.", nullable=True),
     high=number("Upper end, likewise.", nullable=True),
     interval=text(
-        "How it is computed: zou2007 (for rank correlations from linearised standard errors, dialogues as clusters), "
-        "or bootstrap (percentiles over resamples of whole dialogues).",
+        "How it is computed: jackknife (each dialogue left out in turn), or for rank correlations zou2007 (from "
+        "linearised standard errors, dialogues as clusters).",
         nullable=True,
     ),
+    **CORRELATION_DIFFERENCES.only("zou_low", "zou_high"),
     test=text(
-        "The test: by cocor's name; bootstrap; or linearised (of Fisher's z of rank correlations).", nullable=True
+        "The test: jackknife, or a classical one by cocor's name; for rank correlations linearised (of Fisher's z).",
+        nullable=True,
     ),
-    statistic=number("Its statistic; null: the bootstrap has none.", nullable=True),
-    df=count("Degrees of freedom of its t distribution; null: the distribution is normal.", nullable=True),
+    statistic=number("Its statistic; null: the jackknife's p is that of its interval.", nullable=True),
+    df=count(
+        "Degrees of freedom of its t distribution; null: the distribution is normal, or the jackknife's.", nullable=True
+    ),
     p=number("Two-sided p-value.", nullable=True),
     p_adjusted=number(
         "p adjusted by Holm's method for the differences of the run, by the same coefficient and test.", nullable=True

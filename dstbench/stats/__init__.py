@@ -29,16 +29,17 @@ from dstbench.stats.differences import (
     smallest_detectable,
     tally,
 )
+from dstbench.stats.jackknife import Jackknifed, jackknifed_correlation
 from dstbench.stats.proportions import wilson
 from dstbench.stats.randomisation import Null, Randomisation
 from dstbench.stats.rank_correlations import RankCorrelation, compare_rank_correlations, kendall, spearman
-from dstbench.stats.resampled_correlations import resampled_correlations
 from dstbench.stats.resampling import as_exact_floats, swaps, weights
 
 __all__ = [
     "Bootstrap",
     "Comparison",
     "Estimate",
+    "Jackknifed",
     "Kappa",
     "Matrix",
     "Null",
@@ -59,6 +60,7 @@ __all__ = [
     "holm",
     "interval",
     "jackknife_se",
+    "jackknifed_correlation",
     "kappa",
     "kendall",
     "linearised_se",
@@ -66,7 +68,6 @@ __all__ = [
     "matrix",
     "max_t",
     "pearson",
-    "resampled_correlations",
     "resamples_needed",
     "smallest_detectable",
     "smallest_p",

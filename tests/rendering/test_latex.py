@@ -84,7 +84,7 @@ def pages(names: int | None) -> dict[str, str]:
         "run", "dialogue", rating=pl.int_range(pl.len()) % 5
     )
     return found | {
-        "ratings": render_correlations(dstbench.correlate(runs, ratings=rated, resamples=200), "latex"),
+        "ratings": render_correlations(dstbench.correlate(runs, ratings=rated), "latex"),
         "compare": render_leaderboard(dstbench.compare(runs, resamples=200), "latex"),
         "many": render_leaderboard(many, "latex"),
         "models": render_leaderboard(of_models, "latex"),
