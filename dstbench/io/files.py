@@ -102,12 +102,6 @@ class File:
             file.__dict__ |= {"_archive": self._archive, "_members": [member]}
         return files
 
-    def stamps(self) -> list[tuple[str, int, int]]:
-        """(path, bytes, modification time in ns) of the file, or of each in the folder, to notice changes."""
-        paths = [self._place[0]] if not os.path.isdir(self.path) else sorted(self._walk())
-        stats = [(os.path.abspath(path), self._guarded(path.stat)) for path in paths]
-        return [(path_text(path), stat.st_size, stat.st_mtime_ns) for path, stat in stats]
-
     def sibling(self, *names: str) -> Self | None:
         """The first file of these names that exists in the same folder or zip; None: none does."""
         for name in names:

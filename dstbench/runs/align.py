@@ -12,7 +12,7 @@ import polars as pl
 from dstbench.conventions.slots import KNOWN_SLOTS
 from dstbench.errors import DstbenchError, UsageError, number_of, shortened, warn
 from dstbench.readers.frames import IS_FRAME, count_frames
-from dstbench.readers.states import Side, States, only_split, only_turns, same_turns, warn_of_notes
+from dstbench.readers.states import Side, States, only_split, same_turns, warn_of_notes
 from dstbench.runs.codes import codes, distinct, to_strings
 from dstbench.runs.layout import row_changes
 from dstbench.runs.spread import spread, spread_frames
@@ -24,10 +24,6 @@ _KEY: Final = ["dialogue", "turn"]
 _LONGEST: Final = 100
 
 
-class MissingTurnsError(DstbenchError):
-    """Gold turns have no prediction, under ``missing="error"``."""
-
-
 @dataclass(frozen=True)
 class Aligned(Record):
     """A long table in memory, and counts of the input's turns.
@@ -35,19 +31,15 @@ class Aligned(Record):
     Attributes:
         table: The long table, schema `LONG`, sorted.
         coverage: Counts of turns and dialogues: scored, missing from the predictions, extra in them.
-        left_out: Under ``intersect``: dialogues that both sides have, but of which no turn is in the table.
         frames: Counts of gold's and predicted frames (`readers.frames.count_frames`); None: gold has no frames.
     """
 
     table: pl.DataFrame
     coverage: dict[str, Any]
-    left_out: tuple[str, ...] = ()
     frames: dict[str, int] | None = None
 
 
-def to_long(
-    states: States, gold: States | None = None, *, missing: Missing = "error", is_part: bool = False
-) -> Aligned:
+def to_long(states: States, gold: States | None = None, *, missing: Missing = "error") -> Aligned:
     """Align predictions with gold and lay them out as a long table.
 
     Args:
@@ -55,8 +47,6 @@ def to_long(
         gold: The gold states; predictions in them are ignored. None: gold is in `states`.
         missing: A gold turn without a prediction is an ``error``, counts as ``wrong`` (in every metric that scores
             turns, even if its gold state is empty), is scored as an ``empty`` state, or is left out (``intersect``).
-        is_part: Whether the predictions are one of several files of a run: then gold's dialogues that are not in this
-            file are ignored, and left to `unpredicted`.
 
     Returns:
         The long table. Predicted turns that gold does not have are left out, with a warning.
@@ -68,7 +58,7 @@ def to_long(
     if gold is not None and states.pred is not None:
         pred = _by_golds_names(states.source, states.pred, gold)
         states = replace(states, pred=pred)
-        gold = _predicted_split(states.source, pred.turns["dialogue"], gold, says_so=not is_part)
+        gold = _predicted_split(states.source, pred.turns["dialogue"], gold)
     if states.complete is not None:
         if gold is None:
             raise DstbenchError(
@@ -80,10 +70,7 @@ def to_long(
         states = states.complete(gold)
     warn_of_notes(states)
     gold_side, pred_side = _sides(states, gold)
-    if is_part:
-        is_predicted = gold_side.turns["dialogue"].is_in(pred_side.turns["dialogue"].unique().implode())
-        gold_side = only_turns(gold_side, is_predicted)
-    elif not same_turns(gold_side, pred_side) and gold_side.turns.join(pred_side.turns, on=_KEY, how="semi").is_empty():
+    if not same_turns(gold_side, pred_side) and gold_side.turns.join(pred_side.turns, on=_KEY, how="semi").is_empty():
         raise DstbenchError(
             "no turn is in both gold and predictions "
             f"(gold has {gold_side.turns.row(0)}, the predictions {pred_side.turns.row(0)})",
@@ -93,35 +80,16 @@ def to_long(
     return _lay_out(states.source, gold_side, pred_side, missing, embedded=gold is None)
 
 
-def unpredicted(source: str, gold: States, predicted: pl.Series, *, missing: Missing) -> Aligned:
-    """The part of a run that is in none of its files: gold's dialogues without predictions.
-
-    Args:
-        source: Name of the files together, for messages.
-        gold: The gold states.
-        predicted: The dialogues that are in the files.
-        missing: What to do with gold turns that have no prediction (see `to_long`).
-    """
-    side = _gold_of(_predicted_split(source, predicted, gold))
-    absent = only_turns(side, ~side.turns["dialogue"].is_in(predicted.implode()))
-    nothing = Side(side.turns.clear(), side.cells.clear())
-    return _lay_out(source, absent, nothing, missing, embedded=False)
-
-
 def _lay_out(source: str, gold: Side, pred: Side, missing: Missing, *, embedded: bool) -> Aligned:
     """The long table of both sides; `embedded`: gold is in the file of the predictions."""
     spine, coverage = _spine(source, gold, pred, missing, embedded=embedded)
     table = spread(source, spine, gold, pred)
     report_unknown_slots(source, table)
-    left_out: tuple[str, ...] = ()
-    if missing == "intersect":
-        both = gold.turns.join(pred.turns, on="dialogue", how="semi")["dialogue"]
-        left_out = tuple(both.filter(~both.is_in(spine["dialogue"].implode())).unique().sort())
     if gold.frames is None:
-        return Aligned(table, coverage, left_out)
+        return Aligned(table, coverage)
     frames = spread_frames(source, spine, gold, pred)
     table = pl.concat([table, frames]).sort("dialogue", "slot", "turn")
-    return Aligned(table, coverage, left_out, count_frames(frames["gold"], frames["pred"]))
+    return Aligned(table, coverage, count_frames(frames["gold"], frames["pred"]))
 
 
 def check_missing(missing: str) -> None:
@@ -184,10 +152,8 @@ def _by_golds_names(source: str, pred: Side, gold: States) -> Side:
     return replace(pred, turns=turns)
 
 
-def _predicted_split(source: str, predicted: pl.Series, gold: States, *, says_so: bool = True) -> States:
-    """Gold's states; if it has several splits, those of the only split with predicted dialogues.
-
-    If `says_so`, a warning names this split.
+def _predicted_split(source: str, predicted: pl.Series, gold: States) -> States:
+    """Gold's states; if it has several splits, those of the only split with predicted dialogues, named by a warning.
 
     Raises:
         DstbenchError: Several splits have predicted dialogues.
@@ -203,8 +169,7 @@ def _predicted_split(source: str, predicted: pl.Series, gold: States, *, says_so
         )
     if splits.is_empty():  # `to_long` raises an error: no turn is in both sides
         return gold
-    if says_so:
-        warn(f"scored on the split {splits[0]}, the only one of {gold.source} in which it has dialogues", file=source)
+    warn(f"scored on the split {splits[0]}, the only one of {gold.source} in which it has dialogues", file=source)
     return only_split(gold, splits[0])
 
 
@@ -283,7 +248,7 @@ def _spine(
                 "--missing intersect leaves them out"
             )
             hint = _hint_at_numbering(gold.turns["turn"], pred.turns["turn"]) or hint
-            raise MissingTurnsError(what, file=source, dialogue=dialogue, turn=turn, hint=hint)
+            raise DstbenchError(what, file=source, dialogue=dialogue, turn=turn, hint=hint)
         treatment = {"wrong": "counted as wrong", "empty": "scored as empty", "intersect": "left out"}[missing]
         treated = f"{treatment} (--missing {missing})"
         warn(

@@ -169,10 +169,15 @@ def read_run(
         missing: What to do with gold turns that have no prediction.
         split: The split to score, if gold has several.
     """
+    options.check()
+    for path in files if gold is None else [*files, gold]:  # all, before reading the first, which may take a while
+        if isinstance(path, (str, PathLike)):
+            File(str(path)).check()
     gold_states = None if gold is None else split_gold(gold, split, options) or open_gold(gold, split, options)
     if len(files) == 1:
         return _open(name, files[0], gold_states, options, missing, split=split)
-    states = merge_states([read_file(File(str(path)), options) for path in files])
+    as_written = replace(options, slots=None, dialogues=None)  # a note names what is in none of the files
+    states = renamed(merge_states([read_file(File(str(path)), as_written) for path in files]), options)
     states = of_split(states, split, gold_states)
     return aligned_run(name, states, gold_states, missing, options, files=[path_text(path) for path in files])
 

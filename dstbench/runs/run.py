@@ -201,26 +201,11 @@ def in_memory(name: str, table: pl.DataFrame, meta: Mapping[str, Any]) -> Run:
     return Run(name, table.lazy(), meta, cuts_of(table))
 
 
-def cuts_of(table: pl.DataFrame, rows: int | None = None) -> tuple[int, ...]:
-    """Where to cut a long table: see `cuts_at`."""
-    if table.height <= (rows or _ROW_GROUP):
-        return 0, table.height
-    begins = table.select(pl.arg_where(pl.col("dialogue") != pl.col("dialogue").shift(1))).to_series()
-    return cuts_at(begins, table.height, rows)
-
-
-def cuts_at(begins: pl.Series, height: int, rows: int | None = None) -> tuple[int, ...]:
-    """Where to cut a table: at 0, at its end, and, after `rows` rows each time, where the next dialogue begins.
-
-    Args:
-        begins: The first row of each dialogue, except the first dialogue.
-        height: Number of the table's rows.
-        rows: Smallest number of rows between cuts; None: that of a row group.
-
-    >>> cuts_at(pl.Series([3, 5, 8, 9]), 12, rows=4)
-    (0, 5, 9, 12)
-    """
+def cuts_of(table: pl.DataFrame) -> tuple[int, ...]:
+    """Where to cut a long table: at 0, at its end, and after each row group, where a dialogue begins."""
     cuts = [0]
-    while (at := begins.search_sorted(cuts[-1] + (rows or _ROW_GROUP))) < len(begins):
-        cuts.append(int(begins[int(at)]))
-    return (*cuts, height)
+    if table.height > _ROW_GROUP:
+        begins = table.select(pl.arg_where(pl.col("dialogue") != pl.col("dialogue").shift(1))).to_series()
+        while (at := begins.search_sorted(cuts[-1] + _ROW_GROUP)) < len(begins):
+            cuts.append(int(begins[int(at)]))
+    return (*cuts, table.height)

@@ -23,7 +23,6 @@ from rapidfuzz.utils import default_process
 import dstbench
 from dstbench.conventions.profiles import PROFILES, profile
 from dstbench.metrics import REGISTRY
-from dstbench.runs.convert import convert
 from dstbench.runs.open import open_runs
 from dstbench.scoring.scope import open_under
 from dstbench.typing import Missing
@@ -204,7 +203,7 @@ def test_the_profile_gives_the_official_numbers_wherever_a_run_comes_from(
     dstbench.write_long(run, table)
     for at, dialogue in enumerate(both[1]):
         (folder / f"pred/dialogues_00{at + 1}.json").write_text(json.dumps([dialogue]))
-    convert("run", [str(pred)], parts, gold=str(gold))
+    dstbench.write_long(open_runs(pred, gold=gold)[0], parts)
     assert open_runs(parts)[0].read().equals(run.read())
     scanned = dstbench.scan(table).drop("run").collect()
     for data, states in ((pred, gold), (table, None), (parts, None)):
