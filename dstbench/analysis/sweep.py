@@ -17,7 +17,7 @@ from dstbench.conventions.profiles import PROFILES, profile, suits
 from dstbench.errors import UsageError, warn
 from dstbench.metrics import Metric, parse_all, stats_of
 from dstbench.runs.open import Data, Reading
-from dstbench.scoring.scope import check_scope, gold_counts, open_under
+from dstbench.scoring.scope import check_scope, gold_counts, named_under, open_under
 from dstbench.scoring.score import Whole, score_whole
 from dstbench.signature import sign
 
@@ -87,7 +87,7 @@ def sweep(
                 continue
             scored_choices = choices_of[name]
             if scored_choices not in scores:
-                scores[scored_choices] = score_whole(run, chosen, convention)
+                scores[scored_choices] = score_whole(named_under(convention, run), chosen, convention)
             settings = convention.settings() | scores[scored_choices].settings
             scored.append(_Scored(number_of_run, run.name, name, settings, scores[scored_choices]))
         if left_out:

@@ -35,6 +35,7 @@ from typing import Any, Final
 import polars as pl
 
 from dstbench._version import __version__
+from dstbench.conventions.slots import merged_spellings
 from dstbench.errors import DstbenchError, DstbenchWarning, warn
 from dstbench.io import parquet
 from dstbench.io.atomic import parts_of, sharing
@@ -260,6 +261,7 @@ def _make_part(piece: _Piece) -> None:
         left_out=aligned.left_out,
         only=states.only,
         unused=unused,
+        spelled=aligned.with_book,
         warnings=[vars(warning.message) for warning in caught if issubclass(warning.category, DstbenchWarning)],
         made_of=made_of,
     )
@@ -321,6 +323,10 @@ def _merge_parts(name: str, files: Sequence[str], output: Path, pieces: Sequence
         coverage=coverage,
         **first.options.maps,
         **({"only": only} if only else {}),
+        with_book={
+            side: merged_spellings(part.meta["spelled"].get(side, {}) for part in parts if "spelled" in part.meta)
+            for side in ("gold", "pred")
+        },
     )
     index = index.sort("dialogue").with_columns(end=pl.col("rows").cum_sum())
     begins = index["end"] - index["rows"]
