@@ -17,7 +17,7 @@ from dstbench.errors import UsageError, warn
 from dstbench.metrics import Metric, parse_all, stats_of
 from dstbench.runs.open import Data, Reading
 from dstbench.schema.analysis import SWEEP, SWEEP_TARGETS
-from dstbench.scoring.scope import check_gold_scope, gold_counts, open_under, warn_of_unscored
+from dstbench.scoring.scope import check_gold_scope, gold_counts, named_under, open_under, warn_of_unscored
 from dstbench.scoring.score import Whole, score_whole
 from dstbench.signature import sign
 
@@ -83,8 +83,9 @@ def sweep(
                 continue
             scored_choices = choices_of[name]
             if scored_choices not in scores:
-                scores[scored_choices] = score_whole(run, chosen, convention)
-                warn_of_unscored(run, convention)
+                named = named_under(convention, run)
+                scores[scored_choices] = score_whole(named, chosen, convention)
+                warn_of_unscored(named, convention)
             settings = convention.settings() | scores[scored_choices].settings
             scored.append(_Scored(number_of_run, run.name, name, settings, scores[scored_choices]))
         if left_out:

@@ -102,6 +102,12 @@ def _partial(gold: str, pred: str) -> float:
     return round(100 * highest) / 100
 
 
+def _partial_best(gold: str, pred: str) -> float:
+    from rapidfuzz.fuzz import partial_ratio
+
+    return round(partial_ratio(gold, pred)) / 100
+
+
 def _token_sort(gold: str, pred: str) -> float:
     from rapidfuzz.fuzz import token_sort_ratio
     from rapidfuzz.utils import default_process
@@ -120,7 +126,16 @@ MATCHERS: Final[dict[str, _Kind]] = {
     "exact": _Kind(lambda *_: 0.0, 1.0, "equal strings"),
     "levenshtein": _Kind(_levenshtein, 0.9, "1 - edit distance / length of the longer string (Qian et al. 2021)"),
     "partial": _Kind(
-        _partial, 0.9, "indel similarity of the shorter string and the nearest stretch of the longer, in whole percent"
+        _partial,
+        0.9,
+        "indel similarity of the shorter string and a stretch of the longer that begins as a shared block does, in "
+        "whole percent (FuzzyWuzzy)",
+    ),
+    "partial-best": _Kind(
+        _partial_best,
+        0.9,
+        "indel similarity of the shorter string and the most similar stretch of the longer, in whole percent "
+        "(RapidFuzz)",
     ),
     "token-sort": _Kind(_token_sort, 0.9, "indel similarity of the sorted words, in whole percent (SGD)"),
     "contain": _Kind(_contained, 1.0, "the words of one string occur side by side in the other (TripPy)"),

@@ -2,8 +2,7 @@
 
 Profiles have versions: if a rule changes, add a new version; never edit one. If the original has a bug that changes
 scores, there are two profiles: ``P@faithful`` has the bug and ``P@fixed`` has not. Plain ``P`` is the faithful one,
-which gives the published numbers. If no convention can reproduce the bug, there is no ``P@faithful``, and the title of
-plain ``P`` says how the original differs.
+which gives the published numbers.
 """
 
 from __future__ import annotations
@@ -27,6 +26,8 @@ from dstbench.plugins import Plugins
 _TRADE_GOLD: Final = ("dontcare", "typos", "labels")
 # The steps of scripts that normalise both sides alike.
 _CANONICAL: Final = ("case", "space", "typos", "dontcare", "times", "booleans")
+# MultiWOZ_Evaluation's own steps, after those that make STAR's true and false the values of MultiWOZ.
+_MWZEVAL: Final = ("booleans", "mwzeval")
 
 _PROFILES: Final = (
     Convention(),
@@ -100,11 +101,17 @@ _PROFILES: Final = (
         title="Lin et al. 2021: TRADE's counting on raw gold; `none` dropped on both sides",
     ),
     Convention(
-        name="mwzeval.2", dontcare="drop-gold", gold_steps=("first", *_CANONICAL), pred_steps=_CANONICAL,
-        match="partial:above=0.95", fuzzy="all", missing="intersect",
+        name="mwzeval@faithful.2", booking="as-written", dontcare="drop-gold", gold_steps=_MWZEVAL,
+        pred_steps=_MWZEVAL, multi="first", match="partial-best:above=0.95", fuzzy="all", missing="intersect",
         metrics="jga,f1:avg=micro:empty=0",
         title="Nekvinda & Dušek 2021: first gold value, gold's dontcare dropped, partial ratio above 95 on all values; "
-        "differs from the original if a file says `day` for `bookday`, which it never matches",
+        "a booking slot that the file does not call as gold does (`day` for `bookday`) is another slot",
+    ),
+    Convention(
+        name="mwzeval@mapped.1", dontcare="drop-gold", gold_steps=_MWZEVAL,
+        pred_steps=(*_MWZEVAL, "mwzeval-book-times"), multi="first", match="partial-best:above=0.95", fuzzy="all",
+        missing="intersect", metrics="jga,f1:avg=micro:empty=0",
+        title="Nekvinda & Dušek 2021, with booking slots under gold's names (`day` is `bookday`)",
     ),
     Convention(
         name="mwzeval@fixed.1", dontcare="drop", gold_steps=("first", *_CANONICAL), pred_steps=_CANONICAL,
@@ -154,12 +161,6 @@ _PROFILES: Final = (
 
 # Profiles that suit any dataset, not only MultiWOZ.
 _ANY_DATASET: Final = frozenset({"verbatim", "gca2024", "sgd", "sgd-mwz", "convlab3-unified"})
-
-# Hints for variants that cannot exist.
-_IMPOSSIBLE: Final = {
-    "mwzeval@faithful": "mwzeval or mwzeval@fixed: the original compares slots as files spell them, so that a booking "
-    "slot matches in one file (bookday) and never in another (day); here they are one slot, whatever its spelling",
-}
 
 #: Conventions by the name that ``--profile`` takes; a name without its ``@faithful`` means that one.
 PROFILES: Final[dict[str, Convention]] = {c.name.rpartition(".")[0]: c for c in _PROFILES}
@@ -252,8 +253,6 @@ def _other_profiles(name: str) -> str:
     """The hint for the name of a profile that does not exist."""
     plain_names = list(dict.fromkeys(profile_name.partition("@")[0] for profile_name in PROFILES))
     plain_name = name.partition("@")[0]
-    if name in _IMPOSSIBLE:
-        return _IMPOSSIBLE[name]
     if plain_name != name and plain_name in PROFILES and f"{plain_name}@fixed" not in PROFILES:
         return f"{plain_name} has no variants"
     near = did_you_mean(name, dict.fromkeys([*PROFILES, *plain_names, *PLUGINS.names()]))

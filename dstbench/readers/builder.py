@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 import polars as pl
 
-from dstbench.conventions.slots import KNOWN_SLOTS, canonical_dialogue, canonical_slot, split_pair
+from dstbench.conventions.slots import KNOWN_SLOTS, canonical_dialogue, canonical_slot, spelled_with_book, split_pair
 from dstbench.errors import DstbenchError
 from dstbench.readers.frames import IS_FRAME, is_frame
 from dstbench.readers.shapes import Unusual
@@ -278,7 +278,7 @@ class StatesBuilder:
             listed: The slots that the side lists in these turns.
         """
         slot, value = (listed.slot, listed.value) if listed.slot is not None else self._split(turns, listed)
-        names = [canonical_slot(word) for word in slot.words]
+        names, with_book = [canonical_slot(word) for word in slot.words], spelled_with_book(slot.words)
         slot = Words.named(slot.code, names)
         cells = pl.DataFrame({"at": listed.at.astype(np.uint32), "slot": slot.column(), "value": value.column()})
         if not are_distinct(listed.at, slot.code, len(slot.words)):
@@ -289,8 +289,8 @@ class StatesBuilder:
             turns = turns.select(pl.all().gather(pl.Series(listed.present)))
             cells = cells.with_columns(at=pl.Series(row[cells["at"].to_numpy()]))
         if self.has_frames or any(map(is_frame, names)):
-            return Side(turns, cells.filter(~IS_FRAME), cells.filter(IS_FRAME))
-        return Side(turns, cells)
+            return Side(turns, cells.filter(~IS_FRAME), cells.filter(IS_FRAME), with_book)
+        return Side(turns, cells, with_book=with_book)
 
     def _without_repeated(self, name: str, turns: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
         """The cells without repetitions: of a slot that a state lists twice, the last value is kept."""

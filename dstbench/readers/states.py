@@ -6,8 +6,8 @@ As a state may be empty, turns have a table of their own, apart from the cells.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any, Final
 
@@ -15,6 +15,7 @@ import numpy as np
 import polars as pl
 
 from dstbench.arrays import Flags
+from dstbench.conventions.slots import merged_spellings
 from dstbench.errors import DstbenchError, shortened, warn
 from dstbench.schema.record import Record
 
@@ -32,11 +33,13 @@ class Side:
         turns: (dialogue: String, turn: UInt16), one row per turn that has this side, canonical ids, in file order.
         cells: (at: UInt32 row of `turns`, slot: Categorical, value: Categorical); one row per listed slot.
         frames: As `cells`, for frames (see `frames`), which are in no state; None: the file has no frames.
+        with_book: How the file spells booking slots (`conventions.slots.spelled_with_book`); others: with ``book``.
     """
 
     turns: pl.DataFrame
     cells: pl.DataFrame
     frames: pl.DataFrame | None = None
+    with_book: Mapping[str, bool | None] = field(default_factory=dict)
 
     @cached_property
     def sorted_turns(self) -> pl.DataFrame:
@@ -338,7 +341,7 @@ def only_turns(side: Side, kept: pl.Series) -> Side:
         return cells.with_columns(place.gather(cells["at"]).alias("at")).drop_nulls("at")
 
     frames = None if side.frames is None else of_kept(side.frames)
-    return Side(side.turns.filter(kept), of_kept(side.cells), frames)
+    return replace(side, turns=side.turns.filter(kept), cells=of_kept(side.cells), frames=frames)
 
 
 def _concat(sides: list[Side], source: str, hint: str) -> Side:
@@ -355,4 +358,5 @@ def _concat(sides: list[Side], source: str, hint: str) -> Side:
             frames.append(side.frames.with_columns(shifted))
         offset += side.turns.height
     # If only some files have frames, the frames of the other files' turns are unknown.
-    return Side(turns, pl.concat(cells), pl.concat(frames) if len(frames) == len(sides) else None)
+    all_frames = pl.concat(frames) if len(frames) == len(sides) else None
+    return Side(turns, pl.concat(cells), all_frames, merged_spellings(side.with_book for side in sides))

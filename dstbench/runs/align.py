@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from typing import Any, Final, get_args
 
@@ -32,11 +33,13 @@ class Aligned(Record):
         table: The long table, schema `LONG`, sorted.
         coverage: Counts of turns and dialogues: scored, missing from the predictions, extra in them.
         frames: Counts of gold's and predicted frames (`readers.frames.count_frames`); None: gold has no frames.
+        with_book: `Side.with_book` of gold and of the predictions, by ``gold`` and ``pred``.
     """
 
     table: pl.DataFrame
     coverage: dict[str, Any]
     frames: dict[str, int] | None = None
+    with_book: Mapping[str, Mapping[str, bool | None]] = field(default_factory=dict)
 
 
 def to_long(states: States, gold: States | None = None, *, missing: Missing = "error") -> Aligned:
@@ -85,11 +88,12 @@ def _lay_out(source: str, gold: Side, pred: Side, missing: Missing, *, embedded:
     spine, coverage = _spine(source, gold, pred, missing, embedded=embedded)
     table = spread(source, spine, gold, pred)
     report_unknown_slots(source, table)
+    with_book = {"gold": gold.with_book, "pred": pred.with_book}
     if gold.frames is None:
-        return Aligned(table, coverage)
+        return Aligned(table, coverage, None, with_book)
     frames = spread_frames(source, spine, gold, pred)
     table = pl.concat([table, frames]).sort("dialogue", "slot", "turn")
-    return Aligned(table, coverage, count_frames(frames["gold"], frames["pred"]))
+    return Aligned(table, coverage, count_frames(frames["gold"], frames["pred"]), with_book)
 
 
 def check_missing(missing: str) -> None:
@@ -98,8 +102,10 @@ def check_missing(missing: str) -> None:
         raise UsageError(f"missing={missing!r} is none of {', '.join(get_args(Missing))}")
 
 
-def from_long(table: pl.DataFrame, source: str) -> States:
-    """The states in a long table: the inverse of `to_long`."""
+def from_long(
+    table: pl.DataFrame, source: str, with_book: Mapping[str, Mapping[str, bool | None]] | None = None
+) -> States:
+    """The states in a long table: the inverse of `to_long`; `with_book` as in `Aligned`."""
     turns = table.select(_KEY).unique().sort(_KEY)
     has_slot = pl.col("slot").is_not_null()
     unpredicted_turns = table.filter(~has_slot & pl.col("pred").is_not_null())
@@ -110,7 +116,8 @@ def from_long(table: pl.DataFrame, source: str) -> States:
         cells = listed.join(side_turns.with_row_index("at"), on=_KEY, maintain_order="left")
         cells = cells.select("at", "slot", value=name)
         frames = cells.filter(IS_FRAME)
-        sides[name] = Side(side_turns, cells.filter(~IS_FRAME), frames if frames.height else None)
+        spelled = (with_book or {}).get(name, {})
+        sides[name] = Side(side_turns, cells.filter(~IS_FRAME), frames if frames.height else None, spelled)
     return States(source, "long table", sides["gold"], sides["pred"])
 
 

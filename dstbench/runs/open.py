@@ -204,8 +204,9 @@ def open_gold(gold: Data, split: str | None = None, options: ReadOptions = AS_US
         if isinstance(loaded, States):  # they are already of that split
             return loaded
         name = str(item)
-    states = renamed(from_long(loaded.read(), name), options.for_gold()) if isinstance(loaded, Run) else loaded
-    return states if split is None else only_split(states, split)
+    if isinstance(loaded, Run):
+        loaded = renamed(from_long(loaded.read(), name, loaded.meta.get("with_book")), options.for_gold())
+    return loaded if split is None else only_split(loaded, split)
 
 
 def scan(
@@ -272,7 +273,7 @@ def _open(
         raise UsageError(f"{name}: a long table has no splits", hint="omit --split, or give --gold")
     before = run.meta["missing"]
     if gold is not None:
-        run = aligned_run(name, from_long(run.read(), name), gold, missing, options)
+        run = aligned_run(name, from_long(run.read(), name, run.meta.get("with_book")), gold, missing, options)
         # Turns that were scored as empty are now turns with an empty state: the signature must still say so.
         return replace(run, meta={**run.meta, "missing": f"{before}+{missing}"}) if before == "empty" else run
     if missing not in ("error", before):
@@ -307,6 +308,7 @@ def aligned_run(
         coverage=aligned.coverage,
         **options.maps,
         **({"only": list(states.only)} if states.only else {}),
+        with_book=aligned.with_book,
     )
     return in_memory(name, aligned.table, meta)
 

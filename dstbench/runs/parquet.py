@@ -88,6 +88,7 @@ def fits(footer: Footer, *, height: int, size: int) -> bool:
         and isinstance(frames, dict)
         and frames.keys() in (set(), {*COUNTS})
         and _are_counts(frames.values())
+        and _are_spellings(meta.get("with_book", {}))
         and isinstance(only, list)
         and all(isinstance(metric, str) for metric in only)
         and _are_counts(cuts)
@@ -96,6 +97,13 @@ def fits(footer: Footer, *, height: int, size: int) -> bool:
         and _ascend(cuts)
         and (sums is None or (_are_checksums(sums, len(cuts) - 1) and _ascend([*(end for end, _ in sums), size])))
         and (gold is None or _matches("[0-9a-f]{16}", gold))
+    )
+
+
+def _are_spellings(sides: Any) -> bool:
+    return isinstance(sides, dict) and all(
+        side in ("gold", "pred") and isinstance(slots, dict) and not any(slots.values())
+        for side, slots in sides.items()
     )
 
 

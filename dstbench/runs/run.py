@@ -58,7 +58,9 @@ class Run(Record):
         table: The long table, schema `LONG`, sorted.
         meta: What was read and how: ``schema_version``, ``run``, ``files``, ``format``, ``gold`` (its file; null: it
             was inside), ``missing``, ``coverage`` (counts of turns and dialogues); if gold has frames, their counts as
-            ``frames`` (`readers.frames.count_frames`); if there are no states, ``only`` (`States.only`).
+            ``frames`` (`readers.frames.count_frames`); if there are no states, ``only`` (`States.only`); if a file
+            spells booking slots without ``book``, ``with_book``: for ``gold`` and ``pred``, these slots with false, or
+            with null if it spells them in both ways.
         cuts: Row numbers at which the table may be cut because a dialogue begins there; also 0 and the number of rows.
         derive: Makes another run's rows, such as those of a baseline, from the rows of each partition; None: the rows
             are used as they are.
@@ -190,10 +192,24 @@ def collect(table: pl.LazyFrame, source: str) -> pl.DataFrame:
         return table.collect()
 
 
-def run_meta(name: str, frames: Mapping[str, int] | None, **read: Any) -> dict[str, Any]:
-    """`Run.meta`: `read` is what was read and how; a table without rows of frames has schema version 1."""
+def run_meta(
+    name: str,
+    frames: Mapping[str, int] | None,
+    *,
+    with_book: Mapping[str, Mapping[str, bool | None]] | None = None,
+    **read: Any,
+) -> dict[str, Any]:
+    """`Run.meta`: `read` is what was read and how; a table without rows of frames has schema version 1.
+
+    Of `with_book` (see `align.Aligned`), slots that are spelled with ``book`` are left out, as they are without it.
+    """
     counts = {} if frames is None else {"frames": dict(frames)}
-    return {"schema_version": SCHEMA_VERSION if counts else 1, "run": name, **read, **counts}
+    spelled = {
+        side: {slot: is_with for slot, is_with in slots.items() if not is_with}
+        for side, slots in (with_book or {}).items()
+    }
+    names = {"with_book": {side: slots for side, slots in spelled.items() if slots}} if any(spelled.values()) else {}
+    return {"schema_version": SCHEMA_VERSION if counts else 1, "run": name, **read, **names, **counts}
 
 
 def in_memory(name: str, table: pl.DataFrame, meta: Mapping[str, Any]) -> Run:

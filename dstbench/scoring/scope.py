@@ -13,6 +13,7 @@ from dstbench.conventions.slots import domain_of
 from dstbench.errors import DstbenchError, DstbenchWarning, UsageError, warn
 from dstbench.metrics import parse_all
 from dstbench.readers.frames import all_say
+from dstbench.runs.as_written import as_written
 from dstbench.runs.codes import ABSENT, distinct, to_strings
 from dstbench.runs.layout import Layout, over_distinct
 from dstbench.runs.open import Data, Reading, open_runs
@@ -41,10 +42,20 @@ def open_under(convention: Convention, data: Data, **reading: Unpack[Reading]) -
             warnings.filterwarnings("ignore", ".*changes nothing; it is a long table", DstbenchWarning)
             reading["missing"] = convention.missing
         runs = open_runs(data, **reading)
+    runs = [named_under(convention, run) for run in runs]
     for run in runs:
         if not run.meta.get("only"):  # without states there are no slots, and scoring refuses a scope
             check_scope(run, convention)
     return runs
+
+
+def named_under(convention: Convention, run: Run) -> Run:
+    """The run with its booking slots as the convention names them (`Convention.booking`).
+
+    Raises:
+        DstbenchError: The convention takes the file's names, and the file has two for a slot.
+    """
+    return as_written(run) if convention.booking == "as-written" else run
 
 
 def check_metrics(convention: Convention) -> None:
