@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 if TYPE_CHECKING:
     from dstbench.readers.format import Format
 
-# The column by which long tables differ from records of turns.
-_SLOT: Final = "slot"
+# The columns by which long tables differ from records of turns.
+_LONG: Final = frozenset({"dialogue", "turn", "slot"})
 # Other words for the fields of `Keys`.
 _ROLES: Final = {"id": "dialogue", "dialogue_id": "dialogue"}
 
@@ -85,7 +85,7 @@ def is_long(columns: Collection[str], keys: Keys | None) -> bool:
     >>> is_long(["dialogue", "turn", "slot"], None), is_long(["d", "slot"], Keys("d")), is_long(["id", "turn"], None)
     (True, False, False)
     """
-    return _SLOT in columns and (keys is None or keys.optional)
+    return _LONG <= {*columns} and (keys is None or keys.optional)
 
 
 def parse_keys(parts: Iterable[str]) -> dict[str, str]:
