@@ -85,7 +85,7 @@ def is_long(columns: Collection[str], keys: Keys | None) -> bool:
     >>> is_long(["dialogue", "turn", "slot"], None), is_long(["d", "slot"], Keys("d")), is_long(["id", "turn"], None)
     (True, False, False)
     """
-    return _LONG <= {*columns} and (keys is None or keys.optional)
+    return {*columns} >= _LONG and (keys is None or keys.optional)
 
 
 def parse_keys(parts: Iterable[str]) -> dict[str, str]:

@@ -16,6 +16,7 @@ from typing import Any, Final
 
 import msgspec
 
+from dstbench.conventions.slots import split_pair
 from dstbench.readers.format import Format, PairsState, SideBuilder, Source, StatesBuilder
 from dstbench.readers.shapes import text_of
 
@@ -28,8 +29,16 @@ _KEY: Final = re.compile(r"(.+)_([0-9]+)", re.DOTALL)
 def _sniff(source: Source) -> bool:
     if source.kind != "json" or not isinstance(source.sample, dict):
         return False
-    head = islice(source.sample.items(), 20)
-    return any(_KEY.fullmatch(key) and isinstance(value, list) and len(value) == 2 for key, value in head)
+    head = [*islice(source.sample.items(), 20)]
+    # Not, for example, the states of two turns of SGD's dialogue 1_00000.
+    return (
+        bool(head) and head[0][0].endswith("_0") and any(_KEY.fullmatch(key) and _is_turn(pair) for key, pair in head)
+    )
+
+
+def _is_turn(pair: Any) -> bool:
+    sides = pair if isinstance(pair, list) and len(pair) == 2 else [None]
+    return all(isinstance(side, list) and all(isinstance(p, str) and split_pair(p) for p in side) for side in sides)
 
 
 def _pairs(state: Any) -> set[str]:

@@ -39,11 +39,14 @@ def _turns(source: Source, dialogue: str, turns: Any) -> Iterator[tuple[int | st
 def _are_states(document: dict[str, Any]) -> bool:
     """Whether there is one state under each key, instead of those of several turns."""
     looks = [
-        could_be_state(cell) if isinstance(cell, list) else
-        FLAG.fullmatch(key) and could_be_state(cell) and all(turn_number(name) is None for name in cell)
+        (isinstance(cell, list) or FLAG.fullmatch(key)) and could_be_state(cell) and not _has_turns(cell)
         for key, cell in document.items() if cell
     ]  # fmt: skip
     return bool(looks) and all(looks)
+
+
+def _has_turns(cell: Any) -> bool:
+    return isinstance(cell, dict) and any(turn_number(key) is not None for key in cell)
 
 
 def _entries(source: Source, document: dict[str, Any]) -> Iterator[tuple[str, int, int | str, Any]]:
