@@ -1,4 +1,4 @@
-"""A perfect tracker in any layout, with any spelling of ids and slots, is read as it is, or refused: never otherwise."""
+"""A perfect tracker in any layout, with any spelling of ids and slots, is read as it is or refused, never otherwise."""
 
 from __future__ import annotations
 

@@ -10,35 +10,26 @@ of MultiWOZ.
 """
 
 import math
-import re
 from itertools import islice
 from typing import Any, Final
 
 import msgspec
 
-from dstbench.conventions.slots import split_pair
 from dstbench.readers.format import Format, PairsState, SideBuilder, Source, StatesBuilder
 from dstbench.readers.shapes import text_of
 
 _SHAPE: Final = dict[str, tuple[PairsState, PairsState]]
 _TOO_GOOD: Final = 0.99  # share of right turns from which a run is suspected
 _ENOUGH: Final = 100  # turns; in a file with fewer, no share is suspicious
-_KEY: Final = re.compile(r"(.+)_([0-9]+)", re.DOTALL)
 
 
 def _sniff(source: Source) -> bool:
     if source.kind != "json" or not isinstance(source.sample, dict):
         return False
-    head = [*islice(source.sample.items(), 20)]
-    # Not, for example, the states of two turns of SGD's dialogue 1_00000.
-    return (
-        bool(head) and head[0][0].endswith("_0") and any(_KEY.fullmatch(key) and _is_turn(pair) for key, pair in head)
-    )
-
-
-def _is_turn(pair: Any) -> bool:
-    sides = pair if isinstance(pair, list) and len(pair) == 2 else [None]
-    return all(isinstance(side, list) and all(isinstance(p, str) and split_pair(p) for p in side) for side in sides)
+    first, pair = next(iter(source.sample.items()), ("", []))
+    is_turn = isinstance(pair, list) and len(pair) == 2 and all(isinstance(side, list) for side in pair)
+    # The turn is 0, as SGD's dialogue 1_00000 may have a list of two states, too.
+    return first.endswith("_0") and is_turn and all(isinstance(text, str) for side in pair for text in side)
 
 
 def _pairs(state: Any) -> set[str]:
