@@ -220,7 +220,7 @@ def test_columns_of_frames_are_named_as_in_csv() -> None:
 
 
 def test_misspelt_keywords_get_the_keyword_as_a_hint() -> None:
-    for keyword, said in (("mising", "missing"), ("metric", "metrics"), ("golds", "gold"), ("byy", "by")):
+    for keyword, said in (("metric", "metrics"), ("golds", "gold"), ("byy", "by")):
         keywords: dict[str, Any] = {keyword: "x"}
         with pytest.raises(TypeError, match=rf"^score\(\) got an .* '{keyword}'\. Did you mean {said}"):
             dstbench.score([], **keywords)
