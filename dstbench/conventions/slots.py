@@ -131,13 +131,11 @@ def split_pair(pair: str) -> tuple[str, str] | None:
     (('hotel-name', 'alpha-milton'), ('hotel-book people', '3'), None)
     """
     hyphens = [i for i, letter in enumerate(pair) if letter == "-"]
-    if len(hyphens) < 2:
-        return None
-    for cut in reversed([at for at in hyphens[1:] if at <= _LONGEST]):
+    for cut in reversed([at for at in hyphens if at <= _LONGEST]):
         slot = canonical_slot(pair[:cut])
         if slot in KNOWN_SLOTS and pair[cut - 1] != "-":  # a value may begin with a hyphen
             return slot, pair[cut + 1 :]
-    return pair[: hyphens[1]], pair[hyphens[1] + 1 :]
+    return (pair[: hyphens[1]], pair[hyphens[1] + 1 :]) if len(hyphens) > 1 else None
 
 
 class SlotTotal(NamedTuple):

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 if TYPE_CHECKING:
     from dstbench.readers.format import Format
 
-# The column by which long tables differ from records of turns.
-_SLOT: Final = "slot"
+# The columns by which long tables differ from records of turns.
+_LONG: Final = frozenset({"dialogue", "turn", "slot"})
 # Other words for the fields of `Keys`.
 _ROLES: Final = {"id": "dialogue", "dialogue_id": "dialogue"}
 
@@ -25,8 +25,8 @@ class Keys:
     """The keys (or columns) under which records of turns hold each field; None: by the key's usual names.
 
     Attributes:
-        dialogue: The key of the dialogue's id, which may have the turn in it.
-        turn: The key of the turn's number.
+        dialogue: The key of the dialogue's id.
+        turn: The key of the turn's number; if it is that of the id, too, the ids end in the turn.
         gold: The key of the gold state.
         pred: The key of the predicted state.
         system: The key of what the system said before the user.
@@ -46,8 +46,10 @@ class Keys:
     def of(keys: Mapping[str, str] | None) -> Keys | None:
         """The keys that a user gives, by field; ``id`` is another word for ``dialogue``.
 
+        Dialogue and turn may have the same key, whose values are ids that end in the turn.
+
         Raises:
-            UsageError: There is no such field, or a key is empty or given for two fields.
+            UsageError: There is no such field, or a key is empty or given for two other fields.
 
         >>> Keys.of({"id": "flag", "pred": "predict"}).dialogue
         'flag'
@@ -59,16 +61,17 @@ class Keys:
         for field, key in named:
             if field not in names:
                 hint = did_you_mean(field, [*names, *_ROLES]) or f"one of id, {', '.join(names[1:])}"
-                raise UsageError(f"--keys has no field {field!r}", hint=hint)
+                raise UsageError(f"keys has no field {field!r}", hint=hint)
             if not key:
-                raise UsageError(f"--keys gives no key for {field}", hint=f"{field}=KEY")
+                raise UsageError(f"keys gives no key for {field}", hint=f"{field}=KEY")
+        by_field: dict[str, Any] = dict(named)
+        keys_of_fields = [key for field, key in named if field != "turn" or key != by_field.get("dialogue")]
         for what, repeated in (
             ("gives two keys for", first_repeated([field for field, _ in named])),
-            ("gives two fields the key", first_repeated([key for _, key in named])),
+            ("gives two fields the key", first_repeated(keys_of_fields)),
         ):
             if repeated:
-                raise UsageError(f"--keys {what} {repeated!r}", hint="a field has one key, and a key one field")
-        by_field: dict[str, Any] = dict(named)
+                raise UsageError(f"keys {what} {repeated!r}", hint="a field has one key, and a key one field")
         return Keys(**by_field)
 
     def for_gold(self) -> Keys:
@@ -82,7 +85,7 @@ def is_long(columns: Collection[str], keys: Keys | None) -> bool:
     >>> is_long(["dialogue", "turn", "slot"], None), is_long(["d", "slot"], Keys("d")), is_long(["id", "turn"], None)
     (True, False, False)
     """
-    return _SLOT in columns and (keys is None or keys.optional)
+    return {*columns} >= _LONG and (keys is None or keys.optional)
 
 
 def parse_keys(parts: Iterable[str]) -> dict[str, str]:

@@ -29,7 +29,7 @@ def gold_run(data: Data, split: str | None = None) -> Run:
     name, item = parts[0]
     if isinstance(item, Run) or (isinstance(item, (str, PathLike)) and File(str(item)).is_parquet):
         return open_runs({name: item}, split=split)[0]
-    states = open_gold({name: item}, split)
+    states = open_gold(data, split)
     if states.gold is None:
         raise DstbenchError(
             f"no gold inside ({states.format})", file=states.source, hint="give the file that has the gold states"

@@ -17,6 +17,7 @@ from dstbench.errors import UsageError
 from dstbench.io import parquet
 from dstbench.io.files import File, path_text
 from dstbench.readers.frames import count_frames
+from dstbench.readers.key_names import DIALOGUE, SLOT, folded
 from dstbench.readers.options import AS_USUAL, ReadOptions, is_long
 from dstbench.readers.states import States
 from dstbench.runs.align import report_unknown_slots
@@ -31,9 +32,13 @@ from dstbench.schema.core import SCHEMA_VERSION
 _SAMPLE: Final = 20
 
 
-def named_parts(data: Any) -> list[tuple[str, Any]]:
-    """(name, data) of each run or dataset in `data`."""
+def named_parts(data: Any, options: ReadOptions = AS_USUAL) -> list[tuple[str, Any]]:
+    """(name, data) of each run or dataset in `data`; `options` say how it is read."""
     if isinstance(data, Mapping):
+        from dstbench.readers.memory import is_document  # loads many modules, which long tables do not need
+
+        if is_document(data, options):
+            return [("states", data)]
         return [(str(name), item) for name, item in data.items()]
     if isinstance(data, (str, PathLike)):
         data = [data]
@@ -108,11 +113,14 @@ def load(name: str, item: Any, options: ReadOptions = AS_USUAL, split: str | Non
         if _is_long(item, options):
             return _checked(name, item, name)
         item = collect(item, name)
-    elif not isinstance(item, Iterable) or isinstance(item, (str, bytes, Mapping)):
-        hint = "give a path, a frame, or a list of states; see dstbench.scan"
-        raise UsageError(f"cannot read data from an object of type {type(item).__name__}", hint=hint)
+    from dstbench.readers.memory import read_document
     from dstbench.readers.records import from_memory
 
+    if isinstance(item, (Mapping, list, tuple)) and (states := read_document(item, name, options)) is not None:
+        return renamed(states, options)
+    if not isinstance(item, (pl.DataFrame, Iterable)) or isinstance(item, (str, bytes, Mapping)):
+        hint = "give a path, a frame, or a list of states; see dstbench.scan"
+        raise UsageError(f"cannot read data from an object of type {type(item).__name__}", hint=hint)
     return renamed(from_memory(item, name, options.keys), options)
 
 
@@ -121,6 +129,9 @@ def _is_long(frame: pl.LazyFrame, options: ReadOptions) -> bool:
     if is_long(frame.collect_schema().names(), options.keys):
         return True
     if options.keys is not None and not options.keys.optional:
+        return False
+    names = {folded(name) for name in frame.collect_schema()}
+    if not names.isdisjoint(SLOT) and not names.isdisjoint(DIALOGUE):  # a row per slot, under other names
         return False
     from dstbench.readers.records import have_states  # loads many modules, which long tables do not need
 

@@ -7,14 +7,16 @@ prediction file, a frame, or states in memory; this module makes a `Run` of each
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import wraps
+from inspect import signature
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeAlias, TypedDict, TypeVar, Unpack
 
 import polars as pl
 
-from dstbench.errors import UsageError, first_repeated, warn
+from dstbench.errors import UsageError, first_repeated, unknown_keyword, warn
 from dstbench.io.files import File, path_text
 from dstbench.readers.options import AS_USUAL, Keys, ReadOptions
 from dstbench.readers.states import States, merge_states, only_split, warn_of_notes
@@ -33,6 +35,9 @@ if TYPE_CHECKING:
 #: ``__arrow_c_stream__``) with the long table's columns, a list of states, opened runs, or a mapping from run name to
 #: any of these.
 Data: TypeAlias = Any
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 _LOG: Final = logging.getLogger(__name__)
 
@@ -66,6 +71,20 @@ class Reading(TypedDict, total=False):
     id_map: NameMap | None
 
 
+def _naming_keywords(function: Callable[P, T]) -> Callable[P, T]:
+    """The function, with an error for an unknown keyword that names the public function which the user called."""
+
+    @wraps(function)
+    def open_runs(*args: P.args, **keywords: P.kwargs) -> T:  # Python's name for it, if the user called this one
+        known = {*signature(function).parameters}
+        for name in keywords.keys() - known:
+            raise TypeError(unknown_keyword(name, known))
+        return function(*args, **keywords)
+
+    return open_runs
+
+
+@_naming_keywords
 def open_runs(
     data: Data,
     *,
@@ -107,6 +126,11 @@ def open_runs(
     for _, item in parts:  # check all before reading the first, which may take a while
         if isinstance(item, (str, PathLike)):
             File(str(item)).check()
+    if isinstance(gold, (list, tuple)):
+        from dstbench.readers.memory import check_parallel
+
+        for _, item in parts:
+            check_parallel(item, gold)
     gold_states = None if gold is None else split_gold(gold, split, options) or open_gold(gold, split, options)
     runs = []
     for number, (name, item) in enumerate(parts):
@@ -136,9 +160,10 @@ def parts_to_open(data: Data, **reading: Unpack[Reading]) -> list[tuple[str, Any
         UsageError: There is no run; there are too few, too many or repeated names; or a format or a field of `keys` is
             unknown.
     """
-    ReadOptions(reading.get("format"), Keys.of(reading.get("keys"))).check()
+    options = ReadOptions(reading.get("format"), Keys.of(reading.get("keys")))
+    options.check()
     check_missing(reading.get("missing") or "error")
-    parts = named_parts(data)
+    parts = named_parts(data, options)
     if not parts:
         raise UsageError("no run to open", hint="give at least one file, table or list of states")
     if (names := reading.get("names")) is not None:
@@ -193,7 +218,7 @@ def open_gold(gold: Data, split: str | None = None, options: ReadOptions = AS_US
     Raises:
         DstbenchError: It cannot be read, or it has several runs.
     """
-    parts = named_parts(gold)
+    parts = named_parts(gold, options.for_gold())
     if len(parts) != 1:
         raise UsageError(f"gold comes from one place, not from {len(parts)}")
     name, item = parts[0]
