@@ -20,6 +20,7 @@ from dstbench.readers.key_names import DIALOGUE, DIALOGUE_ONLY, folded
 from dstbench.readers.options import AS_USUAL, ReadOptions
 from dstbench.readers.record_keys import FLAG, is_record
 from dstbench.readers.record_layout import find_steps
+from dstbench.readers.record_turns import is_multiwoz
 from dstbench.readers.registry import find_format, sniff
 from dstbench.readers.state_cells import could_be_state, states_in
 from dstbench.readers.states import States, noting_doubts
@@ -145,7 +146,8 @@ def _is_run(name: str, item: Any) -> bool:
 
 def _dialogue(name: str) -> str:
     match = FLAG.fullmatch(name)
-    return (name if match is None else match[1]).lower().removesuffix(".json")
+    bare = name if match is None else match[1]
+    return bare.upper().removesuffix(".JSON") if is_multiwoz(bare) else bare
 
 
 def _format_of(source: Document, options: ReadOptions) -> Format | None:

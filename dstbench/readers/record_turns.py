@@ -23,6 +23,16 @@ _NUMBERED: Final = re.compile(
 )
 
 
+def is_multiwoz(name: str) -> bool:
+    """Whether an id is one of MultiWOZ's dialogues, in any spelling."""
+    return _OWN.match(name.upper().removesuffix(".JSON")) is not None
+
+
+def is_multiwoz_flag(name: str) -> bool:
+    """Whether an id is one of MultiWOZ's dialogues, with a turn behind it."""
+    return (match := FLAG.fullmatch(name)) is not None and is_multiwoz(match[1])
+
+
 def turns_of_ids(source: Source, names: Iterable[str]) -> list[tuple[str, int]]:
     """The dialogues and turns of ids that are the keys of states.
 
@@ -118,7 +128,7 @@ class Turns:
             if not len(set(own)) == len(set(names)) == len({*zip(own, names, strict=True)}):
                 return None
             names = own
-        if all(_OWN.match(name.upper().removesuffix(".JSON")) for name in names):
+        if all(map(is_multiwoz, names)):
             return names, turns
         padded = any(text[-1 - len(str(turn))] == "0" for text, turn in zip(texts, turns, strict=True))
         if padded or any(_NUMBERED.search(name) for name in names):

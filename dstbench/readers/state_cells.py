@@ -274,8 +274,9 @@ def _is_pair(text: Any) -> bool:
 
 
 def _could_be_entry(value: Any, depth: int = 0) -> bool:
-    if isinstance(value, Mapping):
-        return depth < 2 and all(_could_be_entry(inner, depth + 1) for inner in value.values())
+    if isinstance(value, Mapping):  # the slots of a domain, and not both sides of a slot
+        names_sides = any(isinstance(key, str) and says_its_side(key) for key in value)
+        return depth < 2 and not names_sides and all(_could_be_entry(inner, depth + 1) for inner in value.values())
     return not isinstance(value, (list, tuple)) or not any(isinstance(item, (Mapping, list, tuple)) for item in value)
 
 

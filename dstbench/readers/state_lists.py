@@ -13,7 +13,7 @@ from dstbench.conventions.slots import KNOWN_SLOTS, canonical_slot
 from dstbench.readers.format import Format, Source, StatesBuilder
 from dstbench.readers.key_names import meaning
 from dstbench.readers.record_keys import FLAG, turn_number
-from dstbench.readers.record_turns import turns_of_ids
+from dstbench.readers.record_turns import is_multiwoz_flag, turns_of_ids
 from dstbench.readers.state_cells import StateCells, could_be_state, lists_slots
 from dstbench.readers.state_text import named
 from dstbench.readers.states import noting_vanishing_slots
@@ -56,6 +56,8 @@ def _entries(source: Source, document: dict[str, Any]) -> Iterator[tuple[str, in
             yield dialogue, number, number, state
         return
     for dialogue, listed in document.items():
+        if is_multiwoz_flag(dialogue):
+            raise source.misshapen("the key ends in a turn, and has the states of several turns", dialogue=dialogue)
         if lists_slots(listed):
             what = "a list of slots, which is one state, where the states of a dialogue must be"
             raise source.misshapen(what, dialogue=dialogue)
