@@ -17,10 +17,11 @@ import polars as pl
 from dstbench.conventions.dialogue_ids import near_dialogues
 from dstbench.conventions.files import UserFile, read_json
 from dstbench.conventions.slots import canonical_dialogue, canonical_slot
-from dstbench.errors import UsageError, did_you_mean
+from dstbench.errors import UsageError, did_you_mean, number_of
 from dstbench.io.files import File
 from dstbench.io.tables import read_pairs
-from dstbench.readers.states import Side, States, error_in, sides_of, with_note
+from dstbench.readers.states import Side, States, error_in, only_turns, sides_of, with_note
+from dstbench.schema.core import MAX_TURN
 
 #: A map of names: a file, or a mapping in memory.
 NameMap: TypeAlias = str | PathLike[str] | Mapping[str, str]
@@ -121,6 +122,42 @@ def rename(states: States, slots: Names | None, dialogues: Names | None = None) 
         states, absent = _with_dialogues(states, dialogues)
         unused = unused._replace(dialogues=absent)
     return states, unused
+
+
+def renumber(states: States, first: int, step: int) -> States:
+    """The states with turns numbered as gold's.
+
+    Args:
+        states: The states, with the user's numbers.
+        first: The user's number of gold's turn 0.
+        step: The difference of the user's numbers of consecutive turns.
+
+    Returns:
+        The states. Predicted turns whose numbers are none of `first`, `first` + `step`, … are left out, with a note.
+
+    Raises:
+        DstbenchError: No turn has such a number, or a turn that has gold has another.
+    """
+    if states.complete is not None:
+        raise error_in(states, f"its turns are known from gold only ({states.format})", "omit --turns-from, --turn-step")
+    turn = pl.col("turn").cast(pl.Int32) - first
+    fits = (turn % step == 0) & (turn // step).is_between(0, MAX_TURN)
+    turns = pl.concat([side.turns for side in sides_of(states)]).unique(maintain_order=True)
+    others = turns.filter(~fits)
+    if others.height:
+        dialogue, number = others.row(0)
+        what = f"not numbered {first}, {first + step}, {first + 2 * step}, …, as --turns-from and --turn-step say"
+        if others.height == turns.height or (states.gold is not None and not states.either):
+            raise error_in(states, f"a turn {what}", dialogue=dialogue, turn=number)
+        count = number_of(others.height, "predicted turn")
+        states = with_note(states, f"{count} {what}, left out (first: dialogue {dialogue}, turn {number})")
+
+    def of_side(side: Side) -> Side:
+        kept = only_turns(side, side.turns.select(fits).to_series())
+        return replace(kept, turns=kept.turns.with_columns((turn // step).cast(pl.UInt16).alias("turn")))
+
+    gold, pred = (side and of_side(side) for side in (states.gold, states.pred))
+    return replace(states, gold=gold, pred=pred, numbered=True)
 
 
 def with_notes_on(states: States, unused: Unused) -> States:

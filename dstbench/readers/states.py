@@ -62,6 +62,7 @@ class States(Record):
         complete: Takes the gold states and returns these states with a predicted side, if the file alone does not say
             what is predicted; None: it does.
         only: The metrics, in dstbench's notation, that can be computed, if the file holds less than states; None: all.
+        numbered: Whether the user says how turns are numbered.
         aliases: (dialogue: String, alias: String), other names of dialogues, by which predictions may call them; None:
             there are none.
     """
@@ -77,6 +78,7 @@ class States(Record):
     complete: Callable[[States], States] | None = None
     only: tuple[str, ...] | None = None
     aliases: pl.DataFrame | None = None
+    numbered: bool = False
 
 
 def sides_of(states: States) -> list[Side]:

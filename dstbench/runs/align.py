@@ -15,6 +15,7 @@ from dstbench.readers.frames import IS_FRAME, count_frames
 from dstbench.readers.states import Side, States, only_split, only_turns, same_turns, warn_of_notes
 from dstbench.runs.codes import codes, distinct, to_strings
 from dstbench.runs.layout import row_changes
+from dstbench.runs.turn_numbers import find_numbering
 from dstbench.runs.spread import spread, spread_frames
 from dstbench.schema.record import Record
 from dstbench.typing import Missing
@@ -24,8 +25,8 @@ _KEY: Final = ["dialogue", "turn"]
 _LONGEST: Final = 100
 
 
-class MissingTurnsError(DstbenchError):
-    """Gold turns have no prediction, under ``missing="error"``."""
+class OtherTurnsError(DstbenchError):
+    """Gold turns have no prediction, under ``missing="error"``, or predictions number turns differently than gold."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,8 @@ def to_long(
         The long table. Predicted turns that gold does not have are left out, with a warning.
 
     Raises:
-        DstbenchError: A side is missing, turns are missing under ``error``, or no turn is in both sides.
+        DstbenchError: A side is missing, turns are missing under ``error``, no turn is in both sides, or the sides
+            number turns differently (unless `States.numbered`).
     """
     check_missing(missing)
     if gold is not None and states.pred is not None:
@@ -83,14 +85,9 @@ def to_long(
     if is_part:
         is_predicted = gold_side.turns["dialogue"].is_in(pred_side.turns["dialogue"].unique().implode())
         gold_side = only_turns(gold_side, is_predicted)
-    elif not same_turns(gold_side, pred_side) and gold_side.turns.join(pred_side.turns, on=_KEY, how="semi").is_empty():
-        raise DstbenchError(
-            "no turn is in both gold and predictions "
-            f"(gold has {gold_side.turns.row(0)}, the predictions {pred_side.turns.row(0)})",
-            file=states.source,
-            hint="is this the same split, and are dialogue ids spelled alike? --id-map FILE says which are meant",
-        )
-    return _lay_out(states.source, gold_side, pred_side, missing, embedded=gold is None)
+    return _lay_out(
+        states.source, gold_side, pred_side, missing, embedded=gold is None, numbered=states.numbered, is_part=is_part
+    )
 
 
 def unpredicted(source: str, gold: States, predicted: pl.Series, *, missing: Missing) -> Aligned:
@@ -105,12 +102,12 @@ def unpredicted(source: str, gold: States, predicted: pl.Series, *, missing: Mis
     side = _gold_of(_predicted_split(source, predicted, gold))
     absent = only_turns(side, ~side.turns["dialogue"].is_in(predicted.implode()))
     nothing = Side(side.turns.clear(), side.cells.clear())
-    return _lay_out(source, absent, nothing, missing, embedded=False)
+    return _lay_out(source, absent, nothing, missing, embedded=False, numbered=True, is_part=True)
 
 
-def _lay_out(source: str, gold: Side, pred: Side, missing: Missing, *, embedded: bool) -> Aligned:
-    """The long table of both sides; `embedded`: gold is in the file of the predictions."""
-    spine, coverage = _spine(source, gold, pred, missing, embedded=embedded)
+def _lay_out(source: str, gold: Side, pred: Side, missing: Missing, *, is_part: bool, **about_turns: bool) -> Aligned:
+    """The long table of both sides."""
+    spine, coverage = _spine(source, gold, pred, missing, is_part=is_part, **about_turns)
     table = spread(source, spine, gold, pred)
     report_unknown_slots(source, table)
     left_out: tuple[str, ...] = ()
@@ -236,9 +233,19 @@ def _sides(states: States, gold: States | None) -> tuple[Side, Side]:
 
 
 def _spine(
-    source: str, gold: Side, pred: Side, missing: Missing, *, embedded: bool
+    source: str, gold: Side, pred: Side, missing: Missing, *, embedded: bool, numbered: bool, is_part: bool
 ) -> tuple[pl.DataFrame, dict[str, Any]]:
-    """The turns to score, sorted: (at: row in gold's turns, dialogue, turn, predicted: bool); and the coverage."""
+    """The turns to score, sorted: (at: row in gold's turns, dialogue, turn, predicted: bool); and the coverage.
+
+    Args:
+        source: Name of the file, for messages.
+        gold: The gold side.
+        pred: The predicted side.
+        missing: What to do with gold turns that have no prediction.
+        embedded: Whether gold is in the file of the predictions.
+        numbered: Whether the user says how turns are numbered.
+        is_part: Whether both sides may have no turn in common.
+    """
     spine = gold.sorted_turns.with_columns(predicted=True)
     absent, extra = spine.clear(), pred.turns.clear()
     if not same_turns(gold, pred):
@@ -253,6 +260,24 @@ def _spine(
         "extra_turns": extra.height,
         "extra_dialogues": _dialogues_without(extra, gold),
     }
+    differs = not embedded and not numbered and bool(absent.height or extra.height)
+    numbering = find_numbering(gold, pred) if differs else None
+    if numbering is not None and numbering.fits_better:
+        (met, meeting), (agreeing, then) = numbering.met, numbering.agreeing
+        raise OtherTurnsError(
+            f"turns are numbered differently than gold's: of {number_of(pred.turns.height, 'predicted turn')}, "
+            f"{met:,} are in gold, {agreeing:,} of them with the same state; {numbering.option} makes that "
+            f"{meeting:,} and {then:,}",
+            file=source,
+            hint=f"{numbering.option} renumbers them; --turns-from 0 takes them as they are numbered",
+        )
+    if absent.height == spine.height and not is_part:
+        raise DstbenchError(
+            "no turn is in both gold and predictions "
+            f"(gold has {gold.turns.row(0)}, the predictions {pred.turns.row(0)})",
+            file=source,
+            hint="is this the same split, and are dialogue ids spelled alike? --id-map FILE says which are meant",
+        )
     if extra.height:
         dialogue, turn = extra.row(0)
         if embedded:
@@ -282,8 +307,9 @@ def _spine(
                 "--missing wrong counts them as wrong, --missing empty scores them as empty states, "
                 "--missing intersect leaves them out"
             )
-            hint = _hint_at_numbering(gold.turns["turn"], pred.turns["turn"]) or hint
-            raise MissingTurnsError(what, file=source, dialogue=dialogue, turn=turn, hint=hint)
+            if numbering is not None and numbering.met[0] < numbering.met[1]:
+                hint = f"if turns are numbered differently than gold's, {numbering.option} renumbers them; {hint}"
+            raise OtherTurnsError(what, file=source, dialogue=dialogue, turn=turn, hint=hint)
         treatment = {"wrong": "counted as wrong", "empty": "scored as empty", "intersect": "left out"}[missing]
         treated = f"{treatment} (--missing {missing})"
         warn(
@@ -306,15 +332,6 @@ def _dialogues_without(turns: pl.DataFrame, other: Side) -> int:
     if turns.is_empty():  # the usual case, and a join takes longer to start than this
         return 0
     return turns.select(pl.col("dialogue").unique()).join(other.turns, on="dialogue", how="anti").height
-
-
-def _hint_at_numbering(gold: pl.Series, pred: pl.Series) -> str | None:
-    """A hint if the predictions seem to number turns differently from gold; None: they do not."""
-    if gold.min() == 0 and pred.min() == 1:
-        return "the predicted turns start at 1; number user turns from 0"
-    if len(pred) > 1 and (pred % 2).n_unique() == 1 and (gold % 2).n_unique() == 2:
-        return "the predicted turns are numbered in twos; count user turns only: 0, 1, 2"
-    return None
 
 
 def _report_gaps(source: str, spine: pl.DataFrame) -> None:

@@ -45,7 +45,8 @@ from dstbench.readers.options import AS_USUAL, ReadOptions
 from dstbench.readers.registry import PLUGINS as FOREIGN
 from dstbench.readers.renaming import Unused, rename, with_notes_on
 from dstbench.readers.states import States, in_split, name_of_all, warn_of_notes
-from dstbench.runs.align import MissingTurnsError, to_long, unpredicted
+from dstbench.runs.align import OtherTurnsError, to_long, unpredicted
+from dstbench.runs.load import renumbered
 from dstbench.runs.open import of_split, open_gold, read_run, write_long
 from dstbench.runs.parquet import ForeignError, read_footer, write_groups, write_table
 from dstbench.runs.run import cuts_at, cuts_of, run_meta
@@ -125,7 +126,7 @@ def convert(
                 _make_parts(unfinished, jobs)
                 coverage = _merge_parts(name, files, output, pieces)
                 return Converted(coverage, len(pieces), len(pieces) - len(unfinished))
-            except (_DividedError, MissingTurnsError):  # turns that one file lacks may be in another
+            except (_DividedError, OtherTurnsError):  # turns that one file lacks may be in another
                 _LOG.info("the files cannot be laid out one by one: reading all at once")
             except DstbenchError as error:
                 if error.file is None or Path(error.file).parent != folder:
@@ -249,7 +250,7 @@ def _make_part(piece: _Piece) -> None:
         states = read(Source(piece.path), piece.options.format, keys=piece.options.keys)
         if piece.folder_split is not None and states.splits is None:
             states = in_split(states, piece.folder_split)
-        states, unused = rename(states, piece.options.slots, piece.options.dialogues)
+        states, unused = rename(renumbered(states, piece.options), piece.options.slots, piece.options.dialogues)
         states = of_split(states, piece.split, gold)
         aligned = to_long(states, gold, missing=piece.missing, is_part=True)
     meta = run_meta(
@@ -319,7 +320,7 @@ def _merge_parts(name: str, files: Sequence[str], output: Path, pieces: Sequence
         gold=gold and gold.source,
         missing=first.missing,
         coverage=coverage,
-        **first.options.maps,
+        **first.options.signed,
         **({"only": only} if only else {}),
     )
     index = index.sort("dialogue").with_columns(end=pl.col("rows").cum_sum())

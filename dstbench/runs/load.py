@@ -135,13 +135,23 @@ def read_file(file: File, options: ReadOptions = AS_USUAL, split: str | None = N
 
 
 def renamed(states: States, options: ReadOptions) -> States:
-    """States renamed by the maps of the options, with notes on names of the maps that the states do not have."""
-    if not options.maps:
+    """States renamed and renumbered as the options say, with notes on names of the maps that the states do not have."""
+    if not options.changes_states:
         return states
     from dstbench.readers.renaming import rename, with_notes_on
 
+    states = renumbered(states, options)
     under_other_names, unused = rename(states, options.slots, options.dialogues)
     return replace(under_other_names, notes=with_notes_on(states, unused).notes)
+
+
+def renumbered(states: States, options: ReadOptions) -> States:
+    """States with turns numbered as the options say."""
+    if options.turns_from is options.turn_step is None:
+        return states
+    from dstbench.readers.renaming import renumber
+
+    return renumber(states, options.turns_from or 0, options.turn_step or 1)
 
 
 def _parquet(name: str, file: File, options: ReadOptions, split: str | None) -> Run | States:
