@@ -128,9 +128,9 @@ class ReadOptions:
     @property
     def signed(self) -> dict[str, str]:
         """What changes names and numbers (maps by their hashes), for a run's metadata and its scores' signatures."""
-        options = {"slot_map": self.slots, "id_map": self.dialogues}
-        numbering = {"turns_from": self.turns_from or None, "turn_step": None if self.turn_step == 1 else self.turn_step}
-        return {name: str(value) for name, value in {**options, **numbering}.items() if value is not None}
+        step = None if self.turn_step == 1 else self.turn_step
+        values = (self.slots, self.dialogues, self.turns_from or None, step)
+        return {name: str(value) for name, value in zip(SIGNED, values, strict=True) if value is not None}
 
     @property
     def changes_states(self) -> bool:

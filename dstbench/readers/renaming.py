@@ -7,7 +7,7 @@ are, so gold from a file of its own keeps its ids. All names are made canonical 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from os import PathLike, fspath
 from typing import Final, Literal, NamedTuple, Self, TypeAlias
@@ -139,7 +139,8 @@ def renumber(states: States, first: int, step: int) -> States:
         DstbenchError: No turn has such a number, or a turn that has gold has another.
     """
     if states.complete is not None:
-        raise error_in(states, f"its turns are known from gold only ({states.format})", "omit --turns-from, --turn-step")
+        what = f"its turns are known from gold only ({states.format})"
+        raise error_in(states, what, "omit --turns-from and --turn-step")
     turn = pl.col("turn").cast(pl.Int32) - first
     fits = (turn % step == 0) & (turn // step).is_between(0, MAX_TURN)
     turns = pl.concat([side.turns for side in sides_of(states)]).unique(maintain_order=True)
@@ -158,6 +159,41 @@ def renumber(states: States, first: int, step: int) -> States:
 
     gold, pred = (side and of_side(side) for side in (states.gold, states.pred))
     return replace(states, gold=gold, pred=pred, numbered=True)
+
+
+def with_domains(states: States, gold: States) -> States:
+    """The states with gold's domain before predicted slots that have none, where its reader has put it before gold's.
+
+    Args:
+        states: The predictions.
+        gold: Gold, with `States.domains`.
+
+    Returns:
+        The states; a slot that gold does not have with this domain keeps its name.
+    """
+    if states.pred is None or gold.gold is None or gold.domains is None:
+        return states
+    of_gold, listed = (set(side.cells["slot"].unique().cast(pl.String)) for side in (gold.gold, states.pred))
+    bare = [name for name in listed - of_gold if "-" not in name]
+    domains = gold.domains["domain"].unique().sort()
+    content = {
+        (domain, name): slot
+        for domain in domains
+        for name in sorted(bare)
+        if (slot := canonical_slot(f"{domain}-{name}")) in of_gold
+    }
+    if not content:
+        return states
+    rows = [(*key, slot) for key, slot in content.items()]
+    names = pl.DataFrame(rows, schema=["domain", "slot", "name"], orient="row").cast({"slot": pl.Categorical})
+    of_turn = states.pred.turns.join(gold.domains, on="dialogue", how="left", maintain_order="left")["domain"]
+    cells = states.pred.cells.with_columns(domain=of_turn.gather(states.pred.cells["at"]))
+    cells = cells.join(names, on=["domain", "slot"], how="left", maintain_order="left")
+    cells = cells.select("at", pl.coalesce(pl.col("name").cast(pl.Categorical), "slot").alias("slot"), "value")
+    pred = _without_clashes(states, states.pred, cells, lambda _: "with and without domain")
+    (_, first), name = next(iter(content.items()))
+    count = number_of(len({own for _, own in content}), "predicted slot")
+    return with_note(replace(states, pred=pred), f"{count} without a domain: {first} is {name}, as in gold")
 
 
 def with_notes_on(states: States, unused: Unused) -> States:
@@ -187,13 +223,21 @@ def _with_slots(states: States, side: Side, names: Names) -> Side:
     if not side.cells["slot"].unique().cast(pl.String).is_in(list(names.content)).any():
         return side
     cells = side.cells.with_columns(pl.col("slot").cast(pl.String).replace(names.content).cast(pl.Categorical))
+    return _without_clashes(states, side, cells, lambda slot: _owners(slot, names))
+
+
+def _owners(slot: str, names: Names) -> str:
+    return f"--slot-map gives the name to {' and '.join(own for own, other in names.content.items() if other == slot)}"
+
+
+def _without_clashes(states: States, side: Side, cells: pl.DataFrame, why: Callable[[str], str]) -> Side:
+    """One side with these cells, of which two may be of one slot if they have the same value."""
     key = pl.struct("at", "slot")
     clash = cells.filter(key.is_duplicated()).unique(maintain_order=True).filter(key.is_duplicated()).sort("at", "slot")
     if clash.height:
         at, slot, value = clash.row(0)
         dialogue, turn = side.turns.row(at)
-        owns = " and ".join(own for own, other in names.content.items() if other == slot)
-        what = f"two values, {value!r} and {clash['value'][1]!r}: --slot-map gives the name to {owns}"
+        what = f"two values, {value!r} and {clash['value'][1]!r}: {why(slot)}"
         raise error_in(states, what, "keep one of the two slots", dialogue=dialogue, turn=turn, slot=slot)
     return replace(side, cells=cells.unique(["at", "slot"], keep="first", maintain_order=True))
 

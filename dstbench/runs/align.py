@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from typing import Any, Final, get_args
 
 import numpy as np
 import polars as pl
 
-from dstbench.conventions.slots import KNOWN_SLOTS
-from dstbench.errors import DstbenchError, UsageError, number_of, shortened, warn
+from dstbench.errors import DstbenchError, UsageError, number_of, warn
 from dstbench.readers.frames import IS_FRAME, count_frames
+from dstbench.readers.renaming import with_domains
 from dstbench.readers.states import Side, States, only_split, only_turns, same_turns, warn_of_notes
-from dstbench.runs.codes import codes, distinct, to_strings
 from dstbench.runs.layout import row_changes
-from dstbench.runs.turn_numbers import find_numbering
+from dstbench.runs.slot_names import report_other_slots, report_unknown_slots, slot_counts
 from dstbench.runs.spread import spread, spread_frames
+from dstbench.runs.turn_numbers import find_numbering
 from dstbench.schema.record import Record
 from dstbench.typing import Missing
 
 _KEY: Final = ["dialogue", "turn"]
-# Characters of an unknown slot that messages show; a longer name is no misspelling of a known slot.
-_LONGEST: Final = 100
 
 
 class OtherTurnsError(DstbenchError):
@@ -80,6 +77,8 @@ def to_long(
             )
         _gold_of(gold)  # raises if it has no gold
         states = states.complete(gold)
+    if gold is not None and gold.domains is not None:
+        states = with_domains(states, gold)
     warn_of_notes(states)
     gold_side, pred_side = _sides(states, gold)
     if is_part:
@@ -109,7 +108,10 @@ def _lay_out(source: str, gold: Side, pred: Side, missing: Missing, *, is_part: 
     """The long table of both sides."""
     spine, coverage = _spine(source, gold, pred, missing, is_part=is_part, **about_turns)
     table = spread(source, spine, gold, pred)
-    report_unknown_slots(source, table)
+    counts = slot_counts(table)
+    report_unknown_slots(source, counts)
+    if not is_part:
+        report_other_slots(source, counts)
     left_out: tuple[str, ...] = ()
     if missing == "intersect":
         both = gold.turns.join(pred.turns, on="dialogue", how="semi")["dialogue"]
@@ -351,32 +353,3 @@ def _report_gaps(source: str, spine: pl.DataFrame) -> None:
             kind="dialogues whose turn numbers have gaps; the turns that are there are scored",
             count=dialogues,
         )
-
-
-def report_unknown_slots(source: str, table: pl.DataFrame) -> None:
-    """Warn about slots that MultiWOZ does not have, with their counts and known slots of similar spelling."""
-    slot = codes(table["slot"])
-    slots = distinct(slot)
-    names = to_strings(slots)
-    if KNOWN_SLOTS.issuperset(names):  # the usual case, which needs no counts
-        return
-    if KNOWN_SLOTS.isdisjoint(names):
-        warn(f"none of the {number_of(len(names), 'slot')} is MultiWOZ's; their names are kept as written", file=source)
-        return
-    number = slot + np.uint32(1)  # 0: no slot, as `ABSENT` is the largest code
-    has_value = (table[side].is_not_null().to_numpy() for side in ("gold", "pred"))
-    counts = (np.bincount(number[rows], minlength=int(slots[-1]) + 2)[slots + 1].tolist() for rows in has_value)
-    unknown = [row for row in zip(names, *counts, strict=True) if row[0] not in KNOWN_SLOTS]
-    unknown.sort(key=lambda row: (-row[1] - row[2], row[0]))
-    shown = []
-    for name, gold, pred in unknown[:5]:
-        near = get_close_matches(name, sorted(KNOWN_SLOTS), n=2) if len(name) <= _LONGEST else []
-        hint = f"; near: {', '.join(near)}" if near else ""
-        shown.append(f"{shortened(name, _LONGEST)} ({gold} in gold, {pred} predicted{hint})")
-    more = f" and {len(unknown) - 5} more" if len(unknown) > 5 else ""
-    warn(
-        f"{number_of(len(unknown), 'slot')} that MultiWOZ does not have, kept as written: {', '.join(shown)}{more}",
-        file=source,
-        kind="slots that MultiWOZ does not have, kept as written",
-        count=len(unknown),
-    )

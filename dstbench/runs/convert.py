@@ -50,6 +50,7 @@ from dstbench.runs.load import renumbered
 from dstbench.runs.open import of_split, open_gold, read_run, write_long
 from dstbench.runs.parquet import ForeignError, read_footer, write_groups, write_table
 from dstbench.runs.run import cuts_at, cuts_of, run_meta
+from dstbench.runs.slot_names import COLUMNS, report_other_slots, slot_counts
 from dstbench.runs.splits import split_gold
 from dstbench.schema.core import SCHEMA_VERSION
 from dstbench.typing import Missing
@@ -261,6 +262,7 @@ def _make_part(piece: _Piece) -> None:
         left_out=aligned.left_out,
         only=states.only,
         unused=unused,
+        slots=slot_counts(aligned.table).rows(),
         warnings=[vars(warning.message) for warning in caught if issubclass(warning.category, DstbenchWarning)],
         made_of=made_of,
     )
@@ -299,6 +301,7 @@ def _merge_parts(name: str, files: Sequence[str], output: Path, pieces: Sequence
             warn(DstbenchWarning(**warning))
     _warn_of_unused(name_of_all(files), parts)
     only = parts[0].meta["only"]
+    counts = [pl.DataFrame(part.meta["slots"], schema=COLUMNS, orient="row") for part in parts]
     gold = None
     if first.gold is not None:
         gold = _gold_states(first.gold, first.split, first.options.for_gold())
@@ -307,10 +310,12 @@ def _merge_parts(name: str, files: Sequence[str], output: Path, pieces: Sequence
         rest = unpredicted(name_of_all(files), gold, predicted, missing=first.missing)
         coverages.append(rest.coverage)
         frames += [rest.frames] if rest.frames else []
+        counts.append(slot_counts(rest.table))
         path = first.part.with_name("rest.parquet")
         write_table(path, rest.table, {}, cuts_of(rest.table, _GROUP))
         parts.append(_Part(path))
         index = _index(parts)
+    report_other_slots(name_of_all(files), pl.concat(counts).group_by("slot").sum().sort("slot"))
     coverage = _summed(coverages)
     meta = run_meta(
         name,

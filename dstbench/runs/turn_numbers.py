@@ -41,7 +41,7 @@ class Numbering(NamedTuple):
         step: The difference of the numbers of consecutive turns.
         met: Number of predicted turns that meet a turn of gold, as they are numbered and under this numbering.
         agreeing: Likewise, number of states that agree with gold's.
-        fits_better: Whether more turns meet and more states agree; or as many turns meet, and clearly more states agree.
+        fits_better: Whether more turns meet and more states agree; or as many meet, and clearly more states agree.
     """
 
     first: int
@@ -87,9 +87,10 @@ def find_numbering(gold: Side, pred: Side) -> Numbering | None:
         return (rest == 0) & (number >= 0) & (number <= MAX_TURN) & (keys[at] == key), at
 
     as_numbered = meeting(0, 1)
+    now_met = int(as_numbered[0].sum())
     least, of_gold = int(turn.min()), int(golds["turn"].min())  # type: ignore[arg-type] # there are turns
-    others = dict.fromkeys([(1, 1), (-1, 1), (least - of_gold, 1), (0, 2), (1, 2), (least - 2 * of_gold, 2)])
-    possible = [(other, meet) for other in others if other != (0, 1) and (meet := meeting(*other))[0].sum() >= as_numbered[0].sum()]
+    others = {(1, 1), (-1, 1), (least - of_gold, 1), (0, 2), (1, 2), (least - 2 * of_gold, 2)} - {(0, 1)}
+    possible = [(other, meet) for other in sorted(others) if (meet := meeting(*other))[0].sum() >= now_met]
     if not possible:
         return None
     gold_states, pred_states = _states(gold)[order], _states(pred)[preds["at"].to_numpy()]
@@ -101,7 +102,7 @@ def find_numbering(gold: Side, pred: Side) -> Numbering | None:
     now = agreeing(as_numbered)
     (first, step), (meets, at) = max(possible, key=lambda each: int(agreeing(each[1]).sum()))
     then = agreeing((meets, at))
-    met = int(as_numbered[0].sum()), int(meets.sum())
+    met = now_met, int(meets.sum())
     gained, lost = then & ~now, now & ~then
     if met[1] > met[0]:
         fits_better = bool(gained.sum() > lost.sum())
@@ -122,7 +123,8 @@ def _states(side: Side) -> Hashes:
 def _of_values(values: pl.Series) -> Hashes:
     """A hash per value, the same for all its spellings; 0 for those that mean "not in the state"."""
     values = values.str.split(BETWEEN).list.first().str.strip_chars().str.to_lowercase()
-    hashes: Hashes = np.where(values.is_in(NOTHING).to_numpy(), np.uint64(0), fingerprint.of_strings(values) | np.uint64(1))
+    hashes: Hashes = fingerprint.of_strings(values) | np.uint64(1)
+    hashes[values.is_in(NOTHING).to_numpy()] = 0
     return hashes
 
 
