@@ -109,9 +109,9 @@ def _lay_out(source: str, gold: Side, pred: Side, missing: Missing, *, is_part: 
     spine, coverage = _spine(source, gold, pred, missing, is_part=is_part, **about_turns)
     table = spread(source, spine, gold, pred)
     counts = slot_counts(table)
-    report_unknown_slots(source, counts)
     if not is_part:
         report_other_slots(source, counts)
+    report_unknown_slots(source, counts)
     left_out: tuple[str, ...] = ()
     if missing == "intersect":
         both = gold.turns.join(pred.turns, on="dialogue", how="semi")["dialogue"]
@@ -246,7 +246,8 @@ def _spine(
         missing: What to do with gold turns that have no prediction.
         embedded: Whether gold is in the file of the predictions.
         numbered: Whether the user says how turns are numbered.
-        is_part: Whether both sides may have no turn in common.
+        is_part: Whether these are turns of a part of the run: then both sides may have no turn in common, and any other
+            numbering under which as many turns meet is an error.
     """
     spine = gold.sorted_turns.with_columns(predicted=True)
     absent, extra = spine.clear(), pred.turns.clear()
@@ -264,7 +265,7 @@ def _spine(
     }
     differs = not embedded and not numbered and bool(absent.height or extra.height)
     numbering = find_numbering(gold, pred) if differs else None
-    if numbering is not None and numbering.fits_better:
+    if numbering is not None and (numbering.fits_better or is_part):  # all files together decide
         (met, meeting), (agreeing, then) = numbering.met, numbering.agreeing
         raise OtherTurnsError(
             f"turns are numbered differently than gold's: of {number_of(pred.turns.height, 'predicted turn')}, "
@@ -273,12 +274,16 @@ def _spine(
             file=source,
             hint=f"{numbering.option} renumbers them; --turns-from 0 takes them as they are numbered",
         )
+    perhaps = ""
+    if numbering is not None and numbering.met[0] < numbering.met[1]:
+        perhaps = f"if turns are numbered differently than gold's, {numbering.option} renumbers them; "
     if absent.height == spine.height and not is_part:
         raise DstbenchError(
             "no turn is in both gold and predictions "
             f"(gold has {gold.turns.row(0)}, the predictions {pred.turns.row(0)})",
             file=source,
-            hint="is this the same split, and are dialogue ids spelled alike? --id-map FILE says which are meant",
+            hint=f"{perhaps}is this the same split, and are dialogue ids spelled alike? "
+            "--id-map FILE says which are meant",
         )
     if extra.height:
         dialogue, turn = extra.row(0)
@@ -306,11 +311,9 @@ def _spine(
         )
         if missing == "error":
             hint = (
-                "--missing wrong counts them as wrong, --missing empty scores them as empty states, "
+                f"{perhaps}--missing wrong counts them as wrong, --missing empty scores them as empty states, "
                 "--missing intersect leaves them out"
             )
-            if numbering is not None and numbering.met[0] < numbering.met[1]:
-                hint = f"if turns are numbered differently than gold's, {numbering.option} renumbers them; {hint}"
             raise OtherTurnsError(what, file=source, dialogue=dialogue, turn=turn, hint=hint)
         treatment = {"wrong": "counted as wrong", "empty": "scored as empty", "intersect": "left out"}[missing]
         treated = f"{treatment} (--missing {missing})"

@@ -249,8 +249,8 @@ def _checked(name: str, frame: pl.LazyFrame, source: str, options: ReadOptions) 
     frames = rows_of_frames(codes(table["slot"]))
     of_frames = None if frames is None else table.filter(frames)
     counts = slot_counts(table)
-    report_unknown_slots(source, counts)
     report_other_slots(source, counts)
+    report_unknown_slots(source, counts)
     lacks_prediction = pl.col("slot").is_null() & pl.col("pred").is_not_null()
     meta = run_meta(
         name,

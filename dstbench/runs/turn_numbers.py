@@ -28,8 +28,10 @@ from dstbench.runs.codes import PerCode, codes
 from dstbench.runs.frames import turn_keys
 from dstbench.schema.core import BETWEEN, MAX_TURN, NOTHING
 
-# Without more turns that meet, so many more states that have a value must agree, besides three for each that no longer
-# does: a tracker that is a turn late now and then must not look like one that counts from 1.
+# Numberings that people use: the number of gold's turn 0, and the step. Besides, the least number may be gold's least.
+_USUAL: Final = ((1, 1), (-1, 1), (0, 2), (1, 2), (2, 2))
+# So many more states that have a value must agree, besides one for each that no longer does; three for each if not more
+# turns meet. So a tracker that is a turn late now and then does not look like one that counts from 1.
 _CLEAR: Final = 2
 
 
@@ -89,7 +91,7 @@ def find_numbering(gold: Side, pred: Side) -> Numbering | None:
     as_numbered = meeting(0, 1)
     now_met = int(as_numbered[0].sum())
     least, of_gold = int(turn.min()), int(golds["turn"].min())  # type: ignore[arg-type] # there are turns
-    others = {(1, 1), (-1, 1), (least - of_gold, 1), (0, 2), (1, 2), (least - 2 * of_gold, 2)} - {(0, 1)}
+    others = {*_USUAL, (least - of_gold, 1), (least - 2 * of_gold, 2)} - {(0, 1)}
     possible = [(other, meet) for other in sorted(others) if (meet := meeting(*other))[0].sum() >= now_met]
     if not possible:
         return None
@@ -104,10 +106,7 @@ def find_numbering(gold: Side, pred: Side) -> Numbering | None:
     then = agreeing((meets, at))
     met = now_met, int(meets.sum())
     gained, lost = then & ~now, now & ~then
-    if met[1] > met[0]:
-        fits_better = bool(gained.sum() > lost.sum())
-    else:
-        fits_better = bool((gained & (pred_states != 0)).sum() >= _CLEAR + 3 * lost.sum())
+    fits_better = bool((gained & (pred_states != 0)).sum() >= _CLEAR + (1 if met[1] > met[0] else 3) * lost.sum())
     return Numbering(first, step, met, (int(now.sum()), int(then.sum())), fits_better)
 
 
