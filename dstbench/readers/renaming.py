@@ -174,14 +174,17 @@ def with_domains(states: States, gold: States) -> States:
     if states.pred is None or gold.gold is None or gold.domains is None:
         return states
     of_gold, listed = (set(side.cells["slot"].unique().cast(pl.String)) for side in (gold.gold, states.pred))
-    bare = [name for name in listed - of_gold if "-" not in name]
     domains = gold.domains["domain"].unique().sort()
     content = {
         (domain, name): slot
         for domain in domains
-        for name in sorted(bare)
-        if (slot := canonical_slot(f"{domain}-{name}")) in of_gold
+        for name in sorted(listed - of_gold)
+        if "-" not in name and (slot := canonical_slot(f"{domain}-{name}")) in of_gold
     }
+    for slot in sorted(of_gold):  # `restaurant_name`, say, has been read as the slot `name` of a restaurant
+        domain, _, bare = slot.partition("-")
+        if (name := canonical_slot(bare)) in listed - of_gold:
+            content[domain, name] = slot
     if not content:
         return states
     rows = [(*key, slot) for key, slot in content.items()]

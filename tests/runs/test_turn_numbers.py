@@ -47,7 +47,7 @@ def predicted(gold: States, first: int = 0, step: int = 1) -> States:
     ]
 
 
-def scored(states: Any, **reading: Any) -> tuple[Any, ...]:
+def scored(states: Any, **reading: Any) -> list[tuple[Any, ...]]:
     return dstbench.score(states, metrics="jga,sa,gca", **reading).select("value", "turns", "dialogues").rows()
 
 
