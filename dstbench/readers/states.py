@@ -62,11 +62,11 @@ class States(Record):
         complete: Takes the gold states and returns these states with a predicted side, if the file alone does not say
             what is predicted; None: it does.
         only: The metrics, in dstbench's notation, that can be computed, if the file holds less than states; None: all.
-        numbered: Whether the user says how turns are numbered.
         aliases: (dialogue: String, alias: String), other names of dialogues, by which predictions may call them; None:
             there are none.
         domains: (dialogue: String, domain: String), if the reader puts this domain before each slot of the dialogue, as
             the file has none; None: it does not.
+        numbered: Whether the user says how turns are numbered.
     """
 
     source: str
