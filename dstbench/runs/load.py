@@ -5,6 +5,7 @@ A long table becomes a `Run`; native files and states in memory become `States`,
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -85,7 +86,7 @@ def _named_paths(paths: list[Path]) -> list[tuple[str, Path | RunIn]]:
 
 def _runs_in(file: File) -> list[str] | None:
     """The runs of a Parquet file with a column `run`; None: it is another file."""
-    if not (file.path.is_file() and file.is_parquet and parquet.has_column(file, _RUN)):
+    if not (os.path.isfile(file.path) and file.is_parquet and parquet.has_column(file, _RUN)):
         return None
     with parquet.reading(file.name):
         return _runs_of(parquet.scan(file).table)
