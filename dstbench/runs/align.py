@@ -108,18 +108,19 @@ def _lay_out(source: str, gold: Side, pred: Side, missing: Missing, *, is_part: 
     """The long table of both sides."""
     spine, coverage = _spine(source, gold, pred, missing, is_part=is_part, **about_turns)
     table = spread(source, spine, gold, pred)
-    counts = slot_counts(table)
-    if not is_part:
-        report_other_slots(source, counts)
-    report_unknown_slots(source, counts)
     left_out: tuple[str, ...] = ()
     if missing == "intersect":
         both = gold.turns.join(pred.turns, on="dialogue", how="semi")["dialogue"]
         left_out = tuple(both.filter(~both.is_in(spine["dialogue"].implode())).unique().sort())
-    if gold.frames is None:
+    frames = None if gold.frames is None else spread_frames(source, spine, gold, pred)
+    if frames is not None:
+        table = pl.concat([table, frames]).sort("dialogue", "slot", "turn")
+    counts = slot_counts(table)
+    if not is_part:
+        report_other_slots(source, counts)
+    report_unknown_slots(source, counts)
+    if frames is None:
         return Aligned(table, coverage, left_out)
-    frames = spread_frames(source, spine, gold, pred)
-    table = pl.concat([table, frames]).sort("dialogue", "slot", "turn")
     return Aligned(table, coverage, left_out, count_frames(frames["gold"], frames["pred"]))
 
 

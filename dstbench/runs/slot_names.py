@@ -10,9 +10,9 @@ from typing import Final
 import numpy as np
 import polars as pl
 
-from dstbench.conventions.slots import KNOWN_SLOTS
+from dstbench.conventions.slots import KNOWN_SLOTS, domain_of
 from dstbench.errors import DstbenchError, number_of, shortened, warn
-from dstbench.readers.frames import is_frame
+from dstbench.readers.frames import IS_FRAME
 from dstbench.runs.codes import ABSENT, codes, distinct, to_codes, to_strings
 from dstbench.schema.core import NOTHING
 
@@ -35,7 +35,7 @@ def slot_counts(table: pl.DataFrame) -> pl.DataFrame:
 
     Returns:
         (slot; gold, pred: numbers of turns whose state lists it; values: of these, those in which it is predicted to
-        have a value). Rows of frames are left out.
+        have a value), also of frames (see `readers.frames`).
     """
     slot = codes(table["slot"])
     slots = distinct(slot)
@@ -46,12 +46,12 @@ def slot_counts(table: pl.DataFrame) -> pl.DataFrame:
         np.bincount(number[rows], minlength=int(slots.max(initial=0)) + 2)[slots + 1]
         for rows in (gold != ABSENT, pred != ABSENT, has_value)
     )
-    counted = pl.DataFrame([to_strings(slots), *counts], schema=COLUMNS)
-    return counted.filter(~pl.Series([is_frame(name) for name in counted["slot"]], dtype=pl.Boolean))
+    return pl.DataFrame([to_strings(slots), *counts], schema=COLUMNS)
 
 
 def report_unknown_slots(source: str, counts: pl.DataFrame) -> None:
     """Warn about slots that MultiWOZ does not have, with their `slot_counts` and known ones of similar spelling."""
+    counts = counts.filter(~IS_FRAME)
     names = counts["slot"].to_list()
     if KNOWN_SLOTS.issuperset(names):  # the usual case
         return
@@ -77,7 +77,8 @@ def report_unknown_slots(source: str, counts: pl.DataFrame) -> None:
 def report_other_slots(source: str, counts: pl.DataFrame) -> None:
     """Refuse predictions none of whose slots gold has; warn if that is so of many predicted values.
 
-    Where gold has MultiWOZ's slots, those of MultiWOZ that it lacks are spelled alike, and are errors of the tracker.
+    Where gold has MultiWOZ's slots, those of MultiWOZ that it lacks are spelled alike, and are errors of the tracker;
+    so are slots of services that have frames.
 
     Args:
         source: Name of the file, for messages.
@@ -86,10 +87,15 @@ def report_other_slots(source: str, counts: pl.DataFrame) -> None:
     Raises:
         OtherSlotsError: Gold has none of the predicted slots.
     """
+    services = [domain_of(name) for name in counts.filter(IS_FRAME)["slot"]]
+    counts = counts.filter(~IS_FRAME)
     predicted = counts.filter(pl.col("values") > 0)
     of_gold = counts.filter(pl.col("gold") > 0).sort("gold", "slot", descending=[True, False])["slot"].to_list()
     spelled_alike = KNOWN_SLOTS.union(of_gold) if not KNOWN_SLOTS.isdisjoint(of_gold) else of_gold
-    others = predicted.filter(~pl.col("slot").is_in(spelled_alike)).sort("values", "slot", descending=[True, False])
+    others = predicted.filter(~pl.col("slot").is_in(spelled_alike))
+    others = others.filter(~pl.col("slot").str.extract("^([^-]*)-").is_in(services).fill_null(value=False)).sort(
+        "values", "slot", descending=[True, False]
+    )
     total, of_others = int(predicted["values"].sum()), int(others["values"].sum())
     if not of_gold or of_others * _MANY < max(total, 1):
         return
