@@ -31,7 +31,8 @@ from dstbench.schema.core import BETWEEN, MAX_TURN, NOTHING
 # Numberings that people use: the number of gold's turn 0, and the step. Besides, the least number may be gold's least.
 _USUAL: Final = ((1, 1), (-1, 1), (0, 2), (1, 2), (2, 2))
 # So many more states that have a value must agree, besides one for each that no longer does; three for each if not more
-# turns meet. So a tracker that is a turn late now and then does not look like one that counts from 1.
+# turns meet. So a tracker that is a turn late now and then does not look like one that counts from 1. If more turns meet
+# and all states agree, one is enough.
 _CLEAR: Final = 2
 
 
@@ -106,7 +107,10 @@ def find_numbering(gold: Side, pred: Side) -> Numbering | None:
     then = agreeing((meets, at))
     met = now_met, int(meets.sum())
     gained, lost = then & ~now, now & ~then
-    fits_better = bool((gained & (pred_states != 0)).sum() >= _CLEAR + (1 if met[1] > met[0] else 3) * lost.sum())
+    needed = _CLEAR + 3 * lost.sum()
+    if met[1] > met[0]:
+        needed = 1 if then.all() else _CLEAR + lost.sum()
+    fits_better = bool((gained & (pred_states != 0)).sum() >= needed)
     return Numbering(first, step, met, (int(now.sum()), int(then.sum())), fits_better)
 
 
