@@ -46,7 +46,7 @@ def convert(
         name or Source(files[0]).title,
         [as_path(path) for path in files],
         gold=as_text(how.gold),
-        options=ReadOptions(how.from_format, Keys.of(reading["keys"]), *maps),
+        options=ReadOptions(how.from_format, Keys.of(reading["keys"]), *maps, how.turns_from, how.turn_step),
         missing=how.missing or "error",
         split=how.split,
     )

@@ -175,6 +175,7 @@ class StatesBuilder:
         pred: The predicted side.
         places: (dialogue, file, position) of each dialogue; for `States`, as are `splits`, `either` and `only`.
         aliases: (dialogue, its other name), for `States`.
+        domains: Each dialogue's domain, likewise.
         has_frames: Whether the format has frames, even if no turn of this file has one.
     """
 
@@ -188,6 +189,7 @@ class StatesBuilder:
         self.places: list[tuple[str, str, int]] = []
         self.splits: dict[str, str] = {}
         self.aliases: list[tuple[str, str]] = []
+        self.domains: dict[str, str] = {}
         self.either = self.has_frames = False
         self.only: tuple[str, ...] | None = None
 
@@ -266,6 +268,7 @@ class StatesBuilder:
             places=_by_dialogue(self.places, {"file": pl.String, "position": pl.UInt32}),
             splits=_by_dialogue(list(self.splits.items()), {"split": pl.String}),
             aliases=aliases if aliases is None else aliases.with_columns(canonical_dialogue(pl.col("alias"))),
+            domains=_by_dialogue(list(self.domains.items()), {"domain": pl.String}),
             only=self.only,
         )
 

@@ -117,30 +117,44 @@ class ReadOptions:
         keys: The keys of records of turns; None: by their usual names.
         slots: The map from the user's slots to their other names; None: no map.
         dialogues: The map from the user's dialogue ids to gold's; None: no map.
+        turns_from: The number of the turn that is gold's turn 0; None: the user does not say how turns are numbered.
+        turn_step: The difference of the numbers of consecutive turns; None: likewise.
     """
 
     format: str | Format | None = None
     keys: Keys | None = None
     slots: Names | None = None
     dialogues: Names | None = None
+    turns_from: int | None = None
+    turn_step: int | None = None
 
     @property
-    def maps(self) -> dict[str, str]:
-        """The hashes of the maps of names, for a run's metadata and its scores' signatures."""
-        maps = {"slot_map": self.slots, "id_map": self.dialogues}
-        return {name: str(names) for name, names in maps.items() if names is not None}
+    def signed(self) -> dict[str, str]:
+        """What changes names and numbers (maps by their hashes), for a run's metadata and its scores' signatures."""
+        step = None if self.turn_step == 1 else self.turn_step
+        values = (self.slots, self.dialogues, self.turns_from or None, step)
+        return {name: str(value) for name, value in zip(SIGNED, values, strict=True) if value is not None}
+
+    @property
+    def changes_states(self) -> bool:
+        """Whether names or turns of the states that are read are changed, or may be."""
+        return any(each is not None for each in (self.slots, self.dialogues, self.turns_from, self.turn_step))
 
     def check(self) -> None:
-        """Raise a `UsageError` if there is no such format."""
+        """Raise a `UsageError` if there is no such format, or turns cannot be numbered so."""
+        if self.turn_step is not None and self.turn_step < 1:
+            raise UsageError(f"--turn-step {self.turn_step} is not 1 or more", hint="--turn-step 2 for 0, 2, 4")
         if isinstance(self.format, str):
             from dstbench.readers.registry import named_format  # only here: it loads every format
 
             named_format(self.format)
 
     def for_gold(self) -> ReadOptions:
-        """The options for gold in a file of its own: its format is detected, and the map of ids does not apply."""
+        """The options for gold in a file of its own: its format is detected, and only the map of slots applies."""
         return ReadOptions(keys=self.keys and self.keys.for_gold(), slots=self.slots)
 
 
+#: The keys of `ReadOptions.signed`.
+SIGNED: Final = ("slot_map", "id_map", "turns_from", "turn_step")
 #: Formats are detected, keys have their usual names, and there are no maps.
 AS_USUAL: Final = ReadOptions()

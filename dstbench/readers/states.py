@@ -67,6 +67,9 @@ class States(Record):
         only: The metrics, in dstbench's notation, that can be computed, if the file holds less than states; None: all.
         aliases: (dialogue: String, alias: String), other names of dialogues, by which predictions may call them; None:
             there are none.
+        domains: (dialogue: String, domain: String), if the reader puts this domain before each slot of the dialogue, as
+            the file has none; None: it does not.
+        numbered: Whether the user says how turns are numbered.
     """
 
     source: str
@@ -80,6 +83,8 @@ class States(Record):
     complete: Callable[[States], States] | None = None
     only: tuple[str, ...] | None = None
     aliases: pl.DataFrame | None = None
+    domains: pl.DataFrame | None = None
+    numbered: bool = False
 
 
 def sides_of(states: States) -> list[Side]:
@@ -272,7 +277,7 @@ def merge_states(parts: Sequence[States], source: str | None = None) -> States:
             without = next(part for part in parts if getattr(part, name) is None)
             raise error_in(without, f"no {name} inside, unlike in {having[0].source}")
         merged[name] = _concat([getattr(part, name) for part in having], source, hint) if having else None
-    for name in ("places", "splits", "aliases"):
+    for name in ("places", "splits", "aliases", "domains"):
         tables = [table for part in parts if (table := getattr(part, name)) is not None]
         merged[name] = pl.concat(tables) if tables else None
     notes = _notes_of(parts, source)

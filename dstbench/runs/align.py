@@ -4,25 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
 from typing import Any, Final, get_args
 
 import numpy as np
 import polars as pl
 
-from dstbench.conventions.slots import KNOWN_SLOTS
-from dstbench.errors import DstbenchError, UsageError, number_of, shortened, warn
+from dstbench.errors import DstbenchError, UsageError, number_of, warn
 from dstbench.readers.frames import IS_FRAME, count_frames
+from dstbench.readers.renaming import with_domains
 from dstbench.readers.states import Side, States, only_split, same_turns, warn_of_notes
-from dstbench.runs.codes import codes, distinct, to_strings
 from dstbench.runs.layout import row_changes
+from dstbench.runs.slot_names import report_other_slots, report_unknown_slots, slot_counts
 from dstbench.runs.spread import spread, spread_frames
+from dstbench.runs.turn_numbers import find_numbering
 from dstbench.schema.record import Record
 from dstbench.typing import Missing
 
 _KEY: Final = ["dialogue", "turn"]
-# Characters of an unknown slot that messages show; a longer name is no misspelling of a known slot.
-_LONGEST: Final = 100
 
 
 @dataclass(frozen=True)
@@ -55,7 +53,8 @@ def to_long(states: States, gold: States | None = None, *, missing: Missing = "e
         The long table. Predicted turns that gold does not have are left out, with a warning.
 
     Raises:
-        DstbenchError: A side is missing, turns are missing under ``error``, or no turn is in both sides.
+        DstbenchError: A side is missing, turns are missing under ``error``, no turn is in both sides, or the sides
+            number turns differently (unless `States.numbered`).
     """
     check_missing(missing)
     if gold is not None and states.pred is not None:
@@ -71,29 +70,25 @@ def to_long(states: States, gold: States | None = None, *, missing: Missing = "e
             )
         _gold_of(gold)  # raises if it has no gold
         states = states.complete(gold)
+    if gold is not None and gold.domains is not None:
+        states = with_domains(states, gold)
     warn_of_notes(states)
     gold_side, pred_side = _sides(states, gold)
-    if not same_turns(gold_side, pred_side) and gold_side.turns.join(pred_side.turns, on=_KEY, how="semi").is_empty():
-        raise DstbenchError(
-            "no turn is in both gold and predictions "
-            f"(gold has {gold_side.turns.row(0)}, the predictions {pred_side.turns.row(0)})",
-            file=states.source,
-            hint="is this the same split, and are dialogue ids spelled alike? --id-map FILE says which are meant",
-        )
-    return _lay_out(states.source, gold_side, pred_side, missing, embedded=gold is None)
+    return _lay_out(states.source, gold_side, pred_side, missing, embedded=gold is None, numbered=states.numbered)
 
 
-def _lay_out(source: str, gold: Side, pred: Side, missing: Missing, *, embedded: bool) -> Aligned:
-    """The long table of both sides; `embedded`: gold is in the file of the predictions."""
-    spine, coverage = _spine(source, gold, pred, missing, embedded=embedded)
+def _lay_out(source: str, gold: Side, pred: Side, missing: Missing, *, embedded: bool, numbered: bool) -> Aligned:
+    """The long table of both sides."""
+    spine, coverage = _spine(source, gold, pred, missing, embedded=embedded, numbered=numbered)
     table = spread(source, spine, gold, pred)
-    report_unknown_slots(source, table)
+    frames = None if gold.frames is None else spread_frames(source, spine, gold, pred)
+    if frames is not None:
+        table = pl.concat([table, frames]).sort("dialogue", "slot", "turn")
+    counts = slot_counts(table)
+    report_other_slots(source, counts)
+    report_unknown_slots(source, counts)
     with_book = {"gold": gold.with_book, "pred": pred.with_book}
-    if gold.frames is None:
-        return Aligned(table, coverage, None, with_book)
-    frames = spread_frames(source, spine, gold, pred)
-    table = pl.concat([table, frames]).sort("dialogue", "slot", "turn")
-    return Aligned(table, coverage, count_frames(frames["gold"], frames["pred"]), with_book)
+    return Aligned(table, coverage, None if frames is None else count_frames(frames["gold"], frames["pred"]), with_book)
 
 
 def check_missing(missing: str) -> None:
@@ -208,9 +203,18 @@ def _sides(states: States, gold: States | None) -> tuple[Side, Side]:
 
 
 def _spine(
-    source: str, gold: Side, pred: Side, missing: Missing, *, embedded: bool
+    source: str, gold: Side, pred: Side, missing: Missing, *, embedded: bool, numbered: bool
 ) -> tuple[pl.DataFrame, dict[str, Any]]:
-    """The turns to score, sorted: (at: row in gold's turns, dialogue, turn, predicted: bool); and the coverage."""
+    """The turns to score, sorted: (at: row in gold's turns, dialogue, turn, predicted: bool); and the coverage.
+
+    Args:
+        source: Name of the file, for messages.
+        gold: The gold side.
+        pred: The predicted side.
+        missing: What to do with gold turns that have no prediction.
+        embedded: Whether gold is in the file of the predictions.
+        numbered: Whether the user says how turns are numbered.
+    """
     spine = gold.sorted_turns.with_columns(predicted=True)
     absent, extra = spine.clear(), pred.turns.clear()
     if not same_turns(gold, pred):
@@ -225,6 +229,28 @@ def _spine(
         "extra_turns": extra.height,
         "extra_dialogues": _dialogues_without(extra, gold),
     }
+    differs = not embedded and not numbered and bool(absent.height or extra.height)
+    numbering = find_numbering(gold, pred) if differs else None
+    if numbering is not None and numbering.fits_better:
+        (met, meeting), (agreeing, then) = numbering.met, numbering.agreeing
+        raise DstbenchError(
+            f"turns are numbered differently than gold's: of {number_of(pred.turns.height, 'predicted turn')}, "
+            f"{met:,} are in gold, {agreeing:,} of them with the same state; {numbering.option} makes that "
+            f"{meeting:,} and {then:,}",
+            file=source,
+            hint=f"{numbering.option} renumbers them; --turns-from 0 takes them as they are numbered",
+        )
+    perhaps = ""
+    if numbering is not None and numbering.met[0] < numbering.met[1]:
+        perhaps = f"if turns are numbered differently than gold's, {numbering.option} renumbers them; "
+    if absent.height == spine.height:
+        raise DstbenchError(
+            "no turn is in both gold and predictions "
+            f"(gold has {gold.turns.row(0)}, the predictions {pred.turns.row(0)})",
+            file=source,
+            hint=f"{perhaps}is this the same split, and are dialogue ids spelled alike? "
+            "--id-map FILE says which are meant",
+        )
     if extra.height:
         dialogue, turn = extra.row(0)
         if embedded:
@@ -251,10 +277,9 @@ def _spine(
         )
         if missing == "error":
             hint = (
-                "--missing wrong counts them as wrong, --missing empty scores them as empty states, "
+                f"{perhaps}--missing wrong counts them as wrong, --missing empty scores them as empty states, "
                 "--missing intersect leaves them out"
             )
-            hint = _hint_at_numbering(gold.turns["turn"], pred.turns["turn"]) or hint
             raise DstbenchError(what, file=source, dialogue=dialogue, turn=turn, hint=hint)
         treatment = {"wrong": "counted as wrong", "empty": "scored as empty", "intersect": "left out"}[missing]
         treated = f"{treatment} (--missing {missing})"
@@ -280,15 +305,6 @@ def _dialogues_without(turns: pl.DataFrame, other: Side) -> int:
     return turns.select(pl.col("dialogue").unique()).join(other.turns, on="dialogue", how="anti").height
 
 
-def _hint_at_numbering(gold: pl.Series, pred: pl.Series) -> str | None:
-    """A hint if the predictions seem to number turns differently from gold; None: they do not."""
-    if gold.min() == 0 and pred.min() == 1:
-        return "the predicted turns start at 1; number user turns from 0"
-    if len(pred) > 1 and (pred % 2).n_unique() == 1 and (gold % 2).n_unique() == 2:
-        return "the predicted turns are numbered in twos; count user turns only: 0, 1, 2"
-    return None
-
-
 def _report_gaps(source: str, spine: pl.DataFrame) -> None:
     """Warn about dialogues whose turn numbers do not start at 0 or skip numbers."""
     turn = spine["turn"].to_numpy().astype(np.int64)
@@ -306,32 +322,3 @@ def _report_gaps(source: str, spine: pl.DataFrame) -> None:
             kind="dialogues whose turn numbers have gaps; the turns that are there are scored",
             count=dialogues,
         )
-
-
-def report_unknown_slots(source: str, table: pl.DataFrame) -> None:
-    """Warn about slots that MultiWOZ does not have, with their counts and known slots of similar spelling."""
-    slot = codes(table["slot"])
-    slots = distinct(slot)
-    names = to_strings(slots)
-    if KNOWN_SLOTS.issuperset(names):  # the usual case, which needs no counts
-        return
-    if KNOWN_SLOTS.isdisjoint(names):
-        warn(f"none of the {number_of(len(names), 'slot')} is MultiWOZ's; their names are kept as written", file=source)
-        return
-    number = slot + np.uint32(1)  # 0: no slot, as `ABSENT` is the largest code
-    has_value = (table[side].is_not_null().to_numpy() for side in ("gold", "pred"))
-    counts = (np.bincount(number[rows], minlength=int(slots[-1]) + 2)[slots + 1].tolist() for rows in has_value)
-    unknown = [row for row in zip(names, *counts, strict=True) if row[0] not in KNOWN_SLOTS]
-    unknown.sort(key=lambda row: (-row[1] - row[2], row[0]))
-    shown = []
-    for name, gold, pred in unknown[:5]:
-        near = get_close_matches(name, sorted(KNOWN_SLOTS), n=2) if len(name) <= _LONGEST else []
-        hint = f"; near: {', '.join(near)}" if near else ""
-        shown.append(f"{shortened(name, _LONGEST)} ({gold} in gold, {pred} predicted{hint})")
-    more = f" and {len(unknown) - 5} more" if len(unknown) > 5 else ""
-    warn(
-        f"{number_of(len(unknown), 'slot')} that MultiWOZ does not have, kept as written: {', '.join(shown)}{more}",
-        file=source,
-        kind="slots that MultiWOZ does not have, kept as written",
-        count=len(unknown),
-    )

@@ -69,6 +69,8 @@ class Reading(TypedDict, total=False):
     keys: Mapping[str, str] | None
     slot_map: NameMap | None
     id_map: NameMap | None
+    turns_from: int | None
+    turn_step: int | None
 
 
 def _naming_keywords(function: Callable[P, T]) -> Callable[P, T]:
@@ -96,6 +98,8 @@ def open_runs(
     keys: Mapping[str, str] | None = None,
     slot_map: NameMap | None = None,
     id_map: NameMap | None = None,
+    turns_from: int | None = None,
+    turn_step: int | None = None,
 ) -> list[Run]:
     """Open any kind of data as runs.
 
@@ -113,6 +117,10 @@ def open_runs(
         slot_map: Other names for your own slots: a mapping ``{"your slot": "its other name"}``, or a file of it (JSON,
             or two columns of CSV or TSV). It is applied to predictions and gold; signatures have its hash.
         id_map: Likewise, gold's ids for your own dialogue ids. Gold from a file of its own keeps its ids.
+        turns_from: The number that the data give to the turn that is gold's turn 0, such as 1; signatures have it. If
+            it is given, be it 0, turns are taken to be numbered as you say; else, numbers that fit gold's only when
+            they are shifted or divided are an error.
+        turn_step: Likewise, the difference of the numbers of consecutive turns, such as 2 for 0, 2, 4.
 
     Returns:
         The runs, in the order of the data.
@@ -121,8 +129,8 @@ def open_runs(
         DstbenchError: The data cannot be read; the message says what is wrong, where, and what to do.
     """
     missing = missing or "error"
-    parts = parts_to_open(data, format=format, names=names, missing=missing, keys=keys)
-    options = ReadOptions(format, Keys.of(keys), *names_of(slot_map, id_map))
+    parts = parts_to_open(data, format=format, names=names, missing=missing, keys=keys, turn_step=turn_step)
+    options = ReadOptions(format, Keys.of(keys), *names_of(slot_map, id_map), turns_from, turn_step)
     for _, item in parts:  # check all before reading the first, which may take a while
         if isinstance(item, (str, PathLike)):
             File(str(item)).check()
@@ -158,9 +166,10 @@ def parts_to_open(data: Data, **reading: Unpack[Reading]) -> list[tuple[str, Any
 
     Raises:
         UsageError: There is no run; there are too few, too many or repeated names; or a format or a field of `keys` is
-            unknown.
+            unknown; or a step is below 1.
     """
-    options = ReadOptions(reading.get("format"), Keys.of(reading.get("keys")))
+    step = reading.get("turn_step")
+    options = ReadOptions(reading.get("format"), Keys.of(reading.get("keys")), turn_step=step)
     options.check()
     check_missing(reading.get("missing") or "error")
     parts = named_parts(data, options)
@@ -245,6 +254,8 @@ def scan(
     keys: Mapping[str, str] | None = None,
     slot_map: NameMap | None = None,
     id_map: NameMap | None = None,
+    turns_from: int | None = None,
+    turn_step: int | None = None,
 ) -> pl.LazyFrame:
     """Scan runs as one long table with a `run` column in front.
 
@@ -258,6 +269,8 @@ def scan(
         keys: The keys of records of turns, as in `open_runs`.
         slot_map: Other names of slots, as in `open_runs`.
         id_map: Gold's ids of dialogues, as in `open_runs`.
+        turns_from: The number of the first turn, as in `open_runs`.
+        turn_step: The step of turn numbers, as in `open_runs`.
 
     Returns:
         (run: String, dialogue, turn, slot, gold, pred), sorted by run as given, dialogue, slot, turn.
@@ -278,6 +291,8 @@ def scan(
         keys=keys,
         slot_map=slot_map,
         id_map=id_map,
+        turns_from=turns_from,
+        turn_step=turn_step,
     )
     for run in runs:
         run.check(0, run.cuts[-1])
@@ -290,15 +305,17 @@ def _open(
     run = load(name, item, options)
     if isinstance(run, States):
         return aligned_run(name, of_split(run, split, gold), gold, missing, options)
-    if options.maps:
+    if options.changes_states and gold is None:
         raise UsageError(
-            f"{name}: a long table keeps its names", hint="give the map to `dstbench convert`, with the native files"
+            f"{name}: a long table keeps its names and turn numbers",
+            hint="give the option to `dstbench convert`, with the native files, or name the gold file: --gold FILE",
         )
     if split is not None and gold is None:
         raise UsageError(f"{name}: a long table has no splits", hint="omit --split, or give --gold")
     before = run.meta["missing"]
     if gold is not None:
-        run = aligned_run(name, from_long(run.read(), name, run.meta.get("with_book")), gold, missing, options)
+        long = from_long(run.read(), name, run.meta.get("with_book"))
+        run = aligned_run(name, renamed(long, options), gold, missing, options)
         # Turns that were scored as empty are now turns with an empty state: the signature must still say so.
         return replace(run, meta={**run.meta, "missing": f"{before}+{missing}"}) if before == "empty" else run
     if missing not in ("error", before):
@@ -331,7 +348,7 @@ def aligned_run(
         gold=gold and gold.source,
         missing=missing,
         coverage=aligned.coverage,
-        **options.maps,
+        **options.signed,
         **({"only": list(states.only)} if states.only else {}),
         with_book=aligned.with_book,
     )

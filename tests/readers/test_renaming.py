@@ -157,7 +157,7 @@ def test_a_long_table_keeps_its_names(model: str) -> None:
     assert "|slot-map:#" in run("score", "long.parquet")[1]
     code, _, err = run("score", "long.parquet", "--slot-map", "map.json")
     assert code == 2
-    assert "long: a long table keeps its names\nhint: give the map to `dstbench convert`" in err
+    assert "long: a long table keeps its names and turn numbers\nhint: give the option to `dstbench convert`" in err
 
 
 @pytest.mark.filterwarnings("ignore::dstbench.errors.DstbenchWarning")
