@@ -29,6 +29,7 @@ from dstbench.stats.differences import (
     smallest_detectable,
     tally,
 )
+from dstbench.stats.influence import Spread, influences, spread, spread_over_seeds
 from dstbench.stats.proportions import wilson
 from dstbench.stats.randomisation import Null, Randomisation
 from dstbench.stats.rank_correlations import RankCorrelation, compare_rank_correlations, kendall, spearman
@@ -46,6 +47,7 @@ __all__ = [
     "Randomisation",
     "RankCorrelation",
     "Replicates",
+    "Spread",
     "Tally",
     "as_exact_floats",
     "benjamini_hochberg",
@@ -57,6 +59,7 @@ __all__ = [
     "compare_rank_correlations",
     "hochberg",
     "holm",
+    "influences",
     "interval",
     "jackknife_se",
     "kappa",
@@ -71,6 +74,8 @@ __all__ = [
     "smallest_detectable",
     "smallest_p",
     "spearman",
+    "spread",
+    "spread_over_seeds",
     "swaps",
     "tally",
     "weights",

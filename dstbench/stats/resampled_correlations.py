@@ -50,10 +50,7 @@ def resampled_correlations(
     whole = scores_of(_correlation, sums.sum(axis=1))
     totals = multiply(weights(sums.shape[1], resamples, seed), sums, resamples)
     resampled = scores_of(_correlation, totals)
-    return [
-        Replicates(float(value), resampled[:, pair], None, abs(float(value)))  # no interval needs those left out
-        for pair, value in enumerate(whole)
-    ]
+    return [Replicates(float(value), resampled[:, pair], abs(float(value))) for pair, value in enumerate(whole)]
 
 
 def _sums(x: ArrayLike, y: ArrayLike, clusters: ArrayLike) -> Floats:
