@@ -93,7 +93,8 @@ def influences(score: Score, sums: Floats) -> Floats:
     steps = np.maximum(np.abs(whole), 1) * _STEP
     moves = np.eye(sums.shape[2])[:, np.newaxis] * steps  # one statistic at a time × runs × statistics
     up, down = scores_of(score, whole + moves), scores_of(score, whole - moves)
-    parts = sums * ((up - down) / (2 * steps.T)).T[:, np.newaxis]
+    gradient = np.where(np.isfinite(up - down), (up - down) / (2 * steps.T), np.nan)
+    parts = sums * gradient.T[:, np.newaxis]
     of_dialogues: Floats = parts.sum(axis=2)
     of_dialogues -= of_dialogues.mean(axis=1, keepdims=True)
     squares, terms, value = (of_dialogues**2).sum(axis=1), (parts**2).sum(axis=(1, 2)), scores_of(score, whole)

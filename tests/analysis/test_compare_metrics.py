@@ -26,7 +26,9 @@ from dstbench.rendering.compare_metrics import finding, render_metrics
 from tests import formats
 from tests.commands import run
 
-pytestmark = pytest.mark.filterwarnings("ignore:.* p can (be below|reach) :dstbench.errors.DstbenchWarning")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:.* (p can (be below|reach)|another --seed may) :dstbench.errors.DstbenchWarning"
+)
 NO_DIALOGUES = "ignore:a table of scores has no dialogues:dstbench.errors.DstbenchWarning"
 
 #: Kim et al. 2022, Table 1: JGA, SA, F1 and RSA of each model.
