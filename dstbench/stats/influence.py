@@ -39,11 +39,23 @@ class Spread(NamedTuple):
     df: float
 
     def p(self, difference: float) -> float:
-        """Two-sided p of the hypothesis that a difference with this standard error is 0 (Student's t)."""
+        """Two-sided p of the hypothesis that a difference with this standard error is 0 (Student's t).
+
+        Args:
+            difference: The difference.
+        """
         return two_sided(difference / self.se, self.df) if self.se > 0 else float("nan")
 
     def limits(self, value: float, level: float) -> tuple[float, float] | None:
-        """Student's t interval of a value with this standard error; None if that is 0 or undefined."""
+        """Student's t interval of a value with this standard error.
+
+        Args:
+            value: The value.
+            level: Confidence level of the interval.
+
+        Returns:
+            Its lower and upper end; None if the standard error is 0 or undefined.
+        """
         check_level(level)
         if not self.se > 0:
             return None
@@ -51,7 +63,15 @@ class Spread(NamedTuple):
         return value - reach, value + reach
 
     def limits_of_count(self, count: float, level: float) -> tuple[float, float] | None:
-        """The interval of a count, above 0: as of a share of very many; None if the standard error is 0."""
+        """The interval of a count: as of a share of very many.
+
+        Args:
+            count: The count; if it is not above 0, its interval is `limits`.
+            level: Confidence level of the interval.
+
+        Returns:
+            Its lower and upper end; None if the standard error is 0 or undefined.
+        """
         if not count > 0:
             return self.limits(count, level)
         check_level(level)
@@ -68,6 +88,9 @@ class Spread(NamedTuple):
             share: The share; if it is below 0 or above 1, as slot accuracy can be, its interval is `limits`.
             dialogues: How many dialogues it is over. If all are alike, each counts as one unit.
             level: Confidence level of the interval.
+
+        Returns:
+            Its lower and upper end; None if it or its standard error is undefined.
         """
         if np.isnan(self.se) or np.isnan(share):
             return None
@@ -79,11 +102,14 @@ class Spread(NamedTuple):
 
 
 def influences(score: Score, sums: Floats) -> Floats:
-    """What each dialogue adds to the deviation of each run's score, linearised: runs × dialogues; NaN: undefined.
+    """What each dialogue adds to the deviation of each run's score, linearised.
 
     Args:
         score: From sums (B × statistics) to scores (B); NaN where undefined.
         sums: Runs × dialogues × statistics.
+
+    Returns:
+        Runs × dialogues, which add up to 0 for each run; NaN for a run whose score is undefined.
 
     >>> right_and_all = np.array([[[1.0, 2], [2, 2], [0, 3]]])
     >>> round(spread(influences(lambda sums: sums[:, 0] / sums[:, 1], right_and_all)[0]).se, 4)

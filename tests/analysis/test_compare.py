@@ -110,7 +110,7 @@ def test_resamples_drawn_and_scored_by_hand() -> None:
         else:  # more are drawn where p is close to the level
             assert row["resamples"] == 10 * times
         if metric not in ("wrong",):  # a count without a dialogue is another count
-            gaps = np.subtract(*([of_run[metric] for of_run in of_runs] for of_runs in left_out))
+            gaps = [a[metric] - b[metric] for a, b in zip(*left_out, strict=True)]
             assert row["se"] == pytest.approx(stats.jackknife_se(gaps), rel=0.25)
         if row["low"] is not None and row["resamples"] == times:
             # The interval by its definition: of 39 resamples, the second largest is not significant at 5 %.

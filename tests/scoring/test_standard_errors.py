@@ -70,8 +70,8 @@ def test_jga_and_tla_by_plain_loops(states: States) -> None:
 def test_the_standard_error_of_a_perfect_run_is_unknown() -> None:
     table = synthetic(50, trackers=["careful"])["careful"]
     perfect = table.with_columns(pred="gold")
-    rows = dstbench.score(perfect, metrics=f"{SHARES},soft-gca")
-    rows = rows.filter(pl.col("value") == 1)  # all but those in which an empty state scores 0
+    scored = dstbench.score(perfect, metrics=f"{SHARES},soft-gca")
+    rows = scored.filter(pl.col("value") == 1)  # all but those in which an empty state scores 0
     assert rows.height == 11
     assert rows["se"].is_null().all()
     text = render_scores(rows, "text")

@@ -9,14 +9,16 @@ from hypothesis import strategies as st
 from scipy import stats as reference
 
 import dstbench
+from dstbench.arrays import Floats
 from dstbench.stats import Spread, influences, jackknife_se, spread, spread_over_seeds, wilson
 
 
 def test_a_score_that_is_no_ratio_has_the_jackknifes_error() -> None:
     sums = np.random.default_rng(1).integers(1, 9, size=(2, 400, 3)).astype(float)
 
-    def score(s: np.ndarray) -> np.ndarray:
-        return np.sqrt(s[:, 0] * s[:, 1]) / s[:, 2]
+    def score(s: Floats) -> Floats:
+        means: Floats = np.sqrt(s[:, 0] * s[:, 1]) / s[:, 2]
+        return means
 
     for run, of_dialogues in zip(sums, influences(score, sums), strict=True):
         assert of_dialogues.sum() == pytest.approx(0, abs=1e-9)
