@@ -284,12 +284,16 @@ def _differences_of_runs(own: _Measured, values: Floats, pairs: Sequence[tuple[i
     discordant = [row["discordant"] for row in counts]
     nulls = swaps.nulls(own.metric, pairs, discordant)
     verdicts = judge(nulls, design.adjust, design.level)
-    if close := [pair for pair, verdict in enumerate(verdicts) if verdict["may_flip"]]:
+    redrawn: set[int] = set()
+    # More swaps of some pairs can make others close to the level, as all are adjusted together.
+    while close := {pair for pair, verdict in enumerate(verdicts) if verdict["may_flip"]} - redrawn:
         if design.adjust == "max-t":  # it needs the same swaps for all
-            close = list(range(len(pairs)))
-        more = swaps.more(own.metric, [pairs[pair] for pair in close], [discordant[pair] for pair in close])
-        for pair, null in zip(close, more, strict=True):
+            close = set(range(len(pairs)))
+        chosen = sorted(close)
+        more = swaps.more(own.metric, [pairs[pair] for pair in chosen], [discordant[pair] for pair in chosen])
+        for pair, null in zip(chosen, more, strict=True):
             nulls[pair] = null
+        redrawn |= close
         verdicts = judge(nulls, design.adjust, design.level)
     rows = []
     for (a, b), null, of_pair, verdict in zip(pairs, nulls, counts, verdicts, strict=True):

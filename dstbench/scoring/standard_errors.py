@@ -21,12 +21,13 @@ from dstbench.arrays import Floats
 from dstbench.metrics import Metric, score_of, stats_of
 from dstbench.metrics.exact_sums import STEP
 from dstbench.scoring.sums import moment_name
-from dstbench.stats.differences import TIE
 
 # The step of a central difference, relative to the sum that is moved; its error and that of rounding are about 10⁻¹⁰.
 _STEP: Final = 2.0**-17
 # A variance that is smaller than this share of its summed terms counts as none: the gradient is no more precise.
 _NEGLIGIBLE: Final = 1e-9
+# If the error is a smaller part than this of the score, dialogues are alike but for rounding.
+_ALIKE: Final = 1e-9
 
 
 def moments_of(metrics: Iterable[Metric]) -> list[tuple[str, str]]:
@@ -68,7 +69,7 @@ def scores_and_errors(metrics: Sequence[Metric], sums: pl.DataFrame) -> tuple[pl
             if not metric.is_count:
                 gradient = dict(zip(names, gradients[number], strict=True))
                 own = _errors(metric, gradient, numbers, dialogues)
-                is_known = is_defined[number] & (own > TIE * np.abs(values[:, number].to_numpy()))
+                is_known = is_defined[number] & (own > _ALIKE * np.abs(values[:, number].to_numpy()))
                 errors[:, number] = np.where(is_known, own, np.nan)
     return values, errors
 

@@ -9,13 +9,15 @@ degrees of freedom of the normal distribution's variance with the same spread (S
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from math import sqrt
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 
 from dstbench.arrays import Floats
 from dstbench.errors import UsageError
+from dstbench.schema.record import Shown
 from dstbench.stats.differences import TIE
 from dstbench.stats.normal import check_level, critical, two_sided
 from dstbench.stats.proportions import wilson
@@ -27,7 +29,8 @@ _STEP: Final = 2.0**-17
 _NEGLIGIBLE: Final = 1e-16
 
 
-class Spread(NamedTuple):
+@dataclass(frozen=True)
+class Spread(Shown):
     """A standard error, and how well it is known.
 
     Attributes:

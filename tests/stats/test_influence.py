@@ -35,7 +35,7 @@ def test_what_is_undefined_or_alike_has_no_error() -> None:
     sums = np.stack([np.zeros((5, 2)), np.full((5, 2), 3.0)])
     undefined, alike = influences(lambda s: s[:, 0] / s[:, 1], sums)
     assert np.isnan(spread(undefined).se)
-    assert spread(alike) == (0, 4)
+    assert spread(alike) == Spread(0, 4)
     for of, share, limits in ((spread(undefined), 0.5, None), (spread(alike), 1.0, wilson(1, 5, df=4))):
         assert of.limits_of_share(share, 5, 0.95) == limits
         assert of.limits(share, 0.95) is None
