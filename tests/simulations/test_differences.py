@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 import dstbench
 from dstbench.analysis.paired import Paired, pair_up
 from dstbench.metrics import parse_all
+from dstbench.runs.common import over_common_turns
 from dstbench.runs.open import open_runs
 from dstbench.stats import Randomisation, influences, spread, spread_over_seeds
 from dstbench.stats.resampling import Score
@@ -146,7 +147,7 @@ def test_turns_as_units_would_reject_a_true_null_far_too_often() -> None:
 
 def paired(files: list[Path], **reading: str) -> Paired:
     runs = open_runs([str(file) for file in files], **reading)  # type: ignore[arg-type]
-    return pair_up(runs, parse_all(METRICS), dstbench.profile("verbatim"))
+    return pair_up(over_common_turns(runs), parse_all(METRICS), dstbench.profile("verbatim"))
 
 
 @pytest.mark.parametrize("which", ["T5", "end-to-end"])
