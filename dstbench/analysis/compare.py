@@ -131,9 +131,9 @@ def compare(
             run, model, adjustment or profile is unknown.
 
     >>> from dstbench.demo import synthetic
-    >>> leaderboard = compare(synthetic(50), resamples=500)
+    >>> leaderboard = compare(synthetic(120), resamples=500)
     >>> leaderboard.differences.select("run", "other", pl.col("difference").round(2), "significant").row(0)
-    ('careful', 'forgetful', 0.22, True)
+    ('careful', 'forgetful', 0.19, True)
     """
     design = Design(resamples, seed, level, adjust)
     convention = as_convention(profile)

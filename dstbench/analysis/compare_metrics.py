@@ -104,9 +104,9 @@ def compare_metrics(
     Source: Sakai 2006 (discriminative power); Kim et al. 2022, Fig 4 (spread).
 
     >>> from dstbench.demo import synthetic
-    >>> compared = compare_metrics(synthetic(50), metrics="jga,sa", resamples=500)
+    >>> compared = compare_metrics(synthetic(120), metrics="jga,sa", resamples=500)
     >>> compared.power.select("metric", "pairs", "apart").rows(), compared.agreement["tau"].to_list()
-    ([('jga', 3, 1), ('sa', 3, 1)], [1.0])
+    ([('jga', 3, 2), ('sa', 3, 2)], [1.0])
     """
     design = Design(resamples, seed, level, adjust)
     if (data is None) == (table is None):
