@@ -90,7 +90,7 @@ def compare_metrics(
         table: In place of `data`: scores that exist only as a table, a CSV or Parquet file, or a frame, with the
             columns `model`, `metric` (any name) and `value` (a share). It gives spread and orders, without intervals.
         metrics: Metrics in dstbench's notation, or those of the table; None: the default metrics, or all of the table.
-        resamples: Number of bootstrap resamples, and of randomisations.
+        resamples: Number of bootstrap resamples, and of random swaps of two runs.
         seed: Random seed.
         level: Confidence level of the intervals; two runs are told apart if p is at most 1 − level.
         adjust: How p-values are adjusted for the number of pairs of one metric.
@@ -104,9 +104,9 @@ def compare_metrics(
     Source: Sakai 2006 (discriminative power); Kim et al. 2022, Fig 4 (spread).
 
     >>> from dstbench.demo import synthetic
-    >>> compared = compare_metrics(synthetic(50), metrics="jga,sa", resamples=500)
+    >>> compared = compare_metrics(synthetic(120), metrics="jga,sa", resamples=500)
     >>> compared.power.select("metric", "pairs", "apart").rows(), compared.agreement["tau"].to_list()
-    ([('jga', 3, 1), ('sa', 3, 1)], [1.0])
+    ([('jga', 3, 2), ('sa', 3, 2)], [1.0])
     """
     design = Design(resamples, seed, level, adjust)
     if (data is None) == (table is None):
@@ -127,7 +127,7 @@ def compare_metrics(
     runs = over_common_turns(open_under(convention, data, **reading))
     paired = pair_up(runs, choose_metrics(requested, runs, convention), convention)
     bootstrap = Bootstrap.draw(paired.sums, resamples, seed)
-    leaderboard = resample(paired, design, bootstrap=bootstrap)
+    leaderboard = resample(paired, design)
     scores = leaderboard.scores
     resampled_scores = {
         str(metric): np.column_stack([of_run.resampled for of_run in bootstrap.replicates(paired.score(metric))])
@@ -165,7 +165,7 @@ def _power(leaderboard: Leaderboard, alpha: float) -> pl.DataFrame:
     """The pairs that each metric tells apart, as rows of `schema.judging.POWER`."""
     differences = leaderboard.differences
     p, discordant = (differences[name].cast(pl.Float64).fill_null(np.nan).to_numpy() for name in ("p", "discordant"))
-    least = smallest_p(2.0 ** (1 - discordant), leaderboard.design["resamples"].item())
+    least = smallest_p(2.0 ** (1 - discordant), differences["resamples"].to_numpy())
     pairs = differences.with_columns(
         apart=pl.Series(at_most(p, alpha), dtype=pl.Boolean),
         testable=pl.Series(at_most(least, alpha), dtype=pl.Boolean) & differences["p"].is_not_null(),

@@ -205,7 +205,8 @@ def _about_spread(compared: MetricComparison) -> list[str]:
             adjusted = "adjusted p" if design["adjustment"] != "none" else "p"
             pairs = ", ".join(names.to_series())
             lines.append(f"pairs whose {adjusted} cannot reach {alpha} (resamples, dialogues): {pairs}")
-        lines.append("detectable: the difference that one test at 5 % detects with 80 % power, median over the pairs")
+        test = "test" if design["adjustment"] == "none" else "adjusted test"
+        lines.append(f"detectable: the difference that the {test} detects with 80 % power, median over the pairs")
     return [*lines, f"{design['resamples']:,} resamples of dialogues, seed {design['seed']}"]
 
 

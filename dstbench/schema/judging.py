@@ -37,7 +37,8 @@ POWER: Final = Table(
     power_adjusted=number("apart_adjusted / pairs; likewise with adjusted p.", nullable=True),
     adjustment=text("How p is adjusted."),
     median_detectable=number(
-        "The difference that one test at 5 % finds in 80 % of cases (2.8 se), median over the pairs; null: undefined.",
+        "The difference that the test finds in 80 % of cases (`detectable` of the differences), median over the pairs; "
+        "null: undefined.",
         nullable=True,
     ),
 )

@@ -29,6 +29,7 @@ from dstbench.stats.differences import (
     smallest_detectable,
     tally,
 )
+from dstbench.stats.influence import Spread, influences, spread, spread_over_seeds
 from dstbench.stats.jackknife import Jackknifed, jackknifed_correlation
 from dstbench.stats.proportions import wilson
 from dstbench.stats.randomisation import Null, Randomisation
@@ -47,6 +48,7 @@ __all__ = [
     "Randomisation",
     "RankCorrelation",
     "Replicates",
+    "Spread",
     "Tally",
     "as_exact_floats",
     "benjamini_hochberg",
@@ -58,6 +60,7 @@ __all__ = [
     "compare_rank_correlations",
     "hochberg",
     "holm",
+    "influences",
     "interval",
     "jackknife_se",
     "jackknifed_correlation",
@@ -72,6 +75,8 @@ __all__ = [
     "smallest_detectable",
     "smallest_p",
     "spearman",
+    "spread",
+    "spread_over_seeds",
     "swaps",
     "tally",
     "weights",

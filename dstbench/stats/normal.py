@@ -35,11 +35,6 @@ def quantile(share: float) -> float:
     return NormalDist().inv_cdf(share) if 0 < share < 1 else math.copysign(math.inf, share - 0.5)
 
 
-def below(z: float) -> float:
-    """The share of the normal distribution below a value."""
-    return math.erfc(-z / math.sqrt(2)) / 2
-
-
 def check_level(level: float) -> None:
     """Refuse a confidence level that is not between 0 and 1."""
     if not 0 < level < 1:

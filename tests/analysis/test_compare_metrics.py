@@ -26,7 +26,9 @@ from dstbench.rendering.compare_metrics import finding, render_metrics
 from tests import formats
 from tests.commands import run
 
-pytestmark = pytest.mark.filterwarnings("ignore:.* p can (be below|reach) :dstbench.errors.DstbenchWarning")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:.* (p can (be below|reach)|another --seed may) :dstbench.errors.DstbenchWarning"
+)
 NO_DIALOGUES = "ignore:a table of scores has no dialogues:dstbench.errors.DstbenchWarning"
 
 #: Kim et al. 2022, Table 1: JGA, SA, F1 and RSA of each model.
@@ -264,8 +266,11 @@ def test_few_resamples_tell_nothing_apart(three: dict[str, Any]) -> None:
     assert text.startswith("no pair of runs can be told apart: too few resamples, or too few dialogues differ\n")
     assert "pairs whose adjusted p cannot reach 0.05 (resamples, dialogues): jga (3)" in text
     assert text.partition(" jga ")[2].split()[6:8] == ["-", "-"]
-    more = dstbench.compare_metrics(three, metrics="jga", resamples=25)  # enough for one pair, not for three
-    assert more.power.select("power", "power_adjusted").row(0) == (more.power["apart"].item() / 3, None)
+    # Enough for one pair, not for three; but each p is so close to the level that more are drawn.
+    more = dstbench.compare_metrics(three, metrics="jga", resamples=25)
+    apart, adjusted = more.power.select("apart", "apart_adjusted").row(0)
+    assert more.power["untestable"].item() == 0
+    assert more.power.select("power", "power_adjusted").row(0) == (apart / 3, adjusted / 3)
 
 
 def slow_tau(one: list[float], other: list[float]) -> float:
