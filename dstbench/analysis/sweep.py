@@ -14,7 +14,7 @@ import polars as pl
 from dstbench.conventions.convention import DEFAULTS, Convention
 from dstbench.conventions.files import Table
 from dstbench.conventions.profiles import PROFILES, profile, suits
-from dstbench.errors import UsageError, warn
+from dstbench.errors import DstbenchError, UsageError, warn
 from dstbench.metrics import Metric, parse_all, stats_of
 from dstbench.runs.open import Data, Reading
 from dstbench.scoring.scope import check_scope, gold_counts, named_under, open_under
@@ -82,12 +82,17 @@ def sweep(
             check_scope(run, one)
         for number, (name, convention) in enumerate(conventions.items()):
             _LOG.info("%s under %s", run.name, name, extra={"done": number, "of": len(conventions)})
-            if reason := suits(convention, slots):
+            scored_choices = choices_of[name]
+            try:
+                reason = suits(convention, slots)
+                named = run if reason else named_under(convention, run)
+            except DstbenchError as error:  # it spells a slot in two ways
+                reason = error.what
+            if reason:
                 left_out.setdefault(reason, []).append(name)
                 continue
-            scored_choices = choices_of[name]
             if scored_choices not in scores:
-                scores[scored_choices] = score_whole(named_under(convention, run), chosen, convention)
+                scores[scored_choices] = score_whole(named, chosen, convention)
             settings = convention.settings() | scores[scored_choices].settings
             scored.append(_Scored(number_of_run, run.name, name, settings, scores[scored_choices]))
         if left_out:

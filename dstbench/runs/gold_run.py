@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from os import PathLike
+from typing import Any
 
 from dstbench.errors import DstbenchError, UsageError
 from dstbench.io.files import File
@@ -35,6 +36,6 @@ def gold_run(data: Data, split: str | None = None) -> Run:
             f"no gold inside ({states.format})", file=states.source, hint="give the file that has the gold states"
         )
     aligned = to_long(replace(states, pred=states.gold, either=False, complete=None, notes=()))
-    read = {"files": [states.source], "format": states.format, "gold": None, "missing": "error"}
+    read: dict[str, Any] = {"files": [states.source], "format": states.format, "gold": None, "missing": "error"}
     meta = run_meta(name, aligned.frames, **read, coverage=aligned.coverage)
     return in_memory(name, aligned.table, meta)
