@@ -98,7 +98,8 @@ TWO_SIDED: Final = {
     "som-dst@faithful": "labels are fixed in gold only",
     "som-dst@fixed": "labels are fixed in gold only",
     "t5dst@faithful": "gold's `none` is kept, and only a prediction's dropped",
-    "mwzeval": "dontcare is dropped in gold only, and of gold the first alternative taken",
+    "mwzeval@faithful": "dontcare is dropped in gold only, and of gold the first alternative taken",
+    "mwzeval@mapped": "likewise, and booking times are normalised in predictions only",
     "mwzeval@fixed": "of gold the first alternative is taken",
 }
 #: Metrics that a perfect prediction need not have at 1.

@@ -13,7 +13,7 @@ import polars as pl
 from dstbench.conventions.convention import DEFAULTS, Convention
 from dstbench.conventions.files import Table
 from dstbench.conventions.profiles import PROFILES, profile, suits
-from dstbench.errors import UsageError, warn
+from dstbench.errors import DstbenchError, UsageError, warn
 from dstbench.metrics import Metric, parse_all, stats_of
 from dstbench.runs.open import Data, Reading
 from dstbench.schema.analysis import SWEEP, SWEEP_TARGETS
@@ -78,12 +78,16 @@ def sweep(
             check_gold_scope(run, one)
         for number, (name, convention) in enumerate(conventions.items()):
             _LOG.info("%s under %s", run.name, name, extra={"done": number, "of": len(conventions)})
-            if reason := suits(convention, slots):
+            scored_choices = choices_of[name]
+            try:
+                reason = suits(convention, slots)
+                named = run if reason else named_under(convention, run)
+            except DstbenchError as error:  # it spells a slot in two ways
+                reason = error.what
+            if reason:
                 left_out.setdefault(reason, []).append(name)
                 continue
-            scored_choices = choices_of[name]
             if scored_choices not in scores:
-                named = named_under(convention, run)
                 scores[scored_choices] = score_whole(named, chosen, convention)
                 warn_of_unscored(named, convention)
             settings = convention.settings() | scores[scored_choices].settings

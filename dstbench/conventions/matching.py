@@ -14,7 +14,8 @@ from typing import Final, NamedTuple
 
 from dstbench.conventions.files import Table
 from dstbench.conventions.normalise import alternatives, is_text
-from dstbench.errors import UsageError, check_known
+from dstbench.errors import DstbenchError, UsageError, check_known, shortened
+from dstbench.io.limits import COMPARED
 from dstbench.schema.core import BETWEEN
 from dstbench.typing import Fuzzy, Multi
 
@@ -164,7 +165,7 @@ class ValueMatcher:
         """Whether the prediction is right."""
         if gold == pred:
             return True
-        golds, preds = self._sides(slot, gold, pred)
+        golds, preds = self._bounded_sides(slot, gold, pred)
         matches = [[self._matches(slot, one, other) for other in preds] for one in golds]
         if self.multi == "all":  # each value of either side matches one of the other side
             return all(map(any, matches)) and all(map(any, zip(*matches, strict=True)))
@@ -174,13 +175,27 @@ class ValueMatcher:
         """The similarity that decides whether the prediction is right, from 0 to 1, whatever the threshold."""
         if gold == pred:
             return 1.0
-        golds, preds = self._sides(slot, gold, pred)
+        golds, preds = self._bounded_sides(slot, gold, pred)
         similarities = [[self._similarity(slot, one, other) for other in preds] for one in golds]
         nearest = [max(row) for row in similarities]
         if self.multi == "all":  # the least similar value of either side decides
             nearest += [max(column) for column in zip(*similarities, strict=True)]
             return min(nearest)
         return max(nearest, default=0.0)
+
+    def _bounded_sides(self, slot: str, gold: str, pred: str) -> tuple[Sequence[str], Sequence[str]]:
+        """`_sides`; refuses values that would take too long to compare (`limits.COMPARED`)."""
+        golds, preds = self._sides(slot, gold, pred)
+        unit = "characters" if self.matcher.is_fuzzy else "alternatives"
+        sizes = [sum(map(len, side)) if self.matcher.is_fuzzy else len(side) for side in (golds, preds)]
+        if sizes[0] * sizes[1] > COMPARED.value:
+            raise DstbenchError(
+                f"gold and predicted value, of {sizes[0]:,} and {sizes[1]:,} {unit}, are too long to be compared: "
+                f"{shortened(gold, 40)!r} and {shortened(pred, 40)!r}",
+                slot=slot,
+                hint=COMPARED.hint,
+            )
+        return golds, preds
 
     def _sides(self, slot: str, gold: str, pred: str) -> tuple[Sequence[str], Sequence[str]]:
         """The gold and the predicted values to compare with each other; both empty if only one side is a list."""

@@ -53,7 +53,11 @@ def write_long(run: Run, path: str | PathLike[str]) -> None:
 
     Raises:
         DstbenchError: The file cannot be written.
+        UsageError: It is not a run.
     """
+    if not isinstance(run, Run):
+        hint = "one of those that `dstbench.open_runs` returns: write_long(open_runs(data)[0], path)"
+        raise UsageError(f"a run is written, not an object of type {type(run).__name__}", hint=hint)
     _LOG.info("writing %s (%s rows)", path, f"{run.cuts[-1]:,}")
     write_table(path, run.read(), run.meta, run.cuts)
 

@@ -43,7 +43,7 @@ def warn_of_scores(scored: Sequence[tuple[Run, Sums]], metrics: Sequence[Metric]
     for run, sums in scored:
         warn_of_alternatives(run, sums, convention)
         for metric in resolve(metrics, [sums], convention):
-            if isinstance(metric, SA) and 0 < metric.T < sums.most_errors:
+            if isinstance(metric, SA) and 0 < (metric.T or 0) < sums.most_errors:
                 warn(
                     f"a turn has {sums.most_errors} wrong slots, more than the T = {metric.T} of {metric}; "
                     "such turns score below 0",
