@@ -177,7 +177,7 @@ def doubts(differences: pl.DataFrame, resamples: int, level: float) -> list[str]
             drawn = max(close["resamples"])
             clauses.append(
                 f"p is so close to {alpha:g} that another --seed may give the other verdict, even with {drawn:,} "
-                f"resamples: {pairs_text(close)}; --resamples {10 * drawn} says more"
+                f"resamples: {pairs_text(close)}; `compare --resamples {10 * drawn}` says more"
             )
         for clause in clauses:
             metrics_of.setdefault(clause, []).append(str(metric))

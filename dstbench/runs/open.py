@@ -214,7 +214,8 @@ def read_run(
     gold_states = None if gold is None else split_gold(gold, split, options) or open_gold(gold, split, options)
     if len(files) == 1:
         return _open(name, files[0], gold_states, options, missing, split=split)
-    as_written = replace(options, slots=None, dialogues=None)  # a note names what is in none of the files
+    # A note names what is in none of the files, and turns are renumbered once.
+    as_written = replace(options, slots=None, dialogues=None, turns_from=None, turn_step=None)
     states = renamed(merge_states([read_file(File(str(path)), as_written) for path in files]), options)
     states = of_split(states, split, gold_states)
     return aligned_run(name, states, gold_states, missing, options, files=[path_text(path) for path in files])

@@ -506,6 +506,7 @@ def test_runs_that_were_treated_differently_are_named(three: dict[str, Any]) -> 
         dstbench.compare({"one": two(), "other": marked}, resamples=5)
 
 
+@pytest.mark.filterwarnings("ignore:.*slots that gold never has:dstbench.DstbenchWarning")
 def test_slots_of_gold_make_t_of_slot_accuracy() -> None:
     runs = {"one": two(), "other": two(pred={"hotel-area": "north", "zoo-name": "x"})}
     with pytest.warns(dstbench.DstbenchWarning, match="1 slot that MultiWOZ does not have"):

@@ -119,7 +119,7 @@ def gold_domains(states: States) -> Outcome:
 ORIGINALS: dict[str, Rule] = {
     **dict.fromkeys(
         ("kim2022", "fga2022@faithful", "gca2024@faithful", "trade@faithful", "som-dst@faithful", "simpletod-v0",
-         "simpletod-v1", "t5dst@faithful", "mwzeval", "qian2021", "icdst@faithful"),
+         "simpletod-v1", "t5dst@faithful", "mwzeval@faithful", "mwzeval@mapped", "qian2021", "icdst@faithful"),
         whole_states,
     ),
     "qian2021-code": both_differences,

@@ -100,6 +100,7 @@ def test_a_sweep_says_so_of_each_profile() -> None:
 
 
 @pytest.mark.filterwarnings("ignore:.*kept as written:dstbench.errors.DstbenchWarning")
+@pytest.mark.filterwarnings("ignore:.*slots that gold never has:dstbench.errors.DstbenchWarning")
 def test_a_note_above_the_table_names_what_is_not_scored_and_check_fails(here: Path) -> None:
     dstbench.write_long(dstbench.open_runs(INVENTS)[0], "p.parquet")
     code, _, err = command("score", "p.parquet", "--slots", "multiwoz-hotel", "--outside", "scored")
@@ -110,6 +111,7 @@ def test_a_note_above_the_table_names_what_is_not_scored_and_check_fails(here: P
 
 
 @pytest.mark.filterwarnings("ignore:.*kept as written:dstbench.errors.DstbenchWarning")
+@pytest.mark.filterwarnings("ignore:.*slots that gold never has:dstbench.errors.DstbenchWarning")
 def test_slots_that_are_not_scored_do_not_pass_for_spelling() -> None:
     """The profile `star` would take JGA from 0 to 100, but by half for not scoring the invented slot."""
     spelled = {"dialogue_id": "MUL0000", "turn": 0, "gold": {"hotel-area": "centre"}, "pred": {"hotel-area": "center"}}
