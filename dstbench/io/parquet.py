@@ -113,9 +113,24 @@ def read(file: File, content: bytes | None = None) -> pl.DataFrame:
 def reading(source: str) -> Iterator[None]:
     """Turn what is raised if a Parquet file cannot be read into a `DstbenchError` about `source`."""
     try:
-        yield
+        with interruptible():
+            yield
     except UNREADABLE as error:
         raise unreadable(source, error) from None
+
+
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """Turn a panic or an error of Polars that stands for an interrupt into a `KeyboardInterrupt`.
+
+    Polars stops a query on an interrupt by a panic without a text, which PyO3 reports as below; others have a text.
+    """
+    try:
+        yield
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+        if str(error) == "panic from Rust code" or str(error).startswith(("KeyboardInterrupt", "SystemExit")):
+            raise KeyboardInterrupt from None
+        raise
 
 
 def unreadable(source: str, error: BaseException) -> DstbenchError:

@@ -16,6 +16,7 @@ import polars as pl
 
 from dstbench.io import parquet
 from dstbench.io.files import File
+from dstbench.io.parquet import interruptible
 
 _SEPARATORS: Final = ",;\t"
 _QUOTED: Final = re.compile(rb'"[^"]*"')
@@ -108,7 +109,8 @@ def _csv(file: File, *, titles: bool = True) -> tuple[pl.DataFrame, str, bytes, 
     (separator, *_), content = separators(whole)
     head = 1 if content is whole else 2
     try:
-        rows = pl.read_csv(BytesIO(content), infer_schema=False, separator=separator, has_header=titles)
+        with interruptible():
+            rows = pl.read_csv(BytesIO(content), infer_schema=False, separator=separator, has_header=titles)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         reason = str(error).splitlines()[0]
         raise file.error(f"not a CSV file: {reason}", "save the table as CSV, in UTF-8, or as Parquet") from None

@@ -205,3 +205,19 @@ def test_nothing_else_opens_a_parquet_file() -> None:
     opens = re.compile(r"\b(?:read|scan)_parquet|ParquetFile|pq\.read|write_parquet")
     opening = {path.relative_to(ROOT).as_posix() for path in ROOT.rglob("*.py") if opens.search(path.read_text())}
     assert opening == {"io/parquet.py"}
+
+
+@pytest.mark.parametrize(
+    "raised",
+    [
+        pl.exceptions.PanicException("panic from Rust code"),
+        pl.exceptions.ComputeError("KeyboardInterrupt: "),
+        pl.exceptions.ComputeError("SystemExit: 143"),
+        KeyboardInterrupt(),
+    ],
+)
+def test_an_interrupt_in_a_query_is_no_damaged_file(raised: BaseException) -> None:
+    with pytest.raises(KeyboardInterrupt), parquet.reading("run.parquet"):
+        raise raised
+    with pytest.raises(dstbench.DstbenchError, match="a damaged Parquet file: called"), parquet.reading("run.parquet"):
+        raise pl.exceptions.PanicException("called `Option::unwrap()` on a `None` value")

@@ -15,6 +15,7 @@ import dstbench
 from dstbench.metrics import DEFAULT, DEFAULT_PER_SLOT, REGISTRY, parse_all
 from dstbench.metrics.fga import FGA
 from dstbench.metrics.gca import GCA
+from dstbench.metrics.goal_accuracy import SA
 from tests.corpora import EXAMPLE
 
 _VALUES = {
@@ -76,6 +77,7 @@ def test_defaults_are_left_out() -> None:
         ("gca:counting=mine", "counting is 'mine', none of released, paper"),
         ("sa:T=thirty", "T is 'thirty', not a whole number"),
         ("sa:T=-3", "T is -3, not a number of slots"),
+        ("sa:T=0", "T is 0, not a number of slots up to 1,000,000, at least 1"),
         ("sa:T=99999999999999999999", "not a number of slots up to 1,000,000"),
         ("fga:lam=1e400", "lam is inf, not a number from 0"),
         ("fga:lam=1e99999999", "lam is inf, not a number from 0"),
@@ -161,6 +163,20 @@ def test_one_parameter_is_written_in_one_way() -> None:
     assert FGA(lam=1).settings() == FGA(lam=1.0).settings() == "fga(lam=1.0)"
     assert GCA(alpha=1).settings() == GCA(alpha=1.0).settings() == "gca(alpha=1.0,counting=released)"
     assert dstbench.parse("jga").settings() == "jga"
+
+
+@pytest.mark.parametrize("total", [0, -1, -(10**30)])
+def test_slot_accuracy_has_at_least_one_slot(total: int) -> None:
+    states = [{"dialogue_id": "MUL1", "turn": 0, "gold": {"hotel-area": "north"}, "pred": {}}]
+    for make in (
+        lambda: SA(T=total),
+        lambda: dstbench.parse(f"SA:T={total}"),
+        lambda: dstbench.score(states, metrics=["jga", f"sa:T={total}"]),
+        lambda: dstbench.Evaluator(states, metrics=f"sa:T={total}"),
+        lambda: dstbench.score(states, profile=dstbench.Convention(metrics=f"sa:T={total}")),
+    ):
+        with pytest.raises(dstbench.UsageError, match=f"T is {total}, not a number of slots"):
+            make()
 
 
 @pytest.mark.parametrize("notation", ["fga:lam=0.0", "gca:alpha=0.0", "gca:alpha=1.0", "sa:T=1000000"])

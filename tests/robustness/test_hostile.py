@@ -10,8 +10,11 @@ import resource
 import stat
 import subprocess
 import sys
+import threading
+import time
 import zipfile
 from collections.abc import Callable
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
@@ -321,3 +324,60 @@ def test_every_limit_is_documented() -> None:
     for limit in limits.LIMITS:
         assert f"`{limit.variable}`" in told
         assert str(limit.default) in told
+
+
+LISTS = ["|".join(f"{side} {number}" for number in range(1000)) for side in ("north", "south")]
+TEXTS = ["xy " * 1700, "yx " * 1600]
+
+
+@pytest.mark.parametrize(
+    ("profile", "refused"),
+    [  # `sgd-mwz` compares one prediction exactly, and the first profiles compare only one gold value or prediction
+        ("mwzeval", [TEXTS]), ("sgd", [TEXTS]), ("qian2021", [LISTS, TEXTS]), ("qian2021-code", [LISTS, TEXTS]),
+        ("convlab3-unified", [LISTS]), ("sgd-mwz", []),
+    ],
+)  # fmt: skip
+def test_values_that_take_too_long_to_compare_are_refused(profile: str, refused: list[list[str]]) -> None:
+    """A thousand alternatives on both sides, or thousands of characters: they took seconds to minutes."""
+    for gold, pred in (LISTS, TEXTS):
+        states = [{"dialogue_id": "MUL1", "turn": 0, "gold": {"hotel-name": gold}, "pred": {"hotel-name": pred}}]
+        too_long = pytest.raises(dstbench.DstbenchError, match=r"of [\d,]+ and [\d,]+ \w+, are too long to be comp")
+        begun = time.process_time()
+        with too_long if [gold, pred] in refused else nullcontext() as raised:
+            dstbench.score(states, profile=profile, metrics="jga,soft-jga")
+        assert time.process_time() - begun < 10
+        if raised is not None:
+            assert (raised.value.file, raised.value.slot) == ("states", "hotel-name")
+            assert "DSTBENCH_MAX_COMPARED to more than 250000" in str(raised.value.hint)
+
+
+def test_a_pair_up_to_the_limit_is_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DSTBENCH_MAX_COMPARED", "12")
+    for gold, is_refused in (("abcd", False), ("abcde", True)):
+        states = [{"dialogue_id": "MUL1", "turn": 0, "gold": {"hotel-name": gold}, "pred": {"hotel-name": "abc"}}]
+        with pytest.raises(dstbench.DstbenchError, match="of 5 and 3 characters") if is_refused else nullcontext():
+            dstbench.score(states, profile="mwzeval", metrics="jga")
+
+
+@pytest.mark.parametrize("name", ["/dev/zero", "pipe"])
+def test_pipes_and_devices_are_read_up_to_the_limit(name: str, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DSTBENCH_MAX_UNPACKED", "3")
+    os.mkfifo("pipe")
+    writer = None
+    if name == "pipe":
+        writer = threading.Thread(target=_fill, args=(name,))
+        writer.start()
+    code, out, err = run("score", name)
+    if writer is not None:
+        writer.join()
+    assert (code, out) == (1, "")
+    assert err.splitlines() == [
+        f"error: {name}: more than 3 MB from a pipe or device",
+        "hint: if that is right, set DSTBENCH_MAX_UNPACKED to more MB",
+    ]
+
+
+def _fill(name: str) -> None:
+    with suppress(BrokenPipeError), open(name, "wb") as pipe:
+        for _ in range(100):
+            pipe.write(b" " * 1_000_000)

@@ -10,6 +10,7 @@ import sys
 import time
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pyarrow as pa
@@ -374,3 +375,10 @@ def test_inputs_are_never_changed() -> None:
     assert table.equals(copy)
     assert json.dumps(EXAMPLE) == states
     assert isinstance(table.to_arrow(), pa.Table)
+
+
+@pytest.mark.parametrize("thing", [[], open_runs(EXAMPLE), pl.DataFrame(), "run.parquet", None])
+def test_only_a_run_is_written(thing: Any, here: Path) -> None:
+    with pytest.raises(dstbench.UsageError, match=r"a run is written, not an object of type \w+\nhint: one of those"):
+        dstbench.write_long(thing, "out.parquet")
+    assert not list(here.iterdir())
