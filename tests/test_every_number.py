@@ -264,6 +264,7 @@ def test_a_spoilt_prediction_never_scores_higher(states: States, profile: Conven
         kept = {s: value for s, value in pred.items() if s != slot}
         spoilt = kept if how == "lost" else {**kept, slot: NOWHERE}
     worse = [{**state, "pred": spoilt} if number == at else state for number, state in enumerate(states)]
+    assume({slot for state in worse for slot in state["gold"]} & {slot for state in worse for slot in state["pred"]})
     before, after = (values(one, profile, ",".join(MONOTONE)) for one in (states, worse))
     for metric in MONOTONE:
         high, low = before[metric], after[metric]

@@ -304,7 +304,7 @@ def test_more_resamples_are_drawn_where_the_verdict_may_hang_on_the_seed() -> No
     near, *far = found.differences.sort((pl.col("p") - 0.05).abs()).iter_rows(named=True)
     assert (near["resamples"], near["may_flip"]) == (5_000, True)
     assert {(row["resamples"], row["may_flip"]) for row in far} == {(500, False)}
-    assert "careful and eager; --resamples 50000 says more" in render_leaderboard(found, "text")
+    assert "careful and eager; `compare --resamples 50000` says more" in render_leaderboard(found, "text")
     again = dstbench.compare(runs, resamples=5_000).differences.filter(run=near["run"], other=near["other"])
     assert again["p"].item() == near["p"] or again["resamples"].item() == 50_000
 

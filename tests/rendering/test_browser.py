@@ -135,7 +135,9 @@ def control(browser: Any, label: str) -> Any:
     const named = labels.filter(e => e.innerText.trim().split("\\n")[0].trim().startsWith(arguments[0]));
     return named.map(e => e.querySelector("select, input"));
     """
-    (element,) = browser.execute_script(script, label)
+    from selenium.webdriver.support.ui import WebDriverWait
+
+    (element,) = WebDriverWait(browser, 20).until(lambda driver: driver.execute_script(script, label))
     return element
 
 

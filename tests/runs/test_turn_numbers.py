@@ -9,7 +9,7 @@ from typing import Any, get_args
 
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import dstbench
@@ -66,6 +66,8 @@ def test_a_perfect_tracker_is_refused_with_the_options_that_mend_it(
     if numbering in USUAL and missing != "error" and data.draw(st.booleans(), label="partial"):
         kept = data.draw(st.sets(st.sampled_from(range(len(gold))), min_size=min(2, len(gold))), label="kept")
         part = [gold[at] for at in sorted(kept)]
+        first, step = numbering  # one turn under another number may as well be an error of the tracker
+        assume(sum(first + step * state["turn"] != state["turn"] for state in part) > 1)
     right = scored(predicted(part), gold=gold, missing=missing)
     if part is gold or missing == "intersect":
         assert right[0][0] == 1
