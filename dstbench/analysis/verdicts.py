@@ -124,7 +124,9 @@ def strictest_level(nulls: Sequence[Null], m: int, adjust: Adjustment, level: fl
     alpha = 1 - level
     if adjust == "max-t":
         drawn = np.abs(np.stack([null.resampled for null in nulls], axis=1))
-        largest = (drawn / np.sqrt((drawn**2).mean(axis=0))).max(axis=1)
+        scale = np.sqrt((drawn**2).mean(axis=0))
+        scale[scale == 0] = 1  # no resample differs from 0
+        largest = (drawn / scale).max(axis=1)
         return two_sided(float(np.quantile(largest, level)))
     few = alpha / m**2  # so small that its adjusted p is below 1
     return alpha * few / float(_ADJUST[adjust](np.append(few, np.ones(m - 1)))[0])
