@@ -37,7 +37,7 @@ app.add_typer(audits)
 class _GoldChoices(ConventionChoices):
     """Choices of a convention that concern gold values alone."""
 
-    offered = ("dontcare", "none", "typos", "gold_steps", "slots")
+    offered = ("dontcare", "none", "typos", "gold_steps")
 
 
 class _MatchChoices(ConventionChoices):

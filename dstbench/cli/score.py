@@ -97,8 +97,14 @@ def compare(
     return Result(text, drawing.write(leaderboard_charts, leaderboard))
 
 
+class _ValueChoices(ConventionChoices):
+    """Choices that concern values and when two of them match."""
+
+    offered = ("dontcare", "none", "typos", "gold_steps", "pred_steps", "multi", "match", "fuzzy", "labels", "schema")
+
+
 @command(app, doing="comparing", example="pairs predictions.json --profile qian2021")
-def pairs(*, runs: Runs, table: TableOutput, choices: ConventionChoices) -> str:
+def pairs(*, runs: Runs, table: TableOutput, choices: _ValueChoices) -> str:
     """List values that only fuzzy matching or a label map accepts."""
     import polars as pl
 
