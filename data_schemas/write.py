@@ -49,6 +49,8 @@ TABLES = {
     "error_costs": judging.ERROR_COSTS,
     "position_bias": judging.POSITION_BIAS,
     "error_kinds": judging.ERROR_KINDS,
+    "sweep": analysis.SWEEP,
+    "sweep_targets": analysis.SWEEP_TARGETS,
     "slot_classes": analysis.SLOT_CLASSES,
     "changes": analysis.CHANGES,
     "turn_scores": analysis.TURN_SCORES,

@@ -468,11 +468,9 @@ def tail_orientation(ts: list[Turn], variant: str) -> float | None:
     places = [i for i, t in enumerate(ts) for _ in range(_mistakes(t))]
     if not places:
         return 0.0 if variant == "released" else None
-    if n == 1:
-        return 0.0
     middle = sum(places) / len(places)
     if variant == "mean":
-        return middle / (n - 1)
+        return middle / (n - 1) if n > 1 else 0.0
     if variant == "sum":
         return sum(place - (n - 1) / 2 for place in places) / n
     return (middle - n / 2) / (n + 1)
@@ -484,7 +482,7 @@ def non_uniformity(ts: list[Turn], variant: str) -> float | None:
     average = sum(mistakes) / len(mistakes)
     if variant == "paper":
         return sum((m - average) ** 2 for m in mistakes)
-    return sum(abs(m - average) for m in mistakes) / average if average else None
+    return sum(abs(m - average) for m in mistakes) / average if average else 0.0
 
 
 def _mistakes(t: Turn) -> int:

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from dstbench.analysis.diagnose import Diagnosis
 
 _KINDS: Final = {"missed": "missed", "wrong": "wrong values", "over": "over-predicted"}
-_NO_PREDICTION: Final = "no-prediction"
 
 
 def conclusion(diagnosis: Diagnosis) -> list[str]:
@@ -46,16 +45,19 @@ def _failing(diagnosis: Diagnosis) -> str:
 
 
 def _errors(errors: pl.DataFrame) -> str | None:
-    """The share of each kind among the slots that are not right, and the most frequent class."""
-    classes = errors.filter(~pl.col("kind").eq("correct"), pl.col("class") != _NO_PREDICTION)
+    """The share of each kind among the slots that are not right, the most frequent class, and turns not predicted."""
+    turns = errors.filter(kind="no-prediction").select(pl.col("n").sum()).item()
+    without = f"{number_of(turns, 'turn')} without a prediction" if turns else None
+    classes = errors.filter(pl.col("kind").is_in(list(_KINDS)))
     sums = classes.group_by("class", "kind", maintain_order=True).agg(pl.col("n").sum())
     total = sums["n"].sum()
     if not total:
-        return None
+        return without
     kinds = sums.group_by("kind", maintain_order=True).agg(pl.col("n").sum()).sort("n", descending=True)
     shares = ", ".join(f"{percent(100 * n / total)} {_KINDS[kind]}" for kind, n in kinds.iter_rows() if n)
     most = sums.filter(pl.col("n") == sums["n"].max())
-    return f"errors: {shares}; most frequent: {' and '.join(most['class'])} ({percent(100 * most['n'][0] / total)})"
+    line = f"errors: {shares}; most frequent: {' and '.join(most['class'])} ({percent(100 * most['n'][0] / total)})"
+    return f"{line}; {without}" if without else line
 
 
 def _slots(diagnosis: Diagnosis) -> str | None:

@@ -7,9 +7,9 @@ gca_missed + gca_over``). Everything is computed from sums of integers over the 
 With n turns of m_t mistakes each, M = Σ m_t, S = Σ t·m_t, m̄ = M/n:
 
 - tail orientation ``mean`` = S / (M·(n − 1)); ``sum`` = Σ m_t·(t − (n − 1)/2) / n; ``released`` =
-  (S/M − n/2) / (n + 1). All are 0 for a single turn. Without mistakes, they are undefined, but ``released``
-  is 0.
-- non-uniformity ``paper`` = Σ (m_t − m̄)²; ``released`` = Σ |m_t − m̄| / m̄, undefined without mistakes.
+  (S/M − n/2) / (n + 1). For a single turn, the first two are 0 and the third -0.25. Without mistakes, the first two are
+  undefined, and the third is 0.
+- non-uniformity ``paper`` = Σ (m_t − m̄)²; ``released`` = Σ |m_t − m̄| / m̄, 0 without mistakes.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ def _of_partition(rows: Layout, convention: Convention) -> pl.DataFrame:
         pl.col("M").alias("mistakes"),
         **_tail_orientation(),
         nu_paper=(n * pl.col("squares") - pl.col("M") * pl.col("M")) / n,
-        nu_released=pl.when(pl.col("M") > 0).then(pl.col("differences") / pl.col("M")),
+        nu_released=pl.when(pl.col("M") > 0).then(pl.col("differences") / pl.col("M")).otherwise(0.0),
     )
     return table.cast({name: c.dtype for name, c in DIALOGUES.columns.items() if name != "run"})
 
@@ -119,13 +119,9 @@ def _of_partition(rows: Layout, convention: Convention) -> pl.DataFrame:
 def _tail_orientation() -> dict[str, pl.Expr]:
     """The variants of tail orientation by column, from the columns `n`, `M` and `S`."""
     n, m_sum, s_sum = pl.col("n"), pl.col("M"), pl.col("S")
-
-    def variant(value: pl.Expr, without_mistakes: float | None = None) -> pl.Expr:
-        undefined = pl.lit(without_mistakes, pl.Float64)
-        return pl.when(m_sum == 0).then(undefined).when(n == 1).then(0.0).otherwise(value)
-
+    released = (2 * s_sum - n * m_sum) / (2 * m_sum * (n + 1))
     return {
-        "to_mean": variant(s_sum / (m_sum * (n - 1))),
-        "to_sum": variant((2 * s_sum - m_sum * (n - 1)) / (2 * n)),
-        "to_released": variant((2 * s_sum - n * m_sum) / (2 * m_sum * (n + 1)), without_mistakes=0.0),
+        "to_mean": pl.when(m_sum > 0).then(pl.when(n > 1).then(s_sum / (m_sum * (n - 1))).otherwise(0.0)),
+        "to_sum": pl.when(m_sum > 0).then((2 * s_sum - m_sum * (n - 1)) / (2 * n)),
+        "to_released": pl.when(m_sum > 0).then(released).otherwise(0.0),
     }

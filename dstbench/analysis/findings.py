@@ -156,7 +156,7 @@ def _shared(rows: pl.DataFrame, runs: Sequence[str], verbs: tuple[str, str, str]
 def _errors(diagnosis: Diagnosis, runs: Sequence[str]) -> Finding | None:
     """The most frequent kind of error, the share of old errors, and the run whose share of that kind differs most."""
     kinds = list(_KINDS)
-    errors = diagnosis.errors.filter(pl.col("kind").is_in(kinds), pl.col("class") != "no-prediction")
+    errors = diagnosis.errors.filter(pl.col("kind").is_in(kinds))
     stale = pl.col("n").filter(pl.col("class").str.ends_with("-stale")).sum()
     counts = [pl.col("n").filter(kind=kind).sum().alias(kind) for kind in kinds]
     totals = errors.select(*counts, stale=stale, n=pl.col("n").sum()).row(0, named=True)

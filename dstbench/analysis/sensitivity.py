@@ -7,6 +7,11 @@ the position within dialogues: how much more an error costs in the last turn tha
 it costs the same at any time. (A slope over all errors would not be 0 even then, because late and early changes are in
 different dialogues, of different lengths.) Intervals of means and slopes take dialogues as clusters, because errors of
 one dialogue are not independent (`stats.clusters`).
+
+A sample draws k of the N errors of a kind that a dialogue can have. It estimates the figures of all errors: each drawn
+error counts N/k times in means, so that dialogues with many changes count as much as without a sample, and a dialogue's
+sums of squares and products in slopes, of k - 1 degrees of freedom, count (N - 1)/(k - 1) times. The intervals hold the
+uncertainty of the draws too.
 """
 
 from __future__ import annotations
@@ -77,6 +82,11 @@ class Sensitivity(Record):
     errors: pl.DataFrame
     signatures: pl.DataFrame
 
+    @property
+    def is_sample(self) -> bool:
+        """Whether some errors were not drawn, so that all figures are estimates."""
+        return bool((self.errors["errors"] < self.errors["possible"]).any())
+
 
 def sensitivity(
     data: Data,
@@ -100,7 +110,7 @@ def sensitivity(
         metrics: Metrics in dstbench's notation; None: those of the profile.
         kinds: Kinds of errors, of ``missed``, ``wrong``, ``late``, ``dropped``, ``over``, ``swap``; None: all.
         bins: Number of equal parts of a dialogue in which mean losses are given, at most 100.
-        sample: Number of changes that are drawn in each dialogue; None: all changes are taken.
+        sample: Number of errors of each kind that are drawn in each dialogue; None: all are taken.
         seed: Random seed of the draws.
         level: Confidence level of the intervals.
         profile: The convention, or its name.
@@ -141,10 +151,10 @@ def sensitivity(
     for done, part in enumerate(parts):
         _LOG.info("scoring copies of %s", run.name, extra={"done": done, "of": len(parts)})
         for gold in in_pieces(gold_rows(run.part(*part), convention)):
-            changes = totals.draw(gold, sample, generator)
+            changes = totals.with_position(gold)
             if changes.height:
                 changes = with_errors(changes, gold, usual, convention)
-                copies = copies_of(changes, chosen_kinds)
+                copies = totals.draw(copies_of(changes, chosen_kinds), sample, generator.random(changes.height))
                 totals.add(copies, score_copies(Base.of(gold, changes), copies, run, chosen, convention))
     _LOG.info("scoring copies of %s", run.name, extra={"done": len(parts), "of": len(parts)})
     totals.check(run.name)
@@ -179,26 +189,46 @@ class _Totals:
         # A mean per kind, metric and bin, where the bin None is the whole; a slope per kind and metric.
         self.loss: defaultdict[tuple[str, str, int | None], ClusterRatio] = defaultdict(ClusterRatio)
         self.bias: defaultdict[tuple[str, str], ClusterRatio] = defaultdict(ClusterRatio)
+        self.losses: defaultdict[tuple[str, str, int | None], int] = defaultdict(int)  # how many each mean is of
+        self.possible = dict.fromkeys(kinds, 0)
         self.made = dict.fromkeys(kinds, 0)
         self.undefined: defaultdict[tuple[str, str], int] = defaultdict(int)
-        self.changes = self.in_single_turns = self.drawn = 0
+        self.changes = self.in_single_turns = 0
 
-    def draw(self, rows: pl.DataFrame, sample: int | None, generator: np.random.Generator) -> pl.DataFrame:
-        """Count the changes of gold, and draw from those that have a position."""
+    def with_position(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """Count the changes of gold, and return those that have a position."""
         changes = rows.filter("is_change")
-        changes = changes.with_columns(pl.Series("drawn", generator.random(changes.height)))
         several = changes.filter(pl.col("turns") > 1)
         self.changes += changes.height
         self.in_single_turns += changes.height - several.height
-        if sample is not None:
-            several = several.filter(pl.col("drawn").rank("ordinal").over("number") <= sample)
-        self.drawn += several.height
-        return several.drop("drawn")
+        return several
+
+    def draw(self, copies: pl.DataFrame, sample: int | None, order: Floats) -> pl.DataFrame:
+        """Draw from the copies of each kind and dialogue.
+
+        Args:
+            copies: What `copies_of` returned.
+            sample: How many of each kind and dialogue; None: all.
+            order: A random number for each change: the smallest are drawn.
+
+        Returns:
+            The drawn copies with the columns (of: the number of copies from which they were drawn; drawn: how many).
+        """
+        number = pl.col("order").rank("ordinal").over("kind", "number")
+        drawn = copies.with_columns(
+            pl.Series("order", order[copies["change"].to_numpy()]), of=pl.len().over("kind", "number").cast(pl.Int64)
+        ).with_columns(drawn=pl.col("of") if sample is None else pl.min_horizontal("of", sample))
+        for kind, possible in copies.drop_nulls("kind").group_by("kind").len().iter_rows():
+            self.possible[kind] += possible
+        return drawn.filter(number <= pl.col("drawn")).drop("order")
 
     def add(self, copies: pl.DataFrame, scored: Floats) -> None:
         """Add the losses of copies, those without an error included."""
         is_gold = copies["kind"].is_null().to_numpy()
-        number, place, turns = (copies[name].to_numpy() for name in ("number", "place", "turns"))
+        number, place, turns, of, drawn = (
+            copies[name].to_numpy() for name in ("number", "place", "turns", "of", "drawn")
+        )
+        weight, weight_of_slope = of / drawn, (of - 1) / np.maximum(drawn - 1, 1)
         of_gold = np.full((int(number.max()) + 1, scored.shape[1]), np.nan)
         of_gold[number[is_gold]] = scored[is_gold]
         losses = of_gold[number] - scored
@@ -211,17 +241,20 @@ class _Totals:
                 is_defined = of_kind & ~np.isnan(column)
                 self.undefined[kind, metric] += int((of_kind & np.isnan(column)).sum())
                 self.bias[kind, metric].add(
-                    *sums_of_slope(number[is_defined], position[is_defined], column[is_defined])
+                    *sums_of_slope(
+                        number[is_defined], position[is_defined], column[is_defined], weight_of_slope[is_defined]
+                    )
                 )
                 for bin_or_all in (None, *range(self.bins)):
                     taken = is_defined if bin_or_all is None else is_defined & (bin_of == bin_or_all)
-                    self.loss[kind, metric, bin_or_all].add(*sums_of_mean(number[taken], column[taken]))
+                    self.losses[kind, metric, bin_or_all] += int(taken.sum())
+                    self.loss[kind, metric, bin_or_all].add(*sums_of_mean(number[taken], column[taken], weight[taken]))
 
     def check(self, name: str) -> None:
         """Refuse gold in which no error can be made, and warn of what is left out."""
         if not self.changes:
             raise DstbenchError("gold sets no slot that the convention scores, so there is no error to make", file=name)
-        if not self.drawn:
+        if self.changes == self.in_single_turns:
             raise DstbenchError(
                 "each dialogue has one turn, so no error is earlier or later than another",
                 file=name,
@@ -242,7 +275,8 @@ class _Totals:
                 of = f"{undefined:,} of {sum(self.made.values()):,} errors"
                 warn(f"{metric} is undefined with {of}, which its means leave out", run=name)
         if not any(slope.clusters for slope in self.bias.values()):
-            warn("no dialogue has errors in two turns, so there is no position bias", run=name)
+            errors = "errors" if self.made == self.possible else "drawn errors"
+            warn(f"no dialogue has {errors} in two turns, so there is no position bias", run=name)
         elif all(mean.clusters < 2 for mean in self.loss.values()):
             warn("all errors are in one dialogue, so there are no intervals over dialogues", run=name)
 
@@ -251,7 +285,8 @@ class _Totals:
         rows = [
             {
                 "kind": kind, "metric": metric, "bin": at, "start": at / self.bins, "end": (at + 1) / self.bins,
-                **_named(mean.interval(level), "loss"), "level": level, **_sizes(mean),
+                **_named(mean.interval(level), "loss"), "level": level,
+                "errors": self.losses[kind, metric, at], "dialogues": mean.clusters,
             }
             for kind, metric in self._pairs()
             for at in range(self.bins)
@@ -264,7 +299,8 @@ class _Totals:
         rows = [
             {
                 "kind": kind, "metric": metric, "loss": mean.interval(level).value,
-                **_named(self.bias[kind, metric].interval(level), "bias"), "level": level, **_sizes(mean),
+                **_named(self.bias[kind, metric].interval(level), "bias"), "level": level,
+                "errors": self.losses[kind, metric, None], "dialogues": mean.clusters,
                 "undefined": self.undefined[kind, metric],
             }
             for kind, metric in self._pairs()
@@ -275,15 +311,12 @@ class _Totals:
 
     def errors(self) -> pl.DataFrame:
         """The columns of `ERROR_KINDS`, but for `sample` and `seed`."""
-        counts = {"changes": self.changes, "single": self.in_single_turns, "drawn": self.drawn}
-        return pl.DataFrame([{"kind": kind, **counts, "errors": self.made[kind]} for kind in self.kinds])
+        counts = {"changes": self.changes, "single": self.in_single_turns}
+        made = ({"kind": kind, "possible": self.possible[kind], "errors": self.made[kind]} for kind in self.kinds)
+        return pl.DataFrame([of_kind | counts for of_kind in made])
 
     def _pairs(self) -> Iterator[tuple[str, str]]:
         return ((kind, metric) for kind in self.kinds for metric in self.metrics)
-
-
-def _sizes(mean: ClusterRatio) -> dict[str, int]:
-    return {"errors": round(mean.denominator), "dialogues": mean.clusters}
 
 
 def _named(interval: Interval, name: str) -> dict[str, float]:

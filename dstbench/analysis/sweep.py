@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import logging
-import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final, NamedTuple, Self, Unpack
+from typing import Any, Final, NamedTuple, Unpack
 
 import polars as pl
 
@@ -17,6 +16,7 @@ from dstbench.conventions.profiles import PROFILES, profile, suits
 from dstbench.errors import UsageError, warn
 from dstbench.metrics import Metric, parse_all, stats_of
 from dstbench.runs.open import Data, Reading
+from dstbench.schema.analysis import SWEEP, SWEEP_TARGETS
 from dstbench.scoring.scope import check_scope, gold_counts, open_under
 from dstbench.scoring.score import Whole, score_whole
 from dstbench.signature import sign
@@ -24,12 +24,6 @@ from dstbench.signature import sign
 _LOG: Final = logging.getLogger(__name__)
 # Settings in a signature that are not choices of the convention, but follow from it.
 _FOLLOWING: Final = frozenset({"profile", "gold"})
-_SCHEMA: Final = {
-    **dict.fromkeys(("run", "profile", "metric", "unit"), pl.String),
-    "value": pl.Float64,
-    **dict.fromkeys(("turns", "dialogues"), pl.UInt32),
-    **dict.fromkeys(("changed", "signature"), pl.String),
-}
 
 
 def sweep(
@@ -50,15 +44,17 @@ def sweep(
         profiles: The profiles; None: all. A profile that does not suit a run is left out, with a warning.
         labels: A label map, or its file, for ``trippy``.
         typos: A typo table, or its file, for profiles whose normaliser has the step ``typos``.
-        target: A published score, with all digits that are printed: in percent (``"92.15"``), as a fraction
-            (``"0.9215"``), or a count; the result says which profiles give it.
+        target: Published scores, with all digits that are printed: ``"jga=24.0,sa=91.2"``, or one of the first metric,
+            ``"24.0"``. A number with a percent sign is in percent; without one, it is a fraction if it has decimals and
+            is at most 1 (``"0.395"``), else in percent. The result says which profiles agree with them.
         **reading: `gold`, `format`, `names`, `missing` (default: "error"; the same for all profiles), `split`: see
             `dstbench.open_runs`.
 
     Returns:
         (run, profile, metric, unit, value, turns, dialogues, changed: the choices that differ from the profile above,
-        signature), per run from the highest value of the first metric to the lowest; undefined values last. With
-        `target` also (target: as it is given; off: value - target; gives_target: whether the value, rounded, is it).
+        signature), per run from the highest value of the first metric to the lowest; undefined values last
+        (`schema.analysis.SWEEP`). With `target` also (target, off, agrees, agrees_with_all, by_chance):
+        `schema.analysis.SWEEP_TARGETS`.
 
     Raises:
         DstbenchError: Data cannot be used; a metric or profile is unknown; or no profile suits the runs.
@@ -70,7 +66,7 @@ def sweep(
     chosen = parse_all(metrics)
     if not chosen:
         raise UsageError("no metric to compute", hint="name at least one: jga")
-    wanted = None if target is None else _Target.parse(str(target))
+    chosen, targets = _parse_targets(None if target is None else str(target), chosen)
     conventions = {name: _convention(name, labels, typos) for name in profiles or PROFILES}
     choices_of = {name: _what_counts(convention, chosen) for name, convention in conventions.items()}
     scored: list[_Scored] = []
@@ -95,8 +91,8 @@ def sweep(
             warn(f"left out {'; '.join(reasons)}", run=run.name)
     if not scored:
         raise UsageError("no profile suits the runs", hint="`dstbench ls profiles` lists them")
-    rows = pl.DataFrame([row for one in _ordered(scored) for row in one.rows()], schema=_SCHEMA, orient="row")
-    return rows if wanted is None else wanted.compared(rows)
+    rows = pl.DataFrame([row for one in _ordered(scored) for row in one.rows()], schema=SWEEP.schema, orient="row")
+    return _compared(rows, targets) if targets else rows
 
 
 class _Scored(NamedTuple):
@@ -110,40 +106,82 @@ class _Scored(NamedTuple):
     changed: str = ""
 
     def rows(self) -> Iterator[tuple[Any, ...]]:
-        """A row per metric, with the columns `_SCHEMA`."""
+        """A row per metric, with the columns of `SWEEP`."""
         for metric, value in zip(self.scores.metrics, self.scores.values, strict=True):
             score = str(metric), metric.unit, value, self.scores.turns, self.scores.dialogues
             yield self.run, self.profile, *score, self.changed, sign(metric.settings(), self.settings)
 
 
 class _Target(NamedTuple):
-    """A published score: as printed, as a share and as a count, and by how much rounding may have changed it."""
+    """A published score of a metric: as printed, its value, and by how much rounding may have changed it."""
 
-    text: str
-    as_share: float
-    as_count: float
+    metric: str
+    target: str
+    published: float
     rounding: float
 
-    @classmethod
-    def parse(cls, text: str) -> Self:
-        number = re.fullmatch(r"\s*(\d*[.,]?\d*)\s*%?\s*", text)
-        try:
-            value = float(number[1].replace(",", ".")) if number else math.nan
-        except ValueError:
-            value = math.nan
-        if number is None or math.isnan(value):
-            raise UsageError(f"--target {text!r} is not a score", hint="as it is printed: 92.15, or 0.9215")
-        decimals = len(re.split("[.,]", number[1])[1]) if re.search("[.,]", number[1]) else 0
-        is_fraction = decimals > 0 and value <= 1 and "%" not in text
-        scale = 1 if is_fraction else 100
-        return cls(text.strip(), value / scale, value, 0.5 * 10.0**-decimals / scale)
 
-    def compared(self, rows: pl.DataFrame) -> pl.DataFrame:
-        """The rows with the columns `target`, `off` and `gives_target`."""
-        is_count, slack = pl.col("unit") == "count", 1e-9  # of binary fractions
-        off = pl.col("value") - pl.when(is_count).then(self.as_count).otherwise(self.as_share)
-        rounding = pl.when(is_count).then(0.5).otherwise(self.rounding)
-        return rows.with_columns(target=pl.lit(self.text), off=off, gives_target=off.abs() <= rounding + slack)
+def _parse_targets(text: str | None, metrics: list[Metric]) -> tuple[list[Metric], list[_Target]]:
+    """The metrics, with those of a target that are not among them at the end, and the published scores."""
+    if text is None:
+        return metrics, []
+    metrics, targets = list(metrics), list[_Target]()
+    for part in re.split(r",(?=\s*[^\W\d])", text):  # a comma before a digit is a decimal comma
+        notation, _, score = part.rpartition("=")
+        (metric,) = parse_all(notation) if notation.strip() else metrics[:1]
+        if str(metric) in [target.metric for target in targets]:
+            raise UsageError(
+                f"target {text!r} has several scores of {metric}", hint="one of each metric: jga=24.0,sa=91.2"
+            )
+        if metric not in metrics:
+            metrics.append(metric)
+        targets.append(_parse_score(metric, score.strip()))
+    return metrics, targets
+
+
+def _parse_score(metric: Metric, text: str) -> _Target:
+    """A score is in percent if it has a percent sign; without one, if it is above 1 or has no decimals."""
+    number = re.fullmatch(r"(\d{0,12})(?:[.,](\d{1,12}))?(\s*%)?", text)
+    if number is None or not (number[1] or number[2]):
+        raise UsageError(
+            f"target {text!r} is not a score", hint="as it is printed: 92.15, or of each metric: jga=24.0,sa=91.2"
+        )
+    decimals = len(number[2] or "")
+    value = float(f"{number[1] or 0}.{number[2] or 0}")
+    if metric.is_count:
+        if decimals or number[3]:
+            raise UsageError(f"target {text!r} is not a score of {metric}, which is a count", hint="a whole number")
+        return _Target(str(metric), text, value, 0.5)
+    is_fraction = decimals > 0 and value <= 1 and not number[3]
+    scale = 1 if is_fraction else 100
+    if value > scale:
+        raise UsageError(
+            f"target {text!r} is not a score of {metric}: it is above 100 %",
+            hint="in percent, 39.5 or 39.5%, or as a fraction, 0.395",
+        )
+    return _Target(str(metric), text, value / scale, 0.5 * 10.0**-decimals / scale)
+
+
+def _compared(rows: pl.DataFrame, targets: Sequence[_Target]) -> pl.DataFrame:
+    """The rows with the columns that `SWEEP_TARGETS` has in addition."""
+    joined = rows.join(
+        pl.DataFrame(targets, schema=_Target._fields, orient="row"), "metric", "left", maintain_order="left"
+    )
+    value, rounding = pl.col("value"), pl.col("rounding")
+    one_turn = pl.when(unit="share").then(1 / pl.col("turns").min().clip(1)).otherwise(1)
+    # What a published score is rounded to, as a part of all scores from the lowest to the highest profile.
+    unit = pl.max_horizontal(2 * rounding, one_turn)
+    by_chance = (value.count() * unit / (value.max() - value.min() + unit)).over("run", "metric")
+    off = value - pl.col("published")
+    agrees = off.abs() <= rounding + 1e-9  # of binary fractions
+    compared = joined.with_columns(off=off, agrees=agrees).with_columns(
+        agrees_with_all=(pl.col("agrees") | pl.col("target").is_null())
+        .fill_null(value=False)
+        .all()
+        .over("run", "profile"),
+        by_chance=by_chance.min().over("run"),
+    )
+    return SWEEP_TARGETS.conform(compared)
 
 
 def _convention(name: str, labels: str | Table | None, typos: str | Table | None) -> Convention:

@@ -118,7 +118,11 @@ def sweep(
     labels: Annotated[Path | None, typer.Option("--label-map", help="Label map for the profile trippy.")] = None,
     typos: Annotated[Path | None, typer.Option(help="Typo table for the profiles that correct typos.")] = None,
     target: Annotated[
-        str | None, typer.Option(metavar="SCORE", help="A published score, 92.15: say which profiles give it.")
+        str | None,
+        typer.Option(
+            metavar="SCORES",
+            help="Published scores, 24.0 or jga=24.0,sa=91.2: say which profiles agree with all of them.",
+        ),
     ] = None,
     drawing: Drawing,
     runs: Runs,

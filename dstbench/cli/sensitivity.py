@@ -24,7 +24,7 @@ def sensitivity(
     ] = None,
     bins: Annotated[int, typer.Option(min=1, max=100, help="Number of equal parts of a dialogue.")] = 5,
     sample: Annotated[
-        int | None, typer.Option(min=1, help="Number of changes to draw in each dialogue; default: all are taken.")
+        int | None, typer.Option(min=1, help="Number of errors of each kind to draw in each dialogue; default: all.")
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Random seed of the draws.")] = 0,
     level: Level = 0.95,

@@ -2,8 +2,8 @@
 
 const data = JSON.parse(document.getElementById("data").textContent);
 const PAGE = 100; // rows that are shown at once
-const MARKS = { correct: "✓", missed: "○", wrong: "✗", over: "+" };
-const KINDS = [["missed", "missed"], ["wrong", "wrong"], ["over", "over-predicted"]];
+const MARKS = { correct: "✓", missed: "○", wrong: "✗", over: "+", "no-prediction": "?" };
+const KINDS = [["missed", "missed"], ["wrong", "wrong"], ["over", "over-predicted"], ["no-prediction", "no prediction"]];
 const several = data.runs.length > 1;
 const main = data.metrics[0];
 const FILTER = {
@@ -89,7 +89,8 @@ function go(changes, { replace = false, drawn = draw } = {}) {
 /** Show what the address asks for. A link to a chapter leaves the view as it is, and keeps it for Back. */
 function follow() {
   const hash = location.hash.replace(/^#\/?/, "");
-  const address = hash.includes("=") ? hash : history.state;
+  const isAddress = hash.includes("=");
+  const address = isAddress ? hash : history.state;
   const before = state.dialogue;
   const isView = typeof address === "string";
   if (isView) {
@@ -99,7 +100,8 @@ function follow() {
   history.replaceState(addressOf(), "");
   draw();
   if (!isView) return;
-  if (state.dialogue) showTitle();
+  // Only an address of a view leads there: when the page is loaded again, it stays where the reader was.
+  if (state.dialogue) isAddress && showTitle();
   else if (before) list.querySelector(`[data-number="${data.dialogues.indexOf(before)}"]`)?.focus();
-  else if (address === hash) document.getElementById("dialogues").scrollIntoView();
+  else if (isAddress) document.getElementById("dialogues").scrollIntoView();
 }

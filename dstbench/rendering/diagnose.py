@@ -139,7 +139,9 @@ def _failures(diagnosis: Diagnosis, signatures: list[str]) -> PaperTable:
         "Where runs fail, in percent: dialogues whose last turn is wrong; of these, those with a right turn after "
     )
     caption += f"the first wrong one; slots of gold that are missed or wrong; predicted slots not in gold.{over}"
-    return PaperTable(table, caption, "tab:diagnose", signatures, (), {"run": "Run"})
+    without = diagnosis.errors.filter(pl.col("n") > 0, kind="no-prediction").select("run", "n")
+    notes = [f"{run}: {number_of(turns, 'turn')} without a prediction" for run, turns in without.iter_rows()]
+    return PaperTable(table, caption, "tab:diagnose", [*notes, *signatures], (), {"run": "Run"})
 
 
 def _by_run(table: pl.DataFrame, index: str, values: str) -> pl.DataFrame:
@@ -166,9 +168,7 @@ def _rates(errors: pl.DataFrame, by: str) -> pl.DataFrame:
         for kind, slots in _ERROR_RATES
     )
     sizes = pl.col("gold", "predicted", "inactive").first().cast(pl.String)
-    return (
-        errors.group_by("run", by, maintain_order=True).agg(sizes, *rates).with_columns(pl.col(by).fill_null(UNDEFINED))
-    )
+    return errors.drop_nulls(by).group_by("run", by, maintain_order=True).agg(sizes, *rates)
 
 
 def _timing(errors: pl.DataFrame, *keys: str) -> pl.DataFrame:
@@ -178,7 +178,7 @@ def _timing(errors: pl.DataFrame, *keys: str) -> pl.DataFrame:
         for kind, timed in TIMING.items()
         for column in (*texts(kind, timed), share_text(f"{timed}_share", f"% {timed}"))
     ]
-    return errors.select(pl.col(keys).fill_null(UNDEFINED), *columns)
+    return errors.select(*keys, *columns)
 
 
 # --- traits -----------------------------------------------------------------------------------------------------------

@@ -50,28 +50,33 @@ _BIN: Final = pl.format(
 
 def sensitivity_page(sensitivity: Sensitivity) -> Page:
     """A table per kind of error that was made: mean loss of each metric by position, and its position bias."""
-    errors = dict(sensitivity.errors.filter(pl.col("errors") > 0).select("kind", "errors").iter_rows())
+    errors = sensitivity.errors.filter(pl.col("errors") > 0).select("kind", "errors", "possible")
     wide = _by_position(sensitivity)
     level = f"{100 * sensitivity.bias['level'].item(0):g} % interval"
     sections = []
-    for kind, number in errors.items():
+    for kind, number, possible in errors.iter_rows():
         rows = wide.filter(kind=kind)
         limits = interval_text(share_text).alias(level)
+        drawn_from = f"drawn of {possible:,} " if sensitivity.is_sample else ""
         shown = rows.select("metric", *_bins(sensitivity), share_text("bias"), limits, three_decimals("relative"))
-        sections.append((f"{kind}: {MEANINGS[kind]}; {number:,} errors", shown))
+        sections.append((f"{kind}: {MEANINGS[kind]}; {number:,} {drawn_from}errors", shown))
     counts = sensitivity.errors.row(0, named=True)
-    drawn = f"{counts['drawn']:,} drawn, at most {counts['sample']} in a dialogue, with seed {counts['seed']}"
-    selection = "all taken" if counts["drawn"] + counts["single"] == counts["changes"] else drawn
+    drawn = (
+        f"estimated from a sample: at most {counts['sample']} errors of each kind in a dialogue, seed {counts['seed']}"
+    )
     dialogues = max(sensitivity.bias["dialogues"].to_list())
     below = [
         "loss in points, by the position t/(n - 1) of the change in a dialogue of n turns",
         "bias: how many points more an error costs in the last turn than in the first turn of the same",
         "dialogue (slope); losses by position are means over dialogues that differ in length, too",
         "relative: the bias divided by the mean loss; intervals over dialogues",
-        f"{counts['changes']:,} changes of gold, {selection}; {number_of(dialogues, 'dialogue')}",
+        f"{number_of(counts['changes'], 'change')} of gold; {number_of(dialogues, 'dialogue')}",
+        *([drawn] if sensitivity.is_sample else []),
         *signature_lines(sensitivity.signatures),
     ]
-    return Page(sections, below, paper=[_table(wide.filter(pl.col("kind").is_in(list(errors))), sensitivity, below)])
+    return Page(
+        sections, below, paper=[_table(wide.filter(pl.col("kind").is_in(errors["kind"].to_list())), sensitivity, below)]
+    )
 
 
 def conclusion(sensitivity: Sensitivity) -> list[str]:
@@ -97,7 +102,7 @@ def conclusion(sensitivity: Sensitivity) -> list[str]:
             # A larger bias, of a loss that falls to almost nothing, says less than the losses.
             cost = _mean_cost(row) if row["size"] < 1 else _costs_at_ends(sensitivity, kind, metric)
             lines.append(f"{metric} depends{rank} on the position{also}: {_ONE[kind]} costs {cost}")
-    return lines
+    return [f"{line}, estimated from a sample" for line in lines] if sensitivity.is_sample else lines
 
 
 render_sensitivity = renderer(sensitivity_page, conclusion, ("text",))

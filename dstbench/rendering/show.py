@@ -38,9 +38,16 @@ if TYPE_CHECKING:
     from dstbench.analysis.show import Walkthrough, Worst
 
 #: Kind of error to its mark and its colour.
-_MARKS: Final = {"correct": ("=", "green"), "wrong": ("x", "red"), "missed": ("-", "yellow"), "over": ("+", "magenta")}
+_MARKS: Final = {
+    "correct": ("=", "green"),
+    "wrong": ("x", "red"),
+    "missed": ("-", "yellow"),
+    "over": ("+", "magenta"),
+    "no-prediction": ("?", "red"),
+}
+_CHANGES: Final = ("correct", "wrong", "missed", "over")
 _CARRIED: Final = "~"
-_LEGEND: Final = f"= correct, - missed, x wrong, + over-predicted; {_CARRIED} as in the turn before"
+_LEGEND: Final = f"= correct, - missed, x wrong, + over-predicted, ? no prediction; {_CARRIED} as in the turn before"
 _UNITS: Final = "changes as the GCA authors' code counts them; scores in percent, counts as they are"
 _NO_UTTERANCES: Final = "the utterances are not known: --context FILE names their file"
 _UNSCORED: Final = "not scored under this convention"
@@ -129,7 +136,7 @@ def _lettered(walkthrough: Walkthrough) -> tuple[Walkthrough, list[str]]:
 
 def _overview(walkthrough: Walkthrough, runs: list[str]) -> pl.DataFrame:
     """The scores of the whole dialogue; each letter for a run is shown with the run's name."""
-    changes = walkthrough.changes.group_by("run", maintain_order=True).agg(pl.col(*_MARKS).sum())
+    changes = walkthrough.changes.group_by("run", maintain_order=True).agg(pl.col(*_CHANGES).sum())
     table = _scores(walkthrough.scores.filter(pl.col("turn").is_null()), changes, counts(walkthrough.signatures))
     names = walkthrough.signatures["run"].unique(maintain_order=True)
     return table if len(runs) == 1 else table.with_columns(pl.format("{}: {}", "run", names))
@@ -139,7 +146,9 @@ def _scores(scores: pl.DataFrame, changes: pl.DataFrame, counted: frozenset[str]
     """A row per run: its scores, and its numbers of changes of state."""
     wide = pivoted(scores, "metric", "run", "value")
     values = wide.select("run", *(value_text(name, is_count=name in counted) for name in wide.columns[1:]))
-    return side_by_side([values, changes.select("run", *texts(**{f"{kind} changes": kind for kind in _MARKS}))], "run")
+    return side_by_side(
+        [values, changes.select("run", *texts(**{f"{kind} changes": kind for kind in _CHANGES}))], "run"
+    )
 
 
 def _events(walkthrough: Walkthrough, turn: int) -> list[str]:
@@ -150,10 +159,10 @@ def _events(walkthrough: Walkthrough, turn: int) -> list[str]:
     if scores.is_empty():
         return [*lines, _UNSCORED]
     table = _scores(scores, changes, counts(walkthrough.signatures))
-    metrics = table.columns[1 : -len(_MARKS)]
+    metrics = table.columns[1 : -len(_CHANGES)]
     for run, *cells in table.iter_rows():
         values = ", ".join(f"{name} {value}" for name, value in zip(metrics, cells, strict=False))
-        numbers = zip(_MARKS, cells[len(metrics) :], strict=True)
+        numbers = zip(_CHANGES, cells[len(metrics) :], strict=True)
         events = ", ".join(f"{number} {kind}" for kind, number in numbers if number != "0")
         name = f"{run}: " if changes["run"].n_unique() > 1 else ""
         lines.append(f"{name}{values}; {f'changes: {events}' if events else 'no change'}")

@@ -34,30 +34,44 @@ def render_sweep(rows: pl.DataFrame, form: TableFormat) -> str:
 
 
 def _findings(rows: pl.DataFrame) -> list[str]:
-    """If there is a target, a line per run: the profiles that give it, or else those that come nearest to it."""
+    """If there are published scores, a line per run: the profiles that agree with them, or come nearest."""
     if "target" not in rows.columns:
         return []
     lines = []
     for (run,), of_run in rows.group_by("run", maintain_order=True):
-        hits = (
-            of_run.filter("gives_target").group_by("metric", maintain_order=True).agg(pl.col("profile").str.join(", "))
-        )
-        said = "; ".join(f"{metric} under {profiles}" for metric, profiles in hits.iter_rows())
-        lines.append(f"{run}: {rows['target'][0]} is {said or f'no score; {_nearest(of_run)}'}")
+        of_targets = of_run.drop_nulls("target")
+        targets = of_targets.select("metric", "target").unique(maintain_order=True)
+        wanted = " and ".join(f"{metric} {target}" for metric, target in targets.iter_rows())
+        profiles = _names(of_targets.filter("agrees_with_all"))
+        number, by_chance = of_run["profile"].n_unique(), of_run["by_chance"][0]
+        if not profiles:
+            each = (f"; {_nearest(of_metric)}" for _, of_metric in of_targets.group_by("metric", maintain_order=True))
+            lines.append(f"{run}: no profile agrees with {wanted}{''.join(each)}")
+            continue
+        bound = "at most " if targets.height > 1 else ""
+        chance = f"{bound}{by_chance:.1f} of {number}" if by_chance >= 0.05 else f"fewer than 0.1 of {number}"
+        lines.append(f"{run}: agrees with {wanted} under {profiles}; by chance, {chance} profiles would agree")
     return lines
 
 
+def _names(rows: pl.DataFrame) -> str:
+    return ", ".join(rows["profile"].unique(maintain_order=True))
+
+
 def _nearest(rows: pl.DataFrame) -> str:
-    """The score that is nearest to the target."""
+    """For one metric: the profiles that agree with its published score, or else those that are nearest to it."""
+    metric, target = rows["metric"][0], rows["target"][0]
     defined = rows.drop_nulls("off").sort(pl.col("off").abs(), maintain_order=True)
     if defined.is_empty():
-        return "none is defined"
-    nearest = defined.filter(pl.col("off").abs() == pl.col("off").first().abs(), metric=defined["metric"][0])
-    metric, value, off, unit = nearest.row(0, named=True)["metric"], *nearest.select("value", "off", "unit").row(0)
+        return f"{metric} is undefined under every profile"
+    if agreeing := _names(rows.filter("agrees")):
+        return f"{metric} {target} alone: {agreeing}"
+    nearest = defined.filter(pl.col("off").abs() == pl.col("off").first().abs())
+    value, off, unit = nearest.select("value", "off", "unit").row(0)
     number, distance = (f"{100 * x:.2f}" if unit == "share" else f"{x:,.0f}" for x in (value, abs(off)))
     points = " points" if unit == "share" else ""
     where = "higher" if off > 0 else "lower"
-    return f"the nearest is {metric} {number} under {', '.join(nearest['profile'])}, {distance}{points} {where}"
+    return f"the nearest is {metric} {number} under {_names(nearest)}, {distance}{points} {where}"
 
 
 def _profiles_by_runs(rows: pl.DataFrame) -> str:
@@ -117,7 +131,7 @@ def _spread(table: pl.DataFrame, metric: str, *, is_count: bool) -> str:
 
 def sweep_table(rows: pl.DataFrame) -> PaperTable:
     """Scores under each convention, with runs or, of one run, metrics beside each other; the best of a row is bold."""
-    rows = with_texts(rows)
+    published, rows = rows, with_texts(rows)
     several, metrics = rows["run"].n_unique() > 1, rows["metric"].unique(maintain_order=True).to_list()
     beside, groups = ("run", ["metric"]) if several else ("metric", [])
     bold = is_best("profile", "metric") if several else pl.lit(value=False)
@@ -130,4 +144,11 @@ def sweep_table(rows: pl.DataFrame) -> PaperTable:
     caption = f"{named(rows)} of the same predictions under each convention." + " Bold: the best run." * several
     titles = [name_of(metric) for metric in table["metric"]] if several and len(metrics) > 1 else []
     heads = {"profile": "Convention", **({} if several else {name: name_of(name) for name in metrics})}
-    return PaperTable(table.select("profile", pl.exclude("profile", *groups)), caption, "tab:sweep", (), titles, heads)
+    return PaperTable(
+        table.select("profile", pl.exclude("profile", *groups)),
+        caption,
+        "tab:sweep",
+        _findings(published),
+        titles,
+        heads,
+    )

@@ -29,7 +29,7 @@ DIALOGUES: Final = OpenTable(
     to_sum=number("The same, as the paper's formula is printed; null: no mistake.", nullable=True),
     to_released=number("The same, as the authors' code has it; 0: no mistake."),
     nu_paper=number("Non-uniformity: sum of squared differences of mistakes per turn to their mean."),
-    nu_released=number("The same, absolute differences by the mean; null: no mistake.", nullable=True),
+    nu_released=number("The same, absolute differences by the mean; 0: no mistake."),
 )
 
 FAILURES: Final = Table(
@@ -71,10 +71,10 @@ ERRORS: Final = OpenTable(
     "turns without a prediction (--missing wrong).",
     **SCORES.only("run"),
     **{"class": text("The class, by the precedence of dstbench.scoring.error_classes.CLASSES.")},
-    kind=text("The count that the class is part of: correct, missed, wrong or over."),
-    n=large("Number of (turn, slot) pairs in the class."),
-    of_gold=number("n / gold; null for over.", nullable=True),
-    of_predicted=number("n / predicted (the precision view); null for missed.", nullable=True),
+    kind=text("The count that the class is part of: correct, missed, wrong, over, or no-prediction."),
+    n=large("Number of (turn, slot) pairs in the class; of no-prediction, number of turns."),
+    of_gold=number("n / gold; null except for correct, missed and wrong.", nullable=True),
+    of_predicted=number("n / predicted (the precision view); null except for correct, wrong and over.", nullable=True),
     of_inactive=number("n / inactive (the specificity view); null except for over.", nullable=True),
     gold=large("(turn, slot) pairs that gold has."),
     predicted=large("(turn, slot) pairs that the prediction has."),
@@ -84,7 +84,7 @@ ERRORS: Final = OpenTable(
 TIMING: Final = OpenTable(
     "timing of errors",
     "One row per run, or per (run, slot): values that are predicted too late or too early. The table by slot has "
-    "that column after `run`; it is null for turns without a prediction (--missing wrong).",
+    "that column after `run`.",
     **SCORES.only("run"),
     missed=large("(turn, slot) pairs that only gold has."),
     late=large("Of these: the prediction has gold's value in a later turn, while gold still has it."),
@@ -312,6 +312,34 @@ DESIGN: Final = Table(
     baseline=text("The run or model that all others are compared with; null: all pairs are compared.", nullable=True),
 )
 
+SWEEP: Final = OpenTable(
+    "sweep",
+    "One row per (run, profile, metric), per run from the highest value of the first metric to the lowest. Where "
+    "published scores are compared, with the further columns of `sweep_targets`.",
+    **SCORES.only("run"),
+    profile=text("The profile under which the run is scored."),
+    **SCORES.only("metric", "unit", "value", "turns", "dialogues"),
+    changed=text("The choices that differ from the profile above; empty: none, or the first row of the run."),
+    **SCORES.only("signature"),
+)
+
+SWEEP_TARGETS: Final = Table(
+    "sweep with published scores",
+    "The rows of `sweep`, each beside the published score of its metric.",
+    **SWEEP.columns,
+    target=text("The published score as given; null: none of this metric.", nullable=True),
+    off=number("Value minus published score; null: either is undefined.", nullable=True),
+    agrees=flag("Whether the value, rounded as the published score is, equals it; null: as `off`.", nullable=True),
+    agrees_with_all=flag("Whether the profile agrees with the published scores of all metrics."),
+    by_chance=number(
+        "How many of the run's profiles agree on average with a published score that may lie anywhere between their "
+        "lowest and highest score: n·u / (highest - lowest + u), with n profiles, and u the unit of the published "
+        "score's last digit, or one turn if that is more. Of several metrics, the smallest such number, which is an "
+        "upper bound of how many agree with all. Null: the score is undefined under every profile.",
+        nullable=True,
+    ),
+)
+
 # --- single turns and slots ------------------------------------------------------------------------------------------
 
 _TURN: Final = {**SCORES.only("run"), **LONG.only("dialogue", "turn")}
@@ -324,7 +352,7 @@ SLOT_CLASSES: Final = Table(
     domain=category("The slot's domain; null for the mark of a turn without a prediction.", nullable=True),
     slot=category("domain-slot; likewise.", nullable=True),
     **LONG.only("gold", "pred"),
-    kind=category("correct, missed, wrong or over."),
+    kind=category("correct, missed, wrong, over, or no-prediction."),
     **{"class": category("The class, by the precedence of dstbench.scoring.error_classes.CLASSES.")},
     carried=flag("Whether the file has the same two values in the turn before."),
 )

@@ -127,8 +127,8 @@ ERROR_KINDS: Final = Table(
     kind=_OF_KIND["kind"],
     changes=count("Changes of gold."),
     single=count("Of these: in dialogues of one turn, which are left out."),
-    drawn=count("Of the others: those that were drawn, or all."),
+    possible=count("Of the others: those that can have such an error."),
     sample=count("Number that was to be drawn in each dialogue; null: all.", nullable=True),
     seed=large("Random seed of the draws; null: all.", nullable=True),
-    errors=count("Of these: those that can have such an error."),
+    errors=count("Of these: those that were drawn, or all."),
 )

@@ -2,8 +2,9 @@
 
 A class depends on the slot's values in this turn and in the turn before, under the convention. A slot gets the first of
 `CLASSES` that applies; classes that name a cause come before those that only say how old an error is. The classes of a
-kind add up to the turn table's counts: ``correct`` to n_correct, ``missed`` to n_union − n_pred, ``over`` to
-n_union − n_gold, ``wrong`` to the rest of n_union.
+kind add up to the turn table's counts: ``correct`` to n_correct, ``missed`` to n_union − n_pred, ``over`` and
+``no-prediction`` together to n_union − n_gold, ``wrong`` to the rest of n_union. ``no-prediction`` counts turns: its
+one class marks a turn without a prediction that counts as wrong, and belongs to no slot.
 
 An error without a known cause is *fresh* if gold's value or the predicted one has changed since the turn before;
 otherwise it is *stale*, that is, carried over. A cause is named only in the turn in which it acts: a value that is not
@@ -14,7 +15,7 @@ counted in addition to the classes (`scoring.timing`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -42,7 +43,10 @@ if TYPE_CHECKING:
 #: For each class, in order of precedence: its kind and its condition.
 CLASSES: Final[Mapping[str, tuple[str, str]]] = {
     "correct": ("correct", "gold matches prediction"),
-    "no-prediction": ("over", "the turn has no prediction (--missing wrong); such an error belongs to no slot"),
+    "no-prediction": (
+        "no-prediction",
+        "the turn has no prediction (--missing wrong); such an error belongs to no slot",
+    ),
     "missed-fresh": ("missed", "gold has set or changed the slot in this turn"),
     "dropped": ("missed", "the turn before had it right, and gold has kept it"),
     "missed-stale": ("missed", "an old gold value that was missed or wrong already"),
@@ -59,6 +63,9 @@ CLASSES: Final[Mapping[str, tuple[str, str]]] = {
 }
 _NUMBER: Final = {name: number for number, name in enumerate(CLASSES)}
 _NOTHING: Final = len(CLASSES)  # the slot is in neither state
+# The kinds of slots that gold has, and of those that the prediction has.
+_IN_GOLD: Final = ("correct", "missed", "wrong")
+_PREDICTED: Final = ("correct", "wrong", "over")
 
 
 def count_classes(run: Run, convention: Convention) -> tuple[pl.DataFrame, int]:
@@ -209,11 +216,12 @@ def rate_classes(counts: pl.DataFrame, turns: int, by: str | None = None) -> pl.
     grid = slots.join(classes, how="cross").join(summed, on=["group", "class"], how="left", nulls_equal=True)
     kind, n = pl.col("kind"), pl.col("n")
     sizes = grid.with_columns(n.fill_null(0)).with_columns(
-        gold=n.filter(kind != "over").sum().over("group"), pred=n.filter(kind != "missed").sum().over("group")
+        gold=n.filter(kind.is_in(_IN_GOLD)).sum().over("group"),
+        pred=n.filter(kind.is_in(_PREDICTED)).sum().over("group"),
     )
     inactive = turns * pl.col("slots") - pl.col("gold")
 
-    def rate(of: pl.Expr, *kinds: str) -> pl.Expr:
+    def rate(of: pl.Expr, kinds: Sequence[str]) -> pl.Expr:
         return pl.when(kind.is_in(kinds) & (of > 0)).then(n / of)
 
     return sizes.sort("group", "order", nulls_last=True).select(
@@ -221,9 +229,9 @@ def rate_classes(counts: pl.DataFrame, turns: int, by: str | None = None) -> pl.
         "class",
         "kind",
         n.cast(pl.UInt64),
-        rate(pl.col("gold"), "correct", "missed", "wrong").alias("of_gold"),
-        rate(pl.col("pred"), "correct", "wrong", "over").alias("of_predicted"),
-        rate(inactive, "over").alias("of_inactive"),
+        rate(pl.col("gold"), _IN_GOLD).alias("of_gold"),
+        rate(pl.col("pred"), _PREDICTED).alias("of_predicted"),
+        rate(inactive, ["over"]).alias("of_inactive"),
         pl.col("gold").cast(pl.UInt64),
         pl.col("pred").cast(pl.UInt64).alias("predicted"),
         inactive.cast(pl.UInt64).alias("inactive"),

@@ -61,7 +61,7 @@ def rate_timing(counts: pl.DataFrame, by: str | None = None) -> pl.DataFrame:
         for kind, timed in TIMING.items()
         for column, name in (("n", kind), ("timed", timed))
     ]
-    table = counts.group_by(by).agg(sums).sort(by, nulls_last=True) if by else counts.select(sums)
+    table = counts.drop_nulls(by).group_by(by).agg(sums).sort(by) if by else counts.select(sums)
     shares = {
         f"{timed}_share": pl.when(pl.col(kind) > 0).then(pl.col(timed) / pl.col(kind)) for kind, timed in TIMING.items()
     }

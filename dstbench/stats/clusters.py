@@ -38,8 +38,8 @@ class ClusterRatio:
 
     >>> cluster, x, y = np.array([0, 0, 1, 2]), np.array([0.0, 1.0, 0.5, 1.0]), np.array([3.0, 1.0, 2.0, 1.0])
     >>> mean, slope = ClusterRatio(), ClusterRatio()
-    >>> mean.add(*sums_of_mean(cluster, y))
-    >>> slope.add(*sums_of_slope(cluster, x, y))
+    >>> mean.add(*sums_of_mean(cluster, y, np.ones(4)))
+    >>> slope.add(*sums_of_slope(cluster, x, y, np.ones(4)))
     >>> (mean.clusters, mean.interval().value), (slope.clusters, slope.interval().value)
     ((3, 1.75), (1, -2.0))
     """
@@ -85,30 +85,32 @@ class ClusterRatio:
         return Interval(value, value - reach, value + reach)
 
 
-def sums_of_mean(cluster: Integers, y: Floats) -> tuple[Floats, Floats]:
-    """For each cluster: the sum of y over its units, and their number; the mean of y is the ratio of the two sums.
+def sums_of_mean(cluster: Integers, y: Floats, weight: Floats) -> tuple[Floats, Floats]:
+    """For each cluster: the weighted sum of y over its units, and that of 1; the mean of y is the ratio of both sums.
 
     Args:
         cluster: The number of each unit's cluster.
         y: One number per unit.
+        weight: How often each unit counts.
     """
     _, of_unit = np.unique(cluster, return_inverse=True)
-    return _sums(of_unit, y), _sums(of_unit, np.ones(len(y)))
+    return _sums(of_unit, weight * y), _sums(of_unit, weight)
 
 
-def sums_of_slope(cluster: Integers, x: Floats, y: Floats) -> tuple[Floats, Floats]:
+def sums_of_slope(cluster: Integers, x: Floats, y: Floats, weight: Floats) -> tuple[Floats, Floats]:
     """For each cluster: Σ (x - x̄)(y - ȳ) and Σ (x - x̄)²; the slope of y on x within clusters is the ratio of both sums.
 
     Args:
         cluster: The number of each unit's cluster.
         x: One number per unit.
         y: One number per unit.
+        weight: How often each unit's cluster counts.
     """
     _, first, of_unit = np.unique(cluster, return_index=True, return_inverse=True)
     # After subtracting the value of the cluster's first unit, equal numbers are exactly 0.
     x, y = x - x[first][of_unit], y - y[first][of_unit]
     x = x - (_sums(of_unit, x) / np.bincount(of_unit))[of_unit]
-    return _sums(of_unit, x * y), _sums(of_unit, x * x)
+    return weight[first] * _sums(of_unit, x * y), weight[first] * _sums(of_unit, x * x)
 
 
 def _sums(of_unit: Integers, column: Floats) -> Floats:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import math
+import re
 from collections import defaultdict
 from pathlib import Path
 from typing import Any
@@ -17,10 +19,12 @@ import dstbench.runs.run as runs
 from dstbench.analysis.diagnose import Diagnosis
 from dstbench.conventions.convention import Convention
 from dstbench.demo import synthetic
+from dstbench.rendering.charts.dialogues import diagnosis_charts
 from dstbench.runs.open import open_runs
 from dstbench.scoring import partitions as partition
 from dstbench.scoring.error_classes import CLASSES, count_classes
 from tests import oracle
+from tests.commands import run
 from tests.corpora import FEW, LARGE, States, corpora
 
 
@@ -119,7 +123,7 @@ def test_each_class_by_hand(name: str) -> None:
 
 def test_every_class_has_a_case_and_a_meaning() -> None:
     assert [*CASES, "no-prediction"] == [*(name for name in CLASSES if name != "no-prediction"), "no-prediction"]
-    assert {kind for kind, _ in CLASSES.values()} == {"correct", "missed", "wrong", "over"}
+    assert {kind for kind, _ in CLASSES.values()} == {"correct", "missed", "wrong", "over", "no-prediction"}
 
 
 def test_rates_and_their_denominators_by_hand() -> None:
@@ -154,6 +158,32 @@ def test_a_turn_without_a_prediction_has_a_class_of_its_own() -> None:
     with pytest.warns(dstbench.DstbenchWarning):
         found = classes(pred, gold=gold, missing="wrong")
     assert found == {(AREA, "correct"): 2, (AREA, "dropped"): 1, (None, "no-prediction"): 1}
+
+
+@pytest.mark.filterwarnings("ignore::dstbench.DstbenchWarning")
+def test_a_turn_without_a_prediction_is_nowhere_shown_as_over_predicted(here: Path) -> None:
+    states = dialogue("D", ({AREA: "east"}, {AREA: "east"}), ({AREA: "east"}, {}), ({AREA: "east"}, {AREA: "east"}))
+    states += dialogue("E", ({AREA: "east"}, {AREA: "east"}))
+    for name, side, kept in (("gold", "gold", states), ("run", "pred", [states[0], *states[2:]])):
+        lines = (json.dumps({key: state[key] for key in ("dialogue_id", "turn", side)}) for state in kept)
+        Path(f"{name}.jsonl").write_text("\n".join(lines))
+    reading = ("--gold", "gold.jsonl", "--missing", "wrong")
+    text = run("diagnose", "run.jsonl", *reading, "--all")[1]
+    assert "errors: 100.0 % missed; most frequent: dropped (100.0 %); 1 turn without a prediction\n" in text
+    assert re.search(r"no-prediction +no-prediction +1 +- +- +-\n", text)
+    assert "run: 1 turn without a prediction" in run("diagnose", "run.jsonl", *reading, "--format", "latex")[1]
+    rows = json.loads(run("diagnose", "run.jsonl", *reading, "--format", "json")[1])
+    assert {row["n"] for name in rows if name.startswith("errors") for row in rows[name] if row["kind"] == "over"} == {
+        0
+    }
+    (over,) = {row["over"] for row in [*rows["timing"], *rows["timing_by_slot"]]}
+    assert over == 0
+    diagnosis = dstbench.diagnose("run.jsonl", gold="gold.jsonl", missing="wrong")
+    drawn = [(row["kind"], row["n"]) for row in diagnosis_charts(diagnosis)["errors"]["data"]["values"]]
+    assert sorted(drawn) == [("missed", 1), ("no-prediction", 1)]
+    assert re.search(r"\? +\(no prediction\) .* no-prediction\n", run("show", "run.jsonl", "D", *reading)[1])
+    page = dstbench.report("run.jsonl", gold="gold.jsonl", missing="wrong").to_html()
+    assert '["no-prediction","no-prediction"]' in page.replace(", ", ",")
 
 
 def test_what_a_matcher_accepts_is_right_here_too() -> None:
@@ -213,7 +243,7 @@ def test_a_turn_without_a_prediction_is_not_early() -> None:
     gold = [{"dialogue_id": "D", "turn": t, "gold": {AREA: "east"}} for t in range(2)]
     pred = [{"dialogue_id": "D", "turn": 1, "pred": {AREA: "east"}}]
     with pytest.warns(dstbench.DstbenchWarning):
-        assert timed(pred, gold=gold, missing="wrong") == {AREA: [1, 1, 0, 0], None: [0, 0, 1, 0]}
+        assert timed(pred, gold=gold, missing="wrong") == {AREA: [1, 1, 0, 0]}
 
 
 # --- by plain loops ------------------------------------------------------------------------------------------------
@@ -260,6 +290,16 @@ def test_dialogues_by_plain_loops(states: States) -> None:
         wanted |= {"jga": oracle.jga(ts), "gca": oracle.gca(ts)}
         for name, value in wanted.items():
             assert row[name] == (None if value is None else pytest.approx(value, rel=1e-12, abs=1e-12)), name
+
+
+@pytest.mark.parametrize(
+    ("right", "wanted"),
+    [("0", (0.0, 0.0, -0.25, 0.0, 0.0)), ("1", (None, None, 0.0, 0.0, 0.0)), ("11", (None, None, 0.0, 0.0, 0.0))],
+)
+def test_traits_of_one_turn_and_of_no_mistake(right: str, wanted: tuple[float | None, ...]) -> None:
+    """As released, -0.25 and 0 are what the authors' notebook computes."""
+    found = dstbench.traits(pattern("A", right)).dialogues
+    assert found.select("to_mean", "to_sum", "to_released", "nu_paper", "nu_released").row(0) == wanted
 
 
 def test_a_last_turn_without_a_prediction_is_one_more_wrong_slot() -> None:
@@ -314,15 +354,17 @@ def test_classes_add_up_to_the_turn_table_under_any_convention(
     whole = dstbench.score(runs, metrics=kinds, profile=convention)
     found = dstbench.diagnose(runs, profile=convention)
     timing = found.timing.row(0, named=True)
-    assert {kind: timing[kind] for kind in ("missed", "over")} == {
-        kind: whole.filter(metric=kind)["value"].item() for kind in ("missed", "over")
-    }
+    sums = dict(found.errors.group_by("kind").agg(pl.col("n").sum()).iter_rows())
+    assert {kind: timing[kind] for kind in ("missed", "over")} == {kind: sums[kind] for kind in ("missed", "over")}
     assert found.timing_by_slot.select("missed", "late", "over", "early").sum().row(0) == tuple(
         timing[name] for name in ("missed", "late", "over", "early")
     )
     assert convention.turns != "last" or timing["late"] == timing["early"] == 0
-    sums = dict(found.errors.group_by("kind").agg(pl.col("n").sum()).iter_rows())
-    assert sums == dict(whole.select("metric", "value").iter_rows())
+    for slots, of in (("gold", ("correct", "missed", "wrong")), ("predicted", ("correct", "wrong", "over"))):
+        assert found.errors[slots].unique().to_list() == [sum(sums[kind] for kind in of)]
+    unpredicted = sums.pop("no-prediction")
+    assert unpredicted == 0 or missing
+    assert {**sums, "over": sums["over"] + unpredicted} == dict(whole.select("metric", "value").iter_rows())
 
     by_slot = dstbench.score(runs, metrics=kinds, by="slot", profile=convention)
     wanted = {(s, m): v for s, m, v in by_slot.select("slot", "metric", "value").iter_rows() if v}

@@ -8,6 +8,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import jsonschema
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -20,8 +22,9 @@ from dstbench.metrics import Metric
 from dstbench.runs.open import open_runs
 from dstbench.runs.run import Run
 from dstbench.scoring.score import score_whole
-from tests.commands import ok
+from tests.commands import ok, run
 from tests.corpora import EXAMPLE, LARGE, States, corpora
+from tests.schemas import schema
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*left out .*trippy:dstbench.errors.DstbenchWarning")
 
@@ -36,9 +39,9 @@ def test_a_sweep_is_every_profiles_own_score(states: States) -> None:
     listed = frozenset(slot for s in states for slot, value in s["gold"].items() if value not in ("none", ""))
     wanted = sorted(name for name, convention in PROFILES.items() if suits(convention, listed) is None)
     assert rows["profile"].unique().sort().to_list() == wanted
-    run = open_runs(states)
+    opened = open_runs(states)
     for name, value, signature in rows.filter(metric="jga").select("profile", "value", "signature").iter_rows():
-        alone = dstbench.score(run, metrics="jga", profile=name)
+        alone = dstbench.score(opened, metrics="jga", profile=name)
         assert (alone["value"].item(), alone["signature"].item()) == (value, signature)
     leading = rows.filter(metric="jga")["value"].drop_nulls().to_list()
     assert leading == sorted(leading, reverse=True)
@@ -74,57 +77,128 @@ def test_what_changed_is_told_from_line_to_line() -> None:
     assert rows["changed"][2] == "slots - → multiwoz-30"
 
 
+TARGETS = ["target", "off", "agrees", "agrees_with_all", "by_chance"]
+
+
 @given(
     corpora(),
     st.integers(0, 4),
-    st.sampled_from(["{}", "{}%", " {} "]),
+    st.sampled_from(["{}", "{}%", " {} ", "{} %"]),
     st.sampled_from([".", ","]),
     st.integers(0, 9),
 )
 @settings(max_examples=20)
 @pytest.mark.filterwarnings("ignore::dstbench.errors.DstbenchWarning")
-def test_a_target_is_given_by_the_scores_that_round_to_it(
+def test_profiles_agree_with_the_scores_that_theirs_round_to(
     states: States, decimals: int, written: str, point: str, which: int
 ) -> None:
-    words = {"metrics": "jga,f1,missed", "profiles": ["verbatim", "star", "gca2024"]}
-    rows = dstbench.sweep(states, **words)  # type: ignore[arg-type]
-    defined = rows.drop_nulls("value").filter(unit="share")
-    wanted = f"{100 * defined['value'][which % defined.height]:.{decimals}f}"
-    if float(wanted) <= 1:
+    words: dict[str, Any] = {"metrics": "jga,f1,missed", "profiles": ["verbatim", "star", "gca2024"]}
+    rows = dstbench.sweep(states, **words)
+    defined = rows.drop_nulls("value").filter(pl.col("unit") == "count", pl.col("value") >= 0)
+    shares = rows.drop_nulls("value").filter(unit="share")
+    chosen = shares.row(which % shares.height, named=True)
+    number = f"{100 * chosen['value']:.{decimals}f}"
+    if float(number) <= 1:
         written = "{}%"  # else it would be a fraction
-    with_target = dstbench.sweep(states, target=written.format(wanted.replace(".", point)), **words)  # type: ignore[arg-type]
-    assert with_target.drop("target", "off", "gives_target").equals(rows)
+    missed = round(defined["value"][which % defined.height])
+    target = f"{chosen['metric']}={written.format(number.replace('.', point))},missed={missed}"
+    with_target = dstbench.sweep(states, target=target, **words)
+    assert with_target.drop(TARGETS).equals(rows)
+    jsonschema.Draft202012Validator(schema("sweep_targets")).validate(with_target.to_dicts()[0])
+    jsonschema.Draft202012Validator(schema("sweep")).validate(rows.to_dicts()[0])
+    agrees: dict[str, list[bool]] = {}
     for row in with_target.iter_rows(named=True):
-        if row["value"] is None:
-            assert (row["off"], row["gives_target"]) == (None, None)
+        if row["target"] is None or row["value"] is None:
+            assert (row["off"], row["agrees"]) == (None, None)
+            assert (row["target"] is None) == (row["metric"] not in (chosen["metric"], "missed"))
         elif row["unit"] == "count":
-            assert row["gives_target"] == (abs(row["value"] - float(wanted)) <= 0.5)
+            assert row["agrees"] == (row["value"] == missed)
         else:
-            distance = abs(Fraction(row["value"]) * 100 - Fraction(wanted))
+            distance = abs(Fraction(row["value"]) * 100 - Fraction(number))
             assert abs(row["off"]) == pytest.approx(float(distance) / 100, abs=1e-12)
-            assert row["gives_target"] or distance > Fraction(1, 2 * 10**decimals)
-            assert not row["gives_target"] or distance < Fraction(1, 2 * 10**decimals) + Fraction(1, 10**6)
+            assert row["agrees"] or distance > Fraction(1, 2 * 10**decimals)
+            assert not row["agrees"] or distance < Fraction(1, 2 * 10**decimals) + Fraction(1, 10**6)
+        if row["target"] is not None:
+            agrees.setdefault(row["profile"], []).append(bool(row["agrees"]))
+    for profile, agrees_with_all in with_target.select("profile", "agrees_with_all").iter_rows():
+        assert agrees_with_all == all(agrees[profile])
 
 
-def test_a_target_is_found_or_the_nearest_is_said(here: Path) -> None:
+@pytest.mark.filterwarnings("ignore::dstbench.errors.DstbenchWarning")
+def test_by_chance_is_the_mean_over_all_scores_that_may_be_published() -> None:
+    """Every number of right turns from the lowest to the highest score, and every number of one decimal."""
+    states = synthetic(6)["eager"]
+    scores = dstbench.sweep(states)
+    turns, percents = scores["turns"][0], [100 * value for value in scores["value"].to_list()]
+    low, high = min(percents), max(percents)
+    of_turns = [f"{100 * n / turns:.6f}" for n in range(turns + 1) if low <= 100 * n / turns + 1e-9 <= high + 2e-9]
+    assert len(of_turns) > 2
+    agree = [dstbench.sweep(states, target=target)["agrees"].sum() for target in of_turns]
+    by_chance = dstbench.sweep(states, target=of_turns[0])["by_chance"]
+    assert by_chance.unique().to_list() == pytest.approx([sum(agree) / len(of_turns)])
+    units = [f"{n}" for n in range(101) if low - 0.5 <= n <= high + 0.5]
+    agree = [dstbench.sweep(states, target=target)["agrees"].sum() for target in units]
+    unit = max(1, 100 / turns)
+    by_chance = dstbench.sweep(states, target=units[0])["by_chance"]
+    assert by_chance[0] == pytest.approx(scores.height * unit / (high - low + unit))
+    several = dstbench.sweep(states, target=f"jga={units[0]},sa=90.00")
+    alone = dstbench.sweep(states, metrics="sa", target="90.00")["by_chance"][0]
+    assert several["by_chance"].unique().to_list() == pytest.approx([min(by_chance[0], alone)])
+
+
+def test_lines_say_what_agrees_and_never_what_is(here: Path) -> None:
     dstbench.write_long(dstbench.open_runs(EXAMPLE)[0], "a.parquet")
     words = ("sweep", "a.parquet", "--profiles", "verbatim,star", "-m", "jga,f1", "--target")
-    lines = [ok(*words, target).splitlines()[0] for target in ("50.00", "0.944", "49.9", "2")]
+    targets = ("50.00", "f1=0.944", "jga=50.0,f1=94.4%", "49.9", "2", "jga=50,f1=93")
+    lines = [ok(*words, target).splitlines()[0] for target in targets]
+    chance = "under verbatim, star; by chance"
     assert lines == [
-        "a: 50.00 is jga under verbatim, star",
-        "a: 0.944 is f1 under verbatim, star",
-        "a: 49.9 is no score; the nearest is jga 50.00 under verbatim, star, 0.10 points higher",
-        "a: 2 is no score; the nearest is jga 50.00 under verbatim, star, 48.00 points higher",
+        f"a: agrees with jga 50.00 {chance}, 2.0 of 2 profiles would agree",
+        f"a: agrees with f1 0.944 {chance}, 2.0 of 2 profiles would agree",
+        f"a: agrees with jga 50.0 and f1 94.4% {chance}, at most 2.0 of 2 profiles would agree",
+        "a: no profile agrees with jga 49.9; the nearest is jga 50.00 under verbatim, star, 0.10 points higher",
+        "a: no profile agrees with jga 2; the nearest is jga 50.00 under verbatim, star, 48.00 points higher",
+        "a: no profile agrees with jga 50 and f1 93; jga 50 alone: verbatim, star; "
+        "the nearest is f1 94.44 under verbatim, star, 1.44 points higher",
     ]
-    assert ok(*words[:-2], "missed", "--target", "0").startswith("a: 0 is missed under verbatim, star\n")
-    assert set(json.loads(ok(*words, "50", "--format", "json"))["sweep"][0]) >= {"target", "off", "gives_target"}
+    assert ok(*words[:-2], "missed", "--target", "0").startswith("a: agrees with missed 0 under verbatim, star; ")
+    assert "a: agrees with jga 50.00 " in ok(*words, "50.00", "--format", "latex")
+    assert set(json.loads(ok(*words, "50", "--format", "json"))["sweep"][0]) >= set(TARGETS)
     assert "target" not in ok(*words[:-1], "--format", "json")
+    # A metric that only a target names is scored too.
+    assert ok("sweep", "a.parquet", "--profiles", "star", "--target", "sa=98.3").startswith(
+        "a: agrees with sa 98.3 under"
+    )
 
 
-@pytest.mark.parametrize("target", ["", ".", "x", "9 2", "92.1.5", "-5", "nan", "%"])
+@pytest.mark.parametrize(
+    ("text", "share"),
+    [("39.5", 0.395), ("39.5%", 0.395), ("0.395", 0.395), ("0.395%", 0.00395), (".395", 0.395), ("1", 0.01),
+     ("1.0", 1.0), ("1.5", 0.015), ("100", 1.0), ("0", 0.0), ("39,5", 0.395)],
+)  # fmt: skip
+def test_a_score_is_read_as_what_it_says(text: str, share: float) -> None:
+    row = dstbench.sweep(EXAMPLE, profiles=["star"], target=text).row(0, named=True)
+    assert row["off"] == pytest.approx(row["value"] - share, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    "target",
+    ["", ".", "x", "9 2", "92.1.5", "-5", "nan", "%", "240", "100.1", "39.5%%", "1e3", "24.0,91.2", "jga=", "jga=x",
+     "jga=24.0,", "missed=3.5", "missed=3%", "9" * 99],
+)  # fmt: skip
 def test_a_target_that_is_no_score_is_refused(target: str) -> None:
     with pytest.raises(dstbench.UsageError, match="is not a score"):
         dstbench.sweep(EXAMPLE, target=target)
+
+
+def test_targets_of_unknown_metrics_or_of_one_twice_are_refused(here: Path) -> None:
+    for target, message in (
+        ("jgaa=24.0", "there is no metric 'jgaa'"),
+        ("jga=24.0,jga=25.0", "has several scores of jga"),
+    ):
+        code, out, err = run("sweep", "nowhere.json", "--target", target)
+        assert (code, out) == (2, "")
+        assert message in err
 
 
 def test_profiles_that_do_not_suit_are_said() -> None:

@@ -86,8 +86,14 @@ def test_the_conclusion_names_all_metrics_that_depend_on_the_position_alike(
 
 
 def test_what_is_drawn_is_said(gold: Path) -> None:
-    out = ok("sensitivity", "gold.parquet", "-m", "jga,sa", "--sample", "2", "--seed", "7")
-    assert "60 drawn, at most 2 in a dialogue, with seed 7" in out
+    words = ("sensitivity", "gold.parquet", "-m", "jga,sa", "--kinds", "missed", "--sample")
+    out = ok(*words, "2", "--seed", "7")
+    assert all(line.endswith(", estimated from a sample") for line in out.partition("\n\n")[0].splitlines())
+    assert re.search(r"missed: .*; 60 drawn of \d+ errors", out)
+    assert "estimated from a sample: at most 2 errors of each kind in a dialogue, seed 7" in out
+    for form in ("md", "latex"):
+        assert "estimated from a sample" in ok(*words, "2", "--format", form)
+    assert "sample" not in ok(*words, "1000")
 
 
 def test_a_kind_without_errors_has_no_table(here: Path) -> None:

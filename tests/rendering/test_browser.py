@@ -572,6 +572,26 @@ def test_what_an_address_names_in_vain_is_said_in_one_line(
     quiet(browser, demo)
 
 
+def test_only_an_address_of_a_view_leads_to_the_dialogues(browser: Any, demo: str) -> None:
+    """The browser keeps the view with every address, also with that of the page or a chapter."""
+    top = "return Math.round(scrollY)"
+    opened(browser, demo)
+    for _ in range(2):
+        browser.get(demo)
+        assert browser.execute_script(top) == 0
+    browser.get(f"{demo}#/errors=any")
+    assert browser.execute_script(top) > 0
+
+    found(browser, "#explorer tbody a")[0].click()
+    browser.execute_script("location.hash = '#scores'")
+    at = browser.execute_script(top)
+    browser.execute_script("location.hash = '#errors'")
+    browser.back()
+    browser.execute_async_script("setTimeout(arguments[0], 200)")
+    assert found(browser, "#dialogue h3")
+    assert browser.execute_script(top) == at
+
+
 def test_arrow_keys_step_through_the_list_but_not_while_one_types(browser: Any, demo: str) -> None:
     from selenium.webdriver.common.keys import Keys
 

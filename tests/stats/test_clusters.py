@@ -18,12 +18,13 @@ units = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 4), st.integers(-8,
 
 
 def mean_and_slope(rows: Floats, cuts: tuple[float, ...] = (np.inf,)) -> tuple[ClusterRatio, ClusterRatio]:
-    """Of units (cluster, x, y), added in parts: up to a cluster each."""
+    """Of units (cluster, x, y[, weight]), added in parts: up to a cluster each."""
+    rows = np.vstack([rows, np.ones_like(rows[:1])])[:4]
     mean, slope = ClusterRatio(), ClusterRatio()
     for start, end in zip((-np.inf, *cuts), (*cuts, np.inf), strict=True):
-        cluster, x, y = rows[:, (rows[0] >= start) & (rows[0] < end)]
-        mean.add(*sums_of_mean(cluster.astype(np.int64), y))
-        slope.add(*sums_of_slope(cluster.astype(np.int64), x / 4, y))
+        cluster, x, y, weight = rows[:, (rows[0] >= start) & (rows[0] < end)]
+        mean.add(*sums_of_mean(cluster.astype(np.int64), y, weight))
+        slope.add(*sums_of_slope(cluster.astype(np.int64), x / 4, y, weight))
     return mean, slope
 
 
@@ -71,6 +72,16 @@ def test_clusters_may_be_added_in_parts(rows: Floats, cuts: list[int]) -> None:
     for whole, parts in zip(mean_and_slope(rows), mean_and_slope(rows, tuple(sorted(cuts))), strict=True):
         assert whole.clusters == parts.clusters
         assert whole.interval() == pytest.approx(parts.interval(), abs=1e-6, nan_ok=True)
+
+
+@given(units, st.lists(st.integers(1, 4), min_size=6, max_size=6))
+def test_a_weight_is_that_of_so_many_clusters(rows: Floats, weights: list[int]) -> None:
+    """The statistics, but not their intervals, are those of clusters that are there so many times."""
+    weight = np.array(weights)[rows[0].astype(np.int64)]
+    copies = [np.stack([rows[0] + 10 * copy, rows[1], rows[2]])[:, weight > copy] for copy in range(4)]
+    repeated = np.hstack(copies)
+    for once, several in zip(mean_and_slope(np.vstack([rows, weight])), mean_and_slope(repeated), strict=True):
+        assert once.interval().value == pytest.approx(several.interval().value, nan_ok=True)
 
 
 @given(units, st.lists(st.floats(-1, 1), min_size=6, max_size=6))

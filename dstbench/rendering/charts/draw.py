@@ -151,6 +151,8 @@ def _room_beside(chart: Spec) -> float:
     """About how much room the vertical axis takes, in points."""
     plot = chart.get("spec", chart)
     axis, *_ = [part["encoding"]["y"] for part in (plot, *plot.get("layer", [])) if "y" in part.get("encoding", {})]
+    if axis.get("axis", {}) is None:
+        return 0
     if axis["type"] == "quantitative":
         return _OF_NUMBERS[axis.get("axis", {}).get("format")]
     return round(_OF_NAMES + _OF_CHARACTER * min(LABEL, max(map(len, axis["sort"] or [""]))))

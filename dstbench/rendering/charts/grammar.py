@@ -18,7 +18,7 @@ Spec = dict[str, Any]
 #: The colours of runs (or metrics); the page replaces each by its own for light and dark screens.
 COLOURS: Final = ("#0072b2", "#d55e00", "#00795a", "#a8487f", "#8a6a00", "#2a8ac0", "#333333", "#7d5fb2")
 #: The colours of kinds of errors, and their order.
-KINDS: Final = {"missed": COLOURS[5], "wrong": COLOURS[1], "over": COLOURS[4]}
+KINDS: Final = {"missed": COLOURS[5], "wrong": COLOURS[1], "over": COLOURS[4], "no-prediction": COLOURS[6]}
 #: The colour of everything that is not a run: text, reference lines.
 INK: Final = "#000000"
 # Their number and that of the colours have no common divisor, so 56 lines differ in colour or dash.

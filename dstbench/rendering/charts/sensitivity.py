@@ -19,5 +19,6 @@ def sensitivity_charts(sensitivity: Sensitivity) -> dict[str, Chart]:
     axis: Spec = {"format": "~%", "values": [0, 0.2, 0.4, 0.6, 0.8, 1], "grid": False}
     x = number("middle", title="When the error happens: t/(n − 1)", scale={"domain": [0, 1]})  # noqa: RUF001 # a minus
     encoding = {"x": {**x, "axis": axis}, "y": percent("loss", title="Loss", scale={"zero": True})}
-    whole = chart("What one error costs, by when it happens", "line", shown, encoding, by="metric")
+    title = "What one error costs, by when it happens" + (" (a sample)" if sensitivity.is_sample else "")
+    whole = chart(title, "line", shown, encoding, by="metric")
     return {"sensitivity": in_panels(whole, "kind", unique(shown["kind"]), y="independent")}
