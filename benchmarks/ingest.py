@@ -5,8 +5,7 @@ steps. `parse`: decoding the bytes with msgspec to plain objects and doing nothi
 are not JSON at their separators. `read`: reading the file, aligning its two sides and laying them out as a long table
 in memory. `convert`: the same, and writing it as Parquet. The last two are printed as ratios to the first, since
 machines differ: of the processor time of all threads, which does not depend on what else the machine does, and for
-`read` also of clock time. Then, for several files of one format: how much faster, by the clock, several processes
-convert them than one.
+`read` also of clock time.
 
 Steps: writes the same invented corpus of N dialogues in each format, shaped as the repositories' own code shapes it, or
 N copies of the tests' example, if `WRITERS` lacks the format; in one process, does everything once to warm up, and then
@@ -20,7 +19,7 @@ gold, and mwzeval's files no gold: they are only read, and nothing is aligned or
 whole input per slot, so it has a tenth of the dialogues; it is read piece by piece to save memory, so that parsing it
 needs memory that reading it does not.
 
-Usage: python -m benchmarks.ingest [--dialogues 10000] [--runs 5] [--formats jsonl,gtpr] [--parts 4] [-o DIR]
+Usage: python -m benchmarks.ingest [--dialogues 10000] [--runs 5] [--formats jsonl,gtpr] [-o DIR]
 """
 
 from __future__ import annotations
@@ -28,8 +27,6 @@ from __future__ import annotations
 import argparse
 import gc
 import json
-import os
-import statistics
 import tempfile
 import warnings
 from collections.abc import Callable, Iterable, Iterator
@@ -45,8 +42,7 @@ from dstbench.conventions.slots import DATASET_SLOTS
 from dstbench.demo import synthetic
 from dstbench.errors import DstbenchWarning
 from dstbench.readers import FORMATS, Source, read
-from dstbench.runs.convert import convert
-from dstbench.runs.open import open_runs
+from dstbench.runs.open import open_runs, write_long
 
 State = dict[str, str]
 Turn = tuple[int, State, State]
@@ -54,8 +50,6 @@ Dialogue = tuple[str, list[Turn]]
 
 SAID = "I am looking for a place to stay that has cheap price range and is in the north of town, please."
 SLOTS = sorted(DATASET_SLOTS["multiwoz-30"])
-#: Copies of the corpus in each of the files that are converted in parallel.
-COPIES = 3
 
 
 def corpus(dialogues: int) -> list[Dialogue]:
@@ -273,7 +267,7 @@ def measures(form: str, path: Path) -> dict[str, Callable[[], object]]:
     return {
         "parse": lambda: parse(path, kind),
         "read": lambda: open_runs(path)[0].table.collect(),  # noqa: PLW0108 (opening is what takes the time)
-        "convert": lambda: convert("run", [str(path)], path.with_suffix(".parquet")),
+        "convert": lambda: write_long(open_runs(path)[0], path.with_suffix(".parquet")),
     }
 
 
@@ -290,39 +284,12 @@ def seconds(work: Callable[[], object], *, collecting: bool = False) -> tuple[fl
     return taken
 
 
-def in_parts(dialogues: list[Dialogue], folder: Path, parts: int, runs: int) -> tuple[float, float]:
-    """Median seconds of converting several files by one process, and by as many as there are processors.
-
-    Each file is the whole corpus several times, with other names: with little input, a process takes longer to start
-    than to read it, and by default the command starts none.
-    """
-    paths = []
-    for number in range(parts):
-        named = [(f"{name}-{number}-{copy}", turns) for copy in range(COPIES) for name, turns in dialogues]
-        paths.append(str(folder / f"part{number}.jsonl"))
-        Path(paths[-1]).write_text(jsonl(named), encoding="utf-8")
-    times: dict[int | None, list[float]] = {1: [], os.cpu_count(): []}
-    for _ in range(runs):
-        for jobs, taken in times.items():
-            start = perf_counter()
-            convert("run", paths, folder / "parts.parquet", jobs=jobs)
-            taken.append(perf_counter() - start)
-    one, *several = (statistics.median(taken) for taken in times.values())
-    return one, (several or [one])[0]
-
-
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--dialogues", type=int, default=10_000)
     parser.add_argument("--runs", type=int, default=5, help="counted runs of each measure")
     parser.add_argument("--formats", default=",".join(FORMATS), help="which formats, separated by commas")
-    parser.add_argument(
-        "--parts",
-        type=int,
-        default=4,
-        help=f"files, each of {COPIES} times N dialogues, of the run that is read in parallel; 0: none",
-    )
     can_keep(parser)
     given = parser.parse_args()
     warnings.simplefilter("ignore", DstbenchWarning)
@@ -359,10 +326,6 @@ def main() -> None:
             measured.join(parsed, on="format", maintain_order="left").with_columns(**ratios).drop("cpu_", "clock_")
         )
         report(measured)
-        if given.parts:
-            one, several = in_parts(dialogues, folder, given.parts, given.runs)
-            faster = f"{one / several:.2f} times as fast by {os.cpu_count()} processes as by one"
-            print(f"jsonl in {given.parts} files: {faster}")
     keep(
         given.output,
         "ingest",

@@ -9,8 +9,8 @@ from __future__ import annotations
 import json
 import os
 import warnings
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
@@ -153,10 +153,50 @@ def worked(source: str, table: str) -> Measure:
             for metric, printed in example.printed.items():
                 by_turn = isinstance(printed, list)
                 texts = [f"{value:.4f}" for value in (printed if isinstance(printed, list) else [printed])]
-                values = dstbench.score(example.states, metrics=metric, by="turn" if by_turn else "run")["value"]
+                values = dstbench.score(
+                    example.states, metrics=metric, by="turn" if by_turn else "run", profile=example.profile
+                )["value"]
                 for turn, (text, value) in enumerate(zip(texts, values, strict=False)):  # not all turns are printed
                     place = f"turn {turn}" if by_turn else example.name.removeprefix(f"{table}, ")
-                    yield Value(f"`{metric}` {place}", text, value)
+                    yield Value(f"`{metric}` {place}", text, value, under=f"--profile {example.profile}")
+
+    return values
+
+
+def right_turns(pattern: str, profile: str) -> Measure:
+    """JGA by turn of a dialogue of our own whose turns are right (1) and wrong (0) as in a pattern."""
+
+    def values(_: Path) -> Iterable[Value]:
+        gold = {"hotel-area": "north"}
+        states = [
+            {"dialogue_id": "D", "turn": turn, "gold": gold, "pred": gold if right == "1" else {}}
+            for turn, right in enumerate(pattern)
+        ]
+        values = dstbench.score(states, metrics="jga", by="turn", profile=profile)["value"]
+        for turn, (text, value) in enumerate(zip(pattern, values, strict=True)):
+            yield Value(f"`jga` turn {turn}", text, value, under=f"--profile {profile}")
+
+    return values
+
+
+def spread(
+    columns: Sequence[str], scores: Mapping[str, Sequence[float]], printed: Mapping[str, Mapping[str, str]]
+) -> Measure:
+    """What `compare-metrics --table` says about a table of scores.
+
+    Args:
+        columns: The metrics of the table.
+        scores: Model to its scores, one for each column.
+        printed: Column of the result (``mean``, ``sd``, ``range``) to metric to printed value, in percent.
+    """
+
+    def values(_: Path) -> Iterable[Value]:
+        rows = [(model, *cell) for model, cells in scores.items() for cell in zip(columns, cells, strict=True)]
+        table = pl.DataFrame(rows, schema=["model", "metric", "value"], orient="row")
+        found = {row["metric"]: row for row in dstbench.compare_metrics(table=table).spread.iter_rows(named=True)}
+        for column, of_metrics in printed.items():
+            for metric, text in of_metrics.items():
+                yield Value(f"{column} of {metric}", text, 100 * found[metric][column])
 
     return values
 
@@ -166,7 +206,7 @@ def few_gold_slots(few: int, printed: str) -> Measure:
 
     def values(data: Path) -> Iterable[Value]:
         gold = data / "multiwoz21" / "test.tsv"
-        rows_of_runs = dstbench.diagnose(silent(gold), gold=gold, few=few).runs
+        rows_of_runs = dstbench.diagnose(silent(gold), gold=gold, few=few, profile="kim2022").runs
         yield Value("percent", printed, 100 * rows_of_runs["share_with_few_slots"].item())
 
     return values
@@ -174,9 +214,10 @@ def few_gold_slots(few: int, printed: str) -> Measure:
 
 # --- Aksu & Chen 2024 --------------------------------------------------------------------------------------------
 
+_PROFILE: Final = "gca2024"
 _PUBLISHED: Final = {
     "JGA": "jga",
-    "SA": "sa",
+    "SA": "sa:T=30",
     "AGA": "aga",
     "IAGA": "iaga",
     "RSA": "rsa",
@@ -199,8 +240,8 @@ def released(pattern: str) -> Measure:
                 folder, ratio = "gca_t5_train", name.rpartition("_")[2]
                 name = "zeroshot_restaurant" if ratio == "restaurant" else f"ratio_{ratio}_seed_557_prediction"
             printed = {_PUBLISHED[metric]: f"{value:.2f}" for metric, value in json.loads(file.read_text()).items()}
-            for value in scored(f"predictions/{folder}/{name}.json", printed)(data):
-                yield Value(f"{value.name} {name}", value.printed, value.measured)
+            for value in scored(f"predictions/{folder}/{name}.json", printed, _PROFILE)(data):
+                yield replace(value, name=f"{value.name} {name}")
 
     return values
 
@@ -213,8 +254,9 @@ def gca_of(counts: Mapping[tuple[int, int, int, int], str]) -> Measure:
             kinds = [kind for kind, number in zip("cwmo", numbers, strict=True) for _ in range(number)]
             gold = {f"d-s{i}": "v" for i, kind in enumerate(kinds) if kind != "o"}
             pred = {f"d-s{i}": "w" if kind == "w" else "v" for i, kind in enumerate(kinds) if kind != "m"}
-            rows = dstbench.score([{"dialogue_id": "D", "turn": 0, "gold": gold, "pred": pred}], metrics="gca")
-            yield Value("/".join(map(str, numbers)), printed, rows["value"].item())
+            states = [{"dialogue_id": "D", "turn": 0, "gold": gold, "pred": pred}]
+            rows = dstbench.score(states, metrics="gca", profile=_PROFILE)
+            yield Value("/".join(map(str, numbers)), printed, rows["value"].item(), under=f"--profile {_PROFILE}")
 
     return values
 
@@ -223,7 +265,8 @@ def trait(path: str, name: str, printed: str, why: str = "") -> Measure:
     """A trait of the only dialogue of a run."""
 
     def values(data: Path) -> Iterable[Value]:
-        yield Value(f"`{name}`", printed, dstbench.traits(data / path).dialogues[name].item(), why)
+        measured = dstbench.traits(data / path, profile=_PROFILE).dialogues[name].item()
+        yield Value(f"`{name}`", printed, measured, why, f"--profile {_PROFILE}")
 
     return values
 

@@ -34,12 +34,14 @@ class Worked:
     Attributes:
         name: Short name.
         source: Paper.
+        profile: The paper's convention.
         states: The dialogue, in dstbench's own format.
         printed: Metric (in dstbench's notation) to the printed score, a fraction, or to the scores of the first turns.
     """
 
     name: str
     source: str
+    profile: str
     states: list[dict[str, Any]]
     printed: Mapping[str, float | list[float]]
 
@@ -74,14 +76,14 @@ def worked() -> list[Worked]:
     )
     p1_scores = {"jga": 0, "aga": 0.2381, "fga": 0.1312, "sa:T=30": 0.9444, "gca": 0.7333}
     p2_scores = {"jga": 0.3333, "aga": 0.5476, "fga": 0.3333, "sa:T=30": 0.9222, "gca": 0.1549}
-    kim, aksu = "Kim et al. 2022", "Aksu & Chen 2024"
+    kim, aksu = ("Kim et al. 2022", "kim2022"), ("Aksu & Chen 2024", "gca2024")
     a6_scores = {"sa:T=30": [0.9667, 0.9667, 0.9333, 0.9333, 0.9667], "rsa": a6_rsa}
     return [
-        Worked("Table 3, A", kim, _dialogue("A", [gold], [wrong]), {"jga": 0, "aga": 0.3333, "rsa": 0.25}),
-        Worked("Table 3, B", kim, _dialogue("B", [gold], [more]), {"jga": 0, "aga": 0.3333, "rsa": 0.1667}),
-        Worked("Table A6", kim, _dialogue("PMUL4648", a6_gold, a6_pred), a6_scores),
-        Worked("Table 1, P¹", aksu, _dialogue("P1", golds, p1), p1_scores),
-        Worked("Table 1, P²", aksu, _dialogue("P2", golds, p2), p2_scores),
+        Worked("Table 3, A", *kim, _dialogue("A", [gold], [wrong]), {"jga": 0, "aga": 0.3333, "rsa": 0.25}),
+        Worked("Table 3, B", *kim, _dialogue("B", [gold], [more]), {"jga": 0, "aga": 0.3333, "rsa": 0.1667}),
+        Worked("Table A6", *kim, _dialogue("PMUL4648", a6_gold, a6_pred), a6_scores),
+        Worked("Table 1, P¹", *aksu, _dialogue("P1", golds, p1), p1_scores),
+        Worked("Table 1, P²", *aksu, _dialogue("P2", golds, p2), p2_scores),
     ]
 
 
@@ -258,9 +260,10 @@ def _named(names: tuple[str, ...], codes: Integers) -> pl.Series:
 
 
 def worked_scores() -> pl.DataFrame:
-    """The worked dialogues: (source, table, metric, printed, measured), values as fractions with four decimals.
+    """The worked dialogues under their papers' conventions: (source, table, metric, printed, measured).
 
-    If a paper prints a score per turn, `printed` and `measured` have the scores of the turns that it prints.
+    Values are fractions with four decimals. If a paper prints a score per turn, `printed` and `measured` have the
+    scores of the turns that it prints.
     """
     rows = []
     for example in worked():
@@ -268,7 +271,8 @@ def worked_scores() -> pl.DataFrame:
             per_turn = isinstance(printed, list)
             with warnings.catch_warnings():  # a paper's example may use a slot that MultiWOZ does not have
                 warnings.simplefilter("ignore", DstbenchWarning)
-                measured = score(example.states, metrics=metric, by="turn" if per_turn else "run")["value"]
+                by = "turn" if per_turn else "run"
+                measured = score(example.states, metrics=metric, by=by, profile=example.profile)["value"]
             shown = printed if isinstance(printed, list) else [printed]
             texts = [" ".join(f"{value:.4f}" for value in values) for values in (shown, measured.head(len(shown)))]
             rows.append((example.source, example.name, metric, *texts))

@@ -122,6 +122,25 @@ def warn(what: str | DstbenchWarning, **about: Any) -> None:
     warnings.warn(warning, stacklevel=level)
 
 
+def unknown_keyword(name: str, known: Iterable[str]) -> str:
+    """Python's message for a keyword argument that a function does not have, with the one that may be meant.
+
+    The function is the one that the user called; its own parameters are known, too.
+
+    Args:
+        name: The keyword.
+        known: Keywords of the functions that the user's function passes keywords on to.
+    """
+    frame = sys._getframe(1)
+    while frame.f_back is not None and frame.f_back.f_globals.get("__name__", "").split(".")[0] == "dstbench":
+        frame = frame.f_back
+    code = frame.f_code
+    own = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    text = f"{code.co_name}() got an unexpected keyword argument {name!r}"
+    hint = did_you_mean(name, [*own, *known])
+    return f"{text}. {hint[0].upper()}{hint[1:]}" if hint else text
+
+
 def did_you_mean(word: str, known: Iterable[str]) -> str | None:
     """The hint ``did you mean …?`` with the most similar known words, whatever their case; None if none is similar.
 

@@ -99,10 +99,6 @@ class Plugins(Generic[T]):
         """The names of what named modules have, and the objects, which may not be usable."""
         return [(one.name, one.load()) for one in self._of_modules()]
 
-    def origins(self) -> list[str]:
-        """The origins of all plugins (see `origin_of`), sorted, each once."""
-        return sorted({one.origin for one in (*self._of_modules(), *self._of_packages())})
-
     def shadowed(self) -> list[str]:
         """The places and names of plugins with a built-in name, which are never used, as texts ``place: name``."""
         declared = [*self._of_modules(), *self._of_packages()]
@@ -182,11 +178,6 @@ def use(modules: str | Iterable[str]) -> list[ModuleType]:
         _MODULES[name] = _imported(name)
         _of_source(_MODULES[name])
     return [_MODULES[name] for name in names]
-
-
-def in_use() -> tuple[str, ...]:
-    """The names of the modules that `use` was given, so that another process can use them too."""
-    return tuple(_MODULES)
 
 
 def _imported(name: str) -> ModuleType:

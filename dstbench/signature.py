@@ -30,6 +30,8 @@ _MEANINGS: Final[Mapping[str, str]] = {
     "missing": CHOICES["missing"].metadata["meaning"],
     "slot-map": "the other names of slots",
     "id-map": "gold's ids of dialogues",
+    "turns-from": "the number of the turn that is gold's turn 0",
+    "turn-step": "the step of the turns' numbers",
     "by": "the grouping",
     "frames": "the number of gold's frames",
     "format": "the format, as it is not built in",
@@ -43,6 +45,8 @@ _FORMS: Final = {
     "gold": ("[0-9a-f]{8}", "eight hexadecimal digits"),
     "slot-map": ("#[0-9a-f]{8}", "a hash of its content"),
     "id-map": ("#[0-9a-f]{8}", "a hash of its content"),
+    "turns-from": ("-?[0-9]+", "a number"),
+    "turn-step": ("[0-9]+", "a number"),
     "d": ("[0-9]+", "a number"),
     "t": ("[0-9]+", "a number"),
 }

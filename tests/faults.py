@@ -29,7 +29,7 @@ _FIGURES = (
 #: Commands, and what they write.
 COMMANDS = {
     "one file": ("convert one.jsonl -o out.parquet", ["out.parquet"]),
-    "many files": ("convert one.jsonl two.jsonl -o out.parquet --jobs 1", ["out.parquet"]),
+    "many files": ("convert one.jsonl two.jsonl -o out.parquet", ["out.parquet"]),
     "score": ("score one.jsonl -o out.json --format json", ["out.json"]),
     "apply": (
         "audit inconsistency gold.json --support 2 --apply -o out.json --log out.csv --review sheet.csv",

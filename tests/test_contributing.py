@@ -222,9 +222,8 @@ def trade() ->'''),
             ("dstbench/schema/analysis.py", "    detectable=number(",
              '    z=number("difference by its standard error; null: undefined.", nullable=True),\n'
              "    detectable=number("),
-            ("dstbench/analysis/compare.py", '"detectable": ',
-             '"z": estimate.value / estimate.se if estimate.value is not None and estimate.se else None,\n'
-             '                    "detectable": '),
+            ("dstbench/analysis/compare.py", '"detectable": detectable, **verdict}',
+             '"z": float(values[a] - values[b]) / se if se > 0 else None, "detectable": detectable, **verdict}'),
             ("dstbench/rendering/compare.py", '        value_text("detectable"',
              '        pl.col("z").round(1).cast(pl.String),\n        value_text("detectable"'),
         ),

@@ -364,7 +364,6 @@ def test_several_modules_and_a_module_before_a_package(installed: Path) -> None:
     out = ok("score", LOG, "-m", "extra-free", "--profile", "mylab")
     assert "|profile:mylab.1@mylab#" in out
     assert "|dontcare:skip|" in out
-    assert plugins.in_use() == ("mylab", "other")
     assert METRICS.names() == ["extra-free", "no-extra"]
     assert FOREIGN_FORMATS.names() == ["barred"]
 
@@ -415,16 +414,6 @@ def test_a_module_of_another_folder_is_not_taken_for_that_of_this_one(
     monkeypatch.chdir(here / "second")
     with pytest.raises(dstbench.UsageError, match=r"another module has its name: .*first"):
         plugins.use("other")
-
-
-def test_files_of_a_module_are_read_by_several_processes(here: Path) -> None:
-    Path("mylab.py").write_text(MODULE)
-    for number in (1, 2):
-        Path(f"{number}.log").write_text(BARRED.replace("MUL1", f"MUL{number}"))
-    words = ["convert", "1.log", "2.log", "-o", "model.parquet", "--plugins", "mylab", "--jobs", "2"]
-    code, _, err = run(*words)
-    assert code == 0, err
-    assert "2 dialogues, 4 turns" in err
 
 
 def test_what_a_module_takes_from_others_is_not_its_own(here: Path) -> None:

@@ -52,6 +52,7 @@ NOT_RUN = {
     "pip install uv && uv run dstbench demo": "installs; .ci/versions and tests/test_demo.py run the demo",
     "uv run pytest": "is what runs this",
     "python -m benchmarks.missing_annotations": "needs real data; tests/audit/test_places.py compares with its bars",
+    "uv run pytest -n0 -s -m simulation tests/simulations": "takes minutes, and is for people to read",
     "uv run pytest --cov": "the same, slower",
     "dstbench audit inconsistency train.tsv dev.tsv test.tsv --database db --figures figures": (
         "here they would have the same dialogues; tests/audit/test_missing_tables.py runs it"

@@ -98,6 +98,7 @@ def test_gold_and_grouping_are_in_the_signature() -> None:
     assert by_domain.item() == signed().replace("by:run", "by:domain")
 
 
+@pytest.mark.filterwarnings("ignore:.*are not scored under:dstbench.errors.DstbenchWarning")
 @FEW
 @given(corpora(LARGE), st.sampled_from(["all", "gold", "last"]))
 def test_the_hash_of_gold_does_not_depend_on_the_grouping(states: States, turns: str) -> None:
@@ -271,6 +272,7 @@ def test_what_is_no_signature_is_said(text: str) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:.*wrong by spelling:dstbench.errors.DstbenchWarning")
+@pytest.mark.filterwarnings("ignore:.*are not scored under:dstbench.errors.DstbenchWarning")
 def test_the_hash_of_gold_is_of_gold_as_it_is_compared() -> None:
     loud = [{**s, "gold": {k: v.upper() for k, v in s["gold"].items()}} for s in EXAMPLE]
 

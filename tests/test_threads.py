@@ -17,14 +17,14 @@ from tests.paths import ROOT
 WORK = {
     "scores": "[score(LARGE, metrics=METRICS, by=by).drop('signature') for by in ('run', 'domain', 'turn')]",
     "compare": (
-        "[compare(SMALL, metrics='jga,rsa,fga,gca', models=models, resamples=300, adjust='max-t')"
-        " for models in (None, {'m': ['careful', 'forgetful']})]"
+        "[compare(runs, metrics='jga,rsa,fga,gca', models=models, resamples=300, adjust=adjust)"
+        " for runs, models, adjust in ((SMALL, None, 'max-t'), (SEEDS, {'a': 'a*', 'b': 'b*'}, 'holm'))]"
     ),
     "traits": "traits(RUNS, disagree=['fga', 'gca'], to='released', nu='released')",
     "diagnose": "diagnose(RUNS)",
     "correlate": "correlate(RUNS, differences=['jga,fga,gca'], between_runs=True, test='all')",
     "compare_metrics": "compare_metrics(SMALL, resamples=300)",
-    "correlate, turns": "correlate(RUNS, per='turn', differences=['jga,rsa,sa'], resamples=300)",
+    "correlate, turns": "correlate(RUNS, per='turn', differences=['jga,rsa,sa'])",
     "sensitivity": "sensitivity(synthetic(200, trackers=['careful']), sample=5)",
     "inconsistency": "find(take_out(consistent(150, 1), 0.2, 1)[0])",
     "inconsistency, lists": "find(take_out(consistent(150, 1), 0.4, 1)[0], rules='qian2021')",
@@ -44,6 +44,8 @@ from tests.planted import consistent, find, take_out
 METRICS, WORK = json.loads(sys.argv[1])
 LARGE = open_runs(synthetic(3000, trackers=["eager"]))
 RUNS, SMALL = open_runs(synthetic(300)), open_runs(synthetic(60))
+ONE, OTHER, THIRD = synthetic(60).values()
+SEEDS = {"a0": ONE, "a1": OTHER, "a2": THIRD, "b0": OTHER, "b1": THIRD, "b2": THIRD}
 SUMS = as_exact_floats(np.random.default_rng(5).random((5, 999, 3)) * 2.0**62)
 
 def content(result):

@@ -16,9 +16,9 @@ from typing import Any, Final
 import numpy as np
 import polars as pl
 
-from dstbench.analysis.associations import Columns, Compared, Sample, chosen_outcomes, interval_of
+from dstbench.analysis.associations import JACKKNIFE, Compared, Rows, chosen_outcomes, values_of
 from dstbench.analysis.ratings import RATING
-from dstbench.arrays import Flags, Integers
+from dstbench.arrays import Flags
 from dstbench.errors import UsageError, warn
 from dstbench.metrics import Metric
 from dstbench.schema.analysis import RATED, RATED_DIFFERENCES
@@ -27,10 +27,9 @@ from dstbench.stats import RankCorrelation, compare_rank_correlations, holm, ken
 from dstbench.stats.correlations import LEAST
 
 _RANKED: Final[Mapping[str, Callable[..., RankCorrelation]]] = {"spearman": spearman, "kendall": kendall}
-# The columns `test`, `statistic`, `df` and `p` of a difference without a test; before them `difference`, `low`, `high`
-# and `interval` of one that cannot be computed.
-_NO_TEST: Final = (None,) * 4
-_NO_DIFFERENCE: Final = (None,) * 8
+# The columns `difference`, `low`, `high`, `interval`, `zou_low`, `zou_high`, `test`, `statistic`, `df` and `p` of a
+# difference that cannot be computed.
+_NO_DIFFERENCE: Final = (None,) * 10
 
 
 def pairs_of_scores(variables: Mapping[str, Metric | None]) -> list[tuple[str, str]]:
@@ -43,15 +42,11 @@ class RatedRun:
     """A run, or all of them pooled, with people's ratings.
 
     Attributes:
-        name: The run's name.
-        columns: Its columns, with `RATING`; a row per rated dialogue or turn.
-        sample: What a row is, and which rows belong together.
+        rows: Its columns, with `RATING`; a row per rated dialogue or turn.
         level: Confidence level of all intervals.
     """
 
-    name: str
-    columns: Columns
-    sample: Sample
+    rows: Rows
     level: float
 
     def agreement(self, matrix: pl.DataFrame) -> pl.DataFrame:
@@ -62,18 +57,18 @@ class RatedRun:
         """
         rows: list[tuple[Any, ...]] = []
         of_rating = matrix.filter(pl.any_horizontal(pl.col("first", "second") == RATING))
-        for first, second, *r in of_rating.select("first", "second", "r", "low", "high", "interval").iter_rows():
+        for first, second, *r in of_rating.select("first", "second", "r", "low", "high").iter_rows():
             metric = first if second == RATING else second
             n, dialogues = self._sizes(metric)
             self._warn_of(metric, dialogues)
-            values = {"pearson": r}
+            values = {"pearson": [*r, JACKKNIFE]}
             for coefficient in _RANKED:
                 ranked = self._ranked(coefficient, metric, self._defined(metric).tobytes())
                 values[coefficient] = [ranked.value, ranked.low, ranked.high, "linearised"]
             for coefficient, (*value, interval) in values.items():
                 shown = value if dialogues >= LEAST else (None, None, None)
                 rows.append((
-                    self.name, self.sample.per, metric, coefficient, *shown, interval, n, dialogues, self.level
+                    self.rows.run, self.rows.per, metric, coefficient, *shown, interval, n, dialogues, self.level
                 ))  # fmt: skip
         return pl.DataFrame(rows, schema=RATED.schema, orient="row").fill_nan(None)
 
@@ -95,24 +90,19 @@ class RatedRun:
                 for value in tests:
                     shown = value if dialogues >= LEAST else (None, None, *_NO_DIFFERENCE)
                     rows.append((
-                        self.name, self.sample.per, *pair, coefficient, *shown, None, n, dialogues, self.level
+                        self.rows.run, self.rows.per, *pair, coefficient, *shown, None, n, dialogues, self.level
                     ))  # fmt: skip
         return _with_adjusted(pl.DataFrame(rows, schema=RATED_DIFFERENCES.schema, orient="row").fill_nan(None))
 
-    @cached_property
-    def _clusters(self) -> Integers:
-        of_rows = self.sample.clusters
-        return np.arange(len(self.columns[RATING])) if of_rows is None else of_rows
-
     def _defined(self, *metrics: str) -> Flags:
         """The rows in which the rating and these metrics are defined."""
-        undefined = np.isnan([self.columns[name] for name in (RATING, *metrics)])
+        undefined = np.isnan([self.rows.columns[name] for name in (RATING, *metrics)])
         return np.asarray(~undefined.any(axis=0))
 
     def _sizes(self, *metrics: str) -> tuple[int, int]:
         """The number of these rows, and of their dialogues."""
         rows = self._defined(*metrics)
-        return int(rows.sum()), len(np.unique(self._clusters[rows]))
+        return int(rows.sum()), len(np.unique(self.rows.dialogues[rows]))
 
     @cached_property
     def _ranked(self) -> Callable[[str, str, bytes], RankCorrelation]:
@@ -121,8 +111,8 @@ class RatedRun:
         @cache
         def ranked(coefficient: str, metric: str, rows: bytes) -> RankCorrelation:
             at = np.frombuffer(rows, bool)
-            columns = (self.columns[name][at] for name in (metric, RATING))
-            return _RANKED[coefficient](*columns, self._clusters[at], level=self.level)
+            columns = (self.rows.columns[name][at] for name in (metric, RATING))
+            return _RANKED[coefficient](*columns, self.rows.dialogues[at], level=self.level)
 
         return ranked
 
@@ -135,31 +125,32 @@ class RatedRun:
         except UsageError as error:
             if has_r:
                 what = f"no difference of {coefficient.capitalize()}'s coefficients with the ratings: {error.what}"
-                warn(f"{' and '.join(pair)}: {what}", run=self.name, kind=what)
+                warn(f"{' and '.join(pair)}: {what}", run=self.rows.run, kind=what)
             return one.value, other.value, *_NO_DIFFERENCE
         ((test, outcome),) = comparison.tests.items()
         tested = test, outcome.statistic, outcome.df, outcome.p
-        return one.value, other.value, comparison.difference, *comparison.zou, "zou2007", *tested
+        return one.value, other.value, comparison.difference, *comparison.zou, "zou2007", None, None, *tested
 
     def _warn_of(self, metric: str, dialogues: int) -> None:
         """Warn of a metric that does not correlate with the ratings, and is defined in so many dialogues."""
-        column = self.columns[metric][self._defined(metric)]
+        column = self.rows.columns[metric][self._defined(metric)]
         if dialogues < LEAST:
-            if len(np.unique(self._clusters)) >= LEAST:  # otherwise a warning has said so
+            if len(np.unique(self.rows.dialogues)) >= LEAST:  # otherwise a warning has said so
                 what = f"is defined in {dialogues} rated dialogues only, and a correlation needs {LEAST}"
-                warn(f"{metric} {what}", run=self.name)
+                warn(f"{metric} {what}", run=self.rows.run)
         elif column.min() == column.max():
-            rated = f"rated {self.sample.per}s"
-            warn(f"{metric} is the same in all {rated}, so it does not correlate with the ratings", run=self.name)
+            rated = f"rated {self.rows.per}s"
+            warn(f"{metric} is the same in all {rated}, so it does not correlate with the ratings", run=self.rows.run)
 
 
 def _of_r(compared: Compared, test: str | None) -> list[tuple[Any, ...]]:
-    """The columns `value` to `p` of the difference of two r, for each of its tests."""
+    """The columns `value` to `p` of the difference of two r: over dialogues, and by each classical test asked for."""
     if compared.limits is None:
         return [(*compared.r, *_NO_DIFFERENCE)]
-    difference = *compared.r, compared.r[0] - compared.r[1], *compared.limits, interval_of(compared)
-    tests = [(name, each.statistic, each.df, each.p) for name, each in chosen_outcomes(compared, test)]
-    return [(*difference, *tested) for tested in tests] or [(*difference, *_NO_TEST)]
+    difference, low, high, p, *zou = values_of(compared)
+    tests: list[tuple[Any, ...]] = [(JACKKNIFE, None, None, p)]
+    tests += [(name, each.statistic, each.df, each.p) for name, each in chosen_outcomes(compared, test)]
+    return [(*compared.r, difference, low, high, JACKKNIFE, *zou, *tested) for tested in tests]
 
 
 def _with_adjusted(differences: pl.DataFrame) -> pl.DataFrame:

@@ -25,7 +25,7 @@ from dstbench.runs.run import Run
 from dstbench.schema.core import BETWEEN
 from dstbench.scoring.notes import spelling_remedy
 from dstbench.scoring.partitions import over_partitions
-from dstbench.scoring.scope import open_under
+from dstbench.scoring.scope import open_under, unscored
 from dstbench.scoring.score import values_of
 from dstbench.typing import Dontcare
 
@@ -108,6 +108,7 @@ def _checks(run: Run, convention: Convention, ontology: Mapping[str, frozenset[s
     yield from _floors(run, own, convention)
     yield _coverage(run)
     yield from _slots(counts)
+    yield _unscored(run, convention)
     yield _cumulative(run)
     yield from _values(counts, ontology, _remedied(run, own["jga"], convention))
     yield _dontcare(run, counts, own["jga"], convention)
@@ -233,6 +234,14 @@ def _slots(counts: pl.DataFrame) -> Iterator[_Check]:
     unseen = _listed(only_gold.select("slot", "gold").rows())
     status, short = "warn" if unseen else "ok", f"{number_of(only_gold.height, 'slot')} never predicted"
     yield _Check("slots of gold that are never predicted", status, unseen or "none", short, only_gold.height)
+
+
+def _unscored(run: Run, convention: Convention) -> _Check:
+    """Whether predicted values are in no score."""
+    slots = unscored(run, convention).filter(pl.col("unscored") > 0).select("slot", "unscored")
+    n = int(slots["unscored"].sum())
+    found = f"{number_of(n, 'value')}: {_listed(slots.rows())}" if n else "none"
+    return _Check("predictions that are not scored", "fail" if n else "ok", found, f"{n:,} predictions not scored", n)
 
 
 def _cumulative(run: Run) -> _Check:

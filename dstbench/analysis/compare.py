@@ -1,12 +1,17 @@
-"""Whether one run is better than another: intervals and tests that resample whole dialogues.
+"""Whether one run is better than another: intervals and tests over whole dialogues.
 
-Conventions: dialogues are resampled, never turns, because a tracker's errors persist from turn to turn. All runs and
-metrics share the same draws, so differences are paired; a seed gives the same bits on every machine. p-values are
-adjusted for the differences of one metric, because each metric is read as a leaderboard of its own.
+Conventions: the unit is the dialogue, never the turn, as a tracker's errors persist from turn to turn. All runs and
+metrics share the draws; a seed gives the same bits on every machine. p-values are adjusted for the differences of one
+metric, because each metric is read as a leaderboard of its own.
 
-The bootstrap gives standard errors and intervals; approximate randomisation gives the p of two runs. If models with
-several runs (seeds) are named, models are compared, not runs, and seeds are resampled as well as dialogues: that one
-seed beats another says little about their models.
+Standard errors are linearised, as those of `score`. A share's interval is Wilson's with the effective number of
+independent units, so it is honest at 0 and 100 % too. One test gives both p and interval of a difference, so that the
+interval excludes 0 exactly if p is at most 1 − level: of two runs, approximate randomisation. If models with several
+runs (seeds) are named, models are compared, not runs, since that one seed beats another says little about their models:
+by Welch's t over the seeds, with the variance of dialogues. A model needs three seeds for that.
+
+Where p is within Monte Carlo error of the level, ten times as many resamples are drawn; if it still is, the result says
+that another seed may give the other verdict.
 """
 
 from __future__ import annotations
@@ -22,7 +27,7 @@ import polars as pl
 
 from dstbench import stats
 from dstbench.analysis.paired import Paired, pair_up
-from dstbench.analysis.verdicts import judge, untestable
+from dstbench.analysis.verdicts import FEWEST_SEEDS, doubts, judge, judge_models, strictest_level
 from dstbench.arrays import Floats
 from dstbench.conventions.convention import Convention
 from dstbench.conventions.profiles import as_convention
@@ -34,10 +39,8 @@ from dstbench.schema.analysis import DESIGN, MODELS, RUN_DIFFERENCES, STANDINGS
 from dstbench.schema.core import Table
 from dstbench.schema.record import Record
 from dstbench.scoring.scope import open_under
-from dstbench.stats import Bootstrap, Estimate, Null, Replicates
-from dstbench.stats.differences import TIE
+from dstbench.stats import Null, Spread, influences, spread, spread_over_seeds
 from dstbench.stats.normal import check_level
-from dstbench.stats.resampling import Score
 from dstbench.typing import Adjustment
 
 if TYPE_CHECKING:
@@ -47,7 +50,9 @@ if TYPE_CHECKING:
 #: The default is one metric: among many, one that favours a run is easily found.
 DEFAULT: Final = "jga"
 _BETWEEN_RUNS: Final = "approximate randomisation of dialogues"
-_BETWEEN_MODELS: Final = "bootstrap of seeds and dialogues"
+_BETWEEN_MODELS: Final = "Welch's t over seeds, with the variance of dialogues"
+# So many times as many resamples are drawn where a verdict may hang on the seed.
+_MORE: Final = 10
 
 
 @dataclass(frozen=True)
@@ -112,10 +117,11 @@ def compare(
             that no model names stands for itself. None: runs are compared, not models.
         baseline: The run (its name, or its path as in `data`), or the model, that all others are compared to; None:
             all pairs, in the order of the data.
-        resamples: Number of bootstrap resamples, and of randomisations.
+        resamples: Number of random swaps of two runs; ten times as many where p is close to 1 − level.
         seed: Random seed.
         level: Confidence level of the intervals; a difference is significant if its adjusted p is at most 1 − level. A
-            warning says if no p can be so small, with so few resamples or so few dialogues that differ.
+            warning says if no p can be so small, with so few resamples or so few dialogues that differ, and if another
+            seed may give the other verdict.
         adjust: How p-values are adjusted for the number of differences of one metric.
         profile: The convention, or its name.
         **reading: `gold`, `format`, `names`, `missing` (default: the convention's), `split`: see `dstbench.open_runs`.
@@ -125,9 +131,9 @@ def compare(
             run, model, adjustment or profile is unknown.
 
     >>> from dstbench.demo import synthetic
-    >>> leaderboard = compare(synthetic(50), resamples=500)
+    >>> leaderboard = compare(synthetic(120), resamples=500)
     >>> leaderboard.differences.select("run", "other", pl.col("difference").round(2), "significant").row(0)
-    ('careful', 'forgetful', 0.22, True)
+    ('careful', 'forgetful', 0.19, True)
     """
     design = Design(resamples, seed, level, adjust)
     convention = as_convention(profile)
@@ -150,7 +156,6 @@ def resample(
     *,
     models: Models | None = None,
     baseline: int | None = None,
-    bootstrap: Bootstrap | None = None,
 ) -> Leaderboard:
     """Compare paired runs; see `compare`.
 
@@ -159,48 +164,33 @@ def resample(
         design: How they are compared.
         models: Model name to the indices of its runs; None: runs are compared.
         baseline: The index of the run (or model) that the others are compared to; None: all pairs.
-        bootstrap: The design's resamples of the runs' sums, if they are drawn already.
     """
+    if models is not None and design.adjust == "max-t":
+        raise UsageError("max-t needs resamples, and models are compared without any", hint="--adjust holm")
     names = list(paired.runs if models is None else models)
     pairs = [(b, a) if a == baseline else (a, b) for a, b in combinations(range(len(names)), 2)]
     pairs = [pair for pair in pairs if baseline is None or pair[1] == baseline]
-    bootstrap = bootstrap or stats.Bootstrap.draw(paired.sums, design.resamples, design.seed)
-    randomisation = stats.Randomisation.draw(paired.sums, design.resamples, design.seed) if models is None else None
+    swaps = _Swaps(paired, design)
     scores = paired.scores.to_dicts()  # run by run, each with all metrics
     means: list[Row] = []
     differences: list[Row] = []
     for number, metric in enumerate(paired.metrics):
-        of_metric, score = {"metric": str(metric), "unit": metric.unit}, paired.score(metric)
-        replicates = of_runs = bootstrap.replicates(score)
-        for row, of_run in zip(scores[number :: len(paired.metrics)], of_runs, strict=True):
-            row.update(_interval(of_run.estimate(design.level)))
-        if models is not None:
-            replicates = _over_seeds(bootstrap, score, models, paired.runs)
-            for (model, runs), of_model in zip(models.items(), replicates, strict=True):
-                seeds = {"runs": len(runs), "sd": _sd([of_runs[run].observed for run in runs])}
-                estimate = of_model.estimate(design.level)
-                means.append({**of_metric, "model": model, "value": estimate.value, **seeds, **_interval(estimate)})
-        of_dialogues = score(paired.sums.reshape(-1, len(paired.statistics))).reshape(paired.sums.shape[:2])
-        nulls: list[Null] = []
-        rows: list[Row] = []
-        for a, b in pairs:
-            difference = replicates[a] - replicates[b]
-            estimate = difference.estimate(design.level)
-            dialogue_counts = _count_dialogues(paired, metric, of_dialogues, a, b) if randomisation else {}
-            if randomisation:
-                nulls.append(randomisation.null(score, a, b, dialogue_counts["discordant"]))
-            else:
-                nulls.append(_centred(difference))
-            pair = {
-                "run": names[a],
-                "other": names[b],
-                "difference": estimate.value,
-                **_interval(estimate),
-                **dialogue_counts,
-            }
-            rows.append({**of_metric, **pair, "detectable": stats.smallest_detectable(estimate.se)})
-        verdicts = judge(nulls, design.adjust, design.level)
-        differences += [{**row, **verdict} for row, verdict in zip(rows, verdicts, strict=True)]
+        of_metric = {"metric": str(metric), "unit": metric.unit}
+        own = _Measured(metric, paired, influences(paired.score(metric), paired.sums))
+        of_runs = scores[number :: len(paired.metrics)]
+        for run, row in enumerate(of_runs):
+            row.update(own.interval(row["value"], spread(own.influences[run]), design.level))
+        values = np.array([row["value"] for row in of_runs], np.float64)
+        if models is None:
+            rows = _differences_of_runs(own, values, pairs, swaps)
+        else:
+            means += [
+                {**of_metric, "model": name, **own.of_model(values, models[name], design.level)} for name in names
+            ]
+            rows = _differences_of_models(own, values, pairs, list(models.values()), design)
+        differences += [
+            {**of_metric, "run": names[a], "other": names[b], **row} for (a, b), row in zip(pairs, rows, strict=True)
+        ]
     design_row = {
         "dialogues": paired.sums.shape[1],
         "resamples": design.resamples,
@@ -216,23 +206,129 @@ def resample(
         differences=_frame(differences, RUN_DIFFERENCES),
         design=_frame([design_row], DESIGN),
     )
-    for line in untestable(leaderboard.differences, design.resamples, design.level):
+    few = [name for name, runs in (models or {}).items() if len(runs) < FEWEST_SEEDS]
+    if few and pairs:
+        warn(
+            f"not tested: models with fewer than {FEWEST_SEEDS} seeds, whose spread is unknown: {', '.join(few)}",
+            when="before",
+        )
+    for line in doubts(leaderboard.differences, design.resamples, design.level):
         warn(line)
     return leaderboard
 
 
-def _over_seeds(bootstrap: Bootstrap, score: Score, models: Models, runs: Sequence[str]) -> list[Replicates]:
-    """The replicates of each model, drawn in the order of the models' and runs' names, not in the order of the data."""
-    order = sorted(models)
-    replicates = bootstrap.over_seeds(score, [sorted(models[model], key=runs.__getitem__) for model in order])
-    return [replicates[order.index(model)] for model in models]
+@dataclass(frozen=True)
+class _Measured:
+    """A metric of paired runs, with each dialogue's influence on each run's score (runs × dialogues)."""
+
+    metric: Metric
+    paired: Paired
+    influences: Floats
+
+    def interval(self, value: float | None, of: Spread, level: float) -> Row:
+        """The standard error and the interval of a score, or of a mean of scores."""
+        limits = None
+        if value is not None and self.metric.is_count:
+            limits = of.limits_of_count(value, level)
+        elif value is not None:
+            limits = of.limits_of_share(value, self.influences.shape[1], level)
+        return {"se": _positive(of.se), **_ends(limits)}
+
+    def of_model(self, values: Floats, seeds: Sequence[int], level: float) -> Row:
+        """The mean score of a model's seeds, their deviation, and the mean's interval: with one seed, that seed's."""
+        own = values[list(seeds)]
+        mean = None if np.isnan(own).any() else float(own.mean())
+        single = len(seeds) == 1
+        of = spread(self.influences[seeds[0]]) if single else self.of_seeds(values, [(1, seeds)])
+        deviation = None if single else float(own.std(ddof=1))
+        return {"runs": len(seeds), "value": mean, "sd": deviation, **self.interval(mean, of, level)}
+
+    def of_seeds(self, values: Floats, models: Sequence[tuple[int, Sequence[int]]]) -> Spread:
+        """The standard error of the sum of models' mean scores, each with its sign."""
+        signed = [sign * self.influences[list(seeds)] for sign, seeds in models]
+        return spread_over_seeds([values[list(seeds)] for _, seeds in models], signed)
 
 
-def _centred(difference: Replicates) -> Null:
-    """The resampled differences, shifted so that their mean is 0, as it is under the null hypothesis."""
-    resampled = difference.resampled
-    defined = resampled[~np.isnan(resampled)]
-    return Null(difference.observed, resampled - (defined.mean() if len(defined) else 0.0), TIE * difference.scale)
+class _Swaps:
+    """The random swaps of a design, which all metrics share; and more of them, for some runs only."""
+
+    def __init__(self, paired: Paired, design: Design) -> None:
+        self.design, self._paired = design, paired
+        self._all: stats.Randomisation | None = None
+
+    def nulls(self, metric: Metric, pairs: Sequence[tuple[int, int]], discordant: Sequence[int]) -> list[Null]:
+        """The differences of pairs of runs in a metric, with those that swaps make."""
+        if self._all is None:
+            self._all = stats.Randomisation.draw(self._paired.sums, self.design.resamples, self.design.seed)
+        score = self._paired.score(metric)
+        return [self._all.null(score, *pair, number) for pair, number in zip(pairs, discordant, strict=True)]
+
+    def more(self, metric: Metric, pairs: Sequence[tuple[int, int]], discordant: Sequence[int]) -> list[Null]:
+        """The same with more swaps, which begin with the same ones."""
+        runs = sorted({run for pair in pairs for run in pair})
+        some = stats.Randomisation.draw(self._paired.sums[runs], _MORE * self.design.resamples, self.design.seed)
+        score = self._paired.score(metric)
+        return [
+            some.null(score, runs.index(a), runs.index(b), number)
+            for (a, b), number in zip(pairs, discordant, strict=True)
+        ]
+
+
+def _differences_of_runs(own: _Measured, values: Floats, pairs: Sequence[tuple[int, int]], swaps: _Swaps) -> list[Row]:
+    """The differences of runs in a metric: intervals and p by approximate randomisation, and counts of dialogues."""
+    design, paired = swaps.design, own.paired
+    of_dialogues = paired.score(own.metric)(paired.sums.reshape(-1, len(paired.statistics)))
+    counts = [
+        _count_dialogues(paired, own.metric, of_dialogues.reshape(paired.sums.shape[:2]), *pair) for pair in pairs
+    ]
+    discordant = [row["discordant"] for row in counts]
+    nulls = swaps.nulls(own.metric, pairs, discordant)
+    verdicts = judge(nulls, design.adjust, design.level)
+    redrawn: set[int] = set()
+    # More swaps of some pairs can make others close to the level, as all are adjusted together.
+    while close := {pair for pair, verdict in enumerate(verdicts) if verdict["may_flip"]} - redrawn:
+        if design.adjust == "max-t":  # it needs the same swaps for all
+            close = set(range(len(pairs)))
+        chosen = sorted(close)
+        more = swaps.more(own.metric, [pairs[pair] for pair in chosen], [discordant[pair] for pair in chosen])
+        for pair, null in zip(chosen, more, strict=True):
+            nulls[pair] = null
+        redrawn |= close
+        verdicts = judge(nulls, design.adjust, design.level)
+    rows = []
+    for (a, b), null, of_pair, verdict in zip(pairs, nulls, counts, verdicts, strict=True):
+        se = spread(own.influences[a] - own.influences[b]).se
+        limits = detectable = None
+        if verdict["significant"] is not None and se > 0:
+            strictest = strictest_level(nulls, verdict["m"], design.adjust, design.level)
+            detectable = stats.smallest_detectable(se, strictest)
+            limits = null.limits(se, paired.sums.shape[1], design.level)
+        difference = {"difference": float(values[a] - values[b]), "se": _positive(se), **_ends(limits)}
+        rows.append({**difference, **of_pair, "detectable": detectable, **verdict})
+    return rows
+
+
+def _differences_of_models(
+    own: _Measured, values: Floats, pairs: Sequence[tuple[int, int]], models: Sequence[Sequence[int]], design: Design
+) -> list[Row]:
+    """The differences of models' mean scores in a metric: intervals and p by Student's t."""
+    differences = np.array([values[list(models[a])].mean() - values[list(models[b])].mean() for a, b in pairs])
+    enough = [min(len(models[a]), len(models[b])) >= FEWEST_SEEDS for a, b in pairs]
+    spreads = [
+        own.of_seeds(values, [(1, models[a]), (-1, models[b])]) if can else None
+        for (a, b), can in zip(pairs, enough, strict=True)
+    ]
+    rows = []
+    for difference, of, verdict in zip(
+        differences, spreads, judge_models(spreads, differences, design.adjust, design.level), strict=True
+    ):
+        row = {"difference": float(difference), **verdict}
+        if of is not None and verdict["significant"] is not None:
+            strictest = strictest_level([], verdict["m"], design.adjust, design.level)
+            detectable = stats.smallest_detectable(of.se, strictest, of.df)
+            row |= {"se": of.se, **_ends(of.limits(float(difference), design.level)), "detectable": detectable}
+        rows.append(row)
+    return rows
 
 
 def _count_dialogues(paired: Paired, metric: Metric, scores: Floats, first: int, second: int) -> Row:
@@ -256,20 +352,14 @@ def _count_dialogues(paired: Paired, metric: Metric, scores: Floats, first: int,
     }
 
 
-def _interval(estimate: Estimate) -> Row:
-    bca_low, bca_high = estimate.bca or (None, None)
-    return {
-        "se": estimate.se,
-        "low": estimate.percentile[0],
-        "high": estimate.percentile[1],
-        "bca_low": bca_low,
-        "bca_high": bca_high,
-        "undefined": estimate.undefined,
-    }
+def _ends(limits: tuple[float, float] | None) -> Row:
+    low, high = limits or (None, None)
+    return {"low": low, "high": high}
 
 
-def _sd(scores: Sequence[float]) -> float | None:
-    return float(np.std(scores, ddof=1)) if len(scores) > 1 else None
+def _positive(se: float) -> float | None:
+    """A standard error; None if it is undefined, or 0, which says only that all dialogues are alike."""
+    return se if se > 0 else None
 
 
 def _frame(rows: Sequence[Row], table: Table) -> pl.DataFrame:

@@ -1,8 +1,8 @@
 """Metrics side by side: how far each spreads runs, how many pairs it tells apart, and whether their orders agree.
 
 Conventions: dialogues are resampled, never turns, and all metrics share the draws. Pairs of runs are tested as
-`compare` tests them. A correlation with a trait is over the dialogues of all runs; its interval resamples dialogues,
-each with all its runs, because the runs of one dialogue are alike.
+`compare` tests them. A correlation with a trait is over the dialogues of all runs; for its interval, each dialogue is
+left out in turn in all runs, because the runs of one dialogue are alike.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ import polars as pl
 
 from dstbench.analysis.associations import (
     Columns,
-    Sample,
     as_columns,
-    resampled_limits,
+    limits_of,
+    numbered,
     warn_of_gaps,
     warn_of_no_interval,
 )
@@ -90,7 +90,7 @@ def compare_metrics(
         table: In place of `data`: scores that exist only as a table, a CSV or Parquet file, or a frame, with the
             columns `model`, `metric` (any name) and `value` (a share). It gives spread and orders, without intervals.
         metrics: Metrics in dstbench's notation, or those of the table; None: the default metrics, or all of the table.
-        resamples: Number of bootstrap resamples, and of randomisations.
+        resamples: Number of bootstrap resamples, and of random swaps of two runs.
         seed: Random seed.
         level: Confidence level of the intervals; two runs are told apart if p is at most 1 − level.
         adjust: How p-values are adjusted for the number of pairs of one metric.
@@ -104,9 +104,9 @@ def compare_metrics(
     Source: Sakai 2006 (discriminative power); Kim et al. 2022, Fig 4 (spread).
 
     >>> from dstbench.demo import synthetic
-    >>> compared = compare_metrics(synthetic(50), metrics="jga,sa", resamples=500)
+    >>> compared = compare_metrics(synthetic(120), metrics="jga,sa", resamples=500)
     >>> compared.power.select("metric", "pairs", "apart").rows(), compared.agreement["tau"].to_list()
-    ([('jga', 3, 1), ('sa', 3, 1)], [1.0])
+    ([('jga', 3, 2), ('sa', 3, 2)], [1.0])
     """
     design = Design(resamples, seed, level, adjust)
     if (data is None) == (table is None):
@@ -127,7 +127,7 @@ def compare_metrics(
     runs = over_common_turns(open_under(convention, data, **reading))
     paired = pair_up(runs, choose_metrics(requested, runs, convention), convention)
     bootstrap = Bootstrap.draw(paired.sums, resamples, seed)
-    leaderboard = resample(paired, design, bootstrap=bootstrap)
+    leaderboard = resample(paired, design)
     scores = leaderboard.scores
     resampled_scores = {
         str(metric): np.column_stack([of_run.resampled for of_run in bootstrap.replicates(paired.score(metric))])
@@ -165,7 +165,7 @@ def _power(leaderboard: Leaderboard, alpha: float) -> pl.DataFrame:
     """The pairs that each metric tells apart, as rows of `schema.judging.POWER`."""
     differences = leaderboard.differences
     p, discordant = (differences[name].cast(pl.Float64).fill_null(np.nan).to_numpy() for name in ("p", "discordant"))
-    least = smallest_p(2.0 ** (1 - discordant), leaderboard.design["resamples"].item())
+    least = smallest_p(2.0 ** (1 - discordant), differences["resamples"].to_numpy())
     pairs = differences.with_columns(
         apart=pl.Series(at_most(p, alpha), dtype=pl.Boolean),
         testable=pl.Series(at_most(least, alpha), dtype=pl.Boolean) & differences["p"].is_not_null(),
@@ -200,15 +200,11 @@ def _dependence(runs: Sequence[Run], metrics: Sequence[Metric], convention: Conv
     names = [str(metric) for metric in metrics]
     every = pl.concat([per_dialogue(run, metrics, convention)[0] for run in runs])
     columns = as_columns(every, [*names, *TRAITS])
-    dialogues = every.select(pl.col("dialogue").cast(pl.String).rank("dense").cast(pl.Int64) - 1).to_series().to_numpy()
-    pairs = list(product(names, TRAITS))
-    values = [(columns[name], columns[trait]) for name, trait in pairs]
-    sample = Sample(resamples=design.resamples, seed=design.seed)
-    limits = resampled_limits(values, dialogues, sample, design.level)
-    rows = [
-        (*pair, *pearson(*of_pair), *of_r, design.level)
-        for pair, of_pair, of_r in zip(pairs, values, limits, strict=True)
-    ]
+    dialogues = numbered(every["dialogue"])
+    rows: list[tuple[Any, ...]] = []
+    for name, trait in product(names, TRAITS):
+        both = columns[name], columns[trait]
+        rows.append((name, trait, *pearson(*both), *limits_of(both, dialogues, design.level), design.level))
     _warn_of_columns(columns, names)
     dependence = pl.DataFrame(rows, schema=DEPENDENCE.schema, orient="row").fill_nan(None)
     for pair in dependence.filter(pl.col("r").is_not_null(), pl.col("low").is_null()).select("metric", "trait").rows():

@@ -1,8 +1,7 @@
 """Correlations of metrics and traits (Kim et al. 2022, Figs 3 and A1), and differences between correlations.
 
 Conventions: see `associations`. Correlations are over dialogues, or over turns, as papers print them. Turns of one
-dialogue are not independent, so intervals and tests over turns resample whole dialogues. Ratings of several runs in one
-dialogue are not independent either, so if such runs are pooled, dialogues are resampled too.
+dialogue are not independent, nor are the scores of several runs in it, so intervals and p are over whole dialogues.
 """
 
 from __future__ import annotations
@@ -17,15 +16,12 @@ import polars as pl
 from dstbench.analysis.agreement import RatedRun, pairs_of_scores
 from dstbench.analysis.associations import (
     ALL_TESTS,
-    BOOTSTRAP,
     TESTS,
-    Columns,
     Compared,
     Pair,
-    Sample,
+    Rows,
     as_columns,
     compare_pairs,
-    compare_resampled,
     compare_separate_runs,
     correlations,
     difference_rows,
@@ -68,8 +64,8 @@ class Correlations(Record):
 
     Attributes:
         matrix: A row per pair of columns and run; if there are several runs, also of all runs pooled.
-        differences: The differences that were asked for, with intervals.
-        tests: The tests of these differences.
+        differences: The differences that were asked for, with intervals and p.
+        tests: The classical tests of these differences that were asked for.
         signatures: (run, metric, unit, signature) of the scores.
         rated: How much each metric agrees with the ratings; empty without ratings.
         rated_differences: How much more each metric agrees with the ratings than another does, with tests; empty
@@ -94,8 +90,6 @@ def correlate(
     ratings: Any = None,
     test: str | None = None,
     level: float = 0.95,
-    resamples: int = 10_000,
-    seed: int = 0,
     profile: str | Convention = "verbatim",
     **reading: Unpack[Reading],
 ) -> Correlations:
@@ -113,13 +107,10 @@ def correlate(
         ratings: People's ratings, as a path (CSV or Parquet) or a frame with the columns dialogue, rating, turn (if
             turns are rated) and run (if runs are rated). Only rated dialogues or turns are correlated. The correlations
             of any two metrics with the rating are compared, unless lower scores are better by one of them.
-        test: The test of the differences, by its name in cocor, or ``all``; None: Williams' if the correlations share
-            a column, Steiger's if they do not, Fisher's between runs that share no dialogue. Choose before you look at
-            the results: with nine tests of one difference, one is more likely to be significant by chance. Over turns,
-            p comes from resampled dialogues.
+        test: A classical test to show beside p, by its name in cocor, or ``all``. These tests assume independent rows
+            of normal data, so there are none over turns or of pooled runs, and scores of dialogues make them reject
+            too often or too seldom.
         level: Confidence level of all intervals.
-        resamples: The number of resamples, where dialogues are resampled.
-        seed: Random seed.
         profile: The convention, or its name.
         **reading: `gold`, `format`, `names`, `missing` (default: the convention's), `split`: see `dstbench.open_runs`.
 
@@ -142,7 +133,7 @@ def correlate(
         what = "one run's correlations are compared with another's" if between_runs else "a test is named"
         raise UsageError(
             f"{what}, which needs independent rows, and turns of one dialogue are not independent",
-            hint="omit --per turn" if between_runs else "omit --test: p over turns comes from resampled dialogues",
+            hint="omit --per turn" if between_runs else "omit --test: differences have a p over dialogues without it",
         )
     variables = None if metrics is None else _variables(metrics, per)
     convention = as_convention(profile)
@@ -163,36 +154,29 @@ def correlate(
         names.append(RATING)
     runs, tables, signatures = (list(part) for part in zip(*results, strict=True))
     _warn_of_parameters(pl.concat(signatures))
-    columns_of_runs = with_pooled([(run.name, table) for run, table in zip(runs, tables, strict=True)], names)
-    dialogues = [table["dialogue"] for table in tables]
-    dialogues += [pl.concat(dialogues)] * (len(columns_of_runs) - len(tables))
-    samples = [_sample(each, per, rating_table, resamples, seed) for each in dialogues]
+    of_runs = with_pooled([(run.name, table) for run, table in zip(runs, tables, strict=True)], names, per)
     compared_per_run = [
-        _compare(*each, [*contrasts, *about_rating], level, sample)
-        for each, sample in zip(columns_of_runs, samples, strict=True)
+        [
+            compare_pairs((rows.run,) * 2, [rows.columns[c] for c in (*first, *second)], rows, (first, second), level)
+            for first, second, _ in [*contrasts, *about_rating]
+        ]
+        for rows in of_runs
     ]
     compared = [each for of_contrast in zip(*compared_per_run, strict=True) for each in of_contrast]
-    requested = compared[: len(contrasts) * len(columns_of_runs)]
+    requested = compared[: len(contrasts) * len(of_runs)]
     if between_runs:
-        requested += _between(runs, tables, names, level)
-    for each in [*requested, *compared[len(contrasts) * len(columns_of_runs) :]]:
-        if each.why_not:
-            _warn_of(each, f"cannot be compared: {each.why_not}")
-        elif test not in (None, ALL_TESTS, *each.outcomes) and BOOTSTRAP not in each.outcomes:
-            _warn_of(each, f"are {each.kind}, and {test} does not test such correlations")
-    for name, columns in columns_of_runs[: len(runs)]:
-        warn_of_gaps(name, columns, f"{'' if rating_table is None else 'rated '}{per}s")
-    matrices = [
-        correlations(*each, level, sample=sample) for each, sample in zip(columns_of_runs, samples, strict=True)
-    ]
-    _warn_of_intervals(pl.concat(matrices))
+        requested += _between(tables, of_runs, level)
+    for each in [*requested, *compared[len(contrasts) * len(of_runs) :]]:
+        _warn_of(each, test)
+    for rows in of_runs[: len(runs)]:
+        warn_of_gaps(rows.run, rows.columns, f"{'' if rating_table is None else 'rated '}{per}s")
+    matrices = [correlations(rows, level) for rows in of_runs]
+    for pair in pl.concat(matrices).filter(pl.col("r").is_not_null(), pl.col("low").is_null()).iter_rows(named=True):
+        warn_of_no_interval(pair["run"], pair["first"], pair["second"])
     rated, rated_differences = [RATED.schema.to_frame()], [RATED_DIFFERENCES.schema.to_frame()]
     if rating_table is not None:
-        _warn_of_resamples(len(about_rating), samples, level)
-        for (name, columns), sample, matrix, each in zip(
-            columns_of_runs, samples, matrices, compared_per_run, strict=True
-        ):
-            run = RatedRun(name, columns, sample, level)
+        for rows, matrix, each in zip(of_runs, matrices, compared_per_run, strict=True):
+            run = RatedRun(rows, level)
             rated.append(run.agreement(matrix))
             rated_differences.append(run.differences(each[len(contrasts) :], test))
     return Correlations(
@@ -288,15 +272,6 @@ def _rated(
     return rated_results
 
 
-def _sample(dialogues: pl.Series, per: Per, ratings: Ratings | None, resamples: int, seed: int) -> Sample:
-    """Which rows are drawn together, given their dialogues."""
-    clusters = None
-    if per == "turn" or (ratings is not None and dialogues.is_duplicated().any()):
-        ids = pl.Enum(dialogues.unique().sort())
-        clusters = dialogues.cast(ids).to_physical().to_numpy().astype("int64")
-    return Sample(per, clusters, resamples, seed)
-
-
 def _check_test(test: str | None) -> None:
     tests = dict.fromkeys(name for names in TESTS.values() for name in names)
     if test is not None and test not in (*tests, ALL_TESTS):
@@ -326,66 +301,42 @@ def _of_run(
     return table.select(*dict.fromkeys((*keys, *variables))), signatures
 
 
-def _compare(
-    run: str, columns: Columns, contrasts: Sequence[_Contrast], level: float, sample: Sample
-) -> list[Compared]:
-    """The contrasts compared in one run, or in all runs pooled."""
-    pairs = [(first, second) for first, second, _ in contrasts]
-    if sample.clusters is not None:
-        return compare_resampled(run, columns, pairs, level, sample)
-    return [
-        compare_pairs((run, run), [columns[c] for c in (*first, *second)], first, second, level)
-        for first, second in pairs
-    ]
-
-
-def _between(
-    runs: Sequence[Run], tables: Sequence[pl.DataFrame], variables: Sequence[str], level: float
-) -> Iterator[Compared]:
+def _between(tables: Sequence[pl.DataFrame], of_runs: Sequence[Rows], level: float) -> Iterator[Compared]:
     """Each correlation between each two runs."""
-    for (one, first), (other, second) in combinations(zip(runs, tables, strict=True), 2):
-        names = one.name, other.name
+    # `of_runs` may end with all runs pooled, which no table is of.
+    for (first, one), (second, other) in combinations(zip(tables, of_runs, strict=False), 2):
+        names = one.run, other.run
         # Both tables are sorted by dialogue, so the dialogues that they share are in the same order.
-        shared = [
+        shared_first, shared_second = (
             table.join(another, on="dialogue", how="semi", maintain_order="left")
             for table, another in ((first, second), (second, first))
-        ]
-        alone = as_columns(first, variables), as_columns(second, variables)
-        if 0 < shared[0].height < max(first.height, second.height):
+        )
+        if 0 < shared_first.height < max(first.height, second.height):
             raise DstbenchError(
-                f"{one.name} and {other.name} share {shared[0].height:,} dialogues of {first.height:,} and "
+                f"{one.run} and {other.run} share {shared_first.height:,} dialogues of {first.height:,} and "
                 f"{second.height:,}: they are neither the same nor independent",
                 hint="score them on the same gold, or on different dialogues",
             )
-        shared_first, shared_second = (as_columns(table, variables) for table in shared)
-        for pair in combinations(variables, 2):
-            if shared[0].is_empty():
-                yield compare_separate_runs(names, *alone, pair, level)
+        both = [as_columns(table, list(one.columns)) for table in (shared_first, shared_second)]
+        for pair in combinations(one.columns, 2):
+            if shared_first.is_empty():
+                yield compare_separate_runs(names, one, other, pair, level)
             else:
-                columns = [*(shared_first[v] for v in pair), *(shared_second[v] for v in pair)]
-                yield compare_pairs(names, columns, pair, pair, level)
+                columns = [of_run[name] for of_run in both for name in pair]
+                yield compare_pairs(names, columns, one, (pair, pair), level)
 
 
-def _warn_of(compared: Compared, what: str) -> None:
-    """Warn of two correlations; `what` continues a sentence whose subject they are."""
-    place = " and ".join(dict.fromkeys(compared.runs))
+def _warn_of(compared: Compared, test: str | None) -> None:
+    """Warn of two correlations that cannot be compared, or not by the test that is asked for."""
+    if compared.why_not:
+        what = f"cannot be compared: {compared.why_not}"
+    elif test not in (None, ALL_TESTS, *TESTS[compared.kind]):
+        what = f"are {compared.kind}, and {test} does not test such correlations"
+    else:
+        return
     pairs = " and ".join(dict.fromkeys(f"r({', '.join(pair)})" for pair in (compared.first, compared.second)))
+    place = " and ".join(dict.fromkeys(compared.runs))
     warn(f"{pairs} {what}", run=place, kind=f"correlations that {what}")
-
-
-def _warn_of_intervals(matrix: pl.DataFrame) -> None:
-    """Warn of correlations whose interval would need resamples in which both columns vary."""
-    lacking = matrix.filter(pl.col("r").is_not_null() & pl.col("low").is_null(), interval=BOOTSTRAP)
-    for row in lacking.select("run", "first", "second").iter_rows():
-        warn_of_no_interval(*row)
-
-
-def _warn_of_resamples(differences: int, samples: Sequence[Sample], level: float) -> None:
-    """Warn if resamples are too few for any p of so many differences, adjusted for their number, to be significant."""
-    numbers = [sample.resamples for sample in samples if sample.clusters is not None]
-    if numbers and differences / (numbers[0] + 1) > 1 - level:
-        few = f"{numbers[0]:,} resamples are too few for {differences} differences of Pearson's r"
-        warn(f"{few}: no adjusted p can be {1 - level:.2g} or less")
 
 
 def _warn_of_parameters(signatures: pl.DataFrame) -> None:

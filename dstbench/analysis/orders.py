@@ -76,7 +76,7 @@ def compare_orders(scores: pl.DataFrame, resampled: Mapping[str, Floats] | None 
         if resampled is not None:
             taus = tau_b(*(resampled_signs[name][:, of_scored] for name in names))
             taus[np.isnan([resampled[name][:, scored] for name in names]).any(axis=(0, 2))] = np.nan
-            low, high = Replicates(row["tau"], taus, None, 1.0).limits(level) or (None, None)
+            low, high = Replicates(row["tau"], taus, 1.0).limits(level) or (None, None)
             row |= {"low": low, "high": high, "undefined": int(np.isnan(taus).sum())}
         reversed_pairs = np.flatnonzero(of_scored)[first * second < 0].tolist()
         agreement.append({**row, "reversed": len(reversed_pairs), "level": None if resampled is None else level})

@@ -46,7 +46,7 @@ from dstbench.runs.open import Data
 from dstbench.schema.judging import ERROR_COSTS, ERROR_KINDS, POSITION_BIAS
 from dstbench.schema.record import Record
 from dstbench.scoring.partitions import partitions
-from dstbench.scoring.scope import check_scope
+from dstbench.scoring.scope import check_gold_scope
 from dstbench.scoring.score import choose_metrics, score_run
 from dstbench.scoring.sums import resolve
 from dstbench.stats.clusters import ClusterRatio, Interval, sums_of_mean, sums_of_slope
@@ -138,7 +138,7 @@ def sensitivity(
     run.need_states("errors")
     # How a run's missing turns were treated when it was read does not concern gold, and must not be in signatures.
     run = replace(run, derive=_predicts_gold, meta={**run.meta, "missing": "error"})
-    check_scope(run, convention)
+    check_gold_scope(run, convention)
     chosen = [metric for metric in choose_metrics(requested, [run], convention) if not metric.is_count]
     if requested is not None and len(chosen) < len(requested) and not says_all(metrics):
         counts = ", ".join(str(metric) for metric in requested if metric.is_count)

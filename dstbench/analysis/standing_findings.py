@@ -10,9 +10,13 @@ import polars as pl
 from dstbench.analysis.check import SPELLED
 from dstbench.analysis.compare import Leaderboard
 from dstbench.analysis.sentences import SHOWN, Finding, led_by_others, listed, percent, place, ranked
+from dstbench.analysis.verdicts import FEWEST_SEEDS
 from dstbench.schema.names import name_of, sign_of
 
 _FEW: Final = 3  # metrics with a number each
+# Why a difference is not tested.
+_FEW_DIALOGUES: Final = "too few dialogues differ for a test"
+_FEW_SEEDS: Final = f"models of fewer than {FEWEST_SEEDS} runs are not tested"
 
 
 def best_run(leaderboard: Leaderboard) -> Finding | None:
@@ -57,12 +61,18 @@ def _verdicts(leaderboard: Leaderboard, metric: str, best: Sequence[str], rest: 
     across = leaderboard.differences.filter(pl.col("metric") == metric, is_best != pl.col("other").is_in(best))
     pairs = across.with_columns(name=pl.when(is_best).then("other").otherwise("run"))
     # Every best run is compared to each of the rest; the verdict must hold for all of the best.
+    few_resamples = f"{leaderboard.design['resamples'][0]:,} resamples are too few for a test"
     per_other = pairs.group_by("name").agg(
         pl.col("adjustment", "m").first(),
         highest=pl.col("p_adjusted").max(),
         lowest=pl.col("p_adjusted").min(),
         better=pl.col("significant").all(ignore_nulls=False),
-        resamples_help=pl.col("resamples_needed").is_not_null().all(),
+        may_flip=pl.col("may_flip").any(),
+        why=pl.when(pl.col("p").is_null().any())
+        .then(pl.lit(_FEW_SEEDS))
+        .when(pl.col("resamples_needed").is_null().any())
+        .then(pl.lit(_FEW_DIALOGUES))
+        .otherwise(pl.lit(few_resamples)),
     )
     tested = per_other.join(pl.DataFrame({"name": rest}), "name", maintain_order="right")
 
@@ -78,10 +88,10 @@ def _verdicts(leaderboard: Leaderboard, metric: str, best: Sequence[str], rest: 
             adjusted = "" if rows["m"][0] == 1 or rows["adjustment"][0] == "none" else "adjusted "
             size = (max if better else min)(rows[p])
             text = "< 0.001" if size < 0.001 else f"= {size:.3f}"
-            clauses.append(f"{words} {names_of(rows)} ({f'{p} ' if rows.height > 1 else ''}{adjusted}p {text})")
-    resamples = f"{leaderboard.design['resamples'][0]:,} resamples are too few for a test"
-    for resamples_help, why in ((True, resamples), (False, "too few dialogues differ for a test")):
-        rows = tested.filter(pl.col("better").is_null(), resamples_help=resamples_help)
+            close = "; another seed may give the other verdict" if rows["may_flip"].any() else ""
+            clauses.append(f"{words} {names_of(rows)} ({f'{p} ' if rows.height > 1 else ''}{adjusted}p {text}{close})")
+    for why in (few_resamples, _FEW_DIALOGUES, _FEW_SEEDS):
+        rows = tested.filter(pl.col("better").is_null(), why=why)
         if rows.height:
             clauses.append(f"whether it is {than} {names_of(rows)} is open, as {why}")
     return clauses

@@ -13,11 +13,11 @@ import polars as pl
 from dstbench.conventions.convention import DEFAULTS, Convention
 from dstbench.conventions.files import Table
 from dstbench.conventions.profiles import PROFILES, profile, suits
-from dstbench.errors import UsageError, warn
+from dstbench.errors import DstbenchError, UsageError, warn
 from dstbench.metrics import Metric, parse_all, stats_of
 from dstbench.runs.open import Data, Reading
 from dstbench.schema.analysis import SWEEP, SWEEP_TARGETS
-from dstbench.scoring.scope import check_scope, gold_counts, open_under
+from dstbench.scoring.scope import check_gold_scope, gold_counts, named_under, open_under, warn_of_unscored
 from dstbench.scoring.score import Whole, score_whole
 from dstbench.signature import sign
 
@@ -75,15 +75,21 @@ def sweep(
         left_out: dict[str, list[str]] = {}
         slots = frozenset(gold_counts(run, profile("verbatim"))["slot"])
         for one in {c.scope_name: c for c in conventions.values() if not suits(c, slots)}.values():
-            check_scope(run, one)
+            check_gold_scope(run, one)
         for number, (name, convention) in enumerate(conventions.items()):
             _LOG.info("%s under %s", run.name, name, extra={"done": number, "of": len(conventions)})
-            if reason := suits(convention, slots):
+            scored_choices = choices_of[name]
+            try:
+                reason = suits(convention, slots)
+                named = run if reason else named_under(convention, run)
+            except DstbenchError as error:  # it spells a slot in two ways
+                reason = error.what
+            if reason:
                 left_out.setdefault(reason, []).append(name)
                 continue
-            scored_choices = choices_of[name]
             if scored_choices not in scores:
-                scores[scored_choices] = score_whole(run, chosen, convention)
+                scores[scored_choices] = score_whole(named, chosen, convention)
+                warn_of_unscored(named, convention)
             settings = convention.settings() | scores[scored_choices].settings
             scored.append(_Scored(number_of_run, run.name, name, settings, scores[scored_choices]))
         if left_out:

@@ -17,10 +17,11 @@ import polars as pl
 
 from dstbench.analysis.associations import (
     POOLED,
-    Columns,
+    Rows,
     compare_pairs,
     correlations,
     difference_rows,
+    numbered,
     with_pooled,
 )
 from dstbench.analysis.dialogues import per_dialogue
@@ -62,8 +63,8 @@ class Traits(Record):
             runs.
         correlations: The correlations of these two traits and the metrics with each other, in each run and in all runs
             pooled, over the dialogues in which all of them are defined.
-        differences: For each trait, the difference between its correlations with the first two metrics, with Zou's
-            interval.
+        differences: For each trait, the difference between its correlations with the first two metrics, with its
+            interval and p over dialogues, and Zou's interval.
         disagreements: In each run, the dialogues on which two metrics differ most, in each direction; empty if none
             were named.
         pooled_disagreements: The same over the dialogues of all runs, each with its run (Aksu & Chen 2024, §6.2).
@@ -139,20 +140,20 @@ def traits(
     scores, both = [str(metric) for metric in chosen], [f"to_{to}", f"nu_{nu}"]
     rows_taken = "released" if protocol == "released" else "complete"
     if protocol == "released":
-        correlated = [(runs[0].name if len(runs) == 1 else POOLED, _as_released(dialogues, both, scores[:2]))]
+        correlated = [_as_released(runs[0].name if len(runs) == 1 else POOLED, dialogues, both, scores[:2])]
     else:
         whole = [(run.name, table.drop_nulls([*both, *scores])) for run, table in zip(runs, tables, strict=True)]
-        correlated = with_pooled(whole, [*both, *scores])
+        correlated = with_pooled(whole, [*both, *scores], taken=rows_taken)
     compared = [
-        compare_pairs((run, run), [columns[c] for c in (t, a, t, b)], (t, a), (t, b), level)
+        compare_pairs((rows.run,) * 2, [rows.columns[c] for c in (t, a, t, b)], rows, ((t, a), (t, b)), level)
         for t in both
         for a, b in pairwise(scores[:2])
-        for run, columns in correlated
+        for rows in correlated
     ]
     return Traits(
         dialogues,
         pl.concat([_binned(dialogues, trait, scores) for trait in both]),
-        pl.concat([correlations(run, columns, level, rows_taken) for run, columns in correlated]),
+        pl.concat([correlations(rows, level) for rows in correlated]),
         difference_rows(compared, level, rows_taken),
         pl.concat([_disagreements(table, [str(metric) for metric in pair], most) for table in tables]),
         _disagreements(dialogues, [str(metric) for metric in pair], most),
@@ -160,7 +161,7 @@ def traits(
     )
 
 
-def _as_released(dialogues: pl.DataFrame, traits: Sequence[str], metrics: Sequence[str]) -> Columns:
+def _as_released(run: str, dialogues: pl.DataFrame, traits: Sequence[str], metrics: Sequence[str]) -> Rows:
     """The dialogues of all runs as Aksu & Chen 2024 correlate them (their notebook, `CorrelationAnalysis`).
 
     Scores are in percent with two decimals; undefined scores and traits are 0. Dialogues with 100 under both metrics
@@ -176,7 +177,8 @@ def _as_released(dialogues: pl.DataFrame, traits: Sequence[str], metrics: Sequen
     standard = {name: _standard(numbers[kept]) for name, numbers in values.items()}
     one, other = (standard[name] for name in metrics)
     apart = np.abs(one - other) >= _LEAST_APART
-    return {name: numbers[apart] for name, numbers in standard.items()}
+    taken = {name: numbers[apart] for name, numbers in standard.items()}
+    return Rows(run, taken, numbered(dialogues["dialogue"])[kept][apart], taken="released")
 
 
 def _standard(numbers: Floats) -> Floats:

@@ -1,4 +1,4 @@
-"""Which differences of runs are significant, and which cannot be, with too few resamples or dialogues.
+"""Which differences of runs are significant, which cannot be, and which verdicts hang on the seed.
 
 Conventions: a difference counts as not tested, whatever its p, if its smallest possible adjusted p is above 1 − level:
 `significant` is then null. This happens with few resamples for many differences, and if runs differ in few dialogues.
@@ -16,11 +16,14 @@ from dstbench import stats
 from dstbench.arrays import Floats
 from dstbench.errors import number_of
 from dstbench.stats.attainable import at_most
+from dstbench.stats.normal import two_sided
 from dstbench.typing import Adjustment
 
 if TYPE_CHECKING:
-    from dstbench.stats import Null
+    from dstbench.stats import Null, Spread
 
+#: Models with fewer seeds are not tested.
+FEWEST_SEEDS: Final = 3
 _ADJUST: Final[Mapping[str, Callable[[Floats], Floats]]] = {
     "holm": stats.holm,
     "hochberg": stats.hochberg,
@@ -30,61 +33,125 @@ _ADJUST: Final[Mapping[str, Callable[[Floats], Floats]]] = {
     "max-t": lambda p: p,  # its smallest p is that of a single difference, if no resample reaches it
     "none": lambda p: p,
 }
+# So many standard errors of a p beyond the level, another seed gives the other verdict in less than one in 1,000 cases.
+_SAFE: Final = 4
 # A line of text names at most this many pairs.
 _MOST_PAIRS: Final = 5
 
 
 def judge(nulls: Sequence[Null], adjust: Adjustment, level: float) -> list[dict[str, Any]]:
-    """p-values of one metric's differences, adjusted for the number of defined differences, and their significance.
+    """p-values of one metric's differences of runs, adjusted for the number of defined ones, and their significance.
 
     Args:
-        nulls: The differences, all with the same resamples.
+        nulls: The differences; for ``max-t``, all with the same resamples.
         adjust: How p-values are adjusted.
         level: Confidence level; tests use 1 − level.
 
     Returns:
-        For each difference, the columns `p` to `significant` of `schema.analysis.RUN_DIFFERENCES`.
+        For each difference, the columns `p` to `may_flip` of `schema.analysis.RUN_DIFFERENCES`.
     """
+    resamples, bounds = np.array([len(null.resampled) for null in nulls]), np.array([null.bound for null in nulls])
     p = np.array([null.p() for null in nulls])
     defined = ~np.isnan(p)
     chosen = [null for null in nulls if not np.isnan(null.observed)]
-    bounds = np.array([null.bound for null in chosen])
-    adjusted, smallest = np.full(len(p), np.nan), np.full(len(p), np.nan)
     needed: list[int | None] = [None] * len(p)
     if chosen:
-        adjusted[defined] = _by_largest(chosen, p[defined]) if adjust == "max-t" else _ADJUST[adjust](p[defined])
-        smallest[defined] = _ADJUST[adjust](stats.smallest_p(bounds, len(chosen[0].resampled)))
-        enough = iter(stats.resamples_needed(bounds, 1 - level, _ADJUST[adjust]))
+        enough = iter(stats.resamples_needed(bounds[defined], 1 - level, _ADJUST[adjust]))
         needed = [next(enough) if one else None for one in defined]
+    own_smallest = np.where(defined, stats.smallest_p(bounds, resamples), np.nan)
+    smallest = _adjusted(own_smallest, adjust)
+    low, high = (np.clip(p + sign * _SAFE * np.sqrt(p * (1 - p) / resamples), bounds, 1) for sign in (-1, 1))
+    if adjust == "max-t":
+        # p may have a bound, below which no p adjusted for several differences is.
+        adjusted = np.full(len(p), np.nan)
+        adjusted[defined] = np.maximum(_by_largest(chosen), p[defined]) if chosen else []
+        reach = _SAFE * np.sqrt(adjusted * (1 - adjusted) / resamples)
+        lowest, highest = np.maximum(adjusted - reach, low), np.minimum(adjusted + reach, 1)
+    else:
+        adjusted, lowest, highest = (_adjusted(each, adjust) for each in (p, low, high))
     significant, testable = at_most(adjusted, 1 - level), at_most(smallest, 1 - level)
+    may_flip = at_most(own_smallest, 1 - level) & at_most(low, 1 - level) & ~at_most(high, 1 - level)
+    may_flip |= testable & at_most(lowest, 1 - level) & ~at_most(highest, 1 - level)
     columns = {
         "p": p.tolist(),
         "p_adjusted": adjusted.tolist(),
         "adjustment": [adjust] * len(p),
         "m": [len(chosen)] * len(p),
+        "resamples": resamples.tolist(),
         "p_smallest": smallest.tolist(),
         "resamples_needed": needed,
         "significant": [bool(one) if can else None for one, can in zip(significant, testable, strict=True)],
+        "may_flip": may_flip.tolist(),
     }
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
-def _by_largest(nulls: Sequence[Null], p: Floats) -> Floats:
-    """p-values adjusted by `stats.max_t`, but never below the p of the difference alone, which may have a bound."""
-    adjusted = stats.max_t(
+def judge_models(
+    spreads: Sequence[Spread | None], differences: Floats, adjust: Adjustment, level: float
+) -> list[dict[str, Any]]:
+    """The same for differences of models, whose p need no resamples.
+
+    Args:
+        spreads: Their standard errors; None: a model has too few seeds for a test.
+        differences: The differences; NaN where undefined.
+        adjust: How p-values are adjusted; not ``max-t``.
+        level: Confidence level; tests use 1 − level.
+    """
+    p = np.array([np.nan if of is None else of.p(size) for of, size in zip(spreads, differences, strict=True)])
+    adjusted, defined = _adjusted(p, adjust), ~np.isnan(p)
+    return [
+        {
+            "p": one,
+            "p_adjusted": both,
+            "adjustment": adjust,
+            "m": int(defined.sum()),
+            "significant": bool(at_most(both, 1 - level)) if is_defined else None,
+            "may_flip": False,
+        }
+        for one, both, is_defined in zip(p.tolist(), adjusted.tolist(), defined, strict=True)
+    ]
+
+
+def strictest_level(nulls: Sequence[Null], m: int, adjust: Adjustment, level: float) -> float:
+    """The level that one of m differences meets if no other is significant: the strictest of its test.
+
+    Args:
+        nulls: The differences, for ``max-t``.
+        m: Their number, at least 1.
+        adjust: How p-values are adjusted.
+        level: Confidence level; tests use 1 − level.
+    """
+    alpha = 1 - level
+    if adjust == "max-t":
+        drawn = np.abs(np.stack([null.resampled for null in nulls], axis=1))
+        largest = (drawn / np.sqrt((drawn**2).mean(axis=0))).max(axis=1)
+        return two_sided(float(np.quantile(largest, level)))
+    few = alpha / m**2  # so small that its adjusted p is below 1
+    return alpha * few / float(_ADJUST[adjust](np.append(few, np.ones(m - 1)))[0])
+
+
+def _adjusted(p: Floats, adjust: Adjustment) -> Floats:
+    """Adjusted p; NaN where p is undefined."""
+    adjusted, defined = np.full(len(p), np.nan), ~np.isnan(p)
+    adjusted[defined] = _ADJUST[adjust](p[defined])
+    return adjusted
+
+
+def _by_largest(nulls: Sequence[Null]) -> Floats:
+    """p-values adjusted by `stats.max_t`."""
+    return stats.max_t(
         [null.observed for null in nulls],
         np.stack([null.resampled for null in nulls], axis=1),
         [null.tolerance for null in nulls],
     )
-    return np.maximum(adjusted, p)
 
 
-def untestable(differences: pl.DataFrame, resamples: int, level: float) -> list[str]:
-    """Lines of text about differences that cannot be significant; none if all can.
+def doubts(differences: pl.DataFrame, resamples: int, level: float) -> list[str]:
+    """Lines of text about differences that cannot be significant, and about verdicts that another seed may turn round.
 
     Args:
         differences: Rows of `schema.analysis.RUN_DIFFERENCES`.
-        resamples: Number of resamples.
+        resamples: Number of resamples, where no more are drawn.
         level: Confidence level; tests use 1 − level.
     """
     alpha = round(1 - level, 12)
@@ -105,6 +172,12 @@ def untestable(differences: pl.DataFrame, resamples: int, level: float) -> list[
             clauses.append(
                 f"with any number of resamples no {p} can reach {alpha:g} where so few dialogues differ: "
                 f"{pairs_text(never, 'discordant')}"
+            )
+        if (close := rows.filter("may_flip")).height:
+            drawn = max(close["resamples"])
+            clauses.append(
+                f"p is so close to {alpha:g} that another --seed may give the other verdict, even with {drawn:,} "
+                f"resamples: {pairs_text(close)}; `compare --resamples {10 * drawn}` says more"
             )
         for clause in clauses:
             metrics_of.setdefault(clause, []).append(str(metric))

@@ -15,7 +15,6 @@ from dstbench.cli.options import (
     Level,
     Metrics,
     Runs,
-    Seed,
     TableOutput,
     named_values,
 )
@@ -110,13 +109,9 @@ def correlate(
         ),
     ] = None,
     test: Annotated[
-        str | None, typer.Option(metavar="NAME", help="The test of differences, by its name in cocor, or all.")
+        str | None, typer.Option(metavar="NAME", help="A classical test of differences, by its name in cocor, or all.")
     ] = None,
     level: Level = 0.95,
-    resamples: Annotated[
-        int, typer.Option(min=1, help="Number of resamples of dialogues, over turns or with pooled ratings.")
-    ] = 10_000,
-    seed: Seed = 0,
     drawing: Drawing,
     runs: Runs,
     table: TableOutput,
@@ -135,8 +130,6 @@ def correlate(
         ratings=as_text(ratings),
         test=test,
         level=level,
-        resamples=resamples,
-        seed=seed,
         profile=choices.convention(),
         **runs.reading,
     )

@@ -25,19 +25,12 @@ def convert(
     name: Annotated[
         str | None, typer.Option(help="Name of the run; default: the first file's name without its ending.")
     ] = None,
-    jobs: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            help="Number of processes that read files; default: one per processor, fewer for little input.",
-        ),
-    ] = None,
     *,
     how: HowToRead,
 ) -> Result:
     """Convert prediction files to one long table (Parquet).
 
-    If the command is interrupted, it keeps the files that it has finished, and does not read them again the next time.
+    Several files are read one after the other, and are one run. The table is written whole, or not at all.
 
     The table is compressed by Zstandard: without compression it would be 1.8 times as large, and scored no faster. It
     has checksums, which are verified whenever it is scored.
@@ -45,23 +38,20 @@ def convert(
     require_parquet(output, "a long table")
     from dstbench.readers import Source
     from dstbench.readers.options import Keys, ReadOptions
-    from dstbench.runs.convert import convert as convert_files
-    from dstbench.runs.open import names_of
+    from dstbench.runs.open import names_of, read_run, write_long
 
     reading = how.reading
     maps = names_of(reading["slot_map"], reading["id_map"])
-    done = convert_files(
+    run = read_run(
         name or Source(files[0]).title,
         [as_path(path) for path in files],
-        output,
         gold=as_text(how.gold),
-        options=ReadOptions(how.from_format, Keys.of(reading["keys"]), *maps),
+        options=ReadOptions(how.from_format, Keys.of(reading["keys"]), *maps, how.turns_from, how.turn_step),
         missing=how.missing or "error",
         split=how.split,
-        jobs=jobs,
     )
-    kept = f" ({done.kept} of {done.files} files were ready from before)" if done.kept else ""
-    return Result(summary=_written(output, done.coverage["dialogues"], done.coverage["turns"]) + kept)
+    write_long(run, output)
+    return Result(summary=_written(output, run.meta["coverage"]["dialogues"], run.meta["coverage"]["turns"]))
 
 
 def _written(output: Path, dialogues: int, turns: int) -> str:

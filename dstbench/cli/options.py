@@ -132,6 +132,12 @@ class HowToRead(_Fields):
     id_map: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Your ids of dialogues and gold's: two columns, or JSON.")
     ] = None
+    turns_from: Annotated[
+        int | None, typer.Option(metavar="N", help="Number of your first turn, where gold's is 0; see `help formats`.")
+    ] = None
+    turn_step: Annotated[
+        int | None, typer.Option(metavar="N", help="Step of your turn numbers: 2 if they are 0, 2, 4; default: 1.")
+    ] = None
 
     @property
     def reading(self) -> "Reading":
@@ -146,6 +152,8 @@ class HowToRead(_Fields):
             "keys": parse_keys(self.keys) if self.keys else None,
             "slot_map": as_text(self.slot_map),
             "id_map": as_text(self.id_map),
+            "turns_from": self.turns_from,
+            "turn_step": self.turn_step,
         }
 
 

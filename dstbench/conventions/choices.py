@@ -48,6 +48,14 @@ class Choices:
             "not scored",
         ),
     )
+    booking: Literal["mapped", "as-written"] = field(
+        default="mapped",
+        metadata=_words(
+            "what booking slots are called",
+            "`hotel-day` is `hotel-book day` (mapped); or they are two slots if gold has one name and the predictions "
+            "have the other (as-written)",
+        ),
+    )
     absent: tuple[str, ...] = field(
         default=("none", ""),
         metadata=_words("the literals that mean absent", "the slot is not in the state", option=None),

@@ -14,7 +14,8 @@ from typing import Final, NamedTuple
 
 from dstbench.conventions.files import Table
 from dstbench.conventions.normalise import alternatives, is_text
-from dstbench.errors import UsageError, check_known
+from dstbench.errors import DstbenchError, UsageError, check_known, shortened
+from dstbench.io.limits import COMPARED
 from dstbench.schema.core import BETWEEN
 from dstbench.typing import Fuzzy, Multi
 
@@ -102,6 +103,12 @@ def _partial(gold: str, pred: str) -> float:
     return round(100 * highest) / 100
 
 
+def _partial_best(gold: str, pred: str) -> float:
+    from rapidfuzz.fuzz import partial_ratio
+
+    return round(partial_ratio(gold, pred)) / 100
+
+
 def _token_sort(gold: str, pred: str) -> float:
     from rapidfuzz.fuzz import token_sort_ratio
     from rapidfuzz.utils import default_process
@@ -120,7 +127,16 @@ MATCHERS: Final[dict[str, _Kind]] = {
     "exact": _Kind(lambda *_: 0.0, 1.0, "equal strings"),
     "levenshtein": _Kind(_levenshtein, 0.9, "1 - edit distance / length of the longer string (Qian et al. 2021)"),
     "partial": _Kind(
-        _partial, 0.9, "indel similarity of the shorter string and the nearest stretch of the longer, in whole percent"
+        _partial,
+        0.9,
+        "indel similarity of the shorter string and a stretch of the longer that begins as a shared block does, in "
+        "whole percent (FuzzyWuzzy)",
+    ),
+    "partial-best": _Kind(
+        _partial_best,
+        0.9,
+        "indel similarity of the shorter string and the most similar stretch of the longer, in whole percent "
+        "(RapidFuzz)",
     ),
     "token-sort": _Kind(_token_sort, 0.9, "indel similarity of the sorted words, in whole percent (SGD)"),
     "contain": _Kind(_contained, 1.0, "the words of one string occur side by side in the other (TripPy)"),
@@ -149,7 +165,7 @@ class ValueMatcher:
         """Whether the prediction is right."""
         if gold == pred:
             return True
-        golds, preds = self._sides(slot, gold, pred)
+        golds, preds = self._bounded_sides(slot, gold, pred)
         matches = [[self._matches(slot, one, other) for other in preds] for one in golds]
         if self.multi == "all":  # each value of either side matches one of the other side
             return all(map(any, matches)) and all(map(any, zip(*matches, strict=True)))
@@ -159,13 +175,27 @@ class ValueMatcher:
         """The similarity that decides whether the prediction is right, from 0 to 1, whatever the threshold."""
         if gold == pred:
             return 1.0
-        golds, preds = self._sides(slot, gold, pred)
+        golds, preds = self._bounded_sides(slot, gold, pred)
         similarities = [[self._similarity(slot, one, other) for other in preds] for one in golds]
         nearest = [max(row) for row in similarities]
         if self.multi == "all":  # the least similar value of either side decides
             nearest += [max(column) for column in zip(*similarities, strict=True)]
             return min(nearest)
         return max(nearest, default=0.0)
+
+    def _bounded_sides(self, slot: str, gold: str, pred: str) -> tuple[Sequence[str], Sequence[str]]:
+        """`_sides`; refuses values that would take too long to compare (`limits.COMPARED`)."""
+        golds, preds = self._sides(slot, gold, pred)
+        unit = "characters" if self.matcher.is_fuzzy else "alternatives"
+        sizes = [sum(map(len, side)) if self.matcher.is_fuzzy else len(side) for side in (golds, preds)]
+        if sizes[0] * sizes[1] > COMPARED.value:
+            raise DstbenchError(
+                f"gold and predicted value, of {sizes[0]:,} and {sizes[1]:,} {unit}, are too long to be compared: "
+                f"{shortened(gold, 40)!r} and {shortened(pred, 40)!r}",
+                slot=slot,
+                hint=COMPARED.hint,
+            )
+        return golds, preds
 
     def _sides(self, slot: str, gold: str, pred: str) -> tuple[Sequence[str], Sequence[str]]:
         """The gold and the predicted values to compare with each other; both empty if only one side is a list."""

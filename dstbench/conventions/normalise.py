@@ -1,8 +1,8 @@
 """Normalisers, which bring values to one spelling, and the named steps of which they consist.
 
 A step takes a slot's name and one alternative of its value, and returns the alternative's new spelling; a value that it
-does not know is returned as is. The tables here are small and our own: no repository's typo table is copied, and a
-user's table (`Table`) comes before ours.
+does not know is returned as is. The tables here are small and our own, except those of the module `mwzeval`; a user's
+table (`Table`) comes before ours.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Final, NamedTuple
 
+from dstbench.conventions import mwzeval
 from dstbench.conventions.files import Table
 from dstbench.schema.core import BETWEEN
 
@@ -204,5 +205,10 @@ STEPS: Final[dict[str, Step]] = {
     ),
     "times": Step("times of the day to HH:MM (9:15, 0915, 9:15 am)", _time),
     "numbers": Step("zero … nine to digits", lambda _, value: NUMBERS.get(value, value)),
+    "mwzeval": Step(
+        "as MultiWOZ_Evaluation: variants of names, foods and types; times of arriving and leaving to HH:MM",
+        mwzeval.normalise,
+    ),
+    "mwzeval-book-times": Step("times of booking to HH:MM, as MultiWOZ_Evaluation", mwzeval.normalise_book_time),
     "booleans": Step("free, true, false to yes and no (parking, internet); true and false to a hotel's type", _boolean),
 }

@@ -2,8 +2,7 @@
 
 Profiles have versions: if a rule changes, add a new version; never edit one. If the original has a bug that changes
 scores, there are two profiles: ``P@faithful`` has the bug and ``P@fixed`` has not. Plain ``P`` is the faithful one,
-which gives the published numbers. If no convention can reproduce the bug, there is no ``P@faithful``, and the title of
-plain ``P`` says how the original differs.
+which gives the published numbers.
 """
 
 from __future__ import annotations
@@ -27,31 +26,33 @@ from dstbench.plugins import Plugins
 _TRADE_GOLD: Final = ("dontcare", "typos", "labels")
 # The steps of scripts that normalise both sides alike.
 _CANONICAL: Final = ("case", "space", "typos", "dontcare", "times", "booleans")
+# MultiWOZ_Evaluation's own steps, after those that make STAR's true and false the values of MultiWOZ.
+_MWZEVAL: Final = ("booleans", "mwzeval")
 
 _PROFILES: Final = (
     Convention(),
     Convention(
-        name="kim2022.1", slots="multiwoz-30", metrics="jga,sa,aga,rsa",
+        name="kim2022.2", metrics="jga,sa:T=30,aga,rsa",
         title="Kim et al. 2022: JGA, SA over 30 slots, AGA, RSA, exact strings",
     ),
     Convention(
-        name="fga2022@faithful.2", slots="multiwoz-30", absent=("none",), none="keep", wrong_costs="hyphen",
-        metrics="jga,sa,aga,fga:lam=0.25,fga,fga:lam=0.75,fga:lam=1",
+        name="fga2022@faithful.3", absent=("none",), none="keep", wrong_costs="hyphen",
+        metrics="jga,sa:T=30,aga,fga:lam=0.25,fga,fga:lam=0.75,fga:lam=1",
         title="Dey et al. 2022, released script: `none` is a value; values split at the last hyphen",
     ),
     Convention(
-        name="fga2022@fixed.2", slots="multiwoz-30", absent=("none",), none="keep",
-        metrics="jga,sa,aga,fga:lam=0.25,fga,fga:lam=0.75,fga:lam=1",
+        name="fga2022@fixed.3", absent=("none",), none="keep",
+        metrics="jga,sa:T=30,aga,fga:lam=0.25,fga,fga:lam=0.75,fga:lam=1",
         title="Dey et al. 2022: `none` is a value",
     ),
     Convention(
-        name="gca2024@faithful.2", slots="multiwoz-30", absent=("none",), wrong_costs="hyphen",
-        metrics="jga,sa,aga,iaga,rsa,fga:lam=0.25,fga,fga:lam=0.75,fga:lam=1,gca",
+        name="gca2024@faithful.3", absent=("none",), wrong_costs="hyphen",
+        metrics="jga,sa:T=30,aga,iaga,rsa,fga:lam=0.25,fga,fga:lam=0.75,fga:lam=1,gca",
         title="Aksu & Chen 2024, released script: values split at the last hyphen",
     ),
     Convention(
-        name="gca2024@fixed.2", slots="multiwoz-30", absent=("none",),
-        metrics="jga,sa,aga,iaga,rsa,fga:lam=0.25,fga,fga:lam=0.75,fga:lam=1,gca",
+        name="gca2024@fixed.3", absent=("none",),
+        metrics="jga,sa:T=30,aga,iaga,rsa,fga:lam=0.25,fga,fga:lam=0.75,fga:lam=1,gca",
         title="Aksu & Chen 2024",
     ),
     Convention(
@@ -100,11 +101,17 @@ _PROFILES: Final = (
         title="Lin et al. 2021: TRADE's counting on raw gold; `none` dropped on both sides",
     ),
     Convention(
-        name="mwzeval.2", dontcare="drop-gold", gold_steps=("first", *_CANONICAL), pred_steps=_CANONICAL,
-        match="partial:above=0.95", fuzzy="all", missing="intersect",
+        name="mwzeval@faithful.2", booking="as-written", dontcare="drop-gold", gold_steps=_MWZEVAL,
+        pred_steps=_MWZEVAL, multi="first", match="partial-best:above=0.95", fuzzy="all", missing="intersect",
         metrics="jga,f1:avg=micro:empty=0",
         title="Nekvinda & Dušek 2021: first gold value, gold's dontcare dropped, partial ratio above 95 on all values; "
-        "differs from the original if a file says `day` for `bookday`, which it never matches",
+        "a booking slot that the file does not call as gold does (`day` for `bookday`) is another slot",
+    ),
+    Convention(
+        name="mwzeval@mapped.1", dontcare="drop-gold", gold_steps=_MWZEVAL,
+        pred_steps=(*_MWZEVAL, "mwzeval-book-times"), multi="first", match="partial-best:above=0.95", fuzzy="all",
+        missing="intersect", metrics="jga,f1:avg=micro:empty=0",
+        title="Nekvinda & Dušek 2021, with booking slots under gold's names (`day` is `bookday`)",
     ),
     Convention(
         name="mwzeval@fixed.1", dontcare="drop", gold_steps=("first", *_CANONICAL), pred_steps=_CANONICAL,
@@ -127,13 +134,13 @@ _PROFILES: Final = (
         title="ConvLab-3: any predicted among any gold alternatives; predictions outside gold's domains ignored",
     ),
     Convention(
-        name="qian2021.1", slots="multiwoz-30", dontcare="drop", gold_steps=("case", "space"),
-        pred_steps=("case", "space"), match="levenshtein:above=0.9", metrics="jga,sa,error-turns",
+        name="qian2021.2", dontcare="drop", gold_steps=("case", "space"), pred_steps=("case", "space"),
+        match="levenshtein:above=0.9", metrics="jga,sa:T=30,error-turns",
         title="Qian et al. 2021, §5: Levenshtein similarity above 90 %",
     ),
     Convention(
-        name="qian2021-code.1", slots="multiwoz-30", dontcare="drop", match="partial:least=0.9", fuzzy="all",
-        wrong_costs="twice", metrics="jga,sa",
+        name="qian2021-code.2", dontcare="drop", match="partial:least=0.9", fuzzy="all", wrong_costs="twice",
+        metrics="jga,sa:T=30",
         title="Qian et al. 2021, released script: partial ratio from 90; a wrong value costs two slots",
     ),
     Convention(
@@ -153,13 +160,7 @@ _PROFILES: Final = (
 )  # fmt: skip
 
 # Profiles that suit any dataset, not only MultiWOZ.
-_ANY_DATASET: Final = frozenset({"verbatim", "sgd", "sgd-mwz", "convlab3-unified"})
-
-# Hints for variants that cannot exist.
-_IMPOSSIBLE: Final = {
-    "mwzeval@faithful": "mwzeval or mwzeval@fixed: the original compares slots as files spell them, so that a booking "
-    "slot matches in one file (bookday) and never in another (day); here they are one slot, whatever its spelling",
-}
+_ANY_DATASET: Final = frozenset({"verbatim", "gca2024", "sgd", "sgd-mwz", "convlab3-unified"})
 
 #: Conventions by the name that ``--profile`` takes; a name without its ``@faithful`` means that one.
 PROFILES: Final[dict[str, Convention]] = {c.name.rpartition(".")[0]: c for c in _PROFILES}
@@ -252,8 +253,6 @@ def _other_profiles(name: str) -> str:
     """The hint for the name of a profile that does not exist."""
     plain_names = list(dict.fromkeys(profile_name.partition("@")[0] for profile_name in PROFILES))
     plain_name = name.partition("@")[0]
-    if name in _IMPOSSIBLE:
-        return _IMPOSSIBLE[name]
     if plain_name != name and plain_name in PROFILES and f"{plain_name}@fixed" not in PROFILES:
         return f"{plain_name} has no variants"
     near = did_you_mean(name, dict.fromkeys([*PROFILES, *plain_names, *PLUGINS.names()]))

@@ -7,7 +7,7 @@ unknown name as is, and its callers report it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Final, NamedTuple
 
@@ -101,6 +101,25 @@ def canonical_slot(name: str) -> str:
     return canonical if canonical in KNOWN_SLOTS else name
 
 
+def spelled_with_book(names: Iterable[str]) -> dict[str, bool | None]:
+    """For each booking slot among slots as a file spells them: whether it is spelled with ``book``; None: in both ways.
+
+    >>> spelled_with_book(["hotel-day", "train-day", "hotel-people", "hotel-book people"])
+    {'hotel-book day': False, 'hotel-book people': None}
+    """
+    of_names = ({slot: "book" in name.lower()} for name in names if "-book " in (slot := canonical_slot(name)))
+    return merged_spellings(of_names)
+
+
+def merged_spellings(parts: Iterable[Mapping[str, bool | None]]) -> dict[str, bool | None]:
+    """What `spelled_with_book` returns for all names of several parts, each of which it was called for."""
+    merged: dict[str, bool | None] = {}
+    for part in parts:
+        for slot, with_book in part.items():
+            merged[slot] = with_book if merged.get(slot, with_book) == with_book else None
+    return merged
+
+
 @lru_cache(maxsize=65_536)
 def split_pair(pair: str) -> tuple[str, str] | None:
     """Slot and value of ``domain-slot-value``; None if the text has another form.
@@ -112,13 +131,11 @@ def split_pair(pair: str) -> tuple[str, str] | None:
     (('hotel-name', 'alpha-milton'), ('hotel-book people', '3'), None)
     """
     hyphens = [i for i, letter in enumerate(pair) if letter == "-"]
-    if len(hyphens) < 2:
-        return None
-    for cut in reversed([at for at in hyphens[1:] if at <= _LONGEST]):
+    for cut in reversed([at for at in hyphens if at <= _LONGEST]):
         slot = canonical_slot(pair[:cut])
         if slot in KNOWN_SLOTS and pair[cut - 1] != "-":  # a value may begin with a hyphen
             return slot, pair[cut + 1 :]
-    return pair[: hyphens[1]], pair[hyphens[1] + 1 :]
+    return (pair[: hyphens[1]], pair[hyphens[1] + 1 :]) if len(hyphens) > 1 else None
 
 
 class SlotTotal(NamedTuple):

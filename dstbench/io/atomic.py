@@ -1,29 +1,21 @@
-"""Atomic writes: a file appears when it is complete, and the leftovers of killed writers are removed later.
+"""Atomic writes: a file appears when it is complete, or not at all.
 
-Conventions: a file is written beside its target under a hidden name, ``.<name>.<random>.part``, and is locked while its
-writer lives. The next writer of that target removes such files if no process locks them. (The system releases a lock
-when its process ends, however it ends. A process id in the name would not do: it may be used again, or be of another
-machine.)
+Conventions: a file is written beside its target under a hidden name of its own, ``.<name>.<random>.part``, and then
+renamed. It is removed if the writer fails or is interrupted; only a writer that is killed leaves it behind.
 """
 
 from __future__ import annotations
 
 import errno
 import os
-import re
 import secrets
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from dstbench.errors import DstbenchError, warn
-from dstbench.io.overwriting import PART, PARTS, note_written, refuse_replacing
-
-try:
-    import fcntl
-except ImportError:  # Windows has no such locks: what killed writers leave is not removed
-    fcntl = None  # type: ignore[assignment]
+from dstbench.errors import DstbenchError
+from dstbench.io.overwriting import note_written, refuse_replacing
 
 
 @contextmanager
@@ -61,51 +53,16 @@ def replacing_folder(path: str | Path) -> Iterator[Path]:
 
 @contextmanager
 def _replacing(path: str | Path, target: Path, create: Callable[[Path], None]) -> Iterator[Path]:
-    """A new hidden name beside the target, created and locked for the block, then renamed to the target."""
-    _remove_abandoned(target.parent, re.escape(target.name))
+    """A new hidden name beside the target, created for the block, then renamed to the target."""
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}.part")
     try:
         create(temporary)
-        with _locked(temporary):
-            yield temporary
-            temporary.replace(target)
+        yield temporary
+        temporary.replace(target)
     except OSError as error:
         raise cannot_write(path, error) from None
     finally:
         _remove(temporary)
-
-
-def parts_of(path: Path) -> Path:
-    """The hidden folder for the parts from which `path` is put together."""
-    return path.with_name(f".{path.name}.{PARTS}")
-
-
-@contextmanager
-def sharing(folder: Path, path: str | Path) -> Iterator[None]:
-    """Work in a folder, made if it does not exist, to write `path`; other processes wait, with a warning.
-
-    The folder is removed if the block succeeds; if it fails, finished files in it are kept.
-
-    Raises:
-        DstbenchError: The folder cannot be made.
-    """
-    is_ours, waits = False, False
-    while not is_ours:  # after waiting, the folder has been removed and is made again
-        try:
-            try:
-                folder.mkdir(exist_ok=True)
-            except OSError as error:
-                raise cannot_write(path, error) from None
-            with _locked(folder, wait=waits) as locked:
-                is_ours = locked is not False
-                if is_ours:
-                    yield
-                    shutil.rmtree(folder, ignore_errors=True)
-        finally:
-            _tidy(folder)
-        if not (is_ours or waits):
-            warn("another process is writing it; waiting until it is done", file=str(path), when="now")
-            waits = True
 
 
 def cannot_write(path: str | Path, error: OSError) -> DstbenchError:
@@ -117,49 +74,9 @@ def cannot_write(path: str | Path, error: OSError) -> DstbenchError:
     return DstbenchError(f"cannot be written: {reason}", file=str(path), hint=hint)
 
 
-def _tidy(folder: Path) -> None:
-    """Remove unfinished files from the folder, and the folder if it is then empty, unless a process works in it."""
-    with _locked(folder) as is_ours, suppress(OSError):
-        if is_ours is not False:
-            _remove_abandoned(folder, ".*")
-            folder.rmdir()
-
-
-def _remove_abandoned(folder: Path, name: str) -> None:
-    """Remove the files that killed writers of a target have left in a folder; `name` is a pattern of the target."""
-    left = re.compile(rf"\.{name}\.{PART}")
-    with suppress(OSError):  # a missing folder is reported when it is written to; another process may remove files
-        for path in map(folder.joinpath, filter(left.fullmatch, os.listdir(folder))):
-            with _locked(path) as is_ours:
-                if is_ours:
-                    _remove(path)
-
-
 def _remove(path: Path) -> None:
     if os.path.isdir(path):
         shutil.rmtree(path, ignore_errors=True)
     else:
         with suppress(OSError):
             path.unlink()
-
-
-@contextmanager
-def _locked(path: Path, *, wait: bool = False) -> Iterator[bool | None]:
-    """Lock a file or folder for the block. True: locked; False: locked by another, or gone; None: no locks here."""
-    if fcntl is None:
-        yield None
-        return
-    file, is_ours = None, None
-    try:
-        file = os.open(path, os.O_RDONLY)
-        fcntl.flock(file, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
-        is_ours = os.path.samestat(os.fstat(file), os.stat(path))
-    except (BlockingIOError, FileNotFoundError):
-        is_ours = False
-    except OSError:
-        pass
-    try:
-        yield is_ours
-    finally:
-        if file is not None:
-            os.close(file)

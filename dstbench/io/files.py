@@ -13,11 +13,13 @@ from typing import Any, BinaryIO, Final, Self, TypeVar
 from dstbench.errors import DstbenchError
 from dstbench.io import archives
 from dstbench.io.foreign import LOOKED_AT, Foreign, by_content, by_members, url
+from dstbench.io.limits import UNPACKED
 from dstbench.io.overwriting import note_read
 
 T = TypeVar("T")
 
 _BOM: Final = b"\xef\xbb\xbf"
+_MB: Final = 1_000_000
 _LOG: Final = logging.getLogger(__name__)  # the command line shows it as progress
 
 
@@ -101,12 +103,6 @@ class File:
         for file, member in zip(files, self._members, strict=True):  # share the zip's table of contents
             file.__dict__ |= {"_archive": self._archive, "_members": [member]}
         return files
-
-    def stamps(self) -> list[tuple[str, int, int]]:
-        """(path, bytes, modification time in ns) of the file, or of each in the folder, to notice changes."""
-        paths = [self._place[0]] if not os.path.isdir(self.path) else sorted(self._walk())
-        stats = [(os.path.abspath(path), self._guarded(path.stat)) for path in paths]
-        return [(path_text(path), stat.st_size, stat.st_mtime_ns) for path, stat in stats]
 
     def sibling(self, *names: str) -> Self | None:
         """The first file of these names that exists in the same folder or zip; None: none does."""
@@ -202,9 +198,16 @@ class File:
 
     @cached_property
     def _piped(self) -> bytes:
-        """A pipe's content."""
+        """A pipe's or a device's content, up to the limit of packed files."""
+        most, pieces, size = UNPACKED.value * _MB, [], 0
         with self.path.open("rb") as file:
-            return file.read()
+            while piece := file.read(_MB):
+                pieces.append(piece)
+                size += len(piece)
+                if size > most:
+                    what = f"more than {UNPACKED.value:,} MB from a pipe or device"
+                    raise self.error(what, f"if that is right, set {UNPACKED.variable} to more MB")
+        return b"".join(pieces)
 
     def _disk(self) -> io.BufferedReader:
         """The file on disk or the pipe, still packed."""

@@ -36,7 +36,8 @@ class Limit(NamedTuple):
     @property
     def hint(self) -> str:
         """The hint of errors about this limit."""
-        return f"such a file may be made to exhaust memory; if it is not, set {self.variable} to more than {self.value}"
+        more = f"if it is not, set {self.variable} to more than {self.value}"
+        return f"such a file may be made to exhaust memory or time; {more}"
 
 
 #: Megabytes of a packed file, or of all files of an archive together, when unpacked.
@@ -47,6 +48,8 @@ RATIO: Final = Limit("DSTBENCH_MAX_RATIO", 200)
 SPREAD: Final = Limit("DSTBENCH_MAX_SPREAD", 50)
 #: Turn numbers, counted from each dialogue's first to its last turn, for each row, beyond `FREE`.
 NUMBERS: Final = Limit("DSTBENCH_MAX_NUMBERS", 50)
+#: Characters of a gold value times those of a prediction that are compared fuzzily; otherwise, their alternatives.
+COMPARED: Final = Limit("DSTBENCH_MAX_COMPARED", 250_000)
 #: Unpacked bytes beyond which the ratio is limited: small files with many equal keys may shrink to a hundredth.
 FREE_BYTES: Final = 64_000_000
 #: Seconds that a query may take.
@@ -56,7 +59,7 @@ MEMORY: Final = Limit("DSTBENCH_MAX_QUERY_MEMORY", 8192)
 # Threads beyond which no computation gains; Polars would start any number of them.
 _MOST_THREADS: Final = 1024
 _THREADS: Final = "POLARS_MAX_THREADS"
-LIMITS: Final = (UNPACKED, RATIO, SPREAD, NUMBERS, SECONDS, MEMORY)
+LIMITS: Final = (UNPACKED, RATIO, SPREAD, NUMBERS, COMPARED, SECONDS, MEMORY)
 #: Number of rows, or of turn numbers, that is never refused.
 FREE: Final = 10_000_000
 

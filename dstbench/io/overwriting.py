@@ -9,7 +9,6 @@ be replaced: see `guarding_inputs`.
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,10 +17,6 @@ from typing import Final, NamedTuple, TypeAlias
 from dstbench.errors import UsageError
 
 Identity: TypeAlias = tuple[int, int]
-
-#: The endings of hidden files and folders that belong to ``NAME`` while it is written: ``.NAME.ENDING``.
-PART: Final = r"[0-9a-f]{16}\.part"
-PARTS: Final = "parts"
 
 
 class _Seen(NamedTuple):
@@ -94,8 +89,6 @@ def refuse_overwriting(
                 raise _overwritten(f"{output} lies in {place}, which is")
             if output_identity is not None and output_identity in _identities(place):
                 raise _overwritten(f"{output} holds {place}, which is")
-            if _is_leftover(place, output):
-                raise _overwritten(f"{place} belongs to {output} and is")
     if len({os.path.realpath(file).casefold() for file in files}) < len(files):
         raise _repeated()
 
@@ -118,14 +111,6 @@ def _identities(path: str | Path) -> set[Identity | None]:
     """What identifies a path and the folders around it, as it is written and with all links followed."""
     written, real = Path(os.path.abspath(path)), Path(os.path.realpath(path))
     return {_identity(place) for place in (written, *written.parents, real, *real.parents)}
-
-
-def _is_leftover(place: Path, output: str | Path) -> bool:
-    """Whether an input is, or lies in, a leftover of an interrupted writer of the output: the next one removes it."""
-    target = Path(os.path.realpath(output))
-    hidden = re.compile(rf"\.{re.escape(target.name)}\.({PART}|{PARTS})")
-    real = Path(os.path.realpath(place))
-    return any(path.parent == target.parent and hidden.fullmatch(path.name) for path in (real, *real.parents))
 
 
 def _identity(path: str | Path) -> Identity | None:

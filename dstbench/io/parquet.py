@@ -83,6 +83,16 @@ def scan(file: File) -> Scanned:
         return Scanned(pl.scan_parquet(file.utf8_path, glob=False), height, texts)
 
 
+def has_column(file: File, name: str) -> bool:
+    """Whether a Parquet file has a column of this name; False if it cannot be read, which reading it will say."""
+    try:
+        with file.path.open("rb") as stream:
+            _, footer = _footer(stream, stream.seek(0, os.SEEK_END))
+            return any(element.get(4) == name.encode() for element in struct(footer)[0][2][1:])
+    except (OSError, *_MALFORMED):
+        return False
+
+
 def read(file: File, content: bytes | None = None) -> pl.DataFrame:
     """The table in a Parquet file, after the check of all that it declares.
 

@@ -59,7 +59,8 @@ class GCA(Metric):
         # P·α/VP + G·α/VR + P·(1−α)/LP + G·(1−α)/LR, with VP = C/P and so on.
         squares = pred * pred + gold * gold
         cost = self.alpha * squares / correct + (1 - self.alpha) * squares / labelled
-        score = pl.when(correct > 0).then((pred + gold) / cost).otherwise(0.0)
+        # Rounding may take a perfect score past 1.
+        score = pl.when(correct > 0).then(((pred + gold) / cost).clip(upper_bound=1.0)).otherwise(0.0)
         return pl.when(pred + gold > 0).then(score)
 
 

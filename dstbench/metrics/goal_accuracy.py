@@ -39,31 +39,32 @@ class SA(Metric):
     A turn with more than T errors scores below 0; a tracker that invents slots can have such turns.
 
     Attributes:
-        T: Number of predefined slots; 0: that of the dataset (`slots.slot_total`).
+        T: Number of predefined slots; None: that of the dataset (`slots.slot_total`).
     """
 
-    T: int = field(default=0, metadata={"shown": "of the dataset"})
+    T: int | None = field(default=None, metadata={"shown": "of the dataset"})
 
     name = "sa"
     title = "slot accuracy"
     source = "Kim et al. 2022, eq. 2; Wu et al. 2019"
 
     def __post_init__(self) -> None:
-        if not 0 <= self.T <= _MOST_SLOTS:
-            raise UsageError(f"metric 'sa': T is {self.T}, not a number of slots up to {_MOST_SLOTS:,}")
+        least = 0 if isinstance(self, _ResolvedSA) else 1
+        if self.T is not None and not least <= self.T <= _MOST_SLOTS:
+            raise UsageError(f"metric 'sa': T is {self.T}, not a number of slots from 1 to {_MOST_SLOTS:,}")
 
     def stats(self) -> dict[str, pl.Expr]:
         errors = count("n_union") - count("n_correct") + count("n_charged_again")
         return {ERRORS: errors, "turns": turns()}
 
     def score(self, sums: Mapping[str, pl.Expr]) -> pl.Expr:
-        if type(self) is SA and self.T == 0:
+        if self.T is None:
             raise UsageError("slot accuracy needs the number of slots", hint='parse("sa:T=30")')
         slots = self.T * sums["turns"]
         return divide(slots - sums[ERRORS], slots)
 
     def resolve(self, total: SlotTotal) -> Metric:
-        return self if self.T else _ResolvedSA(T=total.size, slots=total.source)
+        return _ResolvedSA(T=total.size, slots=total.source) if self.T is None else self
 
 
 @dataclass(frozen=True)

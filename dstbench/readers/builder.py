@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 import polars as pl
 
-from dstbench.conventions.slots import KNOWN_SLOTS, canonical_dialogue, canonical_slot, split_pair
+from dstbench.conventions.slots import KNOWN_SLOTS, canonical_dialogue, canonical_slot, spelled_with_book, split_pair
 from dstbench.errors import DstbenchError
 from dstbench.readers.frames import IS_FRAME, is_frame
 from dstbench.readers.shapes import Unusual
@@ -175,6 +175,7 @@ class StatesBuilder:
         pred: The predicted side.
         places: (dialogue, file, position) of each dialogue; for `States`, as are `splits`, `either` and `only`.
         aliases: (dialogue, its other name), for `States`.
+        domains: Each dialogue's domain, likewise.
         has_frames: Whether the format has frames, even if no turn of this file has one.
     """
 
@@ -188,6 +189,7 @@ class StatesBuilder:
         self.places: list[tuple[str, str, int]] = []
         self.splits: dict[str, str] = {}
         self.aliases: list[tuple[str, str]] = []
+        self.domains: dict[str, str] = {}
         self.either = self.has_frames = False
         self.only: tuple[str, ...] | None = None
 
@@ -266,6 +268,7 @@ class StatesBuilder:
             places=_by_dialogue(self.places, {"file": pl.String, "position": pl.UInt32}),
             splits=_by_dialogue(list(self.splits.items()), {"split": pl.String}),
             aliases=aliases if aliases is None else aliases.with_columns(canonical_dialogue(pl.col("alias"))),
+            domains=_by_dialogue(list(self.domains.items()), {"domain": pl.String}),
             only=self.only,
         )
 
@@ -278,7 +281,7 @@ class StatesBuilder:
             listed: The slots that the side lists in these turns.
         """
         slot, value = (listed.slot, listed.value) if listed.slot is not None else self._split(turns, listed)
-        names = [canonical_slot(word) for word in slot.words]
+        names, with_book = [canonical_slot(word) for word in slot.words], spelled_with_book(slot.words)
         slot = Words.named(slot.code, names)
         cells = pl.DataFrame({"at": listed.at.astype(np.uint32), "slot": slot.column(), "value": value.column()})
         if not are_distinct(listed.at, slot.code, len(slot.words)):
@@ -289,8 +292,8 @@ class StatesBuilder:
             turns = turns.select(pl.all().gather(pl.Series(listed.present)))
             cells = cells.with_columns(at=pl.Series(row[cells["at"].to_numpy()]))
         if self.has_frames or any(map(is_frame, names)):
-            return Side(turns, cells.filter(~IS_FRAME), cells.filter(IS_FRAME))
-        return Side(turns, cells)
+            return Side(turns, cells.filter(~IS_FRAME), cells.filter(IS_FRAME), with_book)
+        return Side(turns, cells, with_book=with_book)
 
     def _without_repeated(self, name: str, turns: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
         """The cells without repetitions: of a slot that a state lists twice, the last value is kept."""

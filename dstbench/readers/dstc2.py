@@ -11,7 +11,7 @@ from typing import Any, Final
 import msgspec
 
 from dstbench.readers.format import Format, Said, Source, StatesBuilder
-from dstbench.readers.woz import with_domain
+from dstbench.readers.woz import DOMAIN, with_domain
 
 
 class LabelTurn(msgspec.Struct):
@@ -87,6 +87,7 @@ def _sniff_gold(source: Source) -> bool:
 
 def _read_gold(source: Source, states: StatesBuilder) -> None:
     call = source.whole(LabelCall, None, "turn", None, "slot")
+    states.domains[call.session] = DOMAIN
     for turn in call.turns:
         states.gold.cells(states.turn(call.session, turn.turn), with_domain(turn.goals.items()))
 

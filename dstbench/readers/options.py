@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 if TYPE_CHECKING:
     from dstbench.readers.format import Format
 
-# The column by which long tables differ from records of turns.
-_SLOT: Final = "slot"
+# The columns by which long tables differ from records of turns.
+_LONG: Final = frozenset({"dialogue", "turn", "slot"})
 # Other words for the fields of `Keys`.
 _ROLES: Final = {"id": "dialogue", "dialogue_id": "dialogue"}
 
@@ -25,8 +25,8 @@ class Keys:
     """The keys (or columns) under which records of turns hold each field; None: by the key's usual names.
 
     Attributes:
-        dialogue: The key of the dialogue's id, which may have the turn in it.
-        turn: The key of the turn's number.
+        dialogue: The key of the dialogue's id.
+        turn: The key of the turn's number; if it is that of the id, too, the ids end in the turn.
         gold: The key of the gold state.
         pred: The key of the predicted state.
         system: The key of what the system said before the user.
@@ -46,8 +46,10 @@ class Keys:
     def of(keys: Mapping[str, str] | None) -> Keys | None:
         """The keys that a user gives, by field; ``id`` is another word for ``dialogue``.
 
+        Dialogue and turn may have the same key, whose values are ids that end in the turn.
+
         Raises:
-            UsageError: There is no such field, or a key is empty or given for two fields.
+            UsageError: There is no such field, or a key is empty or given for two other fields.
 
         >>> Keys.of({"id": "flag", "pred": "predict"}).dialogue
         'flag'
@@ -59,16 +61,17 @@ class Keys:
         for field, key in named:
             if field not in names:
                 hint = did_you_mean(field, [*names, *_ROLES]) or f"one of id, {', '.join(names[1:])}"
-                raise UsageError(f"--keys has no field {field!r}", hint=hint)
+                raise UsageError(f"keys has no field {field!r}", hint=hint)
             if not key:
-                raise UsageError(f"--keys gives no key for {field}", hint=f"{field}=KEY")
+                raise UsageError(f"keys gives no key for {field}", hint=f"{field}=KEY")
+        by_field: dict[str, Any] = dict(named)
+        keys_of_fields = [key for field, key in named if field != "turn" or key != by_field.get("dialogue")]
         for what, repeated in (
             ("gives two keys for", first_repeated([field for field, _ in named])),
-            ("gives two fields the key", first_repeated([key for _, key in named])),
+            ("gives two fields the key", first_repeated(keys_of_fields)),
         ):
             if repeated:
-                raise UsageError(f"--keys {what} {repeated!r}", hint="a field has one key, and a key one field")
-        by_field: dict[str, Any] = dict(named)
+                raise UsageError(f"keys {what} {repeated!r}", hint="a field has one key, and a key one field")
         return Keys(**by_field)
 
     def for_gold(self) -> Keys:
@@ -82,7 +85,7 @@ def is_long(columns: Collection[str], keys: Keys | None) -> bool:
     >>> is_long(["dialogue", "turn", "slot"], None), is_long(["d", "slot"], Keys("d")), is_long(["id", "turn"], None)
     (True, False, False)
     """
-    return _SLOT in columns and (keys is None or keys.optional)
+    return {*columns} >= _LONG and (keys is None or keys.optional)
 
 
 def parse_keys(parts: Iterable[str]) -> dict[str, str]:
@@ -114,30 +117,44 @@ class ReadOptions:
         keys: The keys of records of turns; None: by their usual names.
         slots: The map from the user's slots to their other names; None: no map.
         dialogues: The map from the user's dialogue ids to gold's; None: no map.
+        turns_from: The number of the turn that is gold's turn 0; None: the user does not say how turns are numbered.
+        turn_step: The difference of the numbers of consecutive turns; None: likewise.
     """
 
     format: str | Format | None = None
     keys: Keys | None = None
     slots: Names | None = None
     dialogues: Names | None = None
+    turns_from: int | None = None
+    turn_step: int | None = None
 
     @property
-    def maps(self) -> dict[str, str]:
-        """The hashes of the maps of names, for a run's metadata and its scores' signatures."""
-        maps = {"slot_map": self.slots, "id_map": self.dialogues}
-        return {name: str(names) for name, names in maps.items() if names is not None}
+    def signed(self) -> dict[str, str]:
+        """What changes names and numbers (maps by their hashes), for a run's metadata and its scores' signatures."""
+        step = None if self.turn_step == 1 else self.turn_step
+        values = (self.slots, self.dialogues, self.turns_from or None, step)
+        return {name: str(value) for name, value in zip(SIGNED, values, strict=True) if value is not None}
+
+    @property
+    def changes_states(self) -> bool:
+        """Whether names or turns of the states that are read are changed, or may be."""
+        return any(each is not None for each in (self.slots, self.dialogues, self.turns_from, self.turn_step))
 
     def check(self) -> None:
-        """Raise a `UsageError` if there is no such format."""
+        """Raise a `UsageError` if there is no such format, or turns cannot be numbered so."""
+        if self.turn_step is not None and self.turn_step < 1:
+            raise UsageError(f"--turn-step {self.turn_step} is not 1 or more", hint="--turn-step 2 for 0, 2, 4")
         if isinstance(self.format, str):
             from dstbench.readers.registry import named_format  # only here: it loads every format
 
             named_format(self.format)
 
     def for_gold(self) -> ReadOptions:
-        """The options for gold in a file of its own: its format is detected, and the map of ids does not apply."""
+        """The options for gold in a file of its own: its format is detected, and only the map of slots applies."""
         return ReadOptions(keys=self.keys and self.keys.for_gold(), slots=self.slots)
 
 
+#: The keys of `ReadOptions.signed`.
+SIGNED: Final = ("slot_map", "id_map", "turns_from", "turn_step")
 #: Formats are detected, keys have their usual names, and there are no maps.
 AS_USUAL: Final = ReadOptions()

@@ -16,7 +16,7 @@ from dstbench.readers.key_names import folded, meaning
 from dstbench.readers.options import Keys
 from dstbench.readers.record_keys import KeysError, turn_number
 from dstbench.readers.record_layout import Row
-from dstbench.readers.state_cells import could_be_state, states_in
+from dstbench.readers.state_cells import could_be_state, lists_slots, states_in
 
 # Records that are looked at.
 _SAMPLE: Final = 200
@@ -67,6 +67,10 @@ def _turns(row: Row, keys: Sequence[str]) -> Sequence[Row]:
     """A record per turn, if the record has states of several turns; else the record itself."""
     if not isinstance(row.record, dict):
         return [row]
+    for key in keys:
+        if lists_slots(row.record.get(key)):
+            what = f"{row.place}{key} is a list of slots, which is one state, where others are lists of states"
+            raise KeysError(what, "a list of turns is a list of such lists, or of objects")
     lists = {
         key: dict(enumerate(cell)) if isinstance(cell, (list, tuple)) else states_in(cell, surely=False)
         for key in keys if (cell := row.record.get(key)) is not None

@@ -240,7 +240,7 @@ def present(names: Collection[Any], given: Keys) -> Keys:
         if key is not None and key not in names:
             if not given.optional:
                 hint = did_you_mean(key, map(str, names)) or _listed(names)
-                raise KeysError(f"no record has the key {key!r} (--keys {field}={key})", hint)
+                raise KeysError(f"no record has the key {key!r} (keys: {field}={key})", hint)
             absent[field] = None
     return Keys(**{**vars(given), **absent})
 

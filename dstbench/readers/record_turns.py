@@ -2,15 +2,49 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
 
+from dstbench.conventions.slots import OWN_ID
+from dstbench.errors import DstbenchError
 from dstbench.readers.record_keys import FLAG, OWN, Fields, Samples, ids, turn_number
 from dstbench.readers.record_layout import Row
 from dstbench.readers.source import Source
 from dstbench.readers.state_cells import without_numpy
 from dstbench.readers.state_text import named
+
+_OWN: Final = re.compile(OWN_ID)
+# What is numbered in ids such as test-17 or dialogue_3 are dialogues.
+_NUMBERED: Final = re.compile(
+    r"(?:^|[-_. ])(?:train|dev|valid|val|validation|test|dialogue|dialog|dial|conversation|conv|session)$",
+    re.IGNORECASE,
+)
+
+
+def is_multiwoz(name: str) -> bool:
+    """Whether an id is one of MultiWOZ's dialogues, in any spelling."""
+    return _OWN.match(name.upper().removesuffix(".JSON")) is not None
+
+
+def is_multiwoz_flag(name: str) -> bool:
+    """Whether an id is one of MultiWOZ's dialogues, with a turn behind it."""
+    return (match := FLAG.fullmatch(name)) is not None and is_multiwoz(match[1])
+
+
+def turns_of_ids(source: Source, names: Iterable[str]) -> list[tuple[str, int]]:
+    """The dialogues and turns of ids that are the keys of states.
+
+    Raises:
+        DstbenchError: They do not end in the turn.
+    """
+    rows = [Row(f"{name!r}: ", {}, name) for name in names]
+    turns = Turns(source, rows, Fields(None, None, None, None), Samples(()))
+    if rows and turns.note is not None:
+        what = "one state, where the states of a dialogue must be, as the key does not end in the turn"
+        raise source.misshapen(what, dialogue=rows[0].dialogue)
+    return turns.of_rows
 
 
 def where(row: Row, fields: Fields | None = None) -> dict[str, Any]:
@@ -39,16 +73,28 @@ class Turns:
         self._source, self._rows, self._fields = source, rows, fields
         self.note: str | None = None
         self.told: list[tuple[str | None, str]] = [(fields.dialogue, "dialogue")]
+        self._doubt: DstbenchError | None = None
+        if fields.turn is not None and fields.turn == fields.dialogue:
+            self.told = [(fields.turn, "dialogue and turn")]
+            self.of_rows = list(zip(*self._split(fields.turn, self._texts(fields.turn)), strict=True))
+            return
         if fields.turn is not None or all(row.turn is not None for row in rows):
             self.told.append((fields.turn, "turn"))
             self.of_rows = [(self._dialogue(row), self._turn(row)) for row in rows]
             return
-        by_user = source.keys is not None and source.keys.dialogue is not None
-        for key in [fields.dialogue] if by_user or fields.dialogue is None else ids(samples):
+        by_user = fields.dialogue is not None and source.keys is not None and fields.dialogue == source.keys.dialogue
+        further = [key for key in ids(samples) if key != fields.dialogue]
+        for key in [] if by_user else [fields.dialogue, *further]:
             if (flags := self._flags(key)) is not None:
-                self.told = [(key, "dialogue and turn")]
-                self.of_rows = flags
+                names, turns = flags
+                is_id = key == fields.dialogue
+                self.told = [(key, "dialogue and turn")] if is_id else [*self.told, (key, "turn")]
+                self.of_rows = list(zip(names, turns, strict=True))
                 return
+        if self._doubt is not None:
+            raise self._doubt
+        if fields.slot is not None:
+            raise source.error("rows of one slot each, and no key says of which turn", "--keys turn=KEY names it")
         counts: Counter[str] = Counter()
         self.of_rows = []
         for row in rows:
@@ -60,19 +106,56 @@ class Turns:
         )
         self.note = f"no turn numbers: the {records} of {dialogues} are counted in their order"
 
-    def _flags(self, key: str | None) -> list[tuple[str, int]] | None:
-        """Dialogues and turns, if the ids under a key hold both; None: they do not."""
-        texts = [row.dialogue if key is None else row.record.get(key) for row in self._rows]
-        matches = [FLAG.fullmatch(text) if isinstance(text, str) else None for text in texts]
-        if 2 * sum(match is not None for match in matches) <= len(texts) or len(set(map(str, texts))) < len(texts):
+    def _texts(self, key: str | None) -> list[Any]:
+        """The ids under a key; None: those of the objects around the records."""
+        return [row.dialogue if key is None else row.record.get(key) for row in self._rows]
+
+    def _flags(self, key: str | None) -> tuple[list[str], list[int]] | None:
+        """The dialogues and the turns of the records, if the ids under a key end in the turn; None: they do not.
+
+        MultiWOZ's ids are complete without the number after them. Other ids may be numbered themselves, such as SGD's
+        ``1_00000``: after these there must be a turn number in every record, unpadded, which counts each dialogue's
+        turns from 0 or 1. If it does not count them, either reading may be wrong (`_doubt`).
+        """
+        texts = self._texts(key)
+        if 2 * sum(isinstance(text, str) and FLAG.fullmatch(text) is not None for text in texts) <= len(texts):
             return None
-        flags = []
-        for row, text, match in zip(self._rows, texts, matches, strict=True):
+        if self._fields.slot is None and 2 * len(set(map(str, texts))) <= len(texts):
+            return None  # several records of a dialogue, in their order
+        names, turns = self._split(key, texts)
+        if key != self._fields.dialogue:  # an id of the record: of the same dialogues, or only numbered
+            own = [self._dialogue(row) for row in self._rows]
+            if not len(set(own)) == len(set(names)) == len({*zip(own, names, strict=True)}):
+                return None
+            names = own
+        if all(map(is_multiwoz, names)):
+            return names, turns
+        padded = any(text[-1 - len(str(turn))] == "0" for text, turn in zip(texts, turns, strict=True))
+        if padded or any(_NUMBERED.search(name) for name in names):
+            return None
+        of_dialogue: dict[str, set[int]] = {}
+        for name, turn in zip(names, turns, strict=True):
+            of_dialogue.setdefault(name, set()).add(turn)
+        are_counted = all(len(seen) - 1 == max(seen) - min(seen) and min(seen) < 2 for seen in of_dialogue.values())
+        if are_counted and (self._fields.slot is not None or len({*texts}) == len(texts)):
+            return names, turns
+        if key == self._fields.dialogue:
+            what = f"ids such as {texts[0]!r} may end in the turn, but the numbers do not count each dialogue's turns"
+            hint = f"--keys id={key} if they are whole, --keys id={key},turn={key} if they end in the turn"
+            self._doubt = self._source.error(what, hint if key else "give each record a key turn")
+        return None
+
+    def _split(self, key: str | None, texts: Sequence[Any]) -> tuple[list[str], list[int]]:
+        """The dialogues and turns in ids that end in the turn."""
+        names, turns = [], []
+        for row, text in zip(self._rows, texts, strict=True):
+            match = FLAG.fullmatch(text) if isinstance(text, str) else None
             if match is None:
                 what = f"{row.place}{key or 'the key'} {text!r} has no turn at its end, unlike others"
                 raise self._source.error(what, "others are of the form <dialogue>-<turn>")
-            flags.append((match[1], int(match[2])))
-        return flags
+            names.append(match[1])
+            turns.append(int(match[2]))
+        return names, turns
 
     def _dialogue(self, row: Row) -> str:
         key = self._fields.dialogue

@@ -7,7 +7,7 @@ are, so gold from a file of its own keeps its ids. All names are made canonical 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from os import PathLike, fspath
 from typing import Final, Literal, NamedTuple, Self, TypeAlias
@@ -17,10 +17,11 @@ import polars as pl
 from dstbench.conventions.dialogue_ids import near_dialogues
 from dstbench.conventions.files import UserFile, read_json
 from dstbench.conventions.slots import canonical_dialogue, canonical_slot
-from dstbench.errors import UsageError, did_you_mean
+from dstbench.errors import UsageError, did_you_mean, number_of
 from dstbench.io.files import File
 from dstbench.io.tables import read_pairs
-from dstbench.readers.states import Side, States, error_in, sides_of, with_note
+from dstbench.readers.states import Side, States, error_in, only_turns, sides_of, with_note
+from dstbench.schema.core import MAX_TURN
 
 #: A map of names: a file, or a mapping in memory.
 NameMap: TypeAlias = str | PathLike[str] | Mapping[str, str]
@@ -123,6 +124,81 @@ def rename(states: States, slots: Names | None, dialogues: Names | None = None) 
     return states, unused
 
 
+def renumber(states: States, first: int, step: int) -> States:
+    """The states with turns numbered as gold's.
+
+    Args:
+        states: The states, with the user's numbers.
+        first: The user's number of gold's turn 0.
+        step: The difference of the user's numbers of consecutive turns.
+
+    Returns:
+        The states. Predicted turns whose numbers are none of `first`, `first` + `step`, … are left out, with a note.
+
+    Raises:
+        DstbenchError: No turn has such a number, or a turn that has gold has another.
+    """
+    if states.complete is not None:
+        what = f"its turns are known from gold only ({states.format})"
+        raise error_in(states, what, "omit --turns-from and --turn-step")
+    turn = pl.col("turn").cast(pl.Int32) - first
+    fits = (turn % step == 0) & (turn // step).is_between(0, MAX_TURN)
+    turns = pl.concat([side.turns for side in sides_of(states)]).unique(maintain_order=True)
+    others = turns.filter(~fits)
+    if others.height:
+        dialogue, number = others.row(0)
+        what = f"not numbered {first}, {first + step}, {first + 2 * step}, …, as --turns-from and --turn-step say"
+        if others.height == turns.height or (states.gold is not None and not states.either):
+            raise error_in(states, f"a turn {what}", dialogue=dialogue, turn=number)
+        count = number_of(others.height, "predicted turn")
+        states = with_note(states, f"{count} {what}, left out (first: dialogue {dialogue}, turn {number})")
+
+    def of_side(side: Side) -> Side:
+        kept = only_turns(side, side.turns.select(fits).to_series())
+        return replace(kept, turns=kept.turns.with_columns((turn // step).cast(pl.UInt16).alias("turn")))
+
+    gold, pred = (side and of_side(side) for side in (states.gold, states.pred))
+    return replace(states, gold=gold, pred=pred, numbered=True)
+
+
+def with_domains(states: States, gold: States) -> States:
+    """The states with gold's domain before predicted slots that have none, where its reader has put it before gold's.
+
+    Args:
+        states: The predictions.
+        gold: Gold, with `States.domains`.
+
+    Returns:
+        The states; a slot that gold does not have with this domain keeps its name.
+    """
+    if states.pred is None or gold.gold is None or gold.domains is None:
+        return states
+    of_gold, listed = (set(side.cells["slot"].unique().cast(pl.String)) for side in (gold.gold, states.pred))
+    domains = gold.domains["domain"].unique().sort()
+    content = {
+        (domain, name): slot
+        for domain in domains
+        for name in sorted(listed - of_gold)
+        if "-" not in name and (slot := canonical_slot(f"{domain}-{name}")) in of_gold
+    }
+    for slot in sorted(of_gold):  # `restaurant_name`, say, has been read as the slot `name` of a restaurant
+        domain, _, bare = slot.partition("-")
+        if (name := canonical_slot(bare)) in listed - of_gold:
+            content[domain, name] = slot
+    if not content:
+        return states
+    rows = [(*key, slot) for key, slot in content.items()]
+    names = pl.DataFrame(rows, schema=["domain", "slot", "name"], orient="row").cast({"slot": pl.Categorical})
+    of_turn = states.pred.turns.join(gold.domains, on="dialogue", how="left", maintain_order="left")["domain"]
+    cells = states.pred.cells.with_columns(domain=of_turn.gather(states.pred.cells["at"]))
+    cells = cells.join(names, on=["domain", "slot"], how="left", maintain_order="left")
+    cells = cells.select("at", pl.coalesce(pl.col("name").cast(pl.Categorical), "slot").alias("slot"), "value")
+    pred = _without_clashes(states, states.pred, cells, lambda _: "with and without domain")
+    (_, first), name = next(iter(content.items()))
+    count = number_of(len({own for _, own in content}), "predicted slot")
+    return with_note(replace(states, pred=pred), f"{count} without a domain: {first} is {name}, as in gold")
+
+
 def with_notes_on(states: States, unused: Unused) -> States:
     """The states with notes on names of the maps that they do not have; `states` are those before `rename`."""
     if unused.slots:
@@ -150,13 +226,21 @@ def _with_slots(states: States, side: Side, names: Names) -> Side:
     if not side.cells["slot"].unique().cast(pl.String).is_in(list(names.content)).any():
         return side
     cells = side.cells.with_columns(pl.col("slot").cast(pl.String).replace(names.content).cast(pl.Categorical))
+    return _without_clashes(states, side, cells, lambda slot: _owners(slot, names))
+
+
+def _owners(slot: str, names: Names) -> str:
+    return f"--slot-map gives the name to {' and '.join(own for own, other in names.content.items() if other == slot)}"
+
+
+def _without_clashes(states: States, side: Side, cells: pl.DataFrame, why: Callable[[str], str]) -> Side:
+    """One side with these cells, of which two may be of one slot if they have the same value."""
     key = pl.struct("at", "slot")
     clash = cells.filter(key.is_duplicated()).unique(maintain_order=True).filter(key.is_duplicated()).sort("at", "slot")
     if clash.height:
         at, slot, value = clash.row(0)
         dialogue, turn = side.turns.row(at)
-        owns = " and ".join(own for own, other in names.content.items() if other == slot)
-        what = f"two values, {value!r} and {clash['value'][1]!r}: --slot-map gives the name to {owns}"
+        what = f"two values, {value!r} and {clash['value'][1]!r}: {why(slot)}"
         raise error_in(states, what, "keep one of the two slots", dialogue=dialogue, turn=turn, slot=slot)
     return replace(side, cells=cells.unique(["at", "slot"], keep="first", maintain_order=True))
 

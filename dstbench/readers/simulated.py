@@ -82,6 +82,8 @@ def _sniff(source: Source) -> bool:
 def _read(source: Source, states: StatesBuilder) -> None:
     for dialogue in source.objects(Dialogue, "dialogue_id", None, "turn"):
         domain = _domain(dialogue.turns)
+        if domain:
+            states.domains[dialogue.dialogue_id] = domain.removesuffix("-")
         for number, turn in enumerate(dialogue.turns):
             cells = [(domain + cell.slot, cell.value) for cell in turn.dialogue_state]
             states.gold.cells(states.turn(dialogue.dialogue_id, number), cells)

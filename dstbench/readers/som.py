@@ -10,7 +10,6 @@ of MultiWOZ.
 """
 
 import math
-import re
 from itertools import islice
 from typing import Any, Final
 
@@ -22,14 +21,15 @@ from dstbench.readers.shapes import text_of
 _SHAPE: Final = dict[str, tuple[PairsState, PairsState]]
 _TOO_GOOD: Final = 0.99  # share of right turns from which a run is suspected
 _ENOUGH: Final = 100  # turns; in a file with fewer, no share is suspicious
-_KEY: Final = re.compile(r"(.+)_([0-9]+)", re.DOTALL)
 
 
 def _sniff(source: Source) -> bool:
     if source.kind != "json" or not isinstance(source.sample, dict):
         return False
-    head = islice(source.sample.items(), 20)
-    return any(_KEY.fullmatch(key) and isinstance(value, list) and len(value) == 2 for key, value in head)
+    first, pair = next(iter(source.sample.items()), ("", []))
+    is_turn = isinstance(pair, list) and len(pair) == 2 and all(isinstance(side, list) for side in pair)
+    # The turn is 0, as SGD's dialogue 1_00000 may have a list of two states, too.
+    return first.endswith("_0") and is_turn and all(isinstance(text, str) for side in pair for text in side)
 
 
 def _pairs(state: Any) -> set[str]:

@@ -230,6 +230,8 @@ def could_be_state(cell: Any) -> bool | None:
             return False  # a record, which has states
         return all(map(_could_be_entry, cell.values()))
     if isinstance(cell, (list, tuple)):
+        if all(isinstance(item, (list, tuple)) and item and all(map(_is_pair, item)) for item in cell):
+            return False  # a list of such states
         return all(
             split_text(item) is not None if isinstance(item, str) else _slots_of(item) is not None for item in cell
         )
@@ -245,14 +247,14 @@ def states_in(cell: Any, *, surely: bool = True) -> dict[int, Any] | None:
 
     >>> states_in([{"hotel-area": "north"}, {}]), states_in({"1": {"hotel-area": "north"}})
     ({0: {'hotel-area': 'north'}, 1: {}}, {1: {'hotel-area': 'north'}})
-    >>> states_in([["hotel-area", "north"]]), states_in({"hotel-area": "north"})
+    >>> states_in([["hotel-area", "north"]]), states_in(["hotel-area-north", "hotel-stars-4"], surely=False)
     (None, None)
     """
     keys = [*cell] if isinstance(cell, Mapping) else []
     numbers = {turn: key for key in keys if isinstance(key, str) and (turn := turn_in(key)) is not None}
     if numbers and len(numbers) == len(keys):
         turns = {turn: cell[key] for turn, key in numbers.items()}
-    elif isinstance(cell, (list, tuple)) and (not surely or not could_be_state(cell)):
+    elif isinstance(cell, (list, tuple)) and not (could_be_state(cell) if surely else lists_slots(cell)):
         turns = dict(enumerate(cell))
     else:
         return None
@@ -260,9 +262,21 @@ def states_in(cell: Any, *, surely: bool = True) -> dict[int, Any] | None:
     return turns if False not in looks and (True in looks or not surely) else None
 
 
+def lists_slots(cell: Any) -> bool:
+    """Whether a cell is a list of several slots as ``domain-slot-value``, and so is one state, not several."""
+    pairs = [split_text(item) if isinstance(item, str) else None for item in cell] if isinstance(cell, list) else []
+    return None not in pairs and len({slot for slot, _ in filter(None, pairs)}) > 1
+
+
+def _is_pair(text: Any) -> bool:
+    """Whether a text is ``domain-slot-value``, rather than the name of a slot with hyphens in it."""
+    return isinstance(text, str) and split_text(text) is not None and canonical_slot(text) not in KNOWN_SLOTS
+
+
 def _could_be_entry(value: Any, depth: int = 0) -> bool:
-    if isinstance(value, Mapping):
-        return depth < 2 and all(_could_be_entry(inner, depth + 1) for inner in value.values())
+    if isinstance(value, Mapping):  # the slots of a domain, and not both sides of a slot
+        names_sides = any(isinstance(key, str) and says_its_side(key) for key in value)
+        return depth < 2 and not names_sides and all(_could_be_entry(inner, depth + 1) for inner in value.values())
     return not isinstance(value, (list, tuple)) or not any(isinstance(item, (Mapping, list, tuple)) for item in value)
 
 
@@ -307,6 +321,8 @@ def _slots_of(element: Any) -> list[tuple[str, Any]] | None:
         domain = element.get("domain")
         return [(joined(domain, slot) if isinstance(domain, str) and domain else slot, element["value"])]
     if isinstance(element, (list, tuple)) and len(element) in (2, 3) and all(isinstance(s, str) for s in element[:-1]):
+        if all(_is_pair(text) and canonical_slot(split_text(text)[0]) in KNOWN_SLOTS for text in element):  # type: ignore[index] # a pair
+            return None
         return [(joined(*element[:2]) if len(element) == 3 else element[0], element[-1])]
     return None
 

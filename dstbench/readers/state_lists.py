@@ -1,8 +1,9 @@
 """States in lists, one per user turn, under their dialogues: references of MultiWOZ_Evaluation, SpokenWOZ and others.
 
-Conventions: ``{dialogue: [state, …]}``, or ``{dialogue: {turn: state}}``; states are cumulative, and written in any way
-that `state_cells` reads. ``{"gold": {dialogue: …}, "pred": {dialogue: …}}`` holds both sides. Otherwise nothing says
-whether states are gold or predicted, so both sides are read: a file named as ``--gold`` is gold, any other predictions.
+Conventions: ``{dialogue: [state, …]}``, ``{dialogue: {turn: state}}``, or ``{"<dialogue>-<turn>": state}``; states are
+cumulative, and written in any way that `state_cells` reads: a list of ``domain-slot-value`` is one state.
+``{"gold": {dialogue: …}, "pred": {dialogue: …}}`` holds both sides. Otherwise nothing says whether states are gold or
+predicted, so both sides are read: a file named as ``--gold`` is gold, any other predictions.
 """
 
 from collections.abc import Iterator
@@ -11,8 +12,9 @@ from typing import Any, Final
 from dstbench.conventions.slots import KNOWN_SLOTS, canonical_slot
 from dstbench.readers.format import Format, Source, StatesBuilder
 from dstbench.readers.key_names import meaning
-from dstbench.readers.record_keys import turn_number
-from dstbench.readers.state_cells import StateCells, could_be_state
+from dstbench.readers.record_keys import FLAG, turn_number
+from dstbench.readers.record_turns import is_multiwoz_flag, turns_of_ids
+from dstbench.readers.state_cells import StateCells, could_be_state, lists_slots
 from dstbench.readers.state_text import named
 from dstbench.readers.states import noting_vanishing_slots
 from dstbench.readers.wrappers import values
@@ -34,9 +36,43 @@ def _turns(source: Source, dialogue: str, turns: Any) -> Iterator[tuple[int | st
         raise source.misshapen(f"{named(turns)}, where the states of a dialogue must be", dialogue=dialogue)
 
 
+def _are_states(document: dict[str, Any]) -> bool:
+    """Whether there is one state under each key, instead of those of several turns."""
+    looks = [
+        (isinstance(cell, list) or FLAG.fullmatch(key)) and could_be_state(cell) and not _has_turns(cell)
+        for key, cell in document.items() if cell
+    ]  # fmt: skip
+    return bool(looks) and all(looks)
+
+
+def _has_turns(cell: Any) -> bool:
+    return isinstance(cell, dict) and any(turn_number(key) is not None for key in cell)
+
+
+def _entries(source: Source, document: dict[str, Any]) -> Iterator[tuple[str, int, int | str, Any]]:
+    """Dialogue, turn, the turn as written, and state of every turn."""
+    if _are_states(document):
+        for (dialogue, number), state in zip(turns_of_ids(source, document), document.values(), strict=True):
+            yield dialogue, number, number, state
+        return
+    for dialogue, listed in document.items():
+        if is_multiwoz_flag(dialogue):
+            raise source.misshapen("the key ends in a turn, and has the states of several turns", dialogue=dialogue)
+        if lists_slots(listed):
+            what = "a list of slots, which is one state, where the states of a dialogue must be"
+            raise source.misshapen(what, dialogue=dialogue)
+        for turn, state in _turns(source, dialogue, listed):
+            if (counted := turn_number(turn)) is None:
+                raise source.misshapen("the turn is not a number", dialogue=dialogue, turn=turn)
+            yield dialogue, counted, turn, state
+
+
 def _sniff(source: Source) -> bool:
     """Whether all turns of the first dialogues look like states, and some of them have slots."""
     document = source.sample if source.kind == "json" and isinstance(source.sample, dict) else {}
+    of_sides = [document[key] for key in _sides(document).values()] or [document]
+    if all(map(_are_states, of_sides)):
+        return any(_has_slots(state) for of_side in of_sides for state in of_side.values())
     sample = [turns for key in _sides(document).values() for turns in values(document[key], 1)]
     sample = sample or source.values(1, dict)
     if not sample or not all(isinstance(turns, (list, dict)) for turns in sample):
@@ -65,15 +101,12 @@ def _read(source: Source, states: StatesBuilder) -> None:
     states.either = not sides
     turns: dict[tuple[str, int], int] = {}
     for side, of_side in [(side, document[key]) for side, key in sides.items()] or [("", document)]:
-        for dialogue, listed in of_side.items():
-            for turn, cell in _turns(source, dialogue, listed):
-                if (number := turn_number(turn)) is None:
-                    raise source.misshapen("the turn is not a number", dialogue=dialogue, turn=turn)
-                if not side or (dialogue, number) not in turns:
-                    turns[dialogue, number] = states.turn(dialogue, number)
-                state = cells.checked(source, cell, dialogue=dialogue, turn=turn)
-                for of in [getattr(states, side)] if side else [states.gold, states.pred]:
-                    of.state(turns[dialogue, number], state)
+        for dialogue, number, turn, cell in _entries(source, of_side):
+            if not side or (dialogue, number) not in turns:
+                turns[dialogue, number] = states.turn(dialogue, number)
+            state = cells.checked(source, cell, dialogue=dialogue, turn=turn)
+            for of in [getattr(states, side)] if side else [states.gold, states.pred]:
+                of.state(turns[dialogue, number], state)
     if note := cells.note():
         states.note(note)
 

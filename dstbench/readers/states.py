@@ -6,8 +6,8 @@ As a state may be empty, turns have a table of their own, apart from the cells.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any, Final
 
@@ -15,6 +15,7 @@ import numpy as np
 import polars as pl
 
 from dstbench.arrays import Flags
+from dstbench.conventions.slots import merged_spellings
 from dstbench.errors import DstbenchError, shortened, warn
 from dstbench.schema.record import Record
 
@@ -32,11 +33,13 @@ class Side:
         turns: (dialogue: String, turn: UInt16), one row per turn that has this side, canonical ids, in file order.
         cells: (at: UInt32 row of `turns`, slot: Categorical, value: Categorical); one row per listed slot.
         frames: As `cells`, for frames (see `frames`), which are in no state; None: the file has no frames.
+        with_book: How the file spells booking slots (`conventions.slots.spelled_with_book`); others: with ``book``.
     """
 
     turns: pl.DataFrame
     cells: pl.DataFrame
     frames: pl.DataFrame | None = None
+    with_book: Mapping[str, bool | None] = field(default_factory=dict)
 
     @cached_property
     def sorted_turns(self) -> pl.DataFrame:
@@ -64,6 +67,9 @@ class States(Record):
         only: The metrics, in dstbench's notation, that can be computed, if the file holds less than states; None: all.
         aliases: (dialogue: String, alias: String), other names of dialogues, by which predictions may call them; None:
             there are none.
+        domains: (dialogue: String, domain: String), if the reader puts this domain before each slot of the dialogue, as
+            the file has none; None: it does not.
+        numbered: Whether the user says how turns are numbered.
     """
 
     source: str
@@ -77,6 +83,8 @@ class States(Record):
     complete: Callable[[States], States] | None = None
     only: tuple[str, ...] | None = None
     aliases: pl.DataFrame | None = None
+    domains: pl.DataFrame | None = None
+    numbered: bool = False
 
 
 def sides_of(states: States) -> list[Side]:
@@ -269,7 +277,7 @@ def merge_states(parts: Sequence[States], source: str | None = None) -> States:
             without = next(part for part in parts if getattr(part, name) is None)
             raise error_in(without, f"no {name} inside, unlike in {having[0].source}")
         merged[name] = _concat([getattr(part, name) for part in having], source, hint) if having else None
-    for name in ("places", "splits", "aliases"):
+    for name in ("places", "splits", "aliases", "domains"):
         tables = [table for part in parts if (table := getattr(part, name)) is not None]
         merged[name] = pl.concat(tables) if tables else None
     notes = _notes_of(parts, source)
@@ -338,7 +346,7 @@ def only_turns(side: Side, kept: pl.Series) -> Side:
         return cells.with_columns(place.gather(cells["at"]).alias("at")).drop_nulls("at")
 
     frames = None if side.frames is None else of_kept(side.frames)
-    return Side(side.turns.filter(kept), of_kept(side.cells), frames)
+    return replace(side, turns=side.turns.filter(kept), cells=of_kept(side.cells), frames=frames)
 
 
 def _concat(sides: list[Side], source: str, hint: str) -> Side:
@@ -355,4 +363,5 @@ def _concat(sides: list[Side], source: str, hint: str) -> Side:
             frames.append(side.frames.with_columns(shifted))
         offset += side.turns.height
     # If only some files have frames, the frames of the other files' turns are unknown.
-    return Side(turns, pl.concat(cells), pl.concat(frames) if len(frames) == len(sides) else None)
+    all_frames = pl.concat(frames) if len(frames) == len(sides) else None
+    return Side(turns, pl.concat(cells), all_frames, merged_spellings(side.with_book for side in sides))

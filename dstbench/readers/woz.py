@@ -16,7 +16,9 @@ from dstbench.readers.format import Format, Pairs, Source, StatesBuilder
 from dstbench.readers.trade import Document, TradeEntry, check_texts, informed, sniff_gold
 from dstbench.readers.tsv import CUT_OFF, OMITTED, LinesDocument
 
-_DOMAIN: Final = "restaurant-"
+#: The domain of all slots.
+DOMAIN: Final = "restaurant"
+_DOMAIN: Final = f"{DOMAIN}-"
 
 
 class WozTurn(msgspec.Struct):
@@ -57,6 +59,7 @@ def with_domain(state: Iterable[tuple[str, str]]) -> Pairs:
 def read_dialogues(source: Source, states: StatesBuilder, items: Any = None) -> None:
     """Add the turns of a list of dialogues; None: of the list that the file is."""
     for dialogue in source.objects(WozDialogue, "dialogue_idx", None, "turn", items=items):
+        states.domains[str(dialogue.dialogue_idx)] = DOMAIN
         for turn in dialogue.dialogue:
             at = states.turn(str(dialogue.dialogue_idx), turn.turn_idx)
             states.gold.cells(at, with_domain(informed(turn.belief_state)))
@@ -85,6 +88,7 @@ def _lines(source: Source) -> Iterator[list[str]]:
 
 def _read_tsv(source: Source, states: StatesBuilder) -> None:
     for dialogue, turn, _, _, *values in _lines(source):
+        states.domains[dialogue] = DOMAIN
         states.gold.cells(states.turn(dialogue, turn), with_domain(zip(_SLOTS, values, strict=True)))
 
 

@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from math import floor, log10
 from string import ascii_lowercase
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from dstbench.analysis.verdicts import pairs_text, untestable
+from dstbench.analysis.verdicts import FEWEST_SEEDS, doubts, pairs_text
 from dstbench.rendering.latex import PaperTable, cell, is_best
 from dstbench.rendering.scores import heads_of, named, sign, sizes_of
 from dstbench.rendering.tables import (
@@ -39,9 +39,6 @@ if TYPE_CHECKING:
 
     Design = Mapping[str, Any]
 
-# With fewer seeds, the spread over seeds is uncertain.
-_ENOUGH_SEEDS: Final = 5
-
 
 def leaderboard_page(leaderboard: Leaderboard, *, pairs: bool = False) -> Page:
     """Scores with intervals, of runs and of models, and a table of differences per metric.
@@ -61,15 +58,15 @@ def leaderboard_page(leaderboard: Leaderboard, *, pairs: bool = False) -> Page:
     if models.height:
         title = f"Models: mean and standard deviation over n runs, and {level} intervals of the mean"
         sections.append((title, _standings(models, metrics, level).rename({"run": "model"})))
-    untestable_lines = untestable(leaderboard.differences, design["resamples"], design["level"])
+    doubt_lines = doubts(leaderboard.differences, design["resamples"], design["level"])
     about_scores = _about_scores(leaderboard, design)
-    about_tests = [*_about_tests(leaderboard, design), *_about_columns(leaderboard)]
+    about_tests = [*_about_tests(leaderboard, design), *_about_columns(leaderboard, design)]
     signatures = signature_lines(leaderboard.scores)
     sections = [] if pairs else sections
     differences = _ordered(leaderboard)
     sections += [(f"Differences in {metric}", _pairs(rows, design)) for metric, rows in differences.items()]
     paper = pairs_table(leaderboard) if pairs and differences else standings_table(leaderboard)
-    below = [*verdicts(leaderboard), *untestable_lines, *about_scores, *about_tests, *signatures]
+    below = [*verdicts(leaderboard), *doubt_lines, *about_scores, *about_tests, *signatures]
     return Page(sections, below, paper=[paper], styles=styles)
 
 
@@ -126,7 +123,7 @@ def _in_order(differences: pl.DataFrame, standings: pl.DataFrame, design: Design
 
 def _pairs(differences: pl.DataFrame, design: Design) -> pl.DataFrame:
     """A row per pair of runs or models; between models, no dialogues are counted."""
-    digits = max(4, floor(log10(design["resamples"])))
+    digits = max(4, floor(log10(max(differences["resamples"].drop_nulls(), default=1))))
     count_columns = [] if differences["wins"].null_count() == differences.height else ["wins", "losses", "discordant"]
     p_columns = {"p": "p"} if design["adjustment"] == "none" else {"p": "p", f"p {design['adjustment']}": "p_adjusted"}
     significant = pl.col("significant").replace_strict({True: "*", False: ""}, default=UNDEFINED)
@@ -152,7 +149,7 @@ def _verdict(differences: pl.DataFrame, metric: str, design: Design) -> str:
     significant, others = tested.filter("significant"), tested.filter(~pl.col("significant"))
     that = "" if tested.height == differences.height else " that can be tested"
     if tested.is_empty():
-        return f"{metric}: no difference {'can be tested ' + at if differences['p'].count() else 'is defined'}"
+        return f"{metric}: no difference {'can be tested ' + at if differences['difference'].count() else 'is defined'}"
     if significant.is_empty():
         return f"{metric}: no difference{that} is significant {at}"
     if others.is_empty():
@@ -165,15 +162,12 @@ def _verdict(differences: pl.DataFrame, metric: str, design: Design) -> str:
 
 def _about_scores(leaderboard: Leaderboard, design: Design) -> list[str]:
     """How scores and intervals were computed, so that others can repeat it."""
-    of_seeds = "seeds and " if leaderboard.models.height else ""
     lines = [
         f"values in percent, counts as they are; {sizes_of(leaderboard.scores)}",
-        f"intervals: percentiles of {design['resamples']:,} bootstrap resamples of {of_seeds}dialogues, "
-        f"seed {design['seed']} (BCa: --format json)",
+        "intervals of scores: Wilson's, with the effective number of units (dialogues)",
     ]
-    if min(leaderboard.models["runs"], default=_ENOUGH_SEEDS) < _ENOUGH_SEEDS:
-        few = f"models with fewer than {_ENOUGH_SEEDS} runs"
-        lines.append(f"{few}: their spread over seeds is uncertain; with one run, unknown")
+    if min(leaderboard.models["runs"], default=FEWEST_SEEDS) < FEWEST_SEEDS:
+        lines.append(f"models with fewer than {FEWEST_SEEDS} runs are not tested; one of a single run has its interval")
     return lines
 
 
@@ -181,7 +175,15 @@ def _about_tests(leaderboard: Leaderboard, design: Design) -> list[str]:
     """How p was computed."""
     if leaderboard.differences.is_empty():
         return []
-    lines = [f"p: two-sided, {design['test']}, {design['resamples']:,} resamples"]
+    of_runs = leaderboard.models.is_empty()
+    drawn = max(leaderboard.differences["resamples"].drop_nulls(), default=0)
+    more = f" ({drawn:,} where p is close to {_percent(1 - design['level'])})" if drawn > design["resamples"] else ""
+    resamples = f", {design['resamples']:,} resamples{more}, seed {design['seed']}" if of_runs else ""
+    lines = [
+        f"p: two-sided, {design['test']}{resamples}",
+        f"intervals of differences: by the same test, so they exclude 0 exactly where p is at most "
+        f"{_percent(1 - design['level'])}",
+    ]
     if design["adjustment"] != "none":
         numbers = leaderboard.differences["m"].unique().sort().to_list()
         m = f"{numbers[0]} to {numbers[-1]}" if len(numbers) > 1 else f"{numbers[0]}"
@@ -189,14 +191,18 @@ def _about_tests(leaderboard: Leaderboard, design: Design) -> list[str]:
     return lines
 
 
-def _about_columns(leaderboard: Leaderboard) -> list[str]:
+def _about_columns(leaderboard: Leaderboard, design: Design) -> list[str]:
     """What the columns other than p are."""
     if leaderboard.differences.is_empty():
         return []
     lines = []
     if leaderboard.models.is_empty():
         lines.append("wins, losses: dialogues in which run scores higher, lower; discordant: those whose counts differ")
-    return [*lines, "detectable: 2.8 standard errors, the difference that one test at 5 % detects with 80 % power"]
+    return [*lines, f"detectable: the difference that the {_adjusted(design)}test detects with 80 % power"]
+
+
+def _adjusted(design: Design) -> str:
+    return "" if design["adjustment"] == "none" else "adjusted "
 
 
 def _percent(share: float) -> str:
@@ -294,6 +300,6 @@ def _over(leaderboard: Leaderboard) -> str:
 def _notes(leaderboard: Leaderboard) -> list[str]:
     """How scores, intervals and tests were computed."""
     design = leaderboard.design.row(0, named=True)
-    untestable_lines = untestable(leaderboard.differences, design["resamples"], design["level"])
+    doubt_lines = doubts(leaderboard.differences, design["resamples"], design["level"])
     about_scores, about_tests = _about_scores(leaderboard, design)[1:], _about_tests(leaderboard, design)
-    return [*untestable_lines, *about_scores, *about_tests, *signature_lines(leaderboard.scores)]
+    return [*doubt_lines, *about_scores, *about_tests, *signature_lines(leaderboard.scores)]

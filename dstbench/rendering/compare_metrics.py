@@ -205,7 +205,8 @@ def _about_spread(compared: MetricComparison) -> list[str]:
             adjusted = "adjusted p" if design["adjustment"] != "none" else "p"
             pairs = ", ".join(names.to_series())
             lines.append(f"pairs whose {adjusted} cannot reach {alpha} (resamples, dialogues): {pairs}")
-        lines.append("detectable: the difference that one test at 5 % detects with 80 % power, median over the pairs")
+        test = "test" if design["adjustment"] == "none" else "adjusted test"
+        lines.append(f"detectable: the difference that the {test} detects with 80 % power, median over the pairs")
     return [*lines, f"{design['resamples']:,} resamples of dialogues, seed {design['seed']}"]
 
 
@@ -217,11 +218,9 @@ def _about_others(compared: MetricComparison) -> list[str]:
         lowest = f"; by {', '.join(errors)}, the lowest" if errors else ""
         lines.append(f"orders: from the best run to the worst: the highest score first{lowest}")
     if compared.dependence.height:
-        lines.append(
-            "correlations: Pearson's, over the dialogues of all runs; a dialogue is resampled with all its runs"
-        )
+        lines.append("correlations: Pearson's, over all runs' dialogues; for intervals, each is left out in all runs")
     if compared.design.height:
-        lines.append("intervals: bootstrap percentiles")
+        lines.append("other intervals: bootstrap percentiles")
     return lines
 
 

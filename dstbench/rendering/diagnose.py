@@ -199,13 +199,16 @@ def traits_page(traits: Traits) -> Page:
     if traits.dialogues["run"].n_unique() > 1:
         lists = [_disagreements(traits.pooled_disagreements, counted, ", of all runs"), *lists]
     sections += [section for listed in lists for section in listed]
-    below = ["shares in percent; --format csv or json lists every dialogue", *_about_intervals(traits.correlations)]
+    below = [
+        "shares in percent; --format csv or json lists every dialogue",
+        *_about_intervals(traits.correlations, traits.differences),
+    ]
     below += signature_lines(traits.signatures)
     paper = [paper_table(*section, "traits", below) for section in lists[0]]
     return Page(sections, below, paper=paper or [_trait_table(traits, below[1:])])
 
 
-render_traits = renderer(traits_page)
+render_traits = renderer(traits_page, lambda traits: differences_in_words(traits.differences))
 
 
 def _disagreements(rows: pl.DataFrame, counted: Collection[str], of: str = "") -> list[tuple[str, pl.DataFrame]]:
@@ -268,8 +271,10 @@ def correlations_page(correlations: Correlations) -> Page:
     if has_ratings:
         matrix = matrix.filter(run=shown_run(correlations))
         sections = [*rated_sections(correlations), *sections]
-    below = _about_intervals(matrix) + (about_tests(correlations) if has_ratings else [])
-    if tests.height > 1:
+    below = _about_intervals(matrix, correlations.differences, correlations.rated_differences) + (
+        about_tests(correlations) if has_ratings else []
+    )
+    if correlations.differences.height > 1:
         below.append("p of differences are two-sided, and not adjusted for their number")
     below += signature_lines(correlations.signatures)
     if has_ratings:
@@ -281,7 +286,7 @@ def correlations_page(correlations: Correlations) -> Page:
 def _about_correlations(correlations: Correlations) -> list[str]:
     """The conclusions from ratings and differences."""
     lines = finding(correlations) if correlations.rated.height else []
-    return lines + differences_in_words(correlations.differences, correlations.tests)
+    return lines + differences_in_words(correlations.differences)
 
 
 render_correlations = renderer(correlations_page, _about_correlations)
@@ -333,17 +338,15 @@ def _triangles(below: dict[tuple[str, str], str], above: dict[tuple[str, str], s
     return pl.DataFrame({"": names, **columns})
 
 
-def _about_intervals(rows: pl.DataFrame) -> list[str]:
+def _about_intervals(matrix: pl.DataFrame, *differences: pl.DataFrame) -> list[str]:
     """How the intervals were computed."""
-    computed = rows.select("run", "interval").unique(maintain_order=True)
-    lines, of_pooled = [], computed.filter(run=POOLED)["interval"].to_list()
-    if "fisher" in computed["interval"]:
-        lines.append("intervals of correlations by Fisher's z, of differences by Zou (2007)")
-    if "bootstrap" in computed["interval"]:
-        where = f" of {POOLED}" if lines else ""
-        lines.append(f"intervals and p{where} by resampling whole dialogues")
-    if "fisher" in of_pooled:
-        lines.append(f"{POOLED}: a dialogue counts once for each run that has it, and intervals are too narrow")
+    whole = " with all its turns and runs" if matrix["fisher_low"].is_null().any() else ""
+    what = "intervals and p" if any(rows.height for rows in differences) else "intervals"
+    lines = [f"{what} over dialogues: each is left out in turn{whole}"]
+    if matrix["fisher_low"].is_not_null().any():
+        lines.append("--format csv or json has Fisher's intervals, which assume normal data, too")
+    if any(rows["zou_low"].is_not_null().any() for rows in differences):
+        lines.append("Zou's intervals assume independent rows of normal data; where one differs, go by p")
     return lines
 
 

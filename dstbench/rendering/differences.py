@@ -6,7 +6,6 @@ from typing import Final
 
 import polars as pl
 
-from dstbench.analysis.associations import BOOTSTRAP, POOLED
 from dstbench.rendering.tables import UNDEFINED, interval_text, p_text, side_by_side, three_decimals
 
 # Which dialogues correlations are over, by the value of the column `rows`.
@@ -18,13 +17,13 @@ _DIALOGUES_TAKEN: Final = {
 # The columns that name the two correlations of a difference: r(first) in `run` and r(second) in `other_run`.
 _COMPARED: Final = ("run", "other_run", "first", "second")
 # Columns that the title has if all rows have the same text, and how.
-_IN_TITLE: Final = {"of": ": {}", "n": "; n = {}", "test": "; p by {}", "df": ", df = {}"}
+_IN_TITLE: Final = {"of": ": {}", "n": "; n = {}", "test": "; {}", "df": ", df = {}"}
 # A sentence names at most so many runs.
 _MOST_RUNS: Final = 5
 
 
 def difference_sections(rows: pl.DataFrame, tests: pl.DataFrame | None = None) -> list[tuple[str, pl.DataFrame]]:
-    """Differences with their intervals, and their tests, in a second table if one would be too wide or too long.
+    """Differences with interval and p over dialogues and Zou's interval, in two tables if one would be too wide; tests.
 
     Args:
         rows: Rows of `schema.analysis.CORRELATION_DIFFERENCES`.
@@ -34,42 +33,52 @@ def difference_sections(rows: pl.DataFrame, tests: pl.DataFrame | None = None) -
         return []
     same_n = pl.col("n_first") == pl.col("n_second")
     n = pl.when(same_n).then(pl.col("n_first").cast(pl.String)).otherwise(pl.format("{} and {}", "n_first", "n_second"))
+    zou = [] if rows["zou_low"].is_null().all() else [zou_text()]
+    interval = interval_text(three_decimals).alias(f"{100 * rows['level'].item(0):g} % interval")
+    uncertain = rows.select(*_COMPARED, interval, p_text("p"), *zou)
     shown = rows.select(
-        *_COMPARED,
-        *(three_decimals(name) for name in ("r_first", "r_second", "difference")),
-        interval_text(three_decimals).alias(f"{100 * rows['level'].item(0):g} % interval"),
-        n.alias("n"),
+        *_COMPARED, *(three_decimals(name) for name in ("r_first", "r_second", "difference")), n.alias("n")
     )
     title = f"Differences of correlations{rows_taken(rows)}"
-    if tests is None or tests.is_empty():
-        return [_titled(title, _named(shown))]
-    df = pl.col("df").cast(pl.String).fill_null(UNDEFINED)
-    statistics = [] if tests["statistic"].is_null().all() else [three_decimals("statistic"), df]
-    tested = tests.select(*_COMPARED, "test", *statistics, p_text("p"))
-    is_wide = bool(statistics) and rows.select("first", "second").n_unique() > 1
-    if is_wide or tested.select(_COMPARED).is_duplicated().any():
-        return [_titled(title, _named(shown)), _titled("Tests of these differences", _named(tested))]
-    return [_titled(title, _named(side_by_side([shown, tested], on=_COMPARED)).fill_null(UNDEFINED))]
+    if rows.select("first", "second").n_unique() > 1:
+        sections = [(title, shown), ("Differences of correlations: intervals and p", uncertain)]
+    else:
+        sections = [(title, side_by_side([shown, uncertain], on=_COMPARED).select(pl.exclude("n"), "n"))]
+    if tests is not None and tests.height:
+        df = pl.col("df").cast(pl.String).fill_null(UNDEFINED)
+        tested = tests.select(*_COMPARED, "test", three_decimals("statistic"), df, p_text("p"))
+        sections.append(("Classical tests of these differences, which assume normal data", tested))
+    return [_titled(title, _named(table)) for title, table in sections]
 
 
-def differences_in_words(rows: pl.DataFrame, tests: pl.DataFrame) -> list[str]:
+def zou_text() -> pl.Expr:
+    """Zou's intervals, and whether they differ from p in whether there is a difference."""
+    text = interval_text(three_decimals, "zou_low", "zou_high")
+    return pl.when(_zou_differs()).then(pl.format("{} (differs)", text)).otherwise(text).alias("by Zou (2007)")
+
+
+def _zou_differs() -> pl.Expr:
+    """Whether Zou's interval excludes 0 where p is above 1 − level, or holds it where p is not; false without it."""
+    excludes = (pl.col("zou_low") > 0) | (pl.col("zou_high") < 0)
+    return (excludes != _is_significant()).fill_null(value=False)
+
+
+def _is_significant() -> pl.Expr:
+    return pl.col("p") <= 1 - pl.col("level") + 1e-12
+
+
+def differences_in_words(rows: pl.DataFrame) -> list[str]:
     """For each two correlations that are compared: the runs in which the first is lower, higher, or perhaps neither.
-
-    Runs pooled as if their dialogues were independent are left out.
 
     Args:
         rows: Rows of `schema.analysis.CORRELATION_DIFFERENCES`.
-        tests: Rows of `CORRELATION_TESTS`; of several tests of a difference, the first counts.
     """
-    first_tests = tests.select(*_COMPARED, "p").unique(_COMPARED, keep="first", maintain_order=True)
-    is_too_narrow = (pl.col("run") == POOLED) & (pl.col("interval") != BOOTSTRAP)
-    of_runs = rows.filter(pl.col("run") == pl.col("other_run"), ~is_too_narrow)
-    tested = of_runs.join(first_tests, on=_COMPARED, how="inner", maintain_order="left")
+    tested = rows.filter(pl.col("run") == pl.col("other_run"), pl.col("p").is_not_null())
     lines = []
     for compared, of_pair in tested.group_by("first", "second", maintain_order=True):
         alpha = 1 - of_pair["level"][0]
-        is_chance, is_lower = pl.col("p") > alpha + 1e-12, pl.col("difference") < 0
-        verdicts = ~is_chance & is_lower, ~is_chance & ~is_lower, is_chance
+        is_lower = pl.col("difference") < 0
+        verdicts = _is_significant() & is_lower, _is_significant() & ~is_lower, ~_is_significant()
         below, above, chance = (_in_runs(of_pair.filter(verdict)["run"].to_list()) for verdict in verdicts)
         first, second = (f"r({str(pair).replace(',', ', ')})" for pair in compared)
         sides = [f"below {second}{below}"] if below else []
@@ -79,6 +88,8 @@ def differences_in_words(rows: pl.DataFrame, tests: pl.DataFrame) -> list[str]:
         if chance:
             what = "the difference" if sides else f"the difference of {first} and {second}"
             lines.append(f"{what} could be chance{chance}")
+        if differs := _in_runs(of_pair.filter(_zou_differs())["run"].to_list()):
+            lines.append(f"by Zou's interval, which assumes normal data, it is otherwise{differs}")
     return lines
 
 

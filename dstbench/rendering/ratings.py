@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Final
 
 import polars as pl
 
-from dstbench.analysis.associations import POOLED
+from dstbench.analysis.associations import JACKKNIFE, POOLED
 from dstbench.errors import number_of
+from dstbench.rendering.differences import zou_text
 from dstbench.rendering.latex import PaperTable, cell
 from dstbench.rendering.tables import UNDEFINED, brackets, interval_text, p_text, pivoted, three_decimals
 from dstbench.schema.names import name_of, sign_of
@@ -96,16 +97,25 @@ def rated_sections(correlations: Correlations) -> list[tuple[str, pl.DataFrame]]
     parts = [] if best is None else [_differences_of(correlations, name, best) for name in _COEFFICIENTS]
     others = pl.concat(parts) if parts else pl.DataFrame()
     if others.height:
+        zou = [] if others["zou_low"].is_null().all() else [zou_text()]
         shown = others.select(
             pl.col("other").alias("than"),
             pl.col("coefficient").replace(_COEFFICIENTS),
             three_decimals("difference"),
             interval_text(three_decimals).alias(f"{percent} interval"),
             p_text("p_adjusted").alias("p, adjusted"),
+            *zou,
             *([] if same else [pl.col("n").cast(pl.String)]),
         )
         title = f"{run}: {best} less others, where both are defined; p adjusted by Holm, for each coefficient"
         sections.append((title, shown.fill_null(UNDEFINED)))
+    tested = correlations.rated_differences.filter(
+        pl.col("run") == run, pl.col("coefficient") == "pearson", ~pl.col("test").is_in([JACKKNIFE])
+    )
+    if tested.height:
+        df = pl.col("df").cast(pl.String).fill_null(UNDEFINED)
+        tests = tested.select("metric", "other", "test", three_decimals("statistic"), df, p_text("p"))
+        sections.append((f"{run}: classical tests of Pearson's r, which assume normal data", tests))
     if rated["run"].n_unique() > 1:
         pearson = rated.filter(coefficient="pearson").with_columns(three_decimals("value"))
         sections.append(("Pearson's r with the ratings, by run", pivoted(pearson, "run", "metric", "value")))
@@ -130,8 +140,7 @@ def about_tests(correlations: Correlations) -> list[str]:
     lines = ["intervals of rank correlations by linearised standard errors, dialogues as clusters"]
     tests = _differences(correlations, "pearson").drop_nulls("p")
     if tests.height:
-        by = ", ".join(tests["test"].unique(maintain_order=True))
-        lines.append(f"p: two-sided, of Pearson's r by {by}, of the others from these standard errors")
+        lines.append("p: two-sided, of Pearson's r over dialogues, of the others from these standard errors")
         of = f", adjusted by Holm's method for {tests.height} differences," if tests.height > 1 else ""
         lines.append(f"by more than chance: p{of} is at most {1 - tests['level'][0]:.2g}")
     return [*lines, "--format csv or json has every run's"] if correlations.rated["run"].n_unique() > 1 else lines
@@ -185,6 +194,9 @@ def _differences_of(correlations: Correlations, coefficient: str, best: str) -> 
     return rows.with_columns(
         other=pl.when(ahead).then("other").otherwise("metric"),
         difference=pl.when(ahead).then("difference").otherwise(-pl.col("difference")),
-        low=pl.when(ahead).then("low").otherwise(-pl.col("high")),
-        high=pl.when(ahead).then("high").otherwise(-pl.col("low")),
+        **{
+            name: pl.when(ahead).then(name).otherwise(-pl.col(opposite))
+            for pair in (("low", "high"), ("zou_low", "zou_high"))
+            for name, opposite in (pair, pair[::-1])
+        },
     )

@@ -62,8 +62,6 @@ _CHANGES: Final = 3
 _MOST_COSTED: Final = 20_000
 # A longer text cannot be a path.
 _LONGEST_PATH: Final = 4096
-# Of the intervals of correlations, which only JSON has.
-_FEW_RESAMPLES: Final = 1000
 # The metrics that are drawn by turn, if the report has them.
 _BY_TURN: Final = ("jga", "sa", "rsa", "aga", "f1")
 
@@ -212,7 +210,7 @@ def report(
             dialogues; a run holds no states; a metric, model, baseline or profile is unknown.
 
     >>> from dstbench.demo import synthetic
-    >>> page = report(synthetic(20), most=5)
+    >>> page = report(synthetic(100), most=5)
     >>> page.explorer.content["runs"], len(page.explorer.content["dialogues"])
     (['careful', 'eager', 'forgetful'], 5)
     """
@@ -256,7 +254,7 @@ def report(
     with _noting({}, pass_on=False):  # the report does not show intervals of correlations
         resolved_names = [str(metric) for metric in resolved]
         correlated = [*resolved, *(metric for metric in contrasted if str(metric) not in resolved_names)]
-        correlations = correlate(runs, metrics=correlated, per="turn", resamples=_FEW_RESAMPLES, profile=convention)
+        correlations = correlate(runs, metrics=correlated, per="turn", profile=convention)
         checks = check(runs, profile=convention)
     costs = _costs(runs[0], resolved, convention, design, notes)
     with _noting(notes, pass_on=False):

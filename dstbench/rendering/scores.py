@@ -35,6 +35,8 @@ _EXACT: Final = "exact"
 _SLOT_TITLES: Final = {"jga": "accuracy (jga)", f"jga {_EXACT}": f"accuracy (jga) {_EXACT}"}
 # The first cell of a row of standard errors.
 _ERROR: Final = "±"
+# Whether a score has a standard error; it is unknown where all dialogues are alike.
+_HAS_ERROR: Final = ~IS_COUNT & pl.col("value").is_not_null() & (pl.col("dialogues") > 1)
 # The title of the runs that are in no group.
 _NO_GROUP: Final = "other runs"
 
@@ -65,7 +67,7 @@ def render_scores(
         return latex_page([score_table(scores, titles, gold)])
     table, units = wide(scores, titles), "values in percent, counts as they are"
     if table.select((pl.first().str.strip_chars_start() == _ERROR).any()).item():
-        units += f"; {_ERROR} one standard error over dialogues"
+        units += f"; {_ERROR} one standard error over dialogues{_about_unknown(scores)}"
     if sizes := _sizes(scores):  # one line below says it for all rows
         table, units = table.drop("turns", "dialogues"), f"{units}; {sizes}"
     below = [units, *_about_slots(scores), *gold, *signature_lines(scores)]
@@ -105,6 +107,12 @@ def _sizes(scores: pl.DataFrame) -> str | None:
     return sizes_of(scores) if scores.select("turns", "dialogues").n_unique() == 1 else None
 
 
+def _about_unknown(scores: pl.DataFrame, mark: str = UNDEFINED) -> str:
+    """Why a score has no standard error, where one has none."""
+    unknown = scores.filter(_HAS_ERROR, pl.col("se").is_null())["metric"].n_unique()
+    return f" ({mark}: unknown, as all dialogues are alike)" if unknown else ""
+
+
 def _about_slots(scores: pl.DataFrame) -> list[str]:
     line = "by slot: every scored turn counts; a slot in neither gold nor prediction is correct"
     return [line] if "slot" in scores.columns else []
@@ -135,7 +143,7 @@ def wide(scores: pl.DataFrame, titles: Mapping[str, str] | None = None) -> pl.Da
     )
     if "slot" in by:
         shown = shown.rename(_SLOT_TITLES, strict=False)
-    if by == ["run"] and scores["se"].is_not_null().any():
+    if by == ["run"] and scores.select(_HAS_ERROR.any()).item():
         shown = _with_errors(shown, scores)
     return _below_titles(shown, titles) if titles else shown
 
@@ -178,7 +186,7 @@ def _groups(scores: pl.DataFrame) -> list[str]:
 def _with_errors(shown: pl.DataFrame, scores: pl.DataFrame) -> pl.DataFrame:
     """The table with a second row per run, its standard errors."""
     values = shown.with_row_index("line")
-    errors = pivoted(scores.drop_nulls("se"), "metric", "run", "se")
+    errors = pivoted(scores.filter(_HAS_ERROR), "metric", "run", "se")
     errors = errors.with_columns(share_text(name) for name in errors.columns[1:])
     below = values.select("line", "run").join(errors, on="run").with_columns(run=pl.lit(_ERROR))
     both = pl.concat([values, below], how="diagonal").sort("line", maintain_order=True).drop("line")
@@ -206,7 +214,8 @@ def score_table(scores: pl.DataFrame, titles: Mapping[str, str] | None = None, g
         order = _in_order(scores, titles)
         table = _by_run(scores, order, titles)
         groups = [titles.get(run) for run in order] if titles else []
-        caption += "; ± one standard error over dialogues" if scores["se"].is_not_null().any() else ""
+        if scores["se"].is_not_null().any():
+            caption += f"; ± one standard error over dialogues{_about_unknown(scores, 'without')}"
     caption += ". Bold: the best of all; underlined: the best of each group." if titles else "."
     label = "-".join(["tab:score", *others])
     below = [*_about_slots(scores), *gold, *signature_lines(scores)]

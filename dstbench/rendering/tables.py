@@ -242,10 +242,10 @@ def p_text(name: str) -> pl.Expr:
     return pl.when(is_small).then(pl.lit(f"<{_LEAST_P:g}")).otherwise(text).fill_null(UNDEFINED).alias(name)
 
 
-def interval_text(shown: Callable[[str], pl.Expr] = value_text) -> pl.Expr:
+def interval_text(shown: Callable[[str], pl.Expr] = value_text, low: str = "low", high: str = "high") -> pl.Expr:
     """The columns `low` and `high` as one text, each made a text by `shown`; a dash if there is no interval."""
-    text = pl.format("{} to {}", shown("low"), shown("high"))
-    return pl.when(pl.col("low").is_null()).then(pl.lit(UNDEFINED)).otherwise(text)
+    text = pl.format("{} to {}", shown(low), shown(high))
+    return pl.when(pl.col(low).is_null()).then(pl.lit(UNDEFINED)).otherwise(text)
 
 
 def brackets(shown: Callable[[str], pl.Expr] = value_text) -> pl.Expr:

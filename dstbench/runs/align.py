@@ -2,30 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from difflib import get_close_matches
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, get_args
 
 import numpy as np
 import polars as pl
 
-from dstbench.conventions.slots import KNOWN_SLOTS
-from dstbench.errors import DstbenchError, UsageError, number_of, shortened, warn
+from dstbench.errors import DstbenchError, UsageError, number_of, warn
 from dstbench.readers.frames import IS_FRAME, count_frames
-from dstbench.readers.states import Side, States, only_split, only_turns, same_turns, warn_of_notes
-from dstbench.runs.codes import codes, distinct, to_strings
+from dstbench.readers.renaming import with_domains
+from dstbench.readers.states import Side, States, only_split, same_turns, warn_of_notes
 from dstbench.runs.layout import row_changes
+from dstbench.runs.slot_names import report_other_slots, report_unknown_slots, slot_counts
 from dstbench.runs.spread import spread, spread_frames
+from dstbench.runs.turn_numbers import find_numbering
 from dstbench.schema.record import Record
 from dstbench.typing import Missing
 
 _KEY: Final = ["dialogue", "turn"]
-# Characters of an unknown slot that messages show; a longer name is no misspelling of a known slot.
-_LONGEST: Final = 100
-
-
-class MissingTurnsError(DstbenchError):
-    """Gold turns have no prediction, under ``missing="error"``."""
 
 
 @dataclass(frozen=True)
@@ -35,19 +30,17 @@ class Aligned(Record):
     Attributes:
         table: The long table, schema `LONG`, sorted.
         coverage: Counts of turns and dialogues: scored, missing from the predictions, extra in them.
-        left_out: Under ``intersect``: dialogues that both sides have, but of which no turn is in the table.
         frames: Counts of gold's and predicted frames (`readers.frames.count_frames`); None: gold has no frames.
+        with_book: `Side.with_book` of gold and of the predictions, by ``gold`` and ``pred``.
     """
 
     table: pl.DataFrame
     coverage: dict[str, Any]
-    left_out: tuple[str, ...] = ()
     frames: dict[str, int] | None = None
+    with_book: Mapping[str, Mapping[str, bool | None]] = field(default_factory=dict)
 
 
-def to_long(
-    states: States, gold: States | None = None, *, missing: Missing = "error", is_part: bool = False
-) -> Aligned:
+def to_long(states: States, gold: States | None = None, *, missing: Missing = "error") -> Aligned:
     """Align predictions with gold and lay them out as a long table.
 
     Args:
@@ -55,20 +48,19 @@ def to_long(
         gold: The gold states; predictions in them are ignored. None: gold is in `states`.
         missing: A gold turn without a prediction is an ``error``, counts as ``wrong`` (in every metric that scores
             turns, even if its gold state is empty), is scored as an ``empty`` state, or is left out (``intersect``).
-        is_part: Whether the predictions are one of several files of a run: then gold's dialogues that are not in this
-            file are ignored, and left to `unpredicted`.
 
     Returns:
         The long table. Predicted turns that gold does not have are left out, with a warning.
 
     Raises:
-        DstbenchError: A side is missing, turns are missing under ``error``, or no turn is in both sides.
+        DstbenchError: A side is missing, turns are missing under ``error``, no turn is in both sides, or the sides
+            number turns differently (unless `States.numbered`).
     """
     check_missing(missing)
     if gold is not None and states.pred is not None:
         pred = _by_golds_names(states.source, states.pred, gold)
         states = replace(states, pred=pred)
-        gold = _predicted_split(states.source, pred.turns["dialogue"], gold, says_so=not is_part)
+        gold = _predicted_split(states.source, pred.turns["dialogue"], gold)
     if states.complete is not None:
         if gold is None:
             raise DstbenchError(
@@ -78,50 +70,25 @@ def to_long(
             )
         _gold_of(gold)  # raises if it has no gold
         states = states.complete(gold)
+    if gold is not None and gold.domains is not None:
+        states = with_domains(states, gold)
     warn_of_notes(states)
     gold_side, pred_side = _sides(states, gold)
-    if is_part:
-        is_predicted = gold_side.turns["dialogue"].is_in(pred_side.turns["dialogue"].unique().implode())
-        gold_side = only_turns(gold_side, is_predicted)
-    elif not same_turns(gold_side, pred_side) and gold_side.turns.join(pred_side.turns, on=_KEY, how="semi").is_empty():
-        raise DstbenchError(
-            "no turn is in both gold and predictions "
-            f"(gold has {gold_side.turns.row(0)}, the predictions {pred_side.turns.row(0)})",
-            file=states.source,
-            hint="is this the same split, and are dialogue ids spelled alike? --id-map FILE says which are meant",
-        )
-    return _lay_out(states.source, gold_side, pred_side, missing, embedded=gold is None)
+    return _lay_out(states.source, gold_side, pred_side, missing, embedded=gold is None, numbered=states.numbered)
 
 
-def unpredicted(source: str, gold: States, predicted: pl.Series, *, missing: Missing) -> Aligned:
-    """The part of a run that is in none of its files: gold's dialogues without predictions.
-
-    Args:
-        source: Name of the files together, for messages.
-        gold: The gold states.
-        predicted: The dialogues that are in the files.
-        missing: What to do with gold turns that have no prediction (see `to_long`).
-    """
-    side = _gold_of(_predicted_split(source, predicted, gold))
-    absent = only_turns(side, ~side.turns["dialogue"].is_in(predicted.implode()))
-    nothing = Side(side.turns.clear(), side.cells.clear())
-    return _lay_out(source, absent, nothing, missing, embedded=False)
-
-
-def _lay_out(source: str, gold: Side, pred: Side, missing: Missing, *, embedded: bool) -> Aligned:
-    """The long table of both sides; `embedded`: gold is in the file of the predictions."""
-    spine, coverage = _spine(source, gold, pred, missing, embedded=embedded)
+def _lay_out(source: str, gold: Side, pred: Side, missing: Missing, *, embedded: bool, numbered: bool) -> Aligned:
+    """The long table of both sides."""
+    spine, coverage = _spine(source, gold, pred, missing, embedded=embedded, numbered=numbered)
     table = spread(source, spine, gold, pred)
-    report_unknown_slots(source, table)
-    left_out: tuple[str, ...] = ()
-    if missing == "intersect":
-        both = gold.turns.join(pred.turns, on="dialogue", how="semi")["dialogue"]
-        left_out = tuple(both.filter(~both.is_in(spine["dialogue"].implode())).unique().sort())
-    if gold.frames is None:
-        return Aligned(table, coverage, left_out)
-    frames = spread_frames(source, spine, gold, pred)
-    table = pl.concat([table, frames]).sort("dialogue", "slot", "turn")
-    return Aligned(table, coverage, left_out, count_frames(frames["gold"], frames["pred"]))
+    frames = None if gold.frames is None else spread_frames(source, spine, gold, pred)
+    if frames is not None:
+        table = pl.concat([table, frames]).sort("dialogue", "slot", "turn")
+    counts = slot_counts(table)
+    report_other_slots(source, counts)
+    report_unknown_slots(source, counts)
+    with_book = {"gold": gold.with_book, "pred": pred.with_book}
+    return Aligned(table, coverage, None if frames is None else count_frames(frames["gold"], frames["pred"]), with_book)
 
 
 def check_missing(missing: str) -> None:
@@ -130,8 +97,10 @@ def check_missing(missing: str) -> None:
         raise UsageError(f"missing={missing!r} is none of {', '.join(get_args(Missing))}")
 
 
-def from_long(table: pl.DataFrame, source: str) -> States:
-    """The states in a long table: the inverse of `to_long`."""
+def from_long(
+    table: pl.DataFrame, source: str, with_book: Mapping[str, Mapping[str, bool | None]] | None = None
+) -> States:
+    """The states in a long table: the inverse of `to_long`; `with_book` as in `Aligned`."""
     turns = table.select(_KEY).unique().sort(_KEY)
     has_slot = pl.col("slot").is_not_null()
     unpredicted_turns = table.filter(~has_slot & pl.col("pred").is_not_null())
@@ -142,7 +111,8 @@ def from_long(table: pl.DataFrame, source: str) -> States:
         cells = listed.join(side_turns.with_row_index("at"), on=_KEY, maintain_order="left")
         cells = cells.select("at", "slot", value=name)
         frames = cells.filter(IS_FRAME)
-        sides[name] = Side(side_turns, cells.filter(~IS_FRAME), frames if frames.height else None)
+        spelled = (with_book or {}).get(name, {})
+        sides[name] = Side(side_turns, cells.filter(~IS_FRAME), frames if frames.height else None, spelled)
     return States(source, "long table", sides["gold"], sides["pred"])
 
 
@@ -184,10 +154,8 @@ def _by_golds_names(source: str, pred: Side, gold: States) -> Side:
     return replace(pred, turns=turns)
 
 
-def _predicted_split(source: str, predicted: pl.Series, gold: States, *, says_so: bool = True) -> States:
-    """Gold's states; if it has several splits, those of the only split with predicted dialogues.
-
-    If `says_so`, a warning names this split.
+def _predicted_split(source: str, predicted: pl.Series, gold: States) -> States:
+    """Gold's states; if it has several splits, those of the only split with predicted dialogues, named by a warning.
 
     Raises:
         DstbenchError: Several splits have predicted dialogues.
@@ -203,8 +171,7 @@ def _predicted_split(source: str, predicted: pl.Series, gold: States, *, says_so
         )
     if splits.is_empty():  # `to_long` raises an error: no turn is in both sides
         return gold
-    if says_so:
-        warn(f"scored on the split {splits[0]}, the only one of {gold.source} in which it has dialogues", file=source)
+    warn(f"scored on the split {splits[0]}, the only one of {gold.source} in which it has dialogues", file=source)
     return only_split(gold, splits[0])
 
 
@@ -236,9 +203,18 @@ def _sides(states: States, gold: States | None) -> tuple[Side, Side]:
 
 
 def _spine(
-    source: str, gold: Side, pred: Side, missing: Missing, *, embedded: bool
+    source: str, gold: Side, pred: Side, missing: Missing, *, embedded: bool, numbered: bool
 ) -> tuple[pl.DataFrame, dict[str, Any]]:
-    """The turns to score, sorted: (at: row in gold's turns, dialogue, turn, predicted: bool); and the coverage."""
+    """The turns to score, sorted: (at: row in gold's turns, dialogue, turn, predicted: bool); and the coverage.
+
+    Args:
+        source: Name of the file, for messages.
+        gold: The gold side.
+        pred: The predicted side.
+        missing: What to do with gold turns that have no prediction.
+        embedded: Whether gold is in the file of the predictions.
+        numbered: Whether the user says how turns are numbered.
+    """
     spine = gold.sorted_turns.with_columns(predicted=True)
     absent, extra = spine.clear(), pred.turns.clear()
     if not same_turns(gold, pred):
@@ -253,6 +229,28 @@ def _spine(
         "extra_turns": extra.height,
         "extra_dialogues": _dialogues_without(extra, gold),
     }
+    differs = not embedded and not numbered and bool(absent.height or extra.height)
+    numbering = find_numbering(gold, pred) if differs else None
+    if numbering is not None and numbering.fits_better:
+        (met, meeting), (agreeing, then) = numbering.met, numbering.agreeing
+        raise DstbenchError(
+            f"turns are numbered differently than gold's: of {number_of(pred.turns.height, 'predicted turn')}, "
+            f"{met:,} are in gold, {agreeing:,} of them with the same state; {numbering.option} makes that "
+            f"{meeting:,} and {then:,}",
+            file=source,
+            hint=f"{numbering.option} renumbers them; --turns-from 0 takes them as they are numbered",
+        )
+    perhaps = ""
+    if numbering is not None and numbering.met[0] < numbering.met[1]:
+        perhaps = f"if turns are numbered differently than gold's, {numbering.option} renumbers them; "
+    if absent.height == spine.height:
+        raise DstbenchError(
+            "no turn is in both gold and predictions "
+            f"(gold has {gold.turns.row(0)}, the predictions {pred.turns.row(0)})",
+            file=source,
+            hint=f"{perhaps}is this the same split, and are dialogue ids spelled alike? "
+            "--id-map FILE says which are meant",
+        )
     if extra.height:
         dialogue, turn = extra.row(0)
         if embedded:
@@ -279,11 +277,10 @@ def _spine(
         )
         if missing == "error":
             hint = (
-                "--missing wrong counts them as wrong, --missing empty scores them as empty states, "
+                f"{perhaps}--missing wrong counts them as wrong, --missing empty scores them as empty states, "
                 "--missing intersect leaves them out"
             )
-            hint = _hint_at_numbering(gold.turns["turn"], pred.turns["turn"]) or hint
-            raise MissingTurnsError(what, file=source, dialogue=dialogue, turn=turn, hint=hint)
+            raise DstbenchError(what, file=source, dialogue=dialogue, turn=turn, hint=hint)
         treatment = {"wrong": "counted as wrong", "empty": "scored as empty", "intersect": "left out"}[missing]
         treated = f"{treatment} (--missing {missing})"
         warn(
@@ -308,15 +305,6 @@ def _dialogues_without(turns: pl.DataFrame, other: Side) -> int:
     return turns.select(pl.col("dialogue").unique()).join(other.turns, on="dialogue", how="anti").height
 
 
-def _hint_at_numbering(gold: pl.Series, pred: pl.Series) -> str | None:
-    """A hint if the predictions seem to number turns differently from gold; None: they do not."""
-    if gold.min() == 0 and pred.min() == 1:
-        return "the predicted turns start at 1; number user turns from 0"
-    if len(pred) > 1 and (pred % 2).n_unique() == 1 and (gold % 2).n_unique() == 2:
-        return "the predicted turns are numbered in twos; count user turns only: 0, 1, 2"
-    return None
-
-
 def _report_gaps(source: str, spine: pl.DataFrame) -> None:
     """Warn about dialogues whose turn numbers do not start at 0 or skip numbers."""
     turn = spine["turn"].to_numpy().astype(np.int64)
@@ -334,32 +322,3 @@ def _report_gaps(source: str, spine: pl.DataFrame) -> None:
             kind="dialogues whose turn numbers have gaps; the turns that are there are scored",
             count=dialogues,
         )
-
-
-def report_unknown_slots(source: str, table: pl.DataFrame) -> None:
-    """Warn about slots that MultiWOZ does not have, with their counts and known slots of similar spelling."""
-    slot = codes(table["slot"])
-    slots = distinct(slot)
-    names = to_strings(slots)
-    if KNOWN_SLOTS.issuperset(names):  # the usual case, which needs no counts
-        return
-    if KNOWN_SLOTS.isdisjoint(names):
-        warn(f"none of the {number_of(len(names), 'slot')} is MultiWOZ's; their names are kept as written", file=source)
-        return
-    number = slot + np.uint32(1)  # 0: no slot, as `ABSENT` is the largest code
-    has_value = (table[side].is_not_null().to_numpy() for side in ("gold", "pred"))
-    counts = (np.bincount(number[rows], minlength=int(slots[-1]) + 2)[slots + 1].tolist() for rows in has_value)
-    unknown = [row for row in zip(names, *counts, strict=True) if row[0] not in KNOWN_SLOTS]
-    unknown.sort(key=lambda row: (-row[1] - row[2], row[0]))
-    shown = []
-    for name, gold, pred in unknown[:5]:
-        near = get_close_matches(name, sorted(KNOWN_SLOTS), n=2) if len(name) <= _LONGEST else []
-        hint = f"; near: {', '.join(near)}" if near else ""
-        shown.append(f"{shortened(name, _LONGEST)} ({gold} in gold, {pred} predicted{hint})")
-    more = f" and {len(unknown) - 5} more" if len(unknown) > 5 else ""
-    warn(
-        f"{number_of(len(unknown), 'slot')} that MultiWOZ does not have, kept as written: {', '.join(shown)}{more}",
-        file=source,
-        kind="slots that MultiWOZ does not have, kept as written",
-        count=len(unknown),
-    )

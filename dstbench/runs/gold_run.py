@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from os import PathLike
+from typing import Any
 
 from dstbench.errors import DstbenchError, UsageError
 from dstbench.io.files import File
@@ -29,12 +30,12 @@ def gold_run(data: Data, split: str | None = None) -> Run:
     name, item = parts[0]
     if isinstance(item, Run) or (isinstance(item, (str, PathLike)) and File(str(item)).is_parquet):
         return open_runs({name: item}, split=split)[0]
-    states = open_gold({name: item}, split)
+    states = open_gold(data, split)
     if states.gold is None:
         raise DstbenchError(
             f"no gold inside ({states.format})", file=states.source, hint="give the file that has the gold states"
         )
     aligned = to_long(replace(states, pred=states.gold, either=False, complete=None, notes=()))
-    read = {"files": [states.source], "format": states.format, "gold": None, "missing": "error"}
-    meta = run_meta(name, aligned.frames, **read, coverage=aligned.coverage)
+    read: dict[str, Any] = {"files": [states.source], "format": states.format, "gold": None, "missing": "error"}
+    meta = run_meta(name, aligned.frames, with_book=aligned.with_book, **read, coverage=aligned.coverage)
     return in_memory(name, aligned.table, meta)

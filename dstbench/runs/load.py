@@ -5,11 +5,13 @@ A long table becomes a `Run`; native files and states in memory become `States`,
 
 from __future__ import annotations
 
+import os
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import polars as pl
 
@@ -17,23 +19,39 @@ from dstbench.errors import UsageError
 from dstbench.io import parquet
 from dstbench.io.files import File, path_text
 from dstbench.readers.frames import count_frames
+from dstbench.readers.key_names import DIALOGUE, SLOT, folded
 from dstbench.readers.options import AS_USUAL, ReadOptions, is_long
 from dstbench.readers.states import States
-from dstbench.runs.align import report_unknown_slots
+from dstbench.runs.align import from_long
 from dstbench.runs.codes import codes
 from dstbench.runs.frames import rows_of_frames
 from dstbench.runs.parquet import ForeignError, fits, read_footer
-from dstbench.runs.rules import check_long, conform_long
+from dstbench.runs.rules import check_long, conform_long, with_canonical_names
 from dstbench.runs.run import Run, collect, in_memory, run_meta, stamp_of
+from dstbench.runs.slot_names import report_other_slots, report_unknown_slots, slot_counts
 from dstbench.schema.core import SCHEMA_VERSION
 
+#: The column of a table of several runs.
+_RUN: Final = "run"
+_RUNS: Final = pl.col(_RUN).cast(pl.String)
 # Rows of a frame that are looked at to tell what it holds.
 _SAMPLE: Final = 20
 
 
-def named_parts(data: Any) -> list[tuple[str, Any]]:
-    """(name, data) of each run or dataset in `data`."""
+class RunIn(NamedTuple):
+    """One of the runs in a Parquet file with a column `run`."""
+
+    path: Path
+    run: str
+
+
+def named_parts(data: Any, options: ReadOptions = AS_USUAL) -> list[tuple[str, Any]]:
+    """(name, data) of each run or dataset in `data`; `options` say how it is read."""
     if isinstance(data, Mapping):
+        from dstbench.readers.memory import is_document  # loads many modules, which long tables do not need
+
+        if is_document(data, options):
+            return [("states", data)]
         return [(str(name), item) for name, item in data.items()]
     if isinstance(data, (str, PathLike)):
         data = [data]
@@ -46,14 +64,44 @@ def named_parts(data: Any) -> list[tuple[str, Any]]:
     return [("states", data)]
 
 
-def _named_paths(paths: list[Path]) -> list[tuple[str, Path]]:
-    """Each path with its title, preceded by as many parent folders as tell the paths apart."""
+def _named_paths(paths: list[Path]) -> list[tuple[str, Path | RunIn]]:
+    """Each path with its title, preceded by as many parent folders as tell the paths apart.
+
+    A Parquet file with a column `run` is its runs, with their names there, preceded by the file's if they repeat.
+    """
     parts = [[*map(path_text, path.absolute().parts[:-1]), File(path).title] for path in paths]
     for depth in range(1, max(map(len, parts))):
         names = ["/".join(part[-depth:]) for part in parts]
         if len(set(names)) == len(names):
             break
-    return list(zip(names, paths, strict=True))
+    runs = [_runs_in(File(path)) for path in paths]
+    if not any(runs):
+        return list(zip(names, paths, strict=True))
+    of_files = [
+        [(name, path)] if of_file is None else [(run, RunIn(path, run)) for run in of_file]
+        for name, path, of_file in zip(names, paths, runs, strict=True)
+    ]
+    counts = Counter(name for parts in of_files for name, _ in parts)
+    return [
+        (f"{file}/{name}" if counts[name] > 1 and isinstance(item, RunIn) else name, item)
+        for file, parts in zip(names, of_files, strict=True)
+        for name, item in parts
+    ]
+
+
+def _runs_in(file: File) -> list[str] | None:
+    """The runs of a Parquet file with a column `run`; None: it is another file."""
+    if not (os.path.isfile(file.path) and file.is_parquet and parquet.has_column(file, _RUN)):
+        return None
+    with parquet.reading(file.name):
+        return _runs_of(parquet.scan(file).table)
+
+
+def _runs_of(frame: pl.LazyFrame) -> list[str] | None:
+    """The runs in a column `run`, in their order; None: there is no such column."""
+    if _RUN not in frame.collect_schema():
+        return None
+    return frame.select(_RUNS.unique(maintain_order=True)).collect().to_series().to_list()
 
 
 def _is_frame(data: Any) -> bool:
@@ -75,10 +123,8 @@ def _named_frames(data: Any) -> list[tuple[str, pl.LazyFrame | list[dict[str, An
             runs.setdefault(str(record.pop("run", "table")), []).append(record)
         return [*runs.items()]
     frame = (pl.DataFrame(data) if not isinstance(data, (pl.DataFrame, pl.LazyFrame)) else data).lazy()
-    if "run" not in frame.collect_schema():
-        return [("table", frame)]
-    names = frame.select(pl.col("run").cast(pl.String).unique(maintain_order=True)).collect().to_series()
-    return [(name, frame.filter(pl.col("run").cast(pl.String) == name)) for name in names]
+    names = _runs_of(frame)
+    return [("table", frame)] if names is None else [(run, frame.filter(_RUNS.eq(run))) for run in names]
 
 
 def load(name: str, item: Any, options: ReadOptions = AS_USUAL, split: str | None = None) -> Run | States:
@@ -90,6 +136,12 @@ def load(name: str, item: Any, options: ReadOptions = AS_USUAL, split: str | Non
         options: How native files are read.
         split: The split that native files are read for; None: all.
     """
+    source = name
+    if isinstance(item, RunIn):
+        file = File(item.path)
+        source = f"{file.name}, run {item.run}"
+        with parquet.reading(file.name):
+            item = parquet.scan(file).table.filter(_RUNS.eq(item.run))
     if isinstance(item, (str, PathLike)):
         file = File(str(item))
         return _parquet(name, file, options, split) if file.is_parquet else read_file(file, options, split)
@@ -106,14 +158,17 @@ def load(name: str, item: Any, options: ReadOptions = AS_USUAL, split: str | Non
         item = frames[0][1]
     if isinstance(item, pl.LazyFrame):
         if _is_long(item, options):
-            return _checked(name, item, name)
-        item = collect(item, name)
-    elif not isinstance(item, Iterable) or isinstance(item, (str, bytes, Mapping)):
-        hint = "give a path, a frame, or a list of states; see dstbench.scan"
-        raise UsageError(f"cannot read data from an object of type {type(item).__name__}", hint=hint)
+            return _checked(name, item, source, options)
+        item = collect(item.select(pl.exclude(_RUN)), source)
+    from dstbench.readers.memory import read_document
     from dstbench.readers.records import from_memory
 
-    return renamed(from_memory(item, name, options.keys), options)
+    if isinstance(item, (Mapping, list, tuple)) and (states := read_document(item, source, options)) is not None:
+        return renamed(states, options)
+    if not isinstance(item, (pl.DataFrame, Iterable)) or isinstance(item, (str, bytes, Mapping)):
+        hint = "give a path, a frame, or a list of states; see dstbench.scan"
+        raise UsageError(f"cannot read data from an object of type {type(item).__name__}", hint=hint)
+    return renamed(from_memory(item, source, options.keys), options)
 
 
 def _is_long(frame: pl.LazyFrame, options: ReadOptions) -> bool:
@@ -121,6 +176,9 @@ def _is_long(frame: pl.LazyFrame, options: ReadOptions) -> bool:
     if is_long(frame.collect_schema().names(), options.keys):
         return True
     if options.keys is not None and not options.keys.optional:
+        return False
+    names = {folded(name) for name in frame.collect_schema()}
+    if not names.isdisjoint(SLOT) and not names.isdisjoint(DIALOGUE):  # a row per slot, under other names
         return False
     from dstbench.readers.records import have_states  # loads many modules, which long tables do not need
 
@@ -135,13 +193,23 @@ def read_file(file: File, options: ReadOptions = AS_USUAL, split: str | None = N
 
 
 def renamed(states: States, options: ReadOptions) -> States:
-    """States renamed by the maps of the options, with notes on names of the maps that the states do not have."""
-    if not options.maps:
+    """States renamed and renumbered as the options say, with notes on names of the maps that the states do not have."""
+    if not options.changes_states:
         return states
     from dstbench.readers.renaming import rename, with_notes_on
 
+    states = renumbered(states, options)
     under_other_names, unused = rename(states, options.slots, options.dialogues)
     return replace(under_other_names, notes=with_notes_on(states, unused).notes)
+
+
+def renumbered(states: States, options: ReadOptions) -> States:
+    """States with turns numbered as the options say."""
+    if options.turns_from is options.turn_step is None:
+        return states
+    from dstbench.readers.renaming import renumber
+
+    return renumber(states, options.turns_from or 0, options.turn_step or 1)
 
 
 def _parquet(name: str, file: File, options: ReadOptions, split: str | None) -> Run | States:
@@ -158,13 +226,15 @@ def _parquet(name: str, file: File, options: ReadOptions, split: str | None) -> 
     with parquet.reading(file.name):
         stamp = stamp_of(path)
         table, height, texts = parquet.scan(file)
+        if len(_runs_of(table) or ()) > 1:
+            raise file.error("a table of several runs, where there must be one", "filter it by its column run")
         if not _is_long(table, options):
             return read_file(file, options, split)
     conformed = conform_long(table, source=file.name)
     try:
         footer = read_footer(texts)
     except ForeignError:
-        return _checked(name, parquet.read(file).lazy(), file.name)
+        return _checked(name, parquet.read(file).lazy(), file.name, options)
     version = footer.meta.get("schema_version", SCHEMA_VERSION)
     if version not in range(1, SCHEMA_VERSION + 1):
         raise file.error(
@@ -172,19 +242,27 @@ def _parquet(name: str, file: File, options: ReadOptions, split: str | None) -> 
             "it needs a newer dstbench; or convert it again with this one",
         )
     if not fits(footer, height=height, size=stamp.size):  # the table was edited later
-        return _checked(name, parquet.read(file).lazy(), file.name)
+        return _checked(name, parquet.read(file).lazy(), file.name, options)
     meta, cuts, sums, gold = footer
     fingerprint = None if gold is None or sums is None else int(gold, 16)  # without checksums, the rows may be others
     return Run(name, conformed, meta, cuts, path=path, stamp=stamp, checksums=sums, fingerprint=fingerprint)
 
 
-def _checked(name: str, frame: pl.LazyFrame, source: str) -> Run:
-    """A run from any table with the long table's columns, which is sorted and checked."""
-    table = collect(conform_long(frame, source=source).sort("dialogue", "slot", "turn"), source)
+def _checked(name: str, frame: pl.LazyFrame, source: str, options: ReadOptions) -> Run | States:
+    """A run from any table with the long table's columns, which is made canonical, sorted and checked.
+
+    If the options change names or turns, its states, changed.
+    """
+    table = with_canonical_names(collect(conform_long(frame, source=source), source), source=source)
+    table = table.sort("dialogue", "slot", "turn")
     coverage = check_long(table, source=source)
+    if options.changes_states:
+        return renamed(from_long(table, source), options)
     frames = rows_of_frames(codes(table["slot"]))
     of_frames = None if frames is None else table.filter(frames)
-    report_unknown_slots(source, table if frames is None else table.filter(~frames))
+    counts = slot_counts(table)
+    report_other_slots(source, counts)
+    report_unknown_slots(source, counts)
     lacks_prediction = pl.col("slot").is_null() & pl.col("pred").is_not_null()
     meta = run_meta(
         name,

@@ -7,14 +7,16 @@ prediction file, a frame, or states in memory; this module makes a `Run` of each
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import wraps
+from inspect import signature
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeAlias, TypedDict, TypeVar, Unpack
 
 import polars as pl
 
-from dstbench.errors import UsageError, first_repeated, warn
+from dstbench.errors import UsageError, first_repeated, unknown_keyword, warn
 from dstbench.io.files import File, path_text
 from dstbench.readers.options import AS_USUAL, Keys, ReadOptions
 from dstbench.readers.states import States, merge_states, only_split, warn_of_notes
@@ -34,6 +36,9 @@ if TYPE_CHECKING:
 #: any of these.
 Data: TypeAlias = Any
 
+P = ParamSpec("P")
+T = TypeVar("T")
+
 _LOG: Final = logging.getLogger(__name__)
 
 
@@ -48,7 +53,11 @@ def write_long(run: Run, path: str | PathLike[str]) -> None:
 
     Raises:
         DstbenchError: The file cannot be written.
+        UsageError: It is not a run.
     """
+    if not isinstance(run, Run):
+        hint = "one of those that `dstbench.open_runs` returns: write_long(open_runs(data)[0], path)"
+        raise UsageError(f"a run is written, not an object of type {type(run).__name__}", hint=hint)
     _LOG.info("writing %s (%s rows)", path, f"{run.cuts[-1]:,}")
     write_table(path, run.read(), run.meta, run.cuts)
 
@@ -64,8 +73,24 @@ class Reading(TypedDict, total=False):
     keys: Mapping[str, str] | None
     slot_map: NameMap | None
     id_map: NameMap | None
+    turns_from: int | None
+    turn_step: int | None
 
 
+def _naming_keywords(function: Callable[P, T]) -> Callable[P, T]:
+    """The function, with an error for an unknown keyword that names the public function which the user called."""
+
+    @wraps(function)
+    def open_runs(*args: P.args, **keywords: P.kwargs) -> T:  # Python's name for it, if the user called this one
+        known = {*signature(function).parameters}
+        for name in keywords.keys() - known:
+            raise TypeError(unknown_keyword(name, known))
+        return function(*args, **keywords)
+
+    return open_runs
+
+
+@_naming_keywords
 def open_runs(
     data: Data,
     *,
@@ -77,6 +102,8 @@ def open_runs(
     keys: Mapping[str, str] | None = None,
     slot_map: NameMap | None = None,
     id_map: NameMap | None = None,
+    turns_from: int | None = None,
+    turn_step: int | None = None,
 ) -> list[Run]:
     """Open any kind of data as runs.
 
@@ -94,6 +121,10 @@ def open_runs(
         slot_map: Other names for your own slots: a mapping ``{"your slot": "its other name"}``, or a file of it (JSON,
             or two columns of CSV or TSV). It is applied to predictions and gold; signatures have its hash.
         id_map: Likewise, gold's ids for your own dialogue ids. Gold from a file of its own keeps its ids.
+        turns_from: The number that the data give to the turn that is gold's turn 0, such as 1; signatures have it. If
+            it is given, be it 0, turns are taken to be numbered as you say; else, numbers that fit gold's only when
+            they are shifted or divided are an error.
+        turn_step: Likewise, the difference of the numbers of consecutive turns, such as 2 for 0, 2, 4.
 
     Returns:
         The runs, in the order of the data.
@@ -102,11 +133,16 @@ def open_runs(
         DstbenchError: The data cannot be read; the message says what is wrong, where, and what to do.
     """
     missing = missing or "error"
-    parts = parts_to_open(data, format=format, names=names, missing=missing, keys=keys)
-    options = ReadOptions(format, Keys.of(keys), *names_of(slot_map, id_map))
+    parts = parts_to_open(data, format=format, names=names, missing=missing, keys=keys, turn_step=turn_step)
+    options = ReadOptions(format, Keys.of(keys), *names_of(slot_map, id_map), turns_from, turn_step)
     for _, item in parts:  # check all before reading the first, which may take a while
         if isinstance(item, (str, PathLike)):
             File(str(item)).check()
+    if isinstance(gold, (list, tuple)):
+        from dstbench.readers.memory import check_parallel
+
+        for _, item in parts:
+            check_parallel(item, gold)
     gold_states = None if gold is None else split_gold(gold, split, options) or open_gold(gold, split, options)
     runs = []
     for number, (name, item) in enumerate(parts):
@@ -134,11 +170,13 @@ def parts_to_open(data: Data, **reading: Unpack[Reading]) -> list[tuple[str, Any
 
     Raises:
         UsageError: There is no run; there are too few, too many or repeated names; or a format or a field of `keys` is
-            unknown.
+            unknown; or a step is below 1.
     """
-    ReadOptions(reading.get("format"), Keys.of(reading.get("keys"))).check()
+    step = reading.get("turn_step")
+    options = ReadOptions(reading.get("format"), Keys.of(reading.get("keys")), turn_step=step)
+    options.check()
     check_missing(reading.get("missing") or "error")
-    parts = named_parts(data)
+    parts = named_parts(data, options)
     if not parts:
         raise UsageError("no run to open", hint="give at least one file, table or list of states")
     if (names := reading.get("names")) is not None:
@@ -169,10 +207,16 @@ def read_run(
         missing: What to do with gold turns that have no prediction.
         split: The split to score, if gold has several.
     """
+    options.check()
+    for path in files if gold is None else [*files, gold]:  # all, before reading the first, which may take a while
+        if isinstance(path, (str, PathLike)):
+            File(str(path)).check()
     gold_states = None if gold is None else split_gold(gold, split, options) or open_gold(gold, split, options)
     if len(files) == 1:
         return _open(name, files[0], gold_states, options, missing, split=split)
-    states = merge_states([read_file(File(str(path)), options) for path in files])
+    # A note names what is in none of the files, and turns are renumbered once.
+    as_written = replace(options, slots=None, dialogues=None, turns_from=None, turn_step=None)
+    states = renamed(merge_states([read_file(File(str(path)), as_written) for path in files]), options)
     states = of_split(states, split, gold_states)
     return aligned_run(name, states, gold_states, missing, options, files=[path_text(path) for path in files])
 
@@ -188,7 +232,7 @@ def open_gold(gold: Data, split: str | None = None, options: ReadOptions = AS_US
     Raises:
         DstbenchError: It cannot be read, or it has several runs.
     """
-    parts = named_parts(gold)
+    parts = named_parts(gold, options.for_gold())
     if len(parts) != 1:
         raise UsageError(f"gold comes from one place, not from {len(parts)}")
     name, item = parts[0]
@@ -199,8 +243,9 @@ def open_gold(gold: Data, split: str | None = None, options: ReadOptions = AS_US
         if isinstance(loaded, States):  # they are already of that split
             return loaded
         name = str(item)
-    states = renamed(from_long(loaded.read(), name), options.for_gold()) if isinstance(loaded, Run) else loaded
-    return states if split is None else only_split(states, split)
+    if isinstance(loaded, Run):
+        loaded = renamed(from_long(loaded.read(), name, loaded.meta.get("with_book")), options.for_gold())
+    return loaded if split is None else only_split(loaded, split)
 
 
 def scan(
@@ -214,6 +259,8 @@ def scan(
     keys: Mapping[str, str] | None = None,
     slot_map: NameMap | None = None,
     id_map: NameMap | None = None,
+    turns_from: int | None = None,
+    turn_step: int | None = None,
 ) -> pl.LazyFrame:
     """Scan runs as one long table with a `run` column in front.
 
@@ -227,6 +274,8 @@ def scan(
         keys: The keys of records of turns, as in `open_runs`.
         slot_map: Other names of slots, as in `open_runs`.
         id_map: Gold's ids of dialogues, as in `open_runs`.
+        turns_from: The number of the first turn, as in `open_runs`.
+        turn_step: The step of turn numbers, as in `open_runs`.
 
     Returns:
         (run: String, dialogue, turn, slot, gold, pred), sorted by run as given, dialogue, slot, turn.
@@ -247,6 +296,8 @@ def scan(
         keys=keys,
         slot_map=slot_map,
         id_map=id_map,
+        turns_from=turns_from,
+        turn_step=turn_step,
     )
     for run in runs:
         run.check(0, run.cuts[-1])
@@ -259,15 +310,17 @@ def _open(
     run = load(name, item, options)
     if isinstance(run, States):
         return aligned_run(name, of_split(run, split, gold), gold, missing, options)
-    if options.maps:
+    if options.changes_states and gold is None:
         raise UsageError(
-            f"{name}: a long table keeps its names", hint="give the map to `dstbench convert`, with the native files"
+            f"{name}: a long table keeps its names and turn numbers",
+            hint="give the option to `dstbench convert`, with the native files, or name the gold file: --gold FILE",
         )
     if split is not None and gold is None:
         raise UsageError(f"{name}: a long table has no splits", hint="omit --split, or give --gold")
     before = run.meta["missing"]
     if gold is not None:
-        run = aligned_run(name, from_long(run.read(), name), gold, missing, options)
+        long = from_long(run.read(), name, run.meta.get("with_book"))
+        run = aligned_run(name, renamed(long, options), gold, missing, options)
         # Turns that were scored as empty are now turns with an empty state: the signature must still say so.
         return replace(run, meta={**run.meta, "missing": f"{before}+{missing}"}) if before == "empty" else run
     if missing not in ("error", before):
@@ -300,8 +353,9 @@ def aligned_run(
         gold=gold and gold.source,
         missing=missing,
         coverage=aligned.coverage,
-        **options.maps,
+        **options.signed,
         **({"only": list(states.only)} if states.only else {}),
+        with_book=aligned.with_book,
     )
     return in_memory(name, aligned.table, meta)
 

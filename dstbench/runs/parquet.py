@@ -41,22 +41,8 @@ class ForeignError(Exception):
 
 
 def write_table(path: str | PathLike[str], table: pl.DataFrame, meta: Mapping[str, Any], cuts: tuple[int, ...]) -> None:
-    """Write a run whose rows are in memory; `meta` and `cuts` are those of the `Run`."""
-    write_groups(path, (table.slice(start, end - start) for start, end in pairwise(cuts)), meta, cuts)
-
-
-def write_groups(
-    path: str | PathLike[str],
-    groups: Iterable[pl.DataFrame],
-    meta: Mapping[str, Any],
-    cuts: tuple[int, ...],
-    fingerprint: int | None = None,
-) -> None:
-    """Write a run group by group, each a row group of the file.
-
-    `meta`, `cuts` and `fingerprint` are those of the `Run`; a fingerprint that is None is computed.
-    """
-    fingerprints = [] if fingerprint is None else [fingerprint]
+    """Write a run whose rows are in memory, group by group; `meta` and `cuts` are those of the `Run`."""
+    fingerprints = []
 
     def fingerprinted(group: pl.DataFrame) -> pl.DataFrame:
         try:
@@ -69,7 +55,8 @@ def write_groups(
         return {_GOLD: json.dumps(f"{sum(fingerprints) % 2**64:016x}")}
 
     texts = {_METADATA: json.dumps(dict(meta), ensure_ascii=False, sort_keys=True), _CUTS: json.dumps(cuts)}
-    parquet.write(path, LONG.schema, map(fingerprinted, groups) if fingerprint is None else groups, texts, gold)
+    groups = (table.slice(start, end - start) for start, end in pairwise(cuts))
+    parquet.write(path, LONG.schema, map(fingerprinted, groups), texts, gold)
 
 
 def read_footer(texts: Mapping[str, str]) -> Footer:
@@ -101,6 +88,7 @@ def fits(footer: Footer, *, height: int, size: int) -> bool:
         and isinstance(frames, dict)
         and frames.keys() in (set(), {*COUNTS})
         and _are_counts(frames.values())
+        and _are_spellings(meta.get("with_book", {}))
         and isinstance(only, list)
         and all(isinstance(metric, str) for metric in only)
         and _are_counts(cuts)
@@ -109,6 +97,13 @@ def fits(footer: Footer, *, height: int, size: int) -> bool:
         and _ascend(cuts)
         and (sums is None or (_are_checksums(sums, len(cuts) - 1) and _ascend([*(end for end, _ in sums), size])))
         and (gold is None or _matches("[0-9a-f]{16}", gold))
+    )
+
+
+def _are_spellings(sides: Any) -> bool:
+    return isinstance(sides, dict) and all(
+        side in ("gold", "pred") and isinstance(slots, dict) and not any(slots.values())
+        for side, slots in sides.items()
     )
 
 

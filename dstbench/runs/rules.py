@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import polars as pl
 
 from dstbench.arrays import Flags, Numbers
+from dstbench.conventions.slots import canonical_dialogue, canonical_slot
 from dstbench.errors import DstbenchError, number_of
-from dstbench.runs.codes import ABSENT, all_codes
+from dstbench.runs.codes import ABSENT, all_codes, codes, distinct, to_strings
 from dstbench.runs.frames import rows_of_frames, turn_keys
 from dstbench.runs.layout import row_changes
 from dstbench.schema.core import LONG, MAX_TURN
@@ -53,6 +56,38 @@ def conform_long(frame: pl.LazyFrame, *, source: str) -> pl.LazyFrame:
             column = column.cast(wanted, strict=False)
         columns.append(column)
     return frame.select(columns)
+
+
+def with_canonical_names(table: pl.DataFrame, *, source: str) -> pl.DataFrame:
+    """A table with the columns of `LONG`, with canonical dialogues and slots (see `conventions.slots`).
+
+    Raises:
+        DstbenchError: Two dialogues, or two slots of one turn, get the same name.
+    """
+
+    def refuse(what: str, spellings: pl.Series, **where: Any) -> DstbenchError:
+        both = " and ".join(repr(name) for name in spellings[:2])
+        return DstbenchError(f"{both} are the same {what}", file=source, hint="spell each in one way", **where)
+
+    ids = table.select(dialogue=pl.col("dialogue").unique(maintain_order=True))
+    ids = ids.with_columns(canonical=canonical_dialogue(pl.col("dialogue")))
+    twice = ids.filter(pl.col("canonical").is_duplicated()).sort("canonical", maintain_order=True)
+    if twice.height:
+        raise refuse("dialogue", twice["dialogue"])
+    if not ids["dialogue"].equals(ids["canonical"], null_equal=True):
+        table = table.with_columns(canonical_dialogue(pl.col("dialogue")))
+    names = {name: canonical_slot(name) for name in to_strings(distinct(codes(table["slot"])))}
+    respelled = {name: canonical for name, canonical in names.items() if name != canonical}
+    if not respelled:
+        return table
+    slot = pl.col("slot").cast(pl.String).replace(respelled).cast(pl.Categorical)
+    if len({*names.values()}) < len(names):
+        key = ["dialogue", "turn", "canonical"]
+        clash = table.with_columns(canonical=slot).drop_nulls("slot").filter(pl.struct(key).is_duplicated()).sort(key)
+        if clash.height and clash["slot"][0] != clash["slot"][1]:
+            dialogue, turn = clash.row(0)[:2]
+            raise refuse("slot", clash["slot"], dialogue=dialogue, turn=turn)
+    return table.with_columns(slot)
 
 
 def check_long(table: pl.DataFrame, *, source: str) -> dict[str, int]:

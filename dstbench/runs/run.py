@@ -58,7 +58,9 @@ class Run(Record):
         table: The long table, schema `LONG`, sorted.
         meta: What was read and how: ``schema_version``, ``run``, ``files``, ``format``, ``gold`` (its file; null: it
             was inside), ``missing``, ``coverage`` (counts of turns and dialogues); if gold has frames, their counts as
-            ``frames`` (`readers.frames.count_frames`); if there are no states, ``only`` (`States.only`).
+            ``frames`` (`readers.frames.count_frames`); if there are no states, ``only`` (`States.only`); if a file
+            spells booking slots without ``book``, ``with_book``: for ``gold`` and ``pred``, these slots with false, or
+            with null if it spells them in both ways.
         cuts: Row numbers at which the table may be cut because a dialogue begins there; also 0 and the number of rows.
         derive: Makes another run's rows, such as those of a baseline, from the rows of each partition; None: the rows
             are used as they are.
@@ -190,10 +192,24 @@ def collect(table: pl.LazyFrame, source: str) -> pl.DataFrame:
         return table.collect()
 
 
-def run_meta(name: str, frames: Mapping[str, int] | None, **read: Any) -> dict[str, Any]:
-    """`Run.meta`: `read` is what was read and how; a table without rows of frames has schema version 1."""
+def run_meta(
+    name: str,
+    frames: Mapping[str, int] | None,
+    *,
+    with_book: Mapping[str, Mapping[str, bool | None]] | None = None,
+    **read: Any,
+) -> dict[str, Any]:
+    """`Run.meta`: `read` is what was read and how; a table without rows of frames has schema version 1.
+
+    Of `with_book` (see `align.Aligned`), slots that are spelled with ``book`` are left out, as they are without it.
+    """
     counts = {} if frames is None else {"frames": dict(frames)}
-    return {"schema_version": SCHEMA_VERSION if counts else 1, "run": name, **read, **counts}
+    spelled = {
+        side: {slot: is_with for slot, is_with in slots.items() if not is_with}
+        for side, slots in (with_book or {}).items()
+    }
+    names = {"with_book": {side: slots for side, slots in spelled.items() if slots}} if any(spelled.values()) else {}
+    return {"schema_version": SCHEMA_VERSION if counts else 1, "run": name, **read, **names, **counts}
 
 
 def in_memory(name: str, table: pl.DataFrame, meta: Mapping[str, Any]) -> Run:
@@ -201,26 +217,11 @@ def in_memory(name: str, table: pl.DataFrame, meta: Mapping[str, Any]) -> Run:
     return Run(name, table.lazy(), meta, cuts_of(table))
 
 
-def cuts_of(table: pl.DataFrame, rows: int | None = None) -> tuple[int, ...]:
-    """Where to cut a long table: see `cuts_at`."""
-    if table.height <= (rows or _ROW_GROUP):
-        return 0, table.height
-    begins = table.select(pl.arg_where(pl.col("dialogue") != pl.col("dialogue").shift(1))).to_series()
-    return cuts_at(begins, table.height, rows)
-
-
-def cuts_at(begins: pl.Series, height: int, rows: int | None = None) -> tuple[int, ...]:
-    """Where to cut a table: at 0, at its end, and, after `rows` rows each time, where the next dialogue begins.
-
-    Args:
-        begins: The first row of each dialogue, except the first dialogue.
-        height: Number of the table's rows.
-        rows: Smallest number of rows between cuts; None: that of a row group.
-
-    >>> cuts_at(pl.Series([3, 5, 8, 9]), 12, rows=4)
-    (0, 5, 9, 12)
-    """
+def cuts_of(table: pl.DataFrame) -> tuple[int, ...]:
+    """Where to cut a long table: at 0, at its end, and after each row group, where a dialogue begins."""
     cuts = [0]
-    while (at := begins.search_sorted(cuts[-1] + (rows or _ROW_GROUP))) < len(begins):
-        cuts.append(int(begins[int(at)]))
-    return (*cuts, height)
+    if table.height > _ROW_GROUP:
+        begins = table.select(pl.arg_where(pl.col("dialogue") != pl.col("dialogue").shift(1))).to_series()
+        while (at := begins.search_sorted(cuts[-1] + _ROW_GROUP)) < len(begins):
+            cuts.append(int(begins[int(at)]))
+    return (*cuts, table.height)

@@ -141,13 +141,18 @@ CORRELATIONS: Final = Table(
     r=number("Their correlation; null: one of them does not vary.", nullable=True),
     n=count("Number of dialogues (turns) that it is computed over."),
     low=number(
-        "Lower end of its confidence interval; null: r is null, there are fewer than 4 dialogues, or a column does not "
-        "vary in more than 5 % of the resamples.",
+        "Lower end of its confidence interval over dialogues (jackknife: each left out in turn with all of its rows); "
+        "null: r is null, there are fewer than 4 dialogues, or a column varies in one only.",
         nullable=True,
     ),
     high=number("Upper end, likewise.", nullable=True),
-    interval=text("How the interval is computed: fisher (by Fisher's z) or bootstrap (whole dialogues resampled)."),
-    level=number("Confidence level of the interval."),
+    fisher_low=number(
+        "Lower end of Fisher's interval, which assumes independent rows of normal data; null: a dialogue has several "
+        "rows, or r has no interval.",
+        nullable=True,
+    ),
+    fisher_high=number("Upper end, likewise.", nullable=True),
+    level=number("Confidence level of the intervals."),
 )
 
 CORRELATION_DIFFERENCES: Final = Table(
@@ -164,11 +169,20 @@ CORRELATION_DIFFERENCES: Final = Table(
     r_first=number("The first correlation.", nullable=True),
     r_second=number("The second.", nullable=True),
     difference=number("The first minus the second.", nullable=True),
-    low=number("Lower end of its confidence interval.", nullable=True),
-    high=number("Upper end, likewise.", nullable=True),
-    interval=text(
-        "How it is computed: zou2007, or bootstrap (percentiles over resamples of whole dialogues).", nullable=True
+    low=number(
+        "Lower end of its confidence interval over dialogues (jackknife: each left out in turn with all of its rows).",
+        nullable=True,
     ),
+    high=number("Upper end, likewise.", nullable=True),
+    p=number(
+        "Two-sided p-value, from the same standard error: at most 1 - level if the interval excludes 0.", nullable=True
+    ),
+    zou_low=number(
+        "Lower end of Zou's interval (2007), which assumes independent rows of normal data; null: a dialogue has "
+        "several rows, a correlation is ±1, or a column follows from the others.",
+        nullable=True,
+    ),
+    zou_high=number("Upper end, likewise.", nullable=True),
     n_first=count("Dialogues (turns) that the first is computed over."),
     n_second=count("Those that the second is computed over: the same ones, except where they are independent."),
     level=number("Confidence level of the interval."),
@@ -176,10 +190,10 @@ CORRELATION_DIFFERENCES: Final = Table(
 
 CORRELATION_TESTS: Final = Table(
     "tests of differences of correlations",
-    "One row per (difference, test).",
+    "One row per (difference, classical test asked for). They assume independent rows of normal data.",
     **CORRELATION_DIFFERENCES.only("run", "other_run", "first", "second"),
-    test=text("The test, by cocor's name; or bootstrap (whole dialogues resampled)."),
-    statistic=number("Its statistic; null: the bootstrap has none.", nullable=True),
+    test=text("The test, by cocor's name."),
+    statistic=number("Its statistic."),
     df=count("Degrees of freedom of its t distribution; null: the distribution is normal.", nullable=True),
     p=number("Two-sided p-value."),
     low=number("Lower end of the test's own interval, for Fisher's z; null: the test has none.", nullable=True),
@@ -199,7 +213,9 @@ RATED: Final = Table(
     ),
     low=number("Lower end of its confidence interval; null: undefined.", nullable=True),
     high=number("Upper end, likewise.", nullable=True),
-    interval=text("fisher, bootstrap, or linearised (standard error from rows' influence, dialogues as clusters)."),
+    interval=text(
+        "jackknife (each dialogue left out in turn), or linearised (rows' influence, dialogues as clusters)."
+    ),
     n=count("Number of dialogues (turns) that it is computed over."),
     dialogues=count("Number of different dialogues that these are of."),
     level=number("Confidence level of the interval."),
@@ -218,15 +234,19 @@ RATED_DIFFERENCES: Final = Table(
     low=number("Lower end of its confidence interval.", nullable=True),
     high=number("Upper end, likewise.", nullable=True),
     interval=text(
-        "How it is computed: zou2007 (for rank correlations from linearised standard errors, dialogues as clusters), "
-        "or bootstrap (percentiles over resamples of whole dialogues).",
+        "How it is computed: jackknife (each dialogue left out in turn), or for rank correlations zou2007 (from "
+        "linearised standard errors, dialogues as clusters).",
         nullable=True,
     ),
+    **CORRELATION_DIFFERENCES.only("zou_low", "zou_high"),
     test=text(
-        "The test: by cocor's name; bootstrap; or linearised (of Fisher's z of rank correlations).", nullable=True
+        "The test: jackknife, or a classical one by cocor's name; for rank correlations linearised (of Fisher's z).",
+        nullable=True,
     ),
-    statistic=number("Its statistic; null: the bootstrap has none.", nullable=True),
-    df=count("Degrees of freedom of its t distribution; null: the distribution is normal.", nullable=True),
+    statistic=number("Its statistic; null: the jackknife's p is that of its interval.", nullable=True),
+    df=count(
+        "Degrees of freedom of its t distribution; null: the distribution is normal, or the jackknife's.", nullable=True
+    ),
     p=number("Two-sided p-value.", nullable=True),
     p_adjusted=number(
         "p adjusted by Holm's method for the differences of the run, by the same coefficient and test.", nullable=True
@@ -236,24 +256,26 @@ RATED_DIFFERENCES: Final = Table(
 
 # --- comparisons of runs ---------------------------------------------------------------------------------------------
 
-# The uncertainty of a value or a difference, by resampling.
-_RESAMPLED: Final = {
-    "se": number("Standard deviation over the bootstrap's resamples; null: undefined.", nullable=True),
-    "low": number("Lower end of its percentile interval; null: undefined.", nullable=True),
+_SE: Final = number(
+    "Standard error over dialogues (of models: over seeds too); null: undefined, or all dialogues are alike.",
+    nullable=True,
+)
+# The uncertainty of a score.
+_UNCERTAIN: Final = {
+    "se": _SE,
+    "low": number(
+        "Lower end of its interval: of a share, Wilson's with the effective number of units; of a count, Student's t. "
+        "Null: undefined.",
+        nullable=True,
+    ),
     "high": number("Upper end, likewise.", nullable=True),
-    "undefined": count("Resamples left out of these because the value is undefined in them."),
-}
-_RESAMPLED_BCA: Final = {
-    **_RESAMPLED,
-    "bca_low": number("Lower end of the bias-corrected, accelerated interval; null: undefined.", nullable=True),
-    "bca_high": number("Upper end, likewise.", nullable=True),
 }
 
 STANDINGS: Final = Table(
     "standings",
     "One row per (run, metric): scores, and their uncertainty.",
     **SCORES.only("run", "metric", "unit", "value"),
-    **_RESAMPLED_BCA,
+    **_UNCERTAIN,
     **SCORES.only("turns", "dialogues", "signature"),
 )
 
@@ -265,7 +287,7 @@ MODELS: Final = Table(
     runs=count("Number of its runs."),
     value=number("Mean of its runs' scores; null: one of them is undefined.", nullable=True),
     sd=number("Their standard deviation (n - 1); null: a single run, or as above.", nullable=True),
-    **_RESAMPLED,
+    **_UNCERTAIN,
 )
 
 RUN_DIFFERENCES: Final = Table(
@@ -276,12 +298,23 @@ RUN_DIFFERENCES: Final = Table(
     run=text("Name of the run, or of the model."),
     other=text("Name of the other; of the baseline, if there is one."),
     difference=number("Value of run minus value of other; null: undefined.", nullable=True),
-    **_RESAMPLED_BCA,
-    p=number("Two-sided p-value of there being no difference; null: undefined.", nullable=True),
+    se=_SE,
+    low=number(
+        "Lower end of its interval, which excludes 0 exactly if p is at most 1 - level; null: as se or significant.",
+        nullable=True,
+    ),
+    high=number("Upper end, likewise.", nullable=True),
+    p=number(
+        "Two-sided p-value of there being no difference; null: undefined, or a model has fewer than 3 runs.",
+        nullable=True,
+    ),
     p_adjusted=number("The same, adjusted for m.", nullable=True),
     adjustment=text("The adjustment: holm, hochberg, bh, by, bonferroni, max-t, none."),
     m=count("Number of the metric's differences that have a p."),
-    p_smallest=number("The smallest p_adjusted possible with these resamples; null: undefined.", nullable=True),
+    resamples=count("Random swaps that p is from: more where p is close to 1 - level; null: models.", nullable=True),
+    p_smallest=number(
+        "The smallest p_adjusted possible with these resamples; null: undefined, or models.", nullable=True
+    ),
     resamples_needed=large(
         "The fewest resamples with which p_adjusted can be at most 1 - level; null: no number is enough, or undefined.",
         nullable=True,
@@ -290,13 +323,16 @@ RUN_DIFFERENCES: Final = Table(
         "Whether p_adjusted is at most 1 - level; null: undefined, or not tested, as p_smallest is above 1 - level.",
         nullable=True,
     ),
+    may_flip=flag("Whether p or p_adjusted is so close to 1 - level that another seed may give the other verdict."),
     wins=count("Dialogues in which run scores higher; null between models.", nullable=True),
     ties=count("Dialogues in which both score the same; likewise.", nullable=True),
     losses=count("Dialogues in which other scores higher; likewise.", nullable=True),
     unscored=count("Dialogues in which either has no score; likewise.", nullable=True),
     discordant=count("Dialogues whose counts for the metric differ, so a swap matters; likewise.", nullable=True),
     detectable=number(
-        "2.8 se: the difference that one test at 5 % finds in 80 % of cases; null: undefined.", nullable=True
+        "The difference that the test finds in 80 % of cases at 1 - level, adjusted for m as if no other were "
+        "significant; null: se or significant is null.",
+        nullable=True,
     ),
 )
 
@@ -304,10 +340,10 @@ DESIGN: Final = Table(
     "design",
     "One row: how the comparison was made.",
     dialogues=count("Number of dialogues that are resampled."),
-    resamples=count("Number of bootstrap resamples, and of random swaps of runs."),
+    resamples=count("Number of random swaps of runs; ten times as many where p is close to 1 - level."),
     seed=large("Random seed."),
     level=number("Confidence level of the intervals; 1 - level is the significance level of the tests."),
-    test=text("Approximate randomisation of dialogues, or bootstrap of seeds and dialogues."),
+    test=text("Approximate randomisation of dialogues, or Welch's t over seeds, with the variance of dialogues."),
     adjustment=text("How p-values are adjusted for the number of differences of a metric."),
     baseline=text("The run or model that all others are compared with; null: all pairs are compared.", nullable=True),
 )

@@ -145,7 +145,8 @@ SCORES: Final = OpenTable(
     unit=text("What the value is: share (tables show percent) or count."),
     value=number("The score as a fraction (a count for count metrics); null: undefined.", nullable=True),
     se=number(
-        "Standard error of the score over dialogues, linearised; null: undefined, a count, by slot or by dialogue.",
+        "Standard error of the score over dialogues, linearised; null: undefined, a count, by slot or by dialogue, or "
+        "all dialogues are alike (as where all turns are right), which says nothing of others.",
         nullable=True,
     ),
     turns=count("Turns in the group."),

@@ -37,7 +37,8 @@ POWER: Final = Table(
     power_adjusted=number("apart_adjusted / pairs; likewise with adjusted p.", nullable=True),
     adjustment=text("How p is adjusted."),
     median_detectable=number(
-        "The difference that one test at 5 % finds in 80 % of cases (2.8 se), median over the pairs; null: undefined.",
+        "The difference that the test finds in 80 % of cases (`detectable` of the differences), median over the pairs; "
+        "null: undefined.",
         nullable=True,
     ),
 )
@@ -78,8 +79,8 @@ DEPENDENCE: Final = Table(
     r=number("Their correlation; null: one of them does not vary.", nullable=True),
     n=count("Dialogues of runs in which both are defined: a dialogue counts once for each run."),
     low=number(
-        "Lower end of its percentile interval, by resampling dialogues, each with all its runs; null: r is null, fewer "
-        "than 4 dialogues have both, or one of them does not vary in more than 5 % of the resamples.",
+        "Lower end of its interval over dialogues (jackknife: each left out in turn in all runs); null: r is null, "
+        "fewer than 4 dialogues have both, or one of them varies in one dialogue only.",
         nullable=True,
     ),
     high=number("Upper end, likewise.", nullable=True),

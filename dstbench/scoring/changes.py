@@ -67,6 +67,7 @@ def _find_changes(rows: Layout, convention: Convention) -> Changes:
     row = np.union1d(rows.changed, np.flatnonzero(row_changes(ignored)))
     slot, place = rows.slot[row], rows.row_place[row]
     compared = comparison(convention).compare(slot, rows.gold[row], rows.pred[row])
+    compared.ignored[ignored[row] & (compared.pred != ABSENT)] = True
     compared.pred[ignored[row]] = ABSENT
     compared.pred_listed[ignored[row]] = False
     return Changes(convention, row, place, place + np.diff(row, append=len(rows.turn)), rows.first[row], slot, compared)

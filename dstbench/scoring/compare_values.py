@@ -38,6 +38,7 @@ class Compared:
     ok: Flags  # whether gold and prediction match: both are in the state, and the matcher accepts them
     gold_listed: Flags  # whether gold lists the slot at all, even with a value that means "not in the state"
     pred_listed: Flags
+    ignored: Flags  # whether a predicted value is not scored: of its slot or domain, or by gold's dontcare
     dropped: Flags | None = None  # whether a gold value is dropped because its slot is not scored; None: no value is
 
 
@@ -65,6 +66,7 @@ class Comparison:
         g, p = self._gold.of(slot, gold), self._pred.of(slot, pred)
         bare = slot == ABSENT
         np.copyto(p, pred, where=bare)
+        predicted = p != ABSENT
         gold_listed, pred_listed, dropped = gold != ABSENT, pred != ABSENT, None
         if self._scope is not None:
             inside = np.isin(slot, self._scope) | bare
@@ -80,7 +82,8 @@ class Comparison:
             g[skipped] = p[skipped] = ABSENT
         if c.over == "free":
             p[(g == ABSENT) & ~bare] = ABSENT
-        return Compared(g, p, self.match(slot, g, p), gold_listed, pred_listed, dropped)
+        ignored = predicted & (p == ABSENT)
+        return Compared(g, p, self.match(slot, g, p), gold_listed, pred_listed, ignored, dropped)
 
     def match(self, slot: Codes, g: Codes, p: Codes) -> Flags:
         """Whether gold matches prediction: both are in the state, and equal or accepted."""

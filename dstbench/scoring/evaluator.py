@@ -31,7 +31,7 @@ from dstbench.runs.gold import gold_fingerprint
 from dstbench.runs.open import Data, aligned_run, open_gold
 from dstbench.runs.run import Run
 from dstbench.runs.splits import split_gold
-from dstbench.scoring.scope import check_metrics, check_scope
+from dstbench.scoring.scope import check_gold_scope, check_metrics, check_scope, named_under
 from dstbench.scoring.score import choose_metrics, requested_metrics, score, values_of, warn_of_frames
 from dstbench.scoring.score_rows import Scores
 from dstbench.typing import Missing
@@ -97,7 +97,7 @@ class Evaluator:
         itself = replace(self._gold, pred=side, notes=(), either=False, complete=None)
         run = aligned_run(itself.source, itself, None, "error")
         run.need_states("scores of states")
-        check_scope(run, self._convention)
+        check_gold_scope(run, self._convention)
         warn_of_frames([run], self._convention)
         self._metrics = choose_metrics(requested, [run], self._convention)
         self._fingerprint = None if self._missing == "intersect" else gold_fingerprint(states_only(run.read()))
@@ -220,7 +220,7 @@ class Evaluator:
         states = States(_NAME, self._gold.format, None, pred, builder.notes)
         run = aligned_run(_NAME, states, self._gold, self._missing)
         check_scope(run, self._convention)  # under ``intersect`` there may be less gold than there was
-        return replace(run, fingerprint=self._fingerprint)
+        return named_under(self._convention, replace(run, fingerprint=self._fingerprint))
 
     def _rows(self, names: Sequence[Any], numbers: Sequence[Any]) -> list[int]:
         """The rows of turns in gold."""

@@ -43,7 +43,7 @@ def warn_of_scores(scored: Sequence[tuple[Run, Sums]], metrics: Sequence[Metric]
     for run, sums in scored:
         warn_of_alternatives(run, sums, convention)
         for metric in resolve(metrics, [sums], convention):
-            if isinstance(metric, SA) and 0 < metric.T < sums.most_errors:
+            if isinstance(metric, SA) and 0 < (metric.T or 0) < sums.most_errors:
                 warn(
                     f"a turn has {sums.most_errors} wrong slots, more than the T = {metric.T} of {metric}; "
                     "such turns score below 0",
@@ -94,7 +94,9 @@ def spelling_remedy(run: Run, convention: Convention, jga: float) -> Remedy | No
     loose = convention.loosened()
     options = {f"--gold-steps {','.join(loose.gold_steps)} --pred-steps {','.join(loose.pred_steps)}": loose}
     canonical = profile(_CANONICAL)
-    if convention == profile("verbatim") and not suits(canonical, gold_slots_of(run)):
+    may = convention == profile("verbatim") and not suits(canonical, gold_slots_of(run))
+    # What the profile gains must be by spelling, not by slots that it does not score.
+    if may and _jga(run, canonical) == _jga(run, replace(canonical, slots=None)):
         options = {f"--profile {_CANONICAL}": canonical, **options}
     for option, other in options.items():
         remedied = _jga(run, other)

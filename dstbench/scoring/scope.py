@@ -13,12 +13,15 @@ from dstbench.conventions.slots import domain_of
 from dstbench.errors import DstbenchError, DstbenchWarning, UsageError, warn
 from dstbench.metrics import parse_all
 from dstbench.readers.frames import all_say
+from dstbench.runs.as_written import as_written
 from dstbench.runs.codes import ABSENT, distinct, to_strings
-from dstbench.runs.layout import Layout
+from dstbench.runs.layout import Layout, over_distinct
 from dstbench.runs.open import Data, Reading, open_runs
 from dstbench.runs.run import Run
 from dstbench.schema.core import SEEN
-from dstbench.scoring.partitions import over_partitions
+from dstbench.scoring.partitions import Part, over_layouts, over_partitions
+from dstbench.scoring.scored_turns import TURN, group_turns, view_of
+from dstbench.scoring.turn_table import counts_frames, to_turns
 
 _EXAMPLES: Final = 3  # slots that a warning names
 
@@ -39,11 +42,20 @@ def open_under(convention: Convention, data: Data, **reading: Unpack[Reading]) -
             warnings.filterwarnings("ignore", ".*changes nothing; it is a long table", DstbenchWarning)
             reading["missing"] = convention.missing
         runs = open_runs(data, **reading)
-    if convention.scope is not None:
-        for run in runs:
-            if not run.meta.get("only"):  # without states there are no slots, and scoring refuses a scope
-                check_scope(run, convention)
+    runs = [named_under(convention, run) for run in runs]
+    for run in runs:
+        if not run.meta.get("only"):  # without states there are no slots, and scoring refuses a scope
+            check_scope(run, convention)
     return runs
+
+
+def named_under(convention: Convention, run: Run) -> Run:
+    """The run with its booking slots as the convention names them (`Convention.booking`).
+
+    Raises:
+        DstbenchError: The convention takes the file's names, and the file has two for a slot.
+    """
+    return as_written(run) if convention.booking == "as-written" else run
 
 
 def check_metrics(convention: Convention) -> None:
@@ -56,14 +68,25 @@ def check_metrics(convention: Convention) -> None:
 
 
 def check_scope(run: Run, convention: Convention) -> None:
+    """Check gold (`check_gold_scope`), and warn of predicted values that are not scored."""
+    check_gold_scope(run, convention)
+    warn_of_unscored(run, convention)
+
+
+def scores_every_slot(run: Run, convention: Convention) -> bool:
+    """Whether the convention scores all slots of a run's long table."""
+    if convention.scope is None:
+        return True
+    slots = run.read(run.table.select(pl.col("slot").drop_nulls().unique().cast(pl.String)))["slot"]
+    return convention.scope.issuperset(slots)
+
+
+def check_gold_scope(run: Run, convention: Convention) -> None:
     """Warn if gold has slots that the convention does not score, and refuse the run if it scores none of gold's slots.
 
     With SGD's evaluation of one kind of slots, no run is refused, because frames without such a slot count too.
     """
-    if convention.scope is None:
-        return
-    slots = run.read(run.table.select(pl.col("slot").drop_nulls().unique().cast(pl.String)))["slot"]
-    if convention.scope.issuperset(slots):  # the usual case, and read much faster than `gold_counts`
+    if convention.scope is None or scores_every_slot(run, convention):  # read much faster than `gold_counts`
         return
     counts = gold_counts(run, convention)
     outside = counts.filter(~pl.col("slot").is_in(convention.scope))
@@ -94,6 +117,72 @@ def check_scope(run: Run, convention: Convention) -> None:
         count=outside.height,
         when="before",
     )
+
+
+def warn_of_unscored(run: Run, convention: Convention) -> None:
+    """Warn of predicted values that are in no score."""
+    counts = unscored(run, convention)
+    slots = counts.filter(pl.col("unscored") > 0).select("slot", "unscored")
+    if slots.is_empty():
+        return
+    choices = ", ".join(f"{key} {text}" for key, text in _leaving_out(convention).items())
+    examples = ", ".join(f"{slot} ({n:,})" for slot, n in slots.head(_EXAMPLES).iter_rows())
+    more = f" and {slots.height - _EXAMPLES} more slots" if slots.height > _EXAMPLES else ""
+    what = f"are not scored under {convention.name} ({choices})"
+    warn(
+        f"{slots['unscored'].sum():,} of {counts['predicted'].sum():,} predicted values {what}: {examples}{more}",
+        run=run.name,
+        kind=f"predicted values {what}",
+        count=slots["unscored"].sum(),
+        when="before",
+    )
+
+
+def unscored(run: Run, convention: Convention) -> pl.DataFrame:
+    """The number of turns in which a slot is predicted, and how many of these predictions are in no score.
+
+    Predictions that mean "not in the state" under the convention do not count.
+
+    Returns:
+        (slot: String, predicted: UInt32, unscored: UInt32), the most frequently unscored slot first; empty if the
+        convention scores every prediction.
+    """
+    may = _leaving_out(convention).keys()
+    if may <= {"slots", "outside", "schema"} and scores_every_slot(run, convention):
+        return pl.DataFrame(schema={"slot": pl.String, "predicted": pl.UInt32, "unscored": pl.UInt32})
+    view = view_of((), convention)
+    frames = "frames" in run.meta and counts_frames(convention, view)
+
+    def count(part: Part) -> pl.DataFrame:
+        rows = part.layout()
+        in_view = rows if view is None else part.layout(view, frames=frames)
+        scored = group_turns(rows, in_view, {*TURN}, (), convention, hashed=False).counted
+        slots = to_turns(part.layout("slot"), convention, view="slot", columns={*TURN, "slot", "n_pred", "n_ignored"})
+        slots = slots.with_columns(over_distinct(slots["slot"], domain_of).alias("domain"))
+        keys = [*TURN, *([view] if view else [])]
+        in_scores = slots.join(scored.select(keys), on=keys, how="semi").select(scored=pl.col("n_pred"), slot="slot")
+        predicted = slots.select("slot", predicted=pl.col("n_pred") + pl.col("n_ignored"))
+        both = pl.concat([predicted, in_scores], how="diagonal").with_columns(pl.col("slot").cast(pl.String))
+        return both.group_by("slot").agg(pl.col("predicted", "scored").sum())
+
+    counts = (
+        pl.concat(over_layouts(run, count, frames=frames)).group_by("slot").agg(pl.col("predicted", "scored").sum())
+    )
+    return counts.select("slot", "predicted", unscored=pl.col("predicted") - pl.col("scored")).sort(
+        "unscored", "slot", descending=[True, False]
+    )
+
+
+def _leaving_out(convention: Convention) -> dict[str, str]:
+    """The choices by which predicted values may be in no score, as `Convention.settings` has them."""
+    may = {
+        **dict.fromkeys(("slots", "outside", "schema"), convention.scope is not None),
+        "dontcare": convention.dontcare == "skip",
+        "over": convention.over != "count",
+        "turns": convention.turns in ("gold", "last"),
+        "unit": convention.unit == "frame",
+    }
+    return {key: text for key, text in convention.settings().items() if may.get(key)}
 
 
 def gold_counts(run: Run, convention: Convention) -> pl.DataFrame:

@@ -15,6 +15,7 @@ from dstbench.conventions.profiles import as_convention
 from dstbench.errors import UsageError, check_known, warn
 from dstbench.metrics import DEFAULT, DEFAULT_PER_SLOT, Metric, parse, parse_all, stats_of
 from dstbench.metrics.f1 import PairMetric
+from dstbench.readers.options import SIGNED
 from dstbench.runs.open import Data, Reading
 from dstbench.runs.run import Run
 from dstbench.schema.core import GROUPS, LENGTH, SCORES
@@ -218,7 +219,7 @@ def _further_settings(run: Run, by: Sequence[str], convention: Convention, sums:
     """The settings of a signature, in its order, that follow the choices of the convention."""
     return {
         "missing": run.meta["missing"],
-        **{name.replace("_", "-"): run.meta[name] for name in ("slot_map", "id_map") if name in run.meta},
+        **{name.replace("_", "-"): run.meta[name] for name in SIGNED if name in run.meta},
         "by": ",".join(by) or "run",
         **_frames_counted(run, convention),
         **_foreign_format(run),

@@ -24,8 +24,10 @@ from dstbench.scoring.sums import moment_name
 
 # The step of a central difference, relative to the sum that is moved; its error and that of rounding are about 10⁻¹⁰.
 _STEP: Final = 2.0**-17
-# A variance that is smaller than this share of its summed terms counts as 0: the gradient is no more precise.
+# A variance that is smaller than this share of its summed terms counts as none: the gradient is no more precise.
 _NEGLIGIBLE: Final = 1e-9
+# If the error is a smaller part than this of the score, dialogues are alike but for rounding.
+_ALIKE: Final = 1e-9
 
 
 def moments_of(metrics: Iterable[Metric]) -> list[tuple[str, str]]:
@@ -38,7 +40,7 @@ def scores_and_errors(metrics: Sequence[Metric], sums: pl.DataFrame) -> tuple[pl
 
     Returns:
         The scores as `scores` returns them; and the errors, groups × metrics. An error is NaN for counts, for undefined
-        scores, for a single dialogue, and without moments.
+        scores, for a single dialogue, where all dialogues are alike, and without moments.
     """
     floats = sums.select_seq(cs.starts_with("stat:", "moment:").cast(pl.Float64))  # all in one query
     numbers = dict(zip(floats.columns, floats.to_numpy().T, strict=True))
@@ -66,7 +68,9 @@ def scores_and_errors(metrics: Sequence[Metric], sums: pl.DataFrame) -> tuple[pl
         for number, metric in enumerate(metrics):
             if not metric.is_count:
                 gradient = dict(zip(names, gradients[number], strict=True))
-                errors[:, number] = np.where(is_defined[number], _errors(metric, gradient, numbers, dialogues), np.nan)
+                own = _errors(metric, gradient, numbers, dialogues)
+                is_known = is_defined[number] & (own > _ALIKE * np.abs(values[:, number].to_numpy()))
+                errors[:, number] = np.where(is_known, own, np.nan)
     return values, errors
 
 

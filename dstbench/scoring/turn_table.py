@@ -32,8 +32,17 @@ if TYPE_CHECKING:
 # Columns about gold's frames: whether gold has the frame; whether the active intent is right; F1 of requested slots.
 _FRAMES: Final = ("is_frame", "right_intent", "requested_f1")
 # Counts of slots in a state: a turn has the count of the turn before, plus what changed.
-_LASTING: Final = ("n_gold", "n_pred", "n_correct", "n_union", "n_charged_again", "n_dropped", "n_spelling")
-_EXTRA: Final = ("number", "turn_hash", "gold_hash", "n_dropped", "n_spelling", *_FRAMES)
+_LASTING: Final = (
+    "n_gold",
+    "n_pred",
+    "n_correct",
+    "n_union",
+    "n_charged_again",
+    "n_dropped",
+    "n_ignored",
+    "n_spelling",
+)
+_EXTRA: Final = ("number", "turn_hash", "gold_hash", "n_dropped", "n_ignored", "n_spelling", *_FRAMES)
 # Columns that depend on whether a slot has been listed so far, and on the slot's row before.
 _GCA_RELEASED: Final = frozenset({"gca_correct", "gca_wrong", "gca_missed", "gca_over"})
 # All columns that depend on the slot's row before.
@@ -71,8 +80,9 @@ def to_turns(
         columns: The columns to compute, those of `TURNS` or any of these: ``number`` (UInt32), the dialogue's number in
             `long`, from 1; ``turn_hash`` and ``gold_hash`` (UInt64), the turn's shares of the fingerprint, for the turn
             itself and for what changed in its gold; ``n_dropped`` (UInt32), gold values that are dropped because their
-            slots are not scored; ``n_spelling`` (UInt32), wrong slots whose values differ by spelling only;
-            ``is_frame``, ``right_intent``, ``requested_f1``, about gold's frames. None: all of `TURNS`.
+            slots are not scored; ``n_ignored`` (UInt32), predicted values that are not scored in a scored turn;
+            ``n_spelling`` (UInt32), wrong slots whose values differ by spelling only; ``is_frame``, ``right_intent``,
+            ``requested_f1``, about gold's frames. None: all of `TURNS`.
 
     Returns:
         The turn table (schema `TURNS`; a view has its column after `turn`), sorted by dialogue, view, turn.
@@ -193,6 +203,8 @@ def _flags(rows: Layout, changes: Changes, needed: set[str]) -> dict[str, Flags]
         flags["n_charged_again"] = comparison(convention).charged_again(g, p, compared.ok)
     if "n_dropped" in needed and compared.dropped is not None:
         flags["n_dropped"] = compared.dropped
+    if "n_ignored" in needed:
+        flags["n_ignored"] = compared.ignored
     if "n_spelling" in needed:
         flags["n_spelling"] = spelling_errors(rows, changes)
     return flags
@@ -201,7 +213,7 @@ def _flags(rows: Layout, changes: Changes, needed: set[str]) -> dict[str, Flags]
 def _adds(g_is: Flags, p_is: Flags, ok: Flags, **others: Flags) -> dict[str, Flags]:
     """For each column: whether rows with these flags (`_flags`) add 1 to it."""
     adds = {"n_gold": g_is, "n_pred": p_is, "n_correct": ok, "n_union": g_is | p_is}
-    for name in ("n_charged_again", "n_dropped", "n_spelling"):
+    for name in ("n_charged_again", "n_dropped", "n_ignored", "n_spelling"):
         adds[name] = others.pop(name, np.zeros_like(ok))
     if "g_new" in others:
         adds |= set_slot_events(g_is, p_is, ok, others["g_new"], others["p_new"])

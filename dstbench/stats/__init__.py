@@ -29,16 +29,18 @@ from dstbench.stats.differences import (
     smallest_detectable,
     tally,
 )
+from dstbench.stats.influence import Spread, influences, spread, spread_over_seeds
+from dstbench.stats.jackknife import Jackknifed, jackknifed_correlation
 from dstbench.stats.proportions import wilson
 from dstbench.stats.randomisation import Null, Randomisation
 from dstbench.stats.rank_correlations import RankCorrelation, compare_rank_correlations, kendall, spearman
-from dstbench.stats.resampled_correlations import resampled_correlations
 from dstbench.stats.resampling import as_exact_floats, swaps, weights
 
 __all__ = [
     "Bootstrap",
     "Comparison",
     "Estimate",
+    "Jackknifed",
     "Kappa",
     "Matrix",
     "Null",
@@ -46,6 +48,7 @@ __all__ = [
     "Randomisation",
     "RankCorrelation",
     "Replicates",
+    "Spread",
     "Tally",
     "as_exact_floats",
     "benjamini_hochberg",
@@ -57,8 +60,10 @@ __all__ = [
     "compare_rank_correlations",
     "hochberg",
     "holm",
+    "influences",
     "interval",
     "jackknife_se",
+    "jackknifed_correlation",
     "kappa",
     "kendall",
     "linearised_se",
@@ -66,11 +71,12 @@ __all__ = [
     "matrix",
     "max_t",
     "pearson",
-    "resampled_correlations",
     "resamples_needed",
     "smallest_detectable",
     "smallest_p",
     "spearman",
+    "spread",
+    "spread_over_seeds",
     "swaps",
     "tally",
     "weights",

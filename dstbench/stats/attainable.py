@@ -31,12 +31,12 @@ def smallest_p_of_swaps(discordant: int) -> float:
     return float(min(1.0, 2.0 ** (1 - discordant)))
 
 
-def smallest_p(bounds: ArrayLike, resamples: int) -> Floats:
+def smallest_p(bounds: ArrayLike, resamples: ArrayLike) -> Floats:
     """The smallest p that resampling can give.
 
     Args:
         bounds: For each hypothesis, the smallest p that any number of resamples can give; 0 if there is no such bound.
-        resamples: How many resamples are drawn.
+        resamples: How many resamples are drawn, for all hypotheses or for each.
 
     Returns:
         The smallest p with that many resamples, in the order of the bounds.
@@ -44,7 +44,7 @@ def smallest_p(bounds: ArrayLike, resamples: int) -> Floats:
     >>> smallest_p([0, 0.25], 99).tolist()
     [0.01, 0.25]
     """
-    smallest: Floats = np.maximum(1 / (1 + resamples), np.asarray(bounds, np.float64))
+    smallest: Floats = np.maximum(1 / (1 + np.asarray(resamples, np.float64)), np.asarray(bounds, np.float64))
     return smallest
 
 

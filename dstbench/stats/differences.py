@@ -14,6 +14,7 @@ import numpy as np
 from dstbench.arrays import Floats
 from dstbench.errors import UsageError
 from dstbench.schema.record import Shown
+from dstbench.stats.normal import critical
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -21,8 +22,8 @@ if TYPE_CHECKING:
 #: Scores are equal if they differ by no more than this times the larger one, because the same value computed from other
 #: sums can differ in its last bits. One turn in a hundred million still makes a difference.
 TIE: Final = 1e-9
-# Normal quantiles of a two-sided test at 5 % and of 80 % power: 1.96 + 0.84.
-_DETECTABLE: Final = 2.8
+# A test that a difference passes with 80 % power is one that its upper 80 % of values pass.
+_POWER_LEVEL: Final = 2 * 0.8 - 1
 
 
 def linearised_se(numerators: ArrayLike, denominators: ArrayLike) -> float:
@@ -68,7 +69,7 @@ def linearised_se_of_difference(
 
 
 def jackknife_se(left_out: ArrayLike) -> float:
-    """The standard error of any score, from the scores without each dialogue (`Replicates.left_out`).
+    """The standard error of any score, from the scores without each dialogue.
 
     Args:
         left_out: For each dialogue, the score over all others.
@@ -81,16 +82,18 @@ def jackknife_se(left_out: ArrayLike) -> float:
     return sqrt((len(scores) - 1) / len(scores) * float(np.sum((scores - scores.mean()) ** 2)))
 
 
-def smallest_detectable(se: float) -> float:
-    """The difference that a two-sided test at 5 % detects with 80 % power.
+def smallest_detectable(se: float, alpha: float = 0.05, df: float | None = None) -> float:
+    """The difference that a two-sided test detects with 80 % power.
 
     Args:
         se: The standard error of the difference, in any unit.
+        alpha: The level of the test; for one of m hypotheses by Holm's or Bonferroni's method, the level divided by m.
+        df: Degrees of freedom of a t test; None: a test by the normal distribution, or by resampling.
 
-    >>> smallest_detectable(0.5)
-    1.4
+    >>> round(smallest_detectable(0.5), 3), round(smallest_detectable(0.5, alpha=0.05 / 3), 3)
+    (1.401, 1.618)
     """
-    return _DETECTABLE * se
+    return (critical(1 - alpha, df) + critical(_POWER_LEVEL, df)) * se
 
 
 @dataclass(frozen=True)

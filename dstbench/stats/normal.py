@@ -11,7 +11,7 @@ import math
 from dstbench.errors import UsageError
 
 
-def two_sided(z: float, df: int | None = None) -> float:
+def two_sided(z: float, df: float | None = None) -> float:
     """The probability of a value that is at least as far from 0 as `z`.
 
     Args:
@@ -35,22 +35,25 @@ def quantile(share: float) -> float:
     return NormalDist().inv_cdf(share) if 0 < share < 1 else math.copysign(math.inf, share - 0.5)
 
 
-def below(z: float) -> float:
-    """The share of the normal distribution below a value."""
-    return math.erfc(-z / math.sqrt(2)) / 2
-
-
 def check_level(level: float) -> None:
     """Refuse a confidence level that is not between 0 and 1."""
     if not 0 < level < 1:
         raise UsageError(f"level {level} is not between 0 and 1", hint="0.95 is a 95 % interval")
 
 
-def critical(level: float) -> float:
+def critical(level: float, df: float | None = None) -> float:
     """How many standard errors a confidence interval reaches to either side.
 
-    >>> round(critical(0.95), 4)
-    1.96
+    Args:
+        level: Confidence level.
+        df: Degrees of freedom of a t distribution; None: the normal one.
+
+    >>> round(critical(0.95), 4), round(critical(0.95, df=10), 4)
+    (1.96, 2.2281)
     """
     check_level(level)
-    return quantile((1 + level) / 2)
+    if df is None:
+        return quantile((1 + level) / 2)
+    from scipy import special
+
+    return float(special.stdtrit(df, (1 + level) / 2))

@@ -5,11 +5,17 @@ of runs and all metrics share the coins, so their resamples can be used together
 p = (1 + c) / (R + 1), where c is the number of resamples with a difference at least as large as the observed one. Ties
 count, and so do resamples in which a score is undefined. If few dialogues differ, p is never below the smallest that
 all their possible swaps could give (`attainable.smallest_p_of_swaps`).
+
+The interval of the difference is the test turned round, so that it excludes 0 exactly if p is at most 1 − level. Swaps
+keep Σ d² of the dialogues' differences d, so each size c of a resampled difference is a size of Student's t,
+c / √((d̄² + (D − 1)·se² − c²) / (D − 1)), and the larger the one, the larger the other. The interval reaches as many
+standard errors as the largest t that is not significant.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import floor, inf, sqrt
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,6 +24,7 @@ from dstbench.arrays import Floats
 from dstbench.schema.record import Shown
 from dstbench.stats.attainable import smallest_p_of_swaps
 from dstbench.stats.differences import TIE
+from dstbench.stats.normal import check_level
 from dstbench.stats.resampling import Score, checked, multiply, scores_of, swaps
 
 if TYPE_CHECKING:
@@ -46,6 +53,35 @@ class Null(Shown):
             return float("nan")
         less = np.abs(self.resampled) < abs(self.observed) - self.tolerance
         return max(float((1 + np.sum(~less)) / (1 + len(less))), self.bound)
+
+    def limits(self, se: float, dialogues: int, level: float = 0.95) -> tuple[float, float] | None:
+        """The interval of the difference, which excludes 0 exactly if p is at most 1 − level.
+
+        Args:
+            se: The standard error of the difference.
+            dialogues: How many dialogues it is over.
+            level: Confidence level of the interval.
+
+        Returns:
+            Its lower and upper end. None if it has no end, as no difference would be significant with so few resamples,
+            or dialogues that differ; or if the standard error is 0 or undefined.
+        """
+        check_level(level)
+        largest = self._largest(1 - level)
+        variance = (self.observed**2 - largest**2) / (dialogues - 1) + se**2
+        if not (se > 0 and variance > 0):
+            return None
+        reach = se * largest / sqrt(variance)
+        return self.observed - reach, self.observed + reach
+
+    def _largest(self, alpha: float) -> float:
+        """The size that a difference must exceed to be significant at a level."""
+        # A significant difference is among so many that are at least as large, with itself.
+        extreme = min(floor(alpha * (1 + TIE) * (1 + len(self.resampled))), len(self.resampled))
+        if extreme < 1 or self.bound > alpha * (1 + TIE):
+            return inf
+        sizes = np.where(np.isnan(self.resampled), inf, np.abs(self.resampled))
+        return float(np.partition(sizes, -extreme)[-extreme]) + self.tolerance
 
 
 @dataclass(frozen=True)

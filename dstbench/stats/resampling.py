@@ -30,7 +30,7 @@ _BLOCK: Final = 2**21
 # A double holds all integers of up to this many bits.
 _BITS: Final = 53
 # The numbers of a seed's streams: one for each thing that is drawn.
-_DIALOGUES, _SWAPS, _SEEDS = range(3)
+_DIALOGUES, _SWAPS = range(2)
 
 
 def as_exact_floats(sums: ArrayLike) -> Floats:
@@ -132,18 +132,6 @@ def swaps(dialogues: int, resamples: int, seed: int = 0) -> Iterator[Floats]:
         yield bits.astype(np.float64)
 
 
-def draw_seeds(runs: int, resamples: int, seed: int, model: int) -> Floats:
-    """The weights of a model's runs (seeds) in its mean, resamples × runs.
-
-    Of n runs, n − 1 are drawn with replacement, which makes the variance of the mean unbiased (Rao & Wu 1988). With n
-    draws it would be (n − 1)/n of that: half of it for two seeds.
-    """
-    size = max(runs - 1, 1)
-    drawn = _stream(seed, _SEEDS, model).integers(runs, size=(resamples, size))
-    shares: Floats = (drawn[:, :, np.newaxis] == np.arange(runs)).sum(axis=1) / size
-    return shares
-
-
 def multiply(blocks: Iterable[Floats], sums: Floats, resamples: int) -> Floats:
     """Blocks of draws times the sums: resamples × runs × statistics."""
     runs, dialogues, statistics = sums.shape
@@ -171,7 +159,7 @@ def _blocks(dialogues: int, resamples: int) -> Iterator[int]:
         yield min(rows, resamples - start)
 
 
-def _stream(seed: int, *which: int) -> np.random.Generator:
+def _stream(seed: int, which: int) -> np.random.Generator:
     if seed < 0:
         raise UsageError(f"seed {seed} is negative", hint="0 or more")
-    return np.random.default_rng([seed, *which])
+    return np.random.default_rng([seed, which])

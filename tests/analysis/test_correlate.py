@@ -24,9 +24,16 @@ from data_schemas.write import TABLES
 from dstbench.analysis.associations import TESTS
 from dstbench.analysis.correlate import COLUMNS, Correlations
 from dstbench.demo import synthetic
-from dstbench.rendering.differences import differences_in_words
+from dstbench.rendering.differences import difference_sections, differences_in_words
 from dstbench.schema.names import name_of
-from dstbench.stats import compare_independent, compare_nonoverlapping, compare_overlapping
+from dstbench.stats import (
+    Jackknifed,
+    compare_independent,
+    compare_nonoverlapping,
+    compare_overlapping,
+    jackknifed_correlation,
+)
+from dstbench.typing import Per
 from tests import formats, oracle
 from tests.analysis.test_diagnose import by_dialogue
 from tests.cli.test_diagnose import fields_of
@@ -52,7 +59,7 @@ def r_of(x: list[float | None], y: list[float | None]) -> tuple[float | None, in
 
 
 def check_matrix(found: pl.DataFrame, columns: dict[str, list[float | None]]) -> None:
-    """Every pair once, with r, n and, unless dialogues are resampled, Fisher's interval."""
+    """Every pair once, with r, n, an interval that holds r and, where rows are independent, Fisher's interval."""
     names = list(columns)
     pairs = [(a, b) for i, a in enumerate(names) for b in names[i + 1 :]]
     assert found.select("first", "second").rows() == pairs
@@ -61,11 +68,14 @@ def check_matrix(found: pl.DataFrame, columns: dict[str, list[float | None]]) ->
         assert row["n"] == n
         assert row["r"] == (None if r is None else pytest.approx(r, abs=1e-9))
         if r is None or n < 4:
-            assert row["low"] is row["high"] is None
-        elif row["interval"] == "fisher" and abs(r) < 1 - 1e-9:
+            assert row["low"] is row["high"] is row["fisher_low"] is row["fisher_high"] is None
+            continue
+        assert row["low"] is None or row["low"] - 1e-9 <= r <= row["high"] + 1e-9
+        if row["fisher_low"] is not None and abs(r) < 1 - 1e-9:
             reach = statistics.NormalDist().inv_cdf((1 + row["level"]) / 2) / math.sqrt(n - 3)
             z = math.atanh(r)
-            assert (row["low"], row["high"]) == pytest.approx((math.tanh(z - reach), math.tanh(z + reach)), abs=1e-6)
+            wanted = math.tanh(z - reach), math.tanh(z + reach)
+            assert (row["fisher_low"], row["fisher_high"]) == pytest.approx(wanted, abs=1e-6)
 
 
 def complete(*columns: pl.Series) -> list[np.ndarray[Any, Any]]:
@@ -83,6 +93,7 @@ def scored(data: Any, metrics: str) -> pl.DataFrame:
 
 @settings(max_examples=15)
 @given(corpora(LARGE), st.sampled_from([0.9, 0.95]))
+@pytest.mark.filterwarnings("ignore:.* has no interval:dstbench.errors.DstbenchWarning")
 @pytest.mark.filterwarnings("ignore:.* is undefined in :dstbench.errors.DstbenchWarning")
 def test_dialogues_by_plain_loops(states: States, level: float) -> None:
     found = dstbench.correlate(states, metrics="jga,turns,gca,to_mean", level=level)
@@ -106,7 +117,7 @@ def test_dialogues_by_plain_loops(states: States, level: float) -> None:
 @pytest.mark.filterwarnings("ignore:.* has no interval:dstbench.errors.DstbenchWarning")
 @pytest.mark.filterwarnings("ignore:.* is undefined in :dstbench.errors.DstbenchWarning")
 def test_turns_by_plain_loops(states: States) -> None:
-    found = dstbench.correlate(states, metrics="rsa,aga,turn,n_gold", per="turn", resamples=20)
+    found = dstbench.correlate(states, metrics="rsa,aga,turn,n_gold", per="turn")
     turns = [turn for _, ts in sorted(by_dialogue(states).items()) for turn in ts]
     check_matrix(
         found.matrix,
@@ -129,11 +140,30 @@ def test_the_default_matrix_by_scipy() -> None:
         for row in found.matrix.filter(run=name).iter_rows(named=True):
             witness = reference.pearsonr(*complete(scores[row["first"]], scores[row["second"]]))
             limits = witness.confidence_interval(0.95)
-            assert (row["r"], row["low"], row["high"]) == pytest.approx((witness.statistic, *limits), abs=1e-9)
+            shown = row["r"], row["fisher_low"], row["fisher_high"]
+            assert shown == pytest.approx((witness.statistic, *limits), abs=1e-9)
     assert found.signatures["metric"].to_list() == metrics * len(runs)
     assert found.signatures["signature"].to_list() == dstbench.score(runs, metrics=metrics, by="dialogue")[
         "signature"
     ].unique(maintain_order=True).to_list() * len(runs)
+
+
+def test_a_run_and_its_copies_are_as_uncertain_as_the_run() -> None:
+    """Rows of one dialogue are one piece of evidence, in several runs and over turns."""
+    table = synthetic(40)["careful"]
+    pers: tuple[Per, ...] = ("dialogue", "turn")
+    for per in pers:
+        found = dstbench.correlate(dict.fromkeys("abc", table), metrics="jga,rsa", differences=["jga,rsa,sa"], per=per)
+        for frame, values in (("matrix", ["r", "low", "high"]), ("differences", ["difference", "low", "high", "p"])):
+            rows = getattr(found, frame)
+            pooled, alone = (rows.filter(run=run).select(values) for run in ("pooled", "a"))
+            assert pooled.to_numpy() == pytest.approx(alone.to_numpy(), abs=1e-9)
+            (classical,) = (name for name in rows.columns if name in ("fisher_low", "zou_low"))
+            assert rows.filter(run="pooled")[classical].is_null().all()
+            assert rows.filter(run="a")[classical].is_null().all() == (per == "turn")
+    differences = dstbench.traits(dict.fromkeys("ab", table)).differences
+    pooled, alone = (differences.filter(run=run).select("low", "high", "p").to_numpy() for run in ("pooled", "a"))
+    assert pooled == pytest.approx(alone, abs=1e-9)
 
 
 def test_pooled_is_one_run_of_all_dialogues() -> None:
@@ -143,20 +173,21 @@ def test_pooled_is_one_run_of_all_dialogues() -> None:
         for i, table in enumerate(tables)
     ]
     together = dstbench.correlate({"one": pl.concat(renamed)}, differences=["jga,fga,gca"])
-    apart = dstbench.correlate({"a": tables[0], "b": tables[1]}, differences=["jga,fga,gca"])
+    apart = dstbench.correlate({"a": renamed[0], "b": renamed[1]}, differences=["jga,fga,gca"])
     for frame in ("matrix", "differences"):
         pooled = getattr(apart, frame).filter(run="pooled").drop("run", "other_run", strict=False)
         assert pooled.equals(getattr(together, frame).drop("run", "other_run", strict=False)), frame
 
 
+@pytest.mark.filterwarnings("ignore:.* has no interval:dstbench.errors.DstbenchWarning")
 def test_columns_are_taken_as_they_are_named() -> None:
     states = synthetic(30)["careful"]
     for name in COLUMNS["dialogue"]:
         assert dstbench.correlate(states, metrics=["jga", name]).matrix["second"].item() == name
     with pytest.warns(dstbench.DstbenchWarning) as caught:
-        found = dstbench.correlate(states, metrics=[*COLUMNS["turn"]], per="turn", resamples=100)
+        found = dstbench.correlate(states, metrics=[*COLUMNS["turn"]], per="turn")
     told = " ".join(str(warning.message) for warning in caught)
-    assert "has no interval: there are too few dialogues" in told
+    assert "has no interval: too few dialogues, or all but one have the same value" in told
     assert re.search(
         r"table: error_age is undefined in \d+ of \d+ turns: its correlations are over the other \d+", told
     )
@@ -186,7 +217,7 @@ def test_the_last_bits_of_scores_are_not_correlated() -> None:
         states += [{"dialogue_id": name, "turn": t, "gold": gold, "pred": pred} for t in range(turns)]
     assert scored(states, "gca")["gca"].n_unique() == 2
     found = dstbench.correlate(states, metrics="gca,turns").matrix
-    assert found.select("r", "low", "high", "n").row(0) == (None, None, None, 4)
+    assert found.select("r", "low", "fisher_low", "n").row(0) == (None, None, None, 4)
 
 
 # --- differences ---------------------------------------------------------------------------------------------------
@@ -224,7 +255,10 @@ def test_differences_are_over_the_same_dialogues(asked: str, shared: str | None)
     assert row["kind"] == ("overlapping" if shared else "nonoverlapping")
     assert (row["n_first"], row["n_second"]) == (n, n) == (120, 120)
     assert (row["r_first"], row["r_second"]) == pytest.approx((r(0, 1), r(2, 3)))
-    assert (row["difference"], row["low"], row["high"]) == pytest.approx((wanted.difference, *wanted.zou))
+    assert (row["difference"], row["zou_low"], row["zou_high"]) == pytest.approx((wanted.difference, *wanted.zou))
+    jackknifed = [jackknifed_correlation(columns[i], columns[i + 1]) for i in (0, 2)]
+    difference = jackknifed[0] - jackknifed[1]
+    assert (row["low"], row["high"], row["p"]) == pytest.approx((*(difference.limits() or ()), difference.p()))
     assert set(found.tests["test"]) == set(wanted.tests) == set(TESTS[row["kind"]])
     for test in found.tests.iter_rows(named=True):
         outcome = wanted.tests[test["test"]]
@@ -233,10 +267,10 @@ def test_differences_are_over_the_same_dialogues(asked: str, shared: str | None)
         assert (test["low"], test["high"]) == pytest.approx(outcome.interval or (None, None))
 
 
-def test_which_test_stands_beside_the_interval() -> None:
+def test_classical_tests_are_shown_by_name_only() -> None:
     data = synthetic(60)["careful"]
     asked = ["jga,fga,gca", "jga,fga,rsa,gca"]
-    assert dstbench.correlate(data, differences=asked).tests["test"].to_list() == ["williams1959", "steiger1980"]
+    assert dstbench.correlate(data, differences=asked).tests.is_empty()
     assert set(dstbench.correlate(data, differences=asked, test="dunn1969").tests["test"]) == {"dunn1969"}
     assert dstbench.correlate(data, differences=asked, test="all").tests.height == 9 + 5
     with pytest.warns(
@@ -259,30 +293,35 @@ def test_between_runs_over_the_same_dialogues() -> None:
     r = np.corrcoef([j, k, h, m])
     wanted = compare_nonoverlapping(r[0, 1], r[2, 3], r[0, 2], r[0, 3], r[1, 2], r[1, 3], 90)
     row = found.differences.row(0, named=True)
-    assert (row["difference"], row["low"], row["high"]) == pytest.approx((wanted.difference, *wanted.zou))
+    assert (row["difference"], row["zou_low"], row["zou_high"]) == pytest.approx((wanted.difference, *wanted.zou))
     r = np.corrcoef([a["turns"], a["jga"], b["jga"]])
     wanted = compare_overlapping(r[0, 1], r[0, 2], r[1, 2], 90)
     row = found.differences.row(1, named=True)
-    assert (row["difference"], row["low"], row["high"]) == pytest.approx((wanted.difference, *wanted.zou))
+    assert (row["difference"], row["zou_low"], row["zou_high"]) == pytest.approx((wanted.difference, *wanted.zou))
 
 
 def test_between_runs_over_other_dialogues() -> None:
     first, second = synthetic(50)["careful"], synthetic(70, seed=2)["careful"]
     second = second.with_columns(pl.format("other-{}", "dialogue").alias("dialogue"))
-    found = dstbench.correlate({"a": first, "b": second}, metrics="jga,gca", between_runs=True)
+    found = dstbench.correlate({"a": first, "b": second}, metrics="jga,gca", between_runs=True, test="all")
     x, y = (scored(table, "jga,gca").drop_nulls("gca") for table in (first, second))
     sizes = x.height, y.height
     r = [float(reference.pearsonr(t["jga"], t["gca"]).statistic) for t in (x, y)]
     wanted = compare_independent(r[0], sizes[0], r[1], sizes[1])
     row = found.differences.row(0, named=True)
     assert (row["kind"], row["n_first"], row["n_second"]) == ("independent", *sizes)
-    assert (row["difference"], row["low"], row["high"]) == pytest.approx((wanted.difference, *wanted.zou))
+    assert (row["difference"], row["zou_low"], row["zou_high"]) == pytest.approx((wanted.difference, *wanted.zou))
+    one, other = (jackknifed_correlation(t["jga"], t["gca"]) for t in (x, y))
+    both = Jackknifed(r[0] - r[1], np.array([*one.influence, *other.influence]))
+    assert both.variance == pytest.approx(one.variance + other.variance)
+    assert (row["low"], row["high"], row["p"]) == pytest.approx((*(both.limits() or ()), both.p()))
     assert found.tests["test"].to_list() == ["fisher1925"]
     mixed = pl.concat([first, second])
     with pytest.raises(dstbench.DstbenchError, match="share 50 dialogues of 50 and 120: they are neither the same nor"):
         dstbench.correlate({"a": first, "b": mixed}, metrics="jga,gca", between_runs=True)
 
 
+@pytest.mark.filterwarnings("ignore:.* has no interval:dstbench.errors.DstbenchWarning")
 def test_what_cannot_be_compared_is_null_and_told() -> None:
     area = {"hotel-area": "north"}
     right = [{"dialogue_id": f"D{n}", "turn": 0, "gold": area, "pred": area} for n in range(6)]
@@ -294,7 +333,7 @@ def test_what_cannot_be_compared_is_null_and_told() -> None:
     ):
         with pytest.warns(dstbench.DstbenchWarning, match=why):
             found = dstbench.correlate(data, metrics="jga,fga", differences=["jga,fga,rsa"])
-        assert found.differences.select("difference", "low", "high").row(0) == (None, None, None)
+        assert found.differences.select("difference", "low", "p", "zou_low").row(0) == (None, None, None, None)
         assert found.tests.is_empty()
     mixed = synthetic(30)["careful"]
     with pytest.warns(dstbench.DstbenchWarning, match="one of the columns follows from the others"):
@@ -365,7 +404,9 @@ def test_the_released_protocol_by_plain_loops(data: Path) -> None:
     wanted = compare_overlapping(r[0], r[1], across, n)
     row = found.differences.row(1, named=True)
     assert (row["first"], row["n_first"]) == ("nu_released,fga:lam=0.75", n)
-    assert (row["difference"], row["low"], row["high"]) == pytest.approx((wanted.difference, *wanted.zou), abs=1e-9)
+    assert (row["difference"], row["zou_low"], row["zou_high"]) == pytest.approx(
+        (wanted.difference, *wanted.zou), abs=1e-9
+    )
 
 
 def test_the_released_protocol_pools_and_names_one_run_as_it_is() -> None:
@@ -408,34 +449,32 @@ def test_correlations_as_text(models: list[str]) -> None:
         assert any(line[:2] == ["gca", f"{r:.3f}"] for line in lines)
         assert any(line[:4] == ["jga", f"{low:.3f}", "to", f"{high:.3f}"] for line in lines)
         (line,) = (line for line in lines if line[:1] == [name] and line[5:6] == ["to"])
-        difference, statistic, p = (
-            *found.differences.filter(run=name)["difference"],
-            *found.tests.filter(run=name).select("statistic", "p").row(0),
-        )
-        assert line[3] == f"{difference:.3f}"
-        shown = f"{p:.3g}" if p >= 0.0001 else "<0.0001"
-        assert (f"{statistic:.3f}" in line, line[-1]) == (True, shown)
+        row = found.differences.filter(run=name).row(0, named=True)
+        limits = [f"{row['low']:.3f}", "to", f"{row['high']:.3f}"]
+        zou = ["-"] if row["zou_low"] is None else [f"{row['zou_low']:.3f}", "to", f"{row['zou_high']:.3f}"]
+        shown = f"{row['p']:.3g}" if row["p"] >= 0.0001 else "<0.0001"
+        assert line[3:8] == [f"{row['difference']:.3f}", *limits, shown]
+        assert line[8 : 8 + len(zou)] == zou
     title = "Differences of correlations over dialogues in which all are defined: r(jga, gca) - r(jga, turns)"
     assert out.index(title) < out.index("correlations, n")
     assert "p of differences are two-sided, and not adjusted for their number" in out
-    assert "pooled: a dialogue counts once for each run that has it" in out
+    assert "over dialogues: each is left out in turn with all its turns and runs" in out
     assert any(line[0].startswith("signature") for line in lines if line)
     every = ok("correlate", models[0], "--versus", "jga,gca,turns", "--test", "all", "--format", "md")
-    assert "### Tests of these differences" in every
+    assert "### Classical tests of these differences, which assume normal data" in every
     assert all(f"| {name} |" in every for name in TESTS["overlapping"])
 
 
 def test_a_difference_in_words(models: list[str]) -> None:
-    """Every run in one of three groups, by its p and the sign of its difference; a pool of dependent rows in none."""
+    """Every run in one of three groups, by its p and the sign of its difference."""
     runs = synthetic(40)
-    for per, test in (("turn", "bootstrap"), ("dialogue", "williams1959")):
-        found = dstbench.correlate(runs, metrics="jga,rsa", per=per, differences=["jga,rsa,sa"], resamples=200)  # type: ignore[arg-type]
-        p = dict(found.tests.filter(test=test).select("run", "p").iter_rows())
+    pers: tuple[Per, ...] = ("turn", "dialogue")
+    for per in pers:
+        found = dstbench.correlate(runs, metrics="jga,rsa", per=per, differences=["jga,rsa,sa"])
         groups: dict[str, list[str]] = {"below": [], "above": [], "chance": []}
-        for name, difference in found.differences.select("run", "difference").iter_rows():
-            if per == "turn" or name != "pooled":
-                groups["chance" if p[name] > 0.05 else "below" if difference < 0 else "above"].append(name)
-        lines = differences_in_words(found.differences, found.tests)
+        for name, difference, p in found.differences.select("run", "difference", "p").iter_rows():
+            groups["chance" if p > 0.05 else "below" if difference < 0 else "above"].append(name)
+        lines = differences_in_words(found.differences)
         said = {"below": "below r(jga, sa) in {}", "chance": "could be chance in {}"}
         said["above"] = "above it in {}" if groups["below"] else "above r(jga, sa) in {}"
         for group, names in groups.items():
@@ -445,9 +484,31 @@ def test_a_difference_in_words(models: list[str]) -> None:
     assert out[0].startswith("r(jga, gca) is ")
 
 
+@pytest.mark.parametrize(
+    ("p", "zou", "differs"),
+    [
+        (0.01, (0.1, 0.3), False),
+        (0.2, (-0.1, 0.5), False),
+        (0.2, (0.01, 0.4), True),
+        (0.03, (-0.01, 0.4), True),
+        (0.03, (-0.4, -0.01), False),
+        (0.03, (None, None), False),
+    ],
+)
+def test_a_line_says_where_zou_differs(p: float, zou: tuple[float | None, float | None], differs: bool) -> None:
+    """The verdict is that of p over dialogues."""
+    found = dstbench.correlate(synthetic(40)["careful"], differences=["jga,rsa,sa"]).differences
+    changed = found.with_columns(p=pl.lit(p), zou_low=pl.lit(zou[0], pl.Float64), zou_high=pl.lit(zou[1], pl.Float64))
+    lines = differences_in_words(changed)
+    assert ("could be chance" in lines[0]) == (p > 0.05)
+    assert (lines[1:] == ["by Zou's interval, which assumes normal data, it is otherwise in table"]) == differs
+    ((_, table),) = difference_sections(changed)
+    assert ("(differs)" in str(table.to_dicts())) == differs
+
+
 def test_a_table_of_differences_is_at_most_100_wide(models: list[str]) -> None:
     out = ok("correlate", *models, "-m", "jga,gca", "--versus", "jga,gca,turns", "--versus", "jga,rsa,fga,sa")
-    assert "Tests of these differences" in out
+    assert "Differences of correlations: intervals and p" in out
     tables = out[: out.index("correlations, n")].splitlines()
     assert max(map(len, tables)) <= 100
 
@@ -464,7 +525,7 @@ def test_how_many_are_told_where_they_differ(here: Path) -> None:
 
 
 def test_json_has_the_frames_and_csv_their_rows(models: list[str]) -> None:
-    words = ["correlate", *models, "-m", "jga,gca", "--between-runs", "--versus", "jga,gca,turns"]
+    words = ["correlate", *models, "-m", "jga,gca", "--between-runs", "--versus", "jga,gca,turns", "--test", "all"]
     document = json.loads(ok(*words, "--format", "json"))
     assert list(document) == list(Correlations.__dataclass_fields__)
     rows = list(csv.DictReader(io.StringIO(ok(*words, "--format", "csv"))))

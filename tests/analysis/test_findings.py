@@ -141,7 +141,7 @@ def test_two_equal_runs() -> None:
     texts = said(data)
     assert texts["best"] == (
         "a and b have the same highest JGA, 75.0 %: 50.0 points above c; "
-        "significantly better than c (adjusted p = 0.015)."
+        "significantly better than c (adjusted p = 0.006)."
     )
     assert texts["order"] == "The order of the runs is the same under all 3 conventions that suit them."
     del data["c"]
@@ -242,12 +242,16 @@ def test_models_are_compared_where_they_are_named() -> None:
     data = {
         f"{model}{seed}": predicted(wrong_in(3 + seed + more))
         for model, more in (("x", 0), ("y", 9))
-        for seed in (0, 1)
+        for seed in (0, 1, 2)
     }
-    board = dstbench.compare(data, models={"X": "x*", "Y": "y*"}, resamples=200)
+    board = dstbench.compare(data, models={"X": "x*", "Y": "y*"})
     first = findings(board, *computed(data, checked=False)[1:])[0]
-    assert first.text.startswith("X has the highest JGA, 82.5 %: 45.0 points above Y; significantly better than Y (p ")
+    assert first.text.startswith("X has the highest JGA, 80.0 %: 45.0 points above Y; significantly better than Y (p ")
     assert first.runs == ()
+    with pytest.warns(dstbench.DstbenchWarning, match="not tested"):
+        board = dstbench.compare(data, models={"X": "x0,x1", "Y": "y*"}, baseline="Y")
+    text = findings(board, *computed(data, checked=False)[1:])[0].text
+    assert "whether it is better than Y is open, as models of fewer than 3 runs are not tested" in text
 
 
 def test_no_claim_is_made_on_runs_that_were_not_compared() -> None:
@@ -326,8 +330,8 @@ def test_the_real_runs(data: Path) -> None:
     texts = {finding.kind: finding.text for finding in findings(*inputs)}
     assert list(texts) == ["best", "order", "never", "check", "slots", "errors"]
     assert (
-        "mintl is last here (19.1 %) and third under mwzeval (45.6 %), because its values are spelled" in texts["order"]
-    )
+        "mintl is last here (19.1 %) and third under star (40.7 %), because its values are spelled" in texts["order"]
+    )  # under mwzeval@mapped fourth, since labes has 46.65 and mintl 46.10
     assert texts["never"].startswith("soloist never predicts 7 slots of gold: ")
     assert texts["never"].count("-book ") == 5
     assert "labes lacks 615 turns, which count as wrong" in texts["check"]

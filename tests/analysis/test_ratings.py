@@ -22,7 +22,16 @@ from dstbench.analysis.associations import TESTS
 from dstbench.analysis.correlate import Correlations
 from dstbench.demo import synthetic
 from dstbench.schema.analysis import RATED
-from dstbench.stats import compare_overlapping, compare_rank_correlations, holm, kendall, pearson, spearman, weights
+from dstbench.stats import (
+    Jackknifed,
+    compare_overlapping,
+    compare_rank_correlations,
+    holm,
+    jackknifed_correlation,
+    kendall,
+    pearson,
+    spearman,
+)
 from tests.commands import ok, run
 from tests.schemas import FOLDER
 
@@ -57,14 +66,14 @@ def test_coefficients_are_those_of_scipy() -> None:
         assert row["value"] == pytest.approx(witness.statistic, abs=1e-9)
         assert (row["n"], row["dialogues"], row["per"]) == (both.height, both.height, "dialogue")
         if row["coefficient"] == "pearson":
-            limits = witness.confidence_interval(0.9)
-            assert (row["low"], row["high"]) == pytest.approx((limits.low, limits.high), abs=1e-9)
+            limits = jackknifed_correlation(x, y).limits(0.9, fisher=True)
+            assert (row["low"], row["high"]) == pytest.approx(limits, abs=1e-9)
         assert row["low"] < row["value"] < row["high"]
     assert found.rated.height == 9
     assert found.matrix.filter(second="rating")["first"].to_list() == NAMES.split(",")
 
 
-def test_two_metrics_are_compared_by_zou_and_williams() -> None:
+def test_two_metrics_are_compared_over_dialogues_beside_zou_and_classical_tests() -> None:
     data = {"careful": RUNS["careful"]}
     ratings = invented(data, "dialogue")
     found = dstbench.correlate(data, metrics=f"{NAMES},missed,turns", ratings=ratings)
@@ -78,12 +87,15 @@ def test_two_metrics_are_compared_by_zou_and_williams() -> None:
     wanted = compare_overlapping(r[0], r[1], pearson(rsa, gca)[0], table.height)
     row = of_r.row(2, named=True)
     assert (row["value"], row["other_value"], row["n"]) == (*map(pytest.approx, r), table.height)
-    assert (row["difference"], row["low"], row["high"]) == pytest.approx((wanted.difference, *wanted.zou))
-    assert set(of_r["test"]) == {"williams1959"}
-    assert (row["p"], row["df"]) == (pytest.approx(wanted.tests["williams1959"].p), table.height - 3)
+    assert (row["difference"], row["zou_low"], row["zou_high"]) == pytest.approx((wanted.difference, *wanted.zou))
+    difference = jackknifed_correlation(rating, rsa) - jackknifed_correlation(rating, gca)
+    assert (row["low"], row["high"], row["p"]) == pytest.approx((*(difference.limits() or ()), difference.p()))
+    assert of_r.select("interval", "test").unique().rows() == [("jackknife", "jackknife")]
     assert of_r["p_adjusted"].to_list() == pytest.approx(holm(of_r["p"].to_numpy()).tolist())
     every = dstbench.correlate(data, metrics=NAMES, ratings=ratings, test="all").rated_differences
     assert every.filter(test="meng1992").height == 3
+    williams = every.filter(metric="rsa", test="williams1959").row(0, named=True)
+    assert (williams["p"], williams["df"]) == (pytest.approx(wanted.tests["williams1959"].p), table.height - 3)
     for test in TESTS["overlapping"]:
         rows = every.filter(test=test)
         assert rows["p_adjusted"].to_list() == pytest.approx(holm(rows["p"].to_numpy()).tolist())
@@ -94,7 +106,7 @@ def test_rank_correlations_are_compared_where_both_are_defined(by: tuple[str, ..
     """Each with the other coefficient's dialogues as clusters; AGA is undefined in turns without gold slots."""
     data = {"careful": RUNS["careful"]}
     ratings = invented(data, *by)
-    found = dstbench.correlate(data, metrics="jga,rsa,aga", ratings=ratings, resamples=50, level=0.9)
+    found = dstbench.correlate(data, metrics="jga,rsa,aga", ratings=ratings, level=0.9)
     table = scores(data, "jga,rsa,aga", *by).join(ratings, on=["run", *by])
     for name, coefficient in (("spearman", spearman), ("kendall", kendall)):
         rows = found.rated_differences.filter(coefficient=name)
@@ -115,24 +127,18 @@ def test_rank_correlations_are_compared_where_both_are_defined(by: tuple[str, ..
     assert (found.rated_differences["n"].n_unique() > 1) == (len(by) > 1)
 
 
-def slow_interval(table: pl.DataFrame, pairs: list[tuple[str, str]], resamples: int) -> tuple[list[float], list[float]]:
-    """The resamples of each correlation, or of the difference of two, over turns' rows: no sums per dialogue."""
-    ids = table["dialogue"].unique().sort()
-    number = ids.search_sorted(table["dialogue"]).to_numpy()
-    columns = {name: table[name].cast(pl.Float64).fill_null(float("nan")).to_numpy() for pair in pairs for name in pair}
-    drawn = []
-    for block in weights(len(ids), resamples, 0):
-        for times in block.astype(int):
-            rows = np.repeat(np.arange(table.height), times[number])
-            r = [pearson(columns[a][rows], columns[b][rows])[0] for a, b in pairs]
-            drawn.append(r[0] if len(r) == 1 else r[0] - r[1])
-    return np.quantile(drawn, [0.025, 0.975]).tolist(), drawn
+def over_dialogues(table: pl.DataFrame, *pairs: tuple[str, str]) -> Jackknifed:
+    """A correlation, or the difference of two, over rows of a run's or all runs' dialogues or turns."""
+    dialogues = table["dialogue"].to_numpy()
+    columns = {name: table[name].cast(pl.Float64).fill_null(float("nan")).round(12) for pair in pairs for name in pair}
+    one, *others = (jackknifed_correlation(columns[a], columns[b], dialogues) for a, b in pairs)
+    return one - others[0] if others else one
 
 
-def test_turns_by_a_slow_bootstrap() -> None:
+def test_turns_over_their_dialogues() -> None:
     """AGA is undefined in turns whose gold is empty: the matrix leaves them out by pairs, a difference altogether."""
     data = {"careful": RUNS["careful"]}
-    found = dstbench.correlate(data, metrics="jga,rsa,aga", per="turn", differences=["jga,rsa,aga"], resamples=150)
+    found = dstbench.correlate(data, metrics="jga,rsa,aga", per="turn", differences=["jga,rsa,aga"])
     table = scores(data, "jga,rsa,aga", "dialogue", "turn")
     complete = table.drop_nulls()
     assert 0 < complete.height < table.height
@@ -140,39 +146,32 @@ def test_turns_by_a_slow_bootstrap() -> None:
     for row in found.matrix.iter_rows(named=True):
         pair = row["first"], row["second"]
         assert row["n"] == pairwise[pair].height
-        assert [row["low"], row["high"]] == pytest.approx(slow_interval(table, [pair], 150)[0])
+        wanted = over_dialogues(table, pair).limits(fisher=True)
+        assert (row["low"], row["high"]) == pytest.approx(wanted)
     row = found.differences.row(0, named=True)
-    assert (row["n_first"], row["n_second"], row["rows"], row["interval"]) == (complete.height,) * 2 + (
-        "complete",
-        "bootstrap",
-    )
+    assert (row["n_first"], row["n_second"], row["rows"], row["zou_low"]) == (*(complete.height,) * 2, "complete", None)
     r = [pearson(complete["jga"], complete[name])[0] for name in ("rsa", "aga")]
     assert (row["r_first"], row["r_second"], row["difference"]) == pytest.approx((*r, r[0] - r[1]))
-    limits, drawn = slow_interval(complete, [("jga", "rsa"), ("jga", "aga")], 150)
-    assert [row["low"], row["high"]] == pytest.approx(limits)
-    far = np.abs(np.array(drawn) - np.mean(drawn)) >= abs(r[0] - r[1])
-    assert found.tests.select("test", "statistic", "df").row(0) == ("bootstrap", None, None)
-    assert found.tests["p"][0] == pytest.approx((1 + far.sum()) / 151)
+    difference = over_dialogues(complete, ("jga", "rsa"), ("jga", "aga"))
+    assert (row["low"], row["high"], row["p"]) == pytest.approx((*(difference.limits() or ()), difference.p()))
+    assert found.tests.is_empty()
 
 
-def test_a_dialogue_that_several_runs_have_is_drawn_with_all_of_them() -> None:
-    """Rated in several runs, or over turns, pooled runs have the intervals of the slow bootstrap of dialogues."""
+def test_a_dialogue_that_several_runs_have_counts_with_all_of_them() -> None:
+    """Rated in several runs, or over turns: all of its rows are left out together."""
     ratings = invented(RUNS, "dialogue")
-    found = dstbench.correlate(RUNS, metrics="jga,rsa", ratings=ratings, resamples=150)
-    assert dict(found.matrix.select("run", "interval").iter_rows()) == {
-        **dict.fromkeys(RUNS, "fisher"),
-        "pooled": "bootstrap",
-    }
+    found = dstbench.correlate(RUNS, metrics="jga,rsa", ratings=ratings)
+    assert found.matrix.filter(pl.col("fisher_low").is_null())["run"].unique().to_list() == ["pooled"]
     table = scores(RUNS, "jga,rsa", "dialogue").join(ratings, on=["run", "dialogue"])
     row = found.rated_differences.row(
-        by_predicate=(pl.col("run") == "pooled") & (pl.col("test") == "bootstrap"), named=True
+        by_predicate=(pl.col("run") == "pooled") & (pl.col("test") == "jackknife"), named=True
     )
-    limits, _ = slow_interval(table, [("rating", "jga"), ("rating", "rsa")], 150)
-    assert [row["low"], row["high"]] == pytest.approx(limits)
+    difference = over_dialogues(table, ("rating", "jga"), ("rating", "rsa"))
+    assert (row["low"], row["high"], row["p"]) == pytest.approx((*(difference.limits() or ()), difference.p()))
     assert found.rated.filter(run="pooled").select("n", "dialogues").unique().rows() == [(180, 60)]
-    turns = dstbench.correlate(RUNS, metrics="jga,rsa", per="turn", resamples=150).matrix.filter(run="pooled")
-    limits, _ = slow_interval(scores(RUNS, "jga,rsa", "dialogue", "turn"), [("jga", "rsa")], 150)
-    assert list(turns.select("low", "high").row(0)) == pytest.approx(limits)
+    turns = dstbench.correlate(RUNS, metrics="jga,rsa", per="turn").matrix.filter(run="pooled")
+    wanted = over_dialogues(scores(RUNS, "jga,rsa", "dialogue", "turn"), ("jga", "rsa")).limits(fisher=True)
+    assert turns.select("low", "high").row(0) == pytest.approx(wanted)
 
 
 #: Two runs over few dialogues.
@@ -183,7 +182,7 @@ SHORT = {name: RUNS[name].filter(pl.col("dialogue") < "DEMO0000020") for name in
 def correlated(by: tuple[str, ...]) -> tuple[pl.DataFrame, Correlations]:
     """Invented ratings of them, and what correlates with these."""
     ratings = invented(SHORT, *by)
-    return ratings, dstbench.correlate(SHORT, metrics="jga,rsa", ratings=ratings, resamples=50)
+    return ratings, dstbench.correlate(SHORT, metrics="jga,rsa", ratings=ratings)
 
 
 @settings(max_examples=10)
@@ -196,7 +195,7 @@ def test_neither_order_nor_spelling_changes_anything(random: Any, by: tuple[str,
     shuffled = ratings[order].with_columns(
         pl.format(" {} ", "dialogue").alias("dialogue"), (5 * pl.col("rating") - 7).cast(pl.String)
     )
-    again = dstbench.correlate(SHORT, metrics="jga,rsa", ratings=shuffled, resamples=50)
+    again = dstbench.correlate(SHORT, metrics="jga,rsa", ratings=shuffled)
     for frame in ("matrix", "rated", "rated_differences"):
         one, other = getattr(wanted, frame), getattr(again, frame)
         assert one.select(pl.exclude(pl.Float64)).equals(other.select(pl.exclude(pl.Float64)))
@@ -208,11 +207,9 @@ def test_neither_order_nor_spelling_changes_anything(random: Any, by: tuple[str,
 def test_a_rating_that_is_a_metric_correlates_perfectly(by: tuple[str, ...]) -> None:
     data = {"careful": RUNS["careful"]}
     ratings = scores(data, "rsa", *by).select(*by, rating=10 * pl.col("rsa"))
-    whys = ["correlate perfectly"]
-    if len(by) > 1:
-        whys = [f"no difference of {name}'s .*: a rank correlation of ±1" for name in ("Spearman", "Kendall")]
+    whys = [f"no difference of {name}'s .*: a rank correlation of ±1" for name in ("Spearman", "Kendall")]
     with pytest.warns(dstbench.DstbenchWarning) as caught:
-        found = dstbench.correlate(data, metrics="jga,rsa", ratings=ratings, resamples=100)
+        found = dstbench.correlate(data, metrics="jga,rsa", ratings=ratings)
     assert len(caught) == len(whys)
     for warning, why in zip(caught, whys, strict=True):
         assert re.search(why, str(warning.message))
@@ -233,9 +230,8 @@ def test_the_claim_of_kim_et_al_on_seven_systems(data: Path) -> None:
         metrics="jga,rsa",
         per="turn",
         differences=["jga,rsa,sa"],
-        resamples=2000,
     )
-    of_runs = found.differences.join(found.tests.select("run", "p"), on="run").filter(pl.col("run") != "pooled")
+    of_runs = found.differences.filter(pl.col("run") != "pooled")
     is_less = [None if p > 0.05 else less < 0 for less, p in of_runs.select("difference", "p").iter_rows()]
     assert (is_less.count(True), is_less.count(False), is_less.count(None)) == (1, 3, 3)
     assert of_runs.filter(run="pptod")["difference"].item() == pytest.approx(-0.070, abs=0.0006)
@@ -246,7 +242,7 @@ def test_the_claim_of_kim_et_al_on_seven_systems(data: Path) -> None:
 
 def warned(ratings: Any, data: Any = RUNS, **more: Any) -> tuple[Correlations, list[str]]:
     with pytest.warns(dstbench.DstbenchWarning) as caught:
-        found = dstbench.correlate(data, metrics="jga,rsa", ratings=ratings, resamples=50, **more)
+        found = dstbench.correlate(data, metrics="jga,rsa", ratings=ratings, **more)
     return found, [str(warning.message) for warning in caught]
 
 
@@ -362,22 +358,8 @@ def test_metrics_that_cannot_correlate_are_told(here: Path) -> None:
     assert out.startswith("no score has a correlation with the ratings\n")
 
 
-def test_too_few_resamples_are_told() -> None:
-    data = {"careful": RUNS["careful"]}
-    turns = invented(data, "dialogue", "turn")
-    with pytest.warns(
-        dstbench.DstbenchWarning,
-        match="50 resamples are too few for 3 differences of Pearson's r: no adjusted p can be 0.05",
-    ):
-        found = dstbench.correlate(data, metrics=NAMES, ratings=turns, resamples=50)
-    p = found.rated_differences.filter(test="bootstrap")["p_adjusted"]
-    assert len(p) == 3
-    assert (p > 0.05).all()
-    dstbench.correlate(data, metrics=NAMES, ratings=turns, resamples=60)
-
-
 def test_a_column_that_seldom_varies_has_no_interval() -> None:
-    """One dialogue of ten is wrong, so a third of the resamples have none that is."""
+    """One dialogue of ten is wrong, so the others say nothing of what goes with mistakes."""
     area = {"hotel-area": "north"}
     states = [
         {"dialogue_id": f"D{n}", "turn": t, "gold": area, "pred": area if n or t else {}}
@@ -387,8 +369,8 @@ def test_a_column_that_seldom_varies_has_no_interval() -> None:
     with pytest.warns(dstbench.DstbenchWarning) as caught:
         found = dstbench.correlate(states, metrics="jga,turn", per="turn", differences=["turn,jga,n_pred,turn"])
     told = " ".join(str(warning.message) for warning in caught)
-    assert "r(jga, turn) has no interval: there are too few dialogues, or too few in which a column varies" in told
-    assert "cannot be compared: a column does not vary in 3," in told
+    assert "r(jga, turn) has no interval: too few dialogues, or all but one have the same value" in told
+    assert "cannot be compared: a column varies in one dialogue only" in told
     row = found.matrix.row(0, named=True)
     assert row["r"] is not None
     assert row["low"] is row["high"] is None
@@ -457,8 +439,6 @@ def rated(here: Path) -> list[str]:
         *(f"{name}.parquet" for name in RUNS),
         "--ratings",
         "ratings.csv",
-        "--resamples",
-        "200",
         "-m",
         NAMES,
     ]
@@ -466,7 +446,7 @@ def rated(here: Path) -> list[str]:
 
 def test_the_finding_comes_first(rated: list[str]) -> None:
     lines = ok(*rated).splitlines()
-    found = dstbench.correlate(RUNS, metrics=NAMES, ratings="ratings.csv", resamples=200)
+    found = dstbench.correlate(RUNS, metrics=NAMES, ratings="ratings.csv")
     pooled = found.rated.filter(run="pooled", coefficient="pearson").sort("value", descending=True)
     metric, r, low, high = pooled.select("metric", "value", "low", "high").row(0)
     assert lines[0].startswith(f"{metric} agrees best with the ratings (r = {r:.3f}, {low:.3f} to {high:.3f}; 180")
@@ -480,7 +460,7 @@ def test_the_finding_comes_first(rated: list[str]) -> None:
         if coefficient == "pearson" or line.startswith("by "):
             assert (f"better than {', '.join(better)} by more than chance" in line) == bool(better)
             assert (f"its lead on {', '.join(by_chance)} could be chance" in line) == bool(by_chance)
-    below = lines.index("intervals and p by resampling whole dialogues")
+    below = lines.index("intervals and p over dialogues: each is left out in turn with all its turns and runs")
     assert max(map(len, lines[:below])) <= 100
     assert "by more than chance: p, adjusted by Holm's method for 3 differences, is at most 0.05" in lines[below:]
 
@@ -496,7 +476,7 @@ def test_a_metric_is_not_best_for_being_undefined() -> None:
     noise = pl.Series(rng.random(table.height))
     rating = pl.when(pl.col("gca").is_null()).then(4 * noise).otherwise(3 * pl.col("rsa") + 0.6 * noise)
     ratings = table.select("dialogue", "turn", rating=rating)
-    found = dstbench.correlate(data, metrics="rsa,gca", ratings=ratings, resamples=200)
+    found = dstbench.correlate(data, metrics="rsa,gca", ratings=ratings)
     of_r = dict(found.rated.filter(coefficient="pearson").select("metric", "value").iter_rows())
     assert of_r["gca"] > of_r["rsa"]
     row = found.rated_differences.row(0, named=True)

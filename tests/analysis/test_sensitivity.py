@@ -322,7 +322,9 @@ def test_turns_and_slots_that_only_a_run_has_do_not_matter(here: Path) -> None:
     gold = [turn(name, t, NORTH | (STARS if t else {})) for name in "AB" for t in range(3)]
     for state in gold:
         del state["pred"]
-    invented = [{"dialogue_id": "A", "turn": t, "pred": {"hotel-pool": "yes"}} for t in range(2)]  # B is not predicted
+    invented = [
+        {"dialogue_id": "A", "turn": t, "pred": {"hotel-area": "x", "hotel-pool": "yes"}} for t in range(2)
+    ]  # B is not predicted
     (run,) = open_runs({"run": invented}, gold=gold, missing="wrong")
     dstbench.write_long(run, "run.parquet")
     whole = dstbench.sensitivity({"gold": gold})

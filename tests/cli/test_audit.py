@@ -141,7 +141,7 @@ def test_scores_as_text(files: dict[str, list[str]]) -> None:
     assert found["error-turns"][1] == ["model", "1", "1.00", "1.00", "2.00", "2.00"]
     (slots,) = (table for title, table in found.items() if title.startswith("model: turns in which"))
     assert ["train-destination", "0.00", "0.00", "2.00", "100.00"] in slots
-    assert "signature of model on 2.0: jga+error-turns|profile:qian2021.1" in out
+    assert "signature of model on 2.0: jga+error-turns|profile:qian2021.2" in out
     assert "signature of model on 2.1: the same with gold:" in out
 
 

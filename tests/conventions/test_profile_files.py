@@ -201,13 +201,13 @@ def test_a_file_suits_any_dataset(here: Path) -> None:
     chosen = profile(write(here, 'base = "trade"\n'))
     assert suits(PROFILES["trade@faithful"], frozenset({"Hotels_1-city"})) == "it is for MultiWOZ"
     assert suits(chosen, frozenset({"Hotels_1-city"})) is None
-    kim = profile(write(here, 'base = "kim2022"\n'))
-    assert suits(kim, frozenset({"Hotels_1-city"})) == "more than a quarter of gold's slots are not in multiwoz-30"
+    star = profile(write(here, 'base = "star"\n'))
+    assert suits(star, frozenset({"Hotels_1-city"})) == "more than a quarter of gold's slots are not in multiwoz-30"
 
 
 def test_a_hyphen_stands_for_no_choice_on_the_command_line_too(here: Path) -> None:
     Path("p.jsonl").write_text("".join(json.dumps(state) + "\n" for state in EXAMPLE))
-    assert "|slots:" not in ok("score", "p.jsonl", "-m", "jga", "--profile", "kim2022", "--slots", "-").splitlines()[-1]
+    assert "|slots:" not in ok("score", "p.jsonl", "-m", "jga", "--profile", "star", "--slots", "-").splitlines()[-1]
 
 
 @pytest.mark.parametrize("command", [["score", "p"], ["compare", "p", "q"], ["check", "p"], ["query", "select 1", "p"]])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -129,7 +130,8 @@ CASES: dict[str, tuple[State, State, list[tuple[str, str, dict[str, Any], float 
 
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.filterwarnings(
-    "ignore:.*(alternatives|categorical slots|wrong by spelling|more than the T|which frames there are)"
+    "ignore:.*(alternatives|categorical slots|wrong by spelling|more than the T|which frames there are|"
+    "are not scored under)"
     ":dstbench.errors.DstbenchWarning"
 )
 def test_where_conventions_disagree(case: str) -> None:
@@ -206,25 +208,63 @@ def test_variants_and_overrides() -> None:
         profile("trade", slots="multiwoz")
 
 
-def test_a_variant_that_no_convention_can_be_is_refused_and_the_plain_profile_says_why() -> None:
-    assert profile("mwzeval") is PROFILES["mwzeval"]
-    assert profile("mwzeval").name == "mwzeval.2"  # .1 was called faithful
-    assert "differs from the original if a file says `day` for `bookday`" in profile("mwzeval").title
+def test_mwzeval_is_the_original_and_its_other_readings_say_how_they_differ() -> None:
+    assert profile("mwzeval") is PROFILES["mwzeval@faithful"]
+    assert profile("mwzeval").name == "mwzeval@faithful.2"  # .1 had other rules
+    assert "(`day` for `bookday`) is another slot" in profile("mwzeval").title
+    assert profile("mwzeval@mapped").name == "mwzeval@mapped.1"
     assert profile("mwzeval@fixed").name == "mwzeval@fixed.1"
-    with pytest.raises(
-        dstbench.UsageError, match=r"no profile 'mwzeval@faithful'\nhint: mwzeval or mwzeval@fixed: the"
-    ):
-        profile("mwzeval@faithful")
     with pytest.raises(dstbench.UsageError, match="hint: did you mean"):
         profile("mwzeval@fix")
 
 
-@pytest.mark.parametrize("spelling", ["day", "book day", "bookday"])
-def test_mwzeval_takes_a_booking_slot_for_one_however_it_is_spelled(spelling: str) -> None:
+SPELLINGS = ("day", "book day", "bookday")
+MONDAY = {"dialogue_id": "D", "turn": 0}
+
+
+def _jga(states: Any, name: str) -> float:
+    return float(dstbench.score(states, profile=name, metrics="jga")["value"].item())
+
+
+@pytest.mark.parametrize("gold", SPELLINGS)
+@pytest.mark.parametrize("pred", SPELLINGS)
+def test_mwzeval_takes_booking_slots_as_files_spell_them(gold: str, pred: str, here: Path) -> None:
+    """In every way that states come in: from memory, from a long table, with gold of its own, in an `Evaluator`."""
+    sides = {"gold": {f"hotel-{gold}": "monday"}, "pred": {f"hotel-{pred}": "monday"}}
+    wanted = float(("book" in gold) == ("book" in pred))
+    (run,) = dstbench.open_runs([MONDAY | sides])
+    dstbench.write_long(run, "run.parquet")
+    golds = [MONDAY | {"gold": sides["gold"]}]
+    evaluator = dstbench.Evaluator(golds, metrics="jga", profile="mwzeval")
+    evaluator.add("D", 0, sides["pred"])
+    assert evaluator.compute() == {"jga": wanted}
+    for data in ([MONDAY | sides], run, "run.parquet"):
+        assert _jga(data, "mwzeval") == wanted
+        assert _jga(data, "mwzeval@mapped") == _jga(data, "verbatim") == 1
+        swept = dstbench.sweep(data, metrics="jga", profiles=["verbatim", "mwzeval"])
+        assert dict(swept.select("profile", "value").rows()) == {"verbatim": 1, "mwzeval": wanted}
+    with pytest.warns(dstbench.DstbenchWarning, match="its own gold is not used"):
+        rows = dstbench.score("run.parquet", gold=golds, profile="mwzeval", metrics="jga")
+    assert rows["value"].item() == wanted
+    counts = dstbench.turns(run, profile="mwzeval").select("n_gold", "n_pred", "n_correct", "n_union").row(0)
+    assert counts == ((1, 1, 1, 1) if wanted else (1, 1, 0, 2))
+
+
+def test_mwzeval_refuses_a_file_that_spells_a_booking_slot_in_both_ways() -> None:
     states = [
-        {"dialogue_id": "D", "turn": 0, "gold": {"hotel-bookday": "monday"}, "pred": {f"hotel-{spelling}": "monday"}}
+        MONDAY | {"turn": turn, "gold": {"hotel-book day": "monday"}, "pred": {name: "monday"}}
+        for turn, name in enumerate(("hotel-day", "hotel-book day"))
     ]
-    assert dstbench.score(states, profile="mwzeval", metrics="jga")["value"].item() == 1
+    assert _jga(states, "mwzeval@mapped") == 1
+    with pytest.raises(dstbench.DstbenchError, match="hotel-book day is spelled both with `book` and without"):
+        _jga(states, "mwzeval")
+    with pytest.warns(dstbench.DstbenchWarning, match="left out mwzeval .hotel-book day is spelled both"):
+        assert dstbench.sweep(states, metrics="jga", profiles=["verbatim", "mwzeval"])["profile"].item() == "verbatim"
+
+
+def test_mwzeval_drops_a_gold_slot_that_lists_dontcare_among_others() -> None:
+    states = [MONDAY | {"gold": {"hotel-stars": "4", AREA: "north|dontcare"}, "pred": {"hotel-stars": "4"}}]
+    assert _jga(states, "mwzeval") == 1
 
 
 def test_a_profile_for_other_slots_does_not_suit() -> None:

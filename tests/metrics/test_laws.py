@@ -165,7 +165,9 @@ def keeping(states: States, side: str, wanted: Callable[[str, str, dict[str, str
 OF_A_TURN = ",".join(name for name in ALL_NAMES if name not in ("fga", "tla") and "gca" not in name)
 
 
-@pytest.mark.filterwarnings("ignore:.*(are not in multiwoz-30|have gaps):dstbench.errors.DstbenchWarning")
+@pytest.mark.filterwarnings(
+    "ignore:.*(are not in multiwoz-30|are not scored under|have gaps):dstbench.errors.DstbenchWarning"
+)
 @FEW
 @given(corpora(LARGE))
 def test_slots_outside_the_set_are_as_if_they_had_never_been(states: States) -> None:
@@ -188,6 +190,7 @@ def test_slots_outside_the_set_are_as_if_they_had_never_been(states: States) -> 
     assert found == under(inside, OF_A_TURN, slots="multiwoz-30")
 
 
+@pytest.mark.filterwarnings("ignore:.*are not scored under:dstbench.errors.DstbenchWarning")
 @FEW
 @given(corpora(LARGE))
 def test_predictions_outside_golds_domains_are_as_if_they_had_never_been(states: States) -> None:
@@ -214,6 +217,7 @@ def test_what_means_absent_is_as_if_it_were_not_there(states: States) -> None:
     assert under(run, BY_VALUE, none="drop") == under(keeping(gold, "pred", is_there), BY_VALUE, none="keep")
 
 
+@pytest.mark.filterwarnings("ignore:.*are not scored under:dstbench.errors.DstbenchWarning")
 @FEW
 @given(corpora(LARGE))
 def test_dontcare_is_dropped_or_skipped_as_if_it_were_not_there(states: States) -> None:

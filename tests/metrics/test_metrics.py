@@ -108,7 +108,8 @@ def test_slot_accuracy_needs_its_number_of_slots() -> None:
 def test_slot_accuracy_finds_the_smallest_set_of_a_dataset(slots: list[str], head: str) -> None:
     invented = {f"spa-{number}": "x" for number in range(40)}  # no tracker makes itself more slots to be right in
     for pred in ({}, invented):
-        states = [{"dialogue_id": "MUL1", "turn": 0, "gold": dict.fromkeys(slots, "x"), "pred": pred}]
+        gold = dict.fromkeys(slots, "x")
+        states = [{"dialogue_id": "MUL1", "turn": 0, "gold": gold, "pred": {slots[0]: "x"} | pred}]
         rows = dstbench.score(states, metrics="sa,sa:T=5")
         assert rows["signature"][0].startswith(head)
     assert rows["signature"][1].startswith("sa(T=5)|")

@@ -177,7 +177,7 @@ def test_whole_numbers_are_summed_exactly_or_not_at_all() -> None:
 
 
 @pytest.mark.usefixtures("undrawn")
-@pytest.mark.filterwarnings("ignore:.*so few dialogues differ:dstbench.errors.DstbenchWarning")
+@pytest.mark.filterwarnings("ignore:.*(so few dialogues differ|another --seed may):dstbench.errors.DstbenchWarning")
 def test_every_output_shows_an_own_metric_as_what_it_is() -> None:
     runs = synthetic(20)
     own: list[str | Metric] = [Empty(), Errors()]

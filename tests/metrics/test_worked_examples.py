@@ -19,10 +19,10 @@ def test_what_the_papers_print(example: object) -> None:
     assert isinstance(example, Worked)
     for metric, printed in example.printed.items():
         if isinstance(printed, list):
-            rows = dstbench.score(example.states, metrics=metric, by="turn")
+            rows = dstbench.score(example.states, metrics=metric, by="turn", profile=example.profile)
             assert rows["value"].round(4).to_list()[: len(printed)] == pytest.approx(printed, abs=1e-9)
         else:
-            value = dstbench.score(example.states, metrics=metric)["value"].item()
+            value = dstbench.score(example.states, metrics=metric, profile=example.profile)["value"].item()
             assert round(value, 4) == pytest.approx(printed, abs=1e-9)
 
 

@@ -46,7 +46,7 @@ def test_a_note_says_which_keys_were_taken(record: dict[str, Any], note: str | N
 
 @quiet
 def test_keys_that_the_user_gives_are_not_told() -> None:
-    keys = {"id": "flag", "gold": "ground_truth_m24", "pred": "ours"}
+    keys = {"id": "flag", "turn": "flag", "gold": "ground_truth_m24", "pred": "ours"}
     record = {"flag": "MUL1-0", "ground_truth": SOUTH, "ground_truth_m24": NORTH, "ours": NORTH, "prediction": SOUTH}
     (note,) = notes_of([record], keys=keys)
     assert note.startswith("keys used: flag as dialogue and turn, ground_truth_m24 as gold, ours as pred; not used: ")

@@ -16,7 +16,6 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import dstbench
-from dstbench.runs.convert import convert
 from tests import formats
 from tests.corpora import EXAMPLE, FEW, LARGE, States, corpora
 from tests.formats import _nested as nested
@@ -401,7 +400,7 @@ def test_several_files_of_records_in_a_folder_are_one_run(kind: str, here: Path)
     assert len({*notes}) == len(notes) <= 3
     wanted = table_of([row for rows in DIALOGUES.values() for row in rows])
     assert table_of("run").equals(wanted)
-    convert("run", ["run"], Path("run.parquet"))
+    dstbench.write_long(dstbench.open_runs("run")[0], "run.parquet")
     assert table_of("run.parquet").equals(wanted)
 
 

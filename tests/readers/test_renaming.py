@@ -157,11 +157,11 @@ def test_a_long_table_keeps_its_names(model: str) -> None:
     assert "|slot-map:#" in run("score", "long.parquet")[1]
     code, _, err = run("score", "long.parquet", "--slot-map", "map.json")
     assert code == 2
-    assert "long: a long table keeps its names\nhint: give the map to `dstbench convert`" in err
+    assert "long: a long table keeps its names and turn numbers\nhint: give the option to `dstbench convert`" in err
 
 
 @pytest.mark.filterwarnings("ignore::dstbench.errors.DstbenchWarning")
-def test_files_that_are_converted_one_by_one(here: Path) -> None:
+def test_files_that_are_converted_together(here: Path) -> None:
     for number, slot in enumerate(("mine", "yours")):
         state = {"dialogue_id": f"own{number}", "turn": 0, "gold": {slot: "a"}, "pred": {slot: "a"}}
         Path(f"{number}.jsonl").write_text(json.dumps(state) + "\n")
@@ -173,11 +173,11 @@ def test_files_that_are_converted_one_by_one(here: Path) -> None:
     table = dstbench.scan("long.parquet").collect()
     assert table.select("dialogue", "slot").rows() == [("MUL0001", "hotel-name"), ("MUL0002", "hotel-area")]
     assert [line for line in err.splitlines() if "does not have" in line] == [
-        "note: 0.jsonl and 1 more: dialogues of the id map that it does not have: own2",
+        "note: 0.jsonl and 1 more: dialogues of the id map that it does not have: own2 (did you mean own0 or own1?)",
         "note: 0.jsonl and 1 more: slots of the slot map that it does not have: nobody's",
     ]
     with_other_map = ("--slot-map", "slots.csv", "--id-map", "slots.csv")
-    assert run("convert", "0.jsonl", "1.jsonl", "-o", "long.parquet", *with_other_map)[0] == 0  # parts are made again
+    assert run("convert", "0.jsonl", "1.jsonl", "-o", "long.parquet", *with_other_map)[0] == 0
     assert dstbench.scan("long.parquet").collect()["dialogue"].to_list() == ["own0", "own1"]
 
 

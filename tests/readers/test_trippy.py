@@ -200,7 +200,7 @@ def test_what_marks_cannot_tell_is_refused(here: Path) -> None:
             dstbench.UsageError, match=f"no states, and scores by {by} cannot be computed\nhint: by run, "
         ):
             dstbench.score("r.json", metrics="jga", by=by)
-    for name in ("kim2022", "fga2022", "star", "qian2021"):  # of their 30 slots the file names none: all would be right
+    for name in ("fga2022", "star", "qian2021"):
         with pytest.raises(dstbench.UsageError, match=f"no convention changes what is right: {name}"):
             dstbench.score("r.json", profile=name, metrics="jga")
     with pytest.raises(dstbench.UsageError, match="tla cannot be computed from it"):

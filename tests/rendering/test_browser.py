@@ -94,7 +94,6 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
     runs = {f"run {n}": corpus[name] for n, name in enumerate(names)}
     with pytest.MonkeyPatch.context() as patched:  # fewer resamples give as many numbers
         patched.setattr("dstbench.rendering.report.Design", partial(Design, resamples=200))
-        patched.setattr("dstbench.rendering.report._FEW_RESAMPLES", 50)
         path.write_text(dstbench.report(runs).to_html(), encoding="utf-8")
     return path
 

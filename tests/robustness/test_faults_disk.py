@@ -25,7 +25,6 @@ resource = pytest.importorskip("resource", reason="no limits of processes here")
 #: Commands, and the file in the folder `out` that they cannot write.
 WRITERS = {
     "convert": (["convert", "one.jsonl", "-o", "out/x.parquet"], "out/x.parquet"),
-    "parts": (["convert", "one.jsonl", "two.jsonl", "-o", "out/x.parquet", "--jobs", "1"], "out/x.parquet"),
     "contexts": (["contexts", "gold.json", "-o", "out/x.parquet"], "out/x.parquet"),
     "score": (["score", "one.jsonl", "--by", "dialogue", "-o", "out/x.txt"], "out/x.txt"),
     "query": (["query", "SELECT * FROM long", "one.jsonl", "-o", "out/x.txt"], "out/x.txt"),

@@ -135,7 +135,7 @@ def test_messages_stay_short(here: Path) -> None:
         with pytest.raises(dstbench.DstbenchError) as caught:
             dstbench.score("p.json")
         assert len(str(caught.value)) < 3_000
-    write("p.json", [line(long, 0, {long: long}, {"hotel-area": long})])
+    write("p.json", [line(long, 0, {long: long, "hotel-area": "north"}, {"hotel-area": long})])
     code, _, err = run("score", "p.json")
     assert code == 0
     assert err.startswith("note: ")

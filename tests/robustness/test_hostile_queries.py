@@ -119,7 +119,10 @@ def test_a_process_that_is_ended_says_why(number: int | None, code: int, message
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
 def test_notes_that_find_no_room_change_nothing(here: Path) -> None:
     """In a process of its own, where a query writes to streams that are opened for it."""
-    state = {**STATES[0], "gold": {"hotel-oddness": "north"}}  # which MultiWOZ does not have, as a note says
+    state = {
+        **STATES[0],
+        "gold": {"hotel-area": "south", "hotel-oddness": "north"},
+    }  # which MultiWOZ does not have, as a note says
     Path("run.jsonl").write_text(json.dumps(state) + "\n")
     words = [sys.executable, "-m", "dstbench", "query", "SELECT slot FROM long", "run.jsonl", "--format", "csv"]
     for path in ("notes", "/dev/full"):

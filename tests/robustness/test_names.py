@@ -46,7 +46,7 @@ def test_long_tables_in_such_a_folder(home: Path, monkeypatch: pytest.MonkeyPatc
         code, _, err = run(*words.split())
         assert code == 0, err
     (home / "other.jsonl").write_text((home / "a.jsonl").read_text().replace('"D', '"E'))
-    assert run("convert", NAME, "other.jsonl", "-o", "both.parquet")[0] == 0  # in parts
+    assert run("convert", NAME, "other.jsonl", "-o", "both.parquet")[0] == 0
     monkeypatch.chdir(home.parent)
     code, out, err = run("score", f"{HOME}/x.parquet")
     assert (code, out) == (1, "")

@@ -72,18 +72,6 @@ def _into_the_archive(file: Path) -> tuple[Path, Path]:
     return _the_archive(file)[1], Path("pack.zip", "new")
 
 
-def _left_by_an_interrupted_run(file: Path) -> tuple[Path, Path]:
-    part = Path(".out.0123456789abcdef.part")
-    part.write_bytes(file.read_bytes())
-    return part, Path("out")
-
-
-def _finished_by_an_interrupted_run(file: Path) -> tuple[Path, Path]:
-    (folder := Path(".out.parts")).mkdir()
-    (folder / file.name).write_bytes(file.read_bytes())
-    return folder / file.name, Path("out")
-
-
 def _its_folder(file: Path) -> tuple[Path, Path]:
     return file, file.parent
 
@@ -103,8 +91,7 @@ def _a_link_to_its_folder(file: Path) -> tuple[Path, Path]:
 #: How an input and an output are one, or one in the other: an input, and the output that would destroy it.
 FILES: list[Callable[[Path], tuple[Path, Path]]] = [
     _same, _other_spelling, _absolute, _link, _of_a_link, _hard_link, _into_the_folder, _in_the_folder,
-    _through_a_linked_folder, _the_archive, _into_the_archive, _left_by_an_interrupted_run,
-    _finished_by_an_interrupted_run,
+    _through_a_linked_folder, _the_archive, _into_the_archive,
 ]  # fmt: skip
 FOLDERS: list[Callable[[Path], tuple[Path, Path]]] = [
     _its_folder, _a_folder_above, _the_folder_that_is_read, _a_link_to_its_folder,

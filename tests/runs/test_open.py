@@ -117,6 +117,7 @@ def test_the_metadata_says_what_was_read(here: Path) -> None:
             "turns": 2, "dialogues": 1,
             "missing_turns": 0, "missing_dialogues": 0, "extra_turns": 0, "extra_dialogues": 0,
         },
+        "with_book": {"pred": {"hotel-book day": False, "hotel-book people": False}},
     }  # fmt: skip
 
 

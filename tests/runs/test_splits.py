@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 import dstbench
 from dstbench.readers import FORMATS, Source
 from dstbench.readers.format import Format
-from dstbench.runs.convert import convert
 from tests import formats
 from tests.commands import run
 from tests.corpora import EXAMPLE, EXAMPLE_SCORES
@@ -172,7 +171,7 @@ def test_converted_files_find_their_split_together(here: Path) -> None:
     Path("run").mkdir()
     for number in (0, 1):
         Path(f"run/dialogues_00{number}.json").write_text(sgd({f"1_{number}": 2}, "a"))
-    convert("run", ["run"], Path("run.parquet"), gold="sgd")
+    assert run("convert", "run", "--gold", "sgd", "-o", "run.parquet")[0] == 0
     assert dstbench.score("run.parquet", metrics="jga")["value"].item() == 1
 
 

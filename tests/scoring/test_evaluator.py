@@ -90,7 +90,7 @@ def test_it_computes_what_score_does(states: States, profile: Any, missing: Miss
             assert evaluator.scores().equals(scores)
 
 
-@pytest.mark.parametrize("profile", ["verbatim", "kim2022", "trade"])
+@pytest.mark.parametrize("profile", ["verbatim", "star", "trade"])
 @pytest.mark.parametrize("kept", [[0], [1], [2], [0, 2]])
 def test_under_intersect_only_the_gold_of_added_turns_counts(profile: str, kept: list[int]) -> None:
     """As to what is scored, what the signature says of gold, and whether the convention scores any of its slots."""
@@ -100,7 +100,7 @@ def test_under_intersect_only_the_gold_of_added_turns_counts(profile: str, kept:
     evaluator.add_batch(*columns(states))
     how: Any = {"gold": [*EXAMPLE, spa], "profile": profile, "missing": "intersect"}
     wanted = outcome(lambda: dstbench.score(only(states, "pred"), **how))
-    assert isinstance(wanted, tuple) == (profile == "kim2022" and kept == [2])
+    assert isinstance(wanted, tuple) == (profile == "star" and kept == [2])
     if isinstance(wanted, tuple):
         assert outcome(evaluator.compute) == outcome(evaluator.scores) == wanted
     else:

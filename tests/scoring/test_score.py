@@ -65,6 +65,7 @@ def test_every_domain(states: States, which: str) -> None:
     expect(found, grouped(groups))  # type: ignore[arg-type] # keys are (domain,)
 
 
+@pytest.mark.filterwarnings("ignore:.*are not scored under:dstbench.errors.DstbenchWarning")
 @FEW
 @given(corpora(LARGE), st.sampled_from(["all", "last", "gold"]))
 def test_every_domain_over_all_turns_of_dialogues_that_have_it(states: States, turns: str) -> None:

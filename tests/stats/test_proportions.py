@@ -45,5 +45,6 @@ def test_p_is_both_tails(z: float, df: int | None) -> None:
     assert two_sided(z, df) == pytest.approx(2 * law.sf(abs(z)), rel=1e-9, abs=0)
 
 
-def test_what_can_be_detected_grows_with_the_error() -> None:
-    assert smallest_detectable(0.5) == 1.4
+def test_what_can_be_detected_grows_with_the_error_and_with_the_strictness_of_the_test() -> None:
+    assert smallest_detectable(0.5) == smallest_detectable(1.0) / 2 == pytest.approx(1.4, abs=0.001)
+    assert smallest_detectable(0.5) < smallest_detectable(0.5, alpha=0.05 / 3) < smallest_detectable(0.5, 0.05 / 3, 5)

@@ -1,0 +1,150 @@
+"""What is reported about the names of slots: those that MultiWOZ does not have, and predicted ones that gold lacks."""
+
+from __future__ import annotations
+
+import json
+import re
+from difflib import get_close_matches
+from typing import Final
+
+import numpy as np
+import polars as pl
+
+from dstbench.conventions.slots import KNOWN_SLOTS, domain_of
+from dstbench.errors import DstbenchError, number_of, shortened, warn
+from dstbench.readers.frames import IS_FRAME
+from dstbench.runs.codes import ABSENT, codes, distinct, to_codes, to_strings
+from dstbench.schema.core import NOTHING
+
+# Characters of a slot that messages show; a longer name is no misspelling of a known slot.
+_LONGEST: Final = 100
+# A note is given if at least one in so many predicted values is of a slot that gold never has.
+_MANY: Final = 5
+_SHOWN: Final = 3  # names of gold in a message
+_MAPPED: Final = 40  # names in a map of slots in a message
+#: The columns of `slot_counts`.
+COLUMNS: Final = {"slot": pl.String, "gold": pl.Int64, "pred": pl.Int64, "values": pl.Int64}
+
+
+class OtherSlotsError(DstbenchError):
+    """No slot that is predicted is in gold."""
+
+
+def slot_counts(table: pl.DataFrame) -> pl.DataFrame:
+    """How often each slot is in a long table's states.
+
+    Returns:
+        (slot; gold, pred: numbers of turns whose state lists it; values: of these, those in which it is predicted to
+        have a value), also of frames (see `readers.frames`).
+    """
+    slot = codes(table["slot"])
+    slots = distinct(slot)
+    number = slot + np.uint32(1)  # 0: no slot, as `ABSENT` is the largest code
+    gold, pred = (codes(table[side]) for side in ("gold", "pred"))
+    has_value = ~np.isin(pred, np.append(to_codes(list(NOTHING)), np.uint32(ABSENT)))
+    counts = (
+        np.bincount(number[rows], minlength=int(slots.max(initial=0)) + 2)[slots + 1]
+        for rows in (gold != ABSENT, pred != ABSENT, has_value)
+    )
+    return pl.DataFrame([to_strings(slots), *counts], schema=COLUMNS)
+
+
+def report_unknown_slots(source: str, counts: pl.DataFrame) -> None:
+    """Warn about slots that MultiWOZ does not have, with their `slot_counts` and known ones of similar spelling."""
+    counts = counts.filter(~IS_FRAME)
+    names = counts["slot"].to_list()
+    if KNOWN_SLOTS.issuperset(names):  # the usual case
+        return
+    if KNOWN_SLOTS.isdisjoint(names):
+        warn(f"none of the {number_of(len(names), 'slot')} is MultiWOZ's; their names are kept as written", file=source)
+        return
+    unknown = [row for row in counts.select("slot", "gold", "pred").rows() if row[0] not in KNOWN_SLOTS]
+    unknown.sort(key=lambda row: (-row[1] - row[2], row[0]))
+    shown = []
+    for name, gold, pred in unknown[:5]:
+        near = get_close_matches(name, sorted(KNOWN_SLOTS), n=2) if len(name) <= _LONGEST else []
+        hint = f"; near: {', '.join(near)}" if near else ""
+        shown.append(f"{shortened(name, _LONGEST)} ({gold} in gold, {pred} predicted{hint})")
+    more = f" and {len(unknown) - 5} more" if len(unknown) > 5 else ""
+    warn(
+        f"{number_of(len(unknown), 'slot')} that MultiWOZ does not have, kept as written: {', '.join(shown)}{more}",
+        file=source,
+        kind="slots that MultiWOZ does not have, kept as written",
+        count=len(unknown),
+    )
+
+
+def report_other_slots(source: str, counts: pl.DataFrame) -> None:
+    """Refuse predictions none of whose slots gold has; warn if that is so of many predicted values.
+
+    Where gold has MultiWOZ's slots, those of MultiWOZ that it lacks are spelled alike, and are errors of the tracker;
+    so are slots of services that have frames.
+
+    Args:
+        source: Name of the file, for messages.
+        counts: The counts (`slot_counts`) of all its turns.
+
+    Raises:
+        OtherSlotsError: Gold has none of the predicted slots.
+    """
+    services = [domain_of(name) for name in counts.filter(IS_FRAME)["slot"]]
+    counts = counts.filter(~IS_FRAME)
+    predicted = counts.filter(pl.col("values") > 0)
+    of_gold = counts.filter(pl.col("gold") > 0).sort("gold", "slot", descending=[True, False])["slot"].to_list()
+    spelled_alike = KNOWN_SLOTS.union(of_gold) if not KNOWN_SLOTS.isdisjoint(of_gold) else of_gold
+    others = predicted.filter(~pl.col("slot").is_in(spelled_alike))
+    others = others.filter(~pl.col("slot").str.extract("^([^-]*)-").is_in(services).fill_null(value=False)).sort(
+        "values", "slot", descending=[True, False]
+    )
+    total, of_others = int(predicted["values"].sum()), int(others["values"].sum())
+    if not of_gold or of_others * _MANY < max(total, 1):
+        return
+    names = others["slot"].to_list()
+    in_gold = f"{_listed(of_gold)} in gold"
+    if of_others == total:
+        raise OtherSlotsError(
+            f"gold has none of the {number_of(len(names), 'predicted slot')}: {_listed(names)} in the predictions, "
+            f"{in_gold}",
+            file=source,
+            hint=_map_lines(names, of_gold),
+        )
+    warn(
+        f"{of_others:,} of {total:,} predicted values are of slots that gold never has, and count as wrong: "
+        f"{_listed(names)} in the predictions, {in_gold}; if they are the same slots, --slot-map FILE says which",
+        file=source,
+        kind="predicted values are of slots that gold never has, and count as wrong",
+        count=of_others,
+        when="before",
+    )
+
+
+def _listed(names: list[str]) -> str:
+    more = f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else ""
+    return ", ".join(shortened(name, _LONGEST) for name in names[:_SHOWN]) + more
+
+
+def _map_lines(names: list[str], of_gold: list[str]) -> list[str]:
+    """The hint at a map of slots, with a map from the predicted names to the most similar ones of gold, as JSON."""
+    content: dict[str, str] = {}
+    for name in names[:_MAPPED]:
+        if other := _nearest(name, [slot for slot in of_gold if slot not in content.values()]):
+            content[name] = other
+    pairs = [json.dumps({own: other}, ensure_ascii=False)[1:-1] for own, other in content.items()] or [
+        '"yours": "gold\'s"'
+    ]
+    lines = [", ".join(pairs[start : start + 4]) for start in range(0, len(pairs), 4)]
+    hint = "if they are the same slots, --slot-map slots.json, a file of such pairs (check each):"
+    return [hint, *(",\n".join(["{" + lines[0], *lines[1:]]) + "}").split("\n")]
+
+
+def _nearest(name: str, of_gold: list[str]) -> str | None:
+    """The slot of gold that has this name in another spelling, or with another domain or none; else a similar one."""
+    for spelled in (_letters, lambda slot: _letters(slot.partition("-")[2] or slot)):
+        if same := [other for other in of_gold if spelled(name) == spelled(other)]:
+            return same[0]
+    return next(iter(get_close_matches(name[:_LONGEST], of_gold, n=1)), None)
+
+
+def _letters(name: str) -> str:
+    """A name without what spellings differ in: case, and characters between words."""
+    return re.sub(r"[\W_]+", "", name).casefold()

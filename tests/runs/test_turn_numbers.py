@@ -1,0 +1,163 @@
+"""Turns that predictions number differently than gold: refused under every ``missing``, and mended by options."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any, get_args
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import dstbench
+from dstbench.typing import Missing
+from tests.commands import run
+from tests.corpora import States
+
+MISSING: tuple[Missing, ...] = get_args(Missing)
+SLOTS = ("hotel-area", "hotel-name", "hotel-book day", "train-day", "train-leaveat")
+#: Numberings of turns that people use: the number of gold's turn 0, and the step; and others.
+USUAL = [(1, 1), (0, 2), (1, 2), (2, 2)]
+NUMBERINGS = [*USUAL, (3, 1), (7, 2)]
+
+pytestmark = pytest.mark.filterwarnings("ignore::dstbench.errors.DstbenchWarning")
+
+
+def gold_of(sizes: list[int]) -> States:
+    """Dialogues of so many turns, in each of which another slot or value is new."""
+    return [
+        {
+            "dialogue_id": f"MUL{dialogue}",
+            "turn": turn,
+            "gold": {SLOTS[t % len(SLOTS)]: f"{dialogue} at {t}" for t in range(turn + 1)},
+        }
+        for dialogue, size in enumerate(sizes)
+        for turn in range(size)
+    ]
+
+
+def predicted(gold: States, first: int = 0, step: int = 1) -> States:
+    """What a perfect tracker predicts, with its own numbers of turns."""
+    return [
+        {"dialogue_id": state["dialogue_id"], "turn": first + step * state["turn"], "pred": state["gold"]}
+        for state in gold
+    ]
+
+
+def scored(states: Any, **reading: Any) -> list[tuple[Any, ...]]:
+    return dstbench.score(states, metrics="jga,sa,gca", **reading).select("value", "turns", "dialogues").rows()
+
+
+def options_in(message: str) -> dict[str, Any]:
+    """The options of renumbering that a message names first, as keywords."""
+    hint = message.partition("hint: ")[2].partition(" renumbers")[0]
+    return {name.replace("-", "_"): int(value) for name, value in re.findall(r"--(turns-from|turn-step) (-?\d+)", hint)}
+
+
+@given(st.lists(st.integers(1, 6), min_size=1, max_size=4), st.sampled_from(NUMBERINGS), st.data())
+def test_a_perfect_tracker_is_refused_with_the_options_that_mend_it(
+    sizes: list[int], numbering: tuple[int, int], data: st.DataObject
+) -> None:
+    gold = gold_of(sizes)
+    part, missing = gold, data.draw(st.sampled_from(MISSING), label="missing")
+    if numbering in USUAL and missing != "error" and data.draw(st.booleans(), label="partial"):
+        kept = data.draw(st.sets(st.sampled_from(range(len(gold))), min_size=min(2, len(gold))), label="kept")
+        part = [gold[at] for at in sorted(kept)]
+    right = scored(predicted(part), gold=gold, missing=missing)
+    if part is gold or missing == "intersect":
+        assert right[0][0] == 1
+    try:  # a dialogue's turn 0 is turn 0 in twos, too
+        assert scored(predicted(part, *numbering), gold=gold, missing=missing) == right
+    except dstbench.DstbenchError as error:
+        options = options_in(str(error))
+        assert scored(predicted(part, *numbering), gold=gold, missing=missing, **options) == right
+
+
+@given(st.lists(st.integers(1, 6), min_size=1, max_size=4), st.data())
+def test_partial_runs_with_golds_numbers_are_never_refused(sizes: list[int], data: st.DataObject) -> None:
+    gold = gold_of(sizes)
+    states = predicted(gold)
+    kept = data.draw(st.lists(st.sampled_from(range(len(states))), min_size=1, unique=True), label="kept")
+    wrong = data.draw(st.sets(st.sampled_from(kept)), label="wrong")
+    part = [{**states[at], "pred": {"hotel-stars": "9"}} if at in wrong else states[at] for at in kept]
+    for missing in MISSING[1:]:
+        (jga, turns, _), *_ = scored(part, gold=gold, missing=missing)
+        assert turns == (len(kept) if missing == "intersect" else len(gold))
+        assert jga == (len(kept) - len(wrong)) / turns
+
+
+def test_gold_that_counts_from_1_is_met_too() -> None:
+    gold = [{**state, "turn": state["turn"] + 1} for state in gold_of([3, 4])]
+    pred = predicted(gold_of([3, 4]))
+    for missing in MISSING:
+        with pytest.raises(dstbench.DstbenchError, match="--turns-from -1 renumbers them"):
+            scored(pred, gold=gold, missing=missing)
+        assert scored(pred, gold=gold, missing=missing, turns_from=-1)[0] == (1, 7, 2)
+
+
+def test_values_that_mean_absent_spelling_and_alternatives_do_not_hide_it() -> None:
+    gold = [{**state, "gold": {slot: f"{value}|x" for slot, value in state["gold"].items()}} for state in gold_of([4])]
+    pred = predicted(gold_of([4]), first=1)
+    for state in pred:
+        state["pred"] = dict.fromkeys(SLOTS, "none") | {s: f" {value.upper()}" for s, value in state["pred"].items()}
+    with pytest.raises(dstbench.DstbenchError, match="--turns-from 1 renumbers them"):
+        scored(pred, gold=gold, missing="intersect")
+
+
+def test_what_the_user_says_is_done() -> None:
+    gold, pred = gold_of([4, 4]), predicted(gold_of([4, 4]), first=1)
+    assert scored(pred, gold=gold, missing="intersect", turns_from=0)[0] == (0, 6, 2)
+    every = predicted(gold, step=2) + [
+        {**state, "turn": 2 * state["turn"] + 1, "pred": {}} for state in predicted(gold)
+    ]
+    with pytest.warns(dstbench.DstbenchWarning, match=r"8 predicted turns not numbered 0, 2, 4, …") as said:
+        assert scored(every, gold=gold, turn_step=2)[0] == (1, 8, 2)
+    assert len(said) == 1
+    with pytest.raises(dstbench.DstbenchError, match=r"a turn not numbered 9, 10, 11.*dialogue MUL0, turn 1"):
+        scored(pred, gold=gold, turns_from=9)
+    both = [{**state, "pred": state["gold"], "turn": state["turn"] + 1} for state in gold]
+    assert scored(both, turns_from=1)[0] == (1, 8, 2)
+    with pytest.raises(dstbench.DstbenchError, match=r"a turn not numbered 2, 3, 4.*dialogue MUL0, turn 1"):
+        scored(both, turns_from=2)  # turns of gold would be lost
+    with pytest.raises(dstbench.UsageError, match="--turn-step 0 is not 1 or more"):
+        scored(pred, gold=gold, turn_step=0)
+
+
+def test_on_the_command_line_and_in_signatures(here: Path) -> None:
+    Path("gold.json").write_text(json.dumps(gold_of([4, 3])))
+    Path("run.json").write_text(json.dumps(predicted(gold_of([4, 3]), 1, 2)))
+    for command in ("score", "check", "correlate", "sweep", "diagnose", "traits"):
+        code, _, err = run(command, "run.json", "--gold", "gold.json", "--missing", "intersect")
+        assert code == 1
+        assert "run.json: turns are numbered differently than gold's" in err
+        assert "hint: --turns-from 1 --turn-step 2 renumbers them; --turns-from 0 takes them as they are" in err
+    mended = ("--turns-from", "1", "--turn-step", "2")
+    code, out, _ = run("score", "run.json", "--gold", "gold.json", "-m", "jga", "--format", "json", *mended)
+    (row,) = json.loads(out)["scores"]
+    assert (code, row["value"]) == (0, 1)
+    assert "|turns-from:1|turn-step:2|" in row["signature"]
+    assert not dstbench.signature.doubts(row["signature"])
+    assert run("convert", "run.json", "--gold", "gold.json", "-o", "long.parquet", *mended)[0] == 0
+    assert "|turns-from:1|turn-step:2|" in run("score", "long.parquet")[1]
+    code, _, err = run("score", "long.parquet", *mended)
+    assert code == 2
+    assert "a long table keeps its names and turn numbers" in err
+    assert run("score", "long.parquet", "--gold", "gold.json", "--turns-from", "0")[0] == 0
+
+
+def test_files_that_are_converted_one_by_one(here: Path) -> None:
+    gold, pred = gold_of([1, 3, 4]), predicted(gold_of([1, 3, 4]), first=1)
+    Path("gold.json").write_text(json.dumps(gold))
+    files = [f"{number}.json" for number in range(3)]
+    for number, path in enumerate(files):
+        Path(path).write_text(json.dumps([state for state in pred if state["dialogue_id"] == f"MUL{number}"]))
+    how = ("--gold", "gold.json", "--missing", "wrong", "-o", "long.parquet")
+    code, _, err = run("convert", *files, *how)
+    assert code == 1
+    assert "0.json and 2 more: turns are numbered differently than gold's" in err
+    assert not Path("long.parquet").exists()
+    assert run("convert", *files, *how, "--turns-from", "1")[0] == 0
+    assert dstbench.scan("long.parquet").filter(pl.col("gold").ne_missing(pl.col("pred"))).collect().is_empty()

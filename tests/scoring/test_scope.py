@@ -1,0 +1,121 @@
+"""Predictions that are in no score are named."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import polars as pl
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+import dstbench
+from dstbench.analysis.show import walk_through
+from dstbench.scoring.notes import Remedy, spelling_remedy
+from dstbench.scoring.scope import unscored
+from tests.commands import run as command
+from tests.corpora import FEW, States, is_refused
+from tests.scoring.test_compare_values import compared, conventions, corpora
+
+
+@FEW
+@given(corpora(), conventions, st.sampled_from(["all", "gold", "pred", "last"]), st.sampled_from(["turn", "frame"]))
+@pytest.mark.filterwarnings("ignore::dstbench.errors.DstbenchWarning")
+def test_a_prediction_is_scored_or_said_not_to_be(
+    states: States, convention: dstbench.Convention, turns: str, unit: str
+) -> None:
+    """Under any convention, the predicted values in its scores and those of the note are all that there are."""
+    convention = replace(convention, turns=turns, unit=unit)  # type: ignore[arg-type]
+    assume(not is_refused(states, convention))
+    dontcare = "keep" if convention.dontcare == "skip" else convention.dontcare
+    keeps_all = replace(convention, slots=None, over="count", dontcare=dontcare)
+    predicted = sum(len(compared(state, keeps_all)["pred"]) for state in states)
+    run = dstbench.open_runs(states)
+    counts = unscored(run[0], convention)
+    scored = dstbench.score(run, metrics="correct,wrong,over", profile=convention)["value"].sum()
+    assert int(counts["unscored"].sum()) == predicted - scored
+    assert not len(counts) or counts["predicted"].sum() == predicted
+
+
+AREA = {"hotel-area": "north"}
+#: Of five predicted values, two are of a slot that no dataset has.
+INVENTS: States = [
+    {"dialogue_id": f"MUL000{n}", "turn": turn, "gold": AREA, "pred": AREA | ({"hotel-wifi": "yes"} if turn else {})}
+    for n in range(2) for turn in range(3)
+]  # fmt: skip
+
+
+def evaluated(profile: dstbench.Convention) -> None:
+    evaluator = dstbench.Evaluator([{**state, "pred": {}} for state in INVENTS], profile=profile)
+    for state in INVENTS:
+        evaluator.add(state["dialogue_id"], state["turn"], state["pred"])
+    evaluator.compute()
+
+
+SAID = pl.DataFrame({"dialogue": ["MUL0000"], "turn": [0], "system": [None], "user": ["north"]})
+SCORING: dict[str, Callable[[dstbench.Convention], object]] = {
+    "score": lambda profile: dstbench.score(INVENTS, profile=profile),
+    "score by domain": lambda profile: dstbench.score(INVENTS, by="domain", profile=profile),
+    "turns": lambda profile: dstbench.turns(INVENTS, profile=profile),
+    "compare": lambda profile: dstbench.compare({"a": INVENTS, "b": INVENTS}, profile=profile, resamples=100),
+    "compare-metrics": lambda profile: dstbench.compare_metrics(
+        {"a": INVENTS, "b": INVENTS}, profile=profile, resamples=100
+    ),
+    "check": lambda profile: dstbench.check(INVENTS, profile=profile),
+    "report": lambda profile: dstbench.report(INVENTS, profile=profile),
+    "diagnose": lambda profile: dstbench.diagnose(INVENTS, profile=profile),
+    "traits": lambda profile: dstbench.traits(INVENTS, profile=profile),
+    "correlate": lambda profile: dstbench.correlate(INVENTS, profile=profile),
+    "query": lambda profile: dstbench.query("SELECT * FROM scores", INVENTS, profile=profile),
+    "pairs": lambda profile: dstbench.fuzzy_pairs(INVENTS, profile=replace(profile, match="partial")),
+    "show": lambda profile: walk_through(INVENTS, "MUL0000", profile=profile),
+    "audit memorisation": lambda profile: dstbench.audit.memorisation(INVENTS, context=SAID, profile=profile),
+    "audit scores": lambda profile: dstbench.audit.scores({"run": INVENTS}, {"gold": INVENTS}, profile=profile),
+    "evaluator": evaluated,
+}
+
+
+@pytest.mark.parametrize("name", SCORING)
+@pytest.mark.parametrize(
+    "choices", [{"slots": "multiwoz-30"}, {"slots": "multiwoz-hotel", "outside": "dropped"}, {"over": "free"}]
+)
+@pytest.mark.usefixtures("undrawn")
+@pytest.mark.filterwarnings("ignore::dstbench.errors.DstbenchWarning")
+def test_every_function_that_scores_says_what_it_does_not_score(name: str, choices: dict[str, str]) -> None:
+    with pytest.warns(
+        dstbench.DstbenchWarning, match=r"4 of 10 predicted values are not scored under .*hotel-wifi \(4\)"
+    ):
+        SCORING[name](dstbench.profile("verbatim", **choices))
+
+
+@pytest.mark.filterwarnings("ignore::dstbench.errors.DstbenchWarning")
+def test_a_sweep_says_so_of_each_profile() -> None:
+    with pytest.warns(dstbench.DstbenchWarning) as caught:
+        dstbench.sweep(INVENTS)
+    said = [re.findall(r"4 of 10 predicted values are not scored under ([\w-]+)", str(each.message)) for each in caught]
+    assert sorted(name for names in said for name in names) == ["dstc10", "star"]
+
+
+@pytest.mark.filterwarnings("ignore:.*kept as written:dstbench.errors.DstbenchWarning")
+@pytest.mark.filterwarnings("ignore:.*slots that gold never has:dstbench.errors.DstbenchWarning")
+def test_a_note_above_the_table_names_what_is_not_scored_and_check_fails(here: Path) -> None:
+    dstbench.write_long(dstbench.open_runs(INVENTS)[0], "p.parquet")
+    code, _, err = command("score", "p.parquet", "--slots", "multiwoz-hotel", "--outside", "scored")
+    note = "p: 4 of 10 predicted values are not scored under verbatim.1+ (slots multiwoz-hotel): hotel-wifi (4)"
+    assert (code, note in err) == (0, True)
+    assert command("check", "p.parquet", "--profile", "star", "--strict")[0] == 1
+    assert "not scored" not in command("score", "p.parquet", "--profile", "kim2022")[2]
+
+
+@pytest.mark.filterwarnings("ignore:.*kept as written:dstbench.errors.DstbenchWarning")
+@pytest.mark.filterwarnings("ignore:.*slots that gold never has:dstbench.errors.DstbenchWarning")
+def test_slots_that_are_not_scored_do_not_pass_for_spelling() -> None:
+    """The profile `star` would take JGA from 0 to 100, but by half for not scoring the invented slot."""
+    spelled = {"dialogue_id": "MUL0000", "turn": 0, "gold": {"hotel-area": "centre"}, "pred": {"hotel-area": "center"}}
+    runs = dstbench.open_runs([spelled, {**INVENTS[1], "dialogue_id": "MUL0001", "turn": 0}])
+    remedy = spelling_remedy(runs[0], dstbench.profile("verbatim"), 0)
+    assert isinstance(remedy, Remedy)
+    assert (remedy.option.startswith("--gold-steps"), remedy.jga) == (True, 0.5)

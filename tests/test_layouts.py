@@ -1,0 +1,255 @@
+"""A perfect tracker in any layout, with any spelling of ids and slots, is read as it is or refused, never otherwise."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+import dstbench
+from dstbench.runs.open import open_gold
+from tests import formats
+from tests.records import notes_of, quiet, table_of
+
+State = dict[str, str]
+#: Turns, each with its dialogue, number and state.
+Turns = list[tuple[str, int, State]]
+
+#: How ids are spelled, given the number of the dialogue.
+IDS: dict[str, Callable[[int], str]] = {
+    "MultiWOZ's": "MUL{:04}".format,
+    "MultiWOZ's files": "pmul{:04}.json".format,
+    "SGD's": "1_{:05}".format,
+    "of two services": lambda number: f"{1 + number % 2}_{number // 2:05}",
+    "numbers": "{}".format,
+    "numbered after a hyphen": "d-{}".format,
+    "numbered from 17": lambda number: f"d_{number + 17}",
+    "of a split": "test-{}".format,
+    "ConvLab's": "multiwoz21-test-{}".format,
+    "letters": lambda number: "abc"[number],
+}
+#: How slots are spelled.
+SLOTS: dict[str, Callable[[str], str]] = {
+    "as in long tables": str,
+    "dots": lambda slot: slot.replace("-", "."),
+    "spaces": lambda slot: slot.replace("-", " "),
+    "underscores": lambda slot: slot.replace("-", "_").replace(" ", "_"),
+    "capitals": str.title,
+    "semi": lambda slot: slot if "book" in slot else slot.replace("-", "-semi-", 1),
+    "without spaces": lambda slot: slot.replace(" ", ""),
+}
+
+
+def _nested(state: State) -> dict[str, dict[str, str]]:
+    domains: dict[str, dict[str, str]] = {}
+    for slot, value in state.items():
+        domain, name = re.split(r"[-._ ]", slot, maxsplit=1)
+        domains.setdefault(domain, {})[name] = value
+    return domains
+
+
+#: How states are written.
+STATES: dict[str, Callable[[State], Any]] = {
+    "flat": dict,
+    "nested": _nested,
+    "domain-slot-value": lambda state: [f"{slot}-{value}" for slot, value in state.items()],
+    "slot = value": lambda state: [f"{slot} = {value}" for slot, value in state.items()],
+    "pairs": lambda state: [list(item) for item in state.items()],
+    "objects": lambda state: [{"slot": slot, "value": value} for slot, value in state.items()],
+    "JSON": json.dumps,
+}
+
+
+def _by_dialogue(turns: Turns, write: Callable[[int, Any], Any]) -> dict[str, list[Any]]:
+    lists: dict[str, list[Any]] = {}
+    for name, turn, state in turns:
+        lists.setdefault(name, []).append(write(turn, state))
+    return lists
+
+
+def _flags(turns: Turns, between: str, first: int = 0) -> dict[str, Any]:
+    return {f"{name}{between}{turn + first}": state for name, turn, state in turns}
+
+
+def _both(state: Any) -> dict[str, Any]:
+    return {"gold": state, "pred": state}
+
+
+def layouts(turns: Turns) -> Iterator[tuple[str, Any, bool]]:
+    """Each layout of some turns, whose states are written already: its name, the document, whether it has no gold."""
+    states = _by_dialogue(turns, lambda _, state: state)
+    numbered = {name: {str(at): state for at, state in enumerate(several)} for name, several in states.items()}
+    yield "records", [{"dialogue_id": name, "turn": turn} | _both(state) for name, turn, state in turns], False
+    yield "records in order", [{"dialogue_id": name} | _both(state) for name, _, state in turns], False
+    for between in ("-", "_", "-turn-"):
+        flags = _flags(turns, between)
+        yield f"ids{between}turns", [{"id": flag} | _both(state) for flag, state in flags.items()], False
+        yield f"records by id{between}turn", {flag: _both(state) for flag, state in flags.items()}, False
+        yield f"states by id{between}turn", flags, True
+        yield f"sides by id{between}turn", _both(flags), False
+    numbered_records = [
+        {"dialogue_id": name, "guid": f"test-{at}"} | _both(state) for at, (name, _, state) in enumerate(turns)
+    ]
+    yield "numbered records in order", numbered_records, False
+    yield "lists by dialogue", states, True
+    yield "turns by dialogue", numbered, True
+    yield "sides of lists", _both(states), False
+    yield "lists of records", {name: [_both(state) for state in several] for name, several in states.items()}, False
+    yield "dialogues", [{"dialogue_id": name} | _both(several) for name, several in states.items()], False
+    yield "wrapped", {"config": {"model": "x"}, "predictions": states}, True
+
+
+def _corpus(data: st.DataObject) -> tuple[Turns, Turns]:
+    """Turns as they must be read, and as they are written."""
+    spell_id, spell_slot = data.draw(st.sampled_from([*IDS.values()])), data.draw(st.sampled_from([*SLOTS.values()]))
+    slots = st.sampled_from(["hotel-area", "hotel-book day", "restaurant-food", "train-leaveat"])
+    value = st.sampled_from(["north", "guest-house", "09:15", "a-b-c", "the nook"])
+    turns: Turns = []
+    for number in range(data.draw(st.integers(1, 3))):
+        states = data.draw(st.lists(st.dictionaries(slots, value, max_size=3), min_size=1, max_size=4))
+        turns += [(spell_id(number), turn, state) for turn, state in enumerate(states)]
+    return turns, [(name, turn, {spell_slot(slot): v for slot, v in state.items()}) for name, turn, state in turns]
+
+
+def _wanted(turns: Turns) -> pl.DataFrame:
+    return table_of([{"dialogue_id": name, "turn": turn} | _both(state) for name, turn, state in turns])
+
+
+@quiet
+@settings(max_examples=100)
+@given(data=st.data())
+def test_a_perfect_tracker_is_read_as_it_is_or_refused(
+    data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    turns, spelled = _corpus(data)
+    # Ids d-0, d-1, … of dialogues with one turn each are those of the turns of d, as far as anyone can tell.
+    assume(not turns[0][0].startswith("d-") or all((name, 1) in [turn[:2] for turn in turns] for name, *_ in turns))
+    write = data.draw(st.sampled_from([*STATES.values()]))
+    every = [*layouts([(name, turn, write(state)) for name, turn, state in spelled])]
+    name, document, lacks_gold = every[data.draw(st.integers(0, len(every) - 1))]
+    path = tmp_path_factory.mktemp("layouts") / "run"
+    path.write_text(json.dumps(document), encoding="utf-8")
+    for read in (path, document):
+        try:
+            table = table_of(read, gold=read if lacks_gold else None)
+        except dstbench.DstbenchError:
+            continue
+        assert table.equals(_wanted(turns)), name
+
+
+@pytest.mark.parametrize("ids", ["MultiWOZ's", "MultiWOZ's files", "SGD's", "of two services"])
+@pytest.mark.parametrize("states", ["flat", "domain-slot-value"])
+@quiet
+def test_what_people_write_is_read(ids: str, states: str, here: Path) -> None:
+    north = {"hotel-area": "north"}
+    both = {**north, "hotel-stars": "4"}
+    turns: Turns = [(IDS[ids](d), turn, state) for d in range(3) for turn, state in enumerate([{}, north, both])]
+    for name, document, lacks_gold in layouts([(name, turn, STATES[states](state)) for name, turn, state in turns]):
+        Path("run").write_text(json.dumps(document))
+        for read in ("run", document):
+            assert table_of(read, gold=read if lacks_gold else None).equals(_wanted(turns)), (name, read)
+
+
+@quiet
+def test_what_nothing_tells_apart_is_refused(here: Path) -> None:
+    state = ["hotel-area-north", "hotel-stars-4"]
+    for document, said in (
+        ({"MUL0003": state}, "one state, where the states of a dialogue must be"),
+        ({"MUL0003": [[], state], "MUL0004": state}, "a list of slots, which is one state"),
+        ([{"id": f"d{n}", **_both(state)} for n in ("1-2", "2-0")], "ids such as 'd1-2' may end in the turn"),
+        (
+            [{"id": "MUL1", "gold": [{}, state], "pred": [{}, {}]}, {"id": "MUL2", **_both(state)}],
+            "list of slots|a slot",
+        ),
+        (
+            [{"dialogue": "MUL1", "slot": "hotel-area", "gold": "a", "pred": "a"}],
+            "no key says of which turn|no known format",
+        ),
+    ):
+        Path("run").write_text(json.dumps(document))
+        for read in ("run", document):
+            with pytest.raises(dstbench.DstbenchError, match=said):
+                table_of(read, gold=read if isinstance(document, dict) else None)
+
+
+@quiet
+def test_ids_that_the_user_names_stay_whole() -> None:
+    records = [{"flag": f"MUL1-{turn}", **_both({})} for turn in (0, 1)]
+    assert table_of(records)["dialogue"].to_list() == ["MUL1"] * 2
+    assert table_of(records, keys={"id": "flag"})["dialogue"].to_list() == ["MUL1-0", "MUL1-1"]
+    assert table_of(records, keys={"id": "flag", "turn": "flag"})["dialogue"].to_list() == ["MUL1"] * 2
+    assert notes_of([{"dialogue_id": "1_00000", **_both({})}]) == [
+        "no turn numbers: the 1 record of 1 dialogue are counted in their order"
+    ]
+
+
+@quiet
+def test_mappings_are_runs_if_their_keys_are_no_dialogues(here: Path) -> None:
+    records = [{"dialogue_id": "MUL1", "turn": 0, **_both({"hotel-area": "north"})}]
+    document = {"MUL1": records}
+    Path("p.json").write_text(json.dumps(document))
+    for data, names in (
+        (document, ["states"]), ({"a": records, "b": records}, ["a", "b"]), ({"a": "p.json", "b": records}, ["a", "b"]),
+        ({"config": {"model": "x"}, "details": records}, ["states"]),
+    ):  # fmt: skip
+        assert [run.name for run in dstbench.open_runs(data)] == names
+
+
+@quiet
+def test_parallel_lists_of_states() -> None:
+    north = {"hotel-area": "north"}
+    gold = [[north, north], [north]]
+    assert dstbench.score([[north, {}], [north]], gold=gold, metrics="jga").value("jga") == 2 / 3
+    for pred in ([[north, {}]], [[north, {}, {}], [north]], [[north], [north]], [north, north]):
+        with pytest.raises(dstbench.DstbenchError):
+            dstbench.score(pred, gold=gold)
+
+
+@quiet
+def test_columns_of_frames_are_named_as_in_csv() -> None:
+    row = {"dialogue_id": "MUL1", "turn": 0, "slot": "hotel-area", "gold": "north", "pred": "north"}
+    wanted = [("MUL1", 0, "hotel-area", "north", "north")]
+    assert table_of(pl.DataFrame([row])).rows() == table_of([row]).rows() == wanted
+
+
+def test_misspelt_keywords_get_the_keyword_as_a_hint() -> None:
+    for keyword, said in (("metric", "metrics"), ("golds", "gold"), ("byy", "by")):
+        keywords: dict[str, Any] = {keyword: "x"}
+        with pytest.raises(TypeError, match=rf"^score\(\) got an .* '{keyword}'\. Did you mean {said}"):
+            dstbench.score([], **keywords)
+    with pytest.raises(dstbench.UsageError, match=r"^keys has no field 'idd'"):
+        dstbench.score([], keys={"idd": "x"})
+
+
+WRITERS = (
+    formats.gtpr, formats.trade, formats.som, formats.t5dst, formats.mwzeval, formats.jsonl, formats.records_wrapped,
+    formats.simpletod, formats.parlai, formats.checkdst, formats.pptod, formats.star, formats.kage, formats.convlab,
+    formats.icdst, formats.trippy, formats.savn, formats.state_lists, formats.trade_gold, formats.t5dst_gold,
+    formats.multiwoz, formats.sgd_pred, formats.convlab_gold, formats.woz, formats.crosswoz, formats.risawoz,
+)  # fmt: skip
+
+
+@quiet
+@pytest.mark.parametrize("write", WRITERS, ids=lambda write: write.__name__)
+def test_a_loaded_file_is_read_as_the_file(write: Callable[[], str], here: Path) -> None:
+    text = write()
+    Path("run").write_text(text)
+    try:
+        document = json.loads(text)
+    except ValueError:
+        document = [json.loads(line) for line in text.splitlines()]
+
+    def read(data: Any) -> list[pl.DataFrame]:
+        states = open_gold(data)
+        return [table for side in (states.gold, states.pred) if side is not None for table in (side.turns, side.cells)]
+
+    of_file, of_document = read("run"), read(document)
+    assert len(of_file) == len(of_document) > 0
+    assert all(map(pl.DataFrame.equals, of_document, of_file))
