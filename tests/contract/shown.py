@@ -131,15 +131,14 @@ class Shows(NamedTuple):
 def is_shown(cell: str, shows: Shows, row: Row) -> bool:
     """Whether a cell shows what the row of the JSON has."""
     values = [row[key] for key in shows.keys]
-    cell = cell.strip("[] ") if len(values) > 1 else cell
     if values[0] is None:
         return cell in ("-", "")
     if isinstance(values[0], bool):
         return cell == ("*" if values[0] else "")
     if isinstance(values[0], str):
-        return cell == values[0]
+        return cell.strip("'") == values[0].replace("_", " " if " " in cell else "_")
     scale = (100 if row["unit"] == "share" else 1) if shows.scale == "unit" else shows.scale
-    parts = re.split(r" to |, ", cell) if len(values) > 1 else [cell]
+    parts = [part for part in re.split(r" to |, | ?[()\[\]]", cell) if part] if len(values) > 1 else [cell]
     if len(parts) != len(values):
         return False
     return all(_is_rounded(text, value * scale) for text, value in zip(parts, values, strict=True))
@@ -188,6 +187,7 @@ class View(NamedTuple):
         where: What else is so of all its rows.
         every: Whether each row of the JSON is shown.
         triangle: Whether it is a matrix of pairs (`first`, `second`) with one thing below the diagonal, another above.
+        lists: Whether the first cell of a row lists several names.
     """
 
     table: str
@@ -197,6 +197,7 @@ class View(NamedTuple):
     where: Mapping[str, Any] = {}
     every: bool = True
     triangle: bool = False
+    lists: bool = False
 
 
 class Shown(NamedTuple):
@@ -207,13 +208,48 @@ class Shown(NamedTuple):
     row: Row
 
 
+def prepared(command: str, result: Mapping[str, Sequence[Row]]) -> dict[str, Sequence[Row]]:
+    """The rows of the JSON, with what tables compute of them: differences both ways round, and joined rows."""
+    rows = {name: list(part) for name, part in result.items()}
+    if command == "compare":
+        rows["differences"] = [row | {"id": n} for n, row in enumerate(result["differences"])]
+        rows["differences"] += [_turned(row) for row in rows["differences"]]
+    elif command == "diagnose":
+        rows["runs"] = [row | {"failing_share": row["failing"] / row["dialogues"]} for row in result["runs"]]
+    elif command == "traits":
+        rows["differences"] = [
+            row | {"of": " - ".join(f"r({row[key].replace(',', ', ')})" for key in ("first", "second"))}
+            for row in result["differences"]
+        ]
+    elif command == "compare-metrics":
+        power = {row["metric"]: row for row in result["power"]}
+        rows["spread"] = [power[row["metric"]] | row for row in result["spread"]]
+    elif command == "sensitivity":
+        rows["costs"] = [row | {"range": f"{row['start']:.0%}"[:-1]} for row in result["costs"]]
+    elif command == "correlate":
+        rows["rated"] = [row | {"coefficient": row["coefficient"].capitalize()} for row in result.get("rated", [])]
+    elif command == "audit diff":
+        whole = {**result["versions"][0], "domain": "all", "slot": "all"}
+        rows["domains"] = [*result["domains"], whole]
+        rows["changes"] = [row | {"kind": row["kind"].replace("_", " ")} for row in result["changes"]]
+    return rows
+
+
+def _turned(row: Row) -> Row:
+    """A difference with the other run first."""
+    swapped = {"run": "other", "other": "run", "wins": "losses", "losses": "wins"}
+    negated = {"difference": "difference", "low": "high", "high": "low"}
+    new = {key: row[other] for key, other in swapped.items()}
+    return {**row, **new, **{key: None if row[of] is None else -row[of] for key, of in negated.items()}}
+
+
 def read(command: str, tables: Sequence[Table], result: Mapping[str, Sequence[Row]]) -> Iterator[Shown]:
     """Every cell of the tables, with the row of the JSON that it is of.
 
     Raises:
         AssertionError: A table, a column or a row of the JSON is in no view, or a cell is of no row.
     """
-    shown_rows: dict[str, set[int]] = {}
+    result, shown_rows = prepared(command, result), dict[str, set[int]]()
     for table in map(_with_errors, tables):
         view, title = next(
             ((view, m) for view in VIEWS[command] if (m := re.fullmatch(view.title, table.title))), (None, None)
@@ -222,7 +258,7 @@ def read(command: str, tables: Sequence[Table], result: Mapping[str, Sequence[Ro
         fixed = {**view.where, **title.groupdict()}
         rows = [row for row in result[view.table] if all(_names(text, row, key) for key, text in fixed.items())]
         seen = shown_rows.setdefault(view.table, set()) if view.every else set[int]()
-        for cells in table.rows if not view.triangle else ():
+        for cells in _one_by_one(table.rows) if view.lists else table.rows if not view.triangle else ():
             of_row = dict(zip(table.columns, cells, strict=True))
             keys = {key: of_row[column] for column, key in view.keys.items() if column in of_row}
             mine = [row for row in rows if all(_names(text, row, key) for key, text in keys.items())]
@@ -234,14 +270,22 @@ def read(command: str, tables: Sequence[Table], result: Mapping[str, Sequence[Ro
                 exact = [row for row in mine if all(_names(text, row, key) for key, text in where.items())]
                 has = {str([row[key] for key in shows.keys]) for row in exact}
                 assert len(has) == 1, f"{table.title}: {keys | where} is of {len(exact)} rows of {view.table}"
-                seen |= {id(row) for row in exact}
+                seen |= {row.get("id", id(row)) for row in exact}
                 yield Shown(cell, shows, exact[0])
         if view.triangle:
             for shown_cell in _of_triangle(table, rows, view.cells):
                 seen.add(id(shown_cell.row))
                 yield shown_cell
     for name, seen in shown_rows.items():
-        assert len(seen) == len(result[name]), f"{command}: {len(result[name]) - len(seen)} rows of {name} not shown"
+        wanted = {row.get("id", id(row)) for row in result[name]}
+        assert seen == wanted, f"{command}: {len(wanted - seen)} rows of {name} not shown"
+
+
+def _one_by_one(rows: Sequence[tuple[str, ...]]) -> Iterator[tuple[str, ...]]:
+    """Rows whose first cell lists several names, as rows of one name each."""
+    for first, *cells in rows:
+        for name in first.split(", "):
+            yield (name, *cells)
 
 
 def _of_triangle(table: Table, rows: Sequence[Row], cells: Mapping[str, Shows]) -> Iterator[Shown]:
@@ -292,7 +336,7 @@ _DIFFERENCES = {
     r"difference": value("difference"),
     r"\d+ %": interval(),
     r"p": number("p"),
-    r"p \w+": number("p_adjusted"),
+    r"p [\w-]+": number("p_adjusted"),
     r"\*": Shows(("significant",)),
     r"wins": number("wins"),
     r"losses": number("losses"),
@@ -315,7 +359,17 @@ _R_DIFFERENCES = {
     r"r (first|second)": number("r_{1}"),
     r"difference": number("difference"),
     r"\d+ % interval": interval(1),
+    r"p": number("p"),
+    r"p, adjusted": number("p_adjusted"),
+    r"by Zou .*": interval(1, "zou_low", "zou_high"),
     r"n": number("n_first"),
+}
+_CHANGED = {
+    r"(added|removed|changed|respelled)": number("{1}"),
+    r"(earlier|later)": number("moved_{1}"),
+    r"(dialogues|turns)": number("{1}"),
+    r"(dialogues|turns) differ": number("changed_{1}"),
+    r"(dialogues|turns) %": share("share_{1}"),
 }
 
 #: Each command to its tables.
@@ -336,15 +390,49 @@ VIEWS: Mapping[str, Sequence[View]] = {
             r"(.+)": share("value", metric="{1}"),
         }),
         View("correlations", r"(?P<run>.+): correlations.*", {}, _MATRIX, triangle=True),
-        View("differences", r"Differences of correlations.*", {"run": "run"}, {r"of": number("of")} | _R_DIFFERENCES),
+        View("differences", r"Differences of correlations.*", {"run": "run", "of": "of"}, _R_DIFFERENCES),
     ],
-    "correlate": [_CORRELATIONS],
+    "correlate": [
+        _CORRELATIONS,
+        View("rated", r"(?P<run>.+): correlations with the ratings.*", {"metric": "metric"}, {
+            r"(.+)": Shows(("value", "low", "high"), 1, {"coefficient": "{1}"}),
+        }),
+    ],
     "compare-metrics": [
         View("spread", r"Metrics over .*", {"metric": "metric"}, {
             r"sd/se": number("signal_to_noise"),
-            r"apart": Shows(("apart",), 1),
+            r"apart": number("apart"),
+            r"holm": number("apart_adjusted"),
+            r"detectable": value("median_detectable"),
             r"(\w+)": value("{1}"),
         }),
+        View("agreement", r"Kendall's tau .*", {}, {"below": number("tau"), "above": number("reversed")}, triangle=True),
+        View("dependence", r"Correlations of dialogues.*", {"metric": "metric"}, {
+            r"(.+)": Shows(("r", "low", "high"), 1, {"trait": "{1}"}),
+        }),
+    ],
+    "sensitivity": [
+        View("costs", r"(?P<kind>\w+): .*", {"metric": "metric"}, {
+            r"(\d+)-\d+ %": share("loss", range="{1}"),
+        }),
+    ],
+    "sweep": [
+        View("sweep", r"(?P<metric>\w+)", {"profile": "profile"}, {r"(.+)": value("value", run="{1}")}, lists=True),
+    ],
+    "pairs": [
+        View("pairs", r"", {key: key for key in ("run", "slot", "gold", "pred")}, {r"turns": number("turns")}),
+    ],
+    "check": [
+        View("checks", r"Outcomes", {"check": "check"}, {r"(.+)": Shows(("status",), 1, {"run": "{1}"})}),
+        View("checks", r"(?P<check>(?!Outcomes).+)", {"run": "run"}, {r"(status|found)": Shows(("{1}",))}, every=False),
+        View("checks", r"", {"run": "run", "check": "check"}, {r"(status|found)": Shows(("{1}",))}),
+    ],
+    "audit diff": [
+        View("domains", r"By domain: .*", {"domain": "domain"}, _CHANGED),
+        View("slots", r"By slot: .*", {"slot": "slot"}, _CHANGED),
+        View("changes", r"Most frequent changes.*", {key: key for key in ("slot", "before", "after", "kind")}, {
+            r"(turns|dialogues)": number("{1}"),
+        }, every=False),
     ],
     "compare": [
         View("scores", r"Scores and \d+ % intervals", {"run": "run"}, {
