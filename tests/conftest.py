@@ -1,11 +1,14 @@
-"""Fixtures that several test modules share."""
+"""The two layers of tests, the skips that CI expects, and fixtures that several test modules share."""
 
 from __future__ import annotations
 
 import gc
 import os
+import re
+from collections import Counter
 from collections.abc import Generator
 from pathlib import Path
+from typing import Final
 
 import pytest
 from hypothesis import Phase, settings
@@ -16,14 +19,60 @@ from tests.charts import draw_empty
 # Processes that tests start keep what Python compiles, as where nothing forbids it: compiling is a fifth of a start.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
-# HYPOTHESIS_PROFILE=long looks for hours where CI looks for a minute.
-settings.register_profile("default", deadline=None, max_examples=40)
+#: Markers of the tests that only `--all` runs, or `-m MARKER`; `simulation` is run by `-m simulation` alone.
+SECOND_LAYER: Final = ("browser", "data", "fuzz", "kill", "looks", "ray", "tex")
+#: The skips that CI expects, by reason: any other fails it.
+SKIPS: Final = Path(__file__).with_name("skips.txt")
+
+# HYPOTHESIS_PROFILE=long looks for hours where `--all` looks for minutes.
+settings.register_profile("default", deadline=None, max_examples=10)
+settings.register_profile("all", deadline=None, max_examples=40)
 settings.register_profile("long", deadline=None, max_examples=5_000)
 settings.register_profile(  # the same examples for every mutant, and none made smaller: pyproject.toml
     "mutants", deadline=None, max_examples=20, derandomize=True, database=None, phases=[Phase.explicit, Phase.generate]
 )
 settings.register_profile("few", settings.get_profile("mutants"), max_examples=4)  # test_contributing.py
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+# Test modules derive their settings from these when they are imported, so it must be known by now.
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or "default")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`--all`: both layers."""
+    parser.addoption("--all", action="store_true", help="also run the slow tests: those marked " + ", ".join(SECOND_LAYER))
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Both layers look at more examples."""
+    if config.getoption("--all") and "HYPOTHESIS_PROFILE" not in os.environ:
+        settings.load_profile("all")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave the second layer out, unless it is asked for; what takes real data is marked by that."""
+    for item in items:
+        if {"data", "shared"} & set(getattr(item, "fixturenames", ())):
+            item.add_marker(pytest.mark.data)
+    if config.getoption("-m"):
+        return
+    omitted = {"simulation"} if config.getoption("--all") else {"simulation", *SECOND_LAYER}
+    left_out = [item for item in items if any(mark.name in omitted for mark in item.iter_markers())]
+    config.hook.pytest_deselected(items=left_out)
+    items[:] = [item for item in items if item not in set(left_out)]
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """In CI, a skip that is not expected is a failure: a test that never runs looks like one that passes."""
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    if reporter is None or not os.environ.get("CI") or hasattr(session.config, "workerinput"):
+        return
+    reasons = Counter(re.sub(r"^Skipped: ", "", report.longrepr[2]) for report in reporter.stats.get("skipped", []))
+    expected = [line for line in SKIPS.read_text("utf-8").splitlines() if line and not line.startswith("#")]
+    surprises = {reason: n for reason, n in reasons.items() if not any(re.fullmatch(line, reason) for line in expected)}
+    for reason, n in surprises.items():
+        reporter.write_line(f"{n} unexpected skip(s): {reason} (tests/skips.txt says which are expected)", red=True)
+    if surprises and session.exitstatus == pytest.ExitCode.OK:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
 @pytest.hookimpl(wrapper=True)

@@ -1,0 +1,101 @@
+"""Every number of every table is that of the JSON: the right row's, the right column's, and rightly rounded."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from tests.contract import shown, terminal
+
+RUNS: Final = ("keen.jsonl", "steady.jsonl", "hasty.jsonl")
+#: Commands to their words; the first word or two name the views.
+ASKED: Final[dict[str, tuple[str, ...]]] = {
+    "score": ("score", *RUNS, "-m", "jga,sa,wrong,gca,fga:lam=0.25,error-turns"),
+    "score of one": ("score", "hasty.jsonl", "-m", "jga,gca,over"),
+    **{f"score by {by}": ("score", *RUNS, "--by", by, "-m", "jga,rsa,missed") for by in
+       ("domain", "slot", "turn", "length", "n_gold", "dialogue", "run,domain")},
+    "score, fuzzy": ("score", *RUNS, "-m", "jga,wrong", "--profile", "qian2021"),
+    "compare": ("compare", *RUNS, "-m", "jga,gca,wrong", "--resamples", "60"),
+    "compare to a baseline": ("compare", *RUNS, "--baseline", "hasty", "-m", "jga,missed", "--resamples", "60"),
+    "compare models": ("compare", *RUNS, "--model", "m=keen,hasty", "--model", "n=steady", "--resamples", "60"),
+    "check": ("check", *RUNS),
+    "sweep": ("sweep", *RUNS, "-m", "jga,f1"),
+    "pairs": ("pairs", *RUNS, "--profile", "qian2021"),
+    "diagnose": ("diagnose", *RUNS, "--all"),
+    "traits": ("traits", "keen.jsonl", "hasty.jsonl"),
+    "correlate": ("correlate", "hasty.jsonl", "-m", "jga,sa,gca"),
+    "correlate ratings": ("correlate", "keen.jsonl", "-m", "jga,gca", "--ratings", "ratings.csv"),
+    "compare-metrics": ("compare-metrics", *RUNS, "-m", "jga,sa,gca", "--resamples", "40"),
+    "sensitivity": ("sensitivity", "keen.jsonl", "-m", "jga,fga,gca"),
+    "audit diff": ("audit", "diff", "keen.jsonl", "later.jsonl"),
+}  # fmt: skip
+FORMATS: Final = {"text": shown.of_text, "md": shown.of_markdown}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    folder = tmp_path_factory.mktemp("corpus")
+    terminal.write(folder)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        yield folder
+
+
+def view_of(name: str) -> str:
+    words = ASKED[name]
+    return " ".join(words[:2]) if words[0] == "audit" else words[0]
+
+
+def said(name: str, *more: str, columns: int | None = None) -> str:
+    code, out, err = terminal.run(*ASKED[name], *more, columns=columns)
+    assert code == 0, err
+    return out
+
+
+def rows_of(name: str) -> dict[str, list[dict[str, Any]]]:
+    parsed: dict[str, list[dict[str, Any]]] = json.loads(said(name, "--format", "json"))
+    return parsed
+
+
+@pytest.mark.parametrize("name", ASKED)
+def test_every_cell_is_that_of_its_row_and_column(name: str) -> None:
+    result = rows_of(name)
+    for form, parse in FORMATS.items():
+        tables = parse(said(name, "--format", form, *(["--all"] if name == "check" and form == "text" else [])))
+        assert tables
+        for cell in shown.read(view_of(name), tables, result):
+            assert shown.is_shown(*cell), (form, cell)
+
+
+@pytest.mark.parametrize("name", [name for name in ASKED if name != "check"])
+def test_text_and_markdown_have_the_same_tables(name: str) -> None:
+    text, page = (parse(said(name, "--format", form)) for form, parse in FORMATS.items())
+    assert [(table.columns, table.rows) for table in text] == [(table.columns, table.rows) for table in page]
+
+
+@pytest.mark.parametrize("name", ASKED)
+def test_csv_and_files_are_the_same(name: str, tmp_path: Path) -> None:
+    result = rows_of(name)
+    lines = list(csv.DictReader(io.StringIO(said(name, "--format", "csv"))))
+    flat = [(part, row) for part, rows in result.items() for row in rows]
+    assert len(lines) == len(flat)
+    for line, (part, row) in zip(lines, flat, strict=True):
+        assert line.get("table", part) == part
+        for key, value in row.items():
+            cell = line[key]
+            if isinstance(value, float):
+                assert float(cell) == value, (part, key)
+            else:
+                plain = str(value).lower() if isinstance(value, bool) else "" if value is None else str(value)
+                assert cell == plain, (part, key)
+    for ending, form in (("json", "json"), ("csv", "csv"), ("md", "md"), ("tex", "latex")):
+        path = tmp_path / f"table.{ending}"
+        said(name, "-o", str(path))
+        assert path.read_text(encoding="utf-8").strip() == said(name, "--format", form).strip()
