@@ -38,7 +38,7 @@ ALL = "\n".join([README, *TOPICS.values(), CONTRIBUTING])
 
 def test_the_two_commands_stand_alone_and_ci_runs_the_second() -> None:
     blocks = re.findall(r"```sh\n(.*?)```", README, re.DOTALL)
-    assert blocks[:2] == ["pip install uv && uv run dstbench demo\n", "uv run pytest\n"]
+    assert blocks[:2] == ["pip install uv && uv run dstbench demo\n", "uv run --group test pytest\n"]
     assert "README.md" in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
     workflow = (ROOT / ".github" / "workflows" / "ci.yml").read_text(encoding="utf-8")
     assert set(re.findall(r"- run: (\S+)", workflow)) == {".ci/run", ".ci/versions", ".ci/install"}
@@ -50,10 +50,10 @@ STARTS = ("dstbench", "uv", "pip", "ray", "ssh", "python", ".ci/run", ".ci/versi
 #: Commands of the README that no test runs as they stand, and why.
 NOT_RUN = {
     "pip install uv && uv run dstbench demo": "installs; .ci/versions and tests/test_demo.py run the demo",
-    "uv run pytest": "is what runs this",
+    "uv run --group test pytest": "is what runs this",
     "python -m benchmarks.missing_annotations": "needs real data; tests/audit/test_places.py compares with its bars",
-    "uv run pytest -n0 -s -m simulation tests/simulations": "takes minutes, and is for people to read",
-    "uv run pytest --cov": "the same, slower",
+    "uv run --group test pytest -n0 -s -m simulation tests/simulations": "takes minutes, and is for people to read",
+    "uv run --group test pytest --cov --all": "the same, slower",
     "dstbench audit inconsistency train.tsv dev.tsv test.tsv --database db --figures figures": (
         "here they would have the same dialogues; tests/audit/test_missing_tables.py runs it"
     ),

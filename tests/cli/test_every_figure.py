@@ -16,6 +16,8 @@ from dstbench.demo import synthetic
 from tests import planted
 from tests.commands import run
 
+pytestmark = pytest.mark.looks
+
 _DIAGNOSIS = {"first_failures", "gold_slots", "by_turn", "by_length", "errors", "timing"}
 _TRAITS = {"to_mean", "nu_paper", "traits"}
 #: Of each command that draws: its arguments, and the charts that these make.

@@ -26,6 +26,8 @@ from tests.commands import ok, run
 from tests.once import compute_once
 from tests.terminal import Shown, in_terminal, in_terminals, plain
 
+pytestmark = pytest.mark.looks
+
 pytest.importorskip("pty", reason="terminals are made by the operating system")
 
 WIDTHS = (80, 100, 160)

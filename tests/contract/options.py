@@ -188,7 +188,9 @@ _add(
     output=Row("out/x.txt", changes="text x.txt", form="csv"),
     label=Row("tab:mine", changes="text", form="latex"),
 )
-_add((*WRITTEN, "audit inconsistency", "audit replace"), format=Row("md", other="--format csv", changes="text", form=""))
+_add(
+    (*WRITTEN, "audit inconsistency", "audit replace"), format=Row("md", other="--format csv", changes="text", form="")
+)
 _add(DRAWN, charts=Row("out/charts", changes="charts"), figures=Row("out/figures", changes="figures"))
 _add(
     DRAWN,

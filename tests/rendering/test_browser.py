@@ -37,6 +37,7 @@ ORDER = dstbench.score(synthetic(120), metrics="jga").sort("value", descending=T
 AXE = "axe_selenium_python"
 
 pytestmark = [
+    pytest.mark.browser,
     pytest.mark.filterwarnings("ignore::dstbench.DstbenchWarning"),
     pytest.mark.filterwarnings("ignore::ResourceWarning"),  # of Selenium's pipes
 ]

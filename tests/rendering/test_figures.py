@@ -31,7 +31,7 @@ from tests import formats
 from tests.commands import run
 from tests.corpora import LARGE, States, corpora
 
-pytestmark = pytest.mark.filterwarnings("ignore::dstbench.DstbenchWarning")
+pytestmark = [pytest.mark.looks, pytest.mark.filterwarnings("ignore::dstbench.DstbenchWarning")]
 
 RUNS = synthetic(20)
 COLUMN, PAGE = 219, 455  # points: the widths of ACL's column and text

@@ -437,6 +437,7 @@ def typeset(preamble: str, body: str) -> str:
     return done.stdout
 
 
+@pytest.mark.tex
 @pytest.mark.skipif(not has_tex(), reason="no pdflatex with booktabs, siunitx and Times here: parsed only")
 @pytest.mark.parametrize("names", [None, 1, 7, 10], ids=str)
 def test_it_compiles_and_fits_the_columns_of_acl(names: int | None, here: Path) -> None:
@@ -446,6 +447,7 @@ def test_it_compiles_and_fits_the_columns_of_acl(names: int | None, here: Path) 
     assert not re.findall(r"^(?:Overfull .*|.*too large for page.*)$", typeset(ACL, body), re.MULTILINE)
 
 
+@pytest.mark.tex
 @pytest.mark.skipif(not has_tex() or shutil.which("pdftotext") is None, reason="no pdflatex or no pdftotext here")
 @pytest.mark.parametrize("version", ["", "=v2"])
 def test_points_are_below_each_other_and_lines_exactly_below_their_numbers(version: str, here: Path) -> None:

@@ -29,7 +29,7 @@ from dstbench.rendering.tables import apart, render_answer
 from dstbench.rendering.terminal import Screen, laid_out_for
 from dstbench.runs.run import Run
 
-pytestmark = pytest.mark.filterwarnings("ignore::dstbench.DstbenchWarning")
+pytestmark = [pytest.mark.looks, pytest.mark.filterwarnings("ignore::dstbench.DstbenchWarning")]
 
 RUNS = synthetic(12)
 PLAIN = ("A", "B", "C")

@@ -33,7 +33,7 @@ from tests.commands import run
 from tests.corpora import EXAMPLE, LARGE, States, corpora
 from tests.schemas import schema
 
-pytestmark = pytest.mark.filterwarnings("ignore::dstbench.DstbenchWarning")
+pytestmark = [pytest.mark.looks, pytest.mark.filterwarnings("ignore::dstbench.DstbenchWarning")]
 
 #: What a page must take for text.
 HOSTILE = [

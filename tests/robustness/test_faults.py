@@ -32,7 +32,7 @@ from tests.faults import (
 )
 
 Usual: TypeAlias = Callable[[str], tuple[Undisturbed, dict[str, bytes]]]
-pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no signals here")
+pytestmark = [pytest.mark.kill, pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no signals here")]
 
 
 def is_whole(found: dict[str, bytes], before: dict[str, bytes], after: dict[str, bytes]) -> None:

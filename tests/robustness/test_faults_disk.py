@@ -20,6 +20,8 @@ from tests.faults import call, there, write_inputs
 from tests.once import compute_once
 from tests.paths import ROOT
 
+pytestmark = pytest.mark.kill
+
 resource = pytest.importorskip("resource", reason="no limits of processes here")
 
 #: Commands, and the file in the folder `out` that they cannot write.

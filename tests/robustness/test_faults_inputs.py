@@ -17,6 +17,8 @@ from dstbench.io.files import File
 from dstbench.scoring.partitions import over_partitions
 from tests.faults import call, write_inputs
 
+pytestmark = pytest.mark.kill
+
 
 def table(path: str, tracker: str = "careful", dialogues: int = 300) -> None:
     dstbench.write_long(dstbench.open_runs(synthetic(dialogues, trackers=[tracker]))[0], path)

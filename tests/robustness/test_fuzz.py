@@ -27,6 +27,8 @@ from tests import formats
 from tests.fuzz_readers import SECONDS, TURNS, examine
 from tests.paths import ROOT
 
+pytestmark = pytest.mark.fuzz
+
 CORPUS = ROOT / "tests" / "corpus"
 ALL = formats.WITH_BOTH | formats.ONLY_PRED | formats.ONLY_GOLD | formats.RESTAURANT | formats.MARKS
 

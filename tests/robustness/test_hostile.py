@@ -34,7 +34,7 @@ from tests.interface import LEAVES
 from tests.interface import line as line_of
 from tests.io.test_archives import pack_zip
 
-pytestmark = pytest.mark.filterwarnings("ignore::dstbench.DstbenchWarning")
+pytestmark = [pytest.mark.fuzz, pytest.mark.filterwarnings("ignore::dstbench.DstbenchWarning")]
 
 MB = 1_000_000
 #: Address space of a command: what is read here fits many times over, what would be made of it does not.

@@ -23,7 +23,7 @@ from tests.commands import run
 from tests.once import compute_once
 from tests.planted import consistent, take_out
 
-pytestmark = pytest.mark.filterwarnings("ignore::dstbench.DstbenchWarning")
+pytestmark = [pytest.mark.fuzz, pytest.mark.filterwarnings("ignore::dstbench.DstbenchWarning")]
 
 #: A title for the terminal, a link, a colour by a C1 control, letters that turn the direction of others.
 TERMINAL = "\x1b]0;x\x07\x1b]8;;http://h\x07x\x1b[31m\x9b31m\r\x08\x7f\u202e\u2066\u200b"

@@ -18,7 +18,7 @@ from dstbench.demo import synthetic
 from dstbench.runs.open import open_runs
 from dstbench.scoring import partitions as partition
 
-pytestmark = pytest.mark.filterwarnings("ignore::dstbench.DstbenchWarning")
+pytestmark = [pytest.mark.fuzz, pytest.mark.filterwarnings("ignore::dstbench.DstbenchWarning")]
 
 
 @pytest.fixture

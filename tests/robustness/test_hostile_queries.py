@@ -22,6 +22,8 @@ import pytest
 import dstbench
 from dstbench.analysis import query
 
+pytestmark = pytest.mark.fuzz
+
 STATES: list[dict[str, Any]] = [
     {"dialogue_id": f"D{dialogue}", "turn": turn, "gold": {"hotel-area": "north"}, "pred": {"hotel-area": "south"}}
     for dialogue in range(10)

@@ -32,6 +32,8 @@ from dstbench.testing.damage import at_path, paths
 from tests import formats
 from tests.corpora import EXAMPLE
 
+pytestmark = pytest.mark.fuzz
+
 ALL = formats.WITH_BOTH | formats.ONLY_PRED | formats.ONLY_GOLD | formats.RESTAURANT | formats.MARKS
 #: Files damaged per format; by hand, 2,500 of each were tried (``DAMAGED_FILES=2500``).
 FILES: Final = int(os.environ.get("DAMAGED_FILES", "40"))

@@ -32,6 +32,8 @@ from tests.commands import run, run_apart
 from tests.corpora import EXAMPLE
 from tests.paths import ROOT
 
+pytestmark = pytest.mark.ray
+
 os.environ.setdefault(*engine_ray.BY_ITSELF)
 ray = pytest.importorskip("ray", reason="Ray is not installed: pip install 'dstbench[ray]'")
 if sys.platform != "linux":
