@@ -138,8 +138,10 @@ class _Reader:
         if background is not None and not in_mark and not {"role-axis", "role-legend", "role-title"} & {*roles}:
             box = _RECT.match(background.get("d", ""))
             if box and float(box[3]) and float(box[4]):
-                panel = Panel(x, y, x + float(box[3]), y + float(box[4]))
-                self.panels.append(panel)
+                edges = x, y, x + float(box[3]), y + float(box[4])
+                if panel is None or edges != (panel.left, panel.top, panel.right, panel.bottom):
+                    panel = Panel(*edges)
+                    self.panels.append(panel)
         if in_mark and panel is not None and (mark := _mark(node, tag, x, y)):
             panel.marks.append(mark)
         text = "".join(node.itertext()).strip() if tag == "text" else ""
@@ -158,8 +160,8 @@ class _Reader:
         assert inner is not None
         for move in _MOVE.findall(inner.get("transform", ""))[:1]:
             x, y = x + float(move[0]), y + float(move[1])
-        lines = [line for group in _of_role(inner, "role-axis-tick") for line in group.iter("{*}line")]
-        texts = [text for group in _of_role(inner, "role-axis-label") for text in group.iter("{*}text")]
+        lines = [line for group in _of_role(inner, "role-axis-tick") for line in group.findall(".//{*}line")]
+        texts = [text for group in _of_role(inner, "role-axis-label") for text in group.findall(".//{*}text")]
         label = [tuple(map(float, _MOVE.findall(text.get("transform", ""))[0])) for text in texts]
         if not texts:
             return
@@ -175,7 +177,7 @@ class _Reader:
 
 
 def _of_role(node: Xml.Element, role: str) -> list[Xml.Element]:
-    return [group for group in node.iter("{*}g") if role in group.get("class", "").split()]
+    return [group for group in node.findall(".//{*}g") if role in group.get("class", "").split()]
 
 
 def _mark(node: Xml.Element, tag: str, x: float, y: float) -> Mark | None:
