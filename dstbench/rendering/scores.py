@@ -70,7 +70,7 @@ def render_scores(
         units += f"; {_ERROR} one standard error over dialogues{_about_unknown(scores)}"
     if sizes := _sizes(scores):  # one line below says it for all rows
         table, units = table.drop("turns", "dialogues"), f"{units}; {sizes}"
-    below = [units, *_about_slots(scores), *gold, *signature_lines(scores)]
+    below = [units, *_about_parts(scores), *gold, *signature_lines(scores)]
     is_value = pl.col("run").str.strip_chars_start() != _ERROR
     shares = [name for name in dict.fromkeys(scores.filter(~IS_COUNT)["metric"]) if name in table.columns]
     shares = [name for name in shares if sign_of(name) == 1]
@@ -113,9 +113,17 @@ def _about_unknown(scores: pl.DataFrame, mark: str = UNDEFINED) -> str:
     return f" ({mark}: unknown, as all dialogues are alike)" if unknown else ""
 
 
-def _about_slots(scores: pl.DataFrame) -> list[str]:
-    line = "by slot: every scored turn counts; a slot in neither gold nor prediction is correct"
-    return [line] if "slot" in scores.columns else []
+def _about_parts(scores: pl.DataFrame) -> list[str]:
+    """Which turns count by slot or by domain."""
+    if "slot" in scores.columns:
+        return ["by slot: every scored turn counts; a slot in neither gold nor prediction is correct"]
+    rule = "|".join(["domain-turns:either", "domain-turns:frames", "unit:frame"])
+    if "domain" not in scores.columns or scores["signature"].str.contains(rule).all():
+        return []
+    return [
+        "by domain: a turn counts if gold has a slot of the domain; predictions of the domain in other turns are not "
+        "scored (--domain-turns either)"
+    ]
 
 
 def sizes_of(scores: pl.DataFrame, between: str = ", ") -> str:
@@ -149,11 +157,13 @@ def wide(scores: pl.DataFrame, titles: Mapping[str, str] | None = None) -> pl.Da
 
 
 def _with_exact(scores: pl.DataFrame) -> pl.DataFrame:
-    """Score rows with those of exact matching as metrics of their own, each after the fuzzy one."""
+    """Score rows with those of exact matching, without errors, as metrics of their own, each after the fuzzy one."""
     if _EXACT not in scores.columns:
         return scores
     metrics = scores["metric"].unique(maintain_order=True).to_list()
-    exact = scores.with_columns(pl.format(f"{{}} {_EXACT}", "metric").alias("metric"), value=pl.col(_EXACT))
+    exact = scores.with_columns(
+        pl.format(f"{{}} {_EXACT}", "metric").alias("metric"), value=pl.col(_EXACT), se=pl.lit(None, pl.Float64)
+    )
     order = [name for metric in metrics for name in (metric, f"{metric} {_EXACT}")]
     return pl.concat([scores, exact]).sort(pl.col("metric").cast(pl.Enum(order)), maintain_order=True)
 
@@ -218,7 +228,7 @@ def score_table(scores: pl.DataFrame, titles: Mapping[str, str] | None = None, g
             caption += f"; ± one standard error over dialogues{_about_unknown(scores, 'without')}"
     caption += ". Bold: the best of all; underlined: the best of each group." if titles else "."
     label = "-".join(["tab:score", *others])
-    below = [*_about_slots(scores), *gold, *signature_lines(scores)]
+    below = [*_about_parts(scores), *gold, *signature_lines(scores)]
     return PaperTable(table, caption, label, below, groups, heads_of(scores))
 
 
