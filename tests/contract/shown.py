@@ -51,7 +51,7 @@ def _unwrapped(rows: Sequence[tuple[str, ...]]) -> Iterator[tuple[str, ...]]:
     """Rows of which each may go on in lines whose first cell is empty."""
     row: tuple[str, ...] | None = None
     for line in rows:
-        if row is not None and not line[0]:
+        if row is not None and (not line[0] or row[0].endswith(",")):
             row = tuple(" ".join(filter(None, parts)) for parts in zip(row, line, strict=True))
             continue
         if row is not None:
@@ -131,6 +131,8 @@ class Shows(NamedTuple):
 def is_shown(cell: str, shows: Shows, row: Row) -> bool:
     """Whether a cell shows what the row of the JSON has."""
     values = [row[key] for key in shows.keys]
+    if not shows.keys:
+        return True  # a text that is in no row
     if values[0] is None:
         return cell in ("-", "")
     if isinstance(values[0], bool):
@@ -187,7 +189,7 @@ class View(NamedTuple):
         where: What else is so of all its rows.
         every: Whether each row of the JSON is shown.
         triangle: Whether it is a matrix of pairs (`first`, `second`) with one thing below the diagonal, another above.
-        lists: Whether the first cell of a row lists several names.
+        lists: Whether a row is of several profiles.
     """
 
     table: str
@@ -211,7 +213,9 @@ class Shown(NamedTuple):
 def prepared(command: str, result: Mapping[str, Sequence[Row]]) -> dict[str, Sequence[Row]]:
     """The rows of the JSON, with what tables compute of them: differences both ways round, and joined rows."""
     rows = {name: list(part) for name, part in result.items()}
-    if command == "compare":
+    if command == "score":
+        rows["scores"] = [row | {"none": None} for row in result["scores"]]
+    elif command == "compare":
         rows["differences"] = [row | {"id": n} for n, row in enumerate(result["differences"])]
         rows["differences"] += [_turned(row) for row in rows["differences"]]
     elif command == "diagnose":
@@ -225,11 +229,20 @@ def prepared(command: str, result: Mapping[str, Sequence[Row]]) -> dict[str, Seq
         power = {row["metric"]: row for row in result["power"]}
         rows["spread"] = [power[row["metric"]] | row for row in result["spread"]]
     elif command == "sensitivity":
-        rows["costs"] = [row | {"range": f"{row['start']:.0%}"[:-1]} for row in result["costs"]]
+        bias = {(row["kind"], row["metric"]): {f"bias_{key}": value for key, value in row.items()} for row in result["bias"]}
+        rows["costs"] = [
+            row | bias[row["kind"], row["metric"]] | {"range": f"{row['start']:.0%}"[:-1]} for row in result["costs"]
+        ]
     elif command == "correlate":
         rows["rated"] = [row | {"coefficient": row["coefficient"].capitalize()} for row in result.get("rated", [])]
     elif command == "audit diff":
         whole = {**result["versions"][0], "domain": "all", "slot": "all"}
+        rows["whole"] = [
+            {"of": of, "before": whole["before"], "after": whole["after"], "both": whole[of],
+             f"only in {whole['before']}": whole[f"{of}_before"], f"only in {whole['after']}": whole[f"{of}_after"],
+             "changed": whole[f"changed_{of}"], "share": whole[f"share_{of}"]}
+            for of in ("dialogues", "turns")
+        ]  # fmt: skip
         rows["domains"] = [*result["domains"], whole]
         rows["changes"] = [row | {"kind": row["kind"].replace("_", " ")} for row in result["changes"]]
     return rows
@@ -258,7 +271,7 @@ def read(command: str, tables: Sequence[Table], result: Mapping[str, Sequence[Ro
         fixed = {**view.where, **title.groupdict()}
         rows = [row for row in result[view.table] if all(_names(text, row, key) for key, text in fixed.items())]
         seen = shown_rows.setdefault(view.table, set()) if view.every else set[int]()
-        for cells in _one_by_one(table.rows) if view.lists else table.rows if not view.triangle else ():
+        for cells in _one_by_one(table, "profile") if view.lists else table.rows if not view.triangle else ():
             of_row = dict(zip(table.columns, cells, strict=True))
             keys = {key: of_row[column] for column, key in view.keys.items() if column in of_row}
             mine = [row for row in rows if all(_names(text, row, key) for key, text in keys.items())]
@@ -267,7 +280,7 @@ def read(command: str, tables: Sequence[Table], result: Mapping[str, Sequence[Ro
                     continue
                 shows = _of_column(view, column)
                 where = dict(shows.where)
-                exact = [row for row in mine if all(_names(text, row, key) for key, text in where.items())]
+                exact = mine[:1] if not shows.keys else [row for row in mine if all(_names(text, row, key) for key, text in where.items())]
                 has = {str([row[key] for key in shows.keys]) for row in exact}
                 assert len(has) == 1, f"{table.title}: {keys | where} is of {len(exact)} rows of {view.table}"
                 seen |= {row.get("id", id(row)) for row in exact}
@@ -281,11 +294,12 @@ def read(command: str, tables: Sequence[Table], result: Mapping[str, Sequence[Ro
         assert seen == wanted, f"{command}: {len(wanted - seen)} rows of {name} not shown"
 
 
-def _one_by_one(rows: Sequence[tuple[str, ...]]) -> Iterator[tuple[str, ...]]:
-    """Rows whose first cell lists several names, as rows of one name each."""
-    for first, *cells in rows:
-        for name in first.split(", "):
-            yield (name, *cells)
+def _one_by_one(table: Table, column: str) -> Iterator[tuple[str, ...]]:
+    """Rows of which a cell lists several names, as rows of one name each."""
+    at = table.columns.index(column)
+    for cells in table.rows:
+        for name in cells[at].split(", "):
+            yield (*cells[:at], name, *cells[at + 1 :])
 
 
 def _of_triangle(table: Table, rows: Sequence[Row], cells: Mapping[str, Shows]) -> Iterator[Shown]:
@@ -327,6 +341,8 @@ def _of_column(view: View, column: str) -> Shows:
 def _names(text: str, row: Row, key: str) -> bool:
     """Whether a text names the row by this key; a range names it by its lower end."""
     has = row[key]
+    if key in ("gold", "pred"):
+        text = text.strip("'")
     if isinstance(has, float):
         return _is_rounded(text.partition(" to ")[0], has)
     return text == ("-" if has is None else str(has)) or (has is None and not text)
@@ -354,7 +370,7 @@ _TIMING = {
 
 
 _MATRIX = {"below": number("r"), "above": interval(1)}
-_CORRELATIONS = View("matrix", r"(?P<run>.+): correlations.*", {}, _MATRIX, triangle=True)
+_CORRELATIONS = View("matrix", r"(?P<run>.+): correlations(?! with).*", {}, _MATRIX, triangle=True)
 _R_DIFFERENCES = {
     r"r (first|second)": number("r_{1}"),
     r"difference": number("difference"),
@@ -377,9 +393,9 @@ VIEWS: Mapping[str, Sequence[View]] = {
     "score": [
         View("scores", r"", {name: name for name in ("run", "domain", "slot", "turn", "length", "n_gold", "dialogue")}, {
             r"(turns|dialogues)": number("{1}"),
-            r"(.+) exact": value("exact", metric="{1}"),
-            r"± of (.+) exact": value("se", metric="{1}"),
+            r"± of (.+) exact": value("exact_se", metric="{1}"),
             r"± of (.+)": value("se", metric="{1}"),
+            r"(.+) exact": value("exact", metric="{1}"),
             r"accuracy \((.+)\)": value("value", metric="{1}"),
             r"(.+)": value("value", metric="{1}"),
         }),
@@ -414,10 +430,17 @@ VIEWS: Mapping[str, Sequence[View]] = {
     "sensitivity": [
         View("costs", r"(?P<kind>\w+): .*", {"metric": "metric"}, {
             r"(\d+)-\d+ %": share("loss", range="{1}"),
+            r"bias": share("bias_bias"),
+            r"95 % interval": interval(100, "bias_low", "bias_high"),
+            r"relative": number("bias_relative"),
         }),
     ],
     "sweep": [
         View("sweep", r"(?P<metric>\w+)", {"profile": "profile"}, {r"(.+)": value("value", run="{1}")}, lists=True),
+        View("sweep", r"", {"profile": "profile"}, {
+            r"changed .*": Shows(()),
+            r"(.+)": value("value", metric="{1}"),
+        }, lists=True),
     ],
     "pairs": [
         View("pairs", r"", {key: key for key in ("run", "slot", "gold", "pred")}, {r"turns": number("turns")}),
@@ -428,6 +451,12 @@ VIEWS: Mapping[str, Sequence[View]] = {
         View("checks", r"", {"run": "run", "check": "check"}, {r"(status|found)": Shows(("{1}",))}),
     ],
     "audit diff": [
+        View("whole", r"From (?P<before>.+) to (?P<after>.+)", {"": "of"}, {
+            r"in both": number("both"),
+            r"only in .*": Shows(("{0}",), 1),
+            r"differ": number("changed"),
+            r"%": share("share"),
+        }),
         View("domains", r"By domain: .*", {"domain": "domain"}, _CHANGED),
         View("slots", r"By slot: .*", {"slot": "slot"}, _CHANGED),
         View("changes", r"Most frequent changes.*", {key: key for key in ("slot", "before", "after", "kind")}, {
@@ -461,7 +490,7 @@ VIEWS: Mapping[str, Sequence[View]] = {
             r"(.+)": share("value", run="{1}"),
         }),
         View("by_length", r"JGA by number of turns.*", {"length": "length"}, {
-            r"n of (.+)": number("turns", run="{1}"),
+            r"n of (.+)": number("dialogues", run="{1}"),
             r"(.+)": share("value", run="{1}"),
         }),
         View("errors", r"Slots of turns by class; .*", {"run": "run", "class": "class", "kind": "kind"}, {
