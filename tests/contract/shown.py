@@ -235,6 +235,10 @@ def prepared(command: str, result: Mapping[str, Sequence[Row]]) -> dict[str, Seq
         ]
     elif command == "correlate":
         rows["rated"] = [row | {"coefficient": row["coefficient"].capitalize()} for row in result.get("rated", [])]
+        one_way = [
+            row | {"coefficient": row["coefficient"].capitalize()} for row in result.get("rated_differences", [])
+        ]
+        rows["rated_differences"] = [*one_way, *map(_turned, one_way)]
     elif command == "audit diff":
         whole = {**result["versions"][0], "domain": "all", "slot": "all"}
         rows["whole"] = [
@@ -243,17 +247,23 @@ def prepared(command: str, result: Mapping[str, Sequence[Row]]) -> dict[str, Seq
              "changed": whole[f"changed_{of}"], "share": whole[f"share_{of}"]}
             for of in ("dialogues", "turns")
         ]  # fmt: skip
-        rows["domains"] = [*result["domains"], whole]
+        for name, more in (("domains", [whole]), ("slots", [])):
+            rows[name] = [
+                row | {"differ": row["changed_dialogues"], "differ@": row["changed_turns"],
+                       "share": row["share_dialogues"], "share@": row["share_turns"]}
+                for row in (*result[name], *more)
+            ]  # fmt: skip
         rows["changes"] = [row | {"kind": row["kind"].replace("_", " ")} for row in result["changes"]]
     return rows
 
 
 def _turned(row: Row) -> Row:
     """A difference with the other run first."""
-    swapped = {"run": "other", "other": "run", "wins": "losses", "losses": "wins"}
-    negated = {"difference": "difference", "low": "high", "high": "low"}
-    new = {key: row[other] for key, other in swapped.items()}
-    return {**row, **new, **{key: None if row[of] is None else -row[of] for key, of in negated.items()}}
+    named = "run" if "wins" in row else "metric"
+    swapped = {named: "other", "other": named, "wins": "losses", "losses": "wins"}
+    negated = {"difference": "difference", "low": "high", "high": "low", "zou_low": "zou_high", "zou_high": "zou_low"}
+    new = {key: row[other] for key, other in swapped.items() if other in row}
+    return {**row, **new, **{key: None if row[of] is None else -row[of] for key, of in negated.items() if of in row}}
 
 
 def read(command: str, tables: Sequence[Table], result: Mapping[str, Sequence[Row]]) -> Iterator[Shown]:
@@ -272,7 +282,8 @@ def read(command: str, tables: Sequence[Table], result: Mapping[str, Sequence[Ro
         rows = [row for row in result[view.table] if all(_names(text, row, key) for key, text in fixed.items())]
         seen = shown_rows.setdefault(view.table, set()) if view.every else set[int]()
         for cells in _one_by_one(table, "profile") if view.lists else table.rows if not view.triangle else ():
-            of_row = dict(zip(table.columns, cells, strict=True))
+            heads = [f"{head}@" if head in table.columns[:at] else head for at, head in enumerate(table.columns)]
+            of_row = dict(zip(heads, cells, strict=True))
             keys = {key: of_row[column] for column, key in view.keys.items() if column in of_row}
             mine = [row for row in rows if all(_names(text, row, key) for key, text in keys.items())]
             for column, cell in of_row.items():
@@ -384,8 +395,8 @@ _CHANGED = {
     r"(added|removed|changed|respelled)": number("{1}"),
     r"(earlier|later)": number("moved_{1}"),
     r"(dialogues|turns)": number("{1}"),
-    r"(dialogues|turns) differ": number("changed_{1}"),
-    r"(dialogues|turns) %": share("share_{1}"),
+    r"differ(@?)": number("differ{1}"),
+    r"%(@?)": share("share{1}"),
 }
 
 #: Each command to its tables.
@@ -393,7 +404,7 @@ VIEWS: Mapping[str, Sequence[View]] = {
     "score": [
         View("scores", r"", {name: name for name in ("run", "domain", "slot", "turn", "length", "n_gold", "dialogue")}, {
             r"(turns|dialogues)": number("{1}"),
-            r"± of (.+) exact": value("exact_se", metric="{1}"),
+            r"± of (.+) exact": Shows(("none",), 1, {"metric": "{1}"}),
             r"± of (.+)": value("se", metric="{1}"),
             r"(.+) exact": value("exact", metric="{1}"),
             r"accuracy \((.+)\)": value("value", metric="{1}"),
@@ -413,6 +424,8 @@ VIEWS: Mapping[str, Sequence[View]] = {
         View("rated", r"(?P<run>.+): correlations with the ratings.*", {"metric": "metric"}, {
             r"(.+)": Shows(("value", "low", "high"), 1, {"coefficient": "{1}"}),
         }),
+        View("rated_differences", r"(?P<run>.+): (?P<metric>\w+) less others.*",
+             {"than": "other", "coefficient": "coefficient"}, _R_DIFFERENCES, every=False),
     ],
     "compare-metrics": [
         View("spread", r"Metrics over .*", {"metric": "metric"}, {
@@ -493,6 +506,8 @@ VIEWS: Mapping[str, Sequence[View]] = {
             r"n of (.+)": number("dialogues", run="{1}"),
             r"(.+)": share("value", run="{1}"),
         }),
+        View("errors_by_domain", r"By domain: slots.*", {"run": "run", "domain": "domain"}, _ERRORS_BY, every=False),
+        View("errors_by_slot", r"By slot: slots.*", {"run": "run", "slot": "slot"}, _ERRORS_BY, every=False),
         View("errors", r"Slots of turns by class; .*", {"run": "run", "class": "class", "kind": "kind"}, {
             r"n": number("n"), r"(of_\w+)": Shows(("{1}",), 100),
         }),
