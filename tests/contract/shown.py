@@ -220,6 +220,8 @@ def prepared(command: str, result: Mapping[str, Sequence[Row]]) -> dict[str, Seq
         rows["differences"] += [_turned(row) for row in rows["differences"]]
     elif command == "diagnose":
         rows["runs"] = [row | {"failing_share": row["failing"] / row["dialogues"]} for row in result["runs"]]
+        for name in ("errors_by_domain", "errors_by_slot"):
+            rows[name] = _by_kind(result[name])
     elif command == "traits":
         rows["differences"] = [
             row | {"of": " - ".join(f"r({row[key].replace(',', ', ')})" for key in ("first", "second"))}
@@ -255,6 +257,18 @@ def prepared(command: str, result: Mapping[str, Sequence[Row]]) -> dict[str, Seq
             ]  # fmt: skip
         rows["changes"] = [row | {"kind": row["kind"].replace("_", " ")} for row in result["changes"]]
     return rows
+
+
+def _by_kind(rows: Sequence[Row]) -> list[Row]:
+    """The counts of classes, added up by kind."""
+    by_kind: dict[tuple[Any, ...], dict[str, Any]] = {}
+    for row in rows:
+        key = tuple(row[name] for name in ("run", "domain", "slot", "kind") if name in row)
+        total = by_kind.setdefault(key, {**row, "n": 0})
+        total["n"] += row["n"]
+        for of in ("gold", "predicted", "inactive"):
+            total[f"of_{of}"] = total["n"] / row[of] if row[of] else None
+    return [*by_kind.values()]
 
 
 def _turned(row: Row) -> Row:
@@ -507,7 +521,7 @@ VIEWS: Mapping[str, Sequence[View]] = {
             r"(.+)": share("value", run="{1}"),
         }),
         View("errors_by_domain", r"By domain: slots.*", {"run": "run", "domain": "domain"}, _ERRORS_BY, every=False),
-        View("errors_by_slot", r"By slot: slots.*", {"run": "run", "slot": "slot"}, _ERRORS_BY, every=False),
+        View("errors_by_slot", r"By slot", {"run": "run", "slot": "slot"}, _ERRORS_BY, every=False),
         View("errors", r"Slots of turns by class; .*", {"run": "run", "class": "class", "kind": "kind"}, {
             r"n": number("n"), r"(of_\w+)": Shows(("{1}",), 100),
         }),
