@@ -231,7 +231,9 @@ def prepared(command: str, result: Mapping[str, Sequence[Row]]) -> dict[str, Seq
         power = {row["metric"]: row for row in result["power"]}
         rows["spread"] = [power[row["metric"]] | row for row in result["spread"]]
     elif command == "sensitivity":
-        bias = {(row["kind"], row["metric"]): {f"bias_{key}": value for key, value in row.items()} for row in result["bias"]}
+        bias = {
+            (row["kind"], row["metric"]): {f"bias_{key}": value for key, value in row.items()} for row in result["bias"]
+        }
         rows["costs"] = [
             row | bias[row["kind"], row["metric"]] | {"range": f"{row['start']:.0%}"[:-1]} for row in result["costs"]
         ]
@@ -305,7 +307,11 @@ def read(command: str, tables: Sequence[Table], result: Mapping[str, Sequence[Ro
                     continue
                 shows = _of_column(view, column)
                 where = dict(shows.where)
-                exact = mine[:1] if not shows.keys else [row for row in mine if all(_names(text, row, key) for key, text in where.items())]
+                exact = (
+                    mine[:1]
+                    if not shows.keys
+                    else [row for row in mine if all(_names(text, row, key) for key, text in where.items())]
+                )
                 has = {str([row[key] for key in shows.keys]) for row in exact}
                 assert len(has) == 1, f"{table.title}: {keys | where} is of {len(exact)} rows of {view.table}"
                 seen |= {row.get("id", id(row)) for row in exact}

@@ -107,7 +107,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     terminal.write(home)
     keen = (home / "keen.jsonl").read_text("utf-8")
     lines = keen.split("\n")
-    part = [json.dumps({key: row[key] for key in ("dialogue_id", "turn", "pred")}) for row in map(json.loads, lines[5:])]
+    part = [
+        json.dumps({key: row[key] for key in ("dialogue_id", "turn", "pred")}) for row in map(json.loads, lines[5:])
+    ]
     files = {
         "empty.jsonl": "",
         "text.txt": "hello there\n",

@@ -114,7 +114,9 @@ def test_in_latex_the_best_are_bold_and_numbers_are_those_of_the_text(name: str)
     for run in ("keen", "steady", "hasty"):
         line = next(line for line in latex.splitlines() if re.search(rf"(^|& ){run} &", line))
         bold += [(run, float(number)) for number in re.findall(r"\\best (\d+(?:\.\d+)?)", line)]
-        numbers = [float(number) for number in re.findall(r"(?<![\d.\[])\d+(?:\.\d+)?", re.sub(r"±|\\textpm\{\}", "", line))]
+        numbers = [
+            float(number) for number in re.findall(r"(?<![\d.\[])\d+(?:\.\d+)?", re.sub(r"±|\\textpm\{\}", "", line))
+        ]
         for row in (row for row in rows if row["run"] == run):
             assert round(row["value"] * (100 if row["unit"] == "share" else 1), 2) in numbers
     for metric in metrics:
@@ -144,7 +146,9 @@ def test_sentences_say_the_numbers_of_the_json() -> None:
     failing = {row["run"]: 100 * row["failing"] / row["dialogues"] for row in rows_of("diagnose")["runs"]}
     lowest, highest = (pick(failing, key=lambda run: failing[run]) for pick in (min, max))
     said_first = said("diagnose").split("\n")[0]
-    assert said_first.startswith(f"{failing[lowest]:.1f} % ({lowest}) to {failing[highest]:.1f} % ({highest}) of dialogues")
+    assert said_first.startswith(
+        f"{failing[lowest]:.1f} % ({lowest}) to {failing[highest]:.1f} % ({highest}) of dialogues"
+    )
     for row in rows_of("sweep of one")["sweep"]:
         if row["profile"] == "verbatim" and row["metric"] == "jga":
             assert f"{100 * row['value']:.2f}" in said("sweep of one")
