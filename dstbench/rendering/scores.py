@@ -161,9 +161,7 @@ def _with_exact(scores: pl.DataFrame) -> pl.DataFrame:
     if _EXACT not in scores.columns:
         return scores
     metrics = scores["metric"].unique(maintain_order=True).to_list()
-    exact = scores.with_columns(
-        pl.format(f"{{}} {_EXACT}", "metric").alias("metric"), value=pl.col(_EXACT), se=pl.lit(None, pl.Float64)
-    )
+    exact = scores.with_columns(pl.format(f"{{}} {_EXACT}", "metric").alias("metric"), value=pl.col(_EXACT), se=None)
     order = [name for metric in metrics for name in (metric, f"{metric} {_EXACT}")]
     return pl.concat([scores, exact]).sort(pl.col("metric").cast(pl.Enum(order)), maintain_order=True)
 
@@ -196,7 +194,8 @@ def _groups(scores: pl.DataFrame) -> list[str]:
 def _with_errors(shown: pl.DataFrame, scores: pl.DataFrame) -> pl.DataFrame:
     """The table with a second row per run, its standard errors."""
     values = shown.with_row_index("line")
-    errors = pivoted(scores.filter(_HAS_ERROR), "metric", "run", "se")
+    known = ~pl.col("metric").str.ends_with(f" {_EXACT}")  # a standard error is that of the score beside it
+    errors = pivoted(scores.filter(_HAS_ERROR, known), "metric", "run", "se")
     errors = errors.with_columns(share_text(name) for name in errors.columns[1:])
     below = values.select("line", "run").join(errors, on="run").with_columns(run=pl.lit(_ERROR))
     both = pl.concat([values, below], how="diagonal").sort("line", maintain_order=True).drop("line")

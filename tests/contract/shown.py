@@ -51,7 +51,7 @@ def _unwrapped(rows: Sequence[tuple[str, ...]]) -> Iterator[tuple[str, ...]]:
     """Rows of which each may go on in lines whose first cell is empty."""
     row: tuple[str, ...] | None = None
     for line in rows:
-        if row is not None and not line[0]:
+        if row is not None and (not line[0] or row[0].endswith(",")):
             row = tuple(" ".join(filter(None, parts)) for parts in zip(row, line, strict=True))
             continue
         if row is not None:
@@ -131,6 +131,8 @@ class Shows(NamedTuple):
 def is_shown(cell: str, shows: Shows, row: Row) -> bool:
     """Whether a cell shows what the row of the JSON has."""
     values = [row[key] for key in shows.keys]
+    if not shows.keys:
+        return True  # a text that is in no row
     if values[0] is None:
         return cell in ("-", "")
     if isinstance(values[0], bool):
@@ -187,7 +189,7 @@ class View(NamedTuple):
         where: What else is so of all its rows.
         every: Whether each row of the JSON is shown.
         triangle: Whether it is a matrix of pairs (`first`, `second`) with one thing below the diagonal, another above.
-        lists: Whether the first cell of a row lists several names.
+        lists: Whether a row is of several profiles.
     """
 
     table: str
@@ -211,11 +213,15 @@ class Shown(NamedTuple):
 def prepared(command: str, result: Mapping[str, Sequence[Row]]) -> dict[str, Sequence[Row]]:
     """The rows of the JSON, with what tables compute of them: differences both ways round, and joined rows."""
     rows = {name: list(part) for name, part in result.items()}
-    if command == "compare":
+    if command == "score":
+        rows["scores"] = [row | {"none": None} for row in result["scores"]]
+    elif command == "compare":
         rows["differences"] = [row | {"id": n} for n, row in enumerate(result["differences"])]
         rows["differences"] += [_turned(row) for row in rows["differences"]]
     elif command == "diagnose":
         rows["runs"] = [row | {"failing_share": row["failing"] / row["dialogues"]} for row in result["runs"]]
+        for name in ("errors_by_domain", "errors_by_slot"):
+            rows[name] = _by_kind(result[name])
     elif command == "traits":
         rows["differences"] = [
             row | {"of": " - ".join(f"r({row[key].replace(',', ', ')})" for key in ("first", "second"))}
@@ -225,22 +231,55 @@ def prepared(command: str, result: Mapping[str, Sequence[Row]]) -> dict[str, Seq
         power = {row["metric"]: row for row in result["power"]}
         rows["spread"] = [power[row["metric"]] | row for row in result["spread"]]
     elif command == "sensitivity":
-        rows["costs"] = [row | {"range": f"{row['start']:.0%}"[:-1]} for row in result["costs"]]
+        bias = {
+            (row["kind"], row["metric"]): {f"bias_{key}": value for key, value in row.items()} for row in result["bias"]
+        }
+        rows["costs"] = [
+            row | bias[row["kind"], row["metric"]] | {"range": f"{row['start']:.0%}"[:-1]} for row in result["costs"]
+        ]
     elif command == "correlate":
         rows["rated"] = [row | {"coefficient": row["coefficient"].capitalize()} for row in result.get("rated", [])]
+        one_way = [
+            row | {"coefficient": row["coefficient"].capitalize()} for row in result.get("rated_differences", [])
+        ]
+        rows["rated_differences"] = [*one_way, *map(_turned, one_way)]
     elif command == "audit diff":
         whole = {**result["versions"][0], "domain": "all", "slot": "all"}
-        rows["domains"] = [*result["domains"], whole]
+        rows["whole"] = [
+            {"of": of, "before": whole["before"], "after": whole["after"], "both": whole[of],
+             f"only in {whole['before']}": whole[f"{of}_before"], f"only in {whole['after']}": whole[f"{of}_after"],
+             "changed": whole[f"changed_{of}"], "share": whole[f"share_{of}"]}
+            for of in ("dialogues", "turns")
+        ]  # fmt: skip
+        for name, more in (("domains", [whole]), ("slots", [])):
+            rows[name] = [
+                row | {"differ": row["changed_dialogues"], "differ@": row["changed_turns"],
+                       "share": row["share_dialogues"], "share@": row["share_turns"]}
+                for row in (*result[name], *more)
+            ]  # fmt: skip
         rows["changes"] = [row | {"kind": row["kind"].replace("_", " ")} for row in result["changes"]]
     return rows
 
 
+def _by_kind(rows: Sequence[Row]) -> list[Row]:
+    """The counts of classes, added up by kind."""
+    by_kind: dict[tuple[Any, ...], dict[str, Any]] = {}
+    for row in rows:
+        key = tuple(row[name] for name in ("run", "domain", "slot", "kind") if name in row)
+        total = by_kind.setdefault(key, {**row, "n": 0})
+        total["n"] += row["n"]
+        for of in ("gold", "predicted", "inactive"):
+            total[f"of_{of}"] = total["n"] / row[of] if row[of] else None
+    return [*by_kind.values()]
+
+
 def _turned(row: Row) -> Row:
     """A difference with the other run first."""
-    swapped = {"run": "other", "other": "run", "wins": "losses", "losses": "wins"}
-    negated = {"difference": "difference", "low": "high", "high": "low"}
-    new = {key: row[other] for key, other in swapped.items()}
-    return {**row, **new, **{key: None if row[of] is None else -row[of] for key, of in negated.items()}}
+    named = "run" if "wins" in row else "metric"
+    swapped = {named: "other", "other": named, "wins": "losses", "losses": "wins"}
+    negated = {"difference": "difference", "low": "high", "high": "low", "zou_low": "zou_high", "zou_high": "zou_low"}
+    new = {key: row[other] for key, other in swapped.items() if other in row}
+    return {**row, **new, **{key: None if row[of] is None else -row[of] for key, of in negated.items() if of in row}}
 
 
 def read(command: str, tables: Sequence[Table], result: Mapping[str, Sequence[Row]]) -> Iterator[Shown]:
@@ -258,8 +297,9 @@ def read(command: str, tables: Sequence[Table], result: Mapping[str, Sequence[Ro
         fixed = {**view.where, **title.groupdict()}
         rows = [row for row in result[view.table] if all(_names(text, row, key) for key, text in fixed.items())]
         seen = shown_rows.setdefault(view.table, set()) if view.every else set[int]()
-        for cells in _one_by_one(table.rows) if view.lists else table.rows if not view.triangle else ():
-            of_row = dict(zip(table.columns, cells, strict=True))
+        for cells in _one_by_one(table, "profile") if view.lists else table.rows if not view.triangle else ():
+            heads = [f"{head}@" if head in table.columns[:at] else head for at, head in enumerate(table.columns)]
+            of_row = dict(zip(heads, cells, strict=True))
             keys = {key: of_row[column] for column, key in view.keys.items() if column in of_row}
             mine = [row for row in rows if all(_names(text, row, key) for key, text in keys.items())]
             for column, cell in of_row.items():
@@ -267,7 +307,11 @@ def read(command: str, tables: Sequence[Table], result: Mapping[str, Sequence[Ro
                     continue
                 shows = _of_column(view, column)
                 where = dict(shows.where)
-                exact = [row for row in mine if all(_names(text, row, key) for key, text in where.items())]
+                exact = (
+                    mine[:1]
+                    if not shows.keys
+                    else [row for row in mine if all(_names(text, row, key) for key, text in where.items())]
+                )
                 has = {str([row[key] for key in shows.keys]) for row in exact}
                 assert len(has) == 1, f"{table.title}: {keys | where} is of {len(exact)} rows of {view.table}"
                 seen |= {row.get("id", id(row)) for row in exact}
@@ -281,11 +325,12 @@ def read(command: str, tables: Sequence[Table], result: Mapping[str, Sequence[Ro
         assert seen == wanted, f"{command}: {len(wanted - seen)} rows of {name} not shown"
 
 
-def _one_by_one(rows: Sequence[tuple[str, ...]]) -> Iterator[tuple[str, ...]]:
-    """Rows whose first cell lists several names, as rows of one name each."""
-    for first, *cells in rows:
-        for name in first.split(", "):
-            yield (name, *cells)
+def _one_by_one(table: Table, column: str) -> Iterator[tuple[str, ...]]:
+    """Rows of which a cell lists several names, as rows of one name each."""
+    at = table.columns.index(column)
+    for cells in table.rows:
+        for name in cells[at].split(", "):
+            yield (*cells[:at], name, *cells[at + 1 :])
 
 
 def _of_triangle(table: Table, rows: Sequence[Row], cells: Mapping[str, Shows]) -> Iterator[Shown]:
@@ -327,6 +372,8 @@ def _of_column(view: View, column: str) -> Shows:
 def _names(text: str, row: Row, key: str) -> bool:
     """Whether a text names the row by this key; a range names it by its lower end."""
     has = row[key]
+    if key in ("gold", "pred"):
+        text = text.strip("'")
     if isinstance(has, float):
         return _is_rounded(text.partition(" to ")[0], has)
     return text == ("-" if has is None else str(has)) or (has is None and not text)
@@ -354,7 +401,7 @@ _TIMING = {
 
 
 _MATRIX = {"below": number("r"), "above": interval(1)}
-_CORRELATIONS = View("matrix", r"(?P<run>.+): correlations.*", {}, _MATRIX, triangle=True)
+_CORRELATIONS = View("matrix", r"(?P<run>.+): correlations(?! with).*", {}, _MATRIX, triangle=True)
 _R_DIFFERENCES = {
     r"r (first|second)": number("r_{1}"),
     r"difference": number("difference"),
@@ -368,8 +415,8 @@ _CHANGED = {
     r"(added|removed|changed|respelled)": number("{1}"),
     r"(earlier|later)": number("moved_{1}"),
     r"(dialogues|turns)": number("{1}"),
-    r"(dialogues|turns) differ": number("changed_{1}"),
-    r"(dialogues|turns) %": share("share_{1}"),
+    r"differ(@?)": number("differ{1}"),
+    r"%(@?)": share("share{1}"),
 }
 
 #: Each command to its tables.
@@ -377,9 +424,9 @@ VIEWS: Mapping[str, Sequence[View]] = {
     "score": [
         View("scores", r"", {name: name for name in ("run", "domain", "slot", "turn", "length", "n_gold", "dialogue")}, {
             r"(turns|dialogues)": number("{1}"),
-            r"(.+) exact": value("exact", metric="{1}"),
-            r"± of (.+) exact": value("se", metric="{1}"),
+            r"± of (.+) exact": Shows(("none",), 1, {"metric": "{1}"}),
             r"± of (.+)": value("se", metric="{1}"),
+            r"(.+) exact": value("exact", metric="{1}"),
             r"accuracy \((.+)\)": value("value", metric="{1}"),
             r"(.+)": value("value", metric="{1}"),
         }),
@@ -397,6 +444,8 @@ VIEWS: Mapping[str, Sequence[View]] = {
         View("rated", r"(?P<run>.+): correlations with the ratings.*", {"metric": "metric"}, {
             r"(.+)": Shows(("value", "low", "high"), 1, {"coefficient": "{1}"}),
         }),
+        View("rated_differences", r"(?P<run>.+): (?P<metric>\w+) less others.*",
+             {"than": "other", "coefficient": "coefficient"}, _R_DIFFERENCES, every=False),
     ],
     "compare-metrics": [
         View("spread", r"Metrics over .*", {"metric": "metric"}, {
@@ -414,10 +463,17 @@ VIEWS: Mapping[str, Sequence[View]] = {
     "sensitivity": [
         View("costs", r"(?P<kind>\w+): .*", {"metric": "metric"}, {
             r"(\d+)-\d+ %": share("loss", range="{1}"),
+            r"bias": share("bias_bias"),
+            r"95 % interval": interval(100, "bias_low", "bias_high"),
+            r"relative": number("bias_relative"),
         }),
     ],
     "sweep": [
         View("sweep", r"(?P<metric>\w+)", {"profile": "profile"}, {r"(.+)": value("value", run="{1}")}, lists=True),
+        View("sweep", r"", {"profile": "profile"}, {
+            r"changed .*": Shows(()),
+            r"(.+)": value("value", metric="{1}"),
+        }, lists=True),
     ],
     "pairs": [
         View("pairs", r"", {key: key for key in ("run", "slot", "gold", "pred")}, {r"turns": number("turns")}),
@@ -428,6 +484,12 @@ VIEWS: Mapping[str, Sequence[View]] = {
         View("checks", r"", {"run": "run", "check": "check"}, {r"(status|found)": Shows(("{1}",))}),
     ],
     "audit diff": [
+        View("whole", r"From (?P<before>.+) to (?P<after>.+)", {"": "of"}, {
+            r"in both": number("both"),
+            r"only in .*": Shows(("{0}",), 1),
+            r"differ": number("changed"),
+            r"%": share("share"),
+        }),
         View("domains", r"By domain: .*", {"domain": "domain"}, _CHANGED),
         View("slots", r"By slot: .*", {"slot": "slot"}, _CHANGED),
         View("changes", r"Most frequent changes.*", {key: key for key in ("slot", "before", "after", "kind")}, {
@@ -461,9 +523,11 @@ VIEWS: Mapping[str, Sequence[View]] = {
             r"(.+)": share("value", run="{1}"),
         }),
         View("by_length", r"JGA by number of turns.*", {"length": "length"}, {
-            r"n of (.+)": number("turns", run="{1}"),
+            r"n of (.+)": number("dialogues", run="{1}"),
             r"(.+)": share("value", run="{1}"),
         }),
+        View("errors_by_domain", r"By domain: slots.*", {"run": "run", "domain": "domain"}, _ERRORS_BY, every=False),
+        View("errors_by_slot", r"By slot", {"run": "run", "slot": "slot"}, _ERRORS_BY, every=False),
         View("errors", r"Slots of turns by class; .*", {"run": "run", "class": "class", "kind": "kind"}, {
             r"n": number("n"), r"(of_\w+)": Shows(("{1}",), 100),
         }),

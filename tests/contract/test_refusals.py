@@ -1,0 +1,149 @@
+"""What a user gets wrong: each mistake has its exit code, and a message with the place and what to do about it."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import pytest
+
+from tests.contract import terminal
+
+
+class Mistake(NamedTuple):
+    """A command; its exit code; words of the place in the message; words of the remedy."""
+
+    words: str
+    code: int
+    place: str
+    remedy: str = ""
+
+
+#: Words of `place` and `remedy` are separated by ` & `; all must be there.
+MISTAKES: Final = (
+    # Files
+    Mistake("score none.jsonl", 1, "none.jsonl & no such", "keen.jsonl"),
+    Mistake("check keen.jsonl none.jsonl", 1, "none.jsonl & no such", "in that folder"),
+    Mistake("score keen.jsonl --gold none.jsonl", 1, "none.jsonl & no such"),
+    Mistake("audit diff keen.jsonl none.jsonl", 1, "none.jsonl & no such"),
+    Mistake("score empty.jsonl", 1, "empty.jsonl & empty", "did the run"),
+    Mistake("score folder", 1, "folder & empty", "ls formats"),
+    Mistake("score text.txt", 1, "text.txt & hello there", "--from"),
+    Mistake("score cut.json", 1, "cut.json & item 0", "write it again"),
+    Mistake("score nogold.jsonl", 1, "nogold.jsonl & gold", "--gold"),
+    Mistake("score twice.jsonl", 1, "twice.jsonl & twice & D01 & turn 1", "one state per"),
+    Mistake("score letter.jsonl", 1, "letter.jsonl & line 2 & D00 & turn x", "--keys"),
+    Mistake("score state.jsonl", 1, "state.jsonl & line 1 & D00 & turn 0", "a state is"),
+    Mistake("score part.jsonl --gold keen.jsonl", 1, "part.jsonl & 5 gold turns & D00, turn 0",
+            "--missing wrong & --missing empty & --missing intersect"),
+    # Files beside them
+    Mistake("score keen.jsonl --profile none.toml", 1, "none.toml & no such"),
+    Mistake("score keen.jsonl --profile bad.toml", 1, "bad.toml & base", "ls profiles"),
+    Mistake("score keen.jsonl --typos bad.toml", 1, "bad.toml & JSON & line 1"),
+    Mistake("score keen.jsonl --label-map none.json", 1, "none.json & no such"),
+    Mistake("score keen.jsonl --schema cut.json", 1, "cut.json & JSON"),
+    Mistake("score keen.jsonl --slot-map none.csv", 1, "none.csv & no such"),
+    Mistake("score keen.jsonl --plugins nothere.py", 2, "nothere.py"),
+    Mistake("correlate keen.jsonl --ratings words.csv", 1, "words.csv & line 2 & good & D00", "leave the cell empty"),
+    Mistake("correlate keen.jsonl --ratings other.csv", 1, "other.csv & rating & run, dialogue, score", "columns"),
+    Mistake("correlate keen.jsonl --ratings none.csv", 1, "none.csv & no such"),
+    Mistake("audit review words.csv", 1, "words.csv & right & missed", "audit inconsistency"),
+    Mistake("audit memorisation keen.jsonl --context keen.jsonl", 1, "keen.jsonl & utterances"),
+    # Names and values of options
+    Mistake("score keen.jsonl -m jgaa", 2, "metric & jgaa", "jga"),
+    Mistake("score keen.jsonl -m fga:lam=x", 2, "fga & lam & 'x'", "number"),
+    Mistake("score keen.jsonl -m fga:lamb=1", 2, "fga & lamb", "lam="),
+    Mistake("score keen.jsonl -m sa:T=0", 2, "sa & T & 0", "from 1"),
+    Mistake("score keen.jsonl --profile starr", 2, "profile & starr", "star?"),
+    Mistake("score keen.jsonl --by slots", 2, "slots", "slot?"),
+    Mistake("score keen.jsonl --from treade", 2, "format & treade", "trade"),
+    Mistake("score keen.jsonl --match levenstein", 2, "matcher & levenstein", "levenshtein"),
+    Mistake("score keen.jsonl --gold-steps cases", 2, "step & cases", "case?"),
+    Mistake("score keen.jsonl --keys id", 2, "--keys & 'id'", "--keys id=flag"),
+    Mistake("score keen.jsonl --turn-step 0", 2, "--turn-step & 0", "--turn-step 2"),
+    Mistake("score keen.jsonl --group A=nobody", 2, "--group & nobody", "keen"),
+    Mistake("score keen.jsonl keen.jsonl --name a,a", 2, "'a'", "name of its own"),
+    Mistake("score keen.jsonl --missing zero", 2, "--missing & zero", "intersect"),
+    Mistake("score keen.jsonl --format xml", 2, "--format & xml", "latex"),
+    Mistake("score keen.jsonl --width 10", 2, "--width & 10", "100"),
+    Mistake("score keen.jsonl --colour", 2, "--colour", "-h"),
+    Mistake("score", 2, "RUN", "-h"),
+    Mistake("frobnicate", 2, "frobnicate", "-h"),
+    Mistake("compare keen.jsonl", 2, "two runs", "dstbench score"),
+    Mistake("compare keen.jsonl gold.jsonl", 1, "gold: & keen & '9' & '4' & 8 & D00, turn 0, slot hotel-stars", "--gold"),
+    Mistake("compare keen.jsonl hasty.jsonl --baseline nobody", 2, "nobody", "keen, hasty"),
+    Mistake("compare keen.jsonl hasty.jsonl --model m=nobody", 2, "'m' & nobody", "keen, hasty"),
+    Mistake("compare keen.jsonl hasty.jsonl --level 2", 2, "level & 2", "0.95"),
+    Mistake("compare keen.jsonl hasty.jsonl --resamples 0", 2, "--resamples & 0", "1"),
+    Mistake("compare keen.jsonl hasty.jsonl --seed -1", 2, "--seed & -1", "0"),
+    Mistake("compare keen.jsonl hasty.jsonl --adjust holmm", 2, "--adjust & holmm", "holm"),
+    Mistake("sweep keen.jsonl --target high", 2, "target & high", "92.15"),
+    Mistake("sweep keen.jsonl --target nope=3", 2, "metric & nope", "jga"),
+    Mistake("correlate keen.jsonl --per word", 2, "--per & word", "turn"),
+    Mistake("show keen.jsonl D99", 1, "keen & D99", "D09"),
+    Mistake("query 'selec 1' keen.jsonl", 2, "selec & Column: 1", "long: run, dialogue"),
+    Mistake("query 'select nothing from long' keen.jsonl", 2, "nothing", "long: run, dialogue"),
+    Mistake("pairs keen.jsonl", 2, "verbatim", "--match"),
+    Mistake("sensitivity keen.jsonl --sample 0", 2, "--sample & 0", "1"),
+    Mistake("audit scores keen.jsonl --version a", 2, "--version & 'a'", "--version 2.1="),
+    Mistake("signature nonsense", 2, "nonsense", "quotes"),
+    Mistake("help nothing", 2, "nothing", "conventions"),
+    # Outputs
+    Mistake("score keen.jsonl -o keen.jsonl", 2, "keen.jsonl & overwritten", "somewhere else"),
+    Mistake("audit replace keen.jsonl -o keen.jsonl --train hasty.jsonl", 2, "keen.jsonl & overwritten", "somewhere"),
+    Mistake("score keen.jsonl -o missing/table.csv", 1, "missing/table.csv", "folder"),
+    Mistake("score keen.jsonl -m jgaa -o table.csv", 2, "jgaa", "jga"),
+    Mistake("compare keen.jsonl gold.jsonl -o table.csv", 1, "gold", "--gold"),
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module", autouse=True)
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The corpus, and files with mistakes."""
+    home = tmp_path_factory.mktemp("mistakes")
+    terminal.write(home)
+    keen = (home / "keen.jsonl").read_text("utf-8")
+    lines = keen.split("\n")
+    part = [
+        json.dumps({key: row[key] for key in ("dialogue_id", "turn", "pred")}) for row in map(json.loads, lines[5:])
+    ]
+    files = {
+        "empty.jsonl": "",
+        "text.txt": "hello there\n",
+        "cut.json": '[{"dialogue_id": "a", ',
+        "nogold.jsonl": keen.replace('"gold"', '"other"'),
+        "twice.jsonl": "\n".join([*lines, lines[4]]),
+        "letter.jsonl": keen.replace('"turn": 1,', '"turn": "x",', 1),
+        "state.jsonl": keen.replace('{"hotel-stars": "4"}', "[1]", 1),
+        "gold.jsonl": keen.replace('"4"', '"9"'),
+        "part.jsonl": "\n".join(part),
+        "bad.toml": "base = 1",
+        "words.csv": "run,dialogue,rating\nkeen,D00,good\n",
+        "other.csv": "run,dialogue,score\nkeen,D00,1\n",
+    }
+    for name, text in files.items():
+        (home / name).write_text(text, encoding="utf-8")
+    (home / "folder").mkdir()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(home)
+        yield home
+
+
+@pytest.mark.parametrize("mistake", MISTAKES, ids=lambda mistake: mistake.words)
+def test_a_mistake_is_refused_with_its_place_and_remedy(mistake: Mistake, folder: Path) -> None:
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    code, out, err = terminal.run(*shlex.split(mistake.words))
+    assert code == mistake.code
+    assert not out
+    assert "Traceback" not in err
+    errors = [line for line in err.splitlines() if line.lower().startswith("error: ")]
+    assert len(errors) == 1
+    message = "\n".join(line for line in err.splitlines() if not line.startswith("note: "))
+    for word in mistake.place.split(" & "):
+        assert word in errors[0], err
+    for word in filter(None, mistake.remedy.split(" & ")):
+        assert word in message, err
+    assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
