@@ -51,7 +51,7 @@ class SA(Metric):
     def __post_init__(self) -> None:
         least = 0 if isinstance(self, _ResolvedSA) else 1
         if self.T is not None and not least <= self.T <= _MOST_SLOTS:
-            raise UsageError(f"metric 'sa': T is {self.T}, not a number of slots up to {_MOST_SLOTS:,}, at least 1")
+            raise UsageError(f"metric 'sa': T is {self.T}, not a number of slots from 1 to {_MOST_SLOTS:,}")
 
     def stats(self) -> dict[str, pl.Expr]:
         errors = count("n_union") - count("n_correct") + count("n_charged_again")

@@ -1,8 +1,8 @@
 """What a person reads in tables, taken apart: the one place in the contract that knows how results are laid out.
 
-`tables` takes text, Markdown and LaTeX apart into the same `Table`. `VIEWS` says of each table which rows of the JSON it
-shows, and of each of its columns which key. Tests of the contract speak of keys, so that only this module changes where
-a layout does.
+`of_text`, `of_markdown` and `of_latex` take pages apart into the same `Table`. `VIEWS` says of each table which rows of
+the JSON it shows, and of each of its columns which key. Tests of the contract speak of keys, so that only this module
+changes where a layout does.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-Row = Mapping[str, Any]
+Row = dict[str, Any]
 
 
 class Table(NamedTuple):
@@ -92,7 +92,8 @@ def of_latex(text: str) -> list[Table]:
     for part in text.split(r"\begin{table")[1:]:
         caption = re.search(r"\\caption\{(.*)\}\n", part)
         body = re.search(r"\\toprule(.*)\\bottomrule", part, re.DOTALL)
-        assert caption and body
+        assert caption
+        assert body
         head, _, rest = body[1].partition(r"\midrule")
         lines = [line for line in re.split(r"\\\\(?:\[.*?\])?\s*", rest) if line.strip()]
         rows = [tuple(_plain(cell) for cell in re.split(r"(?<!\\)&", line)) for line in lines]
@@ -210,7 +211,7 @@ class Shown(NamedTuple):
     row: Row
 
 
-def prepared(command: str, result: Mapping[str, Sequence[Row]]) -> dict[str, Sequence[Row]]:
+def prepared(command: str, result: Mapping[str, Sequence[Row]]) -> dict[str, list[Row]]:
     """The rows of the JSON, with what tables compute of them: differences both ways round, and joined rows."""
     rows = {name: list(part) for name, part in result.items()}
     if command == "score":
@@ -293,7 +294,8 @@ def read(command: str, tables: Sequence[Table], result: Mapping[str, Sequence[Ro
         view, title = next(
             ((view, m) for view in VIEWS[command] if (m := re.fullmatch(view.title, table.title))), (None, None)
         )
-        assert view and title, f"{command}: no view of the table {table.title!r} with {table.columns}"
+        assert view, f"{command}: no view of the table {table.title!r} with {table.columns}"
+        assert title
         fixed = {**view.where, **title.groupdict()}
         rows = [row for row in result[view.table] if all(_names(text, row, key) for key, text in fixed.items())]
         seen = shown_rows.setdefault(view.table, set()) if view.every else set[int]()
@@ -334,12 +336,12 @@ def _one_by_one(table: Table, column: str) -> Iterator[tuple[str, ...]]:
 
 
 def _of_triangle(table: Table, rows: Sequence[Row], cells: Mapping[str, Shows]) -> Iterator[Shown]:
-    """The cells of a matrix of pairs: below the diagonal what `cells` calls ``below``, above it what it calls ``above``."""
+    """The cells of a matrix of pairs: what `cells` calls ``below`` the diagonal, and ``above`` it."""
     names = table.columns[1:]
     assert [line[0] for line in table.rows] == [*names]
     for at, line in enumerate(table.rows):
         assert not line[at + 1]
-        for other, name in enumerate(names):
+        for other in range(len(names)):
             if other == at:
                 continue
             first, second = sorted((at, other))
@@ -422,7 +424,7 @@ _CHANGED = {
 #: Each command to its tables.
 VIEWS: Mapping[str, Sequence[View]] = {
     "score": [
-        View("scores", r"", {name: name for name in ("run", "domain", "slot", "turn", "length", "n_gold", "dialogue")}, {
+        View("scores", r"", {key: key for key in ("run", "domain", "slot", "turn", "length", "n_gold", "dialogue")}, {
             r"(turns|dialogues)": number("{1}"),
             r"± of (.+) exact": Shows(("none",), 1, {"metric": "{1}"}),
             r"± of (.+)": value("se", metric="{1}"),
@@ -455,7 +457,9 @@ VIEWS: Mapping[str, Sequence[View]] = {
             r"detectable": value("median_detectable"),
             r"(\w+)": value("{1}"),
         }),
-        View("agreement", r"Kendall's tau .*", {}, {"below": number("tau"), "above": number("reversed")}, triangle=True),
+        View(
+            "agreement", r"Kendall's tau .*", {}, {"below": number("tau"), "above": number("reversed")}, triangle=True
+        ),
         View("dependence", r"Correlations of dialogues.*", {"metric": "metric"}, {
             r"(.+)": Shows(("r", "low", "high"), 1, {"trait": "{1}"}),
         }),

@@ -148,14 +148,16 @@ def test_stacked_bars_of_first_failures(make: Callable[..., Made]) -> None:
     assert [panel.title for panel in chart.panels] == in_order(result["first_failures"], "run")
     for panel in chart.panels:
         rows = [row for row in result["first_failures"] if row["run"] == panel.title]
-        for then, ends in {
-            "right again later": lambda row: (0, row["recovered"]),
-            "never again": lambda row: (row["recovered"], row["dialogues"]),
+        for then, (begin, end) in {
+            "right again later": (None, "recovered"),
+            "never again": ("recovered", "dialogues"),
         }.items():
             bars = sorted((m for m in panel.of("rect") if m.colour == chart.legend[then]), key=lambda m: m.left)
             for bar, row in zip(bars, rows, strict=True):
                 assert drawn.close(map(panel.x.value, (bar.left, bar.right)), (row["low"], row["high"]), panel.x)
-                assert drawn.close(map(panel.y.value, (bar.bottom, bar.top)), ends(row), panel.y)
+                assert drawn.close(
+                    map(panel.y.value, (bar.bottom, bar.top)), (row[begin] if begin else 0, row[end]), panel.y
+                )
 
 
 @pytest.mark.parametrize(("chart", "key"), [("by_turn", "turn"), ("by_length", "length")])

@@ -73,7 +73,9 @@ MISTAKES: Final = (
     Mistake("score", 2, "RUN", "-h"),
     Mistake("frobnicate", 2, "frobnicate", "-h"),
     Mistake("compare keen.jsonl", 2, "two runs", "dstbench score"),
-    Mistake("compare keen.jsonl gold.jsonl", 1, "gold: & keen & '9' & '4' & 8 & D00, turn 0, slot hotel-stars", "--gold"),
+    Mistake(
+        "compare keen.jsonl gold.jsonl", 1, "gold: & keen & '9' & '4' & 8 & D00, turn 0, slot hotel-stars", "--gold"
+    ),
     Mistake("compare keen.jsonl hasty.jsonl --baseline nobody", 2, "nobody", "keen, hasty"),
     Mistake("compare keen.jsonl hasty.jsonl --model m=nobody", 2, "'m' & nobody", "keen, hasty"),
     Mistake("compare keen.jsonl hasty.jsonl --level 2", 2, "level & 2", "0.95"),
@@ -84,7 +86,7 @@ MISTAKES: Final = (
     Mistake("sweep keen.jsonl --target nope=3", 2, "metric & nope", "jga"),
     Mistake("correlate keen.jsonl --per word", 2, "--per & word", "turn"),
     Mistake("show keen.jsonl D99", 1, "keen & D99", "D09"),
-    Mistake("query 'selec 1' keen.jsonl", 2, "selec & Column: 1", "long: run, dialogue"),
+    Mistake("query 'frob 1' keen.jsonl", 2, "frob & Column: 1", "long: run, dialogue"),
     Mistake("query 'select nothing from long' keen.jsonl", 2, "nothing", "long: run, dialogue"),
     Mistake("pairs keen.jsonl", 2, "verbatim", "--match"),
     Mistake("sensitivity keen.jsonl --sample 0", 2, "--sample & 0", "1"),
