@@ -74,18 +74,19 @@ def to_long(states: States, gold: States | None = None, *, missing: Missing = "e
         states = with_domains(states, gold)
     warn_of_notes(states)
     gold_side, pred_side = _sides(states, gold)
-    return _lay_out(states.source, gold_side, pred_side, missing, embedded=gold is None, numbered=states.numbered)
+    return _lay_out(states, gold_side, pred_side, missing, embedded=gold is None)
 
 
-def _lay_out(source: str, gold: Side, pred: Side, missing: Missing, *, embedded: bool, numbered: bool) -> Aligned:
-    """The long table of both sides."""
-    spine, coverage = _spine(source, gold, pred, missing, embedded=embedded, numbered=numbered)
+def _lay_out(states: States, gold: Side, pred: Side, missing: Missing, *, embedded: bool) -> Aligned:
+    """The long table of both sides; `states` are the predictions, and `embedded` says whether gold is in their file."""
+    source = states.source
+    spine, coverage = _spine(source, gold, pred, missing, embedded=embedded, numbered=states.numbered)
     table = spread(source, spine, gold, pred)
     frames = None if gold.frames is None else spread_frames(source, spine, gold, pred)
     if frames is not None:
         table = pl.concat([table, frames]).sort("dialogue", "slot", "turn")
     counts = slot_counts(table)
-    report_other_slots(source, counts)
+    report_other_slots(source, counts, refuse=not states.in_training)
     report_unknown_slots(source, counts)
     with_book = {"gold": gold.with_book, "pred": pred.with_book}
     return Aligned(table, coverage, None if frames is None else count_frames(frames["gold"], frames["pred"]), with_book)

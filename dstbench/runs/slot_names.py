@@ -74,7 +74,7 @@ def report_unknown_slots(source: str, counts: pl.DataFrame) -> None:
     )
 
 
-def report_other_slots(source: str, counts: pl.DataFrame) -> None:
+def report_other_slots(source: str, counts: pl.DataFrame, *, refuse: bool = True) -> None:
     """Refuse predictions none of whose slots gold has; warn if that is so of many predicted values.
 
     Where gold has MultiWOZ's slots, those of MultiWOZ that it lacks are spelled alike, and are errors of the tracker;
@@ -83,6 +83,7 @@ def report_other_slots(source: str, counts: pl.DataFrame) -> None:
     Args:
         source: Name of the file, for messages.
         counts: The counts (`slot_counts`) of all its turns.
+        refuse: Whether to refuse; otherwise, warn.
 
     Raises:
         OtherSlotsError: Gold has none of the predicted slots.
@@ -101,7 +102,7 @@ def report_other_slots(source: str, counts: pl.DataFrame) -> None:
         return
     names = others["slot"].to_list()
     in_gold = f"{_listed(of_gold)} in gold"
-    if of_others == total:
+    if of_others == total and refuse:
         raise OtherSlotsError(
             f"gold has none of the {number_of(len(names), 'predicted slot')}: {_listed(names)} in the predictions, "
             f"{in_gold}",

@@ -217,7 +217,7 @@ class Evaluator:
         listed = Listed(np.sort(rows), np.repeat(rows, np.diff(self._end)), slots, values)
         builder = StatesBuilder(_NAME, self._gold.format)
         pred = builder.side("pred", self._turns, listed)
-        states = States(_NAME, self._gold.format, None, pred, builder.notes)
+        states = States(_NAME, self._gold.format, None, pred, builder.notes, numbered=True, in_training=True)
         run = aligned_run(_NAME, states, self._gold, self._missing)
         check_scope(run, self._convention)  # under ``intersect`` there may be less gold than there was
         return named_under(self._convention, replace(run, fingerprint=self._fingerprint))

@@ -350,3 +350,11 @@ def test_usage_is_checked_before_gold_is_read() -> None:
     for wrong in ({"metrics": "jgaa"}, {"metrics": ""}, {"profile": "tradee"}, {"missing": "skip"}):
         with pytest.raises(UsageError):
             Evaluator("no-such-file.json", **wrong)  # type: ignore[arg-type]
+
+
+def test_an_epoch_of_other_slots_does_not_end_the_training() -> None:
+    gold = [{"dialogue_id": "MUL1", "turn": turn, "gold": {"hotel-area": "north"}} for turn in range(2)]
+    evaluator = dstbench.Evaluator(gold, metrics="jga")
+    evaluator.add_batch(["MUL1", "MUL1"], [0, 1], [{"area": "north"}, {"area": "north"}])
+    with pytest.warns(dstbench.DstbenchWarning, match="2 of 2 predicted values are of slots that gold never has"):
+        assert evaluator.compute() == {"jga": 0}
