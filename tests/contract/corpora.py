@@ -50,7 +50,8 @@ TRACKERS: Final = {"keen": (19, 11, 25, 7), "steady": (2, 4, 4, 4), "hasty": (8,
 RESPELLED: Final = {
     "the drowsy otter": "drowsy otter", "pemberly guesthouse": "pemberly guest house", "centre": "center",
     "09:15": "9:15 am", "12:45": "1245", "theatre": "theater", "dontcare": "do not care", "yes": "free",
-    "clockwork museum": "clockwork  museums", "none": "not", "kashmiri": "Kashmiri", "copper kettle": "the copper kettle",
+    "clockwork museum": "clockwork  museums", "none": "not", "kashmiri": "Kashmiri",
+    "copper kettle": "the copper kettle",
 }  # fmt: skip
 
 
@@ -159,6 +160,13 @@ def _main(files: dict[str, str]) -> None:
     files["gold.jsonl"], files["later.jsonl"] = _lines(GOLD, *SAID), _lines(_other_gold(), *SAID)
     test, dev = GOLD, _other_gold()
     train = corpus(12, seed=8)
+    donated = {slot: names[0] for slot, names in DONORS.items() if slot in VALUES}
+    files["donated.jsonl"] = _lines([*train, {**train[0], "dialogue_id": "MUL9999", "gold": donated}], *SAID)
+    files["mute.jsonl"] = _lines([{**turn, "user": "no , thanks .", "system": None} for turn in GOLD], *SAID)
+    keys = {"dialogue_id": "dial_id", "turn": "turn_idx", "gold": "ground_truth", "system": "sys", "user": "usr"}
+    annexed = [{**t, "gold": {s: f"{v} annex" for s, v in t["gold"].items()}} for t in train]
+    for name, turns in (("first", GOLD), ("second", _other_gold()), ("annexed", annexed)):  # a note tells their keys
+        files[f"{name}.json"] = json.dumps([{keys[key]: turn[key] for key in SAID} for turn in turns])
     files["train.jsonl"] = _lines(train, *SAID)
     for name, turns in RUNS.items():
         files[f"{name}.jsonl"] = _lines(turns, *ALL)
@@ -169,29 +177,37 @@ def _main(files: dict[str, str]) -> None:
         keyed = [{keys[key]: turn[key] for key in ALL} for turn in turns]
         files[f"keyed_{name}.json"] = json.dumps([{**turn, "answer_a": turn["truth_a"]} for turn in keyed])
         foreign = [
-            {**t, "pred": {("restaurant-cuisine" if s == "restaurant-food" else s): v for s, v in t["pred"].items()}}
-            for t in turns
+            {**t, "pred": {("hotel-title" if s == "hotel-name" else s): v for s, v in t["pred"].items()}} for t in turns
         ]
-        files[f"cuisine_{name}.jsonl"] = _lines(foreign, *BARE)
+        files[f"renamed_{name}.jsonl"] = _lines(foreign, *BARE)
         own = [{**t, "dialogue_id": f"own {t['dialogue_id']}" if n % 4 == 0 else t["dialogue_id"]}
                for n, t in ((int(t["dialogue_id"][3:]), t) for t in turns)]  # fmt: skip
         files[f"own_{name}.jsonl"] = _lines(own, *BARE)
-    files["slots.csv"] = "restaurant-cuisine,restaurant-food\n"
-    files["own_slots.csv"] = "restaurant-food,restaurant-area of origin\n"
+    files["slots.csv"] = "hotel-title,hotel-name\n"
     ids = {t["dialogue_id"] for t in GOLD if int(t["dialogue_id"][3:]) % 4 == 0}
     files["ids.csv"] = "".join(f"own {name},{name}\n" for name in sorted(ids))
     for split, turns in (("train", train), ("dev", dev), ("test", test)):
         files[f"splits/{split}.jsonl"] = _lines(turns, *SAID)
 
 
+_PLACES: Final = ("dunmere", "orrick", "selby cross", "fenwick", "aldham")
+DONORS: Final = {
+    "hotel-name": ("gilded heron", "marsh end inn", "three lanterns", "the ferry house", "old wool barn"),
+    "restaurant-name": ("plum and salt", "night pantry", "the blue ladle", "ember room", "fig court"),
+    "attraction-name": ("kite hall", "the salt works", "echo park", "glass museum", "heron pier"),
+    "other-name": ("lone donor a", "lone donor b", "lone donor c", "lone donor d", "lone donor e"),
+    **{f"{domain}-{end}": _PLACES for domain in ("taxi", "train") for end in ("departure", "destination")},
+}
+
+
 def _beside(files: dict[str, str]) -> None:
     """Tables, maps and other files that options name."""
     files["typos.json"] = json.dumps({"north": ["south"], "cheap": ["moderate"], "2": ["3"]})
-    files["labels.json"] = json.dumps({"north": ["south", "east"], "cheap": ["moderate"], "2": ["3", "1"]})
+    files["labels.json"] = json.dumps({v: [*values] for values in VALUES.values() for v in values})
     rows = [{"dialogue": t["dialogue_id"], "run": name, "rating": 1 + (n * 7 + t["turn"] + len(name)) % 5}
             for name in RUNS for n, t in enumerate(GOLD) if t["turn"] == 0]  # fmt: skip
     files["ratings.csv"] = _table(rows)
-    models = [{"model": f"m{n}", "metric": metric, "value": round(20 + 3 * n + 7 * (n * k % 3) / (k + 1), 2)}
+    models = [{"model": f"m{n}", "metric": metric, "value": (20 + 3 * n + 7 * (n * k % 3)) / 100}
               for n in range(6) for k, metric in enumerate(("jga", "fga", "gca"))]  # fmt: skip
     files["published.csv"] = _table(models)
     files["lengths.csv"] = _table([{"dialogue": f"MUL{1200 + 7 * n:04}", "weight": n % 3} for n in range(20)])
@@ -204,29 +220,24 @@ def _beside(files: dict[str, str]) -> None:
             for n, name in enumerate(names)
         ]
         files[f"db/{domain}_db.json"] = json.dumps(entities)
-    files["donors.json"] = json.dumps({
-        "hotel-name": ["gilded heron", "marsh end inn", "three lanterns", "the ferry house", "old wool barn"],
-        "restaurant-name": ["plum and salt", "night pantry", "the blue ladle", "ember room", "fig court"],
-        "attraction-name": ["kite hall", "the salt works", "echo park", "glass museum", "heron pier"],
-        "taxi-departure": ["dunmere", "orrick", "selby cross", "fenwick", "aldham"],
-        "taxi-destination": ["dunmere", "orrick", "selby cross", "fenwick", "aldham"],
-        "train-departure": ["dunmere", "orrick", "selby cross", "fenwick", "aldham"],
-        "train-destination": ["dunmere", "orrick", "selby cross", "fenwick", "aldham"],
-        "other-name": ["lone donor a", "lone donor b", "lone donor c", "lone donor d", "lone donor e"],
-    })  # fmt: skip
+    files["donors.json"] = json.dumps(DONORS)
+    files["rivals.json"] = json.dumps({slot: [f"{name} annex" for name in names] for slot, names in DONORS.items()})
+    files["rules.json"] = json.dumps({"slots": "hotel-.*", "of_user": "hotel-.*"})
     files["mine.toml"] = 'base = "verbatim"\ndontcare = "drop"\n'
 
 
+#: Services of SGD with their slots, and the values of categorical ones.
+SERVICES: Final[dict[str, dict[str, tuple[str, ...]]]] = {
+    "Hotels_1": {"city": (), "stars": ("2", "3", "4")},
+    "Buses_3": {"to": (), "time": (), "extra": ("True", "False")},
+    "Music_2": {"artist": ()},
+}
 SCHEMA: Final = [
     {
         "service_name": service,
-        "slots": [{"name": slot, "is_categorical": bool(values), "possible_values": values} for slot, values in slots],
+        "slots": [{"name": s, "is_categorical": bool(values), "possible_values": values} for s, values in own.items()],
     }
-    for service, slots in {
-        "Hotels_1": [("city", []), ("stars", ["2", "3", "4"])],
-        "Buses_3": [("to", []), ("time", []), ("extra", ["True", "False"])],
-        "Music_2": [("artist", [])],
-    }.items()
+    for service, own in SERVICES.items()
 ]
 
 
@@ -235,24 +246,22 @@ def _frames(tracker: str | None) -> list[dict[str, Any]]:
     random = Random(f"sgd {tracker}")  # noqa: S311 (no secrets)
     states_of: dict[str, dict[str, list[str]]]
     dialogues = []
-    for number in range(8):
+    for number in range(12):
         own = Random(number)  # noqa: S311 (no secrets)
         services = [["Hotels_1", "Buses_3"], ["Buses_3"], ["Music_2", "Hotels_1"]][number % 3]
         turns: list[dict[str, Any]] = []
         states_of = {service: {} for service in services}
         for turn in range(3):
             for service in services:
-                slots = next(s["slots"] for s in SCHEMA if s["service_name"] == service)
-                slot = slots[turn % len(slots)]
-                values = slot["possible_values"] or [*TOWNS, "wex moor"]
-                states_of[service][slot["name"]] = [own.choice(values)]
+                slot = [*SERVICES[service]][turn % len(SERVICES[service])]
+                states_of[service][slot] = [own.choice(SERVICES[service][slot] or (*TOWNS, "wex moor"))]
             shown = deepcopy(states_of)
             for state in shown.values() if tracker else ():
                 for slot in [*state]:
                     chance = random.randrange(100)
                     if chance < TRACKERS[tracker or ""][0]:
                         del state[slot]
-                    elif chance < 30:
+                    elif chance < 50:
                         state[slot] = [f"{state[slot][0]} s"]
                 if random.randrange(100) < TRACKERS[tracker or ""][2]:
                     state["time" if "to" in state else "city"] = ["soon"]
