@@ -1,0 +1,474 @@
+"""Every option of every command: a valid value that is not the default, and what it changes.
+
+A row says what the output of a command must change in, compared with the same command line without the option. `ROWS`
+has one for each option of each command; `test_options.py` runs them, and fails for an option without one.
+
+Many commands share groups of options, each of which a command passes on as a whole. Of these rows, the first layer of
+tests has those of `score`, and every fourth of each other command: each option and each group (`LATER`: the others).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Final
+
+#: The files of the trackers; ``{}`` is the tracker.
+OWN: Final = "{}.jsonl"
+TRACKERS: Final = ("keen", "steady", "hasty")
+#: Keys of JSON that repeat what was asked for; an option must change more.
+ECHO: Final = {"signature", "notes"}
+
+
+@dataclass(frozen=True)
+class Row:
+    """An option's value, and what it changes.
+
+    Attributes:
+        value: The words after the option; empty: it is a flag.
+        changes: Keys of the JSON (or names of files) whose values must change; empty: any but those of `ECHO`.
+        keeps: Keys whose values must not change.
+        both: Words of both command lines, before the option.
+        other: Words of the other command line, in place of the option.
+        runs: The files of the trackers.
+        line: The command line, if it is not that of `LINES`.
+        form: The format of the output; empty: the command has no ``--format``, or `line` has it.
+        columns: Width of the terminal.
+        err: Whether it changes what is written to standard error.
+        fails: A text of the error that the option leads to; empty: both succeed.
+        signed: Whether the option changes nothing but the signature, as it concerns what this command does not compute.
+        mends: Whether the command fails without the option.
+    idle: Why the option changes nothing here.
+    fault: The error that it ends in today, a fault that is known.
+    """
+
+    value: str = ""
+    changes: str = ""
+    keeps: str = ""
+    both: str = ""
+    other: str = ""
+    runs: str = OWN
+    line: str = ""
+    form: str = "json"
+    columns: int | None = None
+    err: bool = False
+    fails: str = ""
+    signed: bool = False
+    mends: bool = False
+    idle: str = ""
+    fault: type[Exception] | None = None
+
+
+#: A usual command line of each command; ``RUNS`` are three trackers, ``RUN`` is one, ``PAIR`` are two.
+LINES: Final = {
+    "score": "score RUNS -m jga,sa",
+    "compare": "compare RUNS -m jga,sa --resamples 40",
+    "pairs": "pairs RUNS --match levenshtein:above=0.2 --fuzzy all",
+    "sweep": "sweep RUN -m sa --profiles verbatim,trade",
+    "check": "check RUN",
+    "signature": "signature jga|profile:verbatim.1|by:run",
+    "diagnose": "diagnose RUN",
+    "traits": "traits RUN -m jga,sa",
+    "correlate": "correlate RUN -m jga,sa,f1",
+    "show": "show RUN -m jga,sa --most 20",
+    "query": "query QUERY RUN -m jga,sa",
+    "compare-metrics": "compare-metrics RUNS -m jga,sa --resamples 40",
+    "sensitivity": "sensitivity gold.jsonl -m jga,sa",
+    "report": "report RUN -m jga,sa --most 1 -o -",
+    "convert": "convert RUN -o out/x.parquet",
+    "contexts": "contexts gold.jsonl -o out/x.parquet",
+    "demo": "demo --dialogues 1 -o out",
+    "ls": "ls steps",
+    "help": "help questions",
+    "audit bias": "audit bias train.jsonl gold.jsonl",
+    "audit diff": "audit diff gold.jsonl later.jsonl",
+    "audit scores": "audit scores RUN --version a=gold.jsonl --version b=later.jsonl -m jga,sa --profile verbatim",
+    "audit inconsistency": "audit inconsistency gold.jsonl --support 2",
+    "audit review": "audit review sheet.csv",
+    "audit contradictions": "audit contradictions gold.jsonl --database db",
+    "audit replace": "audit replace gold.jsonl --train train.jsonl --donors donors.json -o out/x.jsonl",
+    "audit memorisation": "audit memorisation RUN --context gold.jsonl",
+}
+_THREE: Final = "report RUNS -m jga,sa --most 1 -o -"
+#: Commands without ``--format``.
+FORMLESS: Final = ("signature", "convert", "contexts", "help")
+
+SCORING: Final = ("score", "compare", "sweep", "check", "diagnose", "traits", "correlate", "query", "compare-metrics",
+                  "report", "audit memorisation")  # fmt: skip
+RUNS_OF: Final = (*SCORING, "pairs")
+READING: Final = (*RUNS_OF, "show", "convert")
+BY_CONVENTION: Final = ("score", "compare", "check", "diagnose", "traits", "correlate", "show", "query",
+                        "compare-metrics", "sensitivity", "report", "audit scores", "audit memorisation")  # fmt: skip
+BY_VALUES: Final = (*BY_CONVENTION, "pairs", "audit diff")
+BY_GOLD: Final = (*BY_VALUES, "audit bias")
+DRAWN: Final = ("score", "compare", "sweep", "diagnose", "traits", "correlate", "compare-metrics", "sensitivity",
+                "report", "audit bias", "audit diff", "audit scores", "audit inconsistency",
+                "audit memorisation")  # fmt: skip
+
+ROWS: Final[dict[tuple[str, str], Row]] = {}
+#: For each row, how many commands have it in common.
+_SIZES: Final[dict[tuple[str, str], int]] = {}
+
+
+def _add(commands: tuple[str, ...] | str, **options: Row) -> None:
+    """Rows of the same options of several commands; ``label_map`` is ``--label-map``."""
+    for command in (commands,) if isinstance(commands, str) else commands:
+        for option, row in options.items():
+            own = replace(row, form="") if command in FORMLESS else row
+            key = command, f"--{option.strip('_').replace('_', '-')}"
+            ROWS[key] = own
+            _SIZES[key] = max(len(commands) if isinstance(commands, tuple) else 1, _SIZES.get(key, 1))
+
+
+# --- how runs are read ------------------------------------------------------------------------------------------------
+
+_FROM: Final = Row("trade", fails="broken JSON")  # a file of that format is one JSON document
+_add(
+    READING,
+    gold=Row("later.jsonl"),
+    from_=_FROM,
+    missing=Row("empty", other="--missing intersect", both="--gold gold.jsonl", runs="bare_{}.jsonl"),
+    split=Row("dev", other="--split test", both="--gold splits"),
+    keys=Row("id=flag,gold=truth_a,pred=answer_b", other="--keys id=flag,gold=truth_a,pred=answer_a",
+             runs="keyed_{}.json"),
+    slot_map=Row("slots.csv", both="--gold gold.jsonl", runs="renamed_{}.jsonl"),
+    id_map=Row("ids.csv", both="--gold gold.jsonl --missing wrong", runs="own_{}.jsonl"),
+)  # fmt: skip
+_add(
+    RUNS_OF,
+    name=Row("NAMES", changes="run", keeps="value turns"),
+    engine=Row("ray", fails="ray"),
+    address=Row("localhost:1", fails="the local engine has no address"),
+)
+_add("compare-metrics", name=Row("NAMES", changes="run", keeps="mean"))
+_add(("pairs", "audit memorisation"),
+     missing=Row("empty", both="--gold gold.jsonl", runs="bare_{}.jsonl", mends=True))  # fmt: skip
+_add("check", missing=replace(ROWS["check", "--missing"], changes="found"))
+_add("convert", name=Row("another", changes="run", keeps="gold pred"))
+_add(
+    "audit scores",
+    from_=_FROM,
+    missing=Row("empty", other="--missing intersect", runs="bare_{}.jsonl"),
+    split=Row("dev", other="--split test",
+              line="audit scores RUN --version a=splits --version b=splits -m jga --profile verbatim"),
+)  # fmt: skip
+_add("contexts", from_=Row("trade", fails="hold no utterances"))
+ONE_SPLIT: Final = {
+    "sensitivity": "sensitivity splits -m jga,sa",
+    "audit bias": "audit bias splits",
+    "audit diff": "audit diff splits splits",
+    "audit inconsistency": "audit inconsistency splits --support 2",
+    "audit contradictions": "audit contradictions splits",
+    "contexts": "contexts splits -o out/x.parquet",
+}
+for _command, _line in ONE_SPLIT.items():
+    _add(_command, split=Row("dev", other="--split train", line=_line))
+
+# --- how values are compared ------------------------------------------------------------------------------------------
+
+_add(
+    BY_GOLD,
+    profile=Row("mine.toml"),
+    none=Row("keep"),
+    dontcare=Row("skip"),
+    gold_steps=Row("case,articles"),
+    typos=Row("typos.json", both="--gold-steps typos"),
+)
+_add(
+    BY_VALUES,
+    multi=Row("any"),
+    match=Row("levenshtein:above=0.5"),
+    fuzzy=Row("all", both="--match levenshtein:above=0.3"),
+    label_map=Row("labels.json"),
+    schema=Row("sgd/schema.json", runs="sgd_{}.json", both="--gold sgd"),
+)
+_add(
+    BY_CONVENTION,
+    slots=Row("dstc10-19"),
+    outside=Row("dropped", both="--slots dstc10-19"),
+    pred_steps=Row("times"),
+    seen=Row("seen.json", runs="sgd_{}.json", both="--gold sgd --schema sgd/schema.json", signed=True),
+    over=Row("free"),
+    wrong_costs=Row("twice"),
+    turns=Row("last"),
+    unit=Row("frame"),
+    domain_turns=Row("either", both="--unit frame"),
+)
+
+# --- what is written --------------------------------------------------------------------------------------------------
+
+WRITTEN: Final = (*SCORING, "pairs", "show", "sensitivity", "audit bias", "audit diff", "audit scores", "audit review",
+                  "audit contradictions")  # fmt: skip
+_add(
+    tuple(command for command in WRITTEN if command != "report"),
+    output=Row("out/x.txt", changes="text x.txt", form="csv"),
+    label=Row("tab:mine", changes="text", form="latex"),
+)
+_add(
+    (*WRITTEN, "audit inconsistency", "audit replace"), format=Row("md", other="--format csv", changes="text", form="")
+)
+_add(DRAWN, charts=Row("out/charts", changes="charts"), figures=Row("out/figures", changes="figures"))
+_add(
+    DRAWN,
+    figure_format=Row("pdf", both="--figures out/figures", changes="figures"),
+    width=Row("317", both="--figures out/figures", changes="figures"),
+)
+for _option in ("figures", "figure-format", "width"):
+    _key = "audit inconsistency", f"--{_option}"
+    ROWS[_key] = replace(ROWS[_key], fault=KeyError)
+WIDE: Final = (*(c for c in WRITTEN if c != "report"), "audit inconsistency", "audit replace", "demo", "ls")
+_MANY: Final = "jga,sa,rsa,aga,f1,fga,gca,tla"
+_WIDE: Final = Row(form="text", columns=40, changes="text")
+_add(WIDE, wide=_WIDE)
+_add(
+    ("score", "compare", "check", "correlate", "compare-metrics", "sensitivity", "audit review", "audit inconsistency",
+     "audit replace"),
+    wide=replace(_WIDE, changes="", idle="its tables show all columns in any terminal"),
+)  # fmt: skip
+_add("diagnose", wide=replace(_WIDE, both="--all"))
+_add("query", wide=replace(_WIDE, line="query LONG RUN"))
+_add("sweep", wide=replace(_WIDE, line=f"sweep RUN -m {_MANY}"))
+_add("traits", wide=replace(_WIDE, line=f"traits RUNS -m {_MANY}"))
+_add("ls", wide=replace(_WIDE, line="ls profiles"))
+_NOTED: Final = Row(err=True, both="--gold gold.jsonl --missing wrong", runs="bare_{}.jsonl")
+_QUIET: Final = Row(idle="it has no notes")
+_add(tuple(LINES), plugins=Row("PLUGIN", changes="imported"), verbose=_QUIET)
+_add(RUNS_OF, verbose=_NOTED)
+for _command, _line in {
+    "sweep": "sweep RUNS -m jga --profiles verbatim",
+    "check": "check RUNS",
+    "diagnose": "diagnose RUNS",
+    "traits": "traits RUNS -m jga,sa",
+    "correlate": "correlate RUNS -m jga,sa,f1",
+    "query": "query QUERY RUNS",
+    "audit memorisation": "audit memorisation RUNS --context gold.jsonl",
+    "report": _THREE,
+    "show": "show RUN --against bare_hasty.jsonl -m jga",
+}.items():
+    _add(_command, verbose=replace(_NOTED, line=_line))
+for _command, _line in {
+    "audit scores": "audit scores RUN --version a=first.json --version b=second.json -m jga --profile verbatim",
+    "audit bias": "audit bias first.json second.json",
+    "audit diff": "audit diff first.json second.json",
+    "audit inconsistency": "audit inconsistency first.json --evidence second.json --support 2",
+    "audit replace": "audit replace gold.jsonl --train first.json --donors annexed.json -o out/x.jsonl",
+}.items():
+    _add(_command, verbose=Row(err=True, line=_line))
+
+# --- options of few commands ------------------------------------------------------------------------------------------
+
+_SEEN: Final = ROWS["score", "--seen"]
+_add(
+    "score",
+    seen=replace(
+        _SEEN,
+        value="sgd/schema.json",
+        other="--seen seen.json",
+        both=f"{_SEEN.both} --by seen --unit frame",
+        signed=False,
+        changes="seen value",
+    ),
+)
+_add(("check",), seen=replace(_SEEN, signed=False, idle="no outcome is by service"))
+_add(
+    ("score", "compare", "traits", "correlate", "show", "query", "compare-metrics", "sensitivity", "report",
+     "audit scores"),
+    metrics=Row("rsa,sa"),
+)  # fmt: skip
+_add("sweep", metrics=Row("jga"))
+_add("query", metrics=Row("rsa,sa", changes="metric value"))
+_add(
+    "score",
+    by=Row("domain", changes="domain value"),
+    group=Row("first=keen,hasty", changes="text", form="text"),
+    domain_turns=Row("either", both="--by domain", changes="value"),
+)
+_add(
+    "pairs",
+    pred_steps=Row("times"),
+    fuzzy=Row("text", other="--fuzzy all", line="pairs RUNS --match levenshtein:above=0.2"),
+)
+_add("diagnose", wrong_costs=Row("twice", signed=True))
+_add(
+    "sensitivity",
+    multi=Row("any", signed=True),
+    match=Row("levenshtein:above=0.95", signed=True),
+    pred_steps=Row("times", signed=True),
+    schema=Row("sgd/schema.json", line="sensitivity sgd -m jga,sa", signed=True),
+    seen=Row("seen.json", line="sensitivity sgd -m jga --schema sgd/schema.json", signed=True),
+    domain_turns=Row("either", both="--unit frame", signed=True),
+)
+_OF_SGD: Final = "audit memorisation RUN --gold sgd --context sgd"
+_add(
+    "audit memorisation",
+    schema=Row("sgd/schema.json", line=_OF_SGD, runs="sgd_{}.json"),
+    seen=Row("seen.json", line=_OF_SGD, both="--schema sgd/schema.json", runs="sgd_{}.json", signed=True),
+    wrong_costs=Row("twice", signed=True),
+    unit=Row("frame", signed=True),
+    domain_turns=Row("either", both="--unit frame", signed=True),
+)
+_INTERVALS: Final = "low high"
+_add(
+    ("compare", "report"),
+    baseline=Row("steady", changes="baseline"),
+    model=Row("two=steady,hasty", changes="run"),
+    seed=Row("5", changes=_INTERVALS, keeps="value difference"),
+    level=Row("0.8", changes=_INTERVALS, keeps="value difference"),
+    adjust=Row("none", changes="p_adjusted", keeps="p value"),
+)
+for _option in ("baseline", "model", "seed", "level", "adjust"):
+    _add("report", **{_option: replace(ROWS["report", f"--{_option}"], line=_THREE)})
+_add("compare", resamples=Row("60", changes=_INTERVALS, keeps="value difference"),
+     pairs=Row(form="latex", changes="text"))  # fmt: skip
+_add(
+    "compare-metrics",
+    resamples=Row("60", changes=_INTERVALS, keeps="mean sd"),
+    seed=Row("5", changes=_INTERVALS, keeps="mean sd"),
+    level=Row("0.5", changes="level apart", keeps="mean sd"),
+    adjust=Row("none", changes="apart_adjusted", keeps="apart"),
+    table=Row("published.csv", other="RUNS", line="compare-metrics -m jga,fga --resamples 40", changes="mean"),
+)
+_add(
+    "sweep",
+    profiles=Row("kim2022,star", line="sweep RUN -m jga", other="--profiles verbatim,trade", changes="profile value"),
+    label_map=Row("labels.json", line="sweep RUN -m jga --profiles trippy,verbatim", fails=""),
+    typos=Row("typos.json", line="sweep RUN -m jga --profiles trade,verbatim", changes="value"),
+    target=Row("25.0", changes="text", form="text"),
+)
+_add(
+    "check",
+    ontology=Row("ontology.json", changes="found"),
+    all=Row(line="check RUNS", form="text", changes="text"),
+    strict=Row(line="check RUN", changes="code", keeps="found"),
+)
+_add("diagnose", few=Row("4", changes="share_with_few_slots", keeps="value"), all=Row(form="text", changes="text"))
+_add(
+    "traits",
+    to=Row("sum", changes="r"),
+    nu=Row("released", changes="r"),
+    protocol=Row("released", changes="r", keeps="sa"),
+    level=Row("0.8", changes=_INTERVALS, keeps="r value"),
+    disagree=Row("jga sa", changes="difference"),
+    most=Row("2", both="--disagree jga sa", changes="difference", keeps="r"),
+)
+_add(
+    "correlate",
+    per=Row("turn", changes="r"),
+    versus=Row("jga,sa,f1", changes="difference"),
+    between_runs=Row(line="correlate RUNS -m jga,sa", changes="difference"),
+    ratings=Row("ratings.csv", line="correlate RUNS -m jga,sa", changes="r"),
+    test=Row("steiger1980", both="--versus jga,sa,f1", changes="test"),
+    level=Row("0.8", changes=_INTERVALS, keeps="r"),
+    resamples=Row("60", both="--per turn --resamples 40", changes=_INTERVALS, keeps="r"),
+    seed=Row("5", both="--per turn --resamples 40", changes=_INTERVALS, keeps="r"),
+)
+_add(
+    "show",
+    against=Row("hasty.jsonl"),
+    context=Row("mute.jsonl", other="--context gold.jsonl", line="show RUN MUL1207 -m jga"),
+    most=Row("2", changes="dialogue"),
+)
+_add(
+    "query",
+    all=Row(line="query LONG RUN", form="text", changes="text"),
+    table=Row("own=lengths.csv", other="--table own=ratings.csv", line="query OWN RUN", changes="dialogue"),
+)
+_add(
+    "sensitivity",
+    kinds=Row("missed,late", changes="kind"),
+    bins=Row("3", changes="bin loss"),
+    sample=Row("1", changes="drawn loss"),
+    seed=Row("5", both="--sample 1", changes="loss", keeps="level"),
+    level=Row("0.8", changes=_INTERVALS, keeps="loss"),
+)
+_add(
+    "report",
+    context=Row("mute.jsonl", other="--context gold.jsonl", form="html", changes="text"),
+    most=Row("3", form="html", changes="text"),
+    title=Row("My-own-title", form="html", changes="text"),
+    note=Row("My-own-note", form="html", changes="text"),
+    output=Row("out/x.json", changes="text x.json"),
+    format=Row("md", other="--format latex", changes="text", form=""),
+)
+_add("convert", output=Row("out/y.parquet", changes="x.parquet y.parquet"))
+_add("contexts", output=Row("out/y.parquet", changes="x.parquet y.parquet"))
+_add(
+    "demo",
+    dialogues=Row("2", line="demo -o out", other="--dialogues 1", changes="value"),
+    output=Row("out/other", other="--output out/first", line="demo --dialogues 1", changes="other first"),
+)
+_add(("demo", "ls"), format=Row("md", other="--format csv", changes="text", form=""))
+_add(
+    "audit bias",
+    slot=Row("hotel-area", changes="slot"),
+    counting=Row("final", changes="counting"),
+    train=Row("gold", changes="split"),
+    least=Row("3", changes="values"),
+    top=Row("2", form="text", changes="text"),
+    sort=Row("turns", form="text", changes="text"),
+)
+_add(
+    "audit diff",
+    name=Row("old,new"),
+    top=Row("2", form="text", changes="text"),
+    schema=Row("sgd/schema.json", line="audit diff sgd sgd_keen.json --match levenshtein:above=0.2 --fuzzy all"),
+)
+_add(
+    "audit scores",
+    version=Row("c=train.jsonl", both="--missing intersect", changes="version"),
+    model=Row("two=keen", changes="model"),
+    only=Row("a=keen", changes="run", line=LINES["audit scores"].replace("RUN", "RUNS")),
+    schema=Row("sgd/schema.json", line="audit scores RUN --version a=sgd -m jga,sa --profile verbatim",
+               runs="sgd_{}.json"),
+    seen=Row("seen.json", runs="sgd_{}.json", signed=True,
+             line="audit scores RUN --version a=sgd -m jga --profile verbatim --schema sgd/schema.json"),
+)  # fmt: skip
+_add(
+    "audit inconsistency",
+    ontology=Row("ontology.json"),
+    database=Row("db"),
+    as_=Row("qian2021"),
+    rules=Row("rules.json"),
+    evidence=Row("train.jsonl"),
+    support=Row("9", line="audit inconsistency gold.jsonl"),
+    at_least=Row("0.95"),
+    apply=Row(both="-o out/x.jsonl", changes="x.jsonl text"),
+    output=Row("out/x.json", changes="text x.json"),
+    log=Row("out/x.csv", changes="x.csv"),
+    review=Row("out/x.csv", changes="x.csv"),
+    sample=Row("2", both="--review out/x.csv", changes="x.csv"),
+    seed=Row("5", both="--review out/x.csv --sample 2", changes="x.csv"),
+    pairs=Row("1", form="text", changes="text"),
+)
+_add("audit contradictions", database=Row("db", line="audit contradictions gold.jsonl"),
+     top=Row("1", form="text", changes="text"))  # fmt: skip
+_NEW: Final = "x.jsonl"
+_add(
+    "audit replace",
+    output=Row("out/y.jsonl", changes="x.jsonl y.jsonl"),
+    train=Row("donated.jsonl", changes=_NEW),
+    donors=Row("rivals.json", changes=_NEW),
+    invent=Row(changes=_NEW),
+    map=Row("hotel-name=other-name", changes=_NEW),
+    slots=Row("hotel-name", changes=_NEW),
+    seed=Row("5", changes=_NEW),
+    keep=Row(changes=_NEW, line="audit replace later.jsonl --train train.jsonl --donors donors.json -o out/x.jsonl"),
+    manifest=Row("out/x.csv", changes="x.csv"),
+)  # fmt: skip
+_add(
+    "audit memorisation",
+    context=Row("mute.jsonl", other="--context gold.jsonl", line="audit memorisation RUN", changes="ungrounded"),
+    train=Row("train.jsonl", changes="in_train"),
+    most=Row("1", changes="value"),
+)
+
+#: Commands that pass the options of a group on one by one.
+_ONE_BY_ONE: Final = ("score", "convert", "audit scores")
+_OPTIONS: Final = sorted({option for _, option in ROWS})
+#: Rows that only the second layer runs.
+LATER: Final = {
+    (command, option)
+    for command, option in ROWS
+    if _SIZES[command, option] >= 8
+    and command not in _ONE_BY_ONE
+    and (_OPTIONS.index(option) + [*LINES].index(command)) % 4
+}
