@@ -183,6 +183,10 @@ def _main(files: dict[str, str]) -> None:
         own = [{**t, "dialogue_id": f"own {t['dialogue_id']}" if n % 4 == 0 else t["dialogue_id"]}
                for n, t in ((int(t["dialogue_id"][3:]), t) for t in turns)]  # fmt: skip
         files[f"own_{name}.jsonl"] = _lines(own, *BARE)
+        files[f"late_{name}.jsonl"] = _lines([{**t, "turn": t["turn"] + 1} for t in turns], *BARE)
+        files[f"double_{name}.jsonl"] = _lines([{**t, "turn": 2 * t["turn"]} for t in turns], *BARE)
+        unbooked = [{**t, "pred": {s.replace("book ", ""): v for s, v in t["pred"].items()}} for t in turns]
+        files[f"unbooked_{name}.jsonl"] = _lines(unbooked, *ALL)
     files["slots.csv"] = "hotel-title,hotel-name\n"
     ids = {t["dialogue_id"] for t in GOLD if int(t["dialogue_id"][3:]) % 4 == 0}
     files["ids.csv"] = "".join(f"own {name},{name}\n" for name in sorted(ids))

@@ -132,6 +132,8 @@ _add(
              runs="keyed_{}.json"),
     slot_map=Row("slots.csv", both="--gold gold.jsonl", runs="renamed_{}.jsonl"),
     id_map=Row("ids.csv", both="--gold gold.jsonl --missing wrong", runs="own_{}.jsonl"),
+    turns_from=Row("1", both="--gold gold.jsonl --missing wrong", runs="late_{}.jsonl", mends=True),
+    turn_step=Row("2", both="--gold gold.jsonl --missing wrong", runs="double_{}.jsonl", mends=True),
 )  # fmt: skip
 _add(
     RUNS_OF,
@@ -192,6 +194,7 @@ _add(
     turns=Row("last"),
     unit=Row("frame"),
     domain_turns=Row("either", both="--unit frame"),
+    booking=Row("as-written", runs="unbooked_{}.jsonl"),
 )
 
 # --- what is written --------------------------------------------------------------------------------------------------
@@ -212,15 +215,12 @@ _add(
     figure_format=Row("pdf", both="--figures out/figures", changes="figures"),
     width=Row("317", both="--figures out/figures", changes="figures"),
 )
-for _option in ("figures", "figure-format", "width"):
-    _key = "audit inconsistency", f"--{_option}"
-    ROWS[_key] = replace(ROWS[_key], fault=KeyError)
 WIDE: Final = (*(c for c in WRITTEN if c != "report"), "audit inconsistency", "audit replace", "demo", "ls")
 _MANY: Final = "jga,sa,rsa,aga,f1,fga,gca,tla"
 _WIDE: Final = Row(form="text", columns=40, changes="text")
 _add(WIDE, wide=_WIDE)
 _add(
-    ("score", "compare", "check", "correlate", "compare-metrics", "sensitivity", "audit review", "audit inconsistency",
+    ("score", "compare", "correlate", "compare-metrics", "sensitivity", "audit review", "audit inconsistency",
      "audit replace"),
     wide=replace(_WIDE, changes="", idle="its tables show all columns in any terminal"),
 )  # fmt: skip
@@ -296,6 +296,7 @@ _add(
     schema=Row("sgd/schema.json", line="sensitivity sgd -m jga,sa", signed=True),
     seen=Row("seen.json", line="sensitivity sgd -m jga --schema sgd/schema.json", signed=True),
     domain_turns=Row("either", both="--unit frame", signed=True),
+    booking=Row("as-written", signed=True),
 )
 _OF_SGD: Final = "audit memorisation RUN --gold sgd --context sgd"
 _add(
@@ -321,8 +322,8 @@ _add("compare", resamples=Row("60", changes=_INTERVALS, keeps="value difference"
      pairs=Row(form="latex", changes="text"))  # fmt: skip
 _add(
     "compare-metrics",
-    resamples=Row("60", changes=_INTERVALS, keeps="mean sd"),
-    seed=Row("5", changes=_INTERVALS, keeps="mean sd"),
+    resamples=Row("7", changes="low", keeps="mean sd"),
+    seed=Row("5", changes="low", keeps="mean sd"),
     level=Row("0.5", changes="level apart", keeps="mean sd"),
     adjust=Row("none", changes="apart_adjusted", keeps="apart"),
     table=Row("published.csv", other="RUNS", line="compare-metrics -m jga,fga --resamples 40", changes="mean"),
@@ -358,8 +359,6 @@ _add(
     ratings=Row("ratings.csv", line="correlate RUNS -m jga,sa", changes="r"),
     test=Row("steiger1980", both="--versus jga,sa,f1", changes="test"),
     level=Row("0.8", changes=_INTERVALS, keeps="r"),
-    resamples=Row("60", both="--per turn --resamples 40", changes=_INTERVALS, keeps="r"),
-    seed=Row("5", both="--per turn --resamples 40", changes=_INTERVALS, keeps="r"),
 )
 _add(
     "show",
@@ -376,7 +375,7 @@ _add(
     "sensitivity",
     kinds=Row("missed,late", changes="kind"),
     bins=Row("3", changes="bin loss"),
-    sample=Row("1", changes="drawn loss"),
+    sample=Row("1", changes="loss"),
     seed=Row("5", both="--sample 1", changes="loss", keeps="level"),
     level=Row("0.8", changes=_INTERVALS, keeps="loss"),
 )
