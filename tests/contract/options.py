@@ -321,8 +321,8 @@ _add("compare", resamples=Row("60", changes=_INTERVALS, keeps="value difference"
      pairs=Row(form="latex", changes="text"))  # fmt: skip
 _add(
     "compare-metrics",
-    resamples=Row("60", changes=_INTERVALS, keeps="mean sd"),
-    seed=Row("5", changes=_INTERVALS, keeps="mean sd"),
+    resamples=Row("400", changes="resamples low", keeps="mean sd"),
+    seed=Row("5", changes="low", keeps="mean sd"),
     level=Row("0.5", changes="level apart", keeps="mean sd"),
     adjust=Row("none", changes="apart_adjusted", keeps="apart"),
     table=Row("published.csv", other="RUNS", line="compare-metrics -m jga,fga --resamples 40", changes="mean"),
@@ -376,7 +376,7 @@ _add(
     "sensitivity",
     kinds=Row("missed,late", changes="kind"),
     bins=Row("3", changes="bin loss"),
-    sample=Row("1", changes="drawn loss"),
+    sample=Row("1", changes="loss"),
     seed=Row("5", both="--sample 1", changes="loss", keeps="level"),
     level=Row("0.8", changes=_INTERVALS, keeps="loss"),
 )
