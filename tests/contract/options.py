@@ -321,7 +321,7 @@ _add("compare", resamples=Row("60", changes=_INTERVALS, keeps="value difference"
      pairs=Row(form="latex", changes="text"))  # fmt: skip
 _add(
     "compare-metrics",
-    resamples=Row("400", changes="resamples low", keeps="mean sd"),
+    resamples=Row("400", both="--seed 5", changes="low", keeps="mean sd"),
     seed=Row("5", changes="low", keeps="mean sd"),
     level=Row("0.5", changes="level apart", keeps="mean sd"),
     adjust=Row("none", changes="apart_adjusted", keeps="apart"),
