@@ -20,6 +20,8 @@ from dstbench.schema.core import NOTHING
 _LONGEST: Final = 100
 # A note is given if at least one in so many predicted values is of a slot that gold never has.
 _MANY: Final = 5
+# If all are spelled as MultiWOZ's, so that the names are not in doubt, a note needs so many values.
+_LEAST: Final = 25
 _SHOWN: Final = 3  # names of gold in a message
 _MAPPED: Final = 40  # names in a map of slots in a message
 #: The columns of `slot_counts`.
@@ -77,8 +79,8 @@ def report_unknown_slots(source: str, counts: pl.DataFrame) -> None:
 def report_other_slots(source: str, counts: pl.DataFrame, *, refuse: bool = True) -> None:
     """Refuse predictions none of whose slots gold has; warn if that is so of many predicted values.
 
-    Where gold has MultiWOZ's slots, those of MultiWOZ that it lacks are spelled alike, and are errors of the tracker;
-    so are slots of services that have frames.
+    Where gold has MultiWOZ's slots, those of MultiWOZ that it lacks are spelled alike: they are errors of the tracker,
+    and not refused. Slots of services that have frames are errors of the tracker, too.
 
     Args:
         source: Name of the file, for messages.
@@ -92,26 +94,28 @@ def report_other_slots(source: str, counts: pl.DataFrame, *, refuse: bool = True
     counts = counts.filter(~IS_FRAME)
     predicted = counts.filter(pl.col("values") > 0)
     of_gold = counts.filter(pl.col("gold") > 0).sort("gold", "slot", descending=[True, False])["slot"].to_list()
-    spelled_alike = KNOWN_SLOTS.union(of_gold) if not KNOWN_SLOTS.isdisjoint(of_gold) else of_gold
-    others = predicted.filter(~pl.col("slot").is_in(spelled_alike))
-    others = others.filter(~pl.col("slot").str.extract("^([^-]*)-").is_in(services).fill_null(value=False)).sort(
-        "values", "slot", descending=[True, False]
-    )
+    of_services = pl.col("slot").str.extract("^([^-]*)-").is_in(services).fill_null(value=False)
+    others = predicted.filter(~pl.col("slot").is_in(of_gold), ~of_services)
+    others = others.sort("values", "slot", descending=[True, False])
     total, of_others = int(predicted["values"].sum()), int(others["values"].sum())
     if not of_gold or of_others * _MANY < max(total, 1):
         return
     names = others["slot"].to_list()
     in_gold = f"{_listed(of_gold)} in gold"
-    if of_others == total and refuse:
+    spelled_alike = not KNOWN_SLOTS.isdisjoint(of_gold) and KNOWN_SLOTS.issuperset(names)
+    if spelled_alike and of_others < _LEAST:
+        return
+    if of_others == total and not spelled_alike and refuse:
         raise OtherSlotsError(
             f"gold has none of the {number_of(len(names), 'predicted slot')}: {_listed(names)} in the predictions, "
             f"{in_gold}",
             file=source,
             hint=_map_lines(names, of_gold),
         )
+    remedy = "" if spelled_alike else "; if they are the same slots, --slot-map FILE says which"
     warn(
         f"{of_others:,} of {total:,} predicted values are of slots that gold never has, and count as wrong: "
-        f"{_listed(names)} in the predictions, {in_gold}; if they are the same slots, --slot-map FILE says which",
+        f"{_listed(names)} in the predictions, {in_gold}{remedy}",
         file=source,
         kind="predicted values are of slots that gold never has, and count as wrong",
         count=of_others,

@@ -180,6 +180,10 @@ def _main(files: dict[str, str]) -> None:
             {**t, "pred": {("hotel-title" if s == "hotel-name" else s): v for s, v in t["pred"].items()}} for t in turns
         ]
         files[f"renamed_{name}.jsonl"] = _lines(foreign, *BARE)
+        for kind, shift, step in (("shifted", 1, 1), ("doubled", 0, 2)):  # turns under other numbers than gold's
+            files[f"{kind}_{name}.jsonl"] = _lines([{**t, "turn": shift + step * t["turn"]} for t in turns], *BARE)
+        booked = [{**t, "pred": {s.replace("book ", ""): v for s, v in t["pred"].items()}} for t in turns]
+        files[f"booked_{name}.jsonl"] = _lines(booked, *ALL)
         own = [{**t, "dialogue_id": f"own {t['dialogue_id']}" if n % 4 == 0 else t["dialogue_id"]}
                for n, t in ((int(t["dialogue_id"][3:]), t) for t in turns)]  # fmt: skip
         files[f"own_{name}.jsonl"] = _lines(own, *BARE)
