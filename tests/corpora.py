@@ -6,11 +6,12 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from dstbench.conventions.convention import Convention
-from dstbench.conventions.slots import SLOT_SETS
+from dstbench.conventions.slots import KNOWN_SLOTS, SLOT_SETS
+from dstbench.schema.core import NOTHING
 from dstbench.testing.laws import SLOTS, VALUES, States
 
 __all__ = [
-    "EXAMPLE", "EXAMPLE_SCORES", "FEW", "LARGE", "OF_FRAMES", "SLOTS", "States", "corpora", "dialogues", "is_refused",
+    "EXAMPLE", "EXAMPLE_SCORES", "FEW", "LARGE", "OF_FRAMES", "SLOTS", "States", "corpora", "dialogues", "has_other_slots", "is_refused",
     "states_of_a_turn",
 ]  # fmt: skip
 
@@ -56,6 +57,14 @@ def dialogues(
 def corpora(draw: st.DrawFn, max_dialogues: int = 4, max_turns: int = 6) -> States:
     """Dialogues of MultiWOZ, by their ids."""
     return dialogues(draw, states_of_a_turn, prefix="MUL", most=max_dialogues, most_turns=max_turns)
+
+
+def has_other_slots(states: States) -> bool:
+    """Whether no predicted slot is one of gold's, so that the states are refused, whatever the convention."""
+    gold = {slot for state in states for slot in state["gold"]}
+    pred = {slot for state in states for slot, value in state["pred"].items() if value not in NOTHING}
+    spelled_alike = bool(gold & KNOWN_SLOTS) and pred <= KNOWN_SLOTS
+    return bool(gold and pred) and not gold & pred and not spelled_alike
 
 
 def is_refused(states: States, convention: Convention) -> bool:

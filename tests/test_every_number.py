@@ -28,7 +28,7 @@ from dstbench.readers.frames import IS_FRAME
 from dstbench.runs.open import open_runs
 from dstbench.runs.run import Run
 from tests import formats
-from tests.corpora import EXAMPLE, OF_FRAMES, States, dialogues, is_refused
+from tests.corpora import EXAMPLE, OF_FRAMES, States, dialogues, has_other_slots, is_refused
 
 pytestmark = pytest.mark.filterwarnings("ignore::dstbench.errors.DstbenchWarning")
 
@@ -129,7 +129,7 @@ def is_plain(states: States) -> bool:
 @EVERY
 @given(corpora(), profiles)
 def test_gold_against_itself_is_perfect(states: States, profile: Convention) -> None:
-    assume(not is_refused(states, profile))
+    assume(not is_refused(states, profile) and not has_other_slots(states))
     name = profile.name.rpartition(".")[0]
     if name in TWO_SIDED:
         assume(is_plain(states))
@@ -194,7 +194,7 @@ def test_a_none_that_is_a_value_is_of_a_slot_that_is_scored(by: str) -> None:
 @EVERY
 @given(corpora(), profiles)
 def test_an_empty_prediction_has_the_share_of_empty_gold(states: States, profile: Convention) -> None:
-    assume(not is_refused(states, profile))
+    assume(not is_refused(states, profile) and not has_other_slots(states))
     run = open_runs(predicting(states, None))
     turns = dstbench.turns(run, profile=profile)
     found = values(run, profile)
@@ -251,7 +251,7 @@ MONOTONE: Final = [
 @given(corpora(), profiles, st.data())
 def test_a_spoilt_prediction_never_scores_higher(states: States, profile: Convention, data: st.DataObject) -> None:
     """One pair that is right is lost or becomes wrong, or a slot is invented; read backwards: a mended one."""
-    assume(not is_refused(states, profile))
+    assume(not is_refused(states, profile) and not has_other_slots(states))
     at = data.draw(st.integers(0, len(states) - 1))
     gold, pred = states[at]["gold"], states[at]["pred"]
     right = [slot for slot, value in gold.items() if pred.get(slot) == value and is_plain([states[at]])]
@@ -264,7 +264,7 @@ def test_a_spoilt_prediction_never_scores_higher(states: States, profile: Conven
         kept = {s: value for s, value in pred.items() if s != slot}
         spoilt = kept if how == "lost" else {**kept, slot: NOWHERE}
     worse = [{**state, "pred": spoilt} if number == at else state for number, state in enumerate(states)]
-    assume({slot for state in worse for slot in state["gold"]} & {slot for state in worse for slot in state["pred"]})
+    assume(not is_refused(worse, profile) and not has_other_slots(worse))
     before, after = (values(one, profile, ",".join(MONOTONE)) for one in (states, worse))
     for metric in MONOTONE:
         high, low = before[metric], after[metric]
@@ -279,7 +279,7 @@ def test_a_spoilt_prediction_never_scores_higher(states: States, profile: Conven
 def test_a_score_does_not_depend_on_what_else_is_asked_for(
     states: States, profile: Convention, order: list[str], count: int
 ) -> None:
-    assume(not is_refused(states, profile))
+    assume(not is_refused(states, profile) and not has_other_slots(states))
     whole = {row["metric"]: row for row in dstbench.score(states, metrics=ALL, profile=profile).to_dicts()}
     runs = {"other": predicting(states, "gold"), "states": states}
     rows = dstbench.score(runs, metrics=order[:count], profile=profile).filter(run="states")
