@@ -11,9 +11,8 @@ from dstbench.schema.core import NOTHING
 from dstbench.testing.laws import SLOTS, VALUES, States
 
 __all__ = [
-    "EXAMPLE", "EXAMPLE_SCORES", "FEW", "LARGE", "OF_FRAMES", "SLOTS", "States", "corpora", "dialogues", "has_other_slots",
-    "is_refused",
-    "states_of_a_turn",
+    "EXAMPLE", "EXAMPLE_SCORES", "FEW", "LARGE", "OF_FRAMES", "SLOTS", "States", "corpora", "dialogues",
+    "has_other_slots", "is_refused", "states_of_a_turn",
 ]  # fmt: skip
 
 #: For laws of scores, whose time is that of calls whatever the corpus: fewer examples, of larger corpora.
