@@ -54,7 +54,7 @@ def run(*words: str, columns: int | None = None) -> Said:
         patch.setattr(sys, "argv", ["contract", *words])  # not `dstbench`, which would know this one command only
         patch.setattr(sys, "stdout", out)
         patch.setattr(sys, "stderr", err)
-        patch.setenv("COLUMNS", str(columns or 100))
+        patch.setenv("COLUMNS", str(columns or 400))
         patch.setenv("NO_COLOR", "1")
         code = 0
         try:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 from collections.abc import Callable
 from itertools import pairwise
@@ -10,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from dstbench.__main__ import main
 from tests.contract import drawn
+from tests.contract.commands import run
 from tests.contract.drawn import Drawing, middle
 
 Made = tuple[dict[str, Any], dict[str, Drawing]]
@@ -21,15 +20,9 @@ METRICS = {"JGA": "jga", "FGA": "fga"}
 
 
 def command(*words: str) -> None:
-    """A command, through the function of the console script."""
-    with pytest.MonkeyPatch.context() as patch:
-        err = io.StringIO()
-        for stream in ("stdout", "stderr"):
-            patch.setattr(f"sys.{stream}", err)
-        patch.setattr("sys.argv", ["tests", *words])  # as "dstbench", it would load the options of one command only
-        with pytest.raises(SystemExit) as ended:
-            main()
-    assert not ended.value.code, (words, err.getvalue())
+    """A command that succeeds."""
+    code, _, err = run(*words)
+    assert not code, (words, err)
 
 
 @pytest.fixture(scope="module")
@@ -168,8 +161,8 @@ def test_lines(make: Callable[..., Made], chart: str, key: str) -> None:
     assert panel.x.ascends()
     assert panel.y.ascends()
     assert [*drawing.legend] == in_order(result[chart], "run")
-    for run, colour in drawing.legend.items():
-        rows = [row for row in result[chart] if row["run"] == run]
+    for name, colour in drawing.legend.items():
+        rows = [row for row in result[chart] if row["run"] == name]
         (line,) = (m for m in panel.of("line") if m.colour == colour)
         points = sorted((m.left, m.top) for m in panel.of("point") if m.colour == colour)
         for places in (points, line.points):
@@ -200,8 +193,8 @@ def test_slopes_of_conventions(make: Callable[..., Made]) -> None:
     expected = [[scores[run, label] for label in labels] for run in runs]
     assert len(lines) == len(runs)
     colours = {mark.text: mark.colour for mark in panel.of("text")}
-    for run, values in zip(runs, expected, strict=True):
-        assert drawn.close(lines[colours[run]], values, panel.y), run
+    for name, values in zip(runs, expected, strict=True):
+        assert drawn.close(lines[colours[name]], values, panel.y), name
 
 
 @pytest.mark.parametrize("by", ["domain", "slot"])

@@ -10,7 +10,8 @@ from typing import Final, NamedTuple
 
 import pytest
 
-from tests.contract import terminal
+from tests.contract import small_corpus
+from tests.contract.commands import run
 
 
 class Mistake(NamedTuple):
@@ -106,7 +107,7 @@ MISTAKES: Final = (
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """The corpus, and files with mistakes."""
     home = tmp_path_factory.mktemp("mistakes")
-    terminal.write(home)
+    small_corpus.write(home)
     keen = (home / "keen.jsonl").read_text("utf-8")
     lines = keen.split("\n")
     part = [
@@ -137,7 +138,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 @pytest.mark.parametrize("mistake", MISTAKES, ids=lambda mistake: mistake.words)
 def test_a_mistake_is_refused_with_its_place_and_remedy(mistake: Mistake, folder: Path) -> None:
     before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-    code, out, err = terminal.run(*shlex.split(mistake.words))
+    code, out, err = run(*shlex.split(mistake.words))
     assert code == mistake.code
     assert not out
     assert "Traceback" not in err

@@ -12,7 +12,8 @@ from typing import Any, Final
 
 import pytest
 
-from tests.contract import shown, terminal
+from tests.contract import shown, small_corpus
+from tests.contract.commands import run
 
 RUNS: Final = ("keen.jsonl", "steady.jsonl", "hasty.jsonl")
 #: Commands to their words; the first word or two name the views.
@@ -43,7 +44,7 @@ FORMATS: Final = {"text": shown.of_text, "md": shown.of_markdown}
 @pytest.fixture(scope="module", autouse=True)
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     folder = tmp_path_factory.mktemp("corpus")
-    terminal.write(folder)
+    small_corpus.write(folder)
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         yield folder
@@ -55,7 +56,7 @@ def view_of(name: str) -> str:
 
 
 def said(name: str, *more: str, columns: int | None = None) -> str:
-    code, out, err = terminal.run(*ASKED[name], *more, columns=columns)
+    code, out, err = run(*ASKED[name], *more, columns=columns)
     assert code == 0, err
     return out
 
@@ -111,13 +112,13 @@ def test_in_latex_the_best_are_bold_and_numbers_are_those_of_the_text(name: str)
     rows, latex = rows_of(name)["scores"], said(name, "--format", "latex")
     metrics = list(dict.fromkeys(row["metric"] for row in rows))
     bold = []
-    for run in ("keen", "steady", "hasty"):
-        line = next(line for line in latex.splitlines() if re.search(rf"(^|& ){run} &", line))
-        bold += [(run, float(number)) for number in re.findall(r"\\best (\d+(?:\.\d+)?)", line)]
+    for name in ("keen", "steady", "hasty"):
+        line = next(line for line in latex.splitlines() if re.search(rf"(^|& ){name} &", line))
+        bold += [(name, float(number)) for number in re.findall(r"\\best (\d+(?:\.\d+)?)", line)]
         numbers = [
             float(number) for number in re.findall(r"(?<![\d.\[])\d+(?:\.\d+)?", re.sub(r"±|\\textpm\{\}", "", line))
         ]
-        for row in (row for row in rows if row["run"] == run):
+        for row in (row for row in rows if row["run"] == name):
             assert round(row["value"] * (100 if row["unit"] == "share" else 1), 2) in numbers
     for metric in metrics:
         best = (min if metric in ("wrong", "error-turns") else max)(

@@ -1,48 +1,11 @@
-"""Commands, run in this process through the public door, and the invented corpus that they are run on."""
+"""A small invented corpus, for tests that compare every number: gold, three trackers, a later gold, ratings."""
 
 from __future__ import annotations
 
-import io
 import json
-import sys
 from pathlib import Path
 from random import Random
-from typing import Any, Final, NamedTuple
-
-import pytest
-
-from dstbench.__main__ import main
-
-
-class Said(NamedTuple):
-    """What a command says."""
-
-    code: int
-    out: str
-    err: str
-
-
-class _Window(io.StringIO):
-    def isatty(self) -> bool:
-        return True
-
-
-def run(*words: str, columns: int | None = None) -> Said:
-    """Run `dstbench WORDS`, into a file, or in a window of so many columns."""
-    with pytest.MonkeyPatch.context() as patch:
-        out, err = _Window() if columns else io.StringIO(), io.StringIO()
-        patch.setattr(sys, "argv", ["contract", *words])
-        patch.setattr(sys, "stdout", out)
-        patch.setattr(sys, "stderr", err)
-        patch.setenv("COLUMNS", str(columns or 400))
-        patch.setenv("NO_COLOR", "1")
-        code = 0
-        try:
-            main()
-        except SystemExit as ended:
-            code = int(ended.code or 0)
-    return Said(code, out.getvalue(), err.getvalue())
-
+from typing import Any, Final
 
 _SLOTS: Final = {
     "hotel-area": ("north", "south", "east"), "hotel-stars": ("2", "3", "4"),
