@@ -1,6 +1,6 @@
 """What a person reads in tables, taken apart: the one place in the contract that knows how results are laid out.
 
-`of_text`, `of_markdown` and `of_latex` take pages apart into the same `Table`. `VIEWS` says of each table which rows of
+`of_text` and `of_markdown` take pages apart into the same `Table`. `VIEWS` says of each table which rows of
 the JSON it shows, and of each of its columns which key. Tests of the contract speak of keys, so that only this module
 changes where a layout does.
 """
@@ -81,35 +81,6 @@ def _bare(text: str) -> str:
     """Markdown's text without escapes."""
     text = re.sub(r"\\([\\`*_{}\[\]()#+.!|<>~-])", r"\1", text)
     return text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
-
-
-# --- LaTeX -----------------------------------------------------------------------------------------------------------
-
-
-def of_latex(text: str) -> list[Table]:
-    """The tables of LaTeX: rows of cells without macros; titles are captions."""
-    parsed = []
-    for part in text.split(r"\begin{table")[1:]:
-        caption = re.search(r"\\caption\{(.*)\}\n", part)
-        body = re.search(r"\\toprule(.*)\\bottomrule", part, re.DOTALL)
-        assert caption
-        assert body
-        head, _, rest = body[1].partition(r"\midrule")
-        lines = [line for line in re.split(r"\\\\(?:\[.*?\])?\s*", rest) if line.strip()]
-        rows = [tuple(_plain(cell) for cell in re.split(r"(?<!\\)&", line)) for line in lines]
-        columns = [_plain(cell) for cell in re.split(r"(?<!\\)&", re.sub(r"\\\\\s*$", "", head.strip()))]
-        parsed.append(Table(_plain(caption[1]), tuple(columns), tuple(rows)))
-    return parsed
-
-
-def _plain(text: str) -> str:
-    text = re.sub(r"\\multicolumn\{\d+\}\{[^}]*\}", "", text)
-    text = re.sub(r"\\cmidrule(\([lr]+\))?\{[^}]*\}|\\(?:mid|add)?rule\b|\\addlinespace", "", text)
-    text = text.replace(r"\textasciitilde{}", "~").replace("{[}", "[").replace("{]}", "]").replace(r"\,", " ")
-    text = re.sub(r"\\(?:textbf|underline|textit|texttt|mathrm|emph)\b", "", text)
-    text = re.sub(r"\\(?:best|bfseries|scriptsize|footnotesize|small|itshape)\b", "", text)
-    text = re.sub(r"\\([%&_#${}])", r"\1", text.replace(r"\allowbreak{}", "").replace(r"\textbar{}", "|"))
-    return re.sub(r"[{}$]", "", text).strip()
 
 
 # --- what a cell shows -----------------------------------------------------------------------------------------------
