@@ -79,7 +79,7 @@ if TYPE_CHECKING:  # `as` makes a name public for type checkers
     from dstbench.scoring.evaluator import Evaluator as Evaluator
     from dstbench.scoring.score import score as score
     from dstbench.scoring.score import turns as turns
-    from dstbench.scoring.turn_table import to_turns as to_turns
+    from dstbench.scoring.turns import to_turns as to_turns
 
 # Each module to the public names that it defines; they are imported when they are first used, so that `import dstbench`
 # is fast.

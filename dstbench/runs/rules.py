@@ -90,6 +90,36 @@ def with_canonical_names(table: pl.DataFrame, *, source: str) -> pl.DataFrame:
     return table.with_columns(slot)
 
 
+def check_sorted(table: pl.DataFrame) -> None:
+    """Refuse rows of whole dialogues, as our own files have them, that are not sorted or where a slot ends early.
+
+    Raises:
+        DstbenchError: They are not sorted by (dialogue, slot, turn), a slot has no row in its dialogue's last turn, or
+            a row has no dialogue or turn.
+    """
+    dialogue, slot, turn = pl.col("dialogue"), pl.col("slot"), pl.col("turn")
+    begins = dialogue.ne_missing(dialogue.shift(1))
+    continues = ~begins & slot.eq_missing(slot.shift(1))
+    last_turn = pl.when(begins.shift(-1, fill_value=True)).then(turn).backward_fill()
+    ends = ~continues.shift(-1, fill_value=False) & slot.is_not_null()
+    breaks = table.select(
+        dialogue.is_null() | turn.is_null() | (slot.is_null() & pl.col("gold").is_not_null())
+        | (dialogue < dialogue.shift(1)) | (continues & (turn <= turn.shift(1)))
+        | (turn > last_turn) | (ends & (turn != last_turn))
+    ).to_series()  # fmt: skip
+    if breaks.any():
+        raise unsorted()
+
+
+def unsorted(source: str | None = None) -> DstbenchError:
+    """The error for a table that has the metadata of a long table, but whose rows break the rules."""
+    return DstbenchError(
+        "the long table is not sorted by dialogue, slot and turn, or a slot ends early",
+        file=source,
+        hint="convert the run again, or sort it and drop its metadata",
+    )
+
+
 def check_long(table: pl.DataFrame, *, source: str) -> dict[str, int]:
     """Refuse a table whose rows break a rule of the long table.
 

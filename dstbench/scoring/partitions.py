@@ -2,7 +2,7 @@
 
 Only a few partitions are in memory at a time, and one is read while others are counted. An engine applies a function to
 all partitions: the threads of this process by default, or a cluster (`scoring.engines`). Small runs keep their
-partitions and layouts for the next function, because commands go through the same runs many times.
+partitions for the next function, because commands go through the same runs many times.
 """
 
 from __future__ import annotations
@@ -16,19 +16,22 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 from threading import Lock
-from typing import Final, Protocol, TypeVar
+from typing import Any, Final, Protocol, TypeVar
 from weakref import WeakSet
 
-import numpy as np
 import polars as pl
 
+from dstbench.conventions.convention import Convention
 from dstbench.conventions.slots import are_multiwoz
 from dstbench.errors import DstbenchError
-from dstbench.runs.frames import states_only
+from dstbench.readers.frames import IS_FRAME
 from dstbench.runs.gold import gold_slots
-from dstbench.runs.layout import Layout, lay_out, unsorted
+from dstbench.runs.rules import check_sorted, unsorted
 from dstbench.runs.run import Kept, Run
-from dstbench.typing import View
+from dstbench.schema.core import BETWEEN
+from dstbench.scoring.events import with_events
+from dstbench.scoring.turns import with_frames
+from dstbench.scoring.values import judged, with_domains, with_spelling
 
 T = TypeVar("T")
 
@@ -37,39 +40,68 @@ _LOG: Final = logging.getLogger(__name__)
 # The fewest rows of any partition except the last: its columns fit the processor's cache, and counting it takes much
 # longer than starting it.
 _ROWS: Final = 393_216
-# Bytes of an array that is allocated and freed before any work. glibc reuses freed blocks only up to the size of the
-# largest block freed so far (at most this); it requests larger ones from the system each time, a quarter of all time.
-_REUSED_BLOCK: Final = 2**25 - 2**13
 # The most rows that all runs of the process keep in memory together.
 _KEPT_ROWS: Final = 2**20
+# The most conventions under which a partition keeps its rows.
+_MOST_JUDGED: Final = 4
 _KEEPING: Final[WeakSet[Kept]] = WeakSet()
 _LOCK: Final = Lock()
 
 
 @dataclass(frozen=True)
 class Part:
-    """A partition: its rows, schema `LONG`, and their layouts, each of which is made once."""
+    """A part of a run: the rows of whole dialogues, and what has been computed of them."""
 
-    table: pl.DataFrame
+    table: pl.DataFrame  # schema `LONG`
     ends: list[str | None]  # the first and the last dialogue
-    _layouts: dict[tuple[View | None, bool], Layout] = field(default_factory=dict)
+    _judged: dict[Any, pl.DataFrame] = field(default_factory=dict)
 
-    def layout(self, view: View | None = None, *, frames: bool = False) -> Layout:
-        """The layout of the rows (`runs.layout.lay_out`), which nobody may change."""
-        key = view, frames
-        if key not in self._layouts:
-            self._layouts[key] = lay_out(self.table, view, frames=frames)
-        return self._layouts[key]
+    def rows(
+        self, convention: Convention, *, spelling: bool = False, frames: bool = False
+    ) -> pl.LazyFrame:
+        """The rows under a convention, with what each adds to counts (`events.with_events`).
+
+        Args:
+            convention: The convention.
+            spelling: Whether to add the column `spelling` (`values.with_spelling`).
+            frames: Whether rows of gold's frames count (`turns.with_frames`); otherwise they are left out.
+        """
+        return with_events(self.judged(convention, spelling=spelling, frames=frames), convention)
+
+    def judged(
+        self, convention: Convention, *, spelling: bool = False, frames: bool = False
+    ) -> pl.LazyFrame:
+        """The rows under a convention, before events (`values.judged`); kept for the next function that asks."""
+        key = convention, spelling, frames
+        kept = self._judged.get(key)
+        if kept is None:
+            rows = judged(with_frames(with_domains(self.table.lazy())) if frames else self.states.lazy(), convention)
+            kept = (with_spelling(rows, convention) if spelling else rows).collect()
+            if len(self._judged) >= _MOST_JUDGED:  # a part may be asked for under ever new conventions
+                self._judged.clear()
+            self._judged[key] = kept
+        return kept.lazy()
+
+    @cached_property
+    def states(self) -> pl.DataFrame:
+        """The rows with their `domain`, without those of frames."""
+        return with_domains(self.table.lazy().filter(~IS_FRAME)).collect()
 
     @cached_property
     def gold_slots(self) -> frozenset[str]:
         """The slots that have a value in gold."""
-        return gold_slots(self.layout())
+        return gold_slots(self.states)
 
     @cached_property
     def is_multiwoz(self) -> bool:
         """Whether the dialogues are MultiWOZ's."""
-        return are_multiwoz(self.layout().dialogue)
+        return are_multiwoz(self.table["dialogue"].unique())
+
+    @cached_property
+    def alternatives(self) -> str | None:
+        """The first gold value, in alphabetical order, that lists alternatives; None: there is none."""
+        values = self.states.select(pl.col("gold").unique().cast(pl.String))
+        return values.filter(pl.col("gold").str.contains(BETWEEN, literal=True))["gold"].min()  # type: ignore[return-value]
 
 
 class Engine(Protocol):
@@ -102,11 +134,11 @@ def partitions(run: Run, rows: int = _ROWS) -> list[tuple[int, int]]:
 
 
 def over_partitions(run: Run, function: Callable[[pl.DataFrame], T], *, frames: bool = False) -> list[T]:
-    """Apply a function to the rows of every partition; see `over_layouts`."""
-    return over_layouts(run, lambda part: function(part.table), frames=frames)
+    """Apply a function to the rows of every partition; see `over_parts`."""
+    return over_parts(run, lambda part: function(part.table), frames=frames)
 
 
-def over_layouts(run: Run, function: Callable[[Part], T], *, frames: bool = False) -> list[T]:
+def over_parts(run: Run, function: Callable[[Part], T], *, frames: bool = False) -> list[T]:
     """Apply a function to every partition; the results are in the partitions' order.
 
     The function may be called in several threads, or in other processes. So whatever it refers to or returns must keep
@@ -125,8 +157,9 @@ def over_layouts(run: Run, function: Callable[[Part], T], *, frames: bool = Fals
 
     def make(table: pl.DataFrame) -> Part:
         table = table if derive is None else derive(table)
+        check_sorted(table)
         ends = [table["dialogue"][0], table["dialogue"][-1]] if table.height else []
-        return Part(states_only(table) if omits_frames else table, ends)
+        return Part(table.filter(~IS_FRAME) if omits_frames else table, ends)
 
     def apply(get: Callable[[], Part]) -> tuple[list[str | None], T]:
         try:
@@ -141,14 +174,14 @@ def over_layouts(run: Run, function: Callable[[Part], T], *, frames: bool = Fals
     else:
         results = _in_threads(run, lambda start, rows: apply(lambda: _kept(run, (start, rows, omits_frames), make)))
     for (_, last), (first, _) in pairwise(ends for ends, _ in results if ends):
-        if last is None or first is None or last >= first:  # `lay_out` checks the order within a partition
+        if last is None or first is None or last >= first:  # `check_sorted` checks the order within a partition
             raise unsorted(name)
     return [result for _, result in results]
 
 
 def gold_slots_of(run: Run) -> frozenset[str]:
     """The slots that have a value in a run's gold."""
-    return frozenset().union(*over_layouts(run, lambda part: part.gold_slots))
+    return frozenset().union(*over_parts(run, lambda part: part.gold_slots))
 
 
 def _kept(run: Run, key: tuple[int, int, bool], make: Callable[[pl.DataFrame], Part]) -> Part:
@@ -169,7 +202,6 @@ def _kept(run: Run, key: tuple[int, int, bool], make: Callable[[pl.DataFrame], P
 
 def _in_threads(run: Run, function: Callable[[int, int], T]) -> list[T]:
     parts = partitions(run)
-    np.empty(_REUSED_BLOCK, np.uint8)  # and freed at once
     if len(parts) == 1:
         return [function(*parts[0])]
     # One thread more than there are cores, so that one can read while the others count.
