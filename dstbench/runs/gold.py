@@ -13,6 +13,7 @@ from typing import Final
 import numpy as np
 import polars as pl
 
+from dstbench.arrays import Hashes
 from dstbench.readers.frames import IS_FRAME
 from dstbench.schema.core import NOTHING
 
@@ -28,10 +29,10 @@ def turn_hash() -> pl.Expr:
     return _mix(_of_strings("dialogue") + C("turn").cast(pl.UInt64) * _ODD)
 
 
-def cell_hash(gold: str = "g") -> pl.Expr:
-    """A hash (UInt64) per row of a long table: of its turn, its slot and its gold value."""
+def cell_hash(gold: str) -> pl.Expr:
+    """A hash (UInt64) per value that gold gets in a turn: of `hash`, its turn's hash, its slot and the value."""
     value = _of_strings(gold).fill_null(_ABSENT)
-    return _mix(turn_hash() + _of_strings("slot") * _ODD ^ value)
+    return _mix(C("hash") + _of_strings("slot") * _ODD ^ value)
 
 
 def gold_slots(long: pl.DataFrame) -> frozenset[str]:
@@ -53,11 +54,11 @@ def gold_by_dialogue(long: pl.DataFrame) -> pl.DataFrame:
     rows = _as_written(long)
     same_slot = (C("dialogue") == C("dialogue").shift(1)) & (C("slot") == C("slot").shift(1))
     changes = rows.filter(C("gold").ne_missing(pl.when(same_slot).then(C("gold").shift(1))))
-    cells = changes.group_by("dialogue").agg(cells=cell_hash("gold").sum())
-    turns = rows.select("dialogue", "turn").unique().group_by("dialogue").agg(turns=pl.len(), hashes=turn_hash().sum())
-    both = turns.join(cells, on="dialogue", how="left").sort("dialogue")
-    fingerprint = C("hashes") + C("cells").fill_null(0)
-    return both.select("dialogue", C("turns").cast(pl.Int64), fingerprint=fingerprint).collect()
+    turns = rows.select("dialogue", "turn").unique().with_columns(hash=turn_hash()).collect().lazy()
+    cells = changes.join(turns, on=["dialogue", "turn"]).select("dialogue", hash=cell_hash("gold"))
+    hashes = pl.concat([turns.select("dialogue", "hash", turns=1), cells.select("dialogue", "hash", turns=0)])
+    sums = hashes.group_by("dialogue").agg(C("turns").sum().cast(pl.Int64), fingerprint=C("hash").sum())
+    return sums.sort("dialogue").collect()
 
 
 def _as_written(long: pl.DataFrame) -> pl.LazyFrame:
@@ -88,12 +89,20 @@ def _hashes(strings: pl.Series) -> pl.Series:
     position = np.arange(len(data)) - np.repeat(start, length)
     powers = np.cumprod(np.full(int(length.max(initial=0)) + 1, _PRIME, np.uint64))  # overflows on purpose
     terms = np.concatenate([(data + np.uint64(1)) * powers[position], np.zeros(1, np.uint64)])
-    sums = pl.Series(np.where(length > 0, np.add.reduceat(terms, start), np.uint64(0)))
-    return pl.select(pl.when(strings.is_not_null()).then(_mix(pl.lit(sums)))).to_series()
+    sums = _mixed(np.where(length > 0, np.add.reduceat(terms, start), np.uint64(0)))
+    return pl.Series(sums).set(strings.is_null(), None)
 
 
-def _mix(x: pl.Expr) -> pl.Expr:
-    """Spread a difference in any bit over all bits (the finaliser of SplitMix64); products wrap on purpose."""
-    x = (x ^ x // 2**30) * pl.lit(0xBF58476D1CE4E5B9, pl.UInt64)
-    x = (x ^ x // 2**27) * pl.lit(0x94D049BB133111EB, pl.UInt64)
-    return x ^ x // 2**31
+def _mix(numbers: pl.Expr) -> pl.Expr:
+    """Spread a difference in any bit over all bits; there are no nulls."""
+    # Not an expression, because each step needs the step before twice, and Polars would compute it that often.
+    return numbers.map_batches(
+        lambda column: pl.Series(_mixed(column.to_numpy())), return_dtype=pl.UInt64, is_elementwise=True
+    )
+
+
+def _mixed(x: Hashes) -> Hashes:
+    """The finaliser of SplitMix64; products overflow on purpose."""
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))

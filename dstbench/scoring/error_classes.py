@@ -23,14 +23,14 @@ import polars as pl
 from dstbench.conventions.convention import Convention
 from dstbench.conventions.normalise import tells_slot
 from dstbench.conventions.slots import domain_of
-from dstbench.readers.frames import IS_FRAME
 from dstbench.runs.run import Run
+from dstbench.scoring.answers import C, with_answers
 from dstbench.scoring.events import before, with_events
 from dstbench.scoring.partitions import Part, over_parts
+from dstbench.scoring.rows import lay_out
 from dstbench.scoring.timing import with_timing
 from dstbench.scoring.turns import TURN, scored_turns, turn_table
-from dstbench.scoring.values import C, judged, with_answers, with_domains, with_matches
-
+from dstbench.scoring.values import judged, with_matches
 
 #: For each class, in order of precedence: its kind and its condition.
 CLASSES: Final[Mapping[str, tuple[str, str]]] = {
@@ -85,7 +85,7 @@ def list_classes(table: pl.DataFrame, convention: Convention) -> pl.DataFrame:
     Returns:
         The columns of `schema.analysis.SLOT_CLASSES` but `run`.
     """
-    rows = with_events(judged(with_domains(table.lazy().filter(~IS_FRAME)), convention), convention)
+    rows = with_events(judged(lay_out(table), convention), convention)
     rows, _ = _scored_classes(rows, convention)
     same = ~C("first") & pl.all_horizontal(C(side).eq_missing(C(side).shift(1)) for side in ("gold", "pred"))
     listed = rows.with_columns(carried=same).filter(is_scored=True).drop_nulls("class")
@@ -108,7 +108,11 @@ def _scored_classes(rows: pl.LazyFrame, convention: Convention) -> tuple[pl.Lazy
 def classify(rows: pl.LazyFrame, convention: Convention) -> pl.LazyFrame:
     """Rows of a part (`partitions.Part.rows`) with their `class` (Enum); null if neither state has the slot."""
     rows = with_matches(
-        rows.with_columns(g_old=before("g"), ok_old=before("ok").fill_null(value=False)), convention, "g_old", "p", "old"
+        rows.with_columns(g_old=before("g"), ok_old=before("ok").fill_null(value=False)),
+        convention,
+        "g_old",
+        "p",
+        "old",
     )
     rows = _with_swaps(rows)
     g, p, is_new = C("g").is_not_null(), C("p").is_not_null(), C("g_new") | C("p_new")

@@ -12,7 +12,7 @@ from typing import Final
 import polars as pl
 
 from dstbench.conventions.convention import Convention
-from dstbench.scoring.values import C
+from dstbench.scoring.answers import C
 
 _KINDS: Final = ("correct", "wrong", "missed", "over")
 #: What a row may add to the count of this name, 0 or 1.
@@ -33,14 +33,13 @@ def with_events(rows: pl.LazyFrame, convention: Convention) -> pl.LazyFrame:
     """Judged rows, with what each adds to the counts of its turn.
 
     Args:
-        rows: Judged rows, sorted by (dialogue, slot, turn), of whole dialogues.
+        rows: Judged rows of whole dialogues, in order.
         convention: The convention.
 
     Returns:
-        The rows with `number`, the dialogue's number in the table, from 1; `first`, whether a row is its slot's first in the dialogue; `g_new` and `p_new`, whether a value
-        differs from that of the row before; and `COUNTS`, each a Boolean.
+        The rows with `g_new` and `p_new`, whether a value differs from that of the row before; and `COUNTS`, each a
+        Boolean.
     """
-    first = C("dialogue").ne_missing(C("dialogue").shift(1)) | C("slot").ne_missing(C("slot").shift(1))
 
     def new(side: str) -> pl.Expr:
         return C(side).ne_missing(before(side))
@@ -49,11 +48,7 @@ def with_events(rows: pl.LazyFrame, convention: Convention) -> pl.LazyFrame:
         latest, begin = (pl.when(at).then("row").forward_fill() for at in (f"{side}_listed", "first"))
         return (latest >= begin).fill_null(value=False)
 
-    rows = rows.with_columns(
-        number=C("dialogue").rle_id() + 1,
-        first=first | C("slot").is_null(),
-        row=pl.int_range(pl.len(), dtype=pl.UInt32),
-    )
+    rows = rows.with_columns(row=pl.int_range(pl.len(), dtype=pl.UInt32))
     rows = rows.with_columns(
         g_is=C("g").is_not_null(),
         p_is=C("p").is_not_null(),

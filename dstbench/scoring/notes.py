@@ -20,6 +20,7 @@ from dstbench.metrics.goal_accuracy import SA
 from dstbench.runs.run import Run
 from dstbench.scoring.partitions import Part, gold_slots_of, over_parts
 from dstbench.scoring.sums import Sums, resolve, sum_up
+from dstbench.scoring.values import judged, spelling_errors
 
 # A note is given if another option gains more than this in JGA.
 _WORTH: Final = 0.01
@@ -104,18 +105,17 @@ def spelling_remedy(run: Run, convention: Convention, jga: float) -> Remedy | No
 
 def _jga(run: Run, convention: Convention) -> float | None:
     """A run's joint goal accuracy; None where undefined."""
-    sums = sum_up(run, stats_of(parse("jga")), [], convention, with_slots=False).table
+    sums = sum_up(run, stats_of(parse("jga")), [], convention, signed=False, with_slots=False).table
     right, turns = sums.select("stat:right", "stat:turns").row(0)
     return right / turns if turns else None
 
 
 def _spelling_examples(run: Run, convention: Convention) -> list[str]:
     """The most frequent pairs of values that differ by spelling, as text."""
-
     cell = ("slot", "gold", "pred")
 
     def pairs_of(part: Part) -> pl.DataFrame:
-        rows = part.judged(convention, spelling=True).filter("spelling")
+        rows = judged(part.laid_out(), convention).filter(spelling_errors(part.laid_out(), convention))
         return rows.group_by(cell).agg(turns=pl.len()).collect()
 
     pairs = pl.concat(over_parts(run, pairs_of)).group_by(cell).agg(pl.col("turns").sum())

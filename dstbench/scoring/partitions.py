@@ -8,11 +8,11 @@ partitions for the next function, because commands go through the same runs many
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 from threading import Lock
@@ -25,13 +25,15 @@ from dstbench.conventions.convention import Convention
 from dstbench.conventions.slots import are_multiwoz
 from dstbench.errors import DstbenchError
 from dstbench.readers.frames import IS_FRAME
-from dstbench.runs.gold import gold_slots
+from dstbench.runs.gold import cell_hash, gold_slots, turn_hash
 from dstbench.runs.rules import check_sorted, unsorted
 from dstbench.runs.run import Kept, Run
 from dstbench.schema.core import BETWEEN
+from dstbench.scoring.answers import C
 from dstbench.scoring.events import with_events
-from dstbench.scoring.turns import with_frames
-from dstbench.scoring.values import judged, with_domains, with_spelling
+from dstbench.scoring.rows import Rows, lay_out
+from dstbench.scoring.turns import turn_table
+from dstbench.scoring.values import judged, spelling_errors
 
 T = TypeVar("T")
 
@@ -42,8 +44,8 @@ _LOG: Final = logging.getLogger(__name__)
 _ROWS: Final = 393_216
 # The most rows that all runs of the process keep in memory together.
 _KEPT_ROWS: Final = 2**20
-# The most conventions under which a partition keeps its rows.
-_MOST_JUDGED: Final = 4
+# The most rows of results that a partition keeps.
+_MOST_KEPT: Final = 2**22
 _KEEPING: Final[WeakSet[Kept]] = WeakSet()
 _LOCK: Final = Lock()
 
@@ -54,38 +56,72 @@ class Part:
 
     table: pl.DataFrame  # schema `LONG`
     ends: list[str | None]  # the first and the last dialogue
-    _judged: dict[Any, pl.DataFrame] = field(default_factory=dict)
+    is_kept: bool = False  # whether further functions will get the same part
+    _kept: dict[Hashable, Any] = field(default_factory=dict)
+    _asked: set[Hashable] = field(default_factory=set)
 
-    def rows(
-        self, convention: Convention, *, spelling: bool = False, frames: bool = False
-    ) -> pl.LazyFrame:
+    def keep(self, key: Hashable, make: Callable[[], T]) -> T:
+        """What `make` returns; it is made once for as long as the part is kept, so it should be small."""
+        if key not in self._kept:
+            made = make()
+            if self.table.height * len(self._kept) > _MOST_KEPT:
+                self._kept.clear()
+            self._kept[key] = made
+        kept: T = self._kept[key]
+        return kept
+
+    def rows(self, convention: Convention, *, frames: bool = False) -> pl.LazyFrame:
         """The rows under a convention, with what each adds to counts (`events.with_events`).
 
         Args:
             convention: The convention.
-            spelling: Whether to add the column `spelling` (`values.with_spelling`).
-            frames: Whether rows of gold's frames count (`turns.with_frames`); otherwise they are left out.
+            frames: Whether rows of gold's frames count (`rows.with_frames`); otherwise they are left out.
         """
-        return with_events(self.judged(convention, spelling=spelling, frames=frames), convention)
+        return with_events(judged(self.laid_out(frames=frames), convention), convention)
 
-    def judged(
-        self, convention: Convention, *, spelling: bool = False, frames: bool = False
-    ) -> pl.LazyFrame:
-        """The rows under a convention, before events (`values.judged`); kept for the next function that asks."""
-        key = convention, spelling, frames
-        kept = self._judged.get(key)
-        if kept is None:
-            rows = judged(with_frames(with_domains(self.table.lazy())) if frames else self.states.lazy(), convention)
-            kept = (with_spelling(rows, convention) if spelling else rows).collect()
-            if len(self._judged) >= _MOST_JUDGED:  # a part may be asked for under ever new conventions
-                self._judged.clear()
-            self._judged[key] = kept
-        return kept.lazy()
+    def laid_out(self, *, frames: bool = False) -> Rows:
+        """The rows, prepared for expressions."""
+        return self.keep(("rows", frames), lambda: lay_out(self.table, frames=frames))
+
+    def turns(self, convention: Convention) -> pl.LazyFrame:
+        """The turn table, of whole states, with `n_spelling`: wrong slots whose values differ by spelling only."""
+
+        def count() -> pl.LazyFrame:
+            spelled = {"n_spelling": spelling_errors(self.laid_out(), convention)}
+            return turn_table(self.rows(convention), counts=spelled)
+
+        key = ("turns", convention)
+        if self.is_kept and key in self._asked:
+            return self.keep(key, lambda: count().collect()).lazy()
+        self._asked.add(key)  # most tables are asked for only once, and then only some of their columns
+        return count()
+
+    def fingerprint(self, convention: Convention, scored: pl.DataFrame) -> int:
+        """The fingerprint (`runs.gold`) of the gold of scored turns under the convention.
+
+        Args:
+            convention: The convention.
+            scored: The turns that it scores (`number`, `turn`).
+        """
+
+        def add_up() -> int:
+            hashes = scored.lazy().join(self.turn_hashes.lazy(), on=["number", "turn"])
+            cells = self.rows(convention).filter("g_new").join(hashes, on=["number", "turn"])
+            of_turns, of_cells = pl.collect_all([hashes.select(C("hash").sum()), cells.select(cell_hash("g").sum())])
+            return (of_turns.item() + of_cells.item()) % 2**64
+
+        return self.keep(("fingerprint", convention), add_up)
 
     @cached_property
+    def turn_hashes(self) -> pl.DataFrame:
+        """(number, turn, hash: `runs.gold.turn_hash`)."""
+        turns = self.states.lazy().select("number", "turn", "dialogue").unique(["number", "turn"])
+        return turns.select("number", "turn", hash=turn_hash()).collect()
+
+    @property
     def states(self) -> pl.DataFrame:
-        """The rows with their `domain`, without those of frames."""
-        return with_domains(self.table.lazy().filter(~IS_FRAME)).collect()
+        """The rows without those of frames."""
+        return self.laid_out().table
 
     @cached_property
     def gold_slots(self) -> frozenset[str]:
@@ -195,7 +231,7 @@ def _kept(run: Run, key: tuple[int, int, bool], make: Callable[[pl.DataFrame], P
     if run.cuts[-1] <= _KEPT_ROWS:
         with _LOCK:
             if rows + sum(size for others in _KEEPING for _, size, _ in others.parts) <= _KEPT_ROWS:
-                run.kept.parts[key] = part
+                part = run.kept.parts[key] = replace(part, is_kept=True)
                 _KEEPING.add(run.kept)
     return part
 

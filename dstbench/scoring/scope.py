@@ -18,7 +18,7 @@ from dstbench.runs.open import Data, Reading, open_runs
 from dstbench.runs.run import Run
 from dstbench.schema.core import SEEN
 from dstbench.scoring.partitions import Part, over_partitions, over_parts
-from dstbench.scoring.turns import counted_turns, counts_frames, scored_turns, turn_table, view_of
+from dstbench.scoring.turns import OF_FRAMES, counted_turns, counts_frames, scored_turns, turn_table, view_of
 
 _EXAMPLES: Final = 3  # slots that a warning names
 
@@ -160,8 +160,10 @@ def unscored(run: Run, convention: Convention) -> pl.DataFrame:
             in_view = turn_table(part.rows(convention, frames=frames), view, OF_FRAMES if frames else {})
             counted, keys = counted_turns(whole, in_view, view, convention, frames=frames), ["number", "turn", view]
         counted = counted.select(*keys, counts=pl.lit(value=True))
-        both = rows.join(counted, on=keys, how="left").group_by("slot").agg(
-            predicted=predicted.sum(), scored=(pl.col("n_pred") & pl.col("counts").fill_null(value=False)).sum()
+        both = (
+            rows.join(counted, on=keys, how="left")
+            .group_by("slot")
+            .agg(predicted=predicted.sum(), scored=(pl.col("n_pred") & pl.col("counts").fill_null(value=False)).sum())
         )
         return both.collect()
 

@@ -18,15 +18,22 @@ from dstbench.errors import UsageError
 from dstbench.metrics import Metric
 from dstbench.metrics.exact_sums import from_parts, in_parts, in_steps
 from dstbench.metrics.goal_accuracy import ERRORS
-from dstbench.runs.gold import cell_hash, turn_hash
 from dstbench.runs.run import Run
-from dstbench.schema.core import BETWEEN, LENGTH, SEEN, TURNS
+from dstbench.schema.core import LENGTH, SEEN, TURNS
+from dstbench.scoring.answers import C
 from dstbench.scoring.partitions import Part, over_parts
 from dstbench.scoring.scope import check_request, check_services
 from dstbench.scoring.turns import (
-    EMPTY_TURN, OF_FRAMES, TURN, counted_turns, counts_frames, scored_turns, turn_table, view_of, with_lengths,
+    EMPTY_TURN,
+    OF_FRAMES,
+    TURN,
+    counted_turns,
+    counts_frames,
+    scored_turns,
+    turn_table,
+    view_of,
+    with_lengths,
 )  # fmt: skip
-from dstbench.scoring.values import C
 
 # Groups that turns have only in a view; they are dictionary columns until turns are summed.
 _NAMES: Final = ("slot", "domain", SEEN)
@@ -99,6 +106,7 @@ def sum_up(
     convention: Convention,
     moments: Collection[tuple[str, str]] = (),
     *,
+    signed: bool = True,
     with_slots: bool = True,
     spelling: bool = False,
     exact: bool = False,
@@ -113,6 +121,7 @@ def sum_up(
         moments: Pairs of statistics. The products of their sums in each dialogue are summed too, for standard errors;
             ratios in units of `metrics.exact_sums.STEP`. Ignored by slot, because turns are padded after they are
             summed, and by dialogue, because a single dialogue has no spread.
+        signed: Whether to compute `Sums.fingerprint`; otherwise it is 0.
         with_slots: Whether to find `Sums.gold_slots` and `Sums.is_multiwoz`.
         spelling: Whether to count `Sums.spelling`; ignored in views and for runs without states.
         exact: Whether to compute `Sums.exact`.
@@ -123,13 +132,13 @@ def sum_up(
     spelling = spelling and view is None and not run.meta.get("only")
     exact = exact and convention.is_fuzzy
     takes_all_gold = convention.takes_gold_as_written and convention.turns == "all" and view is None
-    fingerprint = run.fingerprint if takes_all_gold and run.derive is None else None
+    fingerprint = (run.fingerprint if takes_all_gold and run.derive is None else None) if signed else 0
     frames = "frames" in run.meta and counts_frames(convention, view)
     turn_groups = [name for name in by if name not in _NAMES]
 
     def turns(part: Part, convention: Convention) -> tuple[pl.LazyFrame, pl.LazyFrame]:
         """The scored turns, and the rows to sum: the same, or in a view those of their rows that count."""
-        whole = turn_table(part.rows(convention, spelling=spelling), counts={"n_spelling": C("spelling")} if spelling else {})
+        whole = part.turns(convention)
         scored = scored_turns(whole, convention)
         counted = scored
         if view is not None:
@@ -143,15 +152,18 @@ def sum_up(
         check_services(part, convention)
         scored, counted = turns(part, convention)
         spelled = ["n_union", "n_correct", "n_spelling"] if spelling else []
-        of_turns = scored.select(*dict.fromkeys([*TURN, "dialogue", *turn_groups, *spelled]))
-        counted_stats, of_scored = pl.collect_all([_values(counted, stats, by), of_turns])
+        columns = list(dict.fromkeys([*TURN, *turn_groups, *spelled]))
+        if view is None:
+            counted_stats = of_scored = _values(scored, stats, columns).collect()
+        else:
+            counted_stats, of_scored = pl.collect_all([_values(counted, stats, by), scored.select(columns)])
         tables = [_sum(counted_stats, by, moments)]
         if exact:
             tables.append(_sum(_values(turns(part, convention.exact())[1], stats, by).collect(), by))
         if view == "slot":
             tables.append(_sum(of_scored.select(*dict.fromkeys(["number", *turn_groups])), turn_groups))
         return tables, {
-            "fingerprint": _fingerprint(part.rows(convention), of_scored) if fingerprint is None else 0,
+            "fingerprint": part.fingerprint(convention, of_scored) if fingerprint is None else 0,
             "turns": of_scored.height,
             "dialogues": of_scored["number"].n_unique(),
             "most_errors": int(counted_stats[_STAT + ERRORS].max() or 0) if ERRORS in stats else 0,
@@ -182,7 +194,7 @@ def _values(turns: pl.LazyFrame, stats: Mapping[str, pl.Expr], by: Sequence[str]
 
 def _sum(turns: pl.DataFrame, by: Sequence[str], moments: Collection[tuple[str, str]] = ()) -> pl.DataFrame:
     """The columns of `Sums.table`; ratios are summed as whole numbers of parts (Int128)."""
-    ratios = cs.by_name(*(name for name in turns.columns if name.startswith(_STAT))) & cs.float()
+    ratios = cs.starts_with(_STAT) & cs.float()
     _check_ratios(turns.select(ratios))
     counts = cs.starts_with(_STAT) & ~cs.float()
     dialogues = (
@@ -224,12 +236,6 @@ def _check_counts(counts: pl.DataFrame) -> None:
                 f"statistic {name.removeprefix(_STAT)!r} adds up to {most[0]:,} in a dialogue, too much to sum exactly",
                 hint="divide it by the largest value it can have in a turn, so that it is a ratio",
             )
-
-
-def _fingerprint(rows: pl.LazyFrame, scored: pl.DataFrame) -> int:
-    """The fingerprint (`runs.gold`) of the gold of scored turns under the convention."""
-    cells = rows.filter("g_new").join(scored.lazy(), on=TURN, how="semi").select(cell_hash().sum()).collect().item()
-    return (cells + scored.select(turn_hash().sum()).item()) % 2**64
 
 
 def _count_spelling(turns: pl.DataFrame) -> Spelling:

@@ -14,7 +14,8 @@ from typing import Final
 import polars as pl
 
 from dstbench.conventions.convention import Convention
-from dstbench.scoring.values import C, with_matches
+from dstbench.scoring.answers import C
+from dstbench.scoring.values import with_matches
 
 #: For each kind of error that can be an error of timing: the name of that error.
 TIMING: Final = {"missed": "late", "over": "early"}

@@ -10,10 +10,12 @@ import polars as pl
 from dstbench.conventions.convention import SLOT_KINDS, Convention
 from dstbench.conventions.slots import domain_of
 from dstbench.errors import UsageError
-from dstbench.readers.frames import IS_FRAME, requested_f1, same_intent
+from dstbench.runs.rules import check_sorted
 from dstbench.schema.core import LENGTH, SEEN, TURNS
+from dstbench.scoring.answers import C
 from dstbench.scoring.events import COUNTS, with_events
-from dstbench.scoring.values import C, judged, with_answers, with_domains
+from dstbench.scoring.rows import lay_out, with_domains
+from dstbench.scoring.values import judged
 from dstbench.typing import View
 
 #: The columns that identify a turn in a table of several dialogues.
@@ -22,8 +24,6 @@ TURN: Final = ("number", "turn")
 EMPTY_TURN: Final[Mapping[str, Any]] = {"local_error": False, "error_age": None, "soft_joint": 1.0}
 # For each sum of similarities of changes: the counts of the changes that are compared.
 _SOFT_CHANGES: Final = {f"soft_{name}_correct": (f"{name}_correct", f"{name}_wrong") for name in ("gca", "gca_paper")}
-# Similarities are summed as whole numbers of parts, so that a sum has the same bits in any order.
-_PARTS: Final = 2.0**50
 
 
 def to_turns(
@@ -50,11 +50,9 @@ def to_turns(
     """
     if view is not None and view not in get_args(View):
         raise UsageError(f"view={view!r} is none of {', '.join(get_args(View))}")
-    from dstbench.runs.rules import check_sorted
-
     check_sorted(long)
     convention = convention or Convention()
-    rows = with_events(judged(with_domains(long.lazy().filter(~IS_FRAME)), convention), convention)
+    rows = with_events(judged(lay_out(long), convention), convention)
     wanted = ["dialogue", "turn", *([view] if view else []), *list(TURNS.columns)[2:]]
     return turn_table(rows, view).select(wanted if columns is None else list(columns)).collect()
 
@@ -74,33 +72,32 @@ def turn_table(
         (number: UInt32, the dialogue's number in the table, from 1; the view's column; the columns of `schema.TURNS`;
         n_dropped, n_ignored; those of `counts`), sorted by dialogue, view, turn.
     """
-    # Grouping by one integer takes a third of the time of grouping by two columns.
-    rows = rows.with_columns(key=C("number").cast(pl.UInt64) * 2**16 + C("turn"))
+    counts = counts or {}
+    # Before grouping, as some expressions are slow in groups. Within a group, rows keep their order, so sums and products
+    # of floats have the same bits on any number of threads.
+    rows = rows.with_columns(**_similarities(), **counts)
     if view is not None:
         rows = rows.drop_nulls(view)
     of_view = [view] if view else []
     table = rows.group_by("key", *of_view).agg(
         C("number", "dialogue", "turn").first(),
         C(COUNTS).sum().cast(pl.UInt32),
-        soft_correct=_exact_sum(_similarity()),
-        soft_joint=_similarity().drop_nulls().sort().product(),
-        **{
-            name: _exact_sum(pl.when(C(right) | C(wrong)).then(_similarity().fill_null(1.0)))
-            for name, (right, wrong) in _SOFT_CHANGES.items()
-        },
-        **{name: count.sum() for name, count in (counts or {}).items()},
+        C("soft_correct").sum(),
+        C("soft_joint").product(),
+        C(*_SOFT_CHANGES).sum(),
+        **{name: C(name).sum() for name in counts},
     )
     return with_local_errors(table.drop("key").sort("number", *of_view, "turn"), ["number", *of_view])
 
 
-def _similarity() -> pl.Expr:
-    """The similarity of p to g, 0 where only one of them is in the state, null where none is."""
-    return pl.when("n_union").then(C("credit").fill_null(0.0))
-
-
-def _exact_sum(similarity: pl.Expr) -> pl.Expr:
-    """The sum of similarities, with the same bits in any order."""
-    return (similarity * _PARTS).cast(pl.Int64).sum() / _PARTS
+def _similarities() -> dict[str, pl.Expr]:
+    """A row's similarity of p to g, 0 where only one of them is in the state: of the state, and of what has changed."""
+    similarity = pl.when("n_union").then(C("credit").fill_null(0.0)).otherwise(1.0)
+    of_changes = {
+        name: pl.when(C(right) | C(wrong)).then(similarity).otherwise(0.0)
+        for name, (right, wrong) in _SOFT_CHANGES.items()
+    }
+    return {"soft_correct": C("credit").fill_null(0.0), "soft_joint": similarity, **of_changes}
 
 
 def with_local_errors(turns: pl.LazyFrame, group: Sequence[str]) -> pl.LazyFrame:
@@ -150,7 +147,7 @@ def counted_turns(
         in_view: The turn table in the view.
         view: The view.
         convention: The convention.
-        frames: Whether the rows have gold's frames (`with_frames`).
+        frames: Whether the rows have gold's frames (`rows.with_frames`).
     """
     scored = scored_turns(whole, convention)
     counted = in_view.join(scored.select(TURN), on=TURN, how="semi", maintain_order="left")
@@ -202,31 +199,5 @@ def _of_domains(
 
 # --- gold's frames ----------------------------------------------------------------------------------------------------
 
-#: What a turn and domain counts of gold's frames, from the columns that `with_frames` adds.
+#: What a turn and domain counts of gold's frames, from the columns that `rows.with_frames` adds.
 OF_FRAMES: Final = {name: C(name) for name in ("is_frame", "right_intent", "requested_f1")}
-
-
-def with_frames(rows: pl.LazyFrame) -> pl.LazyFrame:
-    """Rows of a long table, with their `domain`, in which rows of gold's frames count as rows without a slot.
-
-    A turn without a prediction is marked in each of its frames. Columns are added that say of a row of a frame what is
-    right in it: `right_intent` (Boolean), and `requested_f1`; both are null in other rows.
-    """
-    mark = C("pred").filter(C("slot").is_null()).drop_nulls().first().over("dialogue", "turn")
-    rows = rows.with_columns(is_frame=IS_FRAME, mark=mark)
-    in_gold = C("is_frame") & C("gold").is_not_null()
-    rows = rows.with_columns(frame=pl.when(in_gold).then("gold"), predicted=pl.when(in_gold & C("mark").is_null()).then("pred"))
-
-    def compare(gold: str | None, pred: str | None) -> tuple[bool, float] | tuple[None, None]:
-        return (None, None) if gold is None else (pred is not None and same_intent(gold, pred), requested_f1(gold, pred))
-
-    rows = with_answers(
-        rows, compare, ("frame", "predicted"), {"right_intent": pl.Boolean(), "requested_f1": pl.Float64()}
-    )
-    return rows.with_columns(
-        requested_f1=pl.when(C("mark").is_null()).then("requested_f1").otherwise(C("requested_f1") * 0),
-        slot=pl.when(~C("is_frame")).then("slot"),
-        gold=pl.when(~C("is_frame")).then("gold"),
-        pred=pl.when(~C("is_frame")).then("pred").when(in_gold).then("mark"),
-        is_frame=in_gold,
-    ).drop("mark", "frame", "predicted")
