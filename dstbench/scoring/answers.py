@@ -23,10 +23,7 @@ def with_answers(
         arguments: The columns.
         answers: The names and types of the new columns.
     """
-    table = rows.collect()
-    distinct = table.select(arguments).unique()
-    answered = distinct.hstack(Answers(function, arguments, answers).of(distinct))
-    return table.lazy().join(answered.lazy(), on=list(arguments), how="left", nulls_equal=True, maintain_order="left")
+    return Answers(function, arguments, answers).join_to(rows)
 
 
 class Answers:
@@ -43,6 +40,13 @@ class Answers:
     ) -> None:
         self._function, self._arguments, self._types = function, list(arguments), dict(types)
         self._known: pl.DataFrame | None = None
+
+    def join_to(self, rows: pl.LazyFrame) -> pl.LazyFrame:
+        """Rows with the answers for their arguments."""
+        table = rows.collect()
+        distinct = table.select(self._arguments).unique()
+        answered = distinct.hstack(self.of(distinct)).lazy()
+        return table.lazy().join(answered, on=self._arguments, how="left", nulls_equal=True, maintain_order="left")
 
     def of(self, distinct: pl.DataFrame) -> pl.DataFrame:
         """The answers for rows with distinct arguments, in their order."""
