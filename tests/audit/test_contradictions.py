@@ -73,11 +73,6 @@ def test_what_contradicts_nothing(gold: dict[str, str], database: str) -> None:
     assert doubtful([known, gold], database) == []
 
 
-def test_entities_of_one_name_are_checked_where_they_agree(database: str) -> None:
-    golds = [{"hotel-name": "city lodge", "hotel-stars": "5"}]
-    assert doubtful(golds, database) == [("hotel-stars", 0, 1, "5", "city lodge", "2")]
-
-
 @given(
     rows=st.lists(st.sampled_from(HOTELS[:3]), min_size=1, max_size=4),
     spoilt=st.sampled_from([None, "area", "stars", "type", "parking"]),
@@ -106,11 +101,6 @@ def test_a_value_is_unsaid_until_somebody_says_it() -> None:
     ]
     slots = found.slots.select("slot", "checked", "searched", "unsaid", "rate_unsaid").rows()
     assert slots == [("hotel-area", None, 1, 0, 0.0), ("train-day", None, 1, 1, 1.0)]
-
-
-def test_what_the_system_says_is_said() -> None:
-    talk = pl.DataFrame({"dialogue": ["D"], "turn": [0], "system": ["the acorn guest house ?"], "user": ["yes"]})
-    assert audit.contradictions(states({"hotel-name": "acorn guest house"}), said=talk).values.is_empty()
 
 
 def test_mistakes_have_one_message(database: str, tmp_path: Path) -> None:

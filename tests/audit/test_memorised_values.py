@@ -20,8 +20,6 @@ from dstbench.audit.search import find_values
 from dstbench.conventions.files import Table
 from dstbench.conventions.normalise import NUMBERS, STEPS, TYPOS, normaliser, tells_slot
 from dstbench.schema.audit_words import MEMORISED, MEMORISED_RUNS, UNGROUNDED
-from tests import formats
-from tests.commands import run
 from tests.corpora import FEW
 from tests.writers.test_rewrite import read_states
 
@@ -198,21 +196,6 @@ def test_what_training_has_and_has_most(here: Path) -> None:
     assert without.slots.select("in_train", "is_frequent", "share", "frequent").null_count().row(0) == (2,) * 4
 
 
-def test_turns_without_words_are_not_looked_for() -> None:
-    states = [
-        {"dialogue_id": dialogue, "turn": 0, "gold": {}, "pred": {"train-destination": "ely"}} for dialogue in "DE"
-    ]
-    with pytest.warns(dstbench.DstbenchWarning, match="1 of 2 wrong values are in turns that the contexts do not"):
-        found = memorisation(states, context=contexts([("D", 0, None, "hi")]))
-    assert found.slots.select("n", "searched", "ungrounded").rows() == [(2, 1, 1)]
-    with pytest.raises(dstbench.DstbenchError, match=r"2 of 2 wrong values are in turns.*\nhint: give --context"):
-        memorisation(states, context=contexts([("F", 0, None, "hi")]))
-    with pytest.raises(dstbench.UsageError, match="contexts without the column turn, system, user"):
-        memorisation(states, context=pl.DataFrame({"dialogue": ["D"]}))
-    with pytest.raises(dstbench.UsageError, match="most=-1 is not a number of values"):
-        memorisation(states, context=contexts([]), most=-1)
-
-
 def test_a_convention_says_what_is_wrong() -> None:
     said = contexts([("D", 0, None, "hi")])
     states = [{"dialogue_id": "D", "turn": 0, "gold": {"hotel-name": "the bell"}, "pred": {"hotel-name": "the bel"}}]
@@ -220,25 +203,6 @@ def test_a_convention_says_what_is_wrong() -> None:
     fuzzy = memorisation(states, context=said, profile=dstbench.profile("verbatim", match="levenshtein:above=0.8"))
     assert fuzzy.runs["n"].to_list() == [0, 0]
     assert fuzzy.examples.is_empty()
-
-
-def test_the_command(here: Path) -> None:
-    Path("p.json").write_text(formats.gtpr())
-    Path("gold.tsv").write_text(formats.star_tsv())
-    words = ("audit", "memorisation", "p.json", "--context", "gold.tsv", "--train", "gold.tsv")
-    code, out, err = run(*words, "--format", "json")
-    assert (code, err) == (0, "")
-    shown = json.loads(out)
-    assert [row["slot"] for row in shown["slots"]] == ["train-leaveat"]
-    assert shown["runs"][0]["ungrounded"] == 1
-    assert shown["examples"][0]["value"] == "11:30"
-    code, out, err = run(*words)
-    assert (code, err) == (0, "")
-    assert "The most frequent of them" in out
-    assert "signature: wrong+over|profile:verbatim.1" in out
-    code, out, err = run("audit", "memorisation", "p.json", "--context", "p.json")
-    assert (code, out) == (1, "")
-    assert err.startswith("error: p.json: files of format gtpr hold no utterances\nhint: ")
 
 
 # --- one value, two spellings ---------------------------------------------------------------------------------------
@@ -297,19 +261,6 @@ def test_what_is_said_in_one_spelling_is_found_in_the_other(data: st.DataObject)
     texts = [f"I think {other} , maybe", other, f"so {other}"]
     found = find_values(pl.Series([*texts, "so it goes"]), pl.Series(["unlike", one]))
     assert found.filter(pl.col("value") == 1)["text"].sort().to_list()[:3] == [0, 1, 2]
-
-
-@given(
-    st.lists(st.sampled_from(WORDS), max_size=9), st.lists(st.sampled_from([*WORDS, *VALUES]), min_size=1, max_size=6)
-)
-def test_all_values_in_all_texts_are_those_of_loops(texts: list[str], values: list[str]) -> None:
-    said = [" ".join(texts[start:]) for start in range(len(texts))]
-    asked = sorted({value for value in values if "|" not in value and ":" not in value})
-    found = find_values(pl.Series(said, dtype=pl.String), pl.Series(asked, dtype=pl.String))
-    ignored = {"yes", "dontcare", "none"}
-    assert {(said[text], asked[value]) for text, value in found.rows() if asked[value] not in ignored} == {
-        (text, value) for text in said for value in asked if value not in ignored and heard(value, [text])
-    }
 
 
 @pytest.mark.parametrize(

@@ -193,15 +193,6 @@ def test_a_convention_says_what_differs() -> None:
     assert found.select("before", "after", "kind").row(0) == ("dontcare", "4", "added")  # verbatim, though it is none
 
 
-def test_dialogues_of_other_lengths_are_told() -> None:
-    old, new = turns({"hotel-area": "north"}, {"hotel-area": "north"}), turns({"hotel-area": "north"})
-    with pytest.warns(
-        dstbench.DstbenchWarning, match=r"1 dialogues have more turns .* \(first: D, 2 in old, 1 in new\)"
-    ):
-        found = audit.diff(old, new, names=("old", "new"))
-    assert found.versions.select("before", "after", "turns", "turns_before").row(0) == ("old", "new", 1, 1)
-
-
 def test_splits_are_compared_beside_the_whole(here: Path) -> None:
     """Each as if it had been compared alone; nothing of splits where there is one only."""
     for version, area in (("old", "north"), ("new", "south")):
@@ -220,18 +211,6 @@ def test_splits_are_compared_beside_the_whole(here: Path) -> None:
         assert of_domains.select(alone.domains.columns).equals(alone.domains)
         assert rows.filter(pl.col("slot").is_not_null()).select(alone.slots.columns).equals(alone.slots)
     assert split_rows(found).filter(split="all").height == 1 + found.domains.height + found.slots.height
-
-
-def test_versions_that_share_no_turn_are_refused() -> None:
-    other = [{"dialogue_id": "E", "turn": 0, "gold": {}}]
-    with pytest.raises(dstbench.DstbenchError, match="no turn is also in"):
-        audit.diff(turns({}), other)
-
-
-@pytest.mark.parametrize("names", [["one"], ["one", "one"], ["one", "two", "three"]])
-def test_names_are_two(names: list[str]) -> None:
-    with pytest.raises(dstbench.UsageError, match="two different names are needed"):
-        audit.diff(turns({}), turns({}), names=names)
 
 
 def plain_tsv(path: Path) -> Version:
