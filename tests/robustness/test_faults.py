@@ -16,14 +16,12 @@ from typing import TypeAlias
 
 import pytest
 
-from dstbench.io.atomic import replacing
 from tests.commands import run
 from tests.faults import (
     COMMANDS,
     DRAWING,
     MOMENTS,
     Undisturbed,
-    begin,
     disturbed,
     moments,
     there,
@@ -123,38 +121,6 @@ def test_interrupted_at_any_moment(command: str, number: signal.Signals, usual: 
         assert code in (128 + number, -number, 0), (moment, err)  # Python, at its end, no more handles signals
         is_whole(found, before, after)
         assert {*found} == {*before}, moment
-
-
-@pytest.mark.parametrize("command", ["score {} -o out.json --format json", "convert {} small.jsonl -o out.parquet"])
-def test_two_that_write_one_file(command: str, here: Path) -> None:
-    """Both end well, one after the other or not, and what they leave is what one of them wrote."""
-    write_inputs()
-    lines = Path("one.jsonl").read_text().splitlines(keepends=True)
-    Path("small.jsonl").write_text("".join(lines[-12:]).replace("D1", "E1"))
-    inputs = there()
-    wanted = []
-    for name in ("one", "two"):
-        assert run(*command.format(f"{name}.jsonl").split())[0] == 0
-        (new,) = {*there()} - {*inputs}
-        wanted.append(Path(new).read_bytes())
-        Path(new).unlink()
-    for _ in range(MOMENTS):
-        both = [begin(command.format(f"{name}.jsonl")) for name in ("one", "two")]
-        said = [running.communicate(timeout=120)[1] for running in both]
-        assert [running.returncode for running in both] == [0, 0], said
-        assert {*there()} == {*inputs, new}
-        assert Path(new).read_bytes() in wanted
-
-
-def test_two_writers_do_not_share_their_hidden_files(here: Path) -> None:
-    with replacing("x.txt") as first:
-        first.write_text("first")
-        with replacing("x.txt") as second:
-            second.write_text("second")
-            assert {*Path().iterdir()} == {Path(first.name), Path(second.name)}
-        assert Path("x.txt").read_text() == "second"
-    assert Path("x.txt").read_text() == "first"
-    assert {*Path().iterdir()} == {Path("x.txt")}
 
 
 def test_a_closed_stdout(here: Path) -> None:

@@ -109,13 +109,6 @@ def test_a_disk_that_becomes_full_in_mid_file(command: str, written: Path, capsy
         resource.setrlimit(resource.RLIMIT_FSIZE, usual)
 
 
-@pytest.mark.parametrize("command", WRITERS)
-def test_a_disk_that_is_read_only(command: str, disk: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    Path(WRITERS[command][1]).touch()
-    subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)  # noqa: S603, S607
-    refused(command, errno.EROFS, capsys)
-
-
 def obey_permissions() -> None:
     """Be an ordinary user: the superuser may read and write everything."""
     system = ctypes.CDLL(None, use_errno=True)

@@ -12,11 +12,10 @@ from pathlib import Path
 
 import pytest
 
-import dstbench
 from tests import formats
 from tests.commands import run
 from tests.faults import there
-from tests.interface import LEAVES, is_path, line, path_options
+from tests.interface import LEAVES, line, path_options
 
 
 def _line(number: int = 1) -> str:
@@ -102,15 +101,6 @@ _ENDINGS = {"plugins": ".py", "profile": ".toml", "profiles": ".toml"}
 WRITERS = [name for name in LEAVES if any(option.is_output for option in path_options(name))]
 
 
-def test_options_that_write_are_known_as_such() -> None:
-    """By their help: the others are taken for inputs."""
-    for name in LEAVES:
-        writing = {option.name for option in path_options(name) if option.is_output}
-        for option in LEAVES[name].params:
-            says_so = any(word in (option.help or "").lower().split() for word in ("write", "list"))
-            assert not (is_path(option) and says_so) or option.name in writing, (name, option.name)
-
-
 @pytest.mark.parametrize("name", WRITERS)
 def test_no_output_over_any_input(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """All options that read × all that write; the ways in which they are one take turns."""
@@ -177,9 +167,3 @@ def test_a_stream_is_the_input(words: str, here: Path) -> None:
     done = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)  # noqa: S602 (our own)
     assert (done.returncode, done.stderr.count("\n")) == (2, 2), done.stderr
     assert Path("a.jsonl").read_text() == _line()
-
-
-def test_in_python_a_file_that_was_read_may_be_written_again(here: Path) -> None:
-    Path("a.jsonl").write_text(_line())
-    for source in ("a.jsonl", "a.parquet"):
-        dstbench.write_long(dstbench.open_runs(source)[0], "a.parquet")

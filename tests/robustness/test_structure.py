@@ -17,7 +17,6 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache
-from itertools import product
 from typing import Any, Final, NamedTuple
 
 import polars as pl
@@ -248,36 +247,6 @@ def test_what_a_format_requires_is_required(name: str, true: str, false: str, wh
         read(source, name)
 
 
-def test_a_long_dialogue_with_mostly_empty_states_is_noted() -> None:
-    turns: list[dict[str, Any]] = [
-        {"dialogue_id": name, "turn": turn, "gold": {"hotel-area": "north"} if turn in filled else {}}
-        for name, filled in {"A": range(7), "B": range(4), "C": range(3), "D": (), "E": (6,)}.items()
-        for turn in range(7)
-    ]
-    (note,) = read(_lines(turns)).notes
-    assert note == "more than half of the gold states of 2 of 5 dialogues are empty, such as those of C"
-    alone = [turn for turn in turns if turn["dialogue_id"] == "C"]  # four of seven states are empty
-    assert read(_lines(alone)).notes == (note.replace("2 of 5 dial", "1 of 1 dial"),)
-    assert read(_lines([turn for turn in turns if turn["turn"] < 6])).notes == ()
-    assert read(_lines([{**turn, "gold": {}} for turn in turns])).notes == ()
-    others = [{**turns[0], "dialogue_id": f"F{number}"} for number in range(196)]  # now these are less than a hundredth
-    assert read(_lines([*turns, *others[:-1]])).notes == (note.replace("5 dial", "200 dial"),)
-    assert read(_lines([*turns, *others])).notes == ()
-
-
-def test_a_state_that_is_read_as_a_value_is_noted() -> None:
-    for state in ({"hotel": '{"area": "north"}'}, {"hotel-name": "[hotel] area north"}, {"{'hotel-area'": "north"}):
-        (note,) = read(_lines([{"dialogue_id": "A", "turn": 0, "gold": state}])).notes
-        assert note.startswith("1 gold slots and values look like states or lists written as text, such as ")
-    assert read(_lines([{"dialogue_id": "A", "turn": 0, "gold": {"hotel-name": "a [b] {c}"}}])).notes == ()
-
-
-def _lines(turns: Sequence[Any]) -> Source:
-    source = Source("any")
-    source.__dict__["raw"] = "\n".join(map(json.dumps, turns)).encode()
-    return source
-
-
 @pytest.mark.parametrize("name", [name for name in ALL if name not in _SEPARATORS])
 def test_a_repeated_key_is_refused_whatever_stands_beside_it(name: str) -> None:
     """The text may be as long as without the key: 1E1 is decoded to 10.0, and é may be written as an escape."""
@@ -300,32 +269,3 @@ def test_a_repeated_key_is_refused_whatever_stands_beside_it(name: str) -> None:
             if got is not None and got != undamaged(name, name.partition(" ")[0]):
                 read_otherwise.append(place)
     assert read_otherwise == []
-
-
-_NOTHING: Final[tuple[Any, ...]] = (None, [], {}, "", 0)
-
-
-@pytest.mark.parametrize("name", [name for name in ALL if name not in _SEPARATORS])
-def test_what_is_no_record_is_no_dialogue_and_no_turn(name: str) -> None:
-    """Among records, at any place: it is not left out without a word."""
-    documents = decoded(name)
-    entries = documents[0] if len(documents) == 1 else documents
-    for at, nothing in product(range(len(entries) + 1), _NOTHING) if isinstance(entries, list) else ():
-        damaged: list[Any] = [*entries[:at], nothing, *entries[at:]]
-        content = encoded(name, damaged if entries is documents else [damaged])
-        assert answer(content, [None, name.partition(" ")[0]][at % 2]) is None, content
-
-
-@pytest.mark.parametrize("name", [name for name in ALL if name not in _SEPARATORS])
-def test_no_turn_is_lost_where_something_is_emptied(name: str) -> None:
-    documents = decoded(name)
-    wanted = undamaged(name, None)
-    assert wanted
-    places = [path for path in paths(documents) if path and isinstance(at_path(documents, path), (dict, list))]
-    for path, nothing in product(places, _NOTHING[:3]):
-        damaged = json.loads(json.dumps(documents))
-        at_path(damaged, path[:-1])[path[-1]] = nothing
-        got = answer(encoded(name, damaged), None)
-        if got is not None and not got.notes - wanted.notes:
-            for side, turns in got.states.items():
-                assert turns.keys() >= wanted.states[side].keys(), (path, nothing)
