@@ -64,9 +64,6 @@ class Errors(Metric):
 TAKEN = sorted({name for metric in REGISTRY.values() for name in stats_of(metric())})
 
 
-METRICS = [name for name in REGISTRY if name not in OF_FRAMES]
-
-
 def values(states: States, metrics: list[str | Metric], **how: Any) -> dict[str, float | None]:
     rows = dstbench.score(states, metrics=metrics, **how)
     return dict(zip(rows["metric"], rows["value"], strict=True))
@@ -85,17 +82,6 @@ def test_no_statistic_of_an_own_metric_changes_another(states: States, called: s
         all(value in ("none", "") for value in state["pred"].values()) for state in states
     ) / len(states)
     assert together == values(states, [name for name in order if name != "empty"])
-
-
-@pytest.mark.filterwarnings("ignore:.*so few dialogues differ:dstbench.errors.DstbenchWarning")
-def test_neither_order_changes_comparisons_or_their_signatures() -> None:
-    runs = synthetic(30)
-    orders: list[list[str | Metric]] = [["jga", Empty()], [Empty(), "jga"], ["jga"]]
-    found = [dstbench.compare(runs, metrics=metrics, resamples=500) for metrics in orders]
-    for frame in ("scores", "differences"):
-        first, second, alone = (getattr(one, frame).filter(metric="jga") for one in found)
-        assert first.equals(second)
-        assert first.equals(alone)
 
 
 def test_an_own_metric_signs_with_where_it_is_from() -> None:
@@ -121,22 +107,6 @@ def test_a_built_in_name_cannot_be_borrowed(base: type[Metric]) -> None:
             parse_all([borrowed()])
 
 
-def test_two_metrics_of_one_name_are_refused() -> None:
-    with pytest.raises(dstbench.UsageError, match="two metrics are called 'empty'"):
-        parse_all([_own()(), Empty()])
-
-
-@pytest.mark.parametrize("name", [None, "", "a b", "a,b", "a:b", "a|b", "9", 7])
-def test_a_name_that_cannot_be_written_is_refused(name: object) -> None:
-    with pytest.raises(dstbench.UsageError, match="its name is"):
-        parse_all([_own(name=name)()])
-
-
-def test_what_is_no_metric_is_refused() -> None:
-    with pytest.raises(dstbench.UsageError, match="is not a metric"):
-        parse_all([Empty])  # type: ignore[list-item]
-
-
 @pytest.mark.parametrize(
     ("statistic", "said"),
     [
@@ -152,28 +122,6 @@ def test_a_statistic_that_cannot_be_summed_is_refused(statistic: Callable[[], pl
     own = _own(stats=lambda _: {"right": statistic(), "how many turns": turns()})
     with pytest.raises(dstbench.UsageError, match=f"statistic 'right' .*{said}"):
         dstbench.score(EXAMPLE, metrics=[own()])
-
-
-@pytest.mark.parametrize(
-    "statistic", [lambda: pl.col("n_pred") * 1.5, lambda: pl.lit(-0.5) * turns(), lambda: pl.col("n_pred") / 0]
-)
-def test_a_float_that_is_no_ratio_is_an_error_and_not_an_overflow(statistic: Callable[[], pl.Expr]) -> None:
-    own = _own(stats=lambda _: {"right": statistic(), "how many turns": turns()})
-    with pytest.raises(dstbench.UsageError, match="must be a ratio from 0 to 1"):
-        dstbench.score(EXAMPLE, metrics=[own()])
-
-
-def test_whole_numbers_are_summed_exactly_or_not_at_all() -> None:
-    large = _own(stats=lambda _: {"right": pl.lit(2**40) * turns(), "how many turns": turns()})
-    with pytest.raises(dstbench.UsageError, match="too much to sum exactly"):
-        dstbench.score(EXAMPLE, metrics=[large()])
-    whole = [pl.UInt8, pl.Int32, pl.UInt64, pl.Float32]
-    wanted = values(EXAMPLE, [Empty()])
-    for dtype in whole:
-        typed = _own(stats=lambda _, to=dtype: {"right": (pl.col("n_pred") == 0).cast(to), "how many turns": turns()})
-        assert values(EXAMPLE, [typed()]) == wanted
-    nullable = _own(stats=lambda _: {"right": pl.col("error_age"), "how many turns": turns()})  # null adds nothing
-    assert values(EXAMPLE, [nullable()]) == {"empty": 0.0}
 
 
 @pytest.mark.usefixtures("undrawn")
