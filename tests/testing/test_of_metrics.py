@@ -10,15 +10,12 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import dstbench
 from dstbench.metrics import Metric
 from dstbench.metrics.base import turns
 from dstbench.testing import check_metric, of_metrics, try_metric
-from dstbench.testing.laws import Outcome, smallest
-from tests.corpora import States, corpora
+from dstbench.testing.laws import Outcome
 
 CALLS = count()
 #: On how many corpora a metric is tried: on six of one dialogue and two of two.
@@ -118,29 +115,6 @@ def test_a_spoilt_metric_breaks_the_laws_that_it_breaks(name: str, monkeypatch: 
         assert all(law in str(caught.value) for law in laws)
     else:
         check_metric(metric, corpora=CORPORA)
-
-
-def test_a_check_tries_the_laws() -> None:
-    check_metric(Right, corpora=2)
-    with pytest.raises(AssertionError, match="if it is no share"):
-        check_metric(spoilt(**SPOILT["percent"][0]), corpora=2)
-
-
-def test_what_is_shown_is_as_small_as_can_be() -> None:
-    (outcome,) = broken(tried("percent")[1]).values()
-    assert len(outcome.example) == 1
-    assert outcome.example[0].endswith("gold {}, pred {}")
-
-
-@given(corpora(), st.sampled_from(["gold", "pred"]))
-def test_a_smallest_corpus_still_breaks_and_no_smaller_one_does(states: States, side: str) -> None:
-    def breaks(fewer: States) -> bool:
-        return any("hotel-area" in state[side] for state in fewer)
-
-    if breaks(states):
-        (state,) = smallest(states, breaks)
-        assert list(state[side]) == ["hotel-area"]
-        assert not state["pred" if side == "gold" else "gold"]
 
 
 @pytest.mark.parametrize(
