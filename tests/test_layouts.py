@@ -123,7 +123,7 @@ def _wanted(turns: Turns) -> pl.DataFrame:
 
 
 @quiet
-@settings(max_examples=100)
+@settings(max_examples=40)
 @given(data=st.data())
 def test_a_perfect_tracker_is_read_as_it_is_or_refused(
     data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
@@ -144,8 +144,13 @@ def test_a_perfect_tracker_is_read_as_it_is_or_refused(
         assert table.equals(_wanted(turns)), name
 
 
-@pytest.mark.parametrize("ids", ["MultiWOZ's", "MultiWOZ's files", "SGD's", "of two services"])
-@pytest.mark.parametrize("states", ["flat", "domain-slot-value"])
+@pytest.mark.parametrize(
+    ("ids", "states"),
+    [
+        ("MultiWOZ's", "flat"), ("MultiWOZ's files", "domain-slot-value"), ("SGD's", "flat"),
+        ("of two services", "domain-slot-value"),
+    ],
+)  # fmt: skip
 @quiet
 def test_what_people_write_is_read(ids: str, states: str, here: Path) -> None:
     north = {"hotel-area": "north"}

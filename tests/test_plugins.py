@@ -3,27 +3,20 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 import sys
 from collections.abc import Iterator
-from importlib import metadata
 from pathlib import Path
 
 import pytest
 
 import dstbench
-from dstbench import plugins
 from dstbench.conventions.profiles import PROFILES
 from dstbench.metrics import REGISTRY
-from dstbench.metrics.registry import PLUGINS as METRICS
 from dstbench.metrics.registry import parse
 from dstbench.readers import FORMATS
-from dstbench.readers.registry import PLUGINS as FOREIGN_FORMATS
-from tests.commands import forgetting_modules, ok, run, run_apart
+from tests.commands import forgetting_modules, ok, run
 from tests.corpora import EXAMPLE
 from tests.packages import FILES, PACKAGES, install, wheel, write_sources
-from tests.paths import ROOT
 
 BARRED = "MUL1|0|hotel-area=north;|hotel-area=north;\nMUL1|1|hotel-area=north;|hotel-area=north;hotel-stars=4;\n"
 #: JGA is 1/2 of these, and no-extra 1/2.
@@ -80,13 +73,6 @@ def test_each_package_of_the_topic_has_fewer_than_30_lines() -> None:
         assert sum(len(text.splitlines()) for text in texts) < 30
 
 
-def test_pip_builds_them_from_source_and_installs_them(tmp_path: Path) -> None:
-    write_sources(tmp_path)
-    install([tmp_path / name for name in PACKAGES], tmp_path / "site")
-    found = metadata.distributions(path=[str(tmp_path / "site")])
-    assert {point.name for package in found for point in package.entry_points} == {"no-extra", "barred", "mylab"}
-
-
 def test_what_is_installed_is_used_by_its_name_and_signed_with_its_package(installed: Path) -> None:
     lines = ok("score", LOG, "-m", "no-extra,jga", "--profile", "mylab").splitlines()
     assert lines[2].split() == ["predictions", "50.00", "50.00"]
@@ -97,21 +83,6 @@ def test_what_is_installed_is_used_by_its_name_and_signed_with_its_package(insta
     assert "note" not in ok("signature", signature)
     assert ok("score", LOG, "--from", "barred", "-m", "jga").splitlines()[2].split() == ["predictions", "50.00"]
     assert "profile:mylab.1@dst-mylab-1.0+|" in ok("score", LOG, "--profile", "mylab", "--dontcare", "keep")
-
-
-def test_a_signature_of_what_is_not_here_says_so(installed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    signature = ok("score", LOG, "-m", "no-extra,jga", "--profile", "mylab").splitlines()[-1]
-    other_version = signature.replace("mylab-1.0", "mylab-1.1")
-    assert "note: profile 'mylab.1' is not built in: it is from dst-mylab-1.1" in ok("signature", other_version)
-    changed = signature.replace("dontcare:drop|", "dontcare:keep|")
-    assert "mylab.1@dst-mylab-1.0 has dontcare:drop, not keep" in ok("signature", changed)
-    monkeypatch.setattr(sys, "path", sys.path[1:])
-    notes = [line for line in ok("signature", signature).splitlines() if line.startswith("note: ")]
-    assert notes == [
-        "note: metric 'no-extra' is not built in: it is from dst-no-extra-1.0, which is not available here",
-        "note: profile 'mylab.1' is not built in: it is from dst-mylab-1.0, which is not available here",
-        "note: format 'barred' is not built in: it is from dst-barred-1.0, which is not available here",
-    ]
 
 
 @pytest.mark.parametrize(("what", "name", "package"), [
@@ -127,53 +98,6 @@ def test_ls_says_where_each_is_from_if_one_is_not_built_in(
     monkeypatch.setattr(sys, "path", sys.path[1:])
     assert all("from" not in row for row in json.loads(ok("ls", what, "--format", "json"))[what])
     assert run("ls", what, name)[0] == 2
-
-
-def test_the_object_and_its_name_score_alike(installed: Path) -> None:
-    from barred import FORMAT  # type: ignore[import-not-found] # the topic's package
-    from mylab import MYLAB  # type: ignore[import-not-found]
-    from no_extra import NoExtra  # type: ignore[import-not-found]
-
-    by_name = dstbench.score(LOG, metrics="no-extra", profile="mylab", format="barred")
-    by_object = dstbench.score(LOG, metrics=[NoExtra()], profile=MYLAB, format=FORMAT)
-    assert by_name.equals(by_object)
-
-
-def test_a_long_table_keeps_what_read_it(installed: Path) -> None:
-    code, _, _ = run("convert", LOG, "-o", "model.parquet")
-    assert code == 0
-    assert ok("score", "model.parquet", "-m", "jga").splitlines()[-1] == ok("score", LOG, "-m", "jga").splitlines()[-1]
-
-
-def test_formats_of_packages_are_compared_with_others_without_a_warning(installed: Path) -> None:
-    states = [{"dialogue_id": "MUL1", "turn": turn, "gold": {"hotel-area": "north"}, "pred": {}} for turn in (0, 1)]
-    Path("other.jsonl").write_text("".join(json.dumps(state) + "\n" for state in states))
-    assert ok("score", LOG, "other.jsonl", "-m", "jga")
-
-
-def test_the_installed_packages_keep_the_laws(installed: Path, site: Path) -> None:
-    command = [sys.executable, "-m", "dstbench.testing", "no_extra", "barred"]
-    path = os.pathsep.join([str(site), str(ROOT)])
-    env = {**os.environ, "PYTHONPATH": path}
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env=env)  # noqa: S603 (our own)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.splitlines()[0] == "metric no-extra"
-    assert "format barred" in done.stdout
-    assert done.stdout.splitlines()[-1] == "all 12 laws are kept"
-
-
-def test_packages_are_looked_at_only_for_names_that_are_not_built_in(
-    installed: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def looked(**_: object) -> None:
-        raise AssertionError("looked at what is installed")
-
-    plugins._entry_points.cache_clear()  # of the same path
-    monkeypatch.setattr(metadata, "entry_points", looked)
-    Path("p.jsonl").write_text(json.dumps(EXAMPLE[0]) + "\n")
-    assert ok("score", "p.jsonl", "-m", "jga,sa:T=30", "--profile", "trade", "--from", "jsonl")
-    with pytest.raises(AssertionError, match="looked"):
-        run("score", "p.jsonl", "-m", "no-extra")
 
 
 # --- what is built in wins --------------------------------------------------------------------------------------------
@@ -346,28 +270,6 @@ def test_a_module_in_the_working_directory(named: str, here: Path) -> None:
         assert [row["name"] for row in rows if row["from"] == f"mylab#{digest}"] == [name]
 
 
-def test_another_source_is_another_signature(here: Path) -> None:
-    Path(LOG).write_text(BARRED)
-    found = set()
-    for threshold in (1, 2):  # a constant of the module that the class only uses
-        Path("mylab.py").write_text(f"LIMIT = {threshold}\n{MODULE}")
-        env = {"PYTHONPATH": str(ROOT)}
-        _, out, _ = run_apart("score", LOG, "--plugins", "mylab", "-m", "no-extra", env=env)
-        found.add(out.splitlines()[-1].partition("|")[0])
-    assert len(found) == 2
-
-
-def test_several_modules_and_a_module_before_a_package(installed: Path) -> None:
-    Path("mylab.py").write_text(FILES["dst-mylab/mylab.py"].replace('dontcare="drop"', 'dontcare="skip"'))
-    Path("other.py").write_text(FILES["dst-no-extra/no_extra.py"].replace("no-extra", "extra-free"))
-    assert [module.__name__ for module in plugins.use("mylab,other")] == ["mylab", "other"]
-    out = ok("score", LOG, "-m", "extra-free", "--profile", "mylab")
-    assert "|profile:mylab.1@mylab#" in out
-    assert "|dontcare:skip|" in out
-    assert METRICS.names() == ["extra-free", "no-extra"]
-    assert FOREIGN_FORMATS.names() == ["barred"]
-
-
 @pytest.mark.parametrize(
     ("content", "named", "said"),
     [
@@ -400,38 +302,6 @@ def test_a_file_with_the_name_of_another_module_is_refused(named: str, here: Pat
     Path("json.py").write_text("")
     code, _, err = run("ls", "metrics", "--plugins", named)
     assert (code, f"module {named}: another module has its name" in err) == (2, True)
-
-
-def test_a_module_of_another_folder_is_not_taken_for_that_of_this_one(
-    here: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for folder in ("first", "second"):
-        Path(folder).mkdir()
-        Path(folder, "other.py").write_text(f"# {folder}\n")
-    monkeypatch.chdir(here / "first")
-    (module,) = plugins.use("other")
-    assert plugins.use(["other", "other.py"]) == [module, module]
-    monkeypatch.chdir(here / "second")
-    with pytest.raises(dstbench.UsageError, match=r"another module has its name: .*first"):
-        plugins.use("other")
-
-
-def test_what_a_module_takes_from_others_is_not_its_own(here: Path) -> None:
-    Path("mylab.py").write_text(
-        f"{MODULE}\nfrom dstbench.metrics.goal_accuracy import JGA\n"
-        "from dstbench.readers.trade import FORMAT as TRADE\n"
-        "PLAIN = profile('verbatim')\n_DRAFT = replace(MYLAB, name='draft.1')\n"
-    )
-    for what in ("metrics", "formats", "profiles"):
-        rows = json.loads(ok("ls", what, "--plugins", "mylab", "--format", "json"))[what]
-        assert sum(row["from"] != "dstbench" for row in rows) == 1
-
-
-def test_names_complete_in_a_shell(installed: Path) -> None:
-    from dstbench.cli.options import _formats, _metrics, _profiles
-
-    for names, name in ((_metrics, "no-extra"), (_formats, "barred"), (_profiles, "mylab")):
-        assert name in names()
 
 
 def test_a_profile_file_is_never_written_over(here: Path) -> None:

@@ -1,17 +1,11 @@
-"""One result, however often a run is asked for and wherever its rows are: in memory, in Parquet, or kept.
-
-All commands, that is, all public functions of runs, go through the same runs: in one process, in which runs keep their
-rows and layouts, and again; over rows in memory, of which nothing is kept; and in another process, in reverse order.
-"""
+"""One result of all commands, that is, all public functions of runs, in any order and in any process."""
 
 from __future__ import annotations
 
-import gc
 import hashlib
 import inspect
 import json
 import os
-import pickle
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -30,9 +24,7 @@ from dstbench.conventions.convention import Convention
 from dstbench.conventions.profiles import PROFILES
 from dstbench.demo import synthetic
 from dstbench.metrics import REGISTRY
-from dstbench.runs.layout import lay_out
 from dstbench.runs.open import open_runs, write_long
-from dstbench.scoring import partitions
 from tests.corpora import OF_FRAMES, States, corpora, is_refused
 from tests.paths import ROOT
 
@@ -106,15 +98,9 @@ def in_parquet(folder: Path) -> Runs:
 
 
 @pytest.mark.filterwarnings("ignore::dstbench.DstbenchWarning")
-def test_every_command_gives_the_same_frames_again_cold_in_memory_and_without_what_is_kept(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    runs = in_parquet(tmp_path)
-    first = digests(runs)
-    assert all(run.kept.parts for run in runs)
-    again = digests(runs, but="report")  # which takes longest, and is made of what the others give
-    assert again.items() <= first.items()
-    assert len(again) == len(first) - 1
+def test_every_command_gives_the_same_frames_in_another_process_and_order(tmp_path: Path) -> None:
+    """Here, one after the other over the same runs; there, in reverse order and by one thread."""
+    first = digests(in_parquet(tmp_path))
     script = (
         "import json, sys, warnings; from pathlib import Path; from tests import test_same_results as tests\n"
         "warnings.simplefilter('ignore')\n"
@@ -126,10 +112,6 @@ def test_every_command_gives_the_same_frames_again_cold_in_memory_and_without_wh
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout) == first
-    monkeypatch.setattr(partitions, "_KEPT_ROWS", 0)
-    fresh = open_runs({run.name: run.read() for run in runs})
-    assert digests(fresh) == first
-    assert not any(run.kept.parts for run in fresh)
 
 
 def of_ties() -> dict[str, States]:
@@ -172,56 +154,3 @@ def test_no_request_changes_what_the_next_one_gets(states: States, asked: list[t
             options: dict[str, Any] = {"metrics": NAMES, "by": by, "profile": convention}
             again, fresh = (dstbench.score([run], **options) for run in (kept, replace(kept)))
             assert again.equals(fresh, null_equal=True)
-
-
-def test_rows_are_read_and_laid_out_once_per_view(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    runs = in_parquet(tmp_path)
-    done: list[str] = []
-
-    def noted(function: Callable[..., Any], what: Callable[..., object]) -> Callable[..., Any]:
-        def note(*args: Any, **options: Any) -> Any:
-            done.append(str(what(*args)))
-            return function(*args, **options)
-
-        return note
-
-    monkeypatch.setattr(partitions, "lay_out", noted(lay_out, lambda _, view: view))
-    monkeypatch.setattr(dstbench.Run, "part", noted(dstbench.Run.part, lambda *_: "read"))
-    for _ in range(3):
-        for by in ("run", "turn", "domain", "slot"):
-            dstbench.score(runs, by=by)
-        dstbench.diagnose(runs)
-    assert sorted(done) == sorted(["read", "None", "domain", "slot"] * len(runs))
-
-
-def test_what_is_kept_is_bounded_and_goes_with_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    table = synthetic(10, trackers=["careful"])["careful"]
-    monkeypatch.setattr(partitions, "_KEPT_ROWS", int(2.5 * table.height))
-    gc.collect()
-    before = sum(rows for kept in partitions._KEEPING for _, rows, _ in kept.parts)
-    assert before <= table.height / 2, "runs of other tests are still there"
-    runs = open_runs({str(number): table for number in range(4)})
-    dstbench.score(runs)
-    assert [len(run.kept.parts) for run in runs] == [1, 1, 0, 0]
-    assert not pickle.loads(pickle.dumps(runs[0].kept)).parts  # noqa: S301 (our own)
-    assert not replace(runs[0]).kept.parts
-    del runs[0]
-    dstbench.score(runs)
-    assert [len(run.kept.parts) for run in runs] == [1, 1, 0]
-    for convention in (dstbench.profile("verbatim", absent=(f"value {number}",)) for number in range(20)):
-        dstbench.score(runs[0], metrics="jga", profile=convention)
-    (part,) = runs[0].kept.parts.values()
-    assert len(part.layout().cache) < 10
-    with pytest.raises(ValueError, match="read-only"):
-        part.layout().changed[0] = 0
-
-
-def test_a_file_that_changes_is_not_answered_from_what_was_kept(tmp_path: Path) -> None:
-    (run, _) = in_parquet(tmp_path)
-    dstbench.score([run], metrics="jga")
-    os.utime(tmp_path / "careful.parquet", ns=(1, 1))
-    with pytest.raises(dstbench.DstbenchError, match="was replaced or changed"):
-        dstbench.score([run], metrics="jga")
-    (tmp_path / "careful.parquet").unlink()
-    with pytest.raises(dstbench.DstbenchError, match="no such file any more"):
-        dstbench.score([run], metrics="jga")

@@ -30,7 +30,7 @@ WORK = {
     "inconsistency, lists": "find(take_out(consistent(150, 1), 0.4, 1)[0], rules='qian2021')",
     "resampling": "[Bootstrap.draw(SUMS, 500).resampled, Randomisation.draw(SUMS, 500).swapped]",
 }
-THREADS = ("1", "2", "7")
+THREADS = ("1", "7")
 METRICS = [name for name in REGISTRY if name not in OF_FRAMES]
 
 _SCRIPT = """
@@ -42,7 +42,7 @@ from dstbench.stats import Bootstrap, Randomisation, as_exact_floats
 from tests.planted import consistent, find, take_out
 
 METRICS, WORK = json.loads(sys.argv[1])
-LARGE = open_runs(synthetic(3000, trackers=["eager"]))
+LARGE = open_runs(synthetic(1500, trackers=["eager"]))
 RUNS, SMALL = open_runs(synthetic(300)), open_runs(synthetic(60))
 ONE, OTHER, THIRD = synthetic(60).values()
 SEEDS = {"a0": ONE, "a1": OTHER, "a2": THIRD, "b0": OTHER, "b1": THIRD, "b2": THIRD}
