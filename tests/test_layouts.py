@@ -217,13 +217,6 @@ def test_parallel_lists_of_states() -> None:
             dstbench.score(pred, gold=gold)
 
 
-@quiet
-def test_columns_of_frames_are_named_as_in_csv() -> None:
-    row = {"dialogue_id": "MUL1", "turn": 0, "slot": "hotel-area", "gold": "north", "pred": "north"}
-    wanted = [("MUL1", 0, "hotel-area", "north", "north")]
-    assert table_of(pl.DataFrame([row])).rows() == table_of([row]).rows() == wanted
-
-
 def test_misspelt_keywords_get_the_keyword_as_a_hint() -> None:
     for keyword, said in (("metric", "metrics"), ("golds", "gold"), ("byy", "by")):
         keywords: dict[str, Any] = {keyword: "x"}

@@ -118,28 +118,6 @@ def test_a_built_in_wins_over_a_package_and_ls_says_so_once(here: Path, monkeypa
         assert err.count(f": {name} is a built-in name, and the built-in one is used") == 1
 
 
-def test_a_format_of_a_package_is_asked_last(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (here / "greedy.py").write_text(
-        "from dstbench.readers import Format\n"
-        "def fail(*_): raise RuntimeError('asked')\n"
-        "FORMAT = Format(name='greedy', title='x', example='x', sniff=fail, reader=fail)\n"
-    )
-    declare(here, "dstbench.formats", {"greedy": "greedy:FORMAT"})
-    monkeypatch.syspath_prepend(here)
-    Path("p.jsonl").write_text(json.dumps(EXAMPLE[0]) + "\n")
-    assert ok("score", "p.jsonl", "-m", "jga")
-    Path("p.txt").write_text("nothing\n")
-    code, out, err = run("score", "p.txt")
-    assert (code, out) == (1, "")
-    assert "note: p.txt: cannot tell whether it is of format greedy@dst-other-2.0: RuntimeError: asked" in err
-    assert "error: p.txt: no known format" in err
-    code, _, err = run("score", "p.txt", "--from", "greedy")
-    assert code == 1
-    assert "error: p.txt: the reader of format greedy@dst-other-2.0 fails: RuntimeError: asked (greedy.py, line 2)" in (
-        " ".join(err.split())
-    )
-
-
 # --- what cannot be used ----------------------------------------------------------------------------------------------
 
 METRIC_HEAD = "from dataclasses import dataclass\nfrom dstbench import Metric\n"
@@ -295,18 +273,3 @@ def test_a_module_that_cannot_be_used_is_one_error(content: str | None, named: s
     code, out, err = run("score", "p.json", "--plugins", named)
     assert (code, out) == (2, "")
     assert said in " ".join(err.split()).replace(" hint:", "\nhint:")
-
-
-@pytest.mark.parametrize("named", ["json", "json.py"])
-def test_a_file_with_the_name_of_another_module_is_refused(named: str, here: Path) -> None:
-    Path("json.py").write_text("")
-    code, _, err = run("ls", "metrics", "--plugins", named)
-    assert (code, f"module {named}: another module has its name" in err) == (2, True)
-
-
-def test_a_profile_file_is_never_written_over(here: Path) -> None:
-    Path("p.jsonl").write_text(json.dumps(EXAMPLE[0]) + "\n")
-    Path("mylab.toml").write_text('base = "trade"\n')
-    for words in (["score", "--profile", "mylab.toml"], ["sweep", "--profiles", "trade,mylab.toml"]):
-        code, _, err = run(*words, "p.jsonl", "-o", "mylab.toml")
-        assert (code, "is read and would be overwritten" in err) == (2, True)

@@ -13,7 +13,7 @@ import pytest
 
 import dstbench
 from benchmarks import papers
-from benchmarks.measured import Line, Value, find_data, measure
+from benchmarks.measured import Line, Value, measure
 
 
 @pytest.mark.parametrize("line", papers.LINES, ids=lambda line: f"{line.source}: {line.what}")
@@ -47,41 +47,6 @@ def test_a_value_is_compared_to_the_digits_printed(
 ) -> None:
     value = Value("jga", printed, measured)
     assert (value.shown(), value.equal) == (shown, equal)
-
-
-def test_the_script_says_what_it_lacks(
-    here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with pytest.raises(SystemExit) as stopped:
-        papers.main(["nowhere"])
-    assert stopped.value.code == 2
-    assert "no real predictions at nowhere; set DSTBENCH_DATA" in capsys.readouterr().err
-    monkeypatch.setenv("DSTBENCH_DATA", str(here))
-    with pytest.raises(FileNotFoundError, match="no real predictions"):
-        find_data()
-
-
-def test_the_script_writes_between_the_marks_only(
-    here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    Path("predictions").mkdir()
-    monkeypatch.setattr(papers, "LINES", [line for line in papers.LINES if not line.needs_data])
-    monkeypatch.setattr(papers, "TOPIC", here / "papers.md")
-    papers.TOPIC.write_text("no marks")
-    with pytest.raises(SystemExit, match="it has no <!--"):
-        papers.main([".", "--write"])
-    assert papers.TOPIC.read_text() == "no marks"
-    papers.TOPIC.write_text(f"before {papers.BEGIN} old {papers.END} after")
-    papers.main([".", "--write"])
-    once = papers.TOPIC.read_text()
-    papers.main([".", "--write"])
-    assert papers.TOPIC.read_text() == once
-    papers.main(["."])
-    printed = capsys.readouterr().out
-    assert once == f"before {papers.BEGIN}\n\n{printed}\n{papers.END} after"
-    papers.main([".", "--all"])
-    every = capsys.readouterr().out.splitlines()
-    assert len(every) == 2 + sum(len(measure(line, here)) for line in papers.LINES)
 
 
 @pytest.mark.filterwarnings("ignore:.*wrong by spelling:dstbench.DstbenchWarning")

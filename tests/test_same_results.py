@@ -1,8 +1,10 @@
-"""One result of all commands, that is, all public functions of runs, in any order and in any process."""
+"""One result of all commands, that is, all public functions of runs: in any order, and on any number of threads.
+
+Threads of Polars, and of the libraries below NumPy and SciPy.
+"""
 
 from __future__ import annotations
 
-import hashlib
 import inspect
 import json
 import os
@@ -10,9 +12,9 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields, is_dataclass, replace
-from pathlib import Path
 from typing import Any, Final
 
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -24,9 +26,11 @@ from dstbench.conventions.convention import Convention
 from dstbench.conventions.profiles import PROFILES
 from dstbench.demo import synthetic
 from dstbench.metrics import REGISTRY
-from dstbench.runs.open import open_runs, write_long
+from dstbench.runs.open import open_runs
+from dstbench.stats import Bootstrap, Randomisation, as_exact_floats
 from tests.corpora import OF_FRAMES, States, corpora, is_refused
 from tests.paths import ROOT
+from tests.planted import consistent, find, take_out
 
 Runs = list[dstbench.Run]
 
@@ -36,12 +40,14 @@ NAMES: Final = ",".join(name for name in REGISTRY if name not in OF_FRAMES)
 #: What functions are given beside all runs, or in their place.
 WITH: Final[Mapping[str, Callable[[Runs], dict[str, Any]]]] = {
     **dict.fromkeys(("bias", "sensitivity"), lambda runs: {"data": runs[:1]}),  # of gold alone
+    "correlate": lambda _: {"between_runs": True, "test": "all"},
     "fuzzy_pairs": lambda _: {"profile": "qian2021"},
     "query": lambda _: {"sql": "SELECT * FROM classes JOIN turns USING (run, dialogue, turn) ORDER BY ALL"},
     "memorisation": lambda runs: {"context": said(runs)},
     "scores": lambda runs: {"versions": {"gold": runs[0].read().select(pl.exclude("pred"), pred="gold")}},
     "report": lambda _: {"metrics": "jga,fga", "most": 3},
     "sweep": lambda _: {"metrics": "jga,sa", "profiles": ["verbatim", "star", "trade"]},
+    "traits": lambda _: {"disagree": ["fga", "gca"], "to": "released", "nu": "released"},
 }
 
 
@@ -59,59 +65,6 @@ def functions() -> Iterator[tuple[str, Callable[..., Any]]]:
             taken = inspect.signature(function).parameters if inspect.isfunction(function) else {}
             if "data" in taken and {"profile", "profiles"} & taken.keys():
                 yield name, function
-
-
-def digests(runs: Runs, *, backwards: bool = False, but: str = "") -> dict[str, str]:
-    """A digest of each function's result; `but`: of all but this function's."""
-    results = {}
-    for name, function in reversed([*functions()]) if backwards else functions():
-        if name == but:
-            continue
-        taken = inspect.signature(function).parameters
-        options = {"data": runs, **({"resamples": 40} if "resamples" in taken else {})}
-        if name in WITH:
-            options |= WITH[name](runs)
-        results[name] = hashlib.sha256(content(function(**options))).hexdigest()
-    for by in ("run", "domain", "turn"):
-        results[by] = hashlib.sha256(content(dstbench.score(runs, metrics=NAMES, by=by))).hexdigest()
-    return results
-
-
-def content(result: Any) -> bytes:
-    """All frames of a result, to the bit."""
-    if isinstance(result, pl.DataFrame):
-        return (repr(result.schema) + result.write_json()).encode()
-    if is_dataclass(result):
-        return b"".join(content(getattr(result, field.name)) for field in fields(result))
-    if isinstance(result, list | tuple):
-        return b"".join(map(content, result))
-    return repr(result).encode()
-
-
-def in_parquet(folder: Path) -> Runs:
-    """Runs over one gold, each in a file of its own."""
-    paths = [folder / f"{name}.parquet" for name in ("careful", "eager")]
-    if not paths[0].exists():
-        for run, path in zip(open_runs(synthetic(6, trackers=["careful", "eager"])), paths, strict=True):
-            write_long(run, path)
-    return open_runs(paths)
-
-
-@pytest.mark.filterwarnings("ignore::dstbench.DstbenchWarning")
-def test_every_command_gives_the_same_frames_in_another_process_and_order(tmp_path: Path) -> None:
-    """Here, one after the other over the same runs; there, in reverse order and by one thread."""
-    first = digests(in_parquet(tmp_path))
-    script = (
-        "import json, sys, warnings; from pathlib import Path; from tests import test_same_results as tests\n"
-        "warnings.simplefilter('ignore')\n"
-        "print(json.dumps(tests.digests(tests.in_parquet(Path(sys.argv[1])), backwards=True)))"
-    )
-    done = subprocess.run(  # noqa: S603 (our own code)
-        [sys.executable, "-c", script, str(tmp_path)], cwd=ROOT, capture_output=True, check=False, text=True,
-        env={**os.environ, "POLARS_MAX_THREADS": "1"},
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout) == first
 
 
 def of_ties() -> dict[str, States]:
@@ -134,10 +87,61 @@ def of_ties() -> dict[str, States]:
     }
 
 
-@pytest.mark.filterwarnings("ignore::dstbench.DstbenchWarning")
-def test_what_is_equal_is_always_in_the_same_order() -> None:
-    first, again = (digests(open_runs(of_ties()), but="report") for _ in range(2))
-    assert again == first
+def results(backwards: bool) -> Iterator[tuple[str, object]]:
+    """What each function makes of the bundled sample, and of runs full of ties; and what else is added up in parts."""
+    for corpus, data in (("sample", synthetic(60)), ("ties", of_ties())):
+        runs = open_runs(data)
+        for name, function in reversed([*functions()]) if backwards else functions():
+            taken = inspect.signature(function).parameters
+            options = {"data": runs, **({"resamples": 40} if "resamples" in taken else {})}
+            if name != "report" or corpus == "ties":
+                yield f"{name}, {corpus}", function(**options | WITH.get(name, lambda _: {})(runs))
+    large = open_runs(synthetic(1500, trackers=["eager"]))
+    for by in ("run", "domain", "turn"):
+        yield f"by {by}", dstbench.score(large, metrics=NAMES, by=by)
+    yield "inconsistency", find(take_out(consistent(150, 1), 0.2, 1)[0])
+    yield "inconsistency, lists", find(take_out(consistent(150, 1), 0.4, 1)[0], rules="qian2021")
+    sums = as_exact_floats(np.random.default_rng(5).random((5, 999, 3)) * 2.0**62)
+    yield "resampling", [Bootstrap.draw(sums, 500).resampled.tobytes(), Randomisation.draw(sums, 500).swapped.tobytes()]
+
+
+def content(result: Any) -> bytes:
+    """All frames of a result, to the bit."""
+    if isinstance(result, bytes):
+        return result
+    if isinstance(result, pl.DataFrame):
+        return (repr(result.schema) + result.write_json()).encode()
+    if is_dataclass(result):
+        return b"".join(content(getattr(result, field.name)) for field in fields(result))
+    if isinstance(result, list | tuple):
+        return b"".join(map(content, result))
+    return repr(result).encode()
+
+
+_SCRIPT = """
+import hashlib, json, sys, warnings, polars
+from tests import test_same_results as tests
+warnings.simplefilter("ignore")
+found = {name: hashlib.sha256(tests.content(result)).hexdigest() for name, result in tests.results(sys.argv[1] == "1")}
+print(json.dumps([polars.thread_pool_size(), found]))
+"""
+
+
+def test_any_number_of_threads_and_any_order_give_the_same_bits() -> None:
+    names = ("POLARS_MAX_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+    found = []
+    for threads in (1, 7):
+        done = subprocess.run(  # noqa: S603 (our own code)
+            [sys.executable, "-c", _SCRIPT, str(threads)], cwd=ROOT, capture_output=True, check=False, text=True,
+            env={**os.environ, **dict.fromkeys(names, str(threads))},
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        size, digests = json.loads(done.stdout)
+        assert size == threads
+        found.append(digests)
+    one, seven = found
+    assert len(one) > 30
+    assert {name for name in one if one[name] != seven.get(name)} == set()
 
 
 requests = st.tuples(st.sampled_from(list(PROFILES.values())), st.sampled_from(["run", "domain"]))

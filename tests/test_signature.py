@@ -77,13 +77,6 @@ def test_every_parameter_of_every_metric_is_in_the_signature() -> None:
         assert len({signed(metrics=notation, **how) for notation in notations}) == len(notations)
 
 
-@pytest.mark.filterwarnings("ignore::dstbench.errors.DstbenchWarning")
-def test_how_missing_turns_were_treated_is_in_the_signature() -> None:
-    gold, pred = [{k: s[k] for k in ("dialogue_id", "turn", "gold")} for s in EXAMPLE], [dict(EXAMPLE[0])]
-    found = {signed(pred, gold=gold, missing=missing) for missing in ("wrong", "empty", "intersect")}
-    assert len(found) == 3
-
-
 def test_gold_and_grouping_are_in_the_signature() -> None:
     other = [{**state, "gold": {**state["gold"], "hotel-area": "east"}} for state in EXAMPLE]
     assert signed(other) != signed()
@@ -223,16 +216,6 @@ def test_a_profile_that_does_not_exist_is_not_explained(text: str, told: str) ->
         with pytest.raises(dstbench.UsageError) as caught:
             function(text)
         assert told in str(caught.value)
-
-
-def test_metrics_and_their_parameters_that_are_not_built_in_are_said() -> None:
-    profile = "|profile:verbatim.1|d:5"
-    assert doubts("my-metric(x=1)+jga" + profile) == ["metric 'my-metric' is not built into this dstbench"]
-    assert doubts("fga(lamb=0.5)" + profile) == ["metric 'fga:lamb=0.5': no parameter 'lamb'"]
-    assert doubts("fga(lam=many)+f1(avg=mean)" + profile) == [
-        "metric 'fga:lam=many': lam is 'many', not a number",
-        "metric 'f1:avg=mean': avg is 'mean', none of macro, micro",
-    ]
 
 
 @pytest.mark.parametrize("text", ["", "jga", "jga|", "jga|x", "jga|x:1|x:2", "|x:1"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from functools import cache
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 
 from dstbench import audit
 from dstbench.audit.discussion import RULES, SUPPORT
+from dstbench.audit.evidence import RARELY
 from dstbench.schema.missing import CANDIDATES
 from tests.planted import HOTELS, ONTOLOGY, RESTAURANTS, States, consistent, memory, said, take_out
 
@@ -79,23 +81,6 @@ def test_every_candidate_says_what_came_of_it(missing: Missing, with_database: b
         assert decision not in ("held", "left out") or (decision == "held") == (tuple(where) in covered)
 
 
-@pytest.mark.parametrize("with_database", [False, True])
-def test_the_log_has_values_as_gold_writes_them(database: str, with_database: bool) -> None:
-    """Whatever came of a mention, and by whatever it is judged."""
-    states, _ = take_out(consistent(300, 1), 0.2, 1)
-    for state in states:
-        state["gold"] = {slot: value.upper() for slot, value in state["gold"].items()}
-    candidates = search(states, database=database if with_database else None).candidates
-    gold = {(s["dialogue_id"], s["turn"], slot): value for s in states for slot, value in s["gold"].items()}
-    for row in candidates.iter_rows(named=True):
-        assert row["gold"] == gold.get((row["dialogue"], row["turn"], row["slot"]))
-        assert row["decision"] != "annotated" or row["value"] == row["gold"]
-    values = {(slot, value) for (_, _, slot), value in gold.items()}
-    decided = candidates.filter(pl.col("decision").is_in(["added", "held", "left out", "no rule", "seldom"]))
-    assert {row for row in decided.select("slot", "value").iter_rows() if row[1] != row[1].lower()} <= values
-    assert decided.filter(pl.col("value") != pl.col("value").str.to_lowercase()).height > 20
-
-
 @settings(max_examples=3)
 @given(
     seed=st.integers(0, 10**6),
@@ -131,3 +116,21 @@ def test_correction_adds_and_never_overwrites_and_twice_is_once(
         assert old is None or (rules and old == "dontcare"), "nothing but dontcare is overwritten"
         by_turn[dialogue, turn][slot] = value
     assert search(states, **options).proposals.is_empty()
+
+
+def test_a_name_that_is_no_common_word_any_more_is_judged_in_all_dialogues(tmp_path: Path) -> None:
+    """In round 1 gold hardly ever means the place when it is said; what is added there makes it a name elsewhere."""
+    garden, whole, short, others = "curry garden", "fish bar restaurant", "fish bar", int(2 / RARELY) - 2
+    rows = [{"name": name, "area": "north", "pricerange": "cheap"} for name in (*RESTAURANTS, whole)]
+    (tmp_path / "restaurant_db.json").write_text(json.dumps(rows), encoding="utf-8")
+    # What the system offers, what the user asks for, and gold's name.
+    menu: list[tuple[str, str, str | None]] = [(garden, "food", garden), ("it", garden, garden)] * (SUPPORT + 1)
+    menu += [(short, "food", whole), (short, whole, None), *[(short, "food", None)] * others]
+    states: States = []
+    for number, (offer, wish, name) in enumerate(menu):
+        for turn, (system, user) in enumerate([(None, f"i would like {wish}"), (f"{offer} is nice .", "good")]):
+            named = {"restaurant-name": name} if name is not None and (turn or wish == name) else {}
+            gold = {"restaurant-food": "indian", **named}
+            states.append({"dialogue_id": f"D{number}", "turn": turn, "system": system, "user": user, "gold": gold})
+    found = search(states, database=tmp_path).proposals
+    assert found.group_by("round").len().sort("round").rows() == [(1, 1), (2, others)]

@@ -308,21 +308,21 @@ def test_an_offer_that_is_taken_elsewhere(similar_only: Path) -> None:
 
 
 def test_a_kind_is_meant_if_the_user_does_not_care_later() -> None:
-    """In no spelling does this say another kind."""
-    spelled = ("do not care", "dontcare", "don't care")
+    """In no spelling does this say another kind; a guesthouse is one."""
+    spelled = ("do not care", "dontcare", "don't care", "guesthouse")
     turns = {0: ("i want a hotel in the north", {"hotel-area": "north"}), 1: ("i do not mind the price", {})}
     states: States = [
         {"dialogue_id": f"D{n}", "turn": turn, "system": None, "user": user, "gold": {
             **gold, "hotel-area": "north", "hotel-name": "cityroomz",
             "hotel-type": "hotel" if n < 11 else spelled[n - 11],
         }}
-        for n in range(14) for turn, (user, gold) in turns.items()
+        for n in range(15) for turn, (user, gold) in turns.items()
     ]  # fmt: skip
-    for state in states[-6::2]:
+    for state in states[-8::2]:
         del state["gold"]["hotel-type"]
     found = find(states, support=1000)
     assert found.proposals.select("dialogue", "turn", "slot", "value", "later").rows() == [
-        (f"D{11 + n}", 0, "hotel-type", "hotel", dontcare) for n, dontcare in enumerate(spelled)
+        (f"D{11 + n}", 0, "hotel-type", "hotel", dontcare) for n, dontcare in enumerate(spelled[:3])
     ]
 
 
@@ -403,3 +403,13 @@ def test_what_20_lacks_and_21_has_by_rules(split: str, with_database: bool, take
     ]
     assert judged.count(True) > taken * len(judged)
     assert judged.count(False) < 0.03 * len(judged)
+
+
+def test_a_word_that_is_hardly_ever_annotated_is_no_value() -> None:
+    values = {"hotel-name": ["ashley hotel", "north"], "hotel-area": ["north"]}
+    states = hotels(name=True)
+    for state in states[:-3]:
+        state["gold"].pop("hotel-area")  # so that nothing explains the word
+    del states[-3:]
+    found = find(states, ontology=values, support=2, at_least=0.01)
+    assert "north" not in found.proposals["value"].to_list()

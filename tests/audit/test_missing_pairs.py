@@ -119,3 +119,14 @@ def test_a_pair_as_it_is_shown() -> None:
         ["gold: nothing", "gold: hotel-name = The Ashley Hotel"],
     ]
     assert "Alike" not in render_inconsistency(found, "text", pairs=0)
+
+
+def test_neither_the_same_dialogue_nor_another_speaker_is_a_pair() -> None:
+    """The most similar turn is of the same dialogue, the next one is annotated for what the user says in it."""
+    states = hotels(name=False)
+    for state in states[4:-3:3]:
+        state["user"] = "fine, but it must have 4 stars"
+    states[1]["user"] = "yes please, Ashley Hotel with 4 stars"
+    again = {**states[-2], "turn": 3, "gold": {**states[-2]["gold"], "hotel-name": "ashley hotel"}}
+    pairs = find([*states, again]).pairs
+    assert pairs.select("speaker", "missing_dialogue", "annotated_dialogue").rows() == [("system", "D11", "D1")]

@@ -311,3 +311,9 @@ def test_values_after_words_that_tell_their_slot() -> None:
         (f"T{len(trains) - 2}", "train-destination", "norwich", "cue"),
         (f"T{len(trains) - 1}", "train-departure", "norwich", "cue"),
     ]
+
+
+def test_values_before_gold_begins_the_domain(database: str, tmp_path: Path) -> None:
+    """Where the rules say so: see `SAID` for where they do not."""
+    (tmp_path / "rules.json").write_text('{"early": "^hotel-name$"}', encoding="utf-8")
+    assert (0, "hotel-name", "autumn house") in added(database, EARLY, rules=tmp_path / "rules.json")[0]

@@ -173,18 +173,6 @@ def small(*, user: str, state: dict[str, str], train: dict[str, str] | None = No
     return replace("data", "out", train="train", **how)
 
 
-def test_alternatives_are_one_entity_and_case_is_kept(here: Path) -> None:
-    state = {"hotel-name": "Big Ben|the clock tower|dontcare", "taxi-destination": "big ben", "train-departure": "ely"}
-    donors = {"hotel-name": ["gable inn"], "train-departure": ["Norwich"]}
-    small(user="From ELY to big ben , the Clock Tower; at 9:15 I rely on ely.", state=state, donors=donors)
-    assert read_states("out") == {
-        ("D1", 0, "hotel-name"): "Gable Inn|dontcare",
-        ("D1", 0, "taxi-destination"): "gable inn",
-        ("D1", 0, "train-departure"): "norwich",
-    }
-    assert spoken("out")["text"][0] == "From Norwich to gable inn , Gable Inn; at 9:15 I rely on norwich."
-
-
 def test_donors_that_training_has_or_says_are_not_taken(here: Path) -> None:
     donors = {"hotel-name": ["The-Lion", "quill house", "Gable|Inn", "12", "dontcare", "!", "Bell"]}
     found = small(user="ely", state={"hotel-name": "ely"}, train={"bus-name": "the lion"}, donors=donors)
@@ -227,19 +215,6 @@ def test_invented_names_are_made_of_the_words_of_known_ones(here: Path) -> None:
     ]  # fmt: skip
 
 
-def test_donors_may_lend_their_words_only(here: Path) -> None:
-    donors = {"hotel-name": ["Blue Boar", "Red Lion"]}
-    found = small(user="ely", state={"hotel-name": "ely"}, donors=donors, invent=True, train={"x-name": "blue boar"})
-    assert set(found.replaced["new"]) <= {"blue lion", "red boar", "red lion"}
-    with pytest.raises(dstbench.DstbenchError, match=(
-        r"^train: the words of the known names are too few to invent new ones for hotel-name\n"
-        r"hint: name other slots \(--slots\), slots of the donors \(--map SLOT=SLOT\), or other donors"
-    )):  # fmt: skip
-        small(user="ely", state={"hotel-name": "ely"}, train={"hotel-name": "the lion"})
-    with pytest.raises(dstbench.DstbenchError, match="are too few to invent"):
-        small(user="ely", state={"hotel-name": "ely"}, train={"hotel-name": "red lion"})
-
-
 @given(names=st.lists(st.text("ab -", min_size=1, max_size=9), min_size=1, max_size=6), seed=st.integers(0, 3))
 def test_invented_names_are_distinct_and_no_word_is_new(names: list[str], seed: int) -> None:
     donors = {"hotel-name": names}
@@ -250,29 +225,6 @@ def test_invented_names_are_distinct_and_no_word_is_new(names: list[str], seed: 
         parts = name.split()
         assert len(parts) > 1
         assert {*parts} <= words
-
-
-def test_slots_of_donors_are_mapped(here: Path) -> None:
-    donors = {"hotel-name": ["Bell"], "pub-title": ["Crown"], "inn-title": ["Anchor"]}
-    ask: dict[str, Any] = {"user": "ely", "state": {"hotel-name": "ely"}, "donors": donors}
-    assert small(**ask, mapping={"hotel name": "pub-title"}).replaced["new"].to_list() == ["crown"]
-    both = {
-        small(**ask, mapping={"hotel-name": ["pub-title", "inn-title"]}, seed=n).replaced["new"][0] for n in range(9)
-    }
-    assert both == {"crown", "anchor"}
-    for mapping, said in (
-        (
-            {"hotel-names": "pub-title"},
-            "'hotel-names' is not among the slots that are replaced\nhint: did you mean hotel-name?",
-        ),
-        (
-            {"hotel-name": "pub-titles"},
-            "the donors have no slot 'pub-titles'\nhint: did you mean pub-title or inn-title?",
-        ),
-        ({"hotel-name": "zzz"}, "the donors have no slot 'zzz'\nhint: one of hotel-name, inn-title, pub-title"),
-    ):
-        with pytest.raises(dstbench.UsageError, match=re.escape(said)):
-            small(**ask, mapping=mapping)
 
 
 @pytest.mark.parametrize(

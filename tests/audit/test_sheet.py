@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import dstbench
 from dstbench import audit
+from dstbench.audit.sheet import evidence_in_words
 from dstbench.io.escape import csv_text
 from dstbench.schema.missing import PROPOSALS
 from tests.planted import States, consistent, find, memory, said, take_out
@@ -153,3 +154,27 @@ def test_a_sheet_filled_in_with_what_was_taken_out_counts_it(here: Path) -> None
     expected = [right / (right + wrong), right / (right + lacking), right / (right + (wrong + lacking) / 2)]
     for name in ("value", "in_sample"):
         assert measures[name].to_list() == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("columns", "words"),
+    [
+        (
+            {"rule": "name", "said": "acorn", "entity": "acorn lodge", "refused": True},
+            'The system offers "acorn" alone, and the user refuses it. Elsewhere gold annotates 5 of 103 such '
+            "mentions.",
+        ),
+        (
+            {"rule": "wish", "speaker": "user", "entity": "acorn lodge", "later": "south"},
+            'The user wishes for "north"; no database has it for acorn lodge. Elsewhere gold annotates 5 of '
+            "103 such mentions. Later in the dialogue gold has south.",
+        ),
+        (
+            {"rule": "similar", "place": "when=now value=north reply=- offer=single", "later": "north"},
+            'The system says "north". Elsewhere gold annotates 5 of 103 similar mentions (other slots of the domain '
+            "are set in the same turn; value: north; no reply; the only offer). Gold has it later in the dialogue.",
+        ),
+    ],
+)
+def test_evidence_in_words(columns: dict[str, Any], words: str) -> None:
+    assert proposal(**columns).select(evidence_in_words()).item() == words

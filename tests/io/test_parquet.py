@@ -17,7 +17,6 @@ from dstbench.demo import synthetic
 from dstbench.io import parquet
 from dstbench.io.files import File
 from dstbench.runs.open import open_runs
-from dstbench.schema.core import CONTEXTS
 
 pytestmark = pytest.mark.filterwarnings("ignore::dstbench.DstbenchWarning")
 
@@ -55,53 +54,10 @@ def test_a_flipped_bit_of_a_long_table_changes_no_score(here: Path) -> None:
         read_as_before_or_refused("x.parquet", step, use)
 
 
-def test_a_flipped_bit_of_a_table_of_contexts_changes_no_text(here: Path) -> None:
-    rows = [(f"D{n // 3}", n % 3, f"system {n}" if n % 3 else None, f"user {n}") for n in range(12)]
-    table = pl.DataFrame(rows, schema=CONTEXTS.schema, orient="row")
-    parquet.write("x.parquet", table.schema, [table])
-    assert dstbench.contexts("x.parquet").equals(table)
-    read_as_before_or_refused("x.parquet", 13, lambda path: dstbench.contexts(path).rows())
-
-
 def packed(table: pa.Table, **how: Any) -> bytes:
     stream = io.BytesIO()
     pq.write_table(table, stream, **how)
     return stream.getvalue()
-
-
-ROWS = pa.table(
-    {
-        "text": [f"value {n % 7}" for n in range(60)],
-        "number": pa.array(range(60), pa.int64()),
-        "lists": [["a"] * (n % 3) for n in range(60)],
-        "structs": [{"a": n, "b": {"c": None if n % 2 else "x"}} for n in range(60)],
-        "bytes": pa.array([b"four"] * 60, pa.binary(4)),
-        "empty": pa.nulls(60, pa.string()),
-    }
-)
-WAYS: dict[str, dict[str, Any]] = {
-    "as usual": {},
-    "no dictionary": {"use_dictionary": False, "compression": "none"},
-    "pages of version 2": {"data_page_version": "2.0", "compression": "gzip"},
-    "many groups and pages": {"row_group_size": 25, "data_page_size": 1, "write_batch_size": 5},
-    "deltas": {
-        "use_dictionary": False,
-        "column_encoding": {"text": "DELTA_BYTE_ARRAY", "number": "DELTA_BINARY_PACKED"},
-    },
-    "no statistics": {"write_statistics": False, "write_page_index": True},
-}
-
-
-@pytest.mark.parametrize("how", WAYS)
-@pytest.mark.parametrize("sums", [False, True])
-def test_tables_of_other_programs_are_read_as_polars_reads_them(how: str, sums: bool, here: Path) -> None:
-    content = packed(ROWS, **WAYS[how], write_page_checksum=sums)
-    Path("x.parquet").write_bytes(content)
-    wanted = pl.read_parquet("x.parquet")
-    assert parquet.read(File("x.parquet")).equals(wanted)
-    assert parquet.read(File("x.parquet"), content).equals(wanted)
-    table, height, _ = parquet.scan(File("x.parquet"))
-    assert (table.collect().equals(wanted), height) == (True, 60)
 
 
 def test_what_unpacks_to_much_is_refused_before_it_is_unpacked(monkeypatch: pytest.MonkeyPatch) -> None:

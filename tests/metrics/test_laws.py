@@ -14,9 +14,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import dstbench
-from dstbench.demo import synthetic
 from dstbench.metrics import REGISTRY
-from dstbench.metrics.exact_sums import in_parts
 from dstbench.runs.open import open_runs
 from dstbench.runs.run import Run
 from tests.corpora import FEW, LARGE, OF_FRAMES, States, corpora
@@ -170,16 +168,3 @@ def test_dontcare_is_dropped_or_skipped_as_if_it_were_not_there(states: States) 
     assert under(run, BY_VALUE, dontcare="drop-pred") == under(pred, BY_VALUE)
     assert under(run, BY_VALUE, dontcare="drop") == under(keeping(gold, "pred", is_other), BY_VALUE)
     assert under(run, BY_VALUE, dontcare="skip") == under(keeping(skipped, "gold", is_other), BY_VALUE)
-
-
-def test_parts_of_a_corpus_add_up_to_the_whole_exactly() -> None:
-    table = synthetic(500, trackers=["eager"])["eager"]
-    half = table["dialogue"][table.height // 2]
-    parts = [table.filter(pl.col("dialogue") < half), table.filter(pl.col("dialogue") >= half)]
-    metrics = [dstbench.parse(m) for m in ("jga", "rsa", "aga", "fga", "f1", "gca")]
-    stats = {name: stat for m in metrics for name, stat in m.stats().items()}
-
-    def sums(part: pl.DataFrame) -> pl.DataFrame:
-        return dstbench.to_turns(part).select(in_parts(s).sum().alias(n) for n, s in stats.items())
-
-    assert pl.concat([sums(part) for part in parts]).sum().equals(sums(table))

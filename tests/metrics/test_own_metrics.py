@@ -12,18 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dstbench
-from dstbench.analysis.show import walk_through
-from dstbench.demo import synthetic
 from dstbench.metrics import REGISTRY, parse_all, stats_of
 from dstbench.metrics.base import Metric, turns
 from dstbench.metrics.goal_accuracy import JGA
-from dstbench.rendering.audit import render_version_scores
-from dstbench.rendering.compare import render_leaderboard
-from dstbench.rendering.diagnose import render_traits
-from dstbench.rendering.scores import render_scores
-from dstbench.rendering.show import render_walkthrough
-from dstbench.rendering.sweep import render_sweep
-from dstbench.typing import TableFormat
 from tests.corpora import EXAMPLE, LARGE, OF_FRAMES, States, corpora
 
 
@@ -42,22 +33,6 @@ class Empty(Metric):
 
     def score(self, sums: Mapping[str, pl.Expr]) -> pl.Expr:
         return sums[self.called] / sums["how many turns"]
-
-
-@dataclass(frozen=True)
-class Errors(Metric):
-    """A count, under a name of its own."""
-
-    name = "my-errors"
-    title = "errors"
-    source = "this test"
-    is_count = True
-
-    def stats(self) -> dict[str, pl.Expr]:
-        return {"errors": pl.col("n_union") - pl.col("n_correct")}
-
-    def score(self, sums: Mapping[str, pl.Expr]) -> pl.Expr:
-        return sums["errors"].cast(pl.Float64)
 
 
 #: Every name that a built-in metric gives a statistic.
@@ -122,38 +97,3 @@ def test_a_statistic_that_cannot_be_summed_is_refused(statistic: Callable[[], pl
     own = _own(stats=lambda _: {"right": statistic(), "how many turns": turns()})
     with pytest.raises(dstbench.UsageError, match=f"statistic 'right' .*{said}"):
         dstbench.score(EXAMPLE, metrics=[own()])
-
-
-@pytest.mark.usefixtures("undrawn")
-@pytest.mark.filterwarnings("ignore:.*(so few dialogues differ|another --seed may):dstbench.errors.DstbenchWarning")
-def test_every_output_shows_an_own_metric_as_what_it_is() -> None:
-    runs = synthetic(20)
-    own: list[str | Metric] = [Empty(), Errors()]
-    forms: tuple[TableFormat, ...] = ("text", "md", "latex")
-    rows = dstbench.score(runs, metrics=own)
-    assert rows["unit"].to_list() == ["share", "count"] * len(runs)
-    count = int(rows.filter(metric="my-errors")["value"][0])
-    share = f"{100 * rows.filter(metric='empty')['value'][0]:.2f}"
-    golds = {name: [{"dialogue_id": "D", "turn": 0, "gold": {"hotel-area": "north"}}] for name in ("a", "b")}
-    versions = dstbench.audit.scores({"run": [{"dialogue_id": "D", "turn": 0, "pred": {}}]}, golds, metrics=own)
-    walk = walk_through(runs, rows_of(runs), metrics=own)
-    swept = dstbench.sweep(runs, metrics=own, profiles=["verbatim"])
-    compared, found = dstbench.compare(runs, metrics=own, resamples=500), dstbench.traits(runs, metrics=own)
-    for form in forms:
-        for text in (render_scores(rows, form), render_sweep(swept, form), render_leaderboard(compared, form)):
-            assert str(count) in text
-            assert share in text
-        assert "my-errors" in render_traits(found, form)
-        assert "100.00" in render_version_scores(versions, form)  # the share; a single error
-        assert "my-errors" in render_walkthrough(walk, form)
-    report = dstbench.report(runs, metrics=own, most=3)
-    for text in (report.to_html(), report.to_markdown(), report.to_latex(), report.to_json()):
-        assert "my-errors" in text
-        assert str(count) in text
-    assert report.charts
-
-
-def rows_of(runs: Mapping[str, pl.DataFrame]) -> str:
-    """The first dialogue's id."""
-    name: str = next(iter(runs.values()))["dialogue"][0]
-    return name

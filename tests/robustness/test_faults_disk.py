@@ -6,11 +6,9 @@ import ctypes
 import errno
 import json
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -60,23 +58,6 @@ def written(here: Path) -> Path:
     return out
 
 
-@pytest.fixture
-def disk(written: Path) -> Iterator[Path]:
-    """The folder that is written to, as a disk of its own, a small one."""
-    if shutil.which("mount") is None:
-        pytest.skip("no disks can be mounted here")
-    mounted = subprocess.run(  # noqa: S603
-        ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(written)],  # noqa: S607
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    if mounted.returncode:
-        pytest.skip(f"no disk can be mounted here: {mounted.stderr.strip()}")
-    try:
-        yield written
-    finally:
-        subprocess.run(["umount", "-l", str(written)], check=True)  # noqa: S603, S607
-
-
 def refused(command: str, reason: int, capsys: pytest.CaptureFixture[str]) -> None:
     """The command fails for this reason, names the file, says what to do, and leaves everything as it was."""
     words, target = WRITERS[command]
@@ -86,15 +67,6 @@ def refused(command: str, reason: int, capsys: pytest.CaptureFixture[str]) -> No
     assert err[-2] == f"error: {target}: cannot be written: {os.strerror(reason)}", err
     assert err[-1].startswith("hint: "), err
     assert there() == before
-
-
-@pytest.mark.parametrize("command", WRITERS)
-def test_a_full_disk(command: str, disk: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    Path(WRITERS[command][1]).touch()
-    with (disk / "filler").open("wb", buffering=0) as filler, suppress(OSError):
-        while filler.write(bytes(4096)):
-            pass
-    refused(command, errno.ENOSPC, capsys)
 
 
 @pytest.mark.parametrize("command", WRITERS)

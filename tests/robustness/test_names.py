@@ -40,19 +40,6 @@ def test_a_file_is_used_whatever_its_name(name: str, home: Path, monkeypatch: py
     assert not out or run(*words_of(name, NAME))[:2] == (code, out)
 
 
-def test_long_tables_in_such_a_folder(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(home)
-    for words in (f"convert {NAME} -o x.parquet", f"convert {NAME} -o {home}/x.parquet", "score x.parquet"):
-        code, _, err = run(*words.split())
-        assert code == 0, err
-    (home / "other.jsonl").write_text((home / "a.jsonl").read_text().replace('"D', '"E'))
-    assert run("convert", NAME, "other.jsonl", "-o", "both.parquet")[0] == 0
-    monkeypatch.chdir(home.parent)
-    code, out, err = run("score", f"{HOME}/x.parquet")
-    assert (code, out) == (1, "")
-    assert err.startswith("error: Jos\\udce9/x.parquet: the path of a Parquet file must be UTF-8\nhint: ")
-
-
 @pytest.mark.parametrize("name", LEAVES)
 def test_a_text_must_be_utf8(name: str, here: Path) -> None:
     """Every option and argument that is a text, but NAME=FILE."""

@@ -18,9 +18,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dstbench
-from dstbench.demo import synthetic
 from dstbench.runs import gold_sets as module
-from dstbench.runs.gold_sets import GoldSet, gold_lines, gold_sets, line_of, recognise
+from dstbench.runs.gold_sets import GoldSet, gold_sets, line_of, recognise
 from dstbench.runs.open import open_runs
 from dstbench.typing import Missing
 from tests.commands import ok
@@ -218,22 +217,6 @@ def test_missing_predictions_never_make_a_part_of_gold_the_whole(
         assert counts_in(text) == plain_difference(gold, scored)
 
 
-def test_gold_that_is_like_two_sets_is_like_none() -> None:
-    gold = {f"MUL{at}": [{"hotel-area": "north"}] * 3 for at in range(30)}
-    other = {**gold, "MUL0": [{"hotel-area": "south"}]}
-    part = [{**turn, "pred": {}} for turn in states_of(gold) if turn["dialogue_id"] not in ("MUL0", "MUL1")]
-    with registered(line(states_of(gold))):
-        assert text_of(part) == "like Invented 1.0 test, ours, but 2 of its 30 dialogues are missing"
-    with registered(line(states_of(gold)), line(states_of(other), "theirs")):
-        assert text_of(part) is None
-
-
-@pytest.mark.parametrize("states", [EXAMPLE, synthetic(30)["careful"], synthetic(1_000, trackers=["eager"])["eager"]])
-def test_nothing_is_known_of_gold_of_one_s_own(states: Any) -> None:
-    assert gold_lines(open_runs(states)) == []
-    assert "gold" not in dstbench.check(states)["check"].to_list()
-
-
 # --- where it is shown ------------------------------------------------------------------------------------------------
 
 
@@ -251,12 +234,6 @@ def test_scores_and_checks_name_gold(own: str) -> None:
     assert "gold: Invented 1.0 test" in ok("score", "p.jsonl", "--format", "latex")
     first = json.loads(ok("check", "p.jsonl", "--format", "json"))["checks"][0]
     assert (first["check"], first["status"], first["found"]) == ("gold", "note", own)
-
-
-def test_runs_of_several_golds_are_told_apart(own: str) -> None:
-    other = [{**turn, "gold": {"hotel-area": "south"}} for turn in EXAMPLE]
-    several = {**{f"r{at}": "p.jsonl" for at in range(5)}, "z": other}
-    assert gold_lines(open_runs(several)) == [f"gold of r0, r1, r2 and 2 more: {own}"]
 
 
 # --- real files -------------------------------------------------------------------------------------------------------

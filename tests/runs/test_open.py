@@ -67,27 +67,6 @@ def test_a_file_scores_as_the_rows_that_it_was_written_from(
     )
 
 
-def test_the_metadata_says_what_was_read(here: Path) -> None:
-    Path("p.json").write_text(formats.mwzeval())
-    Path("gold.tsv").write_text(formats.star_tsv())
-    (run,) = open_runs("p.json", gold="gold.tsv")
-    dstbench.write_long(run, "run.parquet")
-    meta = json.loads(pl.read_parquet_metadata("run.parquet")["dstbench"])
-    assert meta == {
-        "schema_version": 1,
-        "run": "p",
-        "files": ["p.json"],
-        "format": "mwzeval",
-        "gold": "gold.tsv",
-        "missing": "error",
-        "coverage": {
-            "turns": 2, "dialogues": 1,
-            "missing_turns": 0, "missing_dialogues": 0, "extra_turns": 0, "extra_dialogues": 0,
-        },
-        "with_book": {"pred": {"hotel-book day": False, "hotel-book people": False}},
-    }  # fmt: skip
-
-
 def test_scanning_many_runs_puts_a_run_column_in_front(here: Path) -> None:
     for name in ("x", "y"):
         dstbench.write_long(open_runs(EXAMPLE)[0], f"{name}.parquet")
@@ -200,16 +179,6 @@ def test_a_table_that_was_edited_is_checked_anew(here: Path) -> None:
         assert dstbench.score("run.parquet", metrics="jga")["dialogues"].item() == 30
 
 
-def test_a_mapping_takes_one_run_a_name() -> None:
-    two = dstbench.scan({"a": EXAMPLE, "b": EXAMPLE})
-    with pytest.raises(dstbench.UsageError, match="a frame with 2 runs"):
-        dstbench.score({"x": two})
-    one = dstbench.scan(EXAMPLE).drop("run").collect()
-    for gold in (one, one.to_arrow(), {"g": one}, EXAMPLE, {"g": EXAMPLE}):
-        with pytest.warns(dstbench.DstbenchWarning, match="its own gold is not used"):
-            assert dstbench.score(EXAMPLE, gold=gold, metrics="jga")["value"].item() == 0.5
-
-
 def test_a_table_of_another_schema_version_is_refused(here: Path) -> None:
     arrow = dstbench.scan(EXAMPLE).drop("run").collect().to_arrow()
     meta = json.dumps({"schema_version": SCHEMA_VERSION + 1})
@@ -251,9 +220,3 @@ def test_turns_without_a_prediction_stay_so_in_a_long_table(here: Path) -> None:
         alone = dstbench.score(f"{missing}.parquet", metrics="rsa,fga")
         assert rows["value"].to_list() == alone["value"].to_list()
     assert signed == {"wrong": "wrong", "empty": "empty+wrong"}
-
-
-def test_a_choice_that_comes_too_late_is_said_so(here: Path) -> None:
-    dstbench.write_long(open_runs(EXAMPLE)[0], "run.parquet")
-    with pytest.warns(dstbench.DstbenchWarning, match="--missing intersect changes nothing; .* --missing error"):
-        dstbench.score("run.parquet", missing="intersect")

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pickle
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, get_args
@@ -154,29 +154,6 @@ def test_frames_of_gold_count_as_they_do_in_score(here: Path) -> None:
 # --- what a loop gives it ---------------------------------------------------------------------------------------------
 
 
-class Tensor:
-    """As much of a tensor of integers as a batch shows."""
-
-    def __init__(self, values: Sequence[int] | int) -> None:
-        self.values = values
-
-    def tolist(self) -> Any:
-        return self.values
-
-    def __index__(self) -> int:
-        assert isinstance(self.values, int)
-        return self.values
-
-
-@pytest.mark.parametrize("turns", [[0, 1], (0, 1), range(2), np.array([0, 1]), Tensor([0, 1]), [Tensor(0), np.int8(1)]])
-def test_turns_may_be_what_batches_hold(turns: Any) -> None:
-    evaluator = Evaluator(EXAMPLE, metrics="jga")
-    for _ in range(2):
-        evaluator.add_batch((name for name in ["mul7001.json", "MUL7001"]), turns, iter(columns(EXAMPLE)[2]))
-        assert evaluator.compute() == {"jga": 0.5}
-        evaluator.reset()
-
-
 @pytest.mark.parametrize(
     "form",
     [
@@ -270,24 +247,3 @@ def test_merging_refuses_evaluators_that_count_in_another_way(what: str, others:
     other.add("MUL7001", 0, {})
     with pytest.raises(UsageError, match=f"different {what}"):
         one.merge(other)
-
-
-def test_gold_must_be_there_and_of_one_split(here: Path) -> None:
-    with pytest.raises(DstbenchError, match="no gold inside"):
-        Evaluator(only(EXAMPLE, "pred"))
-    for split in ("dev", "test"):
-        Path(split).mkdir()
-        Path(split, "dialogues_001.json").write_text(
-            formats.sgd_gold().replace('"dialogue_id": "', f'"dialogue_id": "{split}')
-        )
-    with pytest.raises(UsageError, match="has the splits dev, test"):
-        Evaluator(".")
-    assert Evaluator(".", split="test")
-
-
-def test_an_epoch_of_other_slots_does_not_end_the_training() -> None:
-    gold = [{"dialogue_id": "MUL1", "turn": turn, "gold": {"hotel-area": "north"}} for turn in range(2)]
-    evaluator = dstbench.Evaluator(gold, metrics="jga")
-    evaluator.add_batch(["MUL1", "MUL1"], [0, 1], [{"area": "north"}, {"area": "north"}])
-    with pytest.warns(dstbench.DstbenchWarning, match="2 of 2 predicted values are of slots that gold never has"):
-        assert evaluator.compute() == {"jga": 0}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import re
 import secrets
 import shutil
 import signal
@@ -22,11 +21,9 @@ import pytest
 
 import dstbench
 from dstbench.demo import synthetic
-from dstbench.errors import DstbenchError
 from dstbench.scoring import ray as engine_ray
 from tests import formats
 from tests.commands import run, run_apart
-from tests.corpora import EXAMPLE
 from tests.paths import ROOT
 
 pytestmark = pytest.mark.ray
@@ -328,20 +325,6 @@ def test_the_command_line_prints_the_same_and_says_which_runs_are_sent(
     (sent,) = (line for line in err.splitlines(keepends=True) if "sent to the workers" in line)
     assert sent.startswith("note: p: its rows are sent to the workers; ")
     assert (code, err.replace(sent, "")) == (0, wanted[2])
-
-
-@pytest.mark.parametrize(
-    ("address", "kind", "message"),
-    [
-        ("nonsense", dstbench.UsageError, "'nonsense' is not the address of a Ray cluster\nhint: host:port, such as"),
-        ("ray://head:10001", dstbench.UsageError, "'ray://head:10001' is not the address of a Ray cluster\nhint: "),
-        ("127.0.0.1:1", DstbenchError, "no Ray cluster answers at 127.0.0.1:1: [Errno 111] Connection refused\nhint: "),
-        ("127.0.0.1:99999", DstbenchError, "no Ray cluster answers at 127.0.0.1:99999: "),
-    ],
-)
-def test_an_address_without_a_cluster(address: str, kind: type[DstbenchError], message: str) -> None:
-    with pytest.raises(kind, match=re.escape(message)), dstbench.engine("ray", address=address):
-        dstbench.score(EXAMPLE)
 
 
 def test_ray_is_started_here_where_no_cluster_is_named(here: Path) -> None:

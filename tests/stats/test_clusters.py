@@ -71,13 +71,3 @@ def test_clusters_may_be_added_in_parts(rows: Floats, cuts: list[int]) -> None:
     for whole, parts in zip(mean_and_slope(rows), mean_and_slope(rows, tuple(sorted(cuts))), strict=True):
         assert whole.clusters == parts.clusters
         assert whole.interval() == pytest.approx(parts.interval(), abs=1e-6, nan_ok=True)
-
-
-@given(units, st.lists(st.floats(-1, 1), min_size=6, max_size=6))
-def test_what_is_the_same_in_all_of_a_cluster_has_no_slope(rows: Floats, levels: list[float]) -> None:
-    """However long clusters are, and wherever their units are: exactly 0, with nothing around it."""
-    same = np.array(levels)[rows[0].astype(np.int64)]
-    _, slope = mean_and_slope(np.stack([rows[0], rows[1], same]))
-    value, low, high = slope.interval()
-    assert slope.clusters == 0 or value == 0
-    assert slope.clusters < 2 or low == high == 0

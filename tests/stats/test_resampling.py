@@ -59,20 +59,6 @@ def test_blocks_change_nothing(dialogues: int, resamples: int, seed: int, size: 
         assert (np.concatenate(list(draw(dialogues, resamples + 3, seed)))[:resamples] == whole).all()
 
 
-def test_ten_thousand_resamples_of_seed_0_unless_others_are_asked_for() -> None:
-    sums = corpus(2, 3)
-    for found, asked, other in (
-        (Bootstrap.draw(sums).resampled, Bootstrap.draw(sums, 10_000, 0).resampled, Bootstrap.draw(sums, seed=1)),
-        (
-            Randomisation.draw(sums).swapped,
-            Randomisation.draw(sums, 10_000, 0).swapped,
-            Randomisation.draw(sums, seed=1),
-        ),
-    ):
-        assert np.array_equal(found, asked)
-        assert not np.array_equal(found, other.resampled if isinstance(other, Bootstrap) else other.swapped)
-
-
 def test_draws_are_those_of_their_distributions() -> None:
     counts = np.concatenate(list(weights(50, 4000)))
     assert (counts.sum(axis=1) == 50).all()
@@ -142,23 +128,6 @@ def test_what_is_undefined_has_no_interval_and_no_p(observed: float) -> None:
     estimate = found.estimate(0.9)
     assert np.isnan([estimate.se, *estimate.percentile, found.p()]).all()
     assert (estimate.level, estimate.undefined) == (0.9, 1)
-
-
-def test_undefined_resamples_are_counted() -> None:
-    sums = np.zeros((1, 10, 2))
-    sums[0, 0] = [1, 2]  # every other dialogue has nothing: about a third of the resamples are undefined
-    (found,) = Bootstrap.draw(sums, 1000).replicates(ratio)
-    estimate = found.estimate()
-    assert estimate.value == 0.5
-    assert 250 < estimate.undefined < 450
-    assert estimate.level == 0.95
-    assert estimate.percentile == (0.5, 0.5)
-    assert found.limits() is None
-    (found,) = Bootstrap.draw(np.zeros((1, 10, 2)), 10).replicates(ratio)
-    assert found.limits() is None
-    assert np.isnan([found.estimate().value, found.estimate().se, *found.estimate().percentile, found.p()]).all()
-    with pytest.raises(dstbench.UsageError, match="not between 0 and 1"):
-        found.estimate(95)
 
 
 def test_p_of_the_recentred_bootstrap_by_hand() -> None:
