@@ -17,7 +17,7 @@ from dstbench.conventions.convention import DEFAULTS
 from dstbench.conventions.files import Schema, Table
 from dstbench.conventions.profiles import PROFILES, profile
 from dstbench.demo import synthetic
-from dstbench.metrics import REGISTRY, parse_all
+from dstbench.metrics import REGISTRY
 from dstbench.rendering.tables import signature_lines
 from dstbench.schema.core import GROUPS
 from dstbench.signature import differences, doubts, explain, parse, sign
@@ -218,43 +218,7 @@ def test_a_profile_that_does_not_exist_is_not_explained(text: str, told: str) ->
         assert told in str(caught.value)
 
 
-@pytest.mark.parametrize("text", ["", "jga", "jga|", "jga|x", "jga|x:1|x:2", "|x:1"])
-def test_what_is_no_signature_is_said(text: str) -> None:
-    with pytest.raises(dstbench.UsageError, match="is not a signature"):
-        parse(text)
-
-
-@pytest.mark.filterwarnings("ignore:.*wrong by spelling:dstbench.errors.DstbenchWarning")
-@pytest.mark.filterwarnings("ignore:.*are not scored under:dstbench.errors.DstbenchWarning")
-def test_the_hash_of_gold_is_of_gold_as_it_is_compared() -> None:
-    loud = [{**s, "gold": {k: v.upper() for k, v in s["gold"].items()}} for s in EXAMPLE]
-
-    def hashed(states: Any, **choices: Any) -> str:
-        return parse(signed(states, profile=profile("verbatim", **choices))).settings["gold"]
-
-    assert hashed(loud) != hashed(EXAMPLE)
-    assert hashed(loud, gold_steps=("case",)) == hashed(EXAMPLE)
-    assert hashed(EXAMPLE, dontcare="drop") != hashed(EXAMPLE)
-    with pytest.warns(dstbench.DstbenchWarning, match="are not in multiwoz-train"):
-        assert hashed(EXAMPLE, slots="multiwoz-train") != hashed(EXAMPLE)
-    assert hashed(EXAMPLE, turns="last") != hashed(EXAMPLE)
-
-
 @given(st.lists(_PARTS, max_size=3), st.lists(_PARTS, max_size=3))
 def test_no_two_lists_of_absent_literals_print_alike(one: list[str], other: list[str]) -> None:
     texts = [dstbench.Convention(absent=tuple(values)).settings()["absent"] for values in (one, other)]
     assert (texts[0] == texts[1]) == (one == other)
-
-
-def test_profiles_have_a_version_and_are_found_by_name() -> None:
-    for name, convention in PROFILES.items():
-        assert re.fullmatch(rf"{name}\.[0-9]+", convention.name)
-        assert convention.title
-        parse_all(convention.metrics or "jga")
-        assert profile(name) is convention
-    with pytest.raises(dstbench.UsageError, match="there is no profile 'verbatm'\nhint: did you mean verbatim"):
-        profile("verbatm")
-    with pytest.raises(dstbench.UsageError, match="absent='none' is not a tuple of strings"):
-        dstbench.Convention(absent="none")  # type: ignore[arg-type] # the mistake
-    with pytest.raises(dstbench.UsageError, match="domain_turns='all' is none of gold, either"):
-        dstbench.Convention(domain_turns="all")  # type: ignore[arg-type] # the mistake

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
@@ -13,7 +12,6 @@ from hypothesis import given
 
 import dstbench
 from dstbench import audit
-from dstbench.audit.entity_bias import frequent_values
 from tests.corpora import States, corpora
 from tests.readers.test_datasets import multiwoz_with_splits
 
@@ -140,40 +138,6 @@ def test_slots_in_any_spelling_and_splits_by_name() -> None:
     assert found.slots["slot"].unique().sort().to_list() == ["hotel-book day", "x-y"]
     assert found.slots["counting"].unique(maintain_order=True).to_list() == ["final", "update"]
     assert found.overlap["split"].unique().to_list() == ["new"]
-
-
-@pytest.mark.parametrize(
-    ("how", "told"),
-    [
-        ({"slots": "hotel-stras"}, "no state has the slot 'hotel-stras'\nhint: did you mean hotel-stars"),
-        ({"counting": "finals"}, "there is no counting 'finals'\nhint: did you mean final"),
-        ({"counting": []}, "no counting"),
-        ({"train": "tarin"}, "no split is called 'tarin'\nhint: did you mean train"),
-        ({"least": 0}, "least=0"),
-        ({"profile": "trad"}, "did you mean trade"),
-    ],
-)
-def test_mistakes_are_told(how: dict[str, Any], told: str) -> None:
-    states = {"train": [{"dialogue_id": "D", "turn": 0, "gold": {"hotel-stars": "4"}}]}
-    with pytest.raises(dstbench.UsageError, match=told):
-        audit.bias(states, **how)
-
-
-def test_splits_show_the_same_values() -> None:
-    """Those with the largest share in any of them; a split that does not have one has it 0 times."""
-    counts = {"train": {"cambridge": 6, "norwich": 3, "ely": 1}, "test": {"ely": 4, "cambridge": 1}}
-    golds = {name: distribution(of) for name, of in counts.items()}
-    found = frequent_values(audit.bias({**golds, "none": [{"dialogue_id": "D", "turn": 0, "gold": {}}]}), 2)
-    wanted = [
-        ("ely", "train", 1, 10, 0.1), ("ely", "test", 4, 5, 0.8),
-        ("cambridge", "train", 6, 10, 0.6), ("cambridge", "test", 1, 5, 0.2),
-    ]  # fmt: skip
-    assert found.select("value", "split", "n", "of", "share").rows() == wanted
-    three = frequent_values(audit.bias(golds), 3)
-    assert three.filter(value="norwich").select("split", "n", "share").rows() == [("train", 3, 0.3), ("test", 0, 0.0)]
-    golds["test"] = [{"dialogue_id": "D", "turn": 0, "gold": {"bus-day": "monday"}}]
-    missing = frequent_values(audit.bias(golds), 1).filter(split="test", slot="train-destination")
-    assert missing.select("value", "n", "of", "share").rows() == [("cambridge", 0, 0, None)]
 
 
 def test_the_real_training_set(data: Path) -> None:

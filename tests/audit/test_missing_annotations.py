@@ -15,11 +15,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dstbench
-from benchmarks.missing_annotations import key as in_one_spelling
 from dstbench import audit
 from dstbench.audit.evidence import PARTS, RARELY
 from dstbench.audit.mentions import CANONICAL, WORD
-from dstbench.conventions.normalise import alternatives, is_dontcare, spellings, tells_slot
+from dstbench.conventions.normalise import alternatives, spellings, tells_slot
 from tests.planted import ONTOLOGY, Planted, States, consistent, find, memory, said, take_out
 
 # --- plain loops ---------------------------------------------------------------------------------------------------
@@ -371,45 +370,3 @@ def test_what_cannot_be_meant_is_refused(here: Path) -> None:
 
 
 # --- real data -----------------------------------------------------------------------------------------------------
-
-
-def judged_by_21(data: Path, split: str, **options: Any) -> list[tuple[str, str, str | None]]:
-    """(slot, value, what MultiWOZ 2.1 has there) of all that is missing in 2.0; 2.1 was corrected by people."""
-    found = audit.inconsistency(
-        data / "multiwoz20" / f"{split}.tsv", ontology=data / "multiwoz21" / "ontology-modified.json", **options
-    ).proposals
-    later = dstbench.read(data / "multiwoz21" / f"{split}.tsv").gold
-    assert later is not None
-    cells = later.cells.join(later.turns.with_row_index("at"), on="at").cast({"slot": pl.String})
-    both = found.join(later.turns, on=["dialogue", "turn"]).join(
-        cells.select("dialogue", "turn", "slot", then=pl.col("value").cast(pl.String)),
-        on=["dialogue", "turn", "slot"],
-        how="left",
-    )
-    return both.select("slot", "value", "then").rows()
-
-
-@pytest.mark.parametrize("split", ["dev", "test"])
-@pytest.mark.parametrize(("with_database", "taken"), [(False, 0.3), (True, 0.25)])
-def test_what_20_lacks_and_21_has_by_rules(split: str, with_database: bool, taken: float, data: Path) -> None:
-    """By rules, three times as much is found, of which 2.1 annotates a smaller part, and as little otherwise.
-
-    (Names are added in gold's commonest spelling, and "do not care" in 2.1 is no other value.)
-    """
-    database = data / "multiwoz_db" if with_database else None
-    judged = [
-        None if then is None or is_dontcare(then) else in_one_spelling(slot, then) == in_one_spelling(slot, value)
-        for slot, value, then in judged_by_21(data, split, database=database)
-    ]
-    assert judged.count(True) > taken * len(judged)
-    assert judged.count(False) < 0.03 * len(judged)
-
-
-def test_a_word_that_is_hardly_ever_annotated_is_no_value() -> None:
-    values = {"hotel-name": ["ashley hotel", "north"], "hotel-area": ["north"]}
-    states = hotels(name=True)
-    for state in states[:-3]:
-        state["gold"].pop("hotel-area")  # so that nothing explains the word
-    del states[-3:]
-    found = find(states, ontology=values, support=2, at_least=0.01)
-    assert "north" not in found.proposals["value"].to_list()

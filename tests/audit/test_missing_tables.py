@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
-from collections.abc import Callable
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -17,9 +15,8 @@ from hypothesis import strategies as st
 import dstbench
 from dstbench import audit
 from tests.audit.test_missing_annotations import hotels
-from tests.audit.test_reviewing import lines, star
-from tests.commands import ok, run, tables
-from tests.once import once
+from tests.audit.test_reviewing import lines
+from tests.commands import run
 from tests.planted import ONTOLOGY, States, consistent, memory, said, take_out
 from tests.readers.test_datasets import multiwoz_with_splits
 
@@ -133,53 +130,3 @@ def test_a_dataset_that_knows_its_splits(here: Path) -> None:
     assert totals.select("split", "of_dialogues").rows() == [("train", 1), ("dev", 1), ("test", 2), (None, 4)]
     one = audit.inconsistency("MULTIWOZ", said=talk, split="dev").modified
     assert one.filter(pl.col("domain").is_null()).select("split", "of_dialogues").rows() == [(None, 1)]
-
-
-# --- as it is shown --------------------------------------------------------------------------------------------------
-
-
-Computed = Callable[..., audit.Inconsistency]
-
-
-@pytest.fixture(scope="module")
-def three_splits(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, audit.Inconsistency, Computed]:
-    """A folder with three splits, what is missing in them, and a search that takes place once in all tests."""
-    parts = dict(zip(("train", "dev", "test"), divided(lacking(5, 120), 5, 3).values(), strict=True))
-    folder = tmp_path_factory.mktemp("splits")
-    for name, part in parts.items():
-        (folder / f"{name}.tsv").write_text(star(part))
-    (folder / "ontology.json").write_text(json.dumps(ONTOLOGY))
-    return folder, find_in(parts), once(audit.inconsistency, {})
-
-
-@pytest.fixture
-def three_files(
-    three_splits: tuple[Path, audit.Inconsistency, Computed], monkeypatch: pytest.MonkeyPatch
-) -> audit.Inconsistency:
-    """What is missing in three splits, which are the files of the working directory."""
-    folder, found, compute = three_splits
-    monkeypatch.chdir(folder)
-    monkeypatch.setattr(audit, "inconsistency", compute)
-    return found
-
-
-WORDS = ["audit", "inconsistency", "train.tsv", "dev.tsv", "test.tsv", "--support", "3", "--ontology", "ontology.json"]
-
-
-def test_splits_side_by_side(three_files: audit.Inconsistency) -> None:
-    out = ok(*WORDS)
-    shown = {title: table for title, table in tables(out).items() if title.startswith("Annotations are missing in")}
-    ((title, (header, *rows)),) = shown.items()
-    summary = three_files.summary.row(0, named=True)
-    assert title.startswith(f"Annotations are missing in {summary['dialogues_changed']} of 120 dialogues")
-    assert out.startswith(title)
-    assert header == ["slot", "train", "(%)", "dev", "(%)", "test", "(%)", "all", "(%)"]
-    wanted: dict[str, list[str]] = defaultdict(list)
-    for _, domain, slot, n, _, rate in three_files.modified.iter_rows():
-        # A slot of two words is split in the text.
-        wanted[slot or domain or "total"] += [str(n), "-" if rate is None else f"({round(100 * rate, 1)})"]
-    assert {" ".join(row[:-8]): row[-8:] for row in rows} == {
-        name: cells for name, cells in wanted.items() if cells[-2] != "0"
-    }
-    names = [" ".join(row[:-8]) for row in rows]
-    assert names == [*sorted(names[:-1], key=lambda name: (name.split("-")[0], "-" not in name, name)), "total"]

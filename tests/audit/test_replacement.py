@@ -285,44 +285,6 @@ def test_an_ordinary_word_stays_and_is_listed_with_the_reason(here: Path) -> Non
     assert (code, err.partition("\n")[2]) == (1, "hint: values that stay: 1 ordinary word\n")
 
 
-def test_a_name_within_a_longer_one_of_any_dialogue_stays(here: Path) -> None:
-    text = "from cambridge to the cambridge belfry"
-    small(user=text, state={"train-departure": "cambridge"}, train={"hotel-name": "cambridge belfry"},
-          donors={"train-departure": ["Rye"]})  # fmt: skip
-    assert spoken("out")["text"][0] == "from rye to the cambridge belfry"
-
-
-def test_the_command(here: Path) -> None:
-    Path("gold.tsv").write_text(formats.star_tsv())
-    Path("train.tsv").write_text(formats.star_tsv())
-    Path("donors.json").write_text('{"hotel-name": ["Blue Boar", "Red Lion"], "train-destination": ["Rye"]}')
-    words = ("audit", "replace", "gold.tsv", "-o", "new.tsv", "--train", "train.tsv", "--donors", "donors.json")
-    code, out, err = run(*words, "--manifest", "new.csv", "--format", "json")
-    assert (code, err) == (0, "wrote new.tsv\nwrote new.csv\n")
-    shown = json.loads(out)
-    assert [(row["slot"], row["value"]) for row in shown["replaced"]] == [
-        ("hotel-name", "the copper kettle"), ("train-destination", "ely")
-    ]  # fmt: skip
-    assert shown["refused"] == []
-    assert (
-        Path("new.csv").read_text().splitlines()[0]
-        == "table,dialogue,slot,value,new,states,mentions,turn,reason,said,annotated"
-    )
-    code, out, _ = run(*words)
-    assert code == 0
-    assert "Replaced by slot" in out
-    code, _, err = run(*words, "--invent", "--slots", "hotel-name", "--manifest", "new.csv")
-    assert (code, Path("new.csv").read_text().count(" boar,") + Path("new.csv").read_text().count(" lion,")) == (0, 1)
-    for more, said in (
-        (("--slots", "hotel-names"), "error: the data have no slot 'hotel-names'\nhint: did you mean hotel-name"),
-        (("--manifest", "x.txt"), "error: x.txt: a manifest is written as CSV or JSON\nhint: --manifest x.csv\n"),
-        (("-o", "train.tsv"), "error: train.tsv is read and would be overwritten\n"),
-    ):
-        code, out, err = run(*words, *more)
-        assert (code, out) == (2, "")
-        assert err.startswith(said)
-
-
 def test_multiwoz_against_its_training_set(data: Path, here: Path) -> None:
     test, train = data / "multiwoz21" / "test.tsv", data / "multiwoz21" / "train.tsv.gz"
     found = replace(test, "new.tsv", train=train)

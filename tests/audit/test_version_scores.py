@@ -150,24 +150,6 @@ def test_a_note_says_how_many_dialogues_of_which_version_are_not_scored(runs: Ru
     assert found.runs.equals(audit.scores(part, less).runs)
 
 
-@pytest.mark.parametrize(
-    ("how", "told"),
-    [
-        ({"versions": {}}, "no version to score on"),
-        ({"metrics": "jgaa"}, "did you mean"),
-        ({"metrics": []}, "no metric"),
-        ({"models": {"m": "x*"}}, r"model 'm': no run is called 'x\*'"),
-        ({"only": {"odl": "careful"}}, "no version is called 'odl'\nhint: did you mean old"),
-        ({"only": {"old": "careful2"}}, "version 'old': no run is called 'careful2'\nhint: did you mean careful"),
-        ({"only": {"old": "*"}}, "no run is to be scored on version 'new'"),
-        ({"profile": "qian"}, "did you mean"),
-    ],
-)
-def test_mistakes_are_told(runs: Runs, versions: Runs, how: dict[str, Any], told: str) -> None:
-    with pytest.raises(dstbench.UsageError, match=told):
-        audit.scores(runs, **{"versions": versions, **how})
-
-
 def test_real_runs_on_real_versions(data: Path) -> None:
     golds = {name: data / f"multiwoz{name.replace('.', '')}" / "test.tsv" for name in ("2.0", "2.1")}
     run = data / "predictions" / "mwzeval" / "augpt.json"

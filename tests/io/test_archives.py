@@ -92,16 +92,6 @@ def test_no_byte_of_a_zip_can_be_changed_into_a_traceback(value: int, here: Path
 
 
 @pytest.mark.parametrize("packing", STREAMS)
-def test_a_cut_archive_is_said_to_be_cut(packing: str, here: Path) -> None:
-    content = STREAMS[packing](formats.gtpr().encode())
-    Path("p.json").write_bytes(content[: len(content) // 2])
-    with pytest.raises(
-        dstbench.DstbenchError, match=rf"^p\.json: a {packing} file that ends too early\nhint: it is cut off"
-    ):
-        dstbench.score("p.json")
-
-
-@pytest.mark.parametrize("packing", STREAMS)
 @pytest.mark.parametrize("rest", [b"and more", b"\0\0\0\0"])
 def test_what_follows_a_packed_file_is_not_passed_over(packing: str, rest: bytes, here: Path) -> None:
     """JSON Lines of which only the first half is unpacked would be scored as if they were all."""

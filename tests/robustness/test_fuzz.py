@@ -1,7 +1,7 @@
 """Every format's example, damaged in every way: read to states that hold together, or refused in one message.
 
-`fuzz_readers` does the same for hours, guided by coverage, and this does under ``HYPOTHESIS_PROFILE=long``. What either
-has found, or might have, is kept in ``corpus/``, each file called after its format and what is wrong with it.
+For a minute, or for hours under ``HYPOTHESIS_PROFILE=long``. What was found, or might have been, is kept in ``corpus/``,
+each file called after its format and what is wrong with it.
 """
 
 from __future__ import annotations

@@ -15,7 +15,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import dstbench
 from dstbench.io.escape import csv_text, json_text, latex_text, markdown_text
 from tests.commands import run
 from tests.once import compute_once
@@ -144,18 +143,3 @@ def test_any_text_is_inert(text: str) -> None:
     for marked in (markdown_text(text), latex_text(text)):
         assert not UNSEEN.search(marked)
     assert "<" not in markdown_text(text)
-
-
-@pytest.mark.parametrize("function", ["read_csv", "READ_PARQUET", "read_json", "scan_csv", '"read_csv"'])
-@pytest.mark.parametrize("between", ["", " /**/", "--\n"])
-def test_a_query_reads_no_file(function: str, between: str, here: Path) -> None:
-    Path("t.csv").write_text("a\nsecret\n")
-    for template in (
-        "SELECT * FROM CALL('t.csv')",
-        "WITH x AS (SELECT * FROM CALL('http://127.0.0.1:1/t.csv')) SELECT * FROM x",
-        "SELECT slot FROM long WHERE slot IN (SELECT a FROM CALL('t.csv'))",
-    ):
-        sql = template.replace("CALL", function + between)
-        with pytest.raises(dstbench.UsageError, match=r"reads files, and a query reads tables"):
-            dstbench.query(sql, states())
-    assert dstbench.query("SELECT slot FROM long WHERE pred = 'read_more' LIMIT 1", states()).is_empty()

@@ -223,30 +223,6 @@ def test_an_answer_for_a_damaged_structure_is_right_or_refused_or_noted(name: st
     assert faults == []
 
 
-LIES = [
-    ("sgd", '"USER"', '"CUSTOMER"', "expected USER or SYSTEM or .*, found 'CUSTOMER'"),
-    ("sgd", '"state"', '"State"', "a user turn whose frame has no state"),
-    ("convlab-gold", '"user"', '"User"', "expected user or system, found 'User'"),
-    ("crosswoz", '"usr"', '"user"', "expected usr or sys, found 'user'"),
-    ("multiwoz", '"semi"', '"Semi"', "unexpected key Semi here"),
-    ("multiwoz", '"semi": ', '"area": "west", "x": ', "unexpected key"),
-    ("dstc10", '"book"', '"Book"', "unexpected key Book here"),
-    ("woz", '"inform"', '"INFORM"', "expected inform or request, found 'INFORM'"),
-    ("trade-gold", '"inform"', '"informs"', "expected inform or request"),
-    ("mwzeval", '"state"', '"State"', "neither state nor response|no turn has a state"),
-]
-
-
-@pytest.mark.parametrize(("name", "true", "false", "what"), LIES)
-def test_what_a_format_requires_is_required(name: str, true: str, false: str, what: str) -> None:
-    source = Source("any")
-    text = ALL[name]()
-    assert true in text
-    source.__dict__["raw"] = text.replace(true, false).encode()
-    with pytest.raises(DstbenchError, match=f"^any: .*(?:{what})"):
-        read(source, name)
-
-
 @pytest.mark.parametrize("name", [name for name in ALL if name not in _SEPARATORS])
 def test_a_repeated_key_is_refused_whatever_stands_beside_it(name: str) -> None:
     """The text may be as long as without the key: 1E1 is decoded to 10.0, and é may be written as an escape."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -188,28 +186,7 @@ def test_similarities_of_known_pairs(
     assert Matcher.parse("partial").similarity(one, other) == partial
 
 
-@pytest.mark.parametrize(
-    "notation", ["levenshtine", "levenshtein:0.9", "levenshtein:least=2", "exact:least=x", "partial:least=0.9:above=1"]
-)
-def test_a_matcher_that_is_not_understood(notation: str) -> None:
-    with pytest.raises(dstbench.UsageError, match=r"no matcher|is not understood|has no threshold"):
-        dstbench.Convention(match=notation)
-
-
 # --- files that users name -----------------------------------------------------------------------------------------
-
-
-def test_label_maps_and_typos_come_from_files(here: Path) -> None:
-    Path("labels.json").write_text(json.dumps({"label_maps": {"moderate": ["reasonably", "mid"]}, "slots": []}))
-    Path("typos.json").write_text(json.dumps({"centre": "middle"}))
-    states = [{"dialogue_id": "D", "turn": 0, "gold": {"hotel-pricerange": "moderate", "hotel-area": "centre"},
-               "pred": {"hotel-pricerange": "mid", "hotel-area": "middle"}}]  # fmt: skip
-    chosen = profile("verbatim", labels="labels.json", typos="typos.json", pred_steps=("typos",))
-    assert dstbench.score(states, metrics="jga", profile=chosen)["value"].item() == 1
-    again = profile(
-        "verbatim", labels=Table.of({"moderate": ["mid", "reasonably"]}), typos="typos.json", pred_steps=("typos",)
-    )
-    assert again == chosen  # the same table by another name
 
 
 @pytest.mark.parametrize(("turns", "when"), [(1, "before"), (99, "before"), (101, "after")])

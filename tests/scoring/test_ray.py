@@ -325,29 +325,3 @@ def test_the_command_line_prints_the_same_and_says_which_runs_are_sent(
     (sent,) = (line for line in err.splitlines(keepends=True) if "sent to the workers" in line)
     assert sent.startswith("note: p: its rows are sent to the workers; ")
     assert (code, err.replace(sent, "")) == (0, wanted[2])
-
-
-def test_ray_is_started_here_where_no_cluster_is_named(here: Path) -> None:
-    script = (
-        "import dstbench, ray\n"
-        "from tests.corpora import EXAMPLE\n"
-        "dstbench.write_long(dstbench.open_runs({'run': EXAMPLE})[0], 'run.parquet')\n"
-        "with dstbench.engine('ray'):\n"
-        "    assert not ray.is_initialized()\n"  # there may be no need for it
-        "    found = dstbench.score('run.parquet')\n"
-        "    assert ray.is_initialized()\n"
-        "    with dstbench.engine('ray'):\n"
-        "        assert dstbench.score('run.parquet').equals(found, null_equal=True)\n"
-        "    assert ray.is_initialized()\n"  # the inner one was not its own
-        "assert not ray.is_initialized()\n"
-        "assert dstbench.score('run.parquet').equals(found, null_equal=True)\n"
-    )
-    env = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
-    done = subprocess.run(  # noqa: S603 (our own code)
-        [sys.executable, "-c", script],
-        env={**env, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

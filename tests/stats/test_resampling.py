@@ -21,11 +21,9 @@ from dstbench.stats import (
     linearised_se,
     linearised_se_of_difference,
     swaps,
-    tally,
     weights,
 )
 from dstbench.stats import resampling as module
-from dstbench.stats.attainable import smallest_p_of_swaps
 
 Floats = NDArray[np.float64]
 
@@ -121,15 +119,6 @@ def test_a_difference_is_paired_and_the_negative_of_its_reverse(seed: int) -> No
     assert there.se < one.estimate().se
 
 
-@pytest.mark.parametrize("observed", [np.nan, 1.0])
-def test_what_is_undefined_has_no_interval_and_no_p(observed: float) -> None:
-    resampled = np.array([1.0, np.nan, 2.0]) if np.isnan(observed) else np.array([np.nan])
-    found = Replicates(observed, resampled, 1.0)
-    estimate = found.estimate(0.9)
-    assert np.isnan([estimate.se, *estimate.percentile, found.p()]).all()
-    assert (estimate.level, estimate.undefined) == (0.9, 1)
-
-
 def test_p_of_the_recentred_bootstrap_by_hand() -> None:
     # Their mean is 2; as far from it as 1.5, or within the last bits of it, are 0, 0.5, 3.5 and 4.
     resampled = np.array([0, 0.5 + 1e-12, 1, 2, 2, 3, 3.5 - 1e-12, 4])
@@ -199,33 +188,3 @@ def test_linearised_by_hand() -> None:
         linearised_se([1, 2], [1, 2, 3])
     with pytest.raises(dstbench.UsageError, match="cannot be paired"):
         linearised_se_of_difference([1, 2], [1, 2], [1, 2, 3], [1, 2, 3])
-
-
-def test_wins_ties_and_losses_add_up() -> None:
-    one = np.array([1, 0.5, 0.3, np.nan, np.nan, 0])
-    other = np.array([0, 0.6, 0.1 + 0.2, 1, np.nan, 0])
-    found = tally(one, other)
-    assert (found.wins, found.ties, found.losses, found.undefined) == (1, 2, 1, 2)
-    back = tally(other, one)
-    assert (back.wins, back.losses) == (found.losses, found.wins)
-    with pytest.raises(dstbench.UsageError, match="cannot be paired"):
-        tally([1, 2], [1])
-
-
-@given(st.integers(2, 7), st.integers(0, 99))
-def test_no_swap_of_few_dialogues_makes_a_smaller_p_than_its_bound(dialogues: int, seed: int) -> None:
-    """All swaps, one by one: two of those that change anything always are as extreme as what is observed."""
-    sums = corpus(2, dialogues, seed)
-    differing = np.flatnonzero((sums[0] != sums[1]).any(axis=1))
-    observed = ratio(sums.sum(axis=1))
-    as_extreme = []
-    for chosen in itertools.product([False, True], repeat=len(differing)):
-        swapped = sums.copy()
-        swapped[:, differing[list(chosen)]] = sums[::-1, differing[list(chosen)]]
-        one, other = ratio(swapped.sum(axis=1))
-        as_extreme.append(abs(one - other) >= abs(observed[0] - observed[1]) - 1e-9)
-    assert np.mean(as_extreme) >= smallest_p_of_swaps(len(differing))
-    # However lucky the draws.
-    assert Randomisation.draw(sums, 3, seed).null(ratio, 0, 1, len(differing)).p() >= smallest_p_of_swaps(
-        len(differing)
-    )

@@ -71,22 +71,11 @@ twice.calls = 0  # type: ignore[attr-defined]
 
 SPOILT: dict[str, tuple[dict[str, Any], set[str], str]] = {
     "nothing": ({}, set(), ""),
-    "no name": ({"name": "a b"}, {WHOLE}, "the format cannot be called 'a b'"),
-    "no reader": ({"reader": None}, {WHOLE}, "reader is None"),
     "not recognised": ({"sniff": lambda _: False}, {ITS_OWN}, "`sniff` is false"),
-    "another's": ({"example": FORMATS["gtpr"].example}, {ITS_OWN, READ}, "not recognised"),
-    "recognised by another": (
-        {"example": '{"dialogue_id": "MUL1", "turn": 0, "gold": {}, "pred": {}}', "sniff": lambda _: True},
-        {ITS_OWN, OTHERS, READ}, "it looks like jsonl too, which is built in",
-    ),
     "greedy": ({"sniff": lambda source: source.kind != "text"}, {OTHERS}, "`sniff` is true of trippy"),
     "another side": ({"holds": ("pred",)}, {READ}, "it holds gold and pred, where the format says pred"),
-    "one side only": ({"reader": hasty}, {READ, DAMAGED}, "it holds pred, where the format says gold and pred"),
     "a hasty reader": ({"reader": hasty, "holds": ("pred",)}, {DAMAGED}, "its code fails: "),
     "read otherwise": ({"reader": twice}, {READ}, "a second reading gives other states"),
-    "a hasty sniffer": (
-        {"sniff": lambda source: "where" in json.loads(source.text)}, {OTHERS, DAMAGED}, "JSONDecodeError",
-    ),
     "silent": ({"said": lambda _: iter(())}, {READ}, "it has no utterance"),
 }  # fmt: skip
 

@@ -64,24 +64,15 @@ def _another(values: pl.Series) -> pl.Series:
 SPOILT: dict[str, tuple[dict[str, Any], set[str], str]] = {
     "nothing": ({}, set(), ""),
     "the name of another": ({"name": "jga"}, {NAMED}, "'jga' is the name of a built-in metric"),
-    "no name": ({"name": None}, {NAMED}, "its name is None"),
-    "an aggregate": ({"stats": lambda _: {"right": pl.col("n_gold").sum(), "turns": turns()}}, {NAMED}, "aggregates"),
     "another at each call": (
         {"score": lambda _, sums: sums["right"].map_batches(_another, return_dtype=pl.Float64)},
         {ORDER, PARTS, TWICE}, "in another",
     ),
     "NaN": ({"score": lambda _, sums: sums["right"] / sums["right"]}, {NULL}, "spoilt is nan, not null"),
-    "infinite": ({"score": lambda _, sums: sums["turns"] / sums["right"]}, {NULL, RANGE}, "spoilt is inf, not null"),
     "percent": (
         {"score": lambda _, sums: 100 * sums["right"] / sums["turns"]}, {RANGE}, "spoilt is 100.0; if it is no share",
     ),
-    "a sum": ({"score": lambda _, sums: sums["turns"].cast(pl.Float64)}, {RANGE, TWICE}, "1.0 and 2.0"),
     "a mean that is called a count": ({"is_count": True}, {TWICE}, "2.0 and 1.0"),
-    "smoothed": ({"score": lambda _, sums: (sums["right"] + 1) / (sums["turns"] + 2)}, {TWICE}, "twice"),
-    "more than a ratio": (
-        {"stats": lambda _: {"right": pl.col("n_union") * 1.5, "turns": turns()}},
-        {ORDER, PARTS, NULL, RANGE, TWICE}, "a float must be a ratio from 0 to 1",
-    ),
     "a float that is not written as it is": (
         {"__annotations__": {"part": "float"}, "part": 0.5, "__str__": lambda self: f"spoilt:part={self.part:.0f}"},
         {WRITTEN}, "is read as",

@@ -222,41 +222,6 @@ def test_dialogues_are_left_out(name: str, here: Path) -> None:
     assert not Path("none").exists()
 
 
-def test_what_cannot_be_done_is_said(here: Path) -> None:
-    Path("in").write_text(formats.star_tsv())
-    Path("preds.json").write_text(formats.gtpr())
-    cases: list[tuple[dict[str, object], str]] = [
-        (
-            {"states": state_edits({("MUL701", 0, "hotel-area"): "no"})},
-            "in: an edit has no place in the data: no such dialogue .*\nhint: .* MUL7001",
-        ),
-        (
-            {"states": state_edits({(formats.ID, 9, "hotel-area"): "no"})},
-            "in: .*: no turn with a state .*dialogue MUL7001",
-        ),
-        ({"said": word_edits((formats.ID, 5, "user", "hi"))}, "in: an edit has no place in the data: no such turn"),
-        (
-            {"without": ["MUL1", "MUL2"]},
-            "in: an edit has no place in the data: no such dialogue, and 1 more .dialogue MUL1",
-        ),
-        ({"states": pl.DataFrame({"dialogue": ["MUL1"]})}, "edits without the column turn, slot, value"),
-        (
-            {"states": pl.concat([state_edits({(formats.ID, 0, "hotel-area"): v}) for v in ("a", "b")])},
-            "two edits of hotel-area",
-        ),
-    ]
-    for edits, message in cases:
-        with pytest.raises(dstbench.DstbenchError, match=message):
-            rewrite("in", "out", **edits)  # type: ignore[arg-type]
-    with pytest.raises(dstbench.DstbenchError, match="files of format gtpr cannot be written again\nhint: those that"):
-        rewrite("preds.json", "out")
-    with pytest.raises(dstbench.UsageError, match="in is read and would be overwritten"):
-        rewrite("in", here / "in")
-    with pytest.raises(dstbench.DstbenchError, match="nowhere: no such file"):
-        rewrite("nowhere", "out")
-    assert sorted(path.name for path in here.iterdir()) == ["in", "preds.json"]
-
-
 def test_folders_and_packed_files(here: Path) -> None:
     for number in (1, 2):
         text = formats.sgd_gold().replace(formats.ID, f"MUL700{number}")
