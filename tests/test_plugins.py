@@ -256,3 +256,10 @@ def test_a_module_that_cannot_be_used_is_one_error(content: str | None, named: s
     code, out, err = run("score", "p.json", "--plugins", named)
     assert (code, out) == (2, "")
     assert said in " ".join(err.split()).replace(" hint:", "\nhint:")
+
+
+@pytest.mark.parametrize("named", ["json", "json.py"])
+def test_a_file_with_the_name_of_another_module_is_refused(named: str, here: Path) -> None:
+    Path("json.py").write_text("")
+    code, _, err = run("ls", "metrics", "--plugins", named)
+    assert (code, f"module {named}: another module has its name" in err) == (2, True)

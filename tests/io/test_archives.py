@@ -196,3 +196,12 @@ def test_a_folder_of_several_runs_is_refused(where: str, here: Path) -> None:
         dstbench.score(several)
     rows = dstbench.score(several, format="trade", metrics="jga")  # then it is said which is meant
     assert rows["value"].item() == 0.5
+
+
+def test_a_member_twice_is_refused(here: Path) -> None:
+    with zipfile.ZipFile("p.zip", "w") as archive:
+        archive.writestr("p.json", formats.gtpr())
+        with pytest.warns(UserWarning, match="Duplicate name"):
+            archive.writestr("p.json", formats.gtpr())
+    with pytest.raises(dstbench.DstbenchError, match=r"a zip with the member 'p\.json' twice"):
+        dstbench.score("p.zip")

@@ -97,3 +97,14 @@ def test_a_statistic_that_cannot_be_summed_is_refused(statistic: Callable[[], pl
     own = _own(stats=lambda _: {"right": statistic(), "how many turns": turns()})
     with pytest.raises(dstbench.UsageError, match=f"statistic 'right' .*{said}"):
         dstbench.score(EXAMPLE, metrics=[own()])
+
+
+def test_two_metrics_of_one_name_are_refused() -> None:
+    with pytest.raises(dstbench.UsageError, match="two metrics are called 'empty'"):
+        parse_all([_own()(), Empty()])
+
+
+@pytest.mark.parametrize("name", [None, "", "a b", "a,b", "a:b", "a|b", "9", 7])
+def test_a_name_that_cannot_be_written_is_refused(name: object) -> None:
+    with pytest.raises(dstbench.UsageError, match="its name is"):
+        parse_all([_own(name=name)()])

@@ -1,6 +1,6 @@
 """Every format's example, damaged in every way: read to states that hold together, or refused in one message.
 
-For a minute, or for hours under ``HYPOTHESIS_PROFILE=long``. What was found, or might have been, is kept in ``corpus/``,
+For a minute, or for hours under ``HYPOTHESIS_PROFILE=long``. What was found, or might be, is kept in ``corpus/``,
 each file called after its format and what is wrong with it.
 """
 

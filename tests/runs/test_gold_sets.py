@@ -216,3 +216,22 @@ def test_a_real_run_that_lacks_dialogues_is_scored_on_a_part(data: Path) -> None
         ("augpt.json", "intersect", whole),
     ):
         assert text_of(str(runs / name), gold=gold, missing=missing) == text
+
+
+def test_gold_that_is_like_two_sets_is_like_none() -> None:
+    gold = {f"MUL{at}": [{"hotel-area": "north"}] * 3 for at in range(30)}
+    other = {**gold, "MUL0": [{"hotel-area": "south"}]}
+    part = [{**turn, "pred": {}} for turn in states_of(gold) if turn["dialogue_id"] not in ("MUL0", "MUL1")]
+    with registered(line(states_of(gold))):
+        assert text_of(part) == "like Invented 1.0 test, ours, but 2 of its 30 dialogues are missing"
+    with registered(line(states_of(gold)), line(states_of(other), "theirs")):
+        assert text_of(part) is None
+
+
+def test_a_few_dialogues_are_like_nothing() -> None:
+    gold = {f"MUL{at}": [{"hotel-area": "north"}] for at in range(30)}
+    with registered(line(states_of(gold))), pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "_FEWEST", 20)
+        few, enough = ([{**turn, "pred": {}} for turn in states_of(gold)[:number]] for number in (19, 20))
+        assert text_of(few) is None
+        assert text_of(enough) == "like Invented 1.0 test, ours, but 10 of its 30 dialogues are missing"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import polars as pl
@@ -133,6 +134,10 @@ NO_TABLE: dict[str, tuple[pl.DataFrame, str]] = {
         ),
         "a row without a slot in a turn that has slots",
     ),
+    "gold without a slot": (
+        pl.DataFrame([("MUL7001", 0, None, "north", None)], schema=LONG.schema, orient="row"),
+        "a gold value without a slot",
+    ),
     "no rows": (dstbench.scan(EXAMPLE).drop("run").collect().clear(), "no dialogue in the table"),
     "a negative turn": (
         dstbench.scan(EXAMPLE).drop("run").collect().with_columns(turn=pl.lit(-1)),
@@ -220,3 +225,14 @@ def test_turns_without_a_prediction_stay_so_in_a_long_table(here: Path) -> None:
         alone = dstbench.score(f"{missing}.parquet", metrics="rsa,fga")
         assert rows["value"].to_list() == alone["value"].to_list()
     assert signed == {"wrong": "wrong", "empty": "empty+wrong"}
+
+
+def test_a_link_stays_a_link_and_what_is_no_file_is_not_replaced(here: Path) -> None:
+    dstbench.write_long(open_runs(EXAMPLE[:1])[0], "real.parquet")
+    Path("link.parquet").symlink_to("real.parquet")
+    dstbench.write_long(open_runs(EXAMPLE)[0], "link.parquet")
+    assert Path("link.parquet").is_symlink()
+    assert dstbench.score("real.parquet", metrics="jga")["turns"].item() == 2
+    os.mkfifo("pipe")
+    with pytest.raises(dstbench.DstbenchError, match="pipe: not a file that can be replaced"):
+        dstbench.write_long(open_runs(EXAMPLE)[0], "pipe")

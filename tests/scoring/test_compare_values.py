@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -196,3 +198,13 @@ def test_alternatives_that_cost_more_than_a_point_are_said_before_the_scores(tur
     with pytest.warns(dstbench.DstbenchWarning, match="gold lists alternatives") as caught:
         dstbench.score(states, metrics="jga")
     assert [warning.message.when for warning in caught] == [when]  # type: ignore[union-attr] # a DstbenchWarning
+
+
+def test_categorical_slots_of_a_schema_are_matched_exactly(here: Path) -> None:
+    slots = [{"name": "name", "is_categorical": False}, {"name": "kind", "is_categorical": True}]
+    Path("schema.json").write_text(json.dumps([{"service_name": "Hotels_1", "slots": slots}]))
+    values = {"Hotels_1-name": "guest house", "Hotels_1-kind": "guest house"}
+    states = [{"dialogue_id": "D", "turn": 0, "gold": values, "pred": dict.fromkeys(values, "guesthouse")}]
+    chosen = profile("verbatim", match="levenshtein", schema="schema.json")
+    with pytest.warns(dstbench.DstbenchWarning, match="none of the 2 slots is MultiWOZ's|wrong by spelling"):
+        assert dstbench.score(states, metrics="correct", profile=chosen)["value"].item() == 1

@@ -247,3 +247,14 @@ def test_merging_refuses_evaluators_that_count_in_another_way(what: str, others:
     other.add("MUL7001", 0, {})
     with pytest.raises(UsageError, match=f"different {what}"):
         one.merge(other)
+
+
+def test_dialogues_are_found_by_all_the_ids_that_gold_has_for_them(here: Path) -> None:
+    Path("dialogues.json").write_text(formats.convlab_gold())
+    for name in ("multiwoz21-test-0", "mul7001", "MUL7001.json"):
+        states = [{**state, "dialogue_id": name} for state in only(EXAMPLE, "pred")]
+        evaluator = Evaluator("dialogues.json", metrics="jga,gca")
+        evaluator.add_batch(*columns(states))
+        wanted = dstbench.score(states, gold="dialogues.json", metrics="jga,gca")
+        assert evaluator.compute() == wanted.to_dict()
+        assert evaluator.scores().equals(wanted)

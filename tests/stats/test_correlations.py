@@ -180,3 +180,28 @@ def test_columns_that_do_not_vary_have_no_correlation() -> None:
     assert n == 3
     with pytest.raises(dstbench.UsageError, match="cannot be correlated"):
         pearson([1, 2], [1, 2, 3])
+
+
+@pytest.mark.parametrize("n", [3, 0, -5, 10.5, math.nan, math.inf])
+def test_too_few_units_are_refused(n: int) -> None:
+    for compare in (
+        lambda: compare_overlapping(0.1, 0.2, 0.3, n),
+        lambda: compare_nonoverlapping(0.1, 0.2, 0.3, 0.1, 0.2, 0.3, n),
+        lambda: compare_independent(0.1, 100, 0.2, n),
+        lambda: interval(0.1, n),
+        lambda: interval(1, n),
+    ):
+        with pytest.raises(dstbench.UsageError, match="at least 4"):
+            compare()
+
+
+def test_correlations_that_cannot_be_together_are_refused() -> None:
+    with pytest.raises(dstbench.UsageError, match="no 3 variables"):
+        compare_overlapping(0.9, -0.9, 0.9, 100)
+    with pytest.raises(dstbench.UsageError, match="no 3 variables"):
+        compare_overlapping(0.6, 0.8, 0.48 + math.sqrt(1 - 0.36) * math.sqrt(1 - 0.64), 100)  # exactly singular
+    with pytest.raises(dstbench.UsageError, match="no 4 variables"):
+        compare_nonoverlapping(0.9, 0.9, 0.9, -0.9, 0.9, 0.9, 100)
+    for jh, jm, kh, km in ((0.8, 0, 0.2, 0), (0, 0.8, 0, 0.2)):  # of two that correlate by 0.2, none is as near to both
+        with pytest.raises(dstbench.UsageError, match="no 4 variables"):
+            compare_nonoverlapping(0.8, 0, jh, jm, kh, km, 100)

@@ -188,3 +188,22 @@ def test_linearised_by_hand() -> None:
         linearised_se([1, 2], [1, 2, 3])
     with pytest.raises(dstbench.UsageError, match="cannot be paired"):
         linearised_se_of_difference([1, 2], [1, 2], [1, 2, 3], [1, 2, 3])
+
+
+def test_sums_that_would_be_rounded_are_refused() -> None:
+    sums = corpus(1, 40)
+    for wrong, message in (
+        (sums + np.array([0, 1 / 3]), "without rounding"),
+        (sums + 2.0**52, "without rounding"),
+        (np.where(sums == sums.max(), np.nan, sums), "undefined sum"),
+        (np.where(sums == sums.max(), np.inf, sums), "undefined sum"),
+        (sums[:, :1], "at least two dialogues"),
+        (sums[0], "runs by dialogues by statistics"),
+        (np.array([[[None, 1], [1, 1]]], object), "undefined sum"),
+    ):
+        for kind in (Bootstrap, Randomisation):
+            with pytest.raises(dstbench.UsageError, match=message):
+                kind.draw(wrong, resamples=2)
+    for kind in (Bootstrap, Randomisation):
+        kind.draw(as_exact_floats(sums + np.array([0, 1 / 3])), resamples=2)
+        kind.draw(as_exact_floats(sums + 2.0**52), resamples=2)
