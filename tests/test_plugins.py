@@ -14,9 +14,10 @@ from dstbench.conventions.profiles import PROFILES
 from dstbench.metrics import REGISTRY
 from dstbench.metrics.registry import parse
 from dstbench.readers import FORMATS
-from tests.commands import forgetting_modules, ok, run
+from tests.commands import forgetting_modules, ok, run, run_apart
 from tests.corpora import EXAMPLE
 from tests.packages import FILES, PACKAGES, install, wheel, write_sources
+from tests.paths import ROOT
 
 BARRED = "MUL1|0|hotel-area=north;|hotel-area=north;\nMUL1|1|hotel-area=north;|hotel-area=north;hotel-stars=4;\n"
 #: JGA is 1/2 of these, and no-extra 1/2.
@@ -263,3 +264,14 @@ def test_a_file_with_the_name_of_another_module_is_refused(named: str, here: Pat
     Path("json.py").write_text("")
     code, _, err = run("ls", "metrics", "--plugins", named)
     assert (code, f"module {named}: another module has its name" in err) == (2, True)
+
+
+def test_another_source_is_another_signature(here: Path) -> None:
+    Path(LOG).write_text(BARRED)
+    found = set()
+    for threshold in (1, 2):  # a constant of the module that the class only uses
+        Path("mylab.py").write_text(f"LIMIT = {threshold}\n{MODULE}")
+        env = {"PYTHONPATH": str(ROOT)}
+        _, out, _ = run_apart("score", LOG, "--plugins", "mylab", "-m", "no-extra", env=env)
+        found.add(out.splitlines()[-1].partition("|")[0])
+    assert len(found) == 2

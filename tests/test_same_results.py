@@ -95,7 +95,7 @@ def results(backwards: bool) -> Iterator[tuple[str, object]]:
             taken = inspect.signature(function).parameters
             options = {"data": runs, **({"resamples": 40} if "resamples" in taken else {})}
             if name != "report" or corpus == "ties":
-                yield f"{name}, {corpus}", function(**options | WITH.get(name, lambda _: {})(runs))
+                yield f"{name}, {corpus}", function(**options | (WITH[name](runs) if name in WITH else {}))
     large = open_runs(synthetic(1500, trackers=["eager"]))
     for by in ("run", "domain", "turn"):
         yield f"by {by}", dstbench.score(large, metrics=NAMES, by=by)

@@ -24,36 +24,13 @@ from tests.corpora import FEW
 from tests.writers.test_rewrite import read_states
 
 VALUES = (
-    "ely",
-    "bishops stortford",
-    "stortford of bishop",
-    "guesthouse",
-    "ely centre",
-    "3",
-    "09:15",
-    "yes",
-    "dontcare",
-    "none",
-    "",
-    "ely|rye",
-    "rye",
+    *("ely", "bishops stortford", "stortford of bishop", "guesthouse", "ely centre", "3", "09:15"),
+    *("yes", "dontcare", "none", "", "ely|rye", "rye"),
 )
 SMALL = frozenset(["the", "a", "an", "of", "and", "in", "at", "on", "to", "by", "s", "called", "named"])
 WORDS = (
-    "ely",
-    "Ely!",
-    "rely",
-    "bishops",
-    "stortford",
-    "three",
-    "9:15 am",
-    "yes",
-    "rye",
-    "3",
-    "guest",
-    "house",
-    "center",
-    "the",
+    *("ely", "Ely!", "rely", "bishops", "stortford", "three", "9:15 am"),
+    *("yes", "rye", "3", "guest", "house", "center", "the"),
 )
 
 Spoken = list[tuple[str, int, str | None, str | None]]

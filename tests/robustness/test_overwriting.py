@@ -30,17 +30,9 @@ def _other_spelling(file: Path) -> tuple[Path, Path]:
     return file, Path(f"{file.parent}/../{file}")
 
 
-def _absolute(file: Path) -> tuple[Path, Path]:
-    return file, file.absolute()
-
-
 def _link(file: Path) -> tuple[Path, Path]:
     (link := file.with_name(f"link{file.suffix}")).symlink_to(file.name)
     return file, link
-
-
-def _of_a_link(file: Path) -> tuple[Path, Path]:
-    return tuple(reversed(_link(file)))  # type: ignore[return-value]
 
 
 def _hard_link(file: Path) -> tuple[Path, Path]:
@@ -48,17 +40,8 @@ def _hard_link(file: Path) -> tuple[Path, Path]:
     return file, link
 
 
-def _into_the_folder(file: Path) -> tuple[Path, Path]:
-    return file.parent, file.with_name("new")
-
-
 def _in_the_folder(file: Path) -> tuple[Path, Path]:
     return file.parent, file
-
-
-def _through_a_linked_folder(file: Path) -> tuple[Path, Path]:
-    (link := Path("linked")).symlink_to(file.parent)
-    return file, link / file.name
 
 
 def _the_archive(file: Path) -> tuple[Path, Path]:
@@ -67,36 +50,23 @@ def _the_archive(file: Path) -> tuple[Path, Path]:
     return Path("pack.zip", file.name), Path("pack.zip")
 
 
-def _into_the_archive(file: Path) -> tuple[Path, Path]:
-    return _the_archive(file)[1], Path("pack.zip", "new")
-
-
 def _its_folder(file: Path) -> tuple[Path, Path]:
     return file, file.parent
-
-
-def _a_folder_above(file: Path) -> tuple[Path, Path]:
-    return file, Path()
 
 
 def _the_folder_that_is_read(file: Path) -> tuple[Path, Path]:
     return file.parent, file.parent
 
 
-def _a_link_to_its_folder(file: Path) -> tuple[Path, Path]:
-    return file, _through_a_linked_folder(file)[1].parent
-
-
 #: How an input and an output are one, or one in the other: an input, and the output that would destroy it.
 FILES: list[Callable[[Path], tuple[Path, Path]]] = [
-    _same, _other_spelling, _absolute, _link, _of_a_link, _hard_link, _into_the_folder, _in_the_folder,
-    _through_a_linked_folder, _the_archive, _into_the_archive,
+    _same, _other_spelling, _link, _hard_link, _in_the_folder, _the_archive,
 ]  # fmt: skip
 FOLDERS: list[Callable[[Path], tuple[Path, Path]]] = [
-    _its_folder, _a_folder_above, _the_folder_that_is_read, _a_link_to_its_folder,
+    _its_folder, _the_folder_that_is_read,
 ]  # fmt: skip
 #: For options that only take a Python file, or a TOML file.
-ONE_FILE = [_same, _other_spelling, _absolute, _link, _hard_link, _through_a_linked_folder]
+ONE_FILE = [_same, _other_spelling, _link, _hard_link]
 _ENDINGS = {"plugins": ".py", "profile": ".toml", "profiles": ".toml"}
 WRITERS = [name for name in LEAVES if any(option.is_output for option in path_options(name))]
 

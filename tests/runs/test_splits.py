@@ -183,11 +183,3 @@ def test_variants_below_the_splits_are_left_out(here: Path) -> None:
         assert [str(warning.message) for warning in caught].count(said) == 1
     with pytest.raises(dstbench.DstbenchError, match="the same turn in two files"):
         dstbench.score(run, gold="sgd/sgd_x", metrics="jga", split="test")
-
-
-def test_all_splits_at_once_are_refused_if_ids_repeat(here: Path) -> None:
-    write_root(here / "sgd", {"train": {"1_0": 2}, "test": {"1_0": 1}})
-    with pytest.raises(
-        dstbench.DstbenchError, match=r"sgd: the same turn in two files .*1_0.*\nhint: .* --split train"
-    ):
-        dstbench.read("sgd")
