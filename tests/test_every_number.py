@@ -206,32 +206,6 @@ def test_an_empty_prediction_has_the_share_of_empty_gold(states: States, profile
         assert found[metric] in (0, None)
 
 
-def test_every_function_refuses_gold_without_a_slot_of_the_set() -> None:
-    gold = {"spa-pool": "4"}
-    states = [{"dialogue_id": f"1_{n}", "turn": 0, "gold": gold, "pred": gold} for n in range(3)]
-    said = pl.DataFrame({"dialogue": ["1_0"], "turn": [0], "system": [None], "user": ["four pools"]})
-    asked: dict[str, Callable[[], object]] = {
-        "score": lambda: dstbench.score(states, profile="star"),
-        "compare": lambda: dstbench.compare({"a": states, "b": states}, profile="star"),
-        "compare-metrics": lambda: dstbench.compare_metrics({"a": states, "b": states}, profile="star"),
-        "check": lambda: dstbench.check(states, profile="star"),
-        "report": lambda: dstbench.report(states, profile="star"),
-        "diagnose": lambda: dstbench.diagnose(states, profile="star"),
-        "traits": lambda: dstbench.traits(states, profile="star"),
-        "correlate": lambda: dstbench.correlate(states, profile="star"),
-        "sensitivity": lambda: dstbench.sensitivity(states, profile="star"),
-        "query": lambda: dstbench.query("SELECT * FROM scores", states, profile="star"),
-        "turns": lambda: dstbench.turns(states, profile="star"),
-        "pairs": lambda: dstbench.fuzzy_pairs(states, profile=dstbench.profile("qian2021", slots="multiwoz-30")),
-        "show": lambda: walk_through(states, "1_0", profile="star"),
-        "audit memorisation": lambda: dstbench.audit.memorisation(states, context=said, profile="star"),
-        "audit scores": lambda: dstbench.audit.scores({"run": states}, {"gold": states}, profile="star"),
-    }
-    for ask in asked.values():
-        with pytest.raises(dstbench.DstbenchError, match="none of gold's 1 slots, such as spa-pool, is in multiwoz-30"):
-            ask()
-
-
 # --- worse is never better -------------------------------------------------------------------------------------------
 
 #: Metrics of which a prediction that is made worse may score higher, and why.

@@ -30,7 +30,9 @@ def home(folder: Path) -> Path:
     return folder / HOME
 
 
-@pytest.mark.parametrize("name", LEAVES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.options] if at % 4 else []) for at, name in enumerate(LEAVES)]
+)
 def test_a_file_is_used_whatever_its_name(name: str, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """By its name, and by its path: as long as Parquet is not read by such a name, that makes no difference."""
     monkeypatch.chdir(home)

@@ -221,27 +221,3 @@ def test_an_answer_for_a_damaged_structure_is_right_or_refused_or_noted(name: st
     assert undamaged(name, None) is not None
     faults = [said for seed in range(FILES) if (said := fault(name, seed))]
     assert faults == []
-
-
-@pytest.mark.parametrize("name", [name for name in ALL if name not in _SEPARATORS])
-def test_a_repeated_key_is_refused_whatever_stands_beside_it(name: str) -> None:
-    """The text may be as long as without the key: 1E1 is decoded to 10.0, and é may be written as an escape."""
-    documents = decoded(name)
-    read_otherwise = []
-    for place in [path for path in paths(documents[0]) if path and isinstance(path[-1], str)]:
-        before, *more = json.loads(json.dumps(documents))
-        holder = at_path(before, place[:-1])
-        items = [(key, value) for key, value in holder.items()]
-        at = list(holder).index(place[-1])
-        other = type(holder[place[-1]])() if isinstance(holder[place[-1]], (dict, list)) else "x"
-        items.insert(at + 1, (_AGAIN + place[-1], other))
-        size = len(json.dumps({place[-1]: other}, separators=(",", ":"))) - 1
-        holder.clear()
-        holder.update(items)
-        text = encoded(name, [before, *more]).decode()
-        changed = text.replace("{", f'{{"x": [{",".join(["1E1"] * size)}], ', 1)
-        for content in (text, changed):
-            got = answer(content.encode(), name.partition(" ")[0])
-            if got is not None and got != undamaged(name, name.partition(" ")[0]):
-                read_otherwise.append(place)
-    assert read_otherwise == []

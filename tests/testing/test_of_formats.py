@@ -18,9 +18,10 @@ from tests.commands import run
 ALL = formats.WITH_BOTH | formats.ONLY_PRED | formats.ONLY_GOLD | formats.RESTAURANT | formats.MARKS
 
 
+@pytest.mark.fuzz
 @pytest.mark.parametrize("name", ALL)
 def test_every_built_in_format_keeps_them(name: str) -> None:
-    check_format(FORMATS[name.partition(" ")[0]], sample=ALL[name](), damages=10)
+    check_format(FORMATS[name.partition(" ")[0]], sample=ALL[name](), damages=30)
 
 
 def read(source: Source, states: StatesBuilder) -> None:
