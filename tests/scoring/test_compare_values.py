@@ -201,10 +201,10 @@ def test_alternatives_that_cost_more_than_a_point_are_said_before_the_scores(tur
 
 
 def test_categorical_slots_of_a_schema_are_matched_exactly(here: Path) -> None:
-    slots = [{"name": "name", "is_categorical": False}, {"name": "kind", "is_categorical": True}]
+    slots = [{"name": name, "is_categorical": name == "kind"} for name in ("name", "city", "kind")]
     Path("schema.json").write_text(json.dumps([{"service_name": "Hotels_1", "slots": slots}]))
-    values = {"Hotels_1-name": "guest house", "Hotels_1-kind": "guest house"}
+    values = {f"Hotels_1-{slot['name']}": "guest house" for slot in slots}
     states = [{"dialogue_id": "D", "turn": 0, "gold": values, "pred": dict.fromkeys(values, "guesthouse")}]
     chosen = profile("verbatim", match="levenshtein", schema="schema.json")
-    with pytest.warns(dstbench.DstbenchWarning, match="none of the 2 slots is MultiWOZ's|wrong by spelling"):
-        assert dstbench.score(states, metrics="correct", profile=chosen)["value"].item() == 1
+    with pytest.warns(dstbench.DstbenchWarning, match="none of the 3 slots is MultiWOZ's|wrong by spelling"):
+        assert dstbench.score(states, metrics="correct", profile=chosen)["value"].item() == 2

@@ -259,3 +259,23 @@ def test_folders_and_packed_files(here: Path) -> None:
 def test_real_files_come_back_byte_for_byte(name: str, data: Path, here: Path) -> None:
     rewrite(data / name, "out")
     assert Path("out").read_bytes() == (data / name).read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("edits", "message"),
+    [
+        (
+            {"states": {("MUL701", 0, "hotel-area"): "no"}},
+            "no such dialogue .*\nhint: .* MUL7001",
+        ),
+        ({"states": {(formats.ID, 9, "hotel-area"): "no"}}, "no turn with a state"),
+        ({"said": (formats.ID, 5, "user", "hi")}, "no such turn"),
+        ({"without": ["MUL1", "MUL2"]}, "no such dialogue, and 1 more .dialogue MUL1"),
+    ],
+)
+def test_an_edit_without_a_place_is_refused(edits: dict[str, Any], message: str, here: Path) -> None:
+    Path("in").write_text(formats.star_tsv())
+    make: dict[str, Any] = {"states": state_edits, "said": word_edits, "without": list}
+    with pytest.raises(dstbench.DstbenchError, match=f"^in: an edit has no place in the data: {message}"):
+        rewrite("in", "out", **{name: make[name](given) for name, given in edits.items()})
+    assert not Path("out").exists()
