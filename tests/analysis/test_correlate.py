@@ -25,7 +25,6 @@ from dstbench.analysis.associations import TESTS
 from dstbench.analysis.correlate import COLUMNS, Correlations
 from dstbench.demo import synthetic
 from dstbench.rendering.differences import difference_sections, differences_in_words
-from dstbench.schema.names import name_of
 from dstbench.stats import (
     Jackknifed,
     compare_independent,
@@ -36,7 +35,6 @@ from dstbench.stats import (
 from dstbench.typing import Per
 from tests import formats, oracle
 from tests.analysis.test_diagnose import by_dialogue
-from tests.cli.test_diagnose import fields_of
 from tests.commands import ok, run
 from tests.corpora import LARGE, States, corpora
 from tests.schemas import FOLDER
@@ -545,21 +543,6 @@ def test_frames_have_the_types_of_their_schemas() -> None:
     for name, schema in SCHEMAS.items():
         assert getattr(empty, name).schema == getattr(full, name).schema == TABLES[schema].schema
         assert getattr(full, name).height
-
-
-def test_the_figure_holds_both_halves(models: list[str]) -> None:
-    code, _, err = run("correlate", *models, "--charts", "figures")
-    assert (code, err) == (0, f"wrote {Path('figures') / 'correlations.vl.json'}\n")
-    chart = json.loads(Path("figures/correlations.vl.json").read_text(encoding="utf-8"))
-    matrix = dstbench.correlate(models).matrix
-    values = chart["data"]["values"]
-    drawn = {(row["run"], row["first"], row["second"]): row["r"] for row in values}
-    for name, first, second, r in matrix.select("run", "first", "second", "r").iter_rows():
-        assert drawn[name, name_of(first), name_of(second)] == r
-    halves = {(row["run"], row["first"], row["second"]): row["r"] for row in values}
-    assert len(halves) == len(values) == 2 * matrix.height
-    assert all(halves[name, second, first] == r for (name, first, second), r in halves.items())
-    assert fields_of(chart) - {"text"} <= set(values[0])
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from dstbench.audit import missing_pairs
 from dstbench.audit.mentions import CANONICAL, WORD
-from dstbench.rendering.audit_words import pair_texts, render_inconsistency
-from dstbench.rendering.charts.audits import inconsistency_charts
+from dstbench.rendering.audit_words import render_inconsistency
 from tests.audit.test_missing_annotations import hotels
 from tests.planted import consistent, find, take_out
 
@@ -142,17 +141,3 @@ def test_gold_of_a_pair_is_what_the_dataset_has() -> None:
     assert found.pairs.select("slot", "missing_gold", "annotated_gold").rows() == [
         ("hotel-name", "dontcare", "ashley hotel")
     ]
-
-
-def test_a_pair_as_it_is_drawn() -> None:
-    found = find(hotels(name=False))
-    chart = inconsistency_charts(found, 1)["pairs"]
-    lines = pl.DataFrame(chart["data"]["values"])
-    shown = pair_texts(found.pairs.head(1)).row(0)
-    assert lines.filter(part="slot")["text"].to_list() == [shown[0]]
-    for side, turn, texts in (("not annotated", *shown[1:3]), ("annotated", *shown[3:])):
-        of_side = lines.filter(pl.col("part") != "slot", side=side).sort("line")
-        assert of_side["line"].to_list() == list(range(1, of_side.height + 1))
-        assert " ".join(of_side.filter(part="gold")["text"]) == texts[-1], "what gold has is told from what is said"
-        assert " ".join(of_side["text"]).split() == " ".join([turn, *texts]).split(), "no word is lost"
-    assert "pairs" not in inconsistency_charts(found, 0)

@@ -18,7 +18,6 @@ from hypothesis import strategies as st
 import dstbench
 from dstbench import audit
 from dstbench.rendering.audit_words import render_inconsistency
-from dstbench.rendering.charts.audits import inconsistency_charts
 from tests.audit.test_missing_annotations import hotels
 from tests.audit.test_reviewing import lines, star
 from tests.commands import ok, run, tables
@@ -237,23 +236,3 @@ def test_without_missing_annotations_one_line_says_so() -> None:
     assert "Alike" not in text
     assert found.pairs.is_empty()
     assert found.modified["dialogues"].sum() == 0
-
-
-def test_figures_have_the_numbers_of_the_tables(three_files: audit.Inconsistency) -> None:
-    ok_words = [*WORDS, "--charts", "charts"]
-    assert run(*ok_words)[0] == 0
-    modified, speakers = (json.loads(Path(f"charts/{name}.vl.json").read_text()) for name in ("modified", "speakers"))
-    rows = three_files.modified.filter(pl.col("slot").is_not_null(), pl.col("split").is_not_null())
-    lack = {slot for slot, n in rows.select("slot", "dialogues").iter_rows() if n}
-    assert {(r["split"], r["slot"]): r["share"] for r in modified["data"]["values"]} == {
-        (split, slot): rate for split, slot, rate in rows.select("split", "slot", "share").iter_rows() if slot in lack
-    }
-    assert modified["encoding"]["yOffset"]["sort"] == ["train", "dev", "test"]
-    bars: dict[str, float] = defaultdict(float)
-    for row in speakers["data"]["values"]:
-        bars[row["slot"]] += row["share"]
-    assert set(bars) == lack
-    assert list(bars.values()) == pytest.approx([1.0] * len(bars))
-    assert "yOffset" not in speakers["encoding"]
-    single = inconsistency_charts(find_in({"one": hotels(name=False)}), 1)["modified"]
-    assert [(row["slot"], row["share"]) for row in single["data"]["values"]] == [("hotel-name", 1 / 12)]

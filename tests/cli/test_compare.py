@@ -11,16 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import jsonschema
-import polars as pl
 import pytest
 
 import dstbench
 from dstbench.analysis.compare import Leaderboard
-from dstbench.demo import synthetic
-from dstbench.rendering.charts.runs import leaderboard_charts
 from dstbench.rendering.compare import render_leaderboard
 from dstbench.typing import TableFormat
-from tests.cli.test_diagnose import fields_of
 from tests.commands import ok, run, tables
 from tests.corpora import States
 from tests.once import compute_once
@@ -179,20 +175,6 @@ def test_undefined_is_a_dash(here: Path) -> None:
     assert "gca: no difference is defined" in render_leaderboard(found, "text").splitlines()
 
 
-def test_figures_are_written_with_their_data(runs: list[str]) -> None:
-    words = ["compare", *runs, "-m", "jga,gca", "--resamples", "100", "--charts", "figures"]
-    code, _, err = run(*words)
-    assert code == 0
-    assert [line for line in err.splitlines() if not line.startswith("note: ")] == [
-        f"wrote {Path('figures') / name}.vl.json" for name in ("scores", "differences_jga", "differences_gca", "spread")
-    ]
-    assert run(*words, "--model", "ours=best,middle")[0] == 0
-    for name, used in (("scores", "run"), ("models", "model"), ("differences_jga", "other")):
-        chart = json.loads(Path(f"figures/{name}.vl.json").read_text(encoding="utf-8"))
-        assert {"low", "high", used} | fields_of(chart) - {"text"} <= set(chart["data"]["values"][0])
-        assert name[:11] == "differences" or chart["facet"]["sort"] == ["JGA", "GCA"]
-
-
 @pytest.mark.filterwarnings("ignore:.* left out:dstbench.DstbenchWarning")
 @pytest.mark.parametrize("command", ["score", "score --by domain", "compare", "compare --pairs", "sweep", "report"])
 def test_counts_alone_are_no_shares(
@@ -215,15 +197,6 @@ def test_counts_alone_are_no_shares(
         drawn = [path.read_text() for path in Path("figures").iterdir()]
         assert drawn
         assert not any("%<" in text for text in drawn)
-
-
-def test_charts_hold_the_frames() -> None:
-    found = dstbench.compare(synthetic(20), resamples=100)
-    drawn = leaderboard_charts(found)
-    scores = found.scores.select("run", pl.lit("JGA").alias("metric"), "value", "low", "high")
-    assert drawn["scores"]["data"]["values"] == scores.to_dicts()
-    points = [row["difference"] / 100 for row in drawn["differences"]["data"]["values"]]
-    assert points == pytest.approx(found.differences["difference"].to_list())
 
 
 @pytest.mark.parametrize(

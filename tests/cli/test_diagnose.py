@@ -18,7 +18,6 @@ from data_schemas.write import TABLES
 from dstbench.analysis.diagnose import Diagnosis
 from dstbench.analysis.traits import Traits
 from dstbench.demo import synthetic
-from dstbench.rendering.charts import dialogues as charts
 from dstbench.rendering.diagnose import render_diagnosis, render_traits
 from tests import formats
 from tests.commands import ok, run, tables
@@ -125,38 +124,6 @@ def test_several_runs_stand_side_by_side(form: Any) -> None:
     assert ["0", "100.00", "100.00", "1", "1"] in rows
     assert ["1", "0.00", "-", "1", "-"] in rows  # a turn that one run does not have
     assert "run" in render_traits(dstbench.traits(runs), form)
-
-
-def fields_of(part: Any) -> set[str]:
-    """The fields that the encodings of a chart name."""
-    parts = part.values() if isinstance(part, dict) else part if isinstance(part, list) else []
-    own = {part["field"]} if isinstance(part, dict) and isinstance(part.get("field"), str) else set()
-    return own.union(*map(fields_of, parts))
-
-
-def test_figures_are_written_with_their_data(model: Path) -> None:
-    code, _, err = run("diagnose", "model.json", "--charts", "new/figures")
-    assert code == 0
-    names = ["first_failures", "gold_slots", "by_turn", "by_length", "errors", "timing"]
-    assert err.splitlines() == [f"wrote {Path('new/figures') / name}.vl.json" for name in names]
-    code, _, err = run("traits", "model.json", "--charts", "new/figures", "--to", "sum")
-    names += ["to_sum", "nu_paper", "traits"]
-    assert sorted(path.name for path in Path("new/figures").iterdir()) == sorted(f"{name}.vl.json" for name in names)
-    for name in names:
-        chart = json.loads(Path(f"new/figures/{name}.vl.json").read_text(encoding="utf-8"))
-        assert chart["$schema"].endswith("/vega-lite/v5.json")
-        assert fields_of(chart) <= set(chart["data"]["values"][0])
-    Path("taken").write_text("")
-    code, _, err = run("diagnose", "model.json", "--charts", "taken")
-    assert code == 1
-    assert "cannot be made" in err
-
-
-def test_charts_hold_the_frames() -> None:
-    diagnosis, traits = dstbench.diagnose(EXAMPLE), dstbench.traits(EXAMPLE)
-    drawn = charts.diagnosis_charts(diagnosis)
-    assert [row["value"] for row in drawn["by_turn"]["data"]["values"]] == diagnosis.by_turn["value"].to_list()
-    assert list(charts.trait_charts(traits)) == ["to_mean", "nu_paper", "traits"]
 
 
 @pytest.mark.parametrize(

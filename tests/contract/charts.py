@@ -31,19 +31,23 @@ LINES: Final = {
     "score by turn": f"score {RUNS} -m jga,fga --by turn",
     "score by length": f"score {RUNS} -m jga --by length",
     "score by n_gold": f"score {RUNS} -m gca --by n_gold",
-    "compare": f"compare {RUNS} -m jga,fga --resamples 50",
+    "compare": f"compare {RUNS} -m fga,jga --resamples 50",
+    "compare by a count": f"compare {RUNS} -m missed --resamples 50",
     "compare models": f"compare {RUNS} -m jga,missed --resamples 50 --model b=steady,hasty --model a=keen",
-    "compare-metrics": f"compare-metrics {RUNS} -m jga,gca,fga --resamples 50",
+    "compare-metrics": f"compare-metrics {RUNS} -m jga,aga,wrong --resamples 50",
     "correlate": f"correlate {RUNS} -m jga,fga,gca,missed",
     "diagnose": f"diagnose {RUNS}",
     "diagnose on two golds": "diagnose small/keen.jsonl steady.jsonl",
     "diagnose a little": "diagnose little.jsonl",
     "traits": f"traits {RUNS}",
+    "traits at the edge of a bin": "traits edge.jsonl",
     "sensitivity": "sensitivity small/keen.jsonl -m jga,fga",
     "sweep": f"sweep {RUNS} small/twin.jsonl -m jga",
     "audit bias": "audit bias small/keen.jsonl small/later.jsonl --sort entropy",
     "audit diff": "audit diff MULTIWOZ later.jsonl",
+    "audit diff without splits": "audit diff small/keen.jsonl small/later.jsonl",
     "audit inconsistency": "audit inconsistency MULTIWOZ --support 2",
+    "audit inconsistency without splits": "audit inconsistency gold.jsonl --support 2 --pairs 0",
     "audit memorisation": "audit memorisation keen.jsonl steady.jsonl --context gold.jsonl --train train.jsonl",
     "audit memorisation without training": "audit memorisation keen.jsonl --context gold.jsonl",
     "audit scores": "audit scores steady.jsonl keen.jsonl --version b=gold.jsonl --version a=later.jsonl "
@@ -51,8 +55,8 @@ LINES: Final = {
     "report": f"report {RUNS} -m jga,fga --most 1",
 }  # fmt: skip
 _NAMES: Final = {
-    "jga": "JGA", "fga": "FGA", "gca": "GCA", "missed": "Missed slots", "f1:avg=micro": "F1", "to_mean": "to",
-    "precision:avg=micro": "Precision", "recall:avg=micro": "Recall",
+    "jga": "JGA", "fga": "FGA", "gca": "GCA", "aga": "AGA", "missed": "Missed slots", "wrong": "Wrong slots",
+    "f1:avg=micro": "F1", "precision:avg=micro": "Precision", "recall:avg=micro": "Recall",
 }  # fmt: skip
 
 
@@ -80,6 +84,10 @@ def write(folder: Path) -> None:
     names = [*dialogues]
     files = {"data.json": json.dumps(dialogues), "testListFile.json": "\n".join(names[:6]),
              "valListFile.json": "\n".join(names[6:12])}  # fmt: skip
+    # Four turns, the second wrong, 1/3 of the way; eleven, the fourth wrong: .3, exactly where a bin begins.
+    edge = [{"dialogue_id": name, "turn": n, "gold": {"a-b": f"{n}"}, "pred": {"a-b": "x" if n == wrong else f"{n}"}}
+            for name, turns, wrong in (("A", 4, 1), ("B", 11, 3)) for n in range(turns)]  # fmt: skip
+    (folder / "edge.jsonl").write_text("\n".join(map(json.dumps, edge)), encoding="utf-8")
     for file, text in files.items():
         (folder / "MULTIWOZ" / file).write_text(text, encoding="utf-8")
 
@@ -470,7 +478,9 @@ def _changes_of(result: dict[str, Any]) -> Rows:
 def _modified_of(result: dict[str, Any]) -> Rows:
     slots = [row for row in result["modified"] if row["slot"]]
     some = {row["slot"] for row in slots if row["dialogues"]}
-    return [{**r, "0": 0} for r in slots if r["slot"] in some and r["split"] and r["share"] is not None]
+    has_splits = any(row["split"] for row in slots)
+    return [{**row, "split": row["split"] or "all", "0": 0} for row in slots
+            if row["slot"] in some and bool(row["split"]) is has_splits and row["share"] is not None]  # fmt: skip
 
 
 def _speakers_of(result: dict[str, Any]) -> Rows:
@@ -548,6 +558,7 @@ CHARTS: Final[dict[str, dict[str, Chart]]] = {
     "score by length": {"scores": _lines(_of("scores"), "length")},
     "score by n_gold": {"scores": _lines(_of("scores"), "n_gold")},
     "compare": _COMPARED,
+    "compare by a count": {"scores": _intervals(_of("scores")), "differences": _differences()},
     "compare models": {
         "scores": _intervals(_in_percent("scores")), "models": _intervals(_in_percent("models"), "model"),
         "differences_jga": _differences("jga"), "differences_missed": _differences("missed"), "spread": _SPREAD,
@@ -558,10 +569,15 @@ CHARTS: Final[dict[str, dict[str, Chart]]] = {
     "diagnose a little": _DIAGNOSIS,
     "diagnose on two golds": {**_DIAGNOSIS, "gold_slots": _GOLD_LINES},
     "traits": _TRAITS,
+    "traits at the edge of a bin": _TRAITS,
     "sensitivity": {"sensitivity": _COSTS},
     "sweep": {"conventions": _SLOPES},
     "audit bias": {"bias": _MEASURES, "values": _VALUES},
     "audit diff": {"differences": _bars(_changes_of, "kind", "split")},
+    "audit diff without splits": {"differences": _bars(_changes_of, "kind", "split")},
+    "audit inconsistency without splits": {
+        "modified": _bars(_modified_of, "split", stacked=False), "speakers": _bars(_speakers_of, "by"),
+    },
     "audit inconsistency": {
         "modified": _bars(_modified_of, "split", stacked=False), "speakers": _bars(_speakers_of, "by"), "pairs": _PAIRS,
     },

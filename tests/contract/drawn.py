@@ -16,6 +16,8 @@ from xml.etree import ElementTree as Xml
 _RECT = re.compile(r"M([-\d.e]+),([-\d.e]+)h([-\d.e]+)v([-\d.e]+)h[-\d.e]+Z")
 _MOVE = re.compile(r"translate\(([-\d.e]+),([-\d.e]+)\)")
 _SUFFIXES = {"%": 0.01, "k": 1000.0, "M": 1e6}
+#: The drawings of a page.
+SVG = re.compile(r'<svg [^>]*role="img".*?</svg>', re.DOTALL)
 #: Ticks are drawn on whole points, half a point beside the marks.
 PIXEL = 1.0
 

@@ -70,7 +70,7 @@ def test_the_page_of_a_report_has_the_marks_of_its_figures(make: Callable[[str],
     assert not run(*words).code
     page = Path("page.html").read_text(encoding="utf-8")
     colours = dict(re.findall(r"--(s\d): (#\w+);", page.partition("@media")[0]))
-    on_page = [drawn.on_page(svg, colours) for svg in re.findall(r'<svg [^>]*role="img".*?</svg>', page, re.DOTALL)]
+    on_page = [drawn.on_page(svg, colours) for svg in drawn.SVG.findall(page)]
     figures = {file.stem: drawn.read(file.read_bytes()) for file in Path("of page").iterdir()}
     assert len(figures) > 12
     for name, drawing in figures.items():
@@ -169,8 +169,10 @@ def check_marks(chart: Chart, marks: Marks, panel: Panel, rows: Rows, colours: d
         wanted = places(panel, marks, row, shift)
         is_named = [isinstance(row[ends(column)[0]], str) for column in (marks.x, marks.y)]
         rooms = [3.0 if named else 1.5 for named in is_named * 2]  # letters stand a little below their middle
-        fit = [mark for mark in left if (marks.near or all(
-                   abs(a - b) <= room for a, b, room in zip(box(mark, marks), wanted, rooms, strict=True)))
+        if marks.near:
+            rooms = 2 * [8, panel.bottom]  # beside the place, or above it
+        fit = [mark for mark in left
+               if all(abs(a - b) <= room for a, b, room in zip(box(mark, marks), wanted, rooms, strict=True))
                and colour in (None, mark.colour) and says(mark, row.get(marks.text))]  # fmt: skip
         assert fit, (row, wanted, [box(mark, marks) for mark in left])
         mark = min(fit, key=lambda mark: sum(abs(a - b) for a, b in zip(box(mark, marks), wanted, strict=True)))
@@ -188,7 +190,7 @@ def check_marks(chart: Chart, marks: Marks, panel: Panel, rows: Rows, colours: d
     if marks.near:
         ordered = sorted(rows, key=lambda row: row[ends(marks.y)[0]])
         tops = {mark.text: mark.top for mark in panel.of(marks.kind)}
-        assert all(tops[a[marks.text]] > tops[b[marks.text]] for a, b in pairwise(ordered))
+        assert all(tops[a[marks.text]] > tops[b[marks.text]] + 7 for a, b in pairwise(ordered))  # letters' height
     assert not marks.sign or one_to_one(signs)
     if not colours and not marks.sign and marks.kind != "text":
         assert len({mark.colour for mark in panel.of(marks.kind)}) == 1

@@ -140,7 +140,9 @@ def _along_trait(dialogues: pl.DataFrame, bins: pl.DataFrame) -> Chart:
     )
     means = bins.select("run", "metric", "low", "high", mean="value")
     shown = with_names(middles(means.join(spread, on=["run", "metric", "low", "high"], maintain_order="left")))
-    x = number("middle", title=name_of(trait), axis={"grid": False, "tickCount": 4}, scale=_scale(trait))
+    domain = {} if shown.is_empty() else {"domain": [shown["low"].min(), shown["high"].max()]}
+    # All of a bin, as the only tick of an axis without an extent is called 0.
+    x = number("middle", title=name_of(trait), axis={"grid": False, "tickCount": 4}, scale={**_scale(trait), **domain})
     y: Spec = {"title": "Mean and quartiles", "scale": {"zero": True}}
     looks = chart("", "line", shown, {}, by="metric")["encoding"]
     line = {channel: looks[channel] for channel in ("color", "strokeDash")}

@@ -41,9 +41,10 @@ _OF_SLOTS: Final = "f1:avg=micro"
 _IN_GOLD: Final = ("correct", "wrong", "missed")
 # Groups along which scores are drawn as lines, with the titles of the axis; other groups are rows of a heat map.
 _ALONG: Final = {"turn": "Turn", "length": "Turns of the dialogue", "n_gold": "Gold slots in the turn"}
-# Points of a paper that the cell of a matrix with a number needs, and the least distance of two labels.
+# Points of a paper that the cell of a matrix with a number needs, and the least distance of two labels, of which about
+# a fifth is lost where the axis ends at ticks beyond the values.
 _CELL: Final = 16
-_LABEL: Final = 7.5
+_LABEL: Final = 9
 _HEIGHT: Final = 130
 # The opacity of the faintest and the darkest square; black text can be read on both.
 _FAINT: Final = 0.03
