@@ -153,7 +153,8 @@ def worst_dialogues(
     first = str(chosen[0])
     badness = -(sign_of(first) or 1) * pl.col(first)
     if len(runs) > 1:
-        badness = (pl.col(first).max() - pl.col(first).min()).over("dialogue")
+        # Rounded, as 1 - 2/3 and 1/3 are the same difference.
+        badness = (pl.col(first).max() - pl.col(first).min()).over("dialogue").round(12)
     frame = pl.concat(tables)
     order = {  # names that no metric has: `wrong` is one
         "by score": badness.fill_nan(None),

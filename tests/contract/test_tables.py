@@ -6,7 +6,8 @@ import csv
 import io
 import json
 import re
-from collections.abc import Iterator
+import shutil
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
@@ -147,6 +148,32 @@ def test_csv_and_files_are_the_same(name: str, tmp_path: Path) -> None:
         assert path.read_text(encoding="utf-8").strip() == said(name, "--format", form).strip()
 
 
+#: Long names of runs and slots, as people have them.
+LONG: Final = "t5-base_multiwoz-2.4_seed-17_learning-rate-0.0005_checkpoint-of-epoch-12"
+SLOT: Final = "train-departure station or the place that the traveller sets out from"
+
+
+@pytest.fixture(scope="module")
+def long_names(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The corpora, with long names of runs and of a slot."""
+    folder = tmp_path_factory.mktemp("long")
+    shutil.copytree(Path.cwd(), folder, dirs_exist_ok=True)
+    for path in (*folder.glob("*.*"), *folder.glob("all/*.jsonl")):
+        text = path.read_text("utf-8-sig").replace("train-departure", SLOT)
+        name = re.sub("^(keen|steady|hasty)[.]", rf"{LONG}-\1.", path.name)
+        path.with_name(name).write_text(re.sub("^(keen|steady|hasty),", rf"{LONG}-\1,", text, flags=re.M), "utf-8-sig")
+    return folder
+
+
+@pytest.mark.parametrize("name", ASKED)
+def test_nothing_is_wider_than_the_terminal(name: str, long_names: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(long_names)
+    words = [re.sub(r"\b(keen|steady|hasty)\b", rf"{LONG}-\1", word) for word in ASKED[name]]
+    found = run(*words, *(["--all"] if name == "check" else []), columns=80)
+    assert found.code == 0, found.err
+    assert all(len(line) <= 80 for line in found.out.split("\n")), max(found.out.split("\n"), key=len)
+
+
 def test_the_better_run_is_first() -> None:
     for form, parse in [*FORMATS.items()][:2]:
         assert [row[0] for row in parse(said("score", "--format", form))[0].rows[::2]] == ["steady", "hasty", "keen"]
@@ -154,6 +181,64 @@ def test_the_better_run_is_first() -> None:
         assert len(differences) == 3
         for table in differences:
             assert all(float(row[2]) >= 0 for row in table.rows)
+
+
+#: Sentences above and below tables: patterns whose groups are numbers of the JSON.
+SENTENCES: Final[dict[str, tuple[str, Callable[[Any], list[Any]]]]] = {
+    "audit inconsistency": (
+        r"Annotations are missing in (\d+) of (\d+) dialogues \((.+) %\) and (\d+) of (\d+) turns \((.+) %\)(?s:.*)"
+        r"Annotations missing: (\d+); said by the user (\d+), by the system only (\d+); (\d+) come late",
+        lambda result: [
+            (whole := result["summary"][0])["dialogues_changed"], whole["dialogues"],
+            f"{100 * whole['dialogues_changed'] / whole['dialogues']:.1f}", whole["turns_changed"], whole["turns"],
+            f"{100 * whole['turns_changed'] / whole['turns']:.1f}",
+            *(whole[key] for key in ("missing", "user", "system", "late")),
+        ],
+    ),
+    "audit bias": (
+        r"gold: train has (\d+) of (\d+) values of slots \((.+) %\); these are (.+) % of n,",
+        lambda result: [
+            (of := _seen(result))["values_seen"], of["values"], f"{100 * of['values_seen'] / of['values']:.2f}",
+            f"{100 * of['n_seen'] / of['n']:.2f}",
+        ],
+    ),
+    "audit review": (
+        r"\((\d+) changed and (\d+) unchanged dialogues\)",
+        lambda result: [row["of"] for row in result["dialogues"]],
+    ),
+    "sweep to a target": (
+        r"keen: no profile agrees with jga 40; the nearest is jga (\S+) under .*, (\S+) points lower\n",
+        lambda result: [
+            f"{100 * (best := max(row['value'] for row in result['sweep'] if row['run'] == 'keen')):.2f}",
+            f"{40 - 100 * best:.2f}",
+        ],
+    ),
+    "show one of two": (
+        r"turn 2\n  A: jga (\S+), sa (\S+); changes: (.*)\n  B: jga (\S+), sa (\S+); changes: (.*)\n",
+        lambda result: [
+            text
+            for run in ("keen", "hasty")
+            for text in (
+                *(f"{100 * row['value']:.2f}" for row in result["scores"] if (row["run"], row["turn"]) == (run, 2)),
+                *(", ".join(f"{row[kind]} {kind}" for kind in ("correct", "wrong", "missed", "over") if row[kind])
+                  for row in result["changes"] if (row["run"], row["turn"]) == (run, 2)),
+            )
+        ],
+    ),
+}  # fmt: skip
+
+
+def _seen(result: dict[str, list[dict[str, Any]]]) -> dict[str, int]:
+    """The values of all slots that training has too."""
+    rows = [row for row in result["overlap"] if row["counting"] == "cumulative"]
+    return {key: sum(row[key] for row in rows) for key in ("values", "values_seen", "n", "n_seen")}
+
+
+@pytest.mark.parametrize("name", SENTENCES)
+def test_a_sentence_says_the_numbers_of_the_json(name: str) -> None:
+    pattern, numbers = SENTENCES[name]
+    (found,) = re.findall(pattern, said(name))
+    assert list(found) == [str(number) for number in numbers(rows_of(name))]
 
 
 def test_sentences_say_the_numbers_of_the_json() -> None:
