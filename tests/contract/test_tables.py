@@ -71,7 +71,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     corpora.write(folder / "all")
     with pytest.MonkeyPatch.context() as patch, door():
         patch.chdir(folder)
-        run("audit", "inconsistency", "all/gold.jsonl", "--support", "2", "--review", "sheet.csv")
+        run("audit", "inconsistency", "all/gold.jsonl", "--support", "2", "--sample", "8", "--review", "sheet.csv")
         rows = list(csv.DictReader(io.StringIO(Path("sheet.csv").read_text("utf-8-sig"))))
         answered = [{**row, "right": "yes" if n % 3 else "no", "missed": n % 2} for n, row in enumerate(rows)]
         with Path("sheet.csv").open("w", encoding="utf-8-sig", newline="") as file:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
 
@@ -76,6 +77,21 @@ def test_checks_find_what_one_counts() -> None:
     rows = {row["check"]: row["found"] for row in json.loads(run("check", *WORDS, "--format", "json").out)["checks"]}
     for check, pattern in FOUND.items():
         assert re.fullmatch(pattern, rows[check]), check
+
+
+def test_how_many_predicted_slots_are_gone_though_they_hold() -> None:
+    held = gone = 0
+    rows = [json.loads(line) for line in Path("keen.jsonl").read_text().splitlines()]
+    for old, new in pairwise(rows):
+        for slot in old["pred"] if old["dialogue_id"] == new["dialogue_id"] else ():
+            if slot in old["gold"] and old["gold"][slot] == new["gold"].get(slot):
+                held, gone = held + 1, gone + (slot not in new["pred"])
+    (found,) = (
+        row["found"]
+        for row in json.loads(run("check", "keen.jsonl", "--format", "json").out)["checks"]
+        if row["check"] == "cumulative states"
+    )
+    assert found.startswith(f"{100 * gone / held:.2f} % of predicted slots")
 
 
 #: What notes say, of all predicted values (12), or of those of domains that gold does not have in the turn.
