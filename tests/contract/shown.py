@@ -394,7 +394,7 @@ TITLES: Mapping[str, str] = {
 
 def _is_best(row: Row, rows: Sequence[Row], key: str = "value") -> bool:
     """Whether a row has the best value of its metric, if there are several rows."""
-    values = [own.get(key) for own in rows if own["metric"] == row["metric"]]
+    values: list[Any] = [own.get(key) for own in rows if own["metric"] == row["metric"]]
     return None not in values and len(values) > 1 and row[key] == (min if row["metric"] in LESS else max)(values)
 
 

@@ -135,5 +135,12 @@ def test_the_worst_dialogues_are_first_and_of_these_those_with_the_most_wrong_tu
     apart = {name: abs(sum(keen[name]) - sum(hasty[name])) / len(keen[name]) for name in keen}
     both = {name: sum(keen[name]) + sum(hasty[name]) for name in keen}
     assert order("keen.jsonl", "--against", "hasty.jsonl") == sorted(keen, key=lambda n: (-apart[n], -both[n], n))
+    turns = [json.loads(line) for line in Path("keen.jsonl").read_text().splitlines()]
+    wrong = dict.fromkeys(keen, 0)
+    for row in turns:
+        wrong[row["dialogue_id"]] += sum(row["pred"].get(slot, value) != value for slot, value in row["gold"].items())
+    rows = json.loads(run("show", "keen.jsonl", "-m", "wrong", "--most", "24", "--format", "json").out)["dialogues"]
+    assert {row["dialogue"]: row["wrong"] for row in rows} == wrong
+    assert [row["dialogue"] for row in rows] == sorted(keen, key=lambda name: (-wrong[name], -sum(keen[name]), name))
     shown = run("show", "keen.jsonl", "-m", "jga", "--most", "24").out
     assert re.findall(r"^ (D\d\d)", shown, re.MULTILINE) == worst
