@@ -434,35 +434,6 @@ def models(here: Path) -> list[str]:
     return names
 
 
-def test_correlations_as_text(models: list[str]) -> None:
-    out = ok("correlate", *models, "-m", "jga,gca", "--versus", "jga,gca,turns", "--level", "0.9")
-    names = [name.removesuffix(".parquet") for name in models]
-    found = dstbench.correlate(models, metrics="jga,gca", differences=["jga,gca,turns"], level=0.9)
-    lines = [line.split() for line in out.splitlines()]
-    for name in (*names, "pooled"):
-        assert any(
-            line[:2] == [f"{name}:", "correlations,"] and line[-3:] == ["90", "%", "intervals"] for line in lines
-        )
-        r, low, high = found.matrix.filter(run=name, first="jga", second="gca").select("r", "low", "high").row(0)
-        assert any(line[:2] == ["gca", f"{r:.3f}"] for line in lines)
-        assert any(line[:4] == ["jga", f"{low:.3f}", "to", f"{high:.3f}"] for line in lines)
-        (line,) = (line for line in lines if line[:1] == [name] and line[5:6] == ["to"])
-        row = found.differences.filter(run=name).row(0, named=True)
-        limits = [f"{row['low']:.3f}", "to", f"{row['high']:.3f}"]
-        zou = ["-"] if row["zou_low"] is None else [f"{row['zou_low']:.3f}", "to", f"{row['zou_high']:.3f}"]
-        shown = f"{row['p']:.3g}" if row["p"] >= 0.0001 else "<0.0001"
-        assert line[3:8] == [f"{row['difference']:.3f}", *limits, shown]
-        assert line[8 : 8 + len(zou)] == zou
-    title = "Differences of correlations over dialogues in which all are defined: r(jga, gca) - r(jga, turns)"
-    assert out.index(title) < out.index("correlations, n")
-    assert "p of differences are two-sided, and not adjusted for their number" in out
-    assert "over dialogues: each is left out in turn with all its turns and runs" in out
-    assert any(line[0].startswith("signature") for line in lines if line)
-    every = ok("correlate", models[0], "--versus", "jga,gca,turns", "--test", "all", "--format", "md")
-    assert "### Classical tests of these differences, which assume normal data" in every
-    assert all(f"| {name} |" in every for name in TESTS["overlapping"])
-
-
 def test_a_difference_in_words(models: list[str]) -> None:
     """Every run in one of three groups, by its p and the sign of its difference."""
     runs = synthetic(40)
@@ -502,24 +473,6 @@ def test_a_line_says_where_zou_differs(p: float, zou: tuple[float | None, float 
     assert (lines[1:] == ["by Zou's interval, which assumes normal data, it is otherwise in table"]) == differs
     ((_, table),) = difference_sections(changed)
     assert ("(differs)" in str(table.to_dicts())) == differs
-
-
-def test_a_table_of_differences_is_at_most_100_wide(models: list[str]) -> None:
-    out = ok("correlate", *models, "-m", "jga,gca", "--versus", "jga,gca,turns", "--versus", "jga,rsa,fga,sa")
-    assert "Differences of correlations: intervals and p" in out
-    tables = out[: out.index("correlations, n")].splitlines()
-    assert max(map(len, tables)) <= 100
-
-
-def test_how_many_are_told_where_they_differ(here: Path) -> None:
-    states = [
-        {"dialogue_id": f"D{n}", "turn": 0, "gold": {}, "pred": {"hotel-area": "a"} if n else {}} for n in range(5)
-    ]
-    Path("model.jsonl").write_text("".join(json.dumps(state) + "\n" for state in states))
-    out = ok("correlate", "model.jsonl", "-m", "jga,rsa,gca")
-    assert "model: number of rows" in out
-    assert [line.split() for line in out.splitlines() if line.strip().startswith("gca ")][-1] == ["gca", "4", "4"]
-    assert "n = " not in out
 
 
 def test_json_has_the_frames_and_csv_their_rows(models: list[str]) -> None:

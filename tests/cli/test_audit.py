@@ -51,21 +51,6 @@ def files(here: Path) -> dict[str, list[str]]:
     }
 
 
-def test_bias_as_text(files: dict[str, list[str]]) -> None:
-    found = tables(ok("audit", "bias", *files["bias"], "--slot", "train-dest", "--slot", "hotel area"))
-    even, values, overlap = (table for title, table in found.items() if not title.startswith("H1, H∞"))
-    assert even[1] == ["hotel-area", "train", "1", *["-"] * 6, *["100.00"] * 3, "west"]
-    assert even[3] == ["train-destination", "train", "1", *["-"] * 6, *["100.00"] * 3, "ely"]
-    assert values == [
-        ["slot", "value", *("train", "n", "train", "of", "train", "%"), *("test", "n", "test", "of", "test", "%")],
-        ["hotel-area", "West", "0", "2", "0.00", "2", "2", "100.00"],
-        ["hotel-area", "west", "2", "2", "100.00", "0", "2", "0.00"],
-        ["train-destination", "ely", "1", "1", "100.00", "0", "2", "0.00"],
-        ["train-destination", "leeds", "0", "1", "0.00", "2", "2", "100.00"],
-    ]
-    assert overlap[2] == ["train-destination", "test", "1", "0", "0.00", "2", "0.00", "ely", "100.00", "0.00"]
-
-
 def test_bias_of_one_set_says_nothing_of_others(files: dict[str, list[str]]) -> None:
     out = ok("audit", "bias", "train.tsv", "--counting", "final")
     assert "split" not in out
@@ -106,26 +91,6 @@ def test_slots_are_sorted_as_asked(here: Path) -> None:
             assert list(dict.fromkeys(row[0] for row in table[1:])) == wanted
         chart = json.loads(Path("charts/bias.vl.json").read_text())
         assert chart["spec"]["encoding"]["y"]["sort"] == wanted
-
-
-def test_differences_as_text(files: dict[str, list[str]]) -> None:
-    found = tables(ok("audit", "diff", *files["diff"]))
-    assert found["From train to test"][1:] == [["dialogues", "1", "0", "0", "1", "100.00"], ["turns", "2", "0", "0", "2", "100.00"]]  # fmt: skip  # noqa: E501
-    (domains,) = (table for title, table in found.items() if title.startswith("By domain"))
-    assert domains[1] == ["hotel", "1", "1", "100.00", "2", "2", "100.00", "0", "0", "0", "2", "0", "0"]
-    assert domains[2] == ["train", "1", "1", "100.00", "2", "2", "100.00", "1", "0", "1", "0", "0", "0"]
-    assert domains[3] == ["all", "1", "1", "100.00", "2", "2", "100.00", "1", "0", "1", "2", "0", "0"]
-    assert found["Most frequent changes, 3 of 3"][1:] == [
-        ["hotel-area", "west", "West", "respelled", "2", "1"],
-        ["train-destination", "-", "leeds", "added", "1", "1"],
-        ["train-destination", "ely", "leeds", "changed", "1", "1"],
-    ]
-    first = tables(ok("audit", "diff", *files["diff"], "--top", "1", "--name", "old", "--name", "new"))
-    assert len(first["Most frequent changes, 1 of 3"]) == 2
-    assert "From old to new" in first
-    alike = ok("audit", "diff", "train.tsv", "train.tsv")
-    assert "By domain" not in alike
-    assert "From before to after" in alike
 
 
 def test_scores_as_text(files: dict[str, list[str]]) -> None:
