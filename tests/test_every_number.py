@@ -376,7 +376,7 @@ def test_a_file_scores_as_its_states_under_every_profile(
     elif name in formats.ONLY_PRED:
         Path("run").write_text(formats.ONLY_PRED[name](), encoding="utf-8")
         gold = "dialogues_001.json"  # as LDST's lines name it
-        texts = {"dstc10": lambda: formats.dstc10("gold"), "ldst": formats.sgd_gold}
+        texts = {"dstc10": lambda: formats.dstc10(side="gold"), "ldst": formats.sgd_gold}
         Path(gold).write_text(texts.get(name, formats.star_tsv)(), encoding="utf-8")
     else:
         Path("run").write_text(formats.jsonl(), encoding="utf-8")

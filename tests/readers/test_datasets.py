@@ -275,7 +275,7 @@ def test_a_tracker_is_sure_of_no_value(here: Path) -> None:
 def test_one_label_file_per_call(here: Path) -> None:
     for call in ("b", "a"):
         Path("data", "Mar13", call).mkdir(parents=True)
-        Path("data", "Mar13", call, "label.json").write_text(formats.dstc2_gold(call))
+        Path("data", "Mar13", call, "label.json").write_text(formats.dstc2_gold(call=call))
         Path("data", "Mar13", call, "log.json").write_text(json.dumps({"session-id": call, "turns": [{"output": {}}]}))
     Path("data", "test.flist").write_text("Mar13/a\nMar13/b\n")
     states = dstbench.read("data")

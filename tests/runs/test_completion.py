@@ -28,7 +28,7 @@ GOLD: dict[str, Callable[[], str]] = {
     "star-partial": formats.star_tsv,
     "savn": formats.sumbt_tsv,
     "convlab-raw": formats.convlab,
-    "dstc10": lambda: formats.dstc10("gold"),
+    "dstc10": lambda: formats.dstc10(side="gold"),
     "ldst": formats.sgd_gold,
 }
 
