@@ -110,11 +110,15 @@ WITHOUT: Final = {
 }  # fmt: skip
 #: Files that name no dialogues: they need gold, in their order or in SGD's layout.
 NEED_GOLD: Final = {"convlab-raw": "jsonl", "dstc10": "jsonl", "ldst": "sgd (gold)", "sdp-dst": "sgd (gold)"}
+#: Files that are no JSON.
+NO_JSON: Final = ("csv", "csv (slots)", "star-tsv", "sumbt-tsv")
 #: Files that hold what is said, by their names in `tests/formats.py`.
 SPEAKING: Final = (
     "jsonl", "parlai", "convlab", "icdst", "records", "csv", "star-tsv", "sumbt-tsv", "trade-gold", "t5dst-gold",
     "icdst (gold)", "simpletod-gold", "multiwoz", "sgd", "sgd (gold)", "convlab-gold", "crosswoz", "risawoz",
 )  # fmt: skip
+#: Files that say nothing, of formats that can.
+SILENT: Final = ("jsonl (list)", "records (flags)", "records (wrapped)", "csv (slots)")
 #: A corpus of the restaurant datasets, whose files have no domains: they are gold, and `dstc2` the predictions.
 RESTAURANTS: Final = """
 31  ; 0 ; restaurant-food       ; Thai      ; .
@@ -236,20 +240,29 @@ def test_the_table_has_every_slot_of_multiwoz_unlike_in_gold_and_predictions() -
         assert any(gold != pred for _, _, name, gold, pred in ROWS if name == slot), slot
 
 
+def test_every_format_is_written_here() -> None:
+    listed = {row["name"] for row in json.loads(run("ls", "formats", "--format", "json").out)["formats"]}
+    written = formats.WITH_BOTH | formats.ONLY_GOLD | formats.ONLY_PRED | formats.TWO_FILES | formats.MARKS
+    assert listed == {name.partition(" ")[0] for name in [*written, *formats.RESTAURANT]}
+
+
 @pytest.mark.parametrize("name", formats.WITH_BOTH)
 def test_gold_and_predictions_in_one_file(name: str) -> None:
+    """Its format is found by the content: the file's name tells nothing, here and below."""
     turns, gap = turns_for(name), name not in BY_POSITION
     Path("run").write_text(formats.WITH_BOTH[name](_without_missing(turns) if gap else turns), encoding="utf-8")
     wanted = rows_of(name, name, gap=gap)
     if name == "csv (slots)":  # a turn without slots has no line
         wanted = [row for row in wanted if row[2]]
     assert read_back("run") == wanted
+    assert dstbench.read("run").format == name.partition(" ")[0]
 
 
 @pytest.mark.parametrize("name", sorted({*formats.ONLY_GOLD, *formats.WITH_BOTH} - {"csv (slots)"}))
 def test_gold_from_a_file_of_its_own(name: str) -> None:
     writer = (formats.ONLY_GOLD | formats.WITH_BOTH)[name]
     Path("gold").write_text(writer(turns_for(name)), encoding="utf-8")
+    assert dstbench.read("gold").format == name.partition(" ")[0]
     bare = [{**t, "gold": {}} for t in turns_for("jsonl")]
     predicted = [{key: t[key] for key in ("dialogue_id", "turn", "pred")} for t in _without_missing(bare)]
     assert _rows(dstbench.scan(predicted, gold="gold", missing="empty").collect()) == rows_of(name, "jsonl")
@@ -266,8 +279,49 @@ def test_predictions_whose_gold_is_another_file(name: str) -> None:
         Path("generated_predictions.txt").write_text(values, encoding="utf-8")
     else:
         Path("test.idx").write_text(formats.ONLY_PRED[name](turns), encoding="utf-8")
-    found = read_back("test.idx", "--gold", "dialogues_001.json", "--missing", "empty")
+    assert dstbench.read("test.idx").format == name
+    missing = () if name in BY_POSITION else ("--missing", "empty")  # an empty state is not a missing one
+    found = read_back("test.idx", "--gold", "dialogues_001.json", *missing)
     assert found == rows_of("jsonl", name)
+
+
+#: How JSON may be spelled without saying anything else.
+SPELLINGS: Final[tuple[dict[str, Any], ...]] = (
+    {"indent": 1}, {"ensure_ascii": False}, {"separators": (" , ", " : "), "ensure_ascii": False, "indent": "\t"},
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", sorted((formats.WITH_BOTH | formats.ONLY_GOLD).keys() - {*NO_JSON}))
+def test_the_spelling_of_json_changes_nothing(name: str) -> None:
+    text = (formats.WITH_BOTH | formats.ONLY_GOLD)[name](turns_for(name))
+    Path("as_it_is").write_text(text, encoding="utf-8")
+    wanted = dstbench.read("as_it_is")
+    is_document = "\n{" not in text
+    for how in SPELLINGS:
+        if is_document:
+            respelled = json.dumps(json.loads(text), **how)
+        else:  # an object is a line
+            lines = [json.loads(line) for line in text.splitlines()]
+            respelled = "\r\n".join(json.dumps(line, **{**how, "indent": None}) for line in lines)
+        Path("respelled").write_bytes(respelled.encode().replace(b"Alpha", b"\\u0041l\\u0070ha"))
+        found = dstbench.read("respelled")
+        for one, other in ((wanted.gold, found.gold), (wanted.pred, found.pred)):
+            assert (one is None) == (other is None)
+            if one is not None and other is not None:
+                assert one.turns.equals(other.turns)
+                assert one.cells.equals(other.cells)
+
+
+@pytest.mark.parametrize("before", ['"x": 1e9', '"x": -1.5E-7', '"x": 12345678901234567890', '"x": "\\u003a"',
+                                    '"x": ":"', '"x": "\\":"', '"x": "\\\\", "y": ":"', '"x\\u003a": {}'])  # fmt: skip
+@pytest.mark.parametrize("pair", [('"hotel"', '"hotel"'), ('"hotel"', '"\\u0068otel"')])
+def test_a_key_that_is_there_twice_is_refused_whatever_is_beside_it(before: str, pair: tuple[str, str]) -> None:
+    slots = ", ".join(f'{key}: {{"area": "north"}}' for key in pair)
+    Path("twice").write_text(f'{{"A": {{"0": {{{before}, "gt": {{{slots}}}, "pr": {{}}}}}}}}', encoding="utf-8")
+    code, _, err = run("score", "twice", "--from", "gtpr")
+    assert (code, "error: twice: " in err, "the key 'hotel' twice" in err) == (1, True, True), err
+    Path("once").write_text(f'{{"A": {{"0": {{{before}, "gt": {{"hotel": {{}}}}, "pr": {{}}}}}}}}', encoding="utf-8")
+    assert run("score", "once", "--from", "gtpr", "-m", "jga").code == 0
 
 
 def test_marks_of_which_slots_are_right() -> None:
@@ -301,6 +355,7 @@ def test_what_is_not_said(name: str) -> None:
     assert code == 1
     assert "error: data: " in err
     assert "utterances" in err
+    assert ("\nhint: " in err) == (name not in SILENT)
 
 
 def _restaurants() -> Turns:

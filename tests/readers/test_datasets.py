@@ -250,18 +250,6 @@ def test_the_nearest_subfolder_names_the_split(here: Path) -> None:
     assert splits.rows() == [("1_00000", "dev")]
 
 
-def test_restaurant_datasets(here: Path) -> None:
-    for name, text in formats.RESTAURANT.items():
-        Path(name).write_text(text())
-    wanted = {
-        ("7001", turn): {f"restaurant-{slot}": value for slot, value in state.items()}
-        for turn, state in enumerate(formats.RESTAURANT_GOLD)
-    }
-    for name in formats.RESTAURANT.keys() - {"dstc2"}:
-        assert cells(dstbench.read(name).gold) == wanted
-        assert dstbench.score("dstc2", gold=name, metrics="jga")["value"].item() == 0.5
-
-
 def test_a_tracker_is_sure_of_no_value(here: Path) -> None:
     turns = [{"goal-labels": {"food": {"thai": 0.4, "irish": 0.3}, "area": {"east": 0.3, "west": 0.6}}}]
     Path("p").write_text(json.dumps({"sessions": [{"session-id": "c", "turns": turns}]}))
