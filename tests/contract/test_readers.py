@@ -324,6 +324,23 @@ def test_a_key_that_is_there_twice_is_refused_whatever_is_beside_it(before: str,
     assert run("score", "once", "--from", "gtpr", "-m", "jga").code == 0
 
 
+@pytest.mark.parametrize(("name", "copies"), [("jsonl", 2400), ("gtpr", 2400), ("som", 2400), ("trippy", 60)])
+def test_large_files_are_read_as_small_ones_are(name: str, copies: int) -> None:
+    """Files of some megabytes, which are read in other ways: the corpus many times, under other ids."""
+    turns = turns_for(name)
+    many = [{**t, "dialogue_id": f"{t['dialogue_id']}{copy:05}"} for copy in range(copies) for t in turns]
+    tables = {}
+    for file, content in (("small", turns), ("large", many)):
+        Path(file).write_text(formats.WITH_BOTH[name](content), encoding="utf-8")
+        table = dstbench.scan(file).select("dialogue", "turn", "slot", "gold", "pred").collect()
+        tables[file] = table.cast({"slot": pl.String, "gold": pl.String, "pred": pl.String})
+    assert Path("large").stat().st_size > 1 << 22
+    copied = tables["large"].with_columns(pl.col("dialogue").str.head(-5), copy=pl.col("dialogue").str.tail(5))
+    parts = copied.partition_by("copy", include_key=False)
+    assert len(parts) == copies
+    assert all(part.equals(tables["small"]) for part in parts)
+
+
 def test_marks_of_which_slots_are_right() -> None:
     turns = turns_for("fga-trippy")
     Path("marks").write_text(formats.fga_trippy(turns), encoding="utf-8")
