@@ -61,6 +61,18 @@ def _by_dialogue(turns: Turns) -> dict[str, Turns]:
     return found
 
 
+def _lower(turns: Turns) -> Turns:
+    return [{**t, "dialogue_id": t["dialogue_id"].lower()} for t in turns]
+
+
+def _dialogues(turns: Turns, write: Callable[[Turns], Any], name: str = "{}.json") -> dict[str, Any]:
+    return {name.format(dialogue): write(of) for dialogue, of in _by_dialogue(turns).items()}
+
+
+def _numbered(turns: Turns, write: Callable[[dict[str, Any]], Any], name: str = "{}.json") -> dict[str, Any]:
+    return _dialogues(turns, lambda of: {str(t["turn"]): write(t) for t in of}, name)
+
+
 def _slots(turns: Turns) -> list[str]:
     """The slots that a file with a place for every slot has."""
     return sorted({*STAR_SLOTS, *(slot for t in turns for side in BOTH for slot in t[side])})
@@ -93,56 +105,41 @@ def _pairs(state: dict[str, str]) -> list[str]:
 
 
 def gtpr(turns: Turns = TOLD) -> str:
-    return json.dumps({
-        f"{name}.json": {str(t["turn"]): {"gt": _nested(t["gold"]), "pr": _nested(t["pred"])} for t in of}
-        for name, of in _by_dialogue(turns).items()
-    })  # fmt: skip
+    return json.dumps(_numbered(turns, lambda t: {"gt": _nested(t["gold"]), "pr": _nested(t["pred"])}))
 
 
 def trade(turns: Turns = TOLD) -> str:
-    return json.dumps({
-        f"{name}.json": {
-            str(t["turn"]): {"turn_belief": _pairs(t["gold"]), "pred_bs_ptr": _pairs(t["pred"])}
-            for t in reversed(of)
-        }
-        for name, of in _by_dialogue(turns).items()
-    }, indent=4)  # fmt: skip
+    def turn(t: dict[str, Any]) -> dict[str, Any]:
+        return {"turn_belief": _pairs(t["gold"]), "pred_bs_ptr": _pairs(t["pred"])}
+
+    return json.dumps(_numbered(turns[::-1], turn), indent=4)
 
 
 def fga_trippy(turns: Turns = TOLD) -> str:
     """Marks of all slots: in the example of 30, of which the train's time is wrong in turn 1."""
     slots = _slots(turns)
-    return json.dumps({
-        f"{name}.json": {str(t["turn"]): [int(t["gold"].get(s) == t["pred"].get(s)) for s in slots] for t in of}
-        for name, of in _by_dialogue(turns).items()
-    })  # fmt: skip
+    return json.dumps(_numbered(turns, lambda t: [int(t["gold"].get(s) == t["pred"].get(s)) for s in slots]))
 
 
 def som(turns: Turns = TOLD) -> str:
-    return json.dumps({
-        f"{t['dialogue_id']}.json_{t['turn']}": [_pairs(t["pred"]), _pairs(t["gold"])] for t in turns
-    })  # fmt: skip
+    return json.dumps({f"{t['dialogue_id']}.json_{t['turn']}": [_pairs(t[s]) for s in ("pred", "gold")] for t in turns})
 
 
 def t5dst(turns: Turns = TOLD) -> str:
-    return json.dumps({
-        f"{name}.json": {"domain": "hotel", "turns": {
-            str(t["turn"]): {"turn_belief": _pairs(t["gold"]), "pred_belief": _pairs(t["pred"])} for t in of
-        }}
-        for name, of in _by_dialogue(turns).items()
-    })  # fmt: skip
+    def turn(t: dict[str, Any]) -> dict[str, Any]:
+        return {"turn_belief": _pairs(t["gold"]), "pred_belief": _pairs(t["pred"])}
+
+    return json.dumps({name: {"domain": "hotel", "turns": of} for name, of in _numbered(turns, turn).items()})
 
 
 def mwzeval(turns: Turns = TOLD) -> str:
     short = {"book people": "people", "book day": "day", "leaveat": "leave"}
 
-    def state(t: dict[str, Any]) -> dict[str, dict[str, str]]:
-        return {d: {short.get(s, s): v for s, v in slots.items()} for d, slots in _nested(t["pred"]).items()}
+    def turn(t: dict[str, Any]) -> dict[str, Any]:
+        state = {d: {short.get(s, s): v for s, v in slots.items()} for d, slots in _nested(t["pred"]).items()}
+        return {"response": "…", "state": state, "active_domains": []}
 
-    return json.dumps({
-        name.lower(): [{"response": "…", "state": state(t), "active_domains": []} for t in of]
-        for name, of in _by_dialogue(turns).items()
-    })  # fmt: skip
+    return json.dumps(_dialogues(_lower(turns), lambda of: [*map(turn, of)], "{}"))
 
 
 def jsonl(turns: Turns = TOLD) -> str:
@@ -155,9 +152,9 @@ def json_list(turns: Turns = TOLD) -> str:
 
 def records(turns: Turns = TOLD) -> str:
     """As a rule-based tracker writes them."""
-    names = {"turn_id": "turn", "predicted": "pred", "ground_truth": "gold"}
     return json.dumps([
-        {"dial_id": f"{t['dialogue_id']}.json", **{key: t[name] for key, name in names.items()}, **_said(t)}
+        {"dial_id": f"{t['dialogue_id']}.json", "turn_id": t["turn"], "predicted": t["pred"], "ground_truth": t["gold"],
+         **_said(t)}
         for t in turns
     ], indent=1)  # fmt: skip
 
@@ -182,26 +179,19 @@ def records_wrapped(turns: Turns = TOLD) -> str:
             slot: int(value) if value.isdecimal() else [value] for slot, value in flat.items()
         }
 
-    details = [
-        {"dialogue_idx": name, "turn_details": [
-            {"gt": state(t["gold"]), "prediction": state(t["pred"])} for t in of
-        ]}
-        for name, of in _by_dialogue(turns).items()
-    ]  # fmt: skip
+    dialogues = _dialogues(
+        turns, lambda of: [{"gt": state(t["gold"]), "prediction": state(t["pred"])} for t in of], "{}"
+    )
+    details = [{"dialogue_idx": name, "turn_details": of} for name, of in dialogues.items()]
     return json.dumps({"summary": {"jga": 0.5}, "details": details})
 
 
 def state_lists(turns: Turns = TOLD, side: str = "pred") -> str:
-    return json.dumps({
-        name.lower(): [_nested(t[side]) for t in of] for name, of in _by_dialogue(turns).items()
-    })  # fmt: skip
+    return json.dumps(_dialogues(_lower(turns), lambda of: [_nested(t[side]) for t in of], "{}"))
 
 
 def state_lists_gold(turns: Turns = TOLD) -> str:
-    return json.dumps({
-        name.lower(): {str(t["turn"]): t["gold"] for t in reversed(of)}
-        for name, of in _by_dialogue(turns).items()
-    })  # fmt: skip
+    return json.dumps(_numbered(_lower(turns)[::-1], lambda t: t["gold"], "{}"))
 
 
 def csv(turns: Turns = TOLD) -> str:
@@ -234,15 +224,12 @@ def _triples(state: dict[str, str]) -> list[str]:
 
 
 def simpletod(turns: Turns = TOLD) -> str:
-    return json.dumps({
-        f"{name}.json": {
-            "target_turn_belief": [_triples(t["gold"]) for t in of],
-            "generated_turn_belief": [["hotel name not mentioned", " ", *_triples(t["pred"])] for t in of[:1]]
-            + [_triples(t["pred"]) for t in of[1:]],
-            "target_response": [""] * len(of),
-        }
-        for name, of in _by_dialogue(turns).items()
-    })  # fmt: skip
+    def dialogue(of: Turns) -> dict[str, Any]:
+        gold, pred = ([_triples(t[side]) for t in of] for side in BOTH)
+        pred[0] = ["hotel name not mentioned", " ", *pred[0]]
+        return {"target_turn_belief": gold, "generated_turn_belief": pred, "target_response": [""] * len(of)}
+
+    return json.dumps(_dialogues(turns, dialogue))
 
 
 def parlai(turns: Turns = TOLD) -> str:
@@ -279,17 +266,13 @@ def _span_turn(t: dict[str, Any]) -> dict[str, str]:
 
 
 def pptod(turns: Turns = TOLD) -> str:
-    return json.dumps({
-        name.lower(): {str(t["turn"]): _span_turn(t) for t in of}
-        for name, of in _by_dialogue(turns).items()
-    })  # fmt: skip
+    return json.dumps(_numbered(_lower(turns), _span_turn, "{}"))
 
 
 def fnctod(turns: Turns = TOLD) -> str:
-    return json.dumps({
-        name.lower(): [{"turn_num": t["turn"], **_span_turn(t)} for t in of]
-        for name, of in _by_dialogue(turns).items()
-    })  # fmt: skip
+    return json.dumps(_dialogues(
+        _lower(turns), lambda of: [{"turn_num": t["turn"], **_span_turn(t)} for t in of], "{}"
+    ))  # fmt: skip
 
 
 def star(turns: Turns = TOLD) -> str:
@@ -386,10 +369,8 @@ def star_partial(turns: Turns = TOLD) -> str:
 
 def savn(turns: Turns = TOLD) -> str:
     slots = _slots(turns)
-    return json.dumps({"slots": slots, "predictions": {
-        f"{name}.json": {str(t["turn"]): [t["pred"].get(slot, "none") for slot in slots] for t in of}
-        for name, of in _by_dialogue(turns).items()
-    }})  # fmt: skip
+    predictions = _numbered(turns, lambda t: [t["pred"].get(slot, "none") for slot in slots])
+    return json.dumps({"slots": slots, "predictions": predictions})
 
 
 def convlab_raw(turns: Turns = TOLD) -> str:
@@ -436,25 +417,19 @@ def sdp_dst(turns: Turns = TOLD) -> tuple[str, str]:
 
 
 def trade_gold(turns: Turns = TOLD) -> str:
-    def turn(t: dict[str, Any]) -> dict[str, Any]:
-        return {"turn_idx": t["turn"], "transcript": t["user"], "system_transcript": t["system"], "belief_state": [
-            *({"slots": [[slot, value]], "act": "inform"} for slot, value in t["gold"].items()),
-            {"slots": [["slot", "phone"]], "act": "request"},
-        ]}  # fmt: skip
-
     return json.dumps([
-        {"dialogue_idx": f"{name}.json", "domains": ["hotel"], "dialogue": [turn(t) for t in of]}
-        for name, of in _by_dialogue(turns).items()
+        {"dialogue_idx": name, "domains": ["hotel"], "dialogue": of}
+        for name, of in _dialogues(turns, lambda of: _woz_turns(of, {})).items()
     ])  # fmt: skip
 
 
 def t5dst_gold(turns: Turns = TOLD) -> str:
+    def turn(t: dict[str, Any]) -> dict[str, Any]:
+        return {"system": t["system"] or "none", "user": t["user"], "state": {"slot_values": t["gold"]}}
+
     return json.dumps([
-        {"dial_id": f"{name}.json", "domains": ["hotel"], "turns": [
-            {"system": t["system"] or "none", "user": t["user"], "state": {"slot_values": t["gold"]}}
-            for t in of
-        ]}
-        for name, of in _by_dialogue(turns).items()
+        {"dial_id": name, "domains": ["hotel"], "turns": of}
+        for name, of in _dialogues(turns, lambda of: [*map(turn, of)]).items()
     ])  # fmt: skip
 
 
@@ -488,7 +463,7 @@ def simpletod_gold(turns: Turns = TOLD) -> str:
         answers = [*(t["system"] for t in of[1:]), "…"]
         return {"usr": [t["user"] for t in of], "sys": answers, "bstate": states, "bs": [], "db": []}
 
-    return json.dumps({f"{name}.json": dialogue(of) for name, of in _by_dialogue(turns).items()})
+    return json.dumps(_dialogues(turns, dialogue))
 
 
 def _metadata(state: dict[str, str], slots: list[str]) -> dict[str, Any]:
@@ -575,15 +550,13 @@ def crosswoz(turns: Turns = TOLD) -> str:
 
 def risawoz(turns: Turns = TOLD) -> str:
     def turn(t: dict[str, Any]) -> dict[str, Any]:
-        return {
-            "turn_id": t["turn"], "turn_domain": ["hotel"], "user_utterance": t["user"],
-            "system_utterance": _answer(turns, t),
-            "belief_state": {"inform slot-values": t["gold"], "turn_inform": {}, "turn request": ["phone"]},
-        }  # fmt: skip
+        state = {"inform slot-values": t["gold"], "turn_inform": {}, "turn request": ["phone"]}
+        return {"turn_id": t["turn"], "turn_domain": ["hotel"], "user_utterance": t["user"],
+                "system_utterance": _answer(turns, t), "belief_state": state}  # fmt: skip
 
     return json.dumps([
-        {"dialogue_id": f"{name}.json", "goal": "", "domains": ["hotel"], "dialogue": [turn(t) for t in of]}
-        for name, of in _by_dialogue(turns).items()
+        {"dialogue_id": name, "goal": "", "domains": ["hotel"], "dialogue": of}
+        for name, of in _dialogues(turns, lambda of: [*map(turn, of)]).items()
     ])  # fmt: skip
 
 
@@ -596,8 +569,7 @@ RESTAURANT_TOLD: Turns = [
 ]  # fmt: skip
 
 
-def _woz_turns(turns: Turns) -> list[dict[str, Any]]:
-    spelled = {"pricerange": "price range"}
+def _woz_turns(turns: Turns, spelled: dict[str, str]) -> list[dict[str, Any]]:
     return [
         {"turn_idx": t["turn"], "transcript": t["user"], "system_transcript": t["system"], "belief_state": [
             *({"slots": [[spelled.get(slot, slot), value]], "act": "inform"} for slot, value in t["gold"].items()),
@@ -607,24 +579,24 @@ def _woz_turns(turns: Turns) -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
+_SPACED: Final = {"pricerange": "price range"}
+
+
 def woz(turns: Turns = RESTAURANT_TOLD) -> str:
-    return json.dumps([
-        {"dialogue_idx": int(name), "dialogue": _woz_turns(of)} for name, of in _by_dialogue(turns).items()
-    ])  # fmt: skip
+    dialogues = _dialogues(turns, lambda of: _woz_turns(of, _SPACED), "{}")
+    return json.dumps([{"dialogue_idx": int(name), "dialogue": of} for name, of in dialogues.items()])
 
 
 def glad(turns: Turns = RESTAURANT_TOLD, *, as_published: bool = False) -> str:
     if as_published:
         return json.dumps({"dialogues": json.loads(woz(turns))})
-    renamed = {
-        name: [
-            {"turn_id": turn["turn_idx"], "transcript": turn["transcript"].split(), "num": {}, "turn_label": [],
-             "belief_state": turn["belief_state"], "system_acts": [], "system_transcript": turn["system_transcript"]}
-            for turn in _woz_turns(of)
-        ]
-        for name, of in _by_dialogue(turns).items()
-    }  # fmt: skip
-    return json.dumps({"dialogues": [{"dialogue_id": int(name), "turns": found} for name, found in renamed.items()]})
+
+    def turn(t: dict[str, Any]) -> dict[str, Any]:
+        return {"turn_id": t["turn_idx"], "transcript": t["transcript"].split(), "num": {}, "turn_label": [],
+                "belief_state": t["belief_state"], "system_acts": [], "system_transcript": t["system_transcript"]}  # fmt: skip  # noqa: E501
+
+    dialogues = _dialogues(turns, lambda of: [*map(turn, _woz_turns(of, _SPACED))], "{}")
+    return json.dumps({"dialogues": [{"dialogue_id": int(name), "turns": of} for name, of in dialogues.items()]})
 
 
 def simulated(turns: Turns = RESTAURANT_TOLD) -> str:

@@ -153,19 +153,6 @@ def sgd(name: str, *turns: dict[str, dict[str, list[str]]]) -> dict[str, Any]:
     return {"dialogue_id": name, "services": [], "turns": said}
 
 
-def test_sgd_as_gold_has_alternatives_and_as_predictions_the_first(here: Path) -> None:
-    turns = [{"Hotels_2": {"check_in": ["Friday", "this Friday"], "rooms": []}}, {"Trains_1": {"to": ["Ely"]}}]
-    Path("dialogues_001.json").write_text(json.dumps({"1_00000": sgd("1_00000", *turns)}))
-    states = dstbench.read("dialogues_001.json")
-    second = {("1_00000", 1): {"Trains_1-to": "Ely"}}
-    assert cells(states.gold) == {("1_00000", 0): {"Hotels_2-check_in": "Friday|this Friday"}} | second
-    assert cells(states.pred) == {("1_00000", 0): {"Hotels_2-check_in": "Friday"}} | second
-    assert states.places is not None
-    assert states.places.rows() == [("1_00000", "dialogues_001.json", 0)]
-    with pytest.raises(dstbench.DstbenchError, match=r"no gold inside \(sgd\)\nhint: .* --gold FILE"):
-        dstbench.score("dialogues_001.json")
-
-
 def test_sgd_speakers_may_be_written_in_lower_case(here: Path) -> None:
     dialogue = json.dumps([sgd("1_00000", {"Hotels_2": {"rooms": ["2"]}})])
     Path("p.json").write_text(dialogue.replace("USER", "user").replace("SYSTEM", "system"))
