@@ -330,6 +330,14 @@ def test_a_key_that_is_there_twice_is_refused_whatever_is_beside_it(before: str,
     assert run("score", "once", "--from", "gtpr", "-m", "jga").code == 0
 
 
+@pytest.mark.parametrize(("name", "end"), [("jsonl", ""), ("gtpr", ".json"), ("convlab", ".json"), ("kage", "")])
+def test_ids_that_are_not_multiwozs_are_kept(name: str, end: str) -> None:
+    own = [{**t, "dialogue_id": f"Own {t['dialogue_id'].lower()}"} for t in turns_for(name)]
+    Path("own").write_text(formats.WITH_BOTH[name](own), encoding="utf-8")
+    found = dstbench.scan("own").collect()["dialogue"].unique().sort().to_list()
+    assert found == [f"Own {dialogue}{end}" for dialogue in ("mul0012", "pmul0203", "sng0451")]
+
+
 @pytest.mark.parametrize(("name", "copies"), [("jsonl", 2400), ("gtpr", 2400), ("som", 2400), ("trippy", 60)])
 def test_large_files_are_read_as_small_ones_are(name: str, copies: int) -> None:
     """Files of some megabytes, which are read in other ways: the corpus many times, under other ids."""
