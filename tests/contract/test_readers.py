@@ -283,6 +283,10 @@ def test_predictions_whose_gold_is_another_file(name: str) -> None:
     missing = () if name in BY_POSITION else ("--missing", "empty")  # an empty state is not a missing one
     found = read_back("test.idx", "--gold", "dialogues_001.json", *missing)
     assert found == rows_of("jsonl", name)
+    code, out, err = run("score", "test.idx")
+    assert (code, out) == (1, "")
+    assert "error: test.idx: " in err
+    assert "--gold" in err.partition("\nhint: ")[2]
 
 
 #: How JSON may be spelled without saying anything else.

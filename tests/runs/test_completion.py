@@ -112,13 +112,6 @@ def test_they_may_be_in_a_folder_with_the_name_of_a_split(name: str, split: str 
     assert rows["value"].to_list() == [EXAMPLE_SCORES["jga"]]
 
 
-@pytest.mark.parametrize("name", ["star-partial", "convlab-raw", "dstc10", "ldst"])
-def test_without_gold_one_message_says_so(name: str, here: Path) -> None:
-    Path("run").write_text(formats.ONLY_PRED[name](), encoding="utf-8")
-    with pytest.raises(dstbench.DstbenchError, match=f"run: its predictions .*{name}.*\nhint: .*--gold FILE"):
-        dstbench.score("run")
-
-
 @given(states=corpora())
 def test_wrong_slots_in_gold_are_the_prediction(states: States, tmp_path_factory: pytest.TempPathFactory) -> None:
     """Whatever the states: cut down to wrong slots and put back, they are the same."""
