@@ -385,6 +385,7 @@ def test_traits_are_drawn_with_their_distribution() -> None:
     found = dstbench.traits(RUNS)
     for trait, chart in list(trait_charts(found).items())[:2]:
         rows = [row for row in values(chart["spec"] if "data" in chart.get("spec", {}) else chart) if row["dialogues"]]
+        assert rows
         for row in rows:
             last = row["high"] == max(other["high"] for other in rows)
             inside = found.dialogues.filter(
