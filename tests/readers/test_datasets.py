@@ -247,17 +247,6 @@ def test_a_tracker_is_sure_of_no_value(here: Path) -> None:
     assert cells(dstbench.read("p").pred) == {("c", 0): {"restaurant-area": "west"}}
 
 
-def test_one_label_file_per_call(here: Path) -> None:
-    for call in ("b", "a"):
-        Path("data", "Mar13", call).mkdir(parents=True)
-        Path("data", "Mar13", call, "label.json").write_text(formats.dstc2_gold(call=call))
-        Path("data", "Mar13", call, "log.json").write_text(json.dumps({"session-id": call, "turns": [{"output": {}}]}))
-    Path("data", "test.flist").write_text("Mar13/a\nMar13/b\n")
-    states = dstbench.read("data")
-    assert list(cells(states.gold)) == [("a", 0), ("a", 1), ("b", 0), ("b", 1)]
-    assert states.source == "data"
-
-
 def test_real_dialogues_of_sgd(data: Path) -> None:
     states = dstbench.read(data / "sgd")
     assert states.gold is not None

@@ -11,11 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import dstbench
-from dstbench.readers import FORMATS, Source, find_format, read
+from dstbench.readers import Source, find_format, read
 from tests import formats
 from tests.corpora import EXAMPLE
 
@@ -403,32 +401,6 @@ def test_a_name_that_no_file_can_have(here: Path) -> None:
 def test_an_unknown_format_is_a_usage_error() -> None:
     with pytest.raises(dstbench.UsageError, match="there is no format 'gtp'\nhint: did you mean gtpr"):
         find_format(Source("any"), "gtp")
-
-
-@given(st.binary(max_size=200))
-def test_any_bytes_are_read_or_refused_in_words(content: bytes) -> None:
-    source = Source("any")
-    source.__dict__["raw"] = content or b" "
-    try:
-        states = read(source)
-    except dstbench.DstbenchError:
-        return
-    assert states.gold is not None or states.pred is not None
-
-
-@given(st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
-    lambda inner: st.lists(inner, max_size=3)
-    | st.dictionaries(st.sampled_from(["0", "D_0", "gt", "pr", "turns", "state", "turn_belief"]), inner, max_size=3),
-))  # fmt: skip
-def test_any_json_is_read_or_refused_in_words(document: Any) -> None:
-    source = Source("any")
-    source.__dict__["raw"] = json.dumps(document).encode()
-    for name in [None, *FORMATS]:
-        try:
-            read(source, name)
-        except dstbench.DstbenchError:
-            continue
 
 
 @pytest.mark.filterwarnings("ignore:.*is MultiWOZ's:dstbench.errors.DstbenchWarning")
