@@ -137,15 +137,18 @@ FORMAT: Final = Format(
             ("dstbench/readers/registry.py", "    fga_gca,\n", "    fga_gca,\n    guesses,\n"),
             ("dstbench/readers/registry.py", "        dstc2.GOLD,\n", "        dstc2.GOLD,\n        guesses.FORMAT,\n"),
             ("dstbench/cli/topics/formats.md", "| `mwzeval` |", "| `guesses` | nobody | yes |\n| `mwzeval` |"),
-            ("tests/formats.py", "\n\ndef trade() ->", '''
+            ("tests/formats.py", "\n\ndef trade(", '''
 
-def guesses() -> str:
+def guesses(turns: Turns = TOLD) -> str:
     sides = {"truth": "gold", "guess": "pred"}
-    return json.dumps({key: {ID: [turn[side] for turn in EXAMPLE]} for key, side in sides.items()})
+    return json.dumps({
+        key: {name: [t[side] for t in of] for name, of in _by_dialogue(turns).items()} for key, side in sides.items()
+    })
 
 
-def trade() ->'''),
+def trade('''),
             ("tests/formats.py", '    "gtpr": gtpr,', '    "guesses": guesses, "gtpr": gtpr,'),
+            ("tests/contract/test_readers.py", "BY_POSITION: Final = (", 'BY_POSITION: Final = ("guesses",'),
         ),
         """
         Path("p.json").write_text(formats.guesses())
@@ -154,9 +157,8 @@ def trade() ->'''),
         assert "an invented tracker" in ok("ls", "formats")
         """,
         (*SCHEMAS, "tests/test_readme.py::test_it_names_every_format_metric_and_profile",
-         "tests/readers/test_readers.py::test_every_format_has_an_example_here",
-         "tests/readers/test_readers.py::test_the_format_is_found_by_content_alone[guesses]",
-         "tests/readers/test_readers.py::test_formats_with_gold_inside_score_as_the_example[guesses]",
+         "tests/contract/test_readers.py::test_every_format_is_written_here",
+         "tests/contract/test_readers.py::test_gold_and_predictions_in_one_file[guesses]",
          "tests/test_architecture.py::test_what_is_known_of_a_format_is_in_the_module_of_its_project"),
     ),
     "a profile": Example(

@@ -36,6 +36,18 @@ def runs(here: Path) -> list[str]:
     return ["worst.jsonl", "best.jsonl", "middle.jsonl"]
 
 
+def test_a_seed_draws_its_own_swaps(runs: list[str]) -> None:
+    """Of all swaps of three dialogues, one in four differs as much; of two, one in two; of one, all."""
+    found = {}
+    for seed in ("1", "2"):
+        _, out, _ = run("compare", *runs, "--resamples", "2000", "--seed", seed, "--format", "json")
+        rows = json.loads(out)["differences"]
+        found[seed] = [row["p"] for row in rows]
+        assert [row["run"] + row["other"] for row in rows] == ["worstbest", "worstmiddle", "bestmiddle"]
+        assert found[seed] == pytest.approx([0.25, 1, 0.5], abs=0.04)
+    assert found["1"] != found["2"]
+
+
 def test_what_is_significant_is_said_in_words(runs: list[str]) -> None:
     words = ["compare", *runs, "--adjust", "none", "--resamples", "500"]
     # Of all swaps, one in four differs as much for three dialogues, one in two for two, all for one.

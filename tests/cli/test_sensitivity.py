@@ -131,8 +131,6 @@ def test_json_has_the_frames_that_the_schemas_say_and_csv_their_rows(
             valid.validate(row)
 
 
-
-
 @pytest.mark.parametrize(
     ("words", "message"),
     [

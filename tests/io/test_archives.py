@@ -268,7 +268,7 @@ def test_a_folder_of_several_runs_is_refused(where: str, here: Path) -> None:
 
 @pytest.mark.parametrize("where", ["folder", "zip"])
 def test_a_file_of_a_folder_is_let_go_of_once_it_is_read(where: str, here: Path) -> None:
-    files = find_files(Source(_lay({f"{call}.json": formats.dstc2_gold(str(call)) for call in range(5)}, where)))
+    files = find_files(Source(_lay({f"{call}.json": formats.dstc2_gold(call=str(call)) for call in range(5)}, where)))
     seen: list[weakref.ref[Source]] = []
     for file, form in files:
         form.read(file)
