@@ -202,7 +202,7 @@ def test_a_true_null_between_runs(corpora: list[Corpus], size: int) -> None:
 @pytest.mark.parametrize("size", SIZES)
 def test_intervals_on_real_runs(corpora: list[Corpus], size: int, pooled: bool) -> None:
     """Of correlations and differences in each run, or in all runs pooled, each dialogue drawn with all of them."""
-    draws = 1000 if pooled else DRAWS
+    draws = 3000 if pooled else 1000
     rng, tally = np.random.default_rng(size), Tally("intervals, pooled" if pooled else "intervals in one run", draws)
     for corpus in corpora:
         runs, dialogues = corpus.shape
