@@ -310,8 +310,8 @@ def test_between_runs_over_other_dialogues() -> None:
     assert (row["kind"], row["n_first"], row["n_second"]) == ("independent", *sizes)
     assert (row["difference"], row["zou_low"], row["zou_high"]) == pytest.approx((wanted.difference, *wanted.zou))
     one, other = (jackknifed_correlation(t["jga"], t["gca"]) for t in (x, y))
-    both = Jackknifed(r[0] - r[1], np.array([*one.influence, *other.influence]))
-    assert both.variance == pytest.approx(one.variance + other.variance)
+    both = Jackknifed(r[0] - r[1], np.array([*one.influence, *-other.influence]))
+    assert both.spread.se**2 == pytest.approx(one.spread.se**2 + other.spread.se**2)
     assert (row["low"], row["high"], row["p"]) == pytest.approx((*(both.limits() or ()), both.p()))
     assert found.tests["test"].to_list() == ["fisher1925"]
     mixed = pl.concat([first, second])
