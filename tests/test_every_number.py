@@ -7,8 +7,6 @@ A profile or metric that is added to its registry is in these laws without a lin
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -24,11 +22,8 @@ from dstbench.conventions.normalise import is_dontcare
 from dstbench.conventions.profiles import PROFILES
 from dstbench.demo import synthetic
 from dstbench.metrics import REGISTRY
-from dstbench.readers.frames import IS_FRAME
 from dstbench.runs.open import open_runs
-from dstbench.runs.run import Run
-from tests import formats
-from tests.corpora import EXAMPLE, OF_FRAMES, States, dialogues, has_other_slots, is_refused
+from tests.corpora import OF_FRAMES, States, dialogues, has_other_slots, is_refused
 
 pytestmark = pytest.mark.filterwarnings("ignore::dstbench.errors.DstbenchWarning")
 
@@ -306,74 +301,6 @@ def test_every_function_gives_one_signature_one_value(profile: str) -> None:
     assert both["value"].equals(both["value_again"], check_names=False, null_equal=True)
     for key, found in seen.items():
         assert len({value for _, value in found}) == 1, (key, found)
-
-
-# --- every format ----------------------------------------------------------------------------------------------------
-
-#: Formats whose items are turns of other dialogues than the example's.
-OWN_DIALOGUES: Final = ("dstc10",)
-
-
-#: How the example's prediction is changed.
-CHANGES: Final[dict[str, Callable[[dict[str, Any]], dict[str, str]]]] = {
-    "perfect": lambda state: state["gold"],
-    "empty": lambda _: {},
-    "wrong everywhere": lambda state: dict.fromkeys(state["gold"], "nowhere"),
-    "one value wrong": lambda state: state["pred"],
-}
-
-
-def example_of(kind: str) -> States:
-    return [{**state, "pred": CHANGES[kind](state)} for state in EXAMPLE]
-
-
-@cache
-def run_of_example(kind: str) -> Run:
-    (run,) = open_runs(example_of(kind))
-    return run
-
-
-@cache
-def values_of_example(kind: str, profile: Convention) -> dict[str, float | None]:
-    return values([run_of_example(kind)], profile)
-
-
-@pytest.mark.parametrize("kind", CHANGES)
-@pytest.mark.parametrize("name", [*formats.WITH_BOTH, *formats.ONLY_PRED, *formats.ONLY_GOLD])
-def test_a_file_scores_as_its_states_under_every_profile(
-    name: str, kind: str, here: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(formats, "EXAMPLE", example_of(kind))
-    gold = None
-    if name in formats.WITH_BOTH:
-        Path("run").write_text(formats.WITH_BOTH[name](), encoding="utf-8")
-    elif name in formats.ONLY_PRED:
-        Path("run").write_text(formats.ONLY_PRED[name](), encoding="utf-8")
-        gold = "dialogues_001.json"  # as LDST's lines name it
-        texts = {"dstc10": lambda: formats.dstc10("gold"), "ldst": formats.sgd_gold}
-        Path(gold).write_text(texts.get(name, formats.star_tsv)(), encoding="utf-8")
-    else:
-        Path("run").write_text(formats.jsonl(), encoding="utf-8")
-        gold = "gold"
-        Path("gold").write_text(formats.ONLY_GOLD[name](), encoding="utf-8")
-    form = None if name in formats.ONLY_GOLD else name.partition(" ")[0]  # an empty file shows no format
-    (run,) = open_runs("run", gold=gold, format=form)
-    rows, wanted = run.read(), run_of_example(kind).read()
-    if rows.equals(wanted):  # then nothing that is computed of them can differ
-        return
-    if "frames" in run.meta and kind != "one value wrong":  # one kind shows that rows of frames change nothing
-        assert rows.filter(~IS_FRAME).equals(wanted)
-        return
-    for profile in PROFILES.values():
-        if profile.domain_turns == "frames" and "frames" in run.meta:
-            continue  # of which the states know nothing: see `tests.metrics.test_sgd`
-        found = values([run], profile, "jga" if name in OWN_DIALOGUES else ALL)
-        if name not in OWN_DIALOGUES:
-            assert found == values_of_example(kind, profile), profile.name
-        if kind == "wrong everywhere":
-            assert found["jga"] == 0
-        if kind == "perfect" and profile.name.rpartition(".")[0] not in TWO_SIDED:
-            assert found["jga"] == 1
 
 
 def test_trippys_dialogues_score_as_the_authors_scripts_print_them(data: Path) -> None:

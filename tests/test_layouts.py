@@ -14,8 +14,6 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import dstbench
-from dstbench.runs.open import open_gold
-from tests import formats
 from tests.records import notes_of, quiet, table_of
 
 State = dict[str, str]
@@ -224,30 +222,3 @@ def test_misspelt_keywords_get_the_keyword_as_a_hint() -> None:
             dstbench.score([], **keywords)
     with pytest.raises(dstbench.UsageError, match=r"^keys has no field 'idd'"):
         dstbench.score([], keys={"idd": "x"})
-
-
-WRITERS = (
-    formats.gtpr, formats.trade, formats.som, formats.t5dst, formats.mwzeval, formats.jsonl, formats.records_wrapped,
-    formats.simpletod, formats.parlai, formats.checkdst, formats.pptod, formats.star, formats.kage, formats.convlab,
-    formats.icdst, formats.trippy, formats.savn, formats.state_lists, formats.trade_gold, formats.t5dst_gold,
-    formats.multiwoz, formats.sgd_pred, formats.convlab_gold, formats.woz, formats.crosswoz, formats.risawoz,
-)  # fmt: skip
-
-
-@quiet
-@pytest.mark.parametrize("write", WRITERS, ids=lambda write: write.__name__)
-def test_a_loaded_file_is_read_as_the_file(write: Callable[[], str], here: Path) -> None:
-    text = write()
-    Path("run").write_text(text)
-    try:
-        document = json.loads(text)
-    except ValueError:
-        document = [json.loads(line) for line in text.splitlines()]
-
-    def read(data: Any) -> list[pl.DataFrame]:
-        states = open_gold(data)
-        return [table for side in (states.gold, states.pred) if side is not None for table in (side.turns, side.cells)]
-
-    of_file, of_document = read("run"), read(document)
-    assert len(of_file) == len(of_document) > 0
-    assert all(map(pl.DataFrame.equals, of_document, of_file))

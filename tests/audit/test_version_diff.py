@@ -8,7 +8,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import dstbench
@@ -131,8 +131,7 @@ def test_it_is_what_loops_give(states: States, data: st.DataObject) -> None:
             side[dialogue].pop(data.draw(st.sampled_from(sorted(side[dialogue]))))
             if not side[dialogue]:
                 del side[dialogue]
-    if not any(before[d].keys() & after[d].keys() for d in before.keys() & after.keys()):
-        return
+    assume(any(before[d].keys() & after[d].keys() for d in before.keys() & after.keys()))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", dstbench.DstbenchWarning)
         found = audit.diff(as_gold(before), as_gold(after))

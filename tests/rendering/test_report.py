@@ -437,25 +437,6 @@ def test_latex_has_the_main_tables(demo: Report) -> None:
     assert "restaurant" in text
 
 
-def test_charts_are_vega_lite(demo: Report) -> None:
-    assert {
-        "scores",
-        "differences_jga",
-        "first_failures",
-        "gold_slots",
-        "to_mean",
-        "nu_paper",
-        "correlations",
-        "scores_by_turn",
-        "errors",
-        "slots",
-        "domains",
-        "conventions",
-        "spread",
-    } <= demo.charts.keys()
-    assert all(chart["$schema"].endswith("v5.json") for chart in demo.charts.values())
-
-
 @pytest.mark.usefixtures("undrawn")
 def test_a_notebook_shows_it_shut_off(demo: Report) -> None:
     (frame,) = Page(demo._repr_html_()).all("iframe")

@@ -112,10 +112,11 @@ def test_turns_that_are_numbered_otherwise_are_recognised(number: Callable[[int]
 def test_unknown_slots_are_counted_with_near_matches_and_kept() -> None:
     gold = {"hotel-area": "north", "hotel-aera": "north"}
     states = [{"dialogue_id": "A", "turn": t, "gold": gold, "pred": {"hotel-aera": "south"}} for t in range(2)]
+    states[1]["pred"] = {}  # so that the counts of gold and predictions differ
     with pytest.warns(dstbench.DstbenchWarning, match="1 slot that MultiWOZ does not have, kept as written") as said:
         table = dstbench.scan(states).collect()
-    assert "hotel-aera (2 in gold, 2 predicted; near: hotel-area" in str(said[0].message)
-    assert table.filter(pl.col("slot") == "hotel-aera")["pred"].to_list() == ["south", "south"]
+    assert "hotel-aera (2 in gold, 1 predicted; near: hotel-area" in str(said[0].message)
+    assert table.filter(pl.col("slot") == "hotel-aera")["pred"].to_list() == ["south", None]
 
 
 def test_a_dataset_of_its_own_is_one_short_note() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import dstbench
@@ -135,8 +135,7 @@ def test_the_turn_table(states: States) -> None:
 def test_missing_turns_count_as_wrong_wherever_they_are(states: States, data: st.DataObject) -> None:
     """A missing turn is one false pair of its own, which does not last: no other turn is the worse for it."""
     there = [data.draw(st.booleans()) for _ in states]
-    if not any(there):
-        return
+    assume(any(there))
     gold = [{k: s[k] for k in ("dialogue_id", "turn", "gold")} for s in states]
     pred = [{k: s[k] for k in ("dialogue_id", "turn", "pred")} for s, kept in zip(states, there, strict=True) if kept]
     marked = [
