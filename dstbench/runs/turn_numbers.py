@@ -30,9 +30,8 @@ from dstbench.schema.core import BETWEEN, MAX_TURN, NOTHING
 
 # Numberings that people use: the number of gold's turn 0, and the step. Besides, the least number may be gold's least.
 _USUAL: Final = ((1, 1), (-1, 1), (0, 2), (1, 2), (2, 2))
-# So many more states that have a value must agree, besides one for each that no longer does; three for each if not more
-# turns meet. So a tracker that is a turn late now and then does not look like one that counts from 1. If more turns
-# meet and all states agree, one is enough.
+# Where not more turns meet, so many more states that have a value must agree, besides three for each that no longer
+# does: so a tracker that is a turn late now and then does not look like one that counts from 1.
 _CLEAR: Final = 2
 
 
@@ -107,9 +106,7 @@ def find_numbering(gold: Side, pred: Side) -> Numbering | None:
     then = agreeing((meets, at))
     met = now_met, int(meets.sum())
     gained, lost = then & ~now, now & ~then
-    needed = _CLEAR + 3 * lost.sum()
-    if met[1] > met[0]:
-        needed = 1 if then.all() else _CLEAR + lost.sum()
+    needed = 1 + lost.sum() if met[1] > met[0] else _CLEAR + 3 * lost.sum()
     fits_better = bool((gained & (pred_states != 0)).sum() >= needed)
     return Numbering(first, step, met, (int(now.sum()), int(then.sum())), fits_better)
 
