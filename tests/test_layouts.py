@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import re
 from collections.abc import Callable, Iterator
@@ -14,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dstbench
-from dstbench.runs.open import open_gold
+from dstbench.runs.open import Reading, open_gold
 from tests import formats
 from tests.records import notes_of, quiet, table_of
 
@@ -231,10 +232,20 @@ def test_columns_of_frames_are_named_as_in_csv() -> None:
 
 
 def test_misspelt_keywords_get_the_keyword_as_a_hint() -> None:
-    for keyword, said in (("metric", "metrics"), ("golds", "gold"), ("byy", "by")):
-        keywords: dict[str, Any] = {keyword: "x"}
-        with pytest.raises(TypeError, match=rf"^score\(\) got an .* '{keyword}'\. Did you mean {said}"):
-            dstbench.score([], **keywords)
+    names_of = {dstbench: dstbench.__all__, dstbench.audit: dstbench.audit.__all__}
+    public: list[Any] = [getattr(module, name) for module, names in names_of.items() for name in names]
+    seen = set()
+    for function in [*filter(inspect.isfunction, public), dstbench.Evaluator]:
+        parameters = inspect.signature(function).parameters.values()
+        names = {each.name for each in parameters if each.kind in (each.KEYWORD_ONLY, each.POSITIONAL_OR_KEYWORD)}
+        passed_on = [str(each.annotation) for each in parameters if each.kind is each.VAR_KEYWORD]
+        if passed_on == ["Unpack[Reading]"]:
+            names |= {*Reading.__annotations__}
+        for name in names if passed_on in ([], ["Unpack[Reading]"]) else ():
+            with pytest.raises(TypeError, match=rf"\(\) got an .* '{name}{name[-1]}'\. Did you mean .*\b{name}\b"):
+                function(**{name + name[-1]: "x"})
+            seen.add(f"{function.__name__} {name}")
+    assert {"score metrics", "score gold", "scan missing", "read format", "bias split", "Evaluator gold"} <= seen
     with pytest.raises(dstbench.UsageError, match=r"^keys has no field 'idd'"):
         dstbench.score([], keys={"idd": "x"})
 
