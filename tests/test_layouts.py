@@ -235,7 +235,8 @@ def test_misspelt_keywords_get_the_keyword_as_a_hint() -> None:
     names_of = {dstbench: dstbench.__all__, dstbench.audit: dstbench.audit.__all__}
     public: list[Any] = [getattr(module, name) for module, names in names_of.items() for name in names]
     seen = set()
-    for function in [*filter(inspect.isfunction, public), dstbench.Evaluator]:
+    functions: list[Any] = [each for each in public if inspect.isfunction(each) or each is dstbench.Evaluator]
+    for function in functions:
         parameters = inspect.signature(function).parameters.values()
         names = {each.name for each in parameters if each.kind in (each.KEYWORD_ONLY, each.POSITIONAL_OR_KEYWORD)}
         passed_on = [str(each.annotation) for each in parameters if each.kind is each.VAR_KEYWORD]
