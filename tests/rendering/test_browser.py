@@ -8,11 +8,11 @@ from __future__ import annotations
 import json
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import polars as pl
 import pytest
@@ -33,6 +33,7 @@ FLAGS = (
 )  # fmt: skip
 #: The order of the demo's runs: that of JGA.
 ORDER = dstbench.score(synthetic(120), metrics="jga").sort("value", descending=True)["run"].to_list()
+T = TypeVar("T")
 #: What axe-core is found in.
 AXE = "axe_selenium_python"
 
@@ -99,12 +100,28 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def opened(browser: Any, address: str) -> Any:
+def until(browser: Any, look: Callable[[], T]) -> T:
+    """What `look` gives as soon as that is true: the browser, and the page's script, act when they get to it."""
+    from selenium.common.exceptions import StaleElementReferenceException
+    from selenium.webdriver.support.ui import WebDriverWait
+
+    given: T = WebDriverWait(browser, 20, 0.02, [StaleElementReferenceException]).until(lambda _: look())
+    return given
+
+
+def visit(browser: Any, address: str) -> None:
+    """Go there, and wait until the script has shown the dialogues: `get` returns earlier on a busy machine."""
+    browser.get(address)
+    shown = "return document.readyState === 'complete' && !!document.querySelector('#explorer tbody')"
+    until(browser, lambda: browser.execute_script(shown))
+
+
+def opened(browser: Any, address: str) -> None:
     browser.get("about:blank")  # so that the same page is loaded anew
+    until(browser, lambda: browser.execute_script("return location.href") == "about:blank")
     for kind in ("browser", "performance"):
         browser.get_log(kind)
-    browser.get(address)
-    return browser
+    visit(browser, address)
 
 
 def quiet(browser: Any, address: str) -> None:
@@ -115,9 +132,35 @@ def quiet(browser: Any, address: str) -> None:
     assert [url for url in asked if not url.startswith(("data:", "about:"))] == [address]
 
 
-def found(browser: Any, selector: str) -> list[Any]:
-    elements: list[Any] = browser.find_elements("css selector", selector)
-    return elements
+def found(browser: Any, selector: str, number: int | None = None) -> list[Any]:
+    """The elements, as soon as there are any, or that many."""
+
+    def look() -> list[Any]:
+        elements: list[Any] = browser.find_elements("css selector", selector)
+        return elements if number in (None, len(elements)) else []
+
+    return until(browser, look)
+
+
+def shown_text(browser: Any, selector: str) -> str:
+    """The text of the first element, as soon as there is one."""
+    texts: list[str] = until(browser, lambda: [element.text for element in found(browser, selector)[:1]])
+    return texts[0]
+
+
+def shows(browser: Any, selector: str, *texts: str) -> None:
+    """Wait until the elements have these texts; none: until there is no such element."""
+
+    def look() -> list[str]:
+        return [element.text for element in browser.find_elements("css selector", selector)]
+
+    until(browser, lambda: look() == [*texts])
+
+
+def address(browser: Any) -> str:
+    """As the page knows it; the browser's own bar hears of it later."""
+    href: str = browser.execute_script("return location.href")
+    return href
 
 
 def cells(element: Any, rows: str) -> list[list[str]]:
@@ -136,9 +179,7 @@ def control(browser: Any, label: str) -> Any:
     const named = labels.filter(e => e.innerText.trim().split("\\n")[0].trim().startsWith(arguments[0]));
     return named.map(e => e.querySelector("select, input"));
     """
-    from selenium.webdriver.support.ui import WebDriverWait
-
-    (element,) = WebDriverWait(browser, 20).until(lambda driver: driver.execute_script(script, label))
+    (element,) = until(browser, lambda: browser.execute_script(script, label))
     return element
 
 
@@ -148,23 +189,23 @@ def choose(browser: Any, label: str, text: str) -> None:
     Select(control(browser, label)).select_by_visible_text(text)
 
 
-def status(browser: Any) -> str:
-    text: str = found(browser, "[role=status]")[0].text
-    return text.partition(" dialogues")[0]
+def lists(browser: Any, wanted: str) -> None:
+    """Wait until so many dialogues are listed, of so many."""
+    shows(browser, "[role=status]", f"{wanted} dialogues; shares in percent")
 
 
 def test_the_demo_filters_sorts_and_opens_a_dialogue(browser: Any, demo: str) -> None:
     opened(browser, demo)
-    assert status(browser) == "120 of 120"
-    assert len(found(browser, "#explorer tbody tr")) == 100
+    lists(browser, "120 of 120")
+    found(browser, "#explorer tbody tr", 100)
     found(browser, "#explorer > p:last-child button")[0].click()
-    assert len(found(browser, "#explorer tbody tr")) == 120
+    found(browser, "#explorer tbody tr", 120)
 
     rows = dstbench.traits(synthetic(120), metrics="jga").dialogues.filter(run="careful")
     control(browser, "is at least").send_keys("50")
     control(browser, "and at most").send_keys("80")
     wanted = rows.filter((100 * rows["jga"]).is_between(50, 80))
-    assert status(browser) == f"{wanted.height} of 120"
+    lists(browser, f"{wanted.height} of 120")
     (head,) = (h for h in found(browser, "#explorer th[scope=col]") if h.text == "JGA")
     head.find_element("css selector", "button").click()
     head = found(browser, "#explorer th[aria-sort=descending]")[0]
@@ -179,17 +220,17 @@ def test_the_demo_filters_sorts_and_opens_a_dialogue(browser: Any, demo: str) ->
     link = found(browser, "#explorer tbody a")[0]
     name = link.text
     link.click()
-    shows(browser, name)
+    shows(browser, "#dialogue h3", f"Dialogue {name}")
     assert browser.switch_to.active_element.text == f"Dialogue {name}"
     turns = wanted.filter(dialogue=name)["turns"].item()
-    assert len(found(browser, "#dialogue .turn")) == 1
+    found(browser, "#dialogue .turn", 1)
     found(browser, "#dialogue input")[0].click()  # all turns
-    assert len(found(browser, "#dialogue .turn")) == turns
+    found(browser, "#dialogue .turn", turns)
     found(browser, "#dialogue input")[1].click()  # also what is carried over and correct
     heads = [h.text for h in found(browser, "#dialogue .states")[0].find_elements("css selector", "thead th")]
     assert heads == ["slot", "gold", *ORDER]
     found(browser, "#dialogue button")[1].click()  # the next one of the list
-    assert found(browser, "#dialogue h3")[0].text != f"Dialogue {name}"
+    until(browser, lambda: shown_text(browser, "#dialogue h3") != f"Dialogue {name}")
     quiet(browser, demo)
 
 
@@ -231,7 +272,7 @@ def test_search_and_kinds_of_errors(browser: Any, demo: str) -> None:
 
     opened(browser, demo)
     control(browser, "search").send_keys("demo0000007")
-    assert status(browser) == "1 of 120"
+    lists(browser, "1 of 120")
     control(browser, "search").send_keys(Keys.BACKSPACE * 11)
     choose(browser, "Run", "forgetful")
     choose(browser, "with", "missed")
@@ -239,7 +280,7 @@ def test_search_and_kinds_of_errors(browser: Any, demo: str) -> None:
     corpus = synthetic(120)
     rows = dstbench.scan({"r": corpus["forgetful"]}).collect().filter(slot="hotel-area")
     missed = rows.filter(rows["gold"].is_not_null() & rows["pred"].is_null())
-    assert status(browser) == f"{missed['dialogue'].n_unique()} of 120"
+    lists(browser, f"{missed['dialogue'].n_unique()} of 120")
 
 
 def test_hostile_values_are_inert(browser: Any, hostile: str) -> None:
@@ -251,22 +292,21 @@ def test_hostile_values_are_inert(browser: Any, hostile: str) -> None:
             "location.hash = links[arguments[0]].getAttribute('href') + '&turn=all'",
             number,
         )
-        shows(browser, listed(browser)[number])
-        assert len(found(browser, "#dialogue .turn")) == 2
+        shows(browser, "#dialogue h3", f"Dialogue {listed(browser)[number]}")
+        found(browser, "#dialogue .turn", 2)
     texts = {e.text for e in found(browser, "#dialogue .user span")}
     assert len(texts) == 1
     wanted = {f"{n} {t}".replace("\0", "\\x00").replace("\u202e", "\\u202e") for n, t in enumerate(HOSTILE)}
     assert set(listed(browser)) == wanted
     choose(browser, "Run", '"two" onclick=x')
     choose(browser, "beside", "<b>one<script>")
-    assert found(browser, "#explorer caption")[0].text == 'Dialogues: scores of "two" onclick=x'
-    address = browser.current_url
+    shows(browser, "#explorer caption", 'Dialogues: scores of "two" onclick=x')
     before = view(browser)
-    opened(browser, address)
+    opened(browser, address(browser))
     assert view(browser) == before
     assert browser.execute_script("return window.hit") is None
     assert browser.execute_script("return document.scripts.length") == 2
-    assert found(browser, "main img, main b script, main textarea, main iframe") == []
+    shows(browser, "main img, main b script, main textarea, main iframe")
     inert = browser.execute_script(
         "const listens = e => [...e.attributes].some(a => a.name.startsWith('on'));"
         "return [...document.querySelectorAll('*')].filter(listens).length"
@@ -290,8 +330,13 @@ def test_the_policy_stops_what_would_run(browser: Any, hostile: str) -> None:
         "const i = document.createElement('img'); i.src = 'http://127.0.0.1:9/x.png'; document.body.append(i)"
     )
     assert browser.execute_script("return window.hit") is None
-    messages = [entry["message"] for entry in browser.get_log("browser")]
-    assert any("127.0.0.1:9" in message and "Content Security Policy" in message for message in messages)
+    messages: list[str] = []
+
+    def is_told() -> bool:
+        messages.extend(entry["message"] for entry in browser.get_log("browser"))
+        return any("127.0.0.1:9" in message and "Content Security Policy" in message for message in messages)
+
+    until(browser, is_told)
 
 
 #: Leaves two of the rows of a table that are made alike: axe looks at every cell, and finds nothing else in others.
@@ -333,7 +378,7 @@ def test_it_is_accessible(browser: Any, small: str, scheme: str, rules: dict[str
         assert "color-contrast" in {rule["id"] for rule in result["passes"]}
         assert rules or len(result["passes"]) > 20
         for link in found(browser, "a.skip, nav a"):
-            assert found(browser, "#" + link.get_attribute("href").partition("#")[2])
+            found(browser, "#" + link.get_attribute("href").partition("#")[2])
     finally:
         browser.execute_cdp_cmd("Page.setBypassCSP", {"enabled": False})
         browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
@@ -360,7 +405,7 @@ def test_a_thousand_dialogues_of_seven_runs_are_small_and_quick(browser: Any, la
     assert large.stat().st_size < 8e6
     browser.execute_cdp_cmd("Performance.enable", {})
     opened(browser, large.as_uri())
-    assert status(browser) == "1,000 of 1,000"
+    lists(browser, "1,000 of 1,000")
     measured = {m["name"]: m["value"] for m in browser.execute_cdp_cmd("Performance.getMetrics", {})["metrics"]}
     assert measured["ThreadTime"] < 1  # seconds of the page's own thread, whatever else the machine does
     quiet(browser, large.as_uri())
@@ -373,14 +418,6 @@ def press(browser: Any, *keys: str) -> None:
     from selenium.webdriver import ActionChains
 
     ActionChains(browser).send_keys(*keys).perform()
-
-
-def shows(browser: Any, dialogue: str | None) -> None:
-    """Wait until the dialogue is open, or none is: the browser tells the page of a new address a little later."""
-    from selenium.webdriver.support.ui import WebDriverWait
-
-    wanted = [] if dialogue is None else [f"Dialogue {dialogue}"]
-    WebDriverWait(browser, 5, 0.02).until(lambda _: [h.text for h in found(browser, "#dialogue h3")] == wanted)
 
 
 def listed(browser: Any) -> list[str]:
@@ -424,13 +461,13 @@ def test_a_grid_has_the_kinds_of_every_slot_and_turn_and_opens_turns(browser: An
         assert shown == wanted
         browser.execute_script("arguments[0].scrollIntoView()", grid)
         grid.find_elements("css selector", "tbody tr:last-child td")[-1].click()
-        assert [h.text for h in found(browser, "#dialogue .turn h4")] == [f"Turn {heads[-1]}"]
-        assert f"turn={heads[-1]}" in browser.current_url
+        shows(browser, "#dialogue .turn h4", f"Turn {heads[-1]}")
+        assert f"turn={heads[-1]}" in address(browser)
         head = grid.find_elements("css selector", "thead th")[0]
         browser.execute_script("arguments[0].focus()", head)
         press(browser, Keys.ARROW_RIGHT, Keys.ARROW_DOWN, Keys.ENTER)  # a cell of the second turn
         assert browser.switch_to.active_element.tag_name == "td"
-        assert [h.text for h in found(browser, "#dialogue .turn h4")] == [f"Turn {heads[2]}"]
+        shows(browser, "#dialogue .turn h4", f"Turn {heads[2]}")
         assert [h.text for h in grid.find_elements("css selector", "thead .now")] == [heads[2]]
     quiet(browser, demo)
 
@@ -442,10 +479,10 @@ def test_a_slot_alone_chooses_dialogues_with_any_error_in_it(browser: Any, demo:
     rows = dstbench.scan({"r": synthetic(120)["careful"]}).collect().filter(slot="hotel-area")
     wrong = rows.filter(rows["gold"].ne_missing(rows["pred"]))
     assert 0 < wrong["dialogue"].n_unique() < 120
-    assert status(browser) == f"{wrong['dialogue'].n_unique()} of 120"
+    lists(browser, f"{wrong['dialogue'].n_unique()} of 120")
     choose(browser, "with", "any or no error")
     assert control(browser, "in").get_property("selectedIndex") == 0
-    assert status(browser) == "120 of 120"
+    lists(browser, "120 of 120")
 
 
 def test_presets_set_what_the_controls_show(browser: Any, demo: str) -> None:
@@ -485,7 +522,7 @@ def test_presets_set_what_the_controls_show(browser: Any, demo: str) -> None:
             }[title]
         )
         before = view(browser)
-    opened(browser, browser.current_url)
+    opened(browser, address(browser))
     assert view(browser) == before
 
 
@@ -501,39 +538,39 @@ def test_an_address_restores_the_view_and_back_closes_a_dialogue(browser: Any, d
     choose(browser, "order", "descending")
     chosen = listed(browser)[1]
     found(browser, "#explorer tbody a")[1].click()
-    shows(browser, chosen)
+    shows(browser, "#dialogue h3", f"Dialogue {chosen}")
     found(browser, "#dialogue [role=grid] tbody td")[1].click()
     found(browser, "#dialogue input")[1].click()  # also what is carried over and correct
-    deep, address = view(browser), browser.current_url
-    opened(browser, address)
+    deep = view(browser)
+    opened(browser, address(browser))
     assert view(browser) == deep
     found(browser, "#dialogue button")[2].click()
-    shows(browser, None)
+    shows(browser, "#dialogue h3")
     browser.back()
-    shows(browser, chosen)
+    shows(browser, "#dialogue h3", f"Dialogue {chosen}")
     assert view(browser) == deep
 
     opened(browser, demo)
     found(browser, "nav li a[href='#dialogues']")[0].click()
     first, second, *_ = listed(browser)
     found(browser, "#explorer tbody a")[0].click()
-    shows(browser, first)
+    shows(browser, "#dialogue h3", f"Dialogue {first}")
     found(browser, "#dialogue button")[1].click()
-    shows(browser, second)
+    shows(browser, "#dialogue h3", f"Dialogue {second}")
     browser.back()
-    shows(browser, None)
+    shows(browser, "#dialogue h3")
     assert view(browser) == plain
     browser.forward()
-    shows(browser, second)
+    shows(browser, "#dialogue h3", f"Dialogue {second}")
     found(browser, "nav li a")[0].click()  # a link to a chapter leaves the dialogue open, and leads to the chapter
     browser.execute_script("return new Promise(done => setTimeout(done, 100))")
-    shows(browser, second)
+    shows(browser, "#dialogue h3", f"Dialogue {second}")
     assert browser.execute_script("return scrollY < document.getElementById('dialogues').offsetTop - innerHeight")
     quiet(browser, demo)
 
 
 @pytest.mark.parametrize(
-    ("address", "unknown", "rest"),
+    ("asked", "unknown", "rest"),
     [
         ("run=nobody", "run “nobody”", ""),
         ("slot=hotel-nothing&errors=wrong", "slot “hotel-nothing”", "errors=wrong"),
@@ -544,33 +581,24 @@ def test_an_address_restores_the_view_and_back_closes_a_dialogue(browser: Any, d
     ],
 )
 def test_what_an_address_names_in_vain_is_said_in_one_line(
-    browser: Any, demo: str, address: str, unknown: str, rest: str
+    browser: Any, demo: str, asked: str, unknown: str, rest: str
 ) -> None:
     """And the view is that of the rest, whether a page is opened there or its address becomes that."""
-    from selenium.webdriver.support.ui import WebDriverWait
-
-    opened(browser, f"{demo}#{address}")
-    line = f"The address asks for what is not in this report: {unknown}."
-
-    def said() -> str:
-        text: str = found(browser, "#explorer [role=alert]")[0].text
-        return text
-
-    def become(address: str, wanted: str) -> None:
-        browser.execute_script("location.hash = arguments[0]", address)
-        WebDriverWait(browser, 5, 0.02).until(lambda _: said() == wanted)
-
-    assert said() == line
+    line, alert = f"The address asks for what is not in this report: {unknown}.", "#explorer [role=alert]"
+    opened(browser, f"{demo}#{asked}")
+    shows(browser, alert, line)
     shown = view(browser).replace(line, "")
     if rest:
-        become(rest, "")
+        browser.execute_script("location.hash = arguments[0]", rest)
+        shows(browser, alert, "")
     else:  # an address without a choice is a place on the page, and changes no view
         opened(browser, demo)
     assert view(browser) == shown
-    become(address, line)
+    browser.execute_script("location.hash = arguments[0]", asked)
+    shows(browser, alert, line)
     assert view(browser).replace(line, "") == shown
     choose(browser, "order", "descending")
-    assert said() == ""
+    shows(browser, alert, "")
     quiet(browser, demo)
 
 
@@ -579,10 +607,10 @@ def test_only_an_address_of_a_view_leads_to_the_dialogues(browser: Any, demo: st
     top = "return Math.round(scrollY)"
     opened(browser, demo)
     for _ in range(2):
-        browser.get(demo)
+        visit(browser, demo)
         assert browser.execute_script(top) == 0
     browser.get(f"{demo}#/errors=any")
-    assert browser.execute_script(top) > 0
+    until(browser, lambda: browser.execute_script(top) > 0)
 
     found(browser, "#explorer tbody a")[0].click()
     browser.execute_script("location.hash = '#scores'")
@@ -590,7 +618,7 @@ def test_only_an_address_of_a_view_leads_to_the_dialogues(browser: Any, demo: st
     browser.execute_script("location.hash = '#errors'")
     browser.back()
     browser.execute_async_script("setTimeout(arguments[0], 200)")
-    assert found(browser, "#dialogue h3")
+    found(browser, "#dialogue h3")
     assert browser.execute_script(top) == at
 
 
@@ -600,20 +628,20 @@ def test_arrow_keys_step_through_the_list_but_not_while_one_types(browser: Any, 
     opened(browser, f"{demo}#where=mistakes&least=1&sort=mistakes&order=descending")
     first, second, *_ = listed(browser)
     found(browser, "#explorer tbody a")[0].click()
-    shows(browser, first)
+    shows(browser, "#dialogue h3", f"Dialogue {first}")
     for key, wanted in (
         (Keys.ARROW_LEFT, first),
         (Keys.ARROW_RIGHT, second),
         (Keys.ARROW_LEFT, first),
     ):
         press(browser, key)
-        shows(browser, wanted)
+        shows(browser, "#dialogue h3", f"Dialogue {wanted}")
     control(browser, "search").send_keys("d", Keys.ARROW_RIGHT)
-    shows(browser, first)
+    shows(browser, "#dialogue h3", f"Dialogue {first}")
     found(browser, "#dialogue [role=grid] tbody td")[1].click()  # a click leaves the keys to the list
     browser.execute_script("document.activeElement.blur()")
     press(browser, Keys.ARROW_RIGHT)
-    shows(browser, second)
+    shows(browser, "#dialogue h3", f"Dialogue {second}")
 
 
 def test_the_list_is_few_tab_stops_away(browser: Any, demo: str) -> None:
@@ -644,14 +672,14 @@ def test_a_single_run_has_nothing_beside_it(browser: Any, tmp_path: Path) -> Non
     opened(browser, path.as_uri())
     labels = [label.text.split("\n")[0] for label in found(browser, "#explorer label")]
     assert not [label for label in labels if label.startswith(("Run", "beside"))]
-    assert "disagree" not in found(browser, "#explorer")[0].text
+    assert "disagree" not in shown_text(browser, "#explorer")
     for preset in found(browser, "#explorer > p button[aria-pressed]"):
         preset.click()
         assert preset.get_attribute("aria-pressed") == "true"
     name = listed(browser)[0]
     found(browser, "#explorer tbody a")[0].click()
-    shows(browser, name)
-    assert len(found(browser, "#dialogue [role=grid]")) == 1
+    shows(browser, "#dialogue h3", f"Dialogue {name}")
+    found(browser, "#dialogue [role=grid]", 1)
     quiet(browser, path.as_uri())
 
 
@@ -678,7 +706,7 @@ def test_nothing_is_wider_than_the_window(browser: Any, demo: str) -> None:
             if width == 390:  # styles alone make it fit: its scripts ask for no width
                 opened(browser, f"{demo}#dialogue=DEMO0000003&turn=all&carried=shown")
                 browser.execute_script("document.querySelectorAll('details').forEach(d => d.open = true)")
-            assert browser.execute_script("return innerWidth") == width
+            until(browser, partial(browser.execute_script, "return innerWidth === arguments[0]", width))
             wider = browser.execute_script(
                 "return [...document.querySelectorAll('body *')].filter(e => !e.closest('.skip') &&"
                 "  !e.parentElement.closest('.wide, .panels, nav ul') &&"
@@ -686,7 +714,7 @@ def test_nothing_is_wider_than_the_window(browser: Any, demo: str) -> None:
             )
             assert wider == []
             assert browser.execute_script("return document.documentElement.scrollWidth") <= width
-            assert found(browser, "#dialogue [role=grid]")
+            found(browser, "#dialogue [role=grid]")
     finally:
         browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
