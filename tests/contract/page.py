@@ -422,10 +422,12 @@ def is_of(text: str, row: Row, key: str, names: Mapping[str, str]) -> bool:
     """Whether what a mark tells names the row by this key: names, numbers, or the lower end or the middle of a bin."""
     text = text.partition(" +")[0]
     if key == "bin":
-        return int(text[:-1]) == round(50 * (row["start"] + row["end"]))
+        middle: float = 50 * (row["start"] + row["end"])
+        return int(text[:-1]) == round(middle)
     if isinstance(row[key], float):
-        return math.isclose(float(text.partition("%")[0]), 100 * row[key], abs_tol=1e-6)
-    return bool(names.get(text, text) == str(row[key]))
+        return math.isclose(float(text.partition("%")[0]), 100 * float(row[key]), abs_tol=1e-6)
+    name: str = names.get(text, text)
+    return name == str(row[key])
 
 
 def is_line(places: Sequence[tuple[float, float]]) -> bool:

@@ -169,8 +169,8 @@ def test_sentences_say_the_numbers_of_the_commands(make: Callable[..., Made], na
     else:
         (whole,) = parts["diagnose"]["runs"]
         early = sum(row["dialogues"] for row in parts["diagnose"]["first_failures"] if row["high"] <= 0.5)
-        ends = f"{whole['failing']} of {whole['dialogues']} dialogues end in a wrong turn, {early} of which"
-        assert kinds["best"] == f"keen has JGA {percent(first[1])}; {ends} have their first in the first half."
+        turns = f"{whole['failing']} of {whole['dialogues']} dialogues end in a wrong turn, {early} of which"
+        assert kinds["best"] == f"keen has JGA {percent(first[1])}; {turns} have their first in the first half."
         swept = {row["profile"]: row["value"] for row in parts["sweep"]["sweep"]}
         assert f"from {percent(min(swept.values()))} (" in kinds["order"]
         assert f" to {percent(max(swept.values()))} (" in kinds["order"]
@@ -186,8 +186,8 @@ def test_sentences_say_the_numbers_of_the_commands(make: Callable[..., Made], na
     f1 = {slot: values for slot, values in f1.items() if None not in values and median(values) > 0}
     worst = sorted(f1, key=lambda slot: (median(f1[slot]), slot))[:3]
     ends = [f"{100 * min(f1[s]):.1f}" + (f" to {percent(max(f1[s]))}" if len(f1[s]) > 1 else " %") for s in worst]
-    low = [f"{slot} ({end})" for slot, end in zip(worst, ends, strict=True)]
-    assert f"the lowest F1: {low[0]}, {low[1]} and {low[2]}." in kinds["slots"]
+    one, two, three = (f"{slot} ({end})" for slot, end in zip(worst, ends, strict=True))
+    assert f"the lowest F1: {one}, {two} and {three}." in kinds["slots"]
     errors = [row for row in parts["diagnose"]["errors"] if row["kind"] in ("missed", "wrong", "over")]
     n, words = (
         sum(row["n"] for row in errors),

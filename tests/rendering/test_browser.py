@@ -1,39 +1,43 @@
-"""The report in a browser: it opens, is quick, filters, shows dialogues; asks for nothing; hostile values are inert.
+"""The report in a browser: it is quick and accessible; addresses, keys; it asks for nothing; hostile values are inert.
+
+What it shows of dialogues is compared with the runs in `tests/contract/test_page_in_browser.py`.
 
 They need Chromium and its driver (Debian's `chromium` and `chromium-driver`), and skip where these are not.
 """
 
 from __future__ import annotations
 
-import json
 import re
-import shutil
-from collections.abc import Callable, Iterator
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
-import polars as pl
 import pytest
 
 import dstbench
 from dstbench.analysis.compare import Design
 from dstbench.demo import TRACKERS, synthetic
+from tests.contract.browser import (
+    address,
+    cells,
+    choose,
+    control,
+    found,
+    listed,
+    lists,
+    opened,
+    press,
+    quiet,
+    shown_text,
+    shows,
+    until,
+    visit,
+)
 from tests.rendering.test_report import HOSTILE, write_hostile
 
-CHROMIUM, DRIVER = (
-    next(filter(None, map(shutil.which, names)), None)
-    for names in (("chromium", "chromium-browser"), ("chromedriver",))
-)
-NOTHING = "\N{EN DASH}"  # what stands for a value that is not there
-FLAGS = (
-    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
-    "--disable-background-networking", "--disable-component-update", "--window-size=1280,1000",
-)  # fmt: skip
 #: The order of the demo's runs: that of JGA.
 ORDER = dstbench.score(synthetic(120), metrics="jga").sort("value", descending=True)["run"].to_list()
-T = TypeVar("T")
 #: What axe-core is found in.
 AXE = "axe_selenium_python"
 
@@ -42,26 +46,6 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::dstbench.DstbenchWarning"),
     pytest.mark.filterwarnings("ignore::ResourceWarning"),  # of Selenium's pipes
 ]
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    if CHROMIUM is None or DRIVER is None:
-        pytest.skip("no Chromium with its driver is installed (apt-get install chromium chromium-driver)")
-    if find_spec("selenium") is None:
-        pytest.skip("Selenium is not installed")
-    from selenium import webdriver
-    from selenium.webdriver.chrome.options import Options
-    from selenium.webdriver.chrome.service import Service
-
-    options = Options()
-    options.binary_location = CHROMIUM
-    for flag in FLAGS:
-        options.add_argument(flag)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    driver = webdriver.Chrome(options=options, service=Service(DRIVER))
-    yield driver
-    driver.quit()
 
 
 @pytest.fixture(scope="module")
@@ -100,162 +84,6 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def until(browser: Any, look: Callable[[], T]) -> T:
-    """What `look` gives as soon as that is true: the browser, and the page's script, act when they get to it."""
-    from selenium.common.exceptions import StaleElementReferenceException
-    from selenium.webdriver.support.ui import WebDriverWait
-
-    given: T = WebDriverWait(browser, 20, 0.02, [StaleElementReferenceException]).until(lambda _: look())
-    return given
-
-
-def visit(browser: Any, address: str) -> None:
-    """Go there, and wait until the script has shown the dialogues: `get` returns earlier on a busy machine."""
-    browser.get(address)
-    shown = "return document.readyState === 'complete' && !!document.querySelector('#explorer tbody')"
-    until(browser, lambda: browser.execute_script(shown))
-
-
-def opened(browser: Any, address: str) -> None:
-    browser.get("about:blank")  # so that the same page is loaded anew
-    until(browser, lambda: browser.execute_script("return location.href") == "about:blank")
-    for kind in ("browser", "performance"):
-        browser.get_log(kind)
-    visit(browser, address)
-
-
-def quiet(browser: Any, address: str) -> None:
-    """Nothing on the console, and no request but for the page itself."""
-    assert browser.get_log("browser") == []
-    messages = [json.loads(entry["message"])["message"] for entry in browser.get_log("performance")]
-    asked = [m["params"]["request"]["url"] for m in messages if m["method"] == "Network.requestWillBeSent"]
-    assert [url for url in asked if not url.startswith(("data:", "about:"))] == [address]
-
-
-def found(browser: Any, selector: str, number: int | None = None) -> list[Any]:
-    """The elements, as soon as there are any, or that many."""
-
-    def look() -> list[Any]:
-        elements: list[Any] = browser.find_elements("css selector", selector)
-        return elements if number in (None, len(elements)) else []
-
-    return until(browser, look)
-
-
-def shown_text(browser: Any, selector: str) -> str:
-    """The text of the first element, as soon as there is one."""
-    texts: list[str] = until(browser, lambda: [element.text for element in found(browser, selector)[:1]])
-    return texts[0]
-
-
-def shows(browser: Any, selector: str, *texts: str) -> None:
-    """Wait until the elements have these texts; none: until there is no such element."""
-
-    def look() -> list[str]:
-        return [element.text for element in browser.find_elements("css selector", selector)]
-
-    until(browser, lambda: look() == [*texts])
-
-
-def address(browser: Any) -> str:
-    """As the page knows it; the browser's own bar hears of it later."""
-    href: str = browser.execute_script("return location.href")
-    return href
-
-
-def cells(element: Any, rows: str) -> list[list[str]]:
-    """The texts of cells as they are seen, row by row, in one question to the browser."""
-    script = """
-    const texts = row => [...row.querySelectorAll("th, td")].map(e => e.checkVisibility() ? e.innerText.trim() : "");
-    return [...arguments[0].querySelectorAll(arguments[1])].map(texts);
-    """
-    texts: list[list[str]] = element.parent.execute_script(script, element, rows)
-    return texts
-
-
-def control(browser: Any, label: str) -> Any:
-    script = """
-    const labels = [...document.querySelectorAll("#explorer label")].filter(e => e.checkVisibility());
-    const named = labels.filter(e => e.innerText.trim().split("\\n")[0].trim().startsWith(arguments[0]));
-    return named.map(e => e.querySelector("select, input"));
-    """
-    (element,) = until(browser, lambda: browser.execute_script(script, label))
-    return element
-
-
-def choose(browser: Any, label: str, text: str) -> None:
-    from selenium.webdriver.support.ui import Select
-
-    Select(control(browser, label)).select_by_visible_text(text)
-
-
-def lists(browser: Any, wanted: str) -> None:
-    """Wait until so many dialogues are listed, of so many."""
-    shows(browser, "[role=status]", f"{wanted} dialogues; shares in percent")
-
-
-def test_the_demo_filters_sorts_and_opens_a_dialogue(browser: Any, demo: str) -> None:
-    opened(browser, demo)
-    lists(browser, "120 of 120")
-    found(browser, "#explorer tbody tr", 100)
-    found(browser, "#explorer > p:last-child button")[0].click()
-    found(browser, "#explorer tbody tr", 120)
-
-    rows = dstbench.traits(synthetic(120), metrics="jga").dialogues.filter(run="careful")
-    control(browser, "is at least").send_keys("50")
-    control(browser, "and at most").send_keys("80")
-    wanted = rows.filter((100 * rows["jga"]).is_between(50, 80))
-    lists(browser, f"{wanted.height} of 120")
-    (head,) = (h for h in found(browser, "#explorer th[scope=col]") if h.text == "JGA")
-    head.find_element("css selector", "button").click()
-    head = found(browser, "#explorer th[aria-sort=descending]")[0]
-    assert head.text.startswith("JGA")
-    column = [h.text for h in found(browser, "#explorer th[scope=col]")].index(head.text)
-    shown = [
-        float(row.find_elements("css selector", "th, td")[column].text) for row in found(browser, "#explorer tbody tr")
-    ]
-    assert shown == sorted(shown, reverse=True)
-    assert shown == [round(100 * value, 2) for value in sorted(wanted["jga"], reverse=True)]
-
-    link = found(browser, "#explorer tbody a")[0]
-    name = link.text
-    link.click()
-    shows(browser, "#dialogue h3", f"Dialogue {name}")
-    assert browser.switch_to.active_element.text == f"Dialogue {name}"
-    turns = wanted.filter(dialogue=name)["turns"].item()
-    found(browser, "#dialogue .turn", 1)
-    found(browser, "#dialogue input")[0].click()  # all turns
-    found(browser, "#dialogue .turn", turns)
-    found(browser, "#dialogue input")[1].click()  # also what is carried over and correct
-    heads = [h.text for h in found(browser, "#dialogue .states")[0].find_elements("css selector", "thead th")]
-    assert heads == ["slot", "gold", *ORDER]
-    found(browser, "#dialogue button")[1].click()  # the next one of the list
-    until(browser, lambda: shown_text(browser, "#dialogue h3") != f"Dialogue {name}")
-    quiet(browser, demo)
-
-
-def test_states_and_marks_are_those_of_the_run(browser: Any, demo: str) -> None:
-    corpus = synthetic(120)
-    name = dstbench.traits(corpus, metrics="jga").dialogues.filter(run="eager").sort("mistakes")["dialogue"][-1]
-    opened(browser, f"{demo}#dialogue={name}&turn=all&carried=shown")
-    column = 2 + ORDER.index("eager")
-    rows = dstbench.scan({"eager": corpus["eager"]}).collect().filter(dialogue=name)
-    for number, turn in enumerate(found(browser, "#dialogue .turn")):
-        # A slot that only another run has is in the table, too.
-        shown = {
-            slot: (gold.removesuffix(" new"), preds[column - 2][:1], preds[column - 2])
-            for slot, gold, *preds in cells(turn, ".states tbody tr")
-            if (gold, preds[column - 2]) != (NOTHING, NOTHING)
-        }
-        state = rows.filter(turn=number).drop_nulls("slot").select("slot", "gold", "pred").rows()
-        wanted = {slot: (g, p) for slot, g, p in state if g is not None or p is not None}
-        assert shown.keys() == wanted.keys()
-        for slot, (gold, pred) in wanted.items():
-            sign = "✓" if gold == pred else "○" if pred is None else "+" if gold is None else "✗"
-            assert shown[slot][:2] == (gold or NOTHING, sign)
-            assert shown[slot][2].startswith(f"{sign} {pred or NOTHING}")
-
-
 @pytest.mark.usefixtures("undrawn")
 def test_spaces_that_make_a_value_another_are_seen(browser: Any, tmp_path: Path) -> None:
     area = {"hotel-area": "north"}
@@ -265,22 +93,6 @@ def test_spaces_that_make_a_value_another_are_seen(browser: Any, tmp_path: Path)
     opened(browser, f"{path.as_uri()}#dialogue=A")
     (cell,) = found(browser, "#dialogue .states td.wrong")
     assert cell.text == "✗ ' north' wrong fresh"
-
-
-def test_search_and_kinds_of_errors(browser: Any, demo: str) -> None:
-    from selenium.webdriver.common.keys import Keys
-
-    opened(browser, demo)
-    control(browser, "search").send_keys("demo0000007")
-    lists(browser, "1 of 120")
-    control(browser, "search").send_keys(Keys.BACKSPACE * 11)
-    choose(browser, "Run", "forgetful")
-    choose(browser, "with", "missed")
-    choose(browser, "in", "hotel-area")
-    corpus = synthetic(120)
-    rows = dstbench.scan({"r": corpus["forgetful"]}).collect().filter(slot="hotel-area")
-    missed = rows.filter(rows["gold"].is_not_null() & rows["pred"].is_null())
-    lists(browser, f"{missed['dialogue'].n_unique()} of 120")
 
 
 def test_hostile_values_are_inert(browser: Any, hostile: str) -> None:
@@ -414,18 +226,6 @@ def test_a_thousand_dialogues_of_seven_runs_are_small_and_quick(browser: Any, la
 # --- the view of the dialogues ---------------------------------------------------------------------------------------
 
 
-def press(browser: Any, *keys: str) -> None:
-    from selenium.webdriver import ActionChains
-
-    ActionChains(browser).send_keys(*keys).perform()
-
-
-def listed(browser: Any) -> list[str]:
-    script = "return [...document.querySelectorAll('#explorer tbody a')].map(a => a.textContent)"
-    names: list[str] = browser.execute_script(script)
-    return names
-
-
 def view(browser: Any) -> str:
     """All that the dialogues' part shows: texts, classes, and what the controls are set to."""
     script = """
@@ -438,92 +238,22 @@ def view(browser: Any) -> str:
     return re.sub(r' (tabindex|selected|value|checked)="[^"]*"| class=""', "", browser.execute_script(script))
 
 
-def test_a_grid_has_the_kinds_of_every_slot_and_turn_and_opens_turns(browser: Any, demo: str) -> None:
+def test_cells_of_a_grid_open_turns(browser: Any, demo: str) -> None:
     from selenium.webdriver.common.keys import Keys
 
-    corpus = synthetic(120)
-    name = dstbench.traits(corpus, metrics="jga").dialogues.filter(run="eager").sort("mistakes")["dialogue"][-1]
-    opened(browser, f"{demo}#dialogue={name}")
-    signs = {"✓": "correct", "○": "missed", "✗": "wrong", "+": "over"}
-    grids = found(browser, "#dialogue [role=grid]")
-    assert [grid.find_element("css selector", "caption").text.partition(":")[0] for grid in grids] == ORDER
-    for tracker, grid in zip(ORDER, grids, strict=True):
-        heads, *rows = cells(grid, "tr")
-        shown = {
-            (r[0], int(turn)): signs[sign] for r in rows for turn, sign in zip(heads[1:], r[1:], strict=True) if sign
-        }
-        table = dstbench.scan({"r": corpus[tracker]}).collect().filter(dialogue=name).drop_nulls("slot")
-        wanted = {
-            (slot, turn): "correct" if gold == pred else "missed" if not pred else "wrong" if gold else "over"
-            for slot, turn, gold, pred in table.select("slot", "turn", "gold", "pred").rows()
-            if gold or pred
-        }
-        assert shown == wanted
+    opened(browser, f"{demo}#dialogue=DEMO0000003")
+    for grid in found(browser, "#dialogue [role=grid]", 3):
+        heads, *_ = cells(grid, "tr")
         browser.execute_script("arguments[0].scrollIntoView()", grid)
         grid.find_elements("css selector", "tbody tr:last-child td")[-1].click()
         shows(browser, "#dialogue .turn h4", f"Turn {heads[-1]}")
         assert f"turn={heads[-1]}" in address(browser)
-        head = grid.find_elements("css selector", "thead th")[0]
-        browser.execute_script("arguments[0].focus()", head)
+        browser.execute_script("arguments[0].focus()", grid.find_elements("css selector", "thead th")[0])
         press(browser, Keys.ARROW_RIGHT, Keys.ARROW_DOWN, Keys.ENTER)  # a cell of the second turn
         assert browser.switch_to.active_element.tag_name == "td"
         shows(browser, "#dialogue .turn h4", f"Turn {heads[2]}")
         assert [h.text for h in grid.find_elements("css selector", "thead .now")] == [heads[2]]
     quiet(browser, demo)
-
-
-def test_a_slot_alone_chooses_dialogues_with_any_error_in_it(browser: Any, demo: str) -> None:
-    opened(browser, demo)
-    choose(browser, "in", "hotel-area")
-    assert control(browser, "with").get_property("selectedIndex") == 1  # any error
-    rows = dstbench.scan({"r": synthetic(120)["careful"]}).collect().filter(slot="hotel-area")
-    wrong = rows.filter(rows["gold"].ne_missing(rows["pred"]))
-    assert 0 < wrong["dialogue"].n_unique() < 120
-    lists(browser, f"{wrong['dialogue'].n_unique()} of 120")
-    choose(browser, "with", "any or no error")
-    assert control(browser, "in").get_property("selectedIndex") == 0
-    lists(browser, "120 of 120")
-
-
-def test_presets_set_what_the_controls_show(browser: Any, demo: str) -> None:
-    corpus = synthetic(120)
-    rows = dstbench.traits(corpus, metrics="jga").dialogues
-    states = dstbench.scan(corpus).collect()
-    last = states.drop_nulls("slot").filter(turn=pl.col("turn").max().over("dialogue"))
-    wrong = last.filter(last["gold"].ne_missing(last["pred"])).group_by("run", "dialogue").len()
-    fewest = (
-        rows.join(wrong, on=["run", "dialogue"], how="left").group_by("dialogue").agg(pl.col("len").fill_null(0).min())
-    )
-    careful = rows.filter(run="careful")
-    spread = rows.group_by("dialogue").agg(pl.col("jga").max() - pl.col("jga").min())
-    wanted = {
-        "Runs disagree most": spread.sort(-pl.col("jga").round(4), "dialogue"),
-        "One slot away from right": careful.join(fewest.filter(len=1), on="dialogue").sort(
-            -pl.col("jga").round(5), "dialogue"
-        ),
-        "First failure early": careful.drop_nulls("first_failure").sort(pl.col("first_failure").round(5), "dialogue"),
-    }
-    opened(browser, demo)
-    control(browser, "search").send_keys("hotel")  # a preset sets all of them
-    for title, table in wanted.items():
-        (preset,) = (b for b in found(browser, "#explorer button") if b.text == title)
-        preset.click()
-        assert preset.get_attribute("aria-pressed") == "true"
-        assert table.height > 0
-        assert listed(browser) == table["dialogue"].to_list()[:100]
-        assert control(browser, "search").get_property("value") == ""
-        controls = {label: control(browser, label).get_property("value") for label in ("sorted by", "order", "where")}
-        assert (
-            controls["sorted by"]
-            == {
-                "Runs disagree most": "JGA: highest less lowest run",
-                "One slot away from right": "JGA",
-                "First failure early": "First failure",
-            }[title]
-        )
-        before = view(browser)
-    opened(browser, address(browser))
-    assert view(browser) == before
 
 
 def test_an_address_restores_the_view_and_back_closes_a_dialogue(browser: Any, demo: str) -> None:
