@@ -20,6 +20,7 @@ from dstbench.analysis.compare import Design
 from dstbench.demo import TRACKERS, synthetic
 from tests.contract.browser import (
     address,
+    browser,
     cells,
     choose,
     control,
@@ -35,6 +36,8 @@ from tests.contract.browser import (
     visit,
 )
 from tests.rendering.test_report import HOSTILE, write_hostile
+
+__all__ = ["browser"]  # a fixture
 
 #: The order of the demo's runs: that of JGA.
 ORDER = dstbench.score(synthetic(120), metrics="jga").sort("value", descending=True)["run"].to_list()
