@@ -40,6 +40,7 @@ Errors: DstbenchError, UsageError; warnings: DstbenchWarning. `dstbench help` ha
 """
 
 from importlib import import_module
+from types import FunctionType
 from typing import TYPE_CHECKING
 
 from dstbench._version import __version__ as __version__
@@ -122,7 +123,14 @@ def __getattr__(name: str) -> object:
         return import_module(f"dstbench.{name}")
     if name not in _HOME:
         raise AttributeError(f"module 'dstbench' has no attribute {name!r}")
-    return getattr(import_module(f"dstbench.{_HOME[name]}"), name)
+    found = getattr(import_module(f"dstbench.{_HOME[name]}"), name)
+    if isinstance(found, FunctionType):
+        from dstbench.errors import naming_keywords
+
+        found = naming_keywords(found)
+        found.__module__ = __name__  # where pickle finds it
+    globals()[name] = found
+    return found
 
 
 def __dir__() -> list[str]:

@@ -530,28 +530,43 @@ def _turned(row: Row) -> Row:
 def read(
     command: str, tables: Sequence[Table], result: Mapping[str, Sequence[Row]], views: Mapping[str, Sequence[View]] = {}
 ) -> Iterator[Shown]:
+    """Every cell of the tables of a command, with the row of the JSON that it is of: see `read_views`.
+
+    `views` says which rows and keys tables show; none: `VIEWS`.
+    """
+    return read_views(command, (views or VIEWS)[command], tables, prepared(command, result))
+
+
+def read_views(
+    command: str,
+    views: Sequence[View],
+    tables: Sequence[Table],
+    result: Mapping[str, Sequence[Row]],
+    *,
+    ordered: bool = False,
+) -> Iterator[Shown]:
     """Every cell of the tables, with the row of the JSON that it is of.
 
     Args:
-        command: The command.
-        tables: What it showed.
-        result: Its JSON.
-        views: Which rows and keys tables show; none: `VIEWS`.
+        command: What failures name.
+        views: What the tables show.
+        tables: The tables.
+        result: The rows of the JSON, prepared.
+        ordered: Whether tables have their rows in the order of the JSON.
 
     Raises:
         AssertionError: A table, a column or a row of the JSON is in no view, or a cell is of no row.
     """
-    result, shown_rows = prepared(command, result), dict[str, set[int]]()
+    shown_rows = dict[str, set[int]]()
     for table in map(_with_names, map(_with_errors, tables)):
-        view, title = next(
-            ((view, m) for view in (views or VIEWS)[command] if (m := re.fullmatch(view.title, table.title))),
-            (None, None),
-        )
+        view, title = next(((view, m) for view in views if (m := re.fullmatch(view.title, table.title))), (None, None))
         assert view, f"{command}: no view of the table {table.title!r} with {table.columns}"
         assert title
         fixed = {**view.where, **{key: text for key, text in title.groupdict().items() if text is not None}}
         rows = [row for row in result[view.table] if all(_names(text, row, key) for key, text in fixed.items())]
         seen = shown_rows.setdefault(view.table, set()) if view.every else set[int]()
+        places = {row.get("id", id(row)): at for at, row in reversed([*enumerate(rows)])}
+        last = -1
         for cells in _one_by_one(table, view.lists) if view.lists else table.rows if not view.triangle else ():
             heads = [f"{head}@" if head in table.columns[:at] else head for at, head in enumerate(table.columns)]
             of_row = dict(zip(heads, cells, strict=True))
@@ -559,6 +574,9 @@ def read(
             if "group" in view.keys and "group" in of_row:
                 keys[view.keys["group"]] = of_row["group"].partition(": ")[0]
             mine = [row for row in rows if all(_names(text, row, key) for key, text in keys.items())]
+            at = min((places[row.get("id", id(row))] for row in mine), default=-1)
+            assert at > last or not ordered, f"{table.title}: {keys} is not where the JSON has it"
+            last = at
             for column, cell in of_row.items():
                 if column in view.keys:
                     continue
@@ -761,7 +779,7 @@ VIEWS: Mapping[str, Sequence[View]] = {
         View("costs", r"(?P<kind>\w+): .*", {"metric": "metric"}, {
             r"(\d+)-\d+ %": share("loss", range="{1}"),
             r"bias": share("bias_bias"),
-            r"95 % interval": interval(100, "bias_low", "bias_high"),
+            r"\d+ % interval": interval(100, "bias_low", "bias_high"),
             r"relative": number("bias_relative"),
         }),
     ],

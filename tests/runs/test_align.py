@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -60,6 +61,16 @@ def test_a_missing_turn_between_others_leaves_a_gap_that_is_reported() -> None:
     with pytest.warns(dstbench.DstbenchWarning) as said:
         dstbench.score(pred, gold=GOLD[2:], missing="intersect")
     assert any("turn numbers have gaps in 1 dialogue (first: dialogue B before turn 2)" in str(w.message) for w in said)
+
+
+def test_turns_that_a_file_with_its_own_gold_lacks_are_reported(here: Path) -> None:
+    rows = [{"dialogue": "MUL1", "turn": turn, "slot": "hotel-area", "gold": "a", "pred": "a"} for turn in (0, 1, 3)]
+    pl.DataFrame(rows).write_parquet("rows.parquet")
+    for data in (rows, pl.DataFrame(rows), "rows.parquet"):
+        with pytest.warns(dstbench.DstbenchWarning, match="gaps in 1 dialogue .first: dialogue MUL1 before turn 3"):
+            checks = dstbench.check(data).filter(check="coverage")
+        assert checks["status"].item() == "note"
+        assert checks["found"].item().endswith("all of them predicted; turn numbers have gaps in 1 dialogue")
 
 
 def test_extra_predictions_are_left_out_and_reported() -> None:
