@@ -123,14 +123,15 @@ def __getattr__(name: str) -> object:
         return import_module(f"dstbench.{name}")
     if name not in _HOME:
         raise AttributeError(f"module 'dstbench' has no attribute {name!r}")
-    found = getattr(import_module(f"dstbench.{_HOME[name]}"), name)
-    if isinstance(found, FunctionType):
+    home = import_module(f"dstbench.{_HOME[name]}")
+    public = getattr(home, name)
+    if isinstance(public, FunctionType):
         from dstbench.errors import naming_keywords
 
-        found = naming_keywords(found)
-        found.__module__ = __name__  # where pickle finds it
-    globals()[name] = found
-    return found
+        public = naming_keywords(public)
+        setattr(home, name, public)  # where pickle looks for it
+    globals()[name] = public
+    return public
 
 
 def __dir__() -> list[str]:

@@ -8,6 +8,7 @@ Functions take any dataset that the readers can open, and return frames.
 ('cumulative', 'ely', 1.0)
 """
 
+import sys
 from types import FunctionType
 
 from dstbench.audit.contradictions import Contradictions, contradictions
@@ -53,4 +54,4 @@ __all__ = [
 for _name in __all__:
     if isinstance(_function := globals()[_name], FunctionType):
         globals()[_name] = naming_keywords(_function)
-        globals()[_name].__module__ = __name__  # where pickle finds it
+        setattr(sys.modules[_function.__module__], _name, globals()[_name])  # where pickle looks for it
