@@ -137,7 +137,7 @@ def _table(node: Node) -> Table:
             assert isinstance(cell, Node)
             interval = re.sub(r"^ (.*)\N{EN DASH}(.*)$", r" (\1 to \2)", "".join(s.text() for s in cell.all("small")))
             text = cell.text("small", "span").strip()
-            cells.append(text.removesuffix(" (differs)") + interval)  # that the two intervals do not say the same
+            cells.append(text + interval)
         rows.append(tuple(cells))
     title, columns = next(node.all("caption")).text(), tuple(cell.text() for cell in next(node.all("tr")).all("th"))
     return Table(f"{title} of one run" if columns[0] == "metric" and title == "Scores" else title, columns, tuple(rows))
