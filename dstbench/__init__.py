@@ -40,6 +40,7 @@ Errors: DstbenchError, UsageError; warnings: DstbenchWarning. `dstbench help` ha
 """
 
 from importlib import import_module
+from types import FunctionType
 from typing import TYPE_CHECKING
 
 from dstbench._version import __version__ as __version__
@@ -122,7 +123,15 @@ def __getattr__(name: str) -> object:
         return import_module(f"dstbench.{name}")
     if name not in _HOME:
         raise AttributeError(f"module 'dstbench' has no attribute {name!r}")
-    return getattr(import_module(f"dstbench.{_HOME[name]}"), name)
+    home = import_module(f"dstbench.{_HOME[name]}")
+    public = getattr(home, name)
+    if isinstance(public, FunctionType):
+        from dstbench.errors import naming_keywords
+
+        public = naming_keywords(public)
+        setattr(home, name, public)  # where pickle looks for it
+    globals()[name] = public
+    return public
 
 
 def __dir__() -> list[str]:

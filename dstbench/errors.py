@@ -6,15 +6,22 @@ import copyreg
 import re
 import sys
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
-from typing import Any, Final, Literal, TypeAlias
+from functools import wraps
+from inspect import signature
+from typing import Any, Final, Literal, ParamSpec, TypeAlias, TypeVar
 
+P = ParamSpec("P")
+T = TypeVar("T")
 When: TypeAlias = Literal["now", "before", "after"]
 #: Control characters, invisible ones, and those that change the direction of writing, as ranges of a pattern.
 HIDDEN: Final = "\x00-\x1f\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff"
 #: One of them, or a surrogate, which no column can hold.
 UNSEEN: Final = re.compile(f"[{HIDDEN}\ud800-\udfff]")
+
+# The annotation of keywords that a function passes on.
+_PASSED_ON: Final = re.compile(r"Unpack\[(\w+)\]")
 
 
 class DstbenchError(ValueError):
@@ -122,23 +129,33 @@ def warn(what: str | DstbenchWarning, **about: Any) -> None:
     warnings.warn(warning, stacklevel=level)
 
 
-def unknown_keyword(name: str, known: Iterable[str]) -> str:
-    """Python's message for a keyword argument that a function does not have, with the one that may be meant.
-
-    The function is the one that the user called; its own parameters are known, too.
+def naming_keywords(function: Callable[P, T]) -> Callable[P, T]:
+    """A public function, whose error for a keyword that it does not have names the one that may be meant.
 
     Args:
-        name: The keyword.
-        known: Keywords of the functions that the user's function passes keywords on to.
+        function: The function. If it passes keywords on, they are those of a `TypedDict` of its module.
     """
-    frame = sys._getframe(1)
-    while frame.f_back is not None and frame.f_back.f_globals.get("__name__", "").split(".")[0] == "dstbench":
-        frame = frame.f_back
-    code = frame.f_code
-    own = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-    text = f"{code.co_name}() got an unexpected keyword argument {name!r}"
-    hint = did_you_mean(name, [*own, *known])
-    return f"{text}. {hint[0].upper()}{hint[1:]}" if hint else text
+
+    @wraps(function)
+    def checked(*args: P.args, **keywords: P.kwargs) -> T:
+        parameters = signature(function).parameters if keywords else {}
+        if unknown := [name for name in keywords if name not in parameters]:
+            known = [name for name, parameter in parameters.items() if parameter.kind is not parameter.VAR_KEYWORD]
+            for parameter in parameters.values():
+                if parameter.kind is parameter.VAR_KEYWORD:
+                    passed_on = _PASSED_ON.fullmatch(str(parameter.annotation))
+                    if passed_on is None:  # any keywords, which the function checks itself
+                        return function(*args, **keywords)
+                    known += sys.modules[function.__module__].__dict__[passed_on[1]].__annotations__
+            for name in unknown:
+                if name not in known:
+                    hint = did_you_mean(name, known)
+                    called = function.__qualname__.removesuffix(".__init__")
+                    text = f"{called}() got an unexpected keyword argument {name!r}"
+                    raise TypeError(f"{text}. {hint[0].upper()}{hint[1:]}" if hint else text)
+        return function(*args, **keywords)
+
+    return checked
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str | None:

@@ -32,7 +32,6 @@ settings.register_profile("long", deadline=None, max_examples=5_000)
 settings.register_profile(  # the same examples for every mutant, and none made smaller: pyproject.toml
     "mutants", deadline=None, max_examples=20, derandomize=True, database=None, phases=[Phase.explicit, Phase.generate]
 )
-settings.register_profile("few", settings.get_profile("mutants"), max_examples=4)  # test_contributing.py
 # Test modules derive their settings from these when they are imported, so it must be known by now.
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or "default")
 

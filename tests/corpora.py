@@ -9,6 +9,7 @@ from dstbench.conventions.convention import Convention
 from dstbench.conventions.slots import KNOWN_SLOTS, SLOT_SETS
 from dstbench.schema.core import NOTHING
 from dstbench.testing.laws import SLOTS, VALUES, States
+from tests.formats import EXAMPLE, EXAMPLE_SCORES
 
 __all__ = [
     "EXAMPLE", "EXAMPLE_SCORES", "FEW", "LARGE", "OF_FRAMES", "SLOTS", "States", "corpora", "dialogues",
@@ -72,22 +73,3 @@ def is_refused(states: States, convention: Convention) -> bool:
     absent = convention.absent if convention.none in ("drop", "drop-gold") else ()
     slots = {slot for state in states for slot, value in state["gold"].items() if value not in absent}
     return convention.slots is not None and bool(slots) and not slots & SLOT_SETS[convention.slots]
-
-
-#: The invented dialogue that fixtures of every format tell: right in turn 0, one slot wrong in turn 1.
-GOLD_0 = {"hotel-pricerange": "cheap", "hotel-area": "west", "hotel-parking": "no", "hotel-stars": "dontcare"}
-GOLD_1 = {
-    **GOLD_0,
-    "hotel-name": "the copper kettle",
-    "hotel-book people": "5",
-    "hotel-book day": "monday",
-    "train-destination": "ely",
-    "train-leaveat": "10:30",
-}
-PRED_1 = {**GOLD_1, "train-leaveat": "11:30"}
-EXAMPLE: States = [
-    {"dialogue_id": "MUL7001", "turn": 0, "gold": GOLD_0, "pred": GOLD_0},
-    {"dialogue_id": "MUL7001", "turn": 1, "gold": GOLD_1, "pred": PRED_1},
-]
-#: What every reader must make of it: JGA 1/2; SA(30) 59/60; F1 (1 + 8/9)/2; AGA (1 + 8/9)/2.
-EXAMPLE_SCORES = {"jga": 0.5, "sa": 59 / 60, "f1": 17 / 18, "aga": 17 / 18}

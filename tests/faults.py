@@ -12,20 +12,12 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-import pytest
-
 import dstbench.cli  # noqa: F401 (adds its commands)
-from dstbench.cli.app import app
-from tests.charts import EMPTY_CHART
 from tests.planted import consistent
 
 #: Moments of each kind that are tried for each command; by hand, many: 50 are 500 kills.
 MOMENTS = int(os.environ.get("DSTBENCH_FAULTS", "1"))
 
-_FIGURES = (
-    "by_length", "by_turn", "conventions", "correlations", "domains", "errors", "first_failures", "gold_slots",
-    "nu_paper", "scores", "scores_by_turn", "sensitivity", "slots", "timing", "to_mean", "traits",
-)  # fmt: skip
 #: Commands, and what they write.
 COMMANDS = {
     "one file": ("convert one.jsonl -o out.parquet", ["out.parquet"]),
@@ -35,25 +27,13 @@ COMMANDS = {
         "audit inconsistency gold.json --support 2 --apply -o out.json --log out.csv --review sheet.csv",
         ["out.json", "out.csv", "sheet.csv"],
     ),
-    "report": (
-        "report small.jsonl -m jga --most 1 -o out.html --figures figures",
-        ["out.html", *(f"figures/{name}.svg" for name in _FIGURES)],
-    ),
 }
-
-#: What stands for every drawing where a command is disturbed but once: drawing, which writes nothing, is most of what a
-#: report takes. By hand, commands are killed while they draw, too.
-DRAWING = EMPTY_CHART if MOMENTS == 1 else ""
 
 # Runs a command, and does something at the n-th time that it opens, names, lists or removes a file of its folder.
 _DRIVER = """
 import os, signal, sys
-drawing, at, deed, *words = sys.argv[1:]
+at, deed, *words = sys.argv[1:]
 folder, seen = os.getcwd(), 0
-
-if drawing:
-    import vl_convert
-    vl_convert.vegalite_to_svg = lambda *_, **__: drawing
 
 def watch(event, about):
     global seen
@@ -82,13 +62,11 @@ class Undisturbed:
         files: What it wrote.
         events: How often it had to do with files.
         seconds: For how long it ran.
-        err: What it said on stderr.
     """
 
     files: dict[str, bytes]
     events: int
     seconds: float
-    err: str
 
 
 def write_inputs() -> None:
@@ -109,15 +87,8 @@ def write_inputs() -> None:
         if (gold := state["gold"]) is not None
     ]
     half = next(n for n, state in enumerate(corpus) if state["dialogue_id"] == "D20")
-    for name, own in (("one", lines[:half]), ("two", lines[half:]), ("small", lines[:12])):
+    for name, own in (("one", lines[:half]), ("two", lines[half:])):
         Path(f"{name}.jsonl").write_text("".join(f"{line}\n" for line in own))
-
-
-def call(words: str | list[str]) -> int:
-    """Run a command in this process; its exit code."""
-    with pytest.raises(SystemExit) as ended:
-        app(words.split() if isinstance(words, str) else words)
-    return int(ended.value.code or 0)
 
 
 def there() -> dict[str, bytes]:
@@ -133,7 +104,7 @@ def there() -> dict[str, bytes]:
 
 def begin(words: str, at: int = 0, deed: str = "") -> subprocess.Popen[str]:
     """Start a command that does something at its n-th work on files."""
-    command = [sys.executable, "-c", _DRIVER, DRAWING, str(at), deed, *words.split()]
+    command = [sys.executable, "-c", _DRIVER, str(at), deed, *words.split()]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)  # noqa: S603
 
 
@@ -147,7 +118,7 @@ def undisturbed(words: str) -> Undisturbed:
         _, err = running.communicate()
     assert running.returncode == 0, err
     files = {name: content for name, content in there().items() if before.get(name) != content}
-    return Undisturbed(files, int(err.split()[-1]), time.monotonic() - began, err)
+    return Undisturbed(files, int(err.split()[-1]), time.monotonic() - began)
 
 
 def disturbed(words: str, number: signal.Signals, moment: int | float) -> tuple[int, str]:

@@ -1,4 +1,7 @@
-"""The example dialogue, written in every native format: what each repository's own code would write for it."""
+"""The example dialogue, or any other turns, in every native format: what each repository's own code would write.
+
+It takes nothing of dstbench: what a reader makes of these files is compared with the turns themselves.
+"""
 
 from __future__ import annotations
 
@@ -6,19 +9,87 @@ import io
 import json
 from collections.abc import Callable
 from csv import DictWriter
-from typing import Any
+from typing import Any, Final, TypeAlias
 
-from dstbench.conventions.slots import DATASET_SLOTS
-from tests.corpora import EXAMPLE
+Turns: TypeAlias = list[dict[str, Any]]
+BOTH: Final = ("gold", "pred")
 
+#: The invented dialogue that fixtures of every format tell: right in turn 0, one slot wrong in turn 1.
+GOLD_0 = {"hotel-pricerange": "cheap", "hotel-area": "west", "hotel-parking": "no", "hotel-stars": "dontcare"}
+GOLD_1 = {
+    **GOLD_0,
+    "hotel-name": "the copper kettle",
+    "hotel-book people": "5",
+    "hotel-book day": "monday",
+    "train-destination": "ely",
+    "train-leaveat": "10:30",
+}
+PRED_1 = {**GOLD_1, "train-leaveat": "11:30"}
 ID = "MUL7001"
-STAR_SLOTS = sorted(DATASET_SLOTS["multiwoz-30"])
+EXAMPLE: Turns = [
+    {"dialogue_id": ID, "turn": 0, "gold": GOLD_0, "pred": GOLD_0},
+    {"dialogue_id": ID, "turn": 1, "gold": GOLD_1, "pred": PRED_1},
+]
+#: What every reader must make of it: JGA 1/2; SA(30) 59/60; F1 (1 + 8/9)/2; AGA (1 + 8/9)/2.
+EXAMPLE_SCORES = {"jga": 0.5, "sa": 59 / 60, "f1": 17 / 18, "aga": 17 / 18}
 #: What is said in the two turns, and by the system between them.
 USER = ["A cheap hotel in the west , please .", 'The "copper kettle", and a train to ely']
 SYSTEM = "What about The Copper Kettle ?"
 SAID = [{"user": USER[0], "system": ""}, {"user": USER[1], "system": SYSTEM}]
+TOLD: Turns = [{**t, **said} for t, said in zip(EXAMPLE, SAID, strict=True)]
+
+#: The slots that trackers of MultiWOZ know, and those of the bus and the hospital, which SUMBT's files have as well.
+_TRACKED: Final = {
+    "attraction": ("area", "name", "type"),
+    "hotel": ("area", "book day", "book people", "book stay", "internet", "name", "parking", "pricerange", "stars",
+              "type"),
+    "restaurant": ("area", "book day", "book people", "book time", "food", "name", "pricerange"),
+    "taxi": ("arriveby", "departure", "destination", "leaveat"),
+    "train": ("arriveby", "book people", "day", "departure", "destination", "leaveat"),
+}  # fmt: skip
+_UNTRACKED: Final = {"bus": ("day", "departure", "destination", "leaveat"), "hospital": ("department",)}
+STAR_SLOTS = [f"{domain}-{slot}" for domain, slots in _TRACKED.items() for slot in slots]
+SUMBT_SLOTS = sorted(f"{domain}-{slot}" for domain, slots in (_TRACKED | _UNTRACKED).items() for slot in slots)
 # SUMBT spells some slots in two words, and has those of bus and hospital.
 SUMBT_SPELLING = {"pricerange": "price range", "arriveby": "arrive by", "leaveat": "leave at"}
+
+
+def _by_dialogue(turns: Turns) -> dict[str, Turns]:
+    found: dict[str, Turns] = {}
+    for t in turns:
+        found.setdefault(t["dialogue_id"], []).append(t)
+    return found
+
+
+def _lower(turns: Turns) -> Turns:
+    return [{**t, "dialogue_id": t["dialogue_id"].lower()} for t in turns]
+
+
+def _dialogues(turns: Turns, write: Callable[[Turns], Any], name: str = "{}.json") -> dict[str, Any]:
+    return {name.format(dialogue): write(of) for dialogue, of in _by_dialogue(turns).items()}
+
+
+def _numbered(turns: Turns, write: Callable[[dict[str, Any]], Any], name: str = "{}.json") -> dict[str, Any]:
+    return _dialogues(turns, lambda of: {str(t["turn"]): write(t) for t in of}, name)
+
+
+def _slots(turns: Turns) -> list[str]:
+    """The slots that a file with a place for every slot has."""
+    return sorted({*STAR_SLOTS, *(slot for t in turns for side in BOTH for slot in t[side])})
+
+
+def _answer(turns: Turns, t: dict[str, Any]) -> str:
+    """What the system says after a turn."""
+    return next((str(o["system"]) for o in turns if (o["dialogue_id"], o["turn"]) == (t["dialogue_id"], t["turn"] + 1)),
+                SYSTEM)  # fmt: skip
+
+
+def _said(t: dict[str, Any]) -> dict[str, str]:
+    return {"user": t["user"], "system": t["system"]}
+
+
+def _bare(t: dict[str, Any]) -> dict[str, Any]:
+    return {key: t[key] for key in ("dialogue_id", "turn", "gold", "pred")}
 
 
 def _nested(state: dict[str, str]) -> dict[str, dict[str, str]]:
@@ -33,70 +104,74 @@ def _pairs(state: dict[str, str]) -> list[str]:
     return [f"{slot}-{value}" for slot, value in state.items()]
 
 
-def gtpr() -> str:
-    turns = {str(t["turn"]): {"gt": _nested(t["gold"]), "pr": _nested(t["pred"])} for t in EXAMPLE}
-    return json.dumps({f"{ID}.json": turns})
+def gtpr(turns: Turns = TOLD) -> str:
+    return json.dumps(_numbered(turns, lambda t: {"gt": _nested(t["gold"]), "pr": _nested(t["pred"])}))
 
 
-def trade() -> str:
-    turns = {
-        str(t["turn"]): {"turn_belief": _pairs(t["gold"]), "pred_bs_ptr": _pairs(t["pred"])} for t in reversed(EXAMPLE)
-    }
-    return json.dumps({f"{ID}.json": turns}, indent=4)
+def trade(turns: Turns = TOLD) -> str:
+    def turn(t: dict[str, Any]) -> dict[str, Any]:
+        return {"turn_belief": _pairs(t["gold"]), "pred_bs_ptr": _pairs(t["pred"])}
+
+    return json.dumps(_numbered(turns[::-1], turn), indent=4)
 
 
-def fga_trippy() -> str:
-    """Marks of 30 slots; the train's time is wrong in turn 1."""
-    turns = {str(t["turn"]): [int(t["gold"].get(s) == t["pred"].get(s)) for s in STAR_SLOTS] for t in EXAMPLE}
-    return json.dumps({f"{ID}.json": turns})
+def fga_trippy(turns: Turns = TOLD) -> str:
+    """Marks of all slots: in the example of 30, of which the train's time is wrong in turn 1."""
+    slots = _slots(turns)
+    return json.dumps(_numbered(turns, lambda t: [int(t["gold"].get(s) == t["pred"].get(s)) for s in slots]))
 
 
-def som() -> str:
-    return json.dumps({f"{ID}.json_{t['turn']}": [_pairs(t["pred"]), _pairs(t["gold"])] for t in EXAMPLE})
+def som(turns: Turns = TOLD) -> str:
+    return json.dumps({f"{t['dialogue_id']}.json_{t['turn']}": [_pairs(t[s]) for s in ("pred", "gold")] for t in turns})
 
 
-def t5dst() -> str:
-    turns = {str(t["turn"]): {"turn_belief": _pairs(t["gold"]), "pred_belief": _pairs(t["pred"])} for t in EXAMPLE}
-    return json.dumps({f"{ID}.json": {"domain": "hotel", "turns": turns}})
+def t5dst(turns: Turns = TOLD) -> str:
+    def turn(t: dict[str, Any]) -> dict[str, Any]:
+        return {"turn_belief": _pairs(t["gold"]), "pred_belief": _pairs(t["pred"])}
+
+    return json.dumps({name: {"domain": "hotel", "turns": of} for name, of in _numbered(turns, turn).items()})
 
 
-def mwzeval() -> str:
+def mwzeval(turns: Turns = TOLD) -> str:
     short = {"book people": "people", "book day": "day", "leaveat": "leave"}
 
-    def state(t: dict[str, Any]) -> dict[str, dict[str, str]]:
-        return {d: {short.get(s, s): v for s, v in slots.items()} for d, slots in _nested(t["pred"]).items()}
+    def turn(t: dict[str, Any]) -> dict[str, Any]:
+        state = {d: {short.get(s, s): v for s, v in slots.items()} for d, slots in _nested(t["pred"]).items()}
+        return {"response": "…", "state": state, "active_domains": []}
 
-    return json.dumps({ID.lower(): [{"response": "…", "state": state(t), "active_domains": []} for t in EXAMPLE]})
-
-
-def jsonl() -> str:
-    return "".join(json.dumps({**t, **said}, ensure_ascii=False) + "\n" for t, said in zip(EXAMPLE, SAID, strict=True))
+    return json.dumps(_dialogues(_lower(turns), lambda of: [*map(turn, of)], "{}"))
 
 
-def json_list() -> str:
-    return json.dumps(EXAMPLE)
+def jsonl(turns: Turns = TOLD) -> str:
+    return "".join(json.dumps({**_bare(t), **_said(t)}, ensure_ascii=False) + "\n" for t in turns)
 
 
-def records() -> str:
+def json_list(turns: Turns = TOLD) -> str:
+    return json.dumps([_bare(t) for t in turns])
+
+
+def records(turns: Turns = TOLD) -> str:
     """As a rule-based tracker writes them."""
-    names = {"turn_id": "turn", "predicted": "pred", "ground_truth": "gold"}
-    turns = [{"dial_id": f"{ID}.json", **{key: t[name] for key, name in names.items()}} for t in EXAMPLE]
-    return json.dumps([{**turn, **said} for turn, said in zip(turns, SAID, strict=True)], indent=1)
+    return json.dumps([
+        {"dial_id": f"{t['dialogue_id']}.json", "turn_id": t["turn"], "predicted": t["pred"], "ground_truth": t["gold"],
+         **_said(t)}
+        for t in turns
+    ], indent=1)  # fmt: skip
 
 
-def records_with_flags() -> str:
+def records_with_flags(turns: Turns = TOLD) -> str:
     """Dialogue and turn in one key, nested states as text, and labels of single turns, in lines."""
 
     def line(t: dict[str, Any]) -> dict[str, Any]:
         sides = {"labels": t["gold"], "output_state": t["pred"]}
-        return {"flag": f"{ID.lower()}-{t['turn']}", "predict_turn_label": {}} | {
+        return {"flag": f"{t['dialogue_id'].lower()}-{t['turn']}", "predict_turn_label": {}} | {
             key: json.dumps(_nested(state)) for key, state in sides.items()
         }
 
-    return "".join(json.dumps(line(t)) + "\n" for t in EXAMPLE)
+    return "".join(json.dumps(line(t)) + "\n" for t in turns)
 
 
-def records_wrapped() -> str:
+def records_wrapped(turns: Turns = TOLD) -> str:
     """Dialogues of turns under another key, with values that are no strings."""
 
     def state(flat: dict[str, str]) -> dict[str, Any]:
@@ -104,30 +179,34 @@ def records_wrapped() -> str:
             slot: int(value) if value.isdecimal() else [value] for slot, value in flat.items()
         }
 
-    turns = [{"gt": state(t["gold"]), "prediction": state(t["pred"])} for t in EXAMPLE]
-    return json.dumps({"summary": {"jga": 0.5}, "details": [{"dialogue_idx": ID, "turn_details": turns}]})
+    dialogues = _dialogues(
+        turns, lambda of: [{"gt": state(t["gold"]), "prediction": state(t["pred"])} for t in of], "{}"
+    )
+    details = [{"dialogue_idx": name, "turn_details": of} for name, of in dialogues.items()]
+    return json.dumps({"summary": {"jga": 0.5}, "details": details})
 
 
-def state_lists(side: str = "pred") -> str:
-    return json.dumps({ID.lower(): [_nested(t[side]) for t in EXAMPLE]})
+def state_lists(turns: Turns = TOLD, side: str = "pred") -> str:
+    return json.dumps(_dialogues(_lower(turns), lambda of: [_nested(t[side]) for t in of], "{}"))
 
 
-def state_lists_gold() -> str:
-    return json.dumps({ID.lower(): {str(t["turn"]): t["gold"] for t in reversed(EXAMPLE)}})
+def state_lists_gold(turns: Turns = TOLD) -> str:
+    return json.dumps(_numbered(_lower(turns)[::-1], lambda t: t["gold"], "{}"))
 
 
-def csv() -> str:
+def csv(turns: Turns = TOLD) -> str:
     return _csv([
-        {"id": f"{ID.lower()}.json-{t['turn']}", "gold": _nested(t["gold"]), "pred": repr(t["pred"]), **said}
-        for t, said in zip(EXAMPLE, SAID, strict=True)
+        {"id": f"{t['dialogue_id'].lower()}.json-{t['turn']}", "gold": _nested(t["gold"]), "pred": repr(t["pred"]),
+         **_said(t)}
+        for t in turns
     ])  # fmt: skip
 
 
-def csv_long() -> str:
+def csv_long(turns: Turns = TOLD) -> str:
     """A line per slot, with semicolons, as spreadsheets write them in half of Europe."""
     return _csv([
-        {"dialogue": ID, "turn": t["turn"], "slot": slot, "gold": t["gold"].get(slot), "pred": t["pred"].get(slot)}
-        for t in EXAMPLE for slot in sorted(t["gold"] | t["pred"])
+        {"dialogue": t["dialogue_id"], "turn": t["turn"], "slot": slot, **{side: t[side].get(slot) for side in BOTH}}
+        for t in turns for slot in sorted(t["gold"] | t["pred"])
     ], delimiter=";")  # fmt: skip
 
 
@@ -144,30 +223,32 @@ def _triples(state: dict[str, str]) -> list[str]:
     return [f"{slot.replace('-', ' ', 1)} {value}" for slot, value in state.items()]
 
 
-def simpletod() -> str:
-    return json.dumps({f"{ID}.json": {
-        "target_turn_belief": [_triples(t["gold"]) for t in EXAMPLE],
-        "generated_turn_belief": [["hotel name not mentioned", " ", *_triples(t["pred"])] for t in EXAMPLE[:1]]
-        + [_triples(t["pred"]) for t in EXAMPLE[1:]],
-        "target_response": ["", ""],
-    }})  # fmt: skip
+def simpletod(turns: Turns = TOLD) -> str:
+    def dialogue(of: Turns) -> dict[str, Any]:
+        gold, pred = ([_triples(t[side]) for t in of] for side in BOTH)
+        pred[0] = ["hotel name not mentioned", " ", *pred[0]]
+        return {"target_turn_belief": gold, "generated_turn_belief": pred, "target_response": [""] * len(of)}
+
+    return json.dumps(_dialogues(turns, dialogue))
 
 
-def parlai() -> str:
+def parlai(turns: Turns = TOLD) -> str:
     def line(t: dict[str, Any]) -> dict[str, Any]:
-        gold, pred = (", ".join(_triples(t[side])) + "," for side in ("gold", "pred"))
-        text = " ".join([f"<user> {USER[0]}", f"<system> {SYSTEM} <user> {USER[1]}"][: t["turn"] + 1])
-        teacher = {"dial_id": f"{ID.lower()}.json", "turn_num": t["turn"], "eval_labels": [gold], "text": text}
+        gold, pred = (", ".join(_triples(t[side])) + "," for side in BOTH)
+        before = [o for o in turns if o["dialogue_id"] == t["dialogue_id"] and o["turn"] <= t["turn"]]
+        said = [f"<system> {o['system']} <user> {o['user']}" if o["system"] else f"<user> {o['user']}" for o in before]
+        teacher = {"dial_id": f"{t['dialogue_id'].lower()}.json", "turn_num": t["turn"], "eval_labels": [gold],
+                   "text": " ".join(said)}  # fmt: skip
         return {"dialog": [[teacher, {"id": "Bart", "text": f"<bs> {pred} </bs>"}]], "context": []}
 
-    return "".join(json.dumps(line(t)) + "\n" for t in EXAMPLE)
+    return "".join(json.dumps(line(t)) + "\n" for t in turns)
 
 
-def checkdst() -> str:
+def checkdst(turns: Turns = TOLD) -> str:
     lines = [
-        {"dial_id": f"{ID.lower()}-{t['turn']}", "aug_type": "orig"}
-        | {side: ", ".join(_triples(t[side])).replace("book ", "") for side in ("gold", "pred")}
-        for t in EXAMPLE
+        {"dial_id": f"{t['dialogue_id'].lower()}-{t['turn']}", "aug_type": "orig"}
+        | {side: ", ".join(_triples(t[side])).replace("book ", "") for side in BOTH}
+        for t in turns
     ]
     return "".join(json.dumps(line) + "\n" for line in lines)
 
@@ -176,7 +257,7 @@ def _span_turn(t: dict[str, Any]) -> dict[str, str]:
     def span(state: dict[str, str]) -> str:
         words = []
         for domain, slots in _nested(state).items():
-            short = {"leaveat": "leave"}
+            short = {"leaveat": "leave", "arriveby": "arrive"}
             pairs = (f"{short.get(slot, slot.removeprefix('book '))} {value}" for slot, value in slots.items())
             words += [f"[{domain}]", *pairs]
         return " ".join(words)
@@ -184,107 +265,125 @@ def _span_turn(t: dict[str, Any]) -> dict[str, str]:
     return {"bspn": span(t["gold"]), "bspn_gen": span(t["pred"])}
 
 
-def pptod() -> str:
-    return json.dumps({ID.lower(): {str(t["turn"]): _span_turn(t) for t in EXAMPLE}})
+def pptod(turns: Turns = TOLD) -> str:
+    return json.dumps(_numbered(_lower(turns), _span_turn, "{}"))
 
 
-def fnctod() -> str:
-    return json.dumps({ID.lower(): [{"turn_num": t["turn"], **_span_turn(t)} for t in EXAMPLE]})
+def fnctod(turns: Turns = TOLD) -> str:
+    return json.dumps(_dialogues(
+        _lower(turns), lambda of: [{"turn_num": t["turn"], **_span_turn(t)} for t in of], "{}"
+    ))  # fmt: skip
 
 
-def star() -> str:
+def star(turns: Turns = TOLD) -> str:
+    slots = _slots(turns)
+
     def cells(t: dict[str, Any]) -> dict[str, Any]:
-        none = dict.fromkeys(STAR_SLOTS, "none")
+        none = dict.fromkeys(slots, "none")
         gold, pred = none | t["gold"], none | t["pred"]
-        return {"utter": "…", **{slot: {"pred": pred[slot], "gt": gold[slot]} for slot in STAR_SLOTS}}
+        return {"utter": "…", **{slot: {"pred": pred[slot], "gt": gold[slot]} for slot in slots}}
 
-    return json.dumps({f"{ID}.json_{t['turn']}": cells(t) for t in EXAMPLE})
+    return json.dumps({f"{t['dialogue_id']}.json_{t['turn']}": cells(t) for t in turns})
 
 
-def kage() -> str:
+def kage(turns: Turns = TOLD) -> str:
+    slots = _slots(turns)
+
     def flat(state: dict[str, str]) -> dict[str, str]:
-        whole = dict.fromkeys(STAR_SLOTS, "none") | state
+        whole = dict.fromkeys(slots, "none") | state
         return {slot.replace("-", " ").replace("book ", ""): value for slot, value in whole.items()}
 
-    return json.dumps(
-        [
-            {"example_id": f"{ID}-{t['turn']}", "bs_pred_dict": flat(t["pred"]), "bs_ref_dict": flat(t["gold"])}
-            for t in reversed(EXAMPLE)
-        ]
-    )
-
-
-def convlab() -> str:
-    spelled = {"pricerange": "price range", "leaveat": "leave at"}
-
-    def state(flat: dict[str, str], *, whole: bool) -> dict[str, dict[str, str]]:
-        nested = _nested((dict.fromkeys(STAR_SLOTS, "") | flat) if whole else flat)
-        return {d: {spelled.get(s, s): v for s, v in slots.items()} for d, slots in nested.items()}
-
-    before = [{"speaker": "user", "utterance": USER[0]}, {"speaker": "system", "utterance": SYSTEM}]
     return json.dumps([
-        {"speaker": "user", "utterance": USER[t["turn"]], "context": before[: 2 * t["turn"]],
-         "dialogue_id": f"{ID}.json", "utt_idx": 2 * t["turn"],
-         "state": state(t["gold"], whole=True), "predictions": {"state": state(t["pred"], whole=False)}}
-        for t in EXAMPLE
+        {"example_id": f"{t['dialogue_id']}-{t['turn']}", "bs_pred_dict": flat(t["pred"]),
+         "bs_ref_dict": flat(t["gold"])}
+        for t in reversed(turns)
     ])  # fmt: skip
 
 
-def icdst_gold() -> str:
+def _convlab_state(flat: dict[str, str], whole: list[str]) -> dict[str, dict[str, str]]:
+    spelled = {"pricerange": "price range", "leaveat": "leave at", "arriveby": "arrive by"}
+    nested = _nested(dict.fromkeys(whole, "") | flat)
+    return {d: {spelled.get(s, s): v for s, v in slots.items()} for d, slots in nested.items()}
+
+
+def convlab(turns: Turns = TOLD) -> str:
+    def before(t: dict[str, Any]) -> list[dict[str, str]]:
+        said = []
+        for o in turns:
+            if o["dialogue_id"] == t["dialogue_id"] and o["turn"] < t["turn"]:
+                said.append({"speaker": "user", "utterance": o["user"]})
+                said.append({"speaker": "system", "utterance": _answer(turns, o)})
+        return said
+
     return json.dumps([
-        {"ID": f"{ID}.json", "turn_id": t["turn"], "slot_values": t["gold"],
-         "dialog": {"sys": ["", SYSTEM][: t["turn"] + 1], "usr": USER[: t["turn"] + 1]}}
-        for t in EXAMPLE
+        {"speaker": "user", "utterance": t["user"], "context": before(t), "dialogue_id": f"{t['dialogue_id']}.json",
+         "utt_idx": 2 * t["turn"], "state": _convlab_state(t["gold"], _slots(turns)),
+         "predictions": {"state": _convlab_state(t["pred"], [])}}
+        for t in turns
     ])  # fmt: skip
 
 
-def icdst() -> str:
-    log = [{**turn, "pred": t["pred"]} for turn, t in zip(json.loads(icdst_gold()), EXAMPLE, strict=True)]
-    return json.dumps(log)
+def icdst_gold(turns: Turns = TOLD, *sides: str) -> str:
+    def item(t: dict[str, Any]) -> dict[str, Any]:
+        said = [o for o in turns if o["dialogue_id"] == t["dialogue_id"] and o["turn"] <= t["turn"]]
+        return {
+            "ID": f"{t['dialogue_id']}.json", "turn_id": t["turn"], "slot_values": t["gold"],
+            "dialog": {"sys": [o["system"] for o in said], "usr": [o["user"] for o in said]},
+            **{side: t[side] for side in sides},
+        }  # fmt: skip
+
+    return json.dumps([item(t) for t in turns])
 
 
-def trippy() -> str:
+def icdst(turns: Turns = TOLD) -> str:
+    return icdst_gold(turns, "pred")
+
+
+def trippy(turns: Turns = TOLD) -> str:
     """With the system's words marked and WordPiece's spaces, as its authors' code leaves them in predictions."""
-    spelled = {"book people": "book_people", "book day": "book_day", "leaveat": "leaveAt"}
+    spelled = {"leaveat": "leaveAt", "arriveby": "arriveBy"}
     meant = {"the copper kettle": "§§the copper kettle", "11:30": "11 : 30"}
 
     def turn(t: dict[str, Any]) -> dict[str, Any]:
-        found: dict[str, Any] = {"guid": ["test", f"{ID}.json", str(t["turn"])]}
-        for name in STAR_SLOTS:
+        found: dict[str, Any] = {"guid": ["test", f"{t['dialogue_id']}.json", str(t["turn"])]}
+        for name in _slots(turns):
             domain, _, slot = name.partition("-")
-            key = f"{domain}-{spelled.get(slot, slot)}"
+            key = f"{domain}-{spelled.get(slot, slot).replace('book ', 'book_')}"
             found |= {f"class_prediction_{key}": 0, f"input_ids_{key}": [101, 102, 0]}
             pred, gold = (t[side].get(name, "none") for side in ("pred", "gold"))
             found |= {f"slot_prediction_{key}": meant.get(pred, pred), f"slot_groundtruth_{key}": gold}
         return found
 
-    return json.dumps([turn(t) for t in EXAMPLE], indent=2)
+    return json.dumps([turn(t) for t in turns], indent=2)
 
 
-def star_partial() -> str:
+def star_partial(turns: Turns = TOLD) -> str:
+    slots = _slots(turns)
+
     def wrong(t: dict[str, Any]) -> dict[str, Any]:
-        pairs = ((slot, t["pred"].get(slot, "none"), t["gold"].get(slot, "none")) for slot in STAR_SLOTS)
+        pairs = ((slot, t["pred"].get(slot, "none"), t["gold"].get(slot, "none")) for slot in slots)
         return {slot: {"pred": pred, "gt": gold} for slot, pred, gold in pairs if pred != gold}
 
-    return json.dumps({f"{ID}.json_{t['turn']}": wrong(t) for t in EXAMPLE})
+    return json.dumps({f"{t['dialogue_id']}.json_{t['turn']}": wrong(t) for t in turns})
 
 
-def savn() -> str:
-    turns = {str(t["turn"]): [t["pred"].get(slot, "none") for slot in STAR_SLOTS] for t in EXAMPLE}
-    return json.dumps({"slots": STAR_SLOTS, "predictions": {f"{ID}.json": turns}})
+def savn(turns: Turns = TOLD) -> str:
+    slots = _slots(turns)
+    predictions = _numbered(turns, lambda t: [t["pred"].get(slot, "none") for slot in slots])
+    return json.dumps({"slots": slots, "predictions": predictions})
 
 
-def convlab_raw() -> str:
+def convlab_raw(turns: Turns = TOLD) -> str:
     def text(state: dict[str, str]) -> str:
         domains = _nested(state).items()
         return ";".join(f"[{d}]({','.join(f'[{s}][{v}]' for s, v in slots.items())})" for d, slots in domains)
 
-    lines = [{"context": "", "state_seq": text(t["gold"]), "predictions": text(t["pred"])} for t in EXAMPLE]
+    lines = [{"context": "", "state_seq": text(t["gold"]), "predictions": text(t["pred"])} for t in turns]
     return "".join(json.dumps(line) + "\n" for line in lines)
 
 
-def dstc10(side: str = "pred") -> str:
-    """Two items, which stand for a dialogue each; the labels are of the same form."""
+def dstc10(turns: Turns = TOLD, side: str = "pred") -> str:
+    """Items that stand for a turn each; the labels are of the same form."""
 
     def item(state: dict[str, str]) -> dict[str, Any]:
         found: dict[str, Any] = {}
@@ -294,82 +393,83 @@ def dstc10(side: str = "pred") -> str:
                 found.setdefault(domain, {}).setdefault(part, {})[slot.removeprefix("book ")] = [value]
         return found
 
-    return json.dumps([item(t[side]) for t in EXAMPLE])
+    return json.dumps([item(t[side]) for t in turns])
 
 
-def ldst() -> str:
-    lines = []
-    for t in EXAMPLE:
-        for name in STAR_SLOTS:
-            domain, _, slot = name.partition("-")
-            where = f"dialogues_001.json|||0|||{2 * t['turn']}|||4|||{domain}|||{slot.replace(' ', '')}"
-            lines.append(f"{where}|||{[t['pred'].get(name, 'NONE')]}\n")
-    return "".join(lines)
-
-
-def sdp_dst() -> tuple[str, str]:
-    """The index, and the predicted values in its order."""
-    index, values = [], []
-    for t in EXAMPLE:
-        for name in STAR_SLOTS:
-            domain, _, slot = name.partition("-")
-            index.append(f"dialogues_001.json|||0|||{2 * t['turn']}|||4|||{domain}|||{slot.replace(' ', '')}\n")
-            values.append(t["pred"].get(name, "NONE"))
-    return "".join(index), "\n".join(values)
-
-
-def trade_gold() -> str:
-    turns = [
-        {"turn_idx": t["turn"], "transcript": said["user"], "system_transcript": said["system"], "belief_state": [
-            *({"slots": [[slot, value]], "act": "inform"} for slot, value in t["gold"].items()),
-            {"slots": [["slot", "phone"]], "act": "request"},
-        ]}
-        for t, said in zip(EXAMPLE, SAID, strict=True)
+def _lines(turns: Turns) -> list[tuple[str, str]]:
+    """A line for each turn and slot, which names the dialogue by its place in a file, and the predicted value."""
+    places = {name: place for place, name in enumerate(_by_dialogue(turns))}
+    return [
+        (f"dialogues_001.json|||{places[t['dialogue_id']]}|||{2 * t['turn']}|||4|||{domain}|||{slot.replace(' ', '')}",
+         t["pred"].get(name, "NONE"))
+        for t in turns for name in _slots(turns) for domain, _, slot in (name.partition("-"),)
     ]  # fmt: skip
-    return json.dumps([{"dialogue_idx": f"{ID}.json", "domains": ["hotel"], "dialogue": turns}])
 
 
-def t5dst_gold() -> str:
-    turns = [
-        {"system": said["system"] or "none", "user": said["user"], "state": {"slot_values": t["gold"]}}
-        for t, said in zip(EXAMPLE, SAID, strict=True)
-    ]
-    return json.dumps([{"dial_id": f"{ID}.json", "domains": ["hotel"], "turns": turns}])
+def ldst(turns: Turns = TOLD) -> str:
+    return "".join(f"{where}|||{[value]}\n" for where, value in _lines(turns))
 
 
-def star_tsv() -> str:
-    head = ["# Dialogue ID", "Turn Index", "Last Turn", "System Response", "User Utterance", *STAR_SLOTS, ""]
-    lines = [head]
-    for t in EXAMPLE:
-        last = str(t["turn"] == 1)
-        texts = [f"{ID}.json", str(t["turn"]), last, *reversed(SAID[t["turn"]].values())]
-        lines.append([*texts, *(t["gold"].get(slot, "none") for slot in STAR_SLOTS)])
+def sdp_dst(turns: Turns = TOLD) -> tuple[str, str]:
+    """The index, and the predicted values in its order."""
+    lines = _lines(turns)
+    return "".join(f"{where}\n" for where, _ in lines), "\n".join(value for _, value in lines)
+
+
+def trade_gold(turns: Turns = TOLD) -> str:
+    return json.dumps([
+        {"dialogue_idx": name, "domains": ["hotel"], "dialogue": of}
+        for name, of in _dialogues(turns, lambda of: _woz_turns(of, {})).items()
+    ])  # fmt: skip
+
+
+def t5dst_gold(turns: Turns = TOLD) -> str:
+    def turn(t: dict[str, Any]) -> dict[str, Any]:
+        return {"system": t["system"] or "none", "user": t["user"], "state": {"slot_values": t["gold"]}}
+
+    return json.dumps([
+        {"dial_id": name, "domains": ["hotel"], "turns": of}
+        for name, of in _dialogues(turns, lambda of: [*map(turn, of)]).items()
+    ])  # fmt: skip
+
+
+def star_tsv(turns: Turns = TOLD) -> str:
+    slots = _slots(turns)
+    lines = [["# Dialogue ID", "Turn Index", "Last Turn", "System Response", "User Utterance", *slots, ""]]
+    for t in turns:
+        last = str(t is _by_dialogue(turns)[t["dialogue_id"]][-1])
+        texts = [f"{t['dialogue_id']}.json", str(t["turn"]), last, t["system"], t["user"]]
+        lines.append([*texts, *(t["gold"].get(slot, "none") for slot in slots)])
     return "".join("\t".join(line) + "\n" for line in lines)
 
 
-def sumbt_tsv() -> str:
-    slots = sorted(DATASET_SLOTS["multiwoz-35"])
+def sumbt_tsv(turns: Turns = TOLD) -> str:
+    slots = sorted({*SUMBT_SLOTS, *_slots(turns)})
     spelled = []
     for name in slots:
         domain, _, slot = name.partition("-")
         spelled.append("bus-leaveAt" if name == "bus-leaveat" else f"{domain}-{SUMBT_SPELLING.get(slot, slot)}")
     lines = [["# Dialogue ID", "Turn Index", "User Utterance", "System Response", *spelled, ""]]
-    for t in EXAMPLE:
-        texts = [f"{ID}.json", str(t["turn"]), *SAID[t["turn"]].values()]
+    for t in turns:
+        texts = [f"{t['dialogue_id']}.json", str(t["turn"]), t["user"], t["system"]]
         lines.append([*texts, *(t["gold"].get(slot, "none") for slot in slots)])
     return "".join("\t".join(line) + "\n" for line in lines)
 
 
-def simpletod_gold() -> str:
-    turns = [[[*slot.split("-", 1), value] for slot, value in t["gold"].items()] for t in EXAMPLE]
-    turns[0].append(["hotel", "name", "not mentioned"])
-    return json.dumps({f"{ID}.json": {"usr": USER, "sys": [SYSTEM, "…"], "bstate": turns, "bs": [], "db": []}})
+def simpletod_gold(turns: Turns = TOLD) -> str:
+    def dialogue(of: Turns) -> dict[str, Any]:
+        states = [[[*slot.split("-", 1), value] for slot, value in t["gold"].items()] for t in of]
+        states[0].append(["hotel", "name", "not mentioned"])
+        answers = [*(t["system"] for t in of[1:]), "…"]
+        return {"usr": [t["user"] for t in of], "sys": answers, "bstate": states, "bs": [], "db": []}
+
+    return json.dumps(_dialogues(turns, dialogue))
 
 
-def _metadata(state: dict[str, str]) -> dict[str, Any]:
+def _metadata(state: dict[str, str], slots: list[str]) -> dict[str, Any]:
     spelled = {"leaveat": "leaveAt", "arriveby": "arriveBy"}
     metadata: dict[str, Any] = {"police": {"semi": {}, "book": {"booked": []}}}
-    for name in STAR_SLOTS:
+    for name in slots:
         domain, _, slot = name.partition("-")
         part = metadata.setdefault(domain, {"semi": {}, "book": {"booked": [{"name": "…", "reference": "X1"}]}})
         absent = "" if domain == "taxi" else "not mentioned"
@@ -378,161 +478,202 @@ def _metadata(state: dict[str, str]) -> dict[str, Any]:
     return metadata
 
 
-def multiwoz() -> str:
-    log: list[dict[str, Any]] = []
-    for t, said in zip(EXAMPLE, USER, strict=True):
-        log.append({"text": said, "metadata": {}, "dialog_act": {}})
-        log.append({"text": SYSTEM, "metadata": _metadata(t["gold"]), "dialog_act": {}})
-    return json.dumps({f"{ID}.json": {"goal": {"hotel": {}}, "log": log}}, indent=1)
+def multiwoz(turns: Turns = TOLD) -> str:
+    dialogues: dict[str, Any] = {}
+    for t in turns:
+        log = dialogues.setdefault(f"{t['dialogue_id']}.json", {"goal": {"hotel": {}}, "log": []})["log"]
+        log.append({"text": t["user"], "metadata": {}, "dialog_act": {}})
+        log.append({
+            "text": _answer(turns, t), "metadata": _metadata(t["gold"], _slots(turns)), "dialog_act": {},
+        })  # fmt: skip
+    return json.dumps(dialogues, indent=1)
 
 
-def _sgd(side: str, pred: bool) -> str:
+def _sgd(turns: Turns, side: str, *extra: str) -> str:
+    services = sorted({slot.partition("-")[0] for t in turns for s in BOTH for slot in t[s]})
+
     def frames(state: dict[str, str]) -> list[dict[str, Any]]:
         slots = {d: {f"{d}-{s.replace(' ', '')}": v for s, v in f.items()} for d, f in _nested(state).items()}
-        extra = ["…"] if pred else []
         return [
             {"service": service, "slots": [], "state": {"active_intent": "find", "requested_slots": [], "slot_values": {
-                name: [value, *extra] for name, value in slots.get(service, {}).items()
+                name: [*value.split("|"), *extra] for name, value in slots.get(service, {}).items()
             }}}
-            for service in ("hotel", "train")
+            for service in services
         ]  # fmt: skip
 
-    turns: list[dict[str, Any]] = []
-    for t, said in zip(EXAMPLE, USER, strict=True):
-        turns.append({"speaker": "USER", "utterance": said, "frames": frames(t[side])})
-        turns.append({"speaker": "SYSTEM", "utterance": SYSTEM, "frames": [{"service": "hotel", "actions": []}]})
-    return json.dumps([{"dialogue_id": f"{ID}.json", "services": ["hotel", "train"], "turns": turns}])
+    dialogues = []
+    for name, of in _by_dialogue(turns).items():
+        said: list[dict[str, Any]] = []
+        for t in of:
+            said.append({"speaker": "USER", "utterance": t["user"], "frames": frames(t[side])})
+            answer = [{"service": "hotel", "actions": []}]
+            said.append({"speaker": "SYSTEM", "utterance": _answer(turns, t), "frames": answer})
+        dialogues.append({"dialogue_id": f"{name}.json", "services": services, "turns": said})
+    return json.dumps(dialogues)
 
 
-def sgd_gold() -> str:
-    return _sgd("gold", pred=False)
+def sgd_gold(turns: Turns = TOLD) -> str:
+    return _sgd(turns, "gold")
 
 
-def sgd_pred() -> str:
-    return _sgd("pred", pred=True)
+def sgd_pred(turns: Turns = TOLD) -> str:
+    return _sgd(turns, "pred", "…")
 
 
-def convlab_gold() -> str:
-    turns: list[dict[str, Any]] = []
-    for t, said, item in zip(EXAMPLE, USER, json.loads(convlab()), strict=True):
-        turns.append({"speaker": "user", "utterance": said, "utt_idx": 2 * t["turn"], "state": item["state"]})
-        turns.append({"speaker": "system", "utterance": SYSTEM, "utt_idx": 2 * t["turn"] + 1, "db_results": {}})
-    head = {"dataset": "multiwoz21", "data_split": "test", "dialogue_id": "multiwoz21-test-0"}
-    return json.dumps([{**head, "original_id": f"{ID}.json", "turns": turns}])
+def convlab_gold(turns: Turns = TOLD) -> str:
+    dialogues = []
+    for number, (name, of) in enumerate(_by_dialogue(turns).items()):
+        said: list[dict[str, Any]] = []
+        for t in of:
+            at, state = 2 * t["turn"], _convlab_state(t["gold"], _slots(turns))
+            said.append({"speaker": "user", "utterance": t["user"], "utt_idx": at, "state": state})
+            said.append({"speaker": "system", "utterance": _answer(turns, t), "utt_idx": at + 1, "db_results": {}})
+        head = {"dataset": "multiwoz21", "data_split": "test", "dialogue_id": f"multiwoz21-test-{number}"}
+        dialogues.append({**head, "original_id": f"{name}.json", "turns": said})
+    return json.dumps(dialogues)
 
 
-def crosswoz() -> str:
+def crosswoz(turns: Turns = TOLD) -> str:
     spelled = {"leaveat": "leaveAt"}
-    messages: list[dict[str, Any]] = []
-    for t, said in zip(EXAMPLE, USER, strict=True):
-        nested = _nested(dict.fromkeys(STAR_SLOTS, "") | t["gold"])
+    dialogues: dict[str, Any] = {}
+    for t in turns:
+        dialogue = {"sys-usr": [1, 2], "goal": [], "messages": [], "type": "S"}
+        messages: Any = dialogues.setdefault(f"{t['dialogue_id']}.json", dialogue)["messages"]
+        nested = _nested(dict.fromkeys(_slots(turns), "") | t["gold"])
         state = {d: {spelled.get(s, s): v for s, v in slots.items()} for d, slots in nested.items()}
         searched: dict[str, Any] = {d: {**slots, "selectedResults": ["…"]} for d, slots in state.items()}
-        messages.append({"content": said, "role": "usr", "dialog_act": [], "user_state": []})
-        messages.append({"content": SYSTEM, "role": "sys", "dialog_act": [], "sys_state_init": searched,
+        messages.append({"content": t["user"], "role": "usr", "dialog_act": [], "user_state": []})
+        messages.append({"content": _answer(turns, t), "role": "sys", "dialog_act": [], "sys_state_init": searched,
                          "sys_state": {"hotel": {"area": "elsewhere", "selectedResults": []}}})  # fmt: skip
-    return json.dumps({f"{ID}.json": {"sys-usr": [1, 2], "goal": [], "messages": messages, "type": "S"}})
+    return json.dumps(dialogues)
 
 
-def risawoz() -> str:
-    turns = [
-        {"turn_id": t["turn"], "turn_domain": ["hotel"], "user_utterance": said, "system_utterance": SYSTEM,
-         "belief_state": {"inform slot-values": t["gold"], "turn_inform": {}, "turn request": ["phone"]}}
-        for t, said in zip(EXAMPLE, USER, strict=True)
-    ]  # fmt: skip
-    return json.dumps([{"dialogue_id": f"{ID}.json", "goal": "", "domains": ["hotel"], "dialogue": turns}])
+def risawoz(turns: Turns = TOLD) -> str:
+    def turn(t: dict[str, Any]) -> dict[str, Any]:
+        state = {"inform slot-values": t["gold"], "turn_inform": {}, "turn request": ["phone"]}
+        return {"turn_id": t["turn"], "turn_domain": ["hotel"], "user_utterance": t["user"],
+                "system_utterance": _answer(turns, t), "belief_state": state}  # fmt: skip
+
+    return json.dumps([
+        {"dialogue_id": name, "goal": "", "domains": ["hotel"], "dialogue": of}
+        for name, of in _dialogues(turns, lambda of: [*map(turn, of)]).items()
+    ])  # fmt: skip
 
 
 #: A dialogue of the restaurant datasets: right in turn 0, the area wrong in turn 1.
 RESTAURANT_GOLD: list[dict[str, str]] = [{"pricerange": "cheap"}, {"pricerange": "cheap", "area": "west"}]
+RESTAURANT_TOLD: Turns = [
+    {"dialogue_id": "7001", "turn": number, "gold": state, "pred": {**state, **({"area": "east"} if number else {})},
+     "user": USER[number], "system": SYSTEM * number}
+    for number, state in enumerate(RESTAURANT_GOLD)
+]  # fmt: skip
 
 
-def woz() -> str:
-    spelled = {"pricerange": "price range"}
-    turns = [
-        {"turn_idx": number, "transcript": said, "system_transcript": SYSTEM * bool(number), "belief_state": [
-            *({"slots": [[spelled.get(slot, slot), value]], "act": "inform"} for slot, value in state.items()),
+def _woz_turns(turns: Turns, spelled: dict[str, str]) -> list[dict[str, Any]]:
+    return [
+        {"turn_idx": t["turn"], "transcript": t["user"], "system_transcript": t["system"], "belief_state": [
+            *({"slots": [[spelled.get(slot, slot), value]], "act": "inform"} for slot, value in t["gold"].items()),
             {"slots": [["slot", "phone"]], "act": "request"},
         ]}
-        for number, (state, said) in enumerate(zip(RESTAURANT_GOLD, USER, strict=True))
+        for t in turns
     ]  # fmt: skip
-    return json.dumps([{"dialogue_idx": 7001, "dialogue": turns}])
 
 
-def glad(*, as_published: bool = False) -> str:
+_SPACED: Final = {"pricerange": "price range"}
+
+
+def woz(turns: Turns = RESTAURANT_TOLD) -> str:
+    dialogues = _dialogues(turns, lambda of: _woz_turns(of, _SPACED), "{}")
+    return json.dumps([{"dialogue_idx": int(name), "dialogue": of} for name, of in dialogues.items()])
+
+
+def glad(turns: Turns = RESTAURANT_TOLD, *, as_published: bool = False) -> str:
     if as_published:
-        return json.dumps({"dialogues": json.loads(woz())})
-    turns = [
-        {"turn_id": turn["turn_idx"], "transcript": turn["transcript"].split(), "num": {}, "turn_label": [],
-         "belief_state": turn["belief_state"], "system_acts": [], "system_transcript": turn["system_transcript"]}
-        for turn in json.loads(woz())[0]["dialogue"]
-    ]  # fmt: skip
-    return json.dumps({"dialogues": [{"dialogue_id": 7001, "turns": turns}]})
+        return json.dumps({"dialogues": json.loads(woz(turns))})
+
+    def turn(t: dict[str, Any]) -> dict[str, Any]:
+        return {"turn_id": t["turn_idx"], "transcript": t["transcript"].split(), "num": {}, "turn_label": [],
+                "belief_state": t["belief_state"], "system_acts": [], "system_transcript": t["system_transcript"]}  # fmt: skip  # noqa: E501
+
+    dialogues = _dialogues(turns, lambda of: [*map(turn, _woz_turns(of, _SPACED))], "{}")
+    return json.dumps({"dialogues": [{"dialogue_id": int(name), "turns": of} for name, of in dialogues.items()]})
 
 
-def simulated() -> str:
+def simulated(turns: Turns = RESTAURANT_TOLD) -> str:
     spelled = {"pricerange": "price_range"}
-    turns: list[dict[str, Any]] = [
-        {"dialogue_state": [{"slot": spelled.get(slot, slot), "value": value} for slot, value in state.items()],
-         "user_acts": [], "user_utterance": {"slots": [], "text": said, "tokens": said.split()}}
-        for state, said in zip(RESTAURANT_GOLD, USER, strict=True)
-    ]  # fmt: skip
-    turns[0]["user_intents"] = ["FIND_RESTAURANT"]
-    turns[1] |= {"system_acts": [], "system_utterance": {"slots": [], "text": SYSTEM, "tokens": SYSTEM.split()}}
-    return json.dumps([{"dialogue_id": "7001", "turns": turns}], indent=2)
+
+    def words(text: str) -> dict[str, Any]:
+        return {"slots": [], "text": text, "tokens": text.split()}
+
+    def turn(t: dict[str, Any]) -> dict[str, Any]:
+        state = [{"slot": spelled.get(slot, slot), "value": value} for slot, value in t["gold"].items()]
+        found = {"dialogue_state": state, "user_acts": [], "user_utterance": words(t["user"])}
+        if t["turn"] == 0:
+            return {**found, "user_intents": ["FIND_RESTAURANT"]}
+        return {**found, "system_acts": [], "system_utterance": words(t["system"])}
+
+    return json.dumps([
+        {"dialogue_id": name, "turns": [turn(t) for t in of]} for name, of in _by_dialogue(turns).items()
+    ], indent=2)  # fmt: skip
 
 
-def woz_tsv() -> str:
+def woz_tsv(turns: Turns = RESTAURANT_TOLD) -> str:
     columns = ("area", "food", "pricerange")
     lines = [
-        ["7001", str(number), said, SYSTEM * bool(number), *(state.get(slot, "none") for slot in columns)]
-        for number, (state, said) in enumerate(zip(RESTAURANT_GOLD, USER, strict=True))
+        [t["dialogue_id"], str(t["turn"]), t["user"], t["system"], *(t["gold"].get(slot, "none") for slot in columns)]
+        for t in turns
     ]
     return "".join("\t".join(line) + "\n" for line in lines)
 
 
-def dstc2_gold(call: str = "7001") -> str:
-    turns = [
-        {"turn-index": number, "transcription": said, "goal-labels": state, "requested-slots": ["phone"]}
-        for number, (state, said) in enumerate(zip(RESTAURANT_GOLD, USER, strict=True))
+def dstc2_gold(turns: Turns = RESTAURANT_TOLD, call: str = "7001") -> str:
+    """The labels of one call."""
+    labels = [
+        {"turn-index": t["turn"], "transcription": t["user"], "goal-labels": t["gold"], "requested-slots": ["phone"]}
+        for t in turns
     ]
-    return json.dumps({"session-id": call, "caller-id": "c", "turns": turns}, indent=2)
+    return json.dumps({"session-id": call, "caller-id": "c", "turns": labels}, indent=2)
 
 
-def dstc2() -> str:
-    sure = {"pricerange": {"cheap": 0.9, "dear": 0.1}, "food": {"thai": 0.4}, "name": {}}
-    turns = [
-        {"goal-labels": sure, "method-label": {}, "requested-slots": {"phone": 0.9}},
-        {"goal-labels": {}, "goal-labels-joint": [
-            {"score": 0.2, "slots": {"pricerange": "cheap", "area": "west"}},
-            {"score": 0.6, "slots": {"pricerange": "cheap", "area": "east"}},
-        ]},
-    ]  # fmt: skip
-    return json.dumps({"dataset": "dstc2_test", "wall-time": 0.1, "sessions": [{"session-id": "7001", "turns": turns}]})
+def dstc2(turns: Turns = RESTAURANT_TOLD) -> str:
+    """Goals of single slots where a turn has one, and joint goals where it has several."""
+
+    def turn(state: dict[str, str]) -> dict[str, Any]:
+        if len(state) < 2:
+            sure: dict[str, Any] = {slot: {value: 0.9, "dear": 0.1} for slot, value in state.items()}
+            unsure: dict[str, Any] = {"food": {"thai": 0.4}, "name": {}}
+            return {"goal-labels": sure | unsure, "method-label": {}, "requested-slots": {"phone": 0.9}}
+        worse = {"score": 0.2, "slots": {**state, "area": "west"}}
+        return {"goal-labels": {}, "goal-labels-joint": [worse, {"score": 0.6, "slots": state}]}
+
+    sessions = [
+        {"session-id": name, "turns": [turn(t["pred"]) for t in of]} for name, of in _by_dialogue(turns).items()
+    ]
+    return json.dumps({"dataset": "dstc2_test", "wall-time": 0.1, "sessions": sessions})
 
 
 #: Format name to a file's text; formats that hold only one side are scored against, or with, another's.
-WITH_BOTH: dict[str, Callable[[], str]] = {
+WITH_BOTH: dict[str, Callable[..., str]] = {
     "gtpr": gtpr, "trade": trade, "som": som, "t5dst": t5dst, "jsonl": jsonl, "jsonl (list)": json_list,
     "simpletod": simpletod, "parlai": parlai, "checkdst": checkdst, "pptod": pptod, "fnctod": fnctod,
     "star": star, "kage": kage, "convlab": convlab, "icdst": icdst, "trippy": trippy,
     "records": records, "records (flags)": records_with_flags, "records (wrapped)": records_wrapped, "csv": csv,
     "csv (slots)": csv_long,
 }  # fmt: skip
-ONLY_PRED: dict[str, Callable[[], str]] = {
+ONLY_PRED: dict[str, Callable[..., str]] = {
     "mwzeval": mwzeval, "savn": savn, "star-partial": star_partial, "convlab-raw": convlab_raw, "dstc10": dstc10,
     "ldst": ldst, "sgd": sgd_pred, "state-lists": state_lists,
 }  # fmt: skip
-ONLY_GOLD: dict[str, Callable[[], str]] = {
+ONLY_GOLD: dict[str, Callable[..., str]] = {
     "star-tsv": star_tsv, "sumbt-tsv": sumbt_tsv, "trade-gold": trade_gold, "t5dst-gold": t5dst_gold,
     "icdst (gold)": icdst_gold, "simpletod-gold": simpletod_gold, "multiwoz": multiwoz, "sgd (gold)": sgd_gold,
     "convlab-gold": convlab_gold, "crosswoz": crosswoz, "risawoz": risawoz, "state-lists (gold)": state_lists_gold,
 }  # fmt: skip
 #: In two files, of which the second is called `generated_predictions.txt`.
-TWO_FILES: dict[str, Callable[[], tuple[str, str]]] = {"sdp-dst": sdp_dst}
+TWO_FILES: dict[str, Callable[..., tuple[str, str]]] = {"sdp-dst": sdp_dst}
 #: Without states: which slots are right.
-MARKS: dict[str, Callable[[], str]] = {"fga-trippy": fga_trippy}
+MARKS: dict[str, Callable[..., str]] = {"fga-trippy": fga_trippy}
 #: Of the restaurant datasets, which have a dialogue of their own.
-RESTAURANT: dict[str, Callable[[], str]] = {
+RESTAURANT: dict[str, Callable[..., str]] = {
     "woz": woz, "woz-tsv": woz_tsv, "glad": glad, "simulated": simulated, "dstc2-gold": dstc2_gold, "dstc2": dstc2,
 }  # fmt: skip

@@ -1,25 +1,14 @@
-"""Any bytes are read to states that hold together, or refused in one message: tried without end.
-
-A script, not a test: ``python tests/fuzz_readers.py --seconds 300``. It mutates the example of every format, guided by
-which lines of the readers a mutation reaches; for that it needs atheris (``pip install atheris``, for which there is
-no build on every platform). `examine`, what is asked of every input, is used by `tests/robustness/test_fuzz.py` too.
-"""
+"""What is asked of any bytes that a reader is given: states that hold together, or one message that refuses them."""
 
 from __future__ import annotations
 
-import argparse
 import json
-import sys
-import tempfile
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import polars as pl
-
-ROOT = Path(__file__).resolve().parent.parent
 
 #: The longest that one input may take.
 SECONDS = 10
@@ -179,43 +168,3 @@ def _strings(text: str) -> list[str]:
         elif isinstance(item, (int, float)):
             found.append(json.dumps(item).removesuffix(".0"))
     return found
-
-
-def main() -> None:
-    """Fuzz for a while."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seconds", type=int, default=60)
-    parser.add_argument("--seed", type=int, default=0, help="0: another each time")
-    given = parser.parse_args()
-
-    import atheris
-
-    sys.path.insert(0, str(ROOT))
-    with atheris.instrument_imports(include=["dstbench"]):
-        from dstbench.readers import FORMATS
-    from tests import formats
-
-    names = [None, *FORMATS]
-
-    def one(content: bytes) -> None:
-        # The first byte says whether the format is found or given, so that forced formats are met too.
-        if content:
-            examine(content[1:], names[content[0] % len(names)])
-
-    with tempfile.TemporaryDirectory() as folder:
-        for name, text in (
-            formats.WITH_BOTH | formats.ONLY_PRED | formats.ONLY_GOLD | formats.RESTAURANT | formats.MARKS
-        ).items():
-            content = text().encode()
-            (Path(folder) / f"{name} found").write_bytes(b"\0" + content)
-            (Path(folder) / f"{name} given").write_bytes(bytes([names.index(name.partition(" ")[0])]) + content)
-        for path in (ROOT / "tests" / "corpus").iterdir():
-            (Path(folder) / path.name).write_bytes(b"\0" + path.read_bytes())
-        options = [f"-max_total_time={given.seconds}", f"-timeout={SECONDS}", "-max_len=16384", f"-seed={given.seed}"]
-        options += [f"-artifact_prefix={tempfile.gettempdir()}/"]  # where an input that fails is written
-        atheris.Setup([sys.argv[0], *options, folder], one)
-        atheris.Fuzz()
-
-
-if __name__ == "__main__":
-    main()

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
 
 import dstbench
-from dstbench.readers import FORMATS
 
 ROOT = Path(dstbench.__file__).parent
 MAP = (ROOT.parent / ".github" / "CONTRIBUTING.md").read_text(encoding="utf-8")
@@ -84,34 +82,6 @@ def test_no_package_imports_in_a_circle(package: str) -> None:
         list(TopologicalSorter(inside).static_order())
     except CycleError as error:
         pytest.fail(f"a circle: {' -> '.join(error.args[1])}")
-
-
-#: Formats that stand in the module of another project, as they are its notation with other keys or settings.
-IN_ANOTHER_PROJECT = {"checkdst", "fnctod", "gtpr"}
-
-
-def defined_formats() -> Iterator[tuple[str, str]]:
-    """The module, without its package, and the name of every format: where `Format` is called."""
-    for module, tree in MODULES.items():
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Format":
-                (name,) = (keyword.value for keyword in node.keywords if keyword.arg == "name")
-                assert isinstance(name, ast.Constant)
-                yield module.removeprefix("readers."), str(name.value)
-
-
-def test_what_is_known_of_a_format_is_in_the_module_of_its_project() -> None:
-    """The project is what stands before the first hyphen of the format's name; `fga_gca` is of two, for they share."""
-    formats = list(defined_formats())
-    assert sorted(name for _, name in formats) == sorted(FORMATS)
-    elsewhere = {name for module, name in formats if name.partition("-")[0] not in module.split("_")}
-    assert elsewhere == IN_ANOTHER_PROJECT
-    projects: dict[str, set[str]] = {}
-    for module, name in formats:
-        if name not in IN_ANOTHER_PROJECT:
-            projects.setdefault(module, set()).add(name.partition("-")[0])
-    assert {module for module, names in projects.items() if len(names) > 1} == set()
-    assert {module for module, _ in formats} == projects.keys()
 
 
 def test_only_the_command_line_prints_or_exits() -> None:

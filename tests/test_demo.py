@@ -43,16 +43,6 @@ def test_each_tracker_has_its_own_faults() -> None:
 
 
 @pytest.mark.usefixtures("undrawn")
-def test_the_demo_shows_a_leaderboard_and_the_worked_dialogues(here: Path) -> None:
-    code, out, err = run("demo")
-    assert (code, err) == (0, "wrote dstbench-demo.html\n")
-    assert "careful has the highest JGA" in Path("dstbench-demo.html").read_text(encoding="utf-8")
-    assert all(name in out for name in TRACKERS)
-    assert "Table 1, P²" in out
-    assert out.count("\n") < 45
-
-
-@pytest.mark.usefixtures("undrawn")
 def test_the_demo_writes_a_sample_of_any_size(here: Path) -> None:
     code, _, err = run("demo", "--dialogues", "7", "-o", "deep/sample")
     assert code == 0
@@ -63,10 +53,3 @@ def test_the_demo_writes_a_sample_of_any_size(here: Path) -> None:
     assert dstbench.score("deep/sample/eager.parquet", metrics="jga")["dialogues"].item() == 7
     with pytest.warns(dstbench.DstbenchWarning, match="attraction-pricerange"):
         assert dstbench.score("deep/sample/worked.jsonl", metrics="jga")["dialogues"].item() == 5
-
-
-def test_a_folder_that_cannot_be_made(here: Path) -> None:
-    Path("taken").write_text("")
-    code, out, err = run("demo", "-o", "taken")
-    assert (code, out) == (1, "")
-    assert err.startswith("error: taken: the folder cannot be made")

@@ -16,6 +16,7 @@ import pytest
 
 import dstbench
 from dstbench.schema.core import SCHEMA_VERSION
+from tests import oracle
 from tests.corpora import States
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -100,6 +101,17 @@ def test_version_1_is_scored_as_it_was(profile: str) -> None:
         assert {key: settings[key] for key in ("missing", "by", "d", "t")} == {
             "missing": "wrong", "by": "run", "d": "2", "t": "5",
         }  # fmt: skip
+
+
+def test_the_scores_of_version_1_are_the_oracles() -> None:
+    """Of the states as they stand above; a turn without a prediction has one false pair of its own."""
+    states = {(s["dialogue_id"], s["turn"]): {**s, "pred": {"?": "?"}} for s in GOLD}
+    for pred in PRED:
+        states[pred["dialogue_id"], pred["turn"]]["pred"] = pred["pred"]
+    turns = oracle.turns([*states.values()])
+    found = oracle.all_metrics(turns, 30) | {"wrong": sum(map(oracle.n_wrong, turns))}
+    wanted = {metric: value for (profile, metric), value in SCORES.items() if profile == "verbatim"}
+    assert {metric: found["sa:T=30" if metric == "sa" else metric] for metric in wanted} == pytest.approx(wanted)
 
 
 @pytest.mark.filterwarnings("ignore:golden. 1 gold turn without a prediction:dstbench.DstbenchWarning")

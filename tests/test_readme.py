@@ -55,7 +55,7 @@ NOT_RUN = {
     "uv run --group test pytest -n0 -s -m simulation tests/simulations": "takes minutes, and is for people to read",
     "uv run --group test pytest --cov --all": "the same, slower",
     "dstbench audit inconsistency train.tsv dev.tsv test.tsv --database db --figures figures": (
-        "here they would have the same dialogues; tests/audit/test_missing_tables.py runs it"
+        "here they would have the same dialogues; tests/audit/test_missing_tables.py searches several datasets"
     ),
     "uv run --with mutmut mutmut run": "takes hours",
     "pip install .": "installs; .ci/install does",
@@ -69,7 +69,7 @@ NOT_RUN = {
     "uv run python -m benchmarks.papers --all": "needs other people's files; tests/test_published.py does it",
     ".ci/run": "runs the tests",
     "python data_schemas/write.py": "tests/schema/test_schemas.py sees that it would change nothing",
-    "python -m dstbench.testing mylab": "tests/test_plugins.py runs it on what the topic shows",
+    "python -m dstbench.testing mylab": "tests/testing/test_of_formats.py runs it on a module of its own",
     "python -m tests.test_public": "tests/test_public.py, likewise",
     ".ci/versions lowest-direct": "installs, and runs tests",
     ".ci/versions highest 3.13": "the same",

@@ -1,24 +1,20 @@
-"""One result, however often a run is asked for and wherever its rows are: in memory, in Parquet, or kept.
+"""One result of all commands, that is, all public functions of runs: in any order, and on any number of threads.
 
-All commands, that is, all public functions of runs, go through the same runs: in one process, in which runs keep their
-rows and layouts, and again; over rows in memory, of which nothing is kept; and in another process, in reverse order.
+Threads of Polars, and of the libraries below NumPy and SciPy.
 """
 
 from __future__ import annotations
 
-import gc
-import hashlib
 import inspect
 import json
 import os
-import pickle
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields, is_dataclass, replace
-from pathlib import Path
 from typing import Any, Final
 
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -30,11 +26,11 @@ from dstbench.conventions.convention import Convention
 from dstbench.conventions.profiles import PROFILES
 from dstbench.demo import synthetic
 from dstbench.metrics import REGISTRY
-from dstbench.runs.layout import lay_out
-from dstbench.runs.open import open_runs, write_long
-from dstbench.scoring import partitions
+from dstbench.runs.open import open_runs
+from dstbench.stats import Bootstrap, Randomisation, as_exact_floats
 from tests.corpora import OF_FRAMES, States, corpora, is_refused
 from tests.paths import ROOT
+from tests.planted import consistent, find, take_out
 
 Runs = list[dstbench.Run]
 
@@ -44,12 +40,14 @@ NAMES: Final = ",".join(name for name in REGISTRY if name not in OF_FRAMES)
 #: What functions are given beside all runs, or in their place.
 WITH: Final[Mapping[str, Callable[[Runs], dict[str, Any]]]] = {
     **dict.fromkeys(("bias", "sensitivity"), lambda runs: {"data": runs[:1]}),  # of gold alone
+    "correlate": lambda _: {"between_runs": True, "test": "all"},
     "fuzzy_pairs": lambda _: {"profile": "qian2021"},
     "query": lambda _: {"sql": "SELECT * FROM classes JOIN turns USING (run, dialogue, turn) ORDER BY ALL"},
     "memorisation": lambda runs: {"context": said(runs)},
     "scores": lambda runs: {"versions": {"gold": runs[0].read().select(pl.exclude("pred"), pred="gold")}},
     "report": lambda _: {"metrics": "jga,fga", "most": 3},
     "sweep": lambda _: {"metrics": "jga,sa", "profiles": ["verbatim", "star", "trade"]},
+    "traits": lambda _: {"disagree": ["fga", "gca"], "to": "released", "nu": "released"},
 }
 
 
@@ -67,69 +65,6 @@ def functions() -> Iterator[tuple[str, Callable[..., Any]]]:
             taken = inspect.signature(function).parameters if inspect.isfunction(function) else {}
             if "data" in taken and {"profile", "profiles"} & taken.keys():
                 yield name, function
-
-
-def digests(runs: Runs, *, backwards: bool = False, but: str = "") -> dict[str, str]:
-    """A digest of each function's result; `but`: of all but this function's."""
-    results = {}
-    for name, function in reversed([*functions()]) if backwards else functions():
-        if name == but:
-            continue
-        taken = inspect.signature(function).parameters
-        options = {"data": runs, **({"resamples": 40} if "resamples" in taken else {})}
-        if name in WITH:
-            options |= WITH[name](runs)
-        results[name] = hashlib.sha256(content(function(**options))).hexdigest()
-    for by in ("run", "domain", "turn"):
-        results[by] = hashlib.sha256(content(dstbench.score(runs, metrics=NAMES, by=by))).hexdigest()
-    return results
-
-
-def content(result: Any) -> bytes:
-    """All frames of a result, to the bit."""
-    if isinstance(result, pl.DataFrame):
-        return (repr(result.schema) + result.write_json()).encode()
-    if is_dataclass(result):
-        return b"".join(content(getattr(result, field.name)) for field in fields(result))
-    if isinstance(result, list | tuple):
-        return b"".join(map(content, result))
-    return repr(result).encode()
-
-
-def in_parquet(folder: Path) -> Runs:
-    """Runs over one gold, each in a file of its own."""
-    paths = [folder / f"{name}.parquet" for name in ("careful", "eager")]
-    if not paths[0].exists():
-        for run, path in zip(open_runs(synthetic(6, trackers=["careful", "eager"])), paths, strict=True):
-            write_long(run, path)
-    return open_runs(paths)
-
-
-@pytest.mark.filterwarnings("ignore::dstbench.DstbenchWarning")
-def test_every_command_gives_the_same_frames_again_cold_in_memory_and_without_what_is_kept(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    runs = in_parquet(tmp_path)
-    first = digests(runs)
-    assert all(run.kept.parts for run in runs)
-    again = digests(runs, but="report")  # which takes longest, and is made of what the others give
-    assert again.items() <= first.items()
-    assert len(again) == len(first) - 1
-    script = (
-        "import json, sys, warnings; from pathlib import Path; from tests import test_same_results as tests\n"
-        "warnings.simplefilter('ignore')\n"
-        "print(json.dumps(tests.digests(tests.in_parquet(Path(sys.argv[1])), backwards=True)))"
-    )
-    done = subprocess.run(  # noqa: S603 (our own code)
-        [sys.executable, "-c", script, str(tmp_path)], cwd=ROOT, capture_output=True, check=False, text=True,
-        env={**os.environ, "POLARS_MAX_THREADS": "1"},
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout) == first
-    monkeypatch.setattr(partitions, "_KEPT_ROWS", 0)
-    fresh = open_runs({run.name: run.read() for run in runs})
-    assert digests(fresh) == first
-    assert not any(run.kept.parts for run in fresh)
 
 
 def of_ties() -> dict[str, States]:
@@ -152,10 +87,61 @@ def of_ties() -> dict[str, States]:
     }
 
 
-@pytest.mark.filterwarnings("ignore::dstbench.DstbenchWarning")
-def test_what_is_equal_is_always_in_the_same_order() -> None:
-    first, again = (digests(open_runs(of_ties()), but="report") for _ in range(2))
-    assert again == first
+def results(backwards: bool) -> Iterator[tuple[str, object]]:
+    """What each function makes of the bundled sample, and of runs full of ties; and what else is added up in parts."""
+    for corpus, data in (("sample", synthetic(60)), ("ties", of_ties())):
+        runs = open_runs(data)
+        for name, function in reversed([*functions()]) if backwards else functions():
+            taken = inspect.signature(function).parameters
+            options = {"data": runs, **({"resamples": 40} if "resamples" in taken else {})}
+            if name != "report" or corpus == "ties":
+                yield f"{name}, {corpus}", function(**options | (WITH[name](runs) if name in WITH else {}))
+    large = open_runs(synthetic(1500, trackers=["eager"]))
+    for by in ("run", "domain", "turn"):
+        yield f"by {by}", dstbench.score(large, metrics=NAMES, by=by)
+    yield "inconsistency", find(take_out(consistent(150, 1), 0.2, 1)[0])
+    yield "inconsistency, lists", find(take_out(consistent(150, 1), 0.4, 1)[0], rules="qian2021")
+    sums = as_exact_floats(np.random.default_rng(5).random((5, 999, 3)) * 2.0**62)
+    yield "resampling", [Bootstrap.draw(sums, 500).resampled.tobytes(), Randomisation.draw(sums, 500).swapped.tobytes()]
+
+
+def content(result: Any) -> bytes:
+    """All frames of a result, to the bit."""
+    if isinstance(result, bytes):
+        return result
+    if isinstance(result, pl.DataFrame):
+        return (repr(result.schema) + result.write_json()).encode()
+    if is_dataclass(result):
+        return b"".join(content(getattr(result, field.name)) for field in fields(result))
+    if isinstance(result, list | tuple):
+        return b"".join(map(content, result))
+    return repr(result).encode()
+
+
+_SCRIPT = """
+import hashlib, json, sys, warnings, polars
+from tests import test_same_results as tests
+warnings.simplefilter("ignore")
+found = {name: hashlib.sha256(tests.content(result)).hexdigest() for name, result in tests.results(sys.argv[1] == "1")}
+print(json.dumps([polars.thread_pool_size(), found]))
+"""
+
+
+def test_any_number_of_threads_and_any_order_give_the_same_bits() -> None:
+    names = ("POLARS_MAX_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+    found = []
+    for threads in (1, 7):
+        done = subprocess.run(  # noqa: S603 (our own code)
+            [sys.executable, "-c", _SCRIPT, str(threads)], cwd=ROOT, capture_output=True, check=False, text=True,
+            env={**os.environ, **dict.fromkeys(names, str(threads))},
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        size, digests = json.loads(done.stdout)
+        assert size == threads
+        found.append(digests)
+    one, seven = found
+    assert len(one) > 30
+    assert {name for name in one if one[name] != seven.get(name)} == set()
 
 
 requests = st.tuples(st.sampled_from(list(PROFILES.values())), st.sampled_from(["run", "domain"]))
@@ -172,56 +158,3 @@ def test_no_request_changes_what_the_next_one_gets(states: States, asked: list[t
             options: dict[str, Any] = {"metrics": NAMES, "by": by, "profile": convention}
             again, fresh = (dstbench.score([run], **options) for run in (kept, replace(kept)))
             assert again.equals(fresh, null_equal=True)
-
-
-def test_rows_are_read_and_laid_out_once_per_view(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    runs = in_parquet(tmp_path)
-    done: list[str] = []
-
-    def noted(function: Callable[..., Any], what: Callable[..., object]) -> Callable[..., Any]:
-        def note(*args: Any, **options: Any) -> Any:
-            done.append(str(what(*args)))
-            return function(*args, **options)
-
-        return note
-
-    monkeypatch.setattr(partitions, "lay_out", noted(lay_out, lambda _, view: view))
-    monkeypatch.setattr(dstbench.Run, "part", noted(dstbench.Run.part, lambda *_: "read"))
-    for _ in range(3):
-        for by in ("run", "turn", "domain", "slot"):
-            dstbench.score(runs, by=by)
-        dstbench.diagnose(runs)
-    assert sorted(done) == sorted(["read", "None", "domain", "slot"] * len(runs))
-
-
-def test_what_is_kept_is_bounded_and_goes_with_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    table = synthetic(10, trackers=["careful"])["careful"]
-    monkeypatch.setattr(partitions, "_KEPT_ROWS", int(2.5 * table.height))
-    gc.collect()
-    before = sum(rows for kept in partitions._KEEPING for _, rows, _ in kept.parts)
-    assert before <= table.height / 2, "runs of other tests are still there"
-    runs = open_runs({str(number): table for number in range(4)})
-    dstbench.score(runs)
-    assert [len(run.kept.parts) for run in runs] == [1, 1, 0, 0]
-    assert not pickle.loads(pickle.dumps(runs[0].kept)).parts  # noqa: S301 (our own)
-    assert not replace(runs[0]).kept.parts
-    del runs[0]
-    dstbench.score(runs)
-    assert [len(run.kept.parts) for run in runs] == [1, 1, 0]
-    for convention in (dstbench.profile("verbatim", absent=(f"value {number}",)) for number in range(20)):
-        dstbench.score(runs[0], metrics="jga", profile=convention)
-    (part,) = runs[0].kept.parts.values()
-    assert len(part.layout().cache) < 10
-    with pytest.raises(ValueError, match="read-only"):
-        part.layout().changed[0] = 0
-
-
-def test_a_file_that_changes_is_not_answered_from_what_was_kept(tmp_path: Path) -> None:
-    (run, _) = in_parquet(tmp_path)
-    dstbench.score([run], metrics="jga")
-    os.utime(tmp_path / "careful.parquet", ns=(1, 1))
-    with pytest.raises(dstbench.DstbenchError, match="was replaced or changed"):
-        dstbench.score([run], metrics="jga")
-    (tmp_path / "careful.parquet").unlink()
-    with pytest.raises(dstbench.DstbenchError, match="no such file any more"):
-        dstbench.score([run], metrics="jga")

@@ -222,7 +222,7 @@ def _over_dialogues(
         why_not = "a column does not vary"
     elif limits is None:
         why_not = "a column varies in one dialogue only"
-    elif difference.variance <= _NEGLIGIBLE * (one.variance + other.variance):
+    elif difference.spread.se**2 <= _NEGLIGIBLE * (one.spread.se**2 + other.spread.se**2):
         is_exact = max(map(abs, compared.r)) > _EXACT
         why_not = "two columns correlate perfectly" if is_exact else "one of the columns follows from the others"
     return compared._replace(why_not=why_not) if why_not else compared._replace(limits=limits, p=difference.p())

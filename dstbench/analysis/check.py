@@ -196,14 +196,22 @@ def _floors(run: Run, own: Mapping[str, float | None], convention: Convention) -
 def _coverage(run: Run) -> _Check:
     coverage = run.meta["coverage"]
     scored = f"{number_of(coverage['turns'], 'turn')} of {number_of(coverage['dialogues'], 'dialogue')} are scored"
+    with_gaps = sum(over_partitions(run, _with_gaps))
+    gaps = f"; turn numbers have gaps in {number_of(with_gaps, 'dialogue')}" if with_gaps else ""
     lacks = {k: coverage.get(k, 0) for k in ("missing_turns", "missing_dialogues", "extra_turns", "extra_dialogues")}
     if not any(lacks.values()):
-        return _Check(COVERAGE, "ok", f"{scored}, all of them predicted", n=0)
+        return _Check(COVERAGE, "note" if gaps else "ok", f"{scored}, all of them predicted{gaps}", n=0)
     names = (number_of(count, name.replace("_", " ").removesuffix("s")) for name, count in lacks.items() if count)
-    text = f"{scored}; {', '.join(names)} (--missing {run.meta['missing']})"
+    text = f"{scored}; {', '.join(names)} (--missing {run.meta['missing']}){gaps}"
     missing = lacks["missing_turns"]
     short = f"{number_of(missing, 'turn')} missing"
     return _Check(COVERAGE, "warn" if missing else "note", text, short, missing)  # scores leave out what gold lacks
+
+
+def _with_gaps(table: pl.DataFrame) -> int:
+    """Number of dialogues that lack a turn before their last one."""
+    turns = table.group_by("dialogue").agg(there=pl.col("turn").n_unique(), last=pl.col("turn").max().cast(pl.Int64))
+    return turns.filter(pl.col("there") <= pl.col("last")).height
 
 
 def _value_counts(run: Run) -> pl.DataFrame:

@@ -153,15 +153,18 @@ def worst_dialogues(
     first = str(chosen[0])
     badness = -(sign_of(first) or 1) * pl.col(first)
     if len(runs) > 1:
-        badness = (pl.col(first).max() - pl.col(first).min()).over("dialogue")
-    worse_first = pl.concat(tables).with_columns(
-        badness=badness.fill_nan(None), wrong=pl.col("wrong_turns").cast(pl.Int64).sum().over("dialogue")
-    )
-    ordered = worse_first.sort(
-        "badness", "wrong", "dialogue", descending=[True, True, False], nulls_last=True, maintain_order=True
+        # Rounded, as 1 - 2/3 and 1/3 are the same difference.
+        badness = (pl.col(first).max() - pl.col(first).min()).over("dialogue").round(12)
+    frame = pl.concat(tables)
+    order = {  # names that no metric has: `wrong` is one
+        "by score": badness.fill_nan(None),
+        "by turns": pl.col("wrong_turns").cast(pl.Int64).sum().over("dialogue"),
+    }
+    ordered = frame.with_columns(**order).sort(
+        *order, "dialogue", descending=[True, True, False], nulls_last=True, maintain_order=True
     )
     worst = ordered["dialogue"].unique(maintain_order=True).head(most)
-    rows = ordered.filter(pl.col("dialogue").is_in(worst.implode())).drop("badness", "wrong")
+    rows = ordered.filter(pl.col("dialogue").is_in(worst.implode())).select(frame.columns)
     return Worst(rows, pl.concat(signatures))
 
 

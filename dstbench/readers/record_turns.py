@@ -16,6 +16,10 @@ from dstbench.readers.state_cells import without_numpy
 from dstbench.readers.state_text import named
 
 _OWN: Final = re.compile(OWN_ID)
+# A text with a slot and its value, which may be a whole state.
+_WRITTEN_OUT: Final = re.compile(r"[=:]")
+# No turn is written with so many digits.
+_LONG_NUMBER: Final = re.compile(r"[0-9]{4}$")
 # What is numbered in ids such as test-17 or dialogue_3 are dialogues.
 _NUMBERED: Final = re.compile(
     r"(?:^|[-_. ])(?:train|dev|valid|val|validation|test|dialogue|dialog|dial|conversation|conv|session)$",
@@ -101,6 +105,9 @@ class Turns:
             name = self._dialogue(row)
             self.of_rows.append((name, counts[name]))
             counts[name] += 1
+        if len(counts) == len(rows) and any(map(self._may_be_turns, rows)):
+            what = "one record per dialogue, with lists of texts that are one state or the states of several turns"
+            raise source.error(what, "give each record a key turn if they are one state, each turn a list if several")
         records, dialogues = (
             f"{n:,} {word}{'s'[: n != 1]}" for n, word in ((len(rows), "record"), (len(counts), "dialogue"))
         )
@@ -113,9 +120,10 @@ class Turns:
     def _flags(self, key: str | None) -> tuple[list[str], list[int]] | None:
         """The dialogues and the turns of the records, if the ids under a key end in the turn; None: they do not.
 
-        MultiWOZ's ids are complete without the number after them. Other ids may be numbered themselves, such as SGD's
-        ``1_00000``: after these there must be a turn number in every record, unpadded, which counts each dialogue's
-        turns from 0 or 1. If it does not count them, either reading may be wrong (`_doubt`).
+        MultiWOZ's ids are complete without the number after them, so that it is a turn, be there gaps: partial runs
+        have such ids. Other ids may be numbered themselves, such as SGD's ``1_00000``: after these there must be a turn
+        number in every record, unpadded, which counts the turns of several dialogues, of each from 0 or 1. If it does
+        not, or is padded to a turn's few digits, either reading may be wrong (`_doubt`).
         """
         texts = self._texts(key)
         if 2 * sum(isinstance(text, str) and FLAG.fullmatch(text) is not None for text in texts) <= len(texts):
@@ -130,20 +138,33 @@ class Turns:
             names = own
         if all(map(is_multiwoz, names)):
             return names, turns
-        padded = any(text[-1 - len(str(turn))] == "0" for text, turn in zip(texts, turns, strict=True))
-        if padded or any(_NUMBERED.search(name) for name in names):
+        padded = [text for text, turn in zip(texts, turns, strict=True) if text[-1 - len(str(turn))] == "0"]
+        if any(_NUMBERED.search(name) for name in names) or any(_LONG_NUMBER.search(text) for text in padded):
             return None
         of_dialogue: dict[str, set[int]] = {}
         for name, turn in zip(names, turns, strict=True):
             of_dialogue.setdefault(name, set()).add(turn)
         are_counted = all(len(seen) - 1 == max(seen) - min(seen) and min(seen) < 2 for seen in of_dialogue.values())
-        if are_counted and (self._fields.slot is not None or len({*texts}) == len(texts)):
+        # One name before all numbers is that of one dialogue, or begins the ids of several.
+        tells = not padded and (key != self._fields.dialogue or len(of_dialogue) > 1)
+        if tells and are_counted and (self._fields.slot is not None or len({*texts}) == len(texts)):
             return names, turns
         if key == self._fields.dialogue:
-            what = f"ids such as {texts[0]!r} may end in the turn, but the numbers do not count each dialogue's turns"
+            why = "they are padded" if padded else "they do not count each of several dialogues' turns"
+            what = f"ids such as {texts[0]!r} may end in the turn, or be numbered themselves, as {why}"
             hint = f"--keys id={key} if they are whole, --keys id={key},turn={key} if they end in the turn"
             self._doubt = self._source.error(what, hint if key else "give each record a key turn")
         return None
+
+    def _may_be_turns(self, row: Row) -> bool:
+        """Whether a record has a list of ``slot = value``, each of which may be a slot of a state, or a whole state."""
+        cells = (row.record.get(key) for key in (self._fields.gold, self._fields.pred) if key is not None)
+        return any(
+            isinstance(cell, list)
+            and len(cell) > 1
+            and all(isinstance(item, str) and _WRITTEN_OUT.search(item) for item in cell)
+            for cell in cells
+        )
 
     def _split(self, key: str | None, texts: Sequence[Any]) -> tuple[list[str], list[int]]:
         """The dialogues and turns in ids that end in the turn."""

@@ -184,7 +184,7 @@ def _dependence(compared: MetricComparison) -> pl.DataFrame:
 
 def _two_decimals(name: str) -> pl.Expr:
     """A column as texts with two decimals; a dash if undefined."""
-    return pl.col(name).map_elements(lambda value: f"{value + 0.0:.2f}", pl.String).fill_null(UNDEFINED)
+    return pl.col(name).map_elements(lambda value: f"{round(value, 2) + 0.0:.2f}", pl.String).fill_null(UNDEFINED)
 
 
 def _about_spread(compared: MetricComparison) -> list[str]:

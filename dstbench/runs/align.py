@@ -6,17 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, get_args
 
-import numpy as np
 import polars as pl
 
 from dstbench.errors import DstbenchError, UsageError, number_of, warn
 from dstbench.readers.frames import IS_FRAME, count_frames
 from dstbench.readers.renaming import with_domains
 from dstbench.readers.states import Side, States, only_split, same_turns, warn_of_notes
-from dstbench.runs.layout import row_changes
 from dstbench.runs.slot_names import report_other_slots, report_unknown_slots, slot_counts
 from dstbench.runs.spread import spread, spread_frames
-from dstbench.runs.turn_numbers import find_numbering
+from dstbench.runs.turn_numbers import find_numbering, report_gaps
 from dstbench.schema.record import Record
 from dstbench.typing import Missing
 
@@ -295,7 +293,7 @@ def _spine(
         spine = spine.filter("predicted")
     elif missing == "empty":
         spine = spine.with_columns(predicted=True)
-    _report_gaps(source, spine)
+    report_gaps(source, spine)
     return spine, {"turns": spine.height, "dialogues": spine["dialogue"].n_unique(), **coverage}
 
 
@@ -304,22 +302,3 @@ def _dialogues_without(turns: pl.DataFrame, other: Side) -> int:
     if turns.is_empty():  # the usual case, and a join takes longer to start than this
         return 0
     return turns.select(pl.col("dialogue").unique()).join(other.turns, on="dialogue", how="anti").height
-
-
-def _report_gaps(source: str, spine: pl.DataFrame) -> None:
-    """Warn about dialogues whose turn numbers do not start at 0 or skip numbers."""
-    turn = spine["turn"].to_numpy().astype(np.int64)
-    expected = np.zeros_like(turn)
-    expected[1:] = turn[:-1] + 1
-    expected[row_changes(spine["dialogue"])] = 0
-    if (turn != expected).any():
-        gap = spine.filter(turn != expected)
-        dialogues = gap["dialogue"].n_unique()
-        warn(
-            f"turn numbers have gaps in {number_of(dialogues, 'dialogue')} "
-            f"(first: dialogue {gap['dialogue'][0]} before turn {gap['turn'][0]}); "
-            "the turns that are there are scored",
-            file=source,
-            kind="dialogues whose turn numbers have gaps; the turns that are there are scored",
-            count=dialogues,
-        )

@@ -29,6 +29,7 @@ from dstbench.runs.parquet import ForeignError, fits, read_footer
 from dstbench.runs.rules import check_long, conform_long, with_canonical_names
 from dstbench.runs.run import Run, collect, in_memory, run_meta, stamp_of
 from dstbench.runs.slot_names import report_other_slots, report_unknown_slots, slot_counts
+from dstbench.runs.turn_numbers import report_gaps
 from dstbench.schema.core import SCHEMA_VERSION
 
 #: The column of a table of several runs.
@@ -258,6 +259,7 @@ def _checked(name: str, frame: pl.LazyFrame, source: str, options: ReadOptions) 
     coverage = check_long(table, source=source)
     if options.changes_states:
         return renamed(from_long(table, source), options)
+    report_gaps(source, table.select("dialogue", "turn").unique().sort("dialogue", "turn"))
     frames = rows_of_frames(codes(table["slot"]))
     of_frames = None if frames is None else table.filter(frames)
     counts = slot_counts(table)

@@ -7,16 +7,14 @@ prediction file, a frame, or states in memory; this module makes a `Run` of each
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import wraps
-from inspect import signature
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeAlias, TypedDict, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypedDict, Unpack
 
 import polars as pl
 
-from dstbench.errors import UsageError, first_repeated, unknown_keyword, warn
+from dstbench.errors import UsageError, first_repeated, warn
 from dstbench.io.files import File, path_text
 from dstbench.readers.options import AS_USUAL, Keys, ReadOptions
 from dstbench.readers.states import States, merge_states, only_split, warn_of_notes
@@ -36,8 +34,6 @@ if TYPE_CHECKING:
 #: any of these.
 Data: TypeAlias = Any
 
-P = ParamSpec("P")
-T = TypeVar("T")
 
 _LOG: Final = logging.getLogger(__name__)
 
@@ -77,20 +73,6 @@ class Reading(TypedDict, total=False):
     turn_step: int | None
 
 
-def _naming_keywords(function: Callable[P, T]) -> Callable[P, T]:
-    """The function, with an error for an unknown keyword that names the public function which the user called."""
-
-    @wraps(function)
-    def open_runs(*args: P.args, **keywords: P.kwargs) -> T:  # Python's name for it, if the user called this one
-        known = {*signature(function).parameters}
-        for name in keywords.keys() - known:
-            raise TypeError(unknown_keyword(name, known))
-        return function(*args, **keywords)
-
-    return open_runs
-
-
-@_naming_keywords
 def open_runs(
     data: Data,
     *,

@@ -20,7 +20,7 @@ from dstbench.schema.core import NOTHING
 _LONGEST: Final = 100
 # A note is given if at least one in so many predicted values is of a slot that gold never has.
 _MANY: Final = 5
-# If all are spelled as MultiWOZ's, so that the names are not in doubt, a note needs so many values.
+# If all are spelled as MultiWOZ's, so that the names are not in doubt, fewer values are errors of the tracker.
 _LEAST: Final = 25
 _SHOWN: Final = 3  # names of gold in a message
 _MAPPED: Final = 40  # names in a map of slots in a message
@@ -79,8 +79,8 @@ def report_unknown_slots(source: str, counts: pl.DataFrame) -> None:
 def report_other_slots(source: str, counts: pl.DataFrame, *, refuse: bool = True) -> None:
     """Refuse predictions none of whose slots gold has; warn if that is so of many predicted values.
 
-    Where gold has MultiWOZ's slots, those of MultiWOZ that it lacks are spelled alike: they are errors of the tracker,
-    and not refused. Slots of services that have frames are errors of the tracker, too.
+    Where gold has MultiWOZ's slots, those of MultiWOZ that it lacks are spelled alike: a few such values are errors of
+    the tracker, and left alone. Slots of services that have frames are errors of the tracker, too.
 
     Args:
         source: Name of the file, for messages.
@@ -105,7 +105,7 @@ def report_other_slots(source: str, counts: pl.DataFrame, *, refuse: bool = True
     spelled_alike = not KNOWN_SLOTS.isdisjoint(of_gold) and KNOWN_SLOTS.issuperset(names)
     if spelled_alike and of_others < _LEAST:
         return
-    if of_others == total and not spelled_alike and refuse:
+    if of_others == total and refuse:
         raise OtherSlotsError(
             f"gold has none of the {number_of(len(names), 'predicted slot')}: {_listed(names)} in the predictions, "
             f"{in_gold}",

@@ -22,17 +22,18 @@ import numpy as np
 import polars as pl
 
 from dstbench.arrays import Flags, Hashes, Numbers
+from dstbench.errors import number_of, warn
 from dstbench.readers.states import Side
 from dstbench.runs import fingerprint
 from dstbench.runs.codes import PerCode, codes
 from dstbench.runs.frames import turn_keys
+from dstbench.runs.layout import row_changes
 from dstbench.schema.core import BETWEEN, MAX_TURN, NOTHING
 
 # Numberings that people use: the number of gold's turn 0, and the step. Besides, the least number may be gold's least.
 _USUAL: Final = ((1, 1), (-1, 1), (0, 2), (1, 2), (2, 2))
-# So many more states that have a value must agree, besides one for each that no longer does; three for each if not more
-# turns meet. So a tracker that is a turn late now and then does not look like one that counts from 1. If more turns
-# meet and all states agree, one is enough.
+# Where not more turns meet, so many more states that have a value must agree, besides three for each that no longer
+# does: so a tracker that is a turn late now and then does not look like one that counts from 1.
 _CLEAR: Final = 2
 
 
@@ -107,11 +108,33 @@ def find_numbering(gold: Side, pred: Side) -> Numbering | None:
     then = agreeing((meets, at))
     met = now_met, int(meets.sum())
     gained, lost = then & ~now, now & ~then
-    needed = _CLEAR + 3 * lost.sum()
-    if met[1] > met[0]:
-        needed = 1 if then.all() else _CLEAR + lost.sum()
+    needed = 1 + lost.sum() if met[1] > met[0] else _CLEAR + 3 * lost.sum()
     fits_better = bool((gained & (pred_states != 0)).sum() >= needed)
     return Numbering(first, step, met, (int(now.sum()), int(then.sum())), fits_better)
+
+
+def report_gaps(source: str, turns: pl.DataFrame) -> None:
+    """Warn about dialogues whose turn numbers do not start at 0 or skip numbers.
+
+    Args:
+        source: Name of the file, for messages.
+        turns: (dialogue, turn, …), sorted.
+    """
+    turn = turns["turn"].to_numpy().astype(np.int64)
+    expected = np.zeros_like(turn)
+    expected[1:] = turn[:-1] + 1
+    expected[row_changes(turns["dialogue"])] = 0
+    if (turn != expected).any():
+        gap = turns.filter(turn != expected)
+        dialogues = gap["dialogue"].n_unique()
+        warn(
+            f"turn numbers have gaps in {number_of(dialogues, 'dialogue')} "
+            f"(first: dialogue {gap['dialogue'][0]} before turn {gap['turn'][0]}); "
+            "the turns that are there are scored",
+            file=source,
+            kind="dialogues whose turn numbers have gaps; the turns that are there are scored",
+            count=dialogues,
+        )
 
 
 def _states(side: Side) -> Hashes:

@@ -18,7 +18,7 @@ import polars as pl
 from dstbench.conventions.convention import Convention
 from dstbench.conventions.profiles import as_convention
 from dstbench.conventions.slots import canonical_dialogue
-from dstbench.errors import DstbenchError, UsageError, did_you_mean
+from dstbench.errors import DstbenchError, UsageError, did_you_mean, naming_keywords
 from dstbench.metrics import Metric
 from dstbench.readers.builder import StatesBuilder
 from dstbench.readers.options import Keys, ReadOptions
@@ -69,6 +69,7 @@ class Evaluator:
     {'jga': 0.5, 'f1': 0.5}
     """
 
+    @naming_keywords
     def __init__(
         self,
         gold: Data,

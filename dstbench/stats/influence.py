@@ -1,9 +1,9 @@
-"""Standard errors of scores and of models' mean scores, from what each dialogue adds to them.
+"""Standard errors, intervals and p of scores, correlations and models' mean scores, from each dialogue's influence.
 
-The influence of a dialogue is g·s_d, less its mean over dialogues, where s_d are the dialogue's sums and g is the
-score's gradient at the sums of all D dialogues. The variance of a score is D/(D−1) · Σ influence² (the sandwich
-estimate). Where few dialogues make most of it, as near 0 and 100 %, that estimate is itself uncertain; so it has the
-degrees of freedom of the normal distribution's variance with the same spread (Satterthwaite 1946).
+The influence of a dialogue on a score is g·s_d, less its mean over dialogues, times √(D/(D−1)), where s_d are the
+dialogue's sums and g is the score's gradient at the sums of all D dialogues. That on a correlation is how much lower it
+is without the dialogue (`jackknife`). The squares of influences add up to the variance (the sandwich estimate). Where
+few dialogues make most of it, that estimate is itself uncertain; so it has few degrees of freedom.
 """
 
 from __future__ import annotations
@@ -33,24 +33,32 @@ _NEGLIGIBLE: Final = 1e-16
 class Spread(Shown):
     """A standard error, and how well it is known.
 
+    Interval and p are one inference: by Student's t, of which a skewed estimate has Hall's monotone transformation
+    (1992). So an interval holds 0 if and only if p is above 1 − level.
+
     Attributes:
         se: The standard error; NaN: undefined; 0: no dialogue differs from the others, so nothing is known of it.
         df: Its degrees of freedom.
+        skew: The skewness of what it is the standard error of, as an estimate; 0: intervals are symmetric.
     """
 
     se: float
     df: float
+    skew: float = 0.0
 
     def p(self, difference: float) -> float:
-        """Two-sided p of the hypothesis that a difference with this standard error is 0 (Student's t).
+        """Two-sided p of the hypothesis that a difference with this standard error is 0; NaN if that is 0 or undefined.
 
         Args:
             difference: The difference.
         """
-        return two_sided(difference / self.se, self.df) if self.se > 0 else float("nan")
+        if not self.se > 0:
+            return float("nan")
+        t = difference / self.se
+        return two_sided(t + self.skew * t**2 / 3 + self.skew**2 * t**3 / 27 + self.skew / 6, self.df)
 
     def limits(self, value: float, level: float) -> tuple[float, float] | None:
-        """Student's t interval of a value with this standard error.
+        """The interval of a value with this standard error.
 
         Args:
             value: The value.
@@ -62,8 +70,14 @@ class Spread(Shown):
         check_level(level)
         if not self.se > 0:
             return None
-        reach = critical(level, self.df) * self.se
-        return value - reach, value + reach
+        reach = critical(level, self.df)
+        return value - self.se * self._unskewed(reach), value - self.se * self._unskewed(-reach)
+
+    def _unskewed(self, t: float) -> float:
+        """The number of standard errors that the transformation in `p` takes to t."""
+        further = t - self.skew / 6
+        root = float(np.cbrt(1 + self.skew * further))
+        return 3 * further / (root**2 + root + 1)  # 3 (root − 1) / skew, without its rounding error near 0
 
     def limits_of_count(self, count: float, level: float) -> tuple[float, float] | None:
         """The interval of a count: as of a share of very many.
@@ -112,7 +126,8 @@ def influences(score: Score, sums: Floats) -> Floats:
         sums: Runs × dialogues × statistics.
 
     Returns:
-        Runs × dialogues, which add up to 0 for each run; NaN for a run whose score is undefined.
+        Runs × dialogues, which add up to 0 for each run, and whose squares add up to the variance of its score; NaN for
+        a run whose score is undefined.
 
     >>> right_and_all = np.array([[[1.0, 2], [2, 2], [0, 3]]])
     >>> round(spread(influences(lambda sums: sums[:, 0] / sums[:, 1], right_and_all)[0]).se, 4)
@@ -129,22 +144,32 @@ def influences(score: Score, sums: Floats) -> Floats:
     squares, terms, value = (of_dialogues**2).sum(axis=1), (parts**2).sum(axis=(1, 2)), scores_of(score, whole)
     of_dialogues[(squares <= _NEGLIGIBLE * terms) | (squares <= (TIE * value) ** 2)] = 0
     of_dialogues[np.isnan(value)] = np.nan
+    of_dialogues *= sqrt(sums.shape[1] / max(1, sums.shape[1] - 1))
     return of_dialogues
 
 
-def spread(of_dialogues: Floats) -> Spread:
-    """The standard error of a score, or of a difference of scores, from its influences.
+def spread(of_dialogues: Floats, *, skewed: bool = False) -> Spread:
+    """The standard error of a score, or of a difference of scores or correlations, from its influences.
+
+    Its degrees of freedom are those of the normal distribution's variance with the same spread: 2D/(κ − 1), at most
+    D − 1, with κ the influences' kurtosis (Satterthwaite 1946). A skewed estimate has (D − 1)/κ, about half as many, as
+    the few dialogues that decide its variance decide its skewness too; that is shrunk by one part in df + 1.
 
     Args:
-        of_dialogues: The influence of each of two or more dialogues; of a difference, those of one score less those of
-            the other.
+        of_dialogues: The influence of each dialogue; of a difference, those on one value less those on the other.
+        skewed: Whether the estimate has a skewness, for which its interval must allow. A share has none: Wilson's
+            interval is right near 0 and 1.
     """
     size, squares = len(of_dialogues), of_dialogues**2
     total = float(squares.sum())
     if not total > 0:
         return Spread(total, size - 1)
-    excess = float((squares**2).sum()) / total**2 - 1 / size
-    return Spread(sqrt(size / (size - 1) * total), min(size - 1, 2 / excess) if excess > 0 else size - 1)
+    flatness = float((squares**2).sum()) / total**2  # κ/D; 1 over how many dialogues make the variance
+    if skewed:
+        df = (1 - 1 / size) / flatness
+        return Spread(sqrt(total), df, float((of_dialogues**3).sum()) / total**1.5 * df / (df + 1))
+    excess = flatness - 1 / size
+    return Spread(sqrt(total), min(size - 1, 2 / excess) if excess > 0 else size - 1)
 
 
 def spread_over_seeds(scores: Sequence[Floats], of_dialogues: Sequence[Floats]) -> Spread:

@@ -1,14 +1,13 @@
 """Pearson correlations over rows in clusters, such as turns of dialogues, with each cluster left out in turn.
 
 Conventions: a correlation and the difference of two have standard errors from the jackknife over clusters (Efron &
-Stein 1981), so columns need not be normal, and the rows of a cluster may be alike. Intervals and p are by Student's t,
-whose degrees of freedom are those of the variance (Satterthwaite 1946): few if few clusters decide it. So the interval
-of a difference holds 0 if and only if p is above 1 − level.
+Stein 1981), so columns need not be normal, and the rows of a cluster may be alike. Intervals and p are those of
+`influence`: they allow for few clusters that decide, and for their skewness.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import atanh, sqrt, tanh
 from typing import TYPE_CHECKING, Final
 
@@ -18,7 +17,7 @@ from dstbench.arrays import Floats
 from dstbench.errors import UsageError
 from dstbench.schema.record import Shown
 from dstbench.stats.correlations import LEAST
-from dstbench.stats.normal import critical, two_sided
+from dstbench.stats.influence import Spread, spread
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -36,8 +35,7 @@ class Jackknifed(Shown):
     Attributes:
         value: The correlation; NaN if a column does not vary.
         influence: For each cluster, how much lower the correlation is without it than without the mean cluster, times
-            √((n − 1)/n) of n clusters: their squares add up to the variance. NaN if a column does not vary without the
-            cluster.
+            √((n − 1)/n) of n clusters. NaN if a column does not vary without the cluster.
     """
 
     value: float
@@ -47,43 +45,34 @@ class Jackknifed(Shown):
         return Jackknifed(self.value - other.value, self.influence - other.influence)
 
     @property
-    def variance(self) -> float:
-        """The squared standard error; NaN if a column does not vary, or not without some cluster."""
-        return float(np.sum(self.influence**2)) if len(self.influence) else float("nan")
-
-    @property
-    def df(self) -> float:
-        """Degrees of freedom of the variance: 2n/(κ − 1), at most n − 1, with κ the kurtosis of the n influences."""
-        n = len(self.influence)
-        kurtosis = n * float(np.sum(self.influence**4)) / self.variance**2
-        return min(n - 1, 2 * n / (kurtosis - 1)) if kurtosis > 1 else n - 1
+    def spread(self) -> Spread:
+        """The standard error; NaN if a column does not vary, or not without some cluster."""
+        return spread(self.influence, skewed=True)
 
     def limits(self, level: float = 0.95, *, fisher: bool = False) -> tuple[float, float] | None:
         """The interval of the value.
 
         Args:
             level: Confidence level.
-            fisher: Whether it is symmetric in Fisher's z, for a single correlation, or on the scale of r.
+            fisher: Whether it is made in Fisher's z, for a single correlation, or on the scale of r.
 
         Returns:
             Its lower and upper end; None if there are fewer than four clusters, or a column does not vary, or does not
             without one of them.
         """
-        if len(self.influence) < LEAST or np.isnan(self.variance):
+        of = self.spread
+        if len(self.influence) < LEAST or np.isnan(of.se):
             return None
-        if not self.variance or (fisher and abs(self.value) > _EXACT):
+        if not of.se or (fisher and abs(self.value) > _EXACT):
             return self.value, self.value
-        reach = critical(level, self.df) * sqrt(self.variance)
         if not fisher:
-            return self.value - reach, self.value + reach
-        z, reach = atanh(self.value), reach / (1 - self.value**2)
-        return tanh(z - reach), tanh(z + reach)
+            return of.limits(self.value, level)
+        low, high = replace(of, se=of.se / (1 - self.value**2)).limits(atanh(self.value), level) or (np.nan, np.nan)
+        return tanh(low), tanh(high)
 
     def p(self) -> float:
-        """Two-sided p of the hypothesis that the value is 0; NaN if it has no interval, or its variance is 0."""
-        if self.limits() is None or not self.variance:
-            return float("nan")
-        return two_sided(self.value / sqrt(self.variance), self.df)
+        """Two-sided p of the hypothesis that the value is 0; NaN if it has no interval, or its standard error is 0."""
+        return float("nan") if self.limits() is None else self.spread.p(self.value)
 
 
 def jackknifed_correlation(x: ArrayLike, y: ArrayLike, clusters: ArrayLike | None = None) -> Jackknifed:
@@ -103,7 +92,7 @@ def jackknifed_correlation(x: ArrayLike, y: ArrayLike, clusters: ArrayLike | Non
     >>> x, y, z = [1, 2, 3, 4, 5, 6, 7, 9], [2, 1, 4, 3, 6, 5, 8, 7], [1, 3, 2, 6, 4, 5, 9, 2]
     >>> one, other = (jackknifed_correlation(x, column, clusters=[0, 0, 1, 1, 2, 2, 3, 3]) for column in (y, z))
     >>> round((one - other).value, 4), round((one - other).p(), 2)
-    (0.4761, 0.33)
+    (0.4761, 0.37)
     """
     a, b = np.asarray(x, np.float64), np.asarray(y, np.float64)
     of_rows = np.arange(a.size) if clusters is None else np.asarray(clusters)

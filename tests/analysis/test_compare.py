@@ -336,6 +336,7 @@ def test_standard_errors_and_intervals_are_of_one_kind(three: dict[str, Any]) ->
     """Those of `score`, and Wilson's interval around them."""
     rows = dstbench.compare(three, metrics=METRICS, resamples=99).scores
     scored = dstbench.score(three, metrics=METRICS)
+    assert "share" in rows["unit"].to_list()
     for row, se in zip(rows.iter_rows(named=True), scored["se"], strict=True):
         assert row["low"] < row["value"] < row["high"]
         if row["unit"] == "share":

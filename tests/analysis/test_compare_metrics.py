@@ -21,7 +21,7 @@ from dstbench import stats
 from dstbench.analysis.compare_metrics import TRAITS, MetricComparison
 from dstbench.analysis.orders import compare_orders, spread_of
 from dstbench.demo import synthetic
-from dstbench.rendering.charts.runs import leaderboard_charts, metric_charts
+from dstbench.rendering.charts.runs import metric_charts
 from dstbench.rendering.compare_metrics import finding, render_metrics
 from tests import formats
 from tests.commands import run
@@ -455,19 +455,6 @@ def test_the_frames_have_their_schemas(found: MetricComparison, here: Path) -> N
     printed = json.loads(render_metrics(found, "json"))
     assert printed.keys() == {*names, "scores"}
     assert printed["spread"] == found.spread.to_dicts()
-
-
-def test_one_computation_draws_the_spread_of_runs_and_of_metrics(
-    three: dict[str, Any], found: MetricComparison
-) -> None:
-    leaderboard = dstbench.compare(three, metrics="jga,sa,wrong,gca", resamples=300, seed=3)
-    charts = metric_charts(found)
-    assert sorted(charts) == ["orders", "spread"]
-    rows = charts["spread"]["data"]["values"]
-    assert [row["metric"] for row in rows] == ["JGA", "Slot accuracy", "GCA"]  # the others are counts
-    assert [row["sd"] for row in rows] == found.spread.filter(unit="share")["sd"].to_list()
-    drawn = leaderboard_charts(leaderboard)["spread"]["data"]["values"]
-    assert [row["sd"] for row in drawn] == [row["sd"] for row in rows]
 
 
 def test_the_figures_and_the_formats(here: Path) -> None:

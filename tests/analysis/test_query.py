@@ -105,6 +105,8 @@ def test_classes_are_counted_as_a_diagnosis_does(states: States) -> None:
 def test_what_is_carried_is_as_in_the_turn_before(states: States) -> None:
     found = dstbench.query("SELECT * FROM classes", states)
     before = {(s["dialogue_id"], s["turn"]): s for s in states}
+    listed = [{s for side in ("gold", "pred") for s, v in t[side].items() if v not in ("none", "")} for t in states]
+    assert found.height == sum(map(len, listed))
     for row in found.iter_rows(named=True):
         last = before.get((row["dialogue"], row["turn"] - 1), {"gold": {}, "pred": {}})
         known = [last[side].get(row["slot"]) for side in ("gold", "pred")]

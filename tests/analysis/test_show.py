@@ -10,8 +10,6 @@ from pathlib import Path
 import jsonschema
 import polars as pl
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import dstbench
 from data_schemas.write import TABLES
@@ -31,15 +29,6 @@ RUNS = synthetic(9)
 SCHEMAS = {"said": "contexts", "slots": "slot_classes", "changes": "changes", "scores": "turn_scores"}
 
 
-def blocks(text: str) -> dict[str, list[list[str]]]:
-    """Title of a turn to the words of its lines."""
-    found: dict[str, list[list[str]]] = {}
-    for block in text.split("\n\n"):
-        head, *lines = block.splitlines()
-        found[head] = [line.split() for line in lines if set(line) - set(" -")]
-    return found
-
-
 @pytest.fixture
 def model(here: Path) -> Path:
     Path("model.jsonl").write_text("".join(f"{json.dumps(state)}\n" for state in A6))
@@ -48,38 +37,12 @@ def model(here: Path) -> Path:
     return here
 
 
-def test_a_dialogue_as_text(model: Path) -> None:
-    text = ok("show", "model.jsonl", "pmul4648.json", "-m", "jga,rsa,fga")
-    found = blocks(text)
-    assert text.startswith("PMUL4648: 10 turns\n")
-    first = found["turn 0"]
-    assert " ".join(first[0]) == "jga 0.00, rsa 0.00, fga 0.00; changes: 1 over"
-    assert first[2] == ["+", "restaurant-name", "-", "nusha", "over-fresh"]
-    assert ["+~", "restaurant-name", "-", "nusha", "over-swap-domain"] in found["turn 3"]
-    assert ["-", "attraction-name", "nusha", "-", "missed-fresh"] in found["turn 2"]
-    assert ["-~", "attraction-name", "nusha", "-", "missed-stale"] in found["turn 4"]
-    assert ["=", "restaurant-area", "centre", "centre", "correct"] in found["turn 4"]
-    assert " ".join(found["turn 9"][0]).endswith("; no change")
-    assert "\x1b" not in text
-    assert "the utterances are not known" in text
-
-
 def test_scores_are_those_of_score_by_turn() -> None:
     found = walk_through(A6, "PMUL4648", metrics="jga,fga,gca,error-turns")
     for by, rows in (("turn", found.scores.drop_nulls("turn")), ("run", found.scores.filter(pl.col("turn").is_null()))):
         wanted = dstbench.score(A6, metrics="jga,fga,gca,error-turns", by=by)
         assert rows["value"].to_list() == wanted["value"].to_list()
         assert rows["metric"].to_list() == wanted["metric"].to_list()
-
-
-def test_two_runs_side_by_side(model: Path) -> None:
-    text = ok("show", "model.jsonl", "PMUL4648", "--against", "better.jsonl")
-    assert "A: model" in text
-    assert "B: better" in text
-    lines = blocks(text)["turn 2"]
-    assert [words[0] for words in lines[:2]] == ["A:", "B:"]
-    assert ["-", "attraction-name", "nusha", "-", "missed-fresh", "=", "nusha", "correct"] in lines
-    assert ["+~", "restaurant-name", "-", "nusha", "over-swap-domain"] in lines  # nothing of B
 
 
 def test_gold_of_two_runs_may_differ() -> None:
@@ -137,30 +100,6 @@ def test_a_dialogue_that_is_not_there(dialogue: str, hint: str, model: Path) -> 
     code, _, err = run("show", "model.jsonl", "PMUL4648", "--against", "example.json")
     assert code == 1
     assert "example: no such dialogue" in err
-
-
-@given(
-    metric=st.sampled_from(["jga", "fga", "missed"]),
-    most=st.integers(1, 9),
-    runs=st.sampled_from([["eager"], ["careful", "eager"]]),
-)
-def test_the_worst_dialogues_are_those_of_scores_by_dialogue(metric: str, most: int, runs: list[str]) -> None:
-    """Of one run the lowest scores (of errors: the highest), of two the largest differences."""
-    tables = {run: RUNS[run] for run in runs}
-    worst = worst_dialogues(tables, metrics=metric, most=most)
-    scores: dict[str, list[float]] = {}
-    for row in dstbench.score(tables, metrics=metric, by="dialogue").iter_rows(named=True):
-        scores.setdefault(row["dialogue"], []).append(row["value"])
-    badness = {
-        dialogue: abs(values[0] - values[-1]) if len(runs) > 1 else values[0] * (1 if metric == "missed" else -1)
-        for dialogue, values in scores.items()
-    }
-    chosen = worst.dialogues["dialogue"].unique(maintain_order=True).to_list()
-    assert len(chosen) == most
-    assert worst.dialogues.height == most * len(runs)
-    assert [badness[dialogue] for dialogue in chosen] == sorted(badness.values(), reverse=True)[:most]
-    for row in worst.dialogues.iter_rows(named=True):
-        assert row[metric] == scores[row["dialogue"]][runs.index(row["run"])]
 
 
 def test_without_a_dialogue_the_worst_are_offered(here: Path) -> None:

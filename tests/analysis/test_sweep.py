@@ -285,11 +285,3 @@ def test_floors_are_those_of_the_baselines_themselves() -> None:
     assert rows["floor: an empty prediction"][0] == "warn"
     assert rows["floor: an empty prediction"][1].startswith("jga 33.33 (this run 33.33)")
     assert rows["floor: gold of the turn before"][1].startswith("jga 66.67 (this run 33.33)")
-
-
-@pytest.mark.filterwarnings("ignore::dstbench.errors.DstbenchWarning")
-def test_coverage_is_told() -> None:
-    gold = [{k: s[k] for k in ("dialogue_id", "turn", "gold")} for s in EXAMPLE]
-    rows = dstbench.check([EXAMPLE[0]], gold=gold).filter(check="coverage")
-    assert rows["status"].item() == "warn"
-    assert "1 missing turn (--missing wrong)" in rows["found"].item()

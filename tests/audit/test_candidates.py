@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from functools import cache
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -14,16 +15,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dstbench import audit
-from dstbench.audit.corpus import Corpus, lay_out, with_lists
 from dstbench.audit.discussion import RULES, SUPPORT
-from dstbench.audit.inputs import Dialogues
-from dstbench.audit.mentions import Vocabulary
+from dstbench.audit.evidence import RARELY
 from dstbench.schema.missing import CANDIDATES
-from tests.planted import HOTELS, ONTOLOGY, RESTAURANTS, States, consistent, find, memory, said, take_out
+from tests.planted import HOTELS, ONTOLOGY, RESTAURANTS, States, consistent, memory, said, take_out
 
 TURN = {"dialogue": pl.String, "turn": pl.UInt16}
-#: What of an addition does not depend on the company that its dialogue keeps.
-ADDED = ["dialogue", "turn", "slot", "value", "turns", "speaker", "said", "start", "rule", "annotated", "mentions"]
 
 
 @pytest.fixture(scope="module")
@@ -55,63 +52,7 @@ def search(states: States, **options: Any) -> audit.Inconsistency:
     return audit.inconsistency(memory(states), said=said(states), **{"ontology": ONTOLOGY, **options})
 
 
-@settings(max_examples=3)
-@given(
-    st.integers(0, 10**6), st.sampled_from([0.1, 0.4]), st.booleans(), st.sampled_from([None, "qian2021"]), st.data()
-)
-def test_what_is_missing_does_not_depend_on_files_or_their_order(
-    tmp_path_factory: pytest.TempPathFactory,
-    database: str,
-    seed: int,
-    share: float,
-    with_database: bool,
-    rules: str | None,
-    data: st.DataObject,
-) -> None:
-    evidence = tmp_path_factory.mktemp("evidence") / "train.jsonl"
-    train, _ = take_out(consistent(60, seed), 0.2, seed)
-    # The evidence has some of the dialogues that are judged, in another state of annotation.
-    train += [{**state, "dialogue_id": state["dialogue_id"].replace("D", "E")} for state in train]
-    lines = (json.dumps({key: part for key, part in state.items() if part is not None}) + "\n" for state in train)
-    evidence.write_text("".join(lines), encoding="utf-8")
-    states, _ = take_out(consistent(60, seed + 1), share, seed)
-    options = {"evidence": evidence, "rules": rules, "support": 3, "database": database if with_database else None}
-    names = sorted({state["dialogue_id"] for state in states})
-    part_of = {name: data.draw(st.integers(0, 1), label=name) for name in names}
-    whole = search(states, **options).proposals.select(ADDED)
-    parts = [[state for state in states if part_of[state["dialogue_id"]] == number] for number in range(2)]
-    for part in parts:
-        Random(seed).shuffle(part)  # noqa: S311 (no secrets)
-    split = pl.concat([search(part, **options).proposals.select(ADDED) for part in parts if part])
-    assert split.sort("dialogue", "turn", "slot").rows() == whole.rows()
-
-
-def test_a_dialogue_is_not_its_own_evidence(missing: Missing) -> None:
-    """Where it annotates one of two similar mentions, too, only other dialogues show that the other is missing."""
-    name = missing(False, None).proposals["dialogue"][0]
-    assert find([state for state in STATES if state["dialogue_id"] == name], support=1).proposals.is_empty()
-    stars = {"hotel-stars": "4"}
-
-    def dialogue(name: str, second: dict[str, str]) -> States:
-        turns = [
-            ("a hotel in the north please", {"hotel-area": "north", **stars}),
-            ("thanks", stars),
-            ("a hotel in the south please", second),
-        ]
-        return [
-            {"dialogue_id": name, "turn": turn, "system": "ok", "user": user, "gold": gold}
-            for turn, (user, gold) in enumerate(turns)
-        ]
-
-    alone = dialogue("D0", stars)
-    others = [state for name in ("D1", "D2") for state in dialogue(name, {**stars, "hotel-area": "south"})]
-    assert find(alone, support=2).proposals.is_empty()
-    rows = find(alone + others, support=2).proposals.select("dialogue", "turn", "slot", "value").rows()
-    assert rows == [("D0", 2, "hotel-area", "south")]
-
-
-@pytest.mark.parametrize("rules", [None, "qian2021"])
-@pytest.mark.parametrize("with_database", [False, True])
+@pytest.mark.parametrize(("with_database", "rules"), [(False, None), (True, "qian2021")])
 def test_every_candidate_says_what_came_of_it(missing: Missing, with_database: bool, rules: str | None) -> None:
     found = missing(with_database, rules)
     candidates, proposals = found.candidates, found.proposals
@@ -139,37 +80,10 @@ def test_every_candidate_says_what_came_of_it(missing: Missing, with_database: b
         assert decision not in ("held", "left out") or (decision == "held") == (tuple(where) in covered)
 
 
-@pytest.mark.parametrize("with_database", [False, True])
-def test_the_log_has_values_as_gold_writes_them(database: str, with_database: bool) -> None:
-    """Whatever came of a mention, and by whatever it is judged."""
-    states, _ = take_out(consistent(300, 1), 0.2, 1)
-    for state in states:
-        state["gold"] = {slot: value.upper() for slot, value in state["gold"].items()}
-    candidates = search(states, database=database if with_database else None).candidates
-    gold = {(s["dialogue_id"], s["turn"], slot): value for s in states for slot, value in s["gold"].items()}
-    for row in candidates.iter_rows(named=True):
-        assert row["gold"] == gold.get((row["dialogue"], row["turn"], row["slot"]))
-        assert row["decision"] != "annotated" or row["value"] == row["gold"]
-    values = {(slot, value) for (_, _, slot), value in gold.items()}
-    decided = candidates.filter(pl.col("decision").is_in(["added", "held", "left out", "no rule", "seldom"]))
-    assert {row for row in decided.select("slot", "value").iter_rows() if row[1] != row[1].lower()} <= values
-    assert decided.filter(pl.col("value") != pl.col("value").str.to_lowercase()).height > 20
-
-
-def test_the_decision_is_an_expression_over_the_log(missing: Missing) -> None:
-    """Anyone can decide otherwise: the log has what the decision needs."""
-    candidates = missing(True, None).candidates
-    by_rule = candidates.filter(pl.col("rule") != "similar", pl.col("gold").is_null(), pl.col("annotated") >= SUPPORT)
-    assert set(by_rule["decision"]) <= {"added", "held", "left out"}
-    key = ["dialogue", "turn", "slot"]
-    added = candidates.filter(pl.col("rule") != "similar", pl.col("round").fill_null(1) == 1, decision="added")
-    assert added.join(by_rule, on=key, how="anti").is_empty()
-
-
-@settings(max_examples=4)
+@settings(max_examples=3)
 @given(
     seed=st.integers(0, 10**6),
-    dialogues=st.sampled_from([20, 200]),
+    dialogues=st.sampled_from([20, 100]),
     share=st.sampled_from([0.1, 0.2, 0.5]),
     with_database=st.booleans(),
     rules=st.sampled_from([None, "qian2021"]),
@@ -203,21 +117,19 @@ def test_correction_adds_and_never_overwrites_and_twice_is_once(
     assert search(states, **options).proposals.is_empty()
 
 
-@cache
-def _of_letters() -> Corpus:
-    states = [{"dialogue_id": value, "turn": 0, "gold": {"hotel-name": value}, "user": "hm"} for value in "abcdefgh"]
-    return lay_out(Dialogues.read(memory(states), said(states)), Vocabulary.of({"hotel-name": list("abcdefgh")}))
-
-
-@given(st.lists(st.lists(st.sampled_from("abcdefgh"), min_size=2, max_size=4, unique=True), min_size=1, max_size=9))
-def test_of_a_list_that_is_added_the_state_has_the_first_value(lists: list[list[str]]) -> None:
-    """Whatever the order in which threads find the lists: the forms of a written list begin with its first value."""
-    proposed = pl.DataFrame({"slot": "hotel-name", "value": ["|".join(listed) for listed in lists]})
-    forms = (
-        with_lists(_of_letters(), proposed)
-        .forms.cast(pl.String)
-        .filter(pl.col("written").str.contains("|", literal=True))
-    )
-    for (written,), rows in forms.group_by("written"):
-        assert rows["value"].to_list() == str(written).split("|")
-    assert {*forms["written"]} == {*proposed["value"]}
+def test_a_name_that_is_no_common_word_any_more_is_judged_in_all_dialogues(tmp_path: Path) -> None:
+    """In round 1 gold hardly ever means the place when it is said; what is added there makes it a name elsewhere."""
+    garden, whole, short, others = "curry garden", "fish bar restaurant", "fish bar", int(2 / RARELY) - 2
+    rows = [{"name": name, "area": "north", "pricerange": "cheap"} for name in (*RESTAURANTS, whole)]
+    (tmp_path / "restaurant_db.json").write_text(json.dumps(rows), encoding="utf-8")
+    # What the system offers, what the user asks for, and gold's name.
+    menu: list[tuple[str, str, str | None]] = [(garden, "food", garden), ("it", garden, garden)] * (SUPPORT + 1)
+    menu += [(short, "food", whole), (short, whole, None), *[(short, "food", None)] * others]
+    states: States = []
+    for number, (offer, wish, name) in enumerate(menu):
+        for turn, (system, user) in enumerate([(None, f"i would like {wish}"), (f"{offer} is nice .", "good")]):
+            named = {"restaurant-name": name} if name is not None and (turn or wish == name) else {}
+            gold = {"restaurant-food": "indian", **named}
+            states.append({"dialogue_id": f"D{number}", "turn": turn, "system": system, "user": user, "gold": gold})
+    found = search(states, database=tmp_path).proposals
+    assert found.group_by("round").len().sort("round").rows() == [(1, 1), (2, others)]

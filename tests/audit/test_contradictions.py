@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import polars as pl
 import pytest
 from hypothesis import given
@@ -14,8 +13,6 @@ from hypothesis import strategies as st
 
 from dstbench import audit
 from dstbench.errors import DstbenchError, UsageError
-from tests.commands import ok, run
-from tests.schemas import schema
 
 HOTELS = [
     {"name": "acorn guest house", "area": "north", "stars": "4", "type": "guesthouse", "parking": "yes"},
@@ -73,11 +70,6 @@ def test_what_contradicts_nothing(gold: dict[str, str], database: str) -> None:
     assert doubtful([known, gold], database) == []
 
 
-def test_entities_of_one_name_are_checked_where_they_agree(database: str) -> None:
-    golds = [{"hotel-name": "city lodge", "hotel-stars": "5"}]
-    assert doubtful(golds, database) == [("hotel-stars", 0, 1, "5", "city lodge", "2")]
-
-
 @given(
     rows=st.lists(st.sampled_from(HOTELS[:3]), min_size=1, max_size=4),
     spoilt=st.sampled_from([None, "area", "stars", "type", "parking"]),
@@ -108,11 +100,6 @@ def test_a_value_is_unsaid_until_somebody_says_it() -> None:
     assert slots == [("hotel-area", None, 1, 0, 0.0), ("train-day", None, 1, 1, 1.0)]
 
 
-def test_what_the_system_says_is_said() -> None:
-    talk = pl.DataFrame({"dialogue": ["D"], "turn": [0], "system": ["the acorn guest house ?"], "user": ["yes"]})
-    assert audit.contradictions(states({"hotel-name": "acorn guest house"}), said=talk).values.is_empty()
-
-
 def test_mistakes_have_one_message(database: str, tmp_path: Path) -> None:
     with pytest.raises(
         DstbenchError, match=r"the database has none of gold's names\nhint: gold names 'ritz', the data"
@@ -122,28 +109,6 @@ def test_mistakes_have_one_message(database: str, tmp_path: Path) -> None:
         doubtful([{"hotel-name": "ritz"}], str(tmp_path))
     with pytest.raises(UsageError, match="states in memory hold no utterances"):
         audit.contradictions(states({"hotel-area": "north"}))
-
-
-def test_the_command(here: Path, database: str) -> None:
-    slots = "hotel-name\thotel-type\thotel-book day"
-    rows = [
-        f"# Dialogue ID\tTurn Index\tLast Turn\tSystem Response\tUser Utterance\t{slots}\t",
-        "D1.json\t0\tFalse\t\tbook the autumn house\tautumn house\thotel\tnone",
-        "D1.json\t1\tTrue\t\tfor two nights\tautumn house\tnone\tfriday",
-    ]
-    Path("test.tsv").write_text("\n".join([*rows, ""]), encoding="utf-8")
-    text = ok("audit", "contradictions", "test.tsv", "--database", database)
-    assert "Values that contradict the database" in text
-    assert "hotel-type   hotel   autumn house   guesthouse" in text
-    assert "hotel-book day   friday" in text
-    assert max(map(len, text.splitlines())) <= 120
-    document = json.loads(ok("audit", "contradictions", "test.tsv", "--database", database, "--format", "json"))
-    for row in document["values"]:
-        jsonschema.validate(row, schema("audit_doubtful"))
-    for row in document["slots"]:
-        jsonschema.validate(row, schema("audit_doubtful_slots"))
-    code, _, err = run("audit", "contradictions", "test.tsv", "-o", "test.tsv")
-    assert (code, "is read and would be overwritten" in err) == (2, True)
 
 
 def test_the_examples_of_the_paper(data: Path) -> None:

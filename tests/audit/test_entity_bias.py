@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections import Counter, defaultdict
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 
 import dstbench
 from dstbench import audit
-from dstbench.audit.entity_bias import frequent_values
 from tests.corpora import States, corpora
 from tests.readers.test_datasets import multiwoz_with_splits
 
@@ -107,39 +103,6 @@ def test_the_overlap_is_what_loops_give(train: States, test: States) -> None:
         assert row["share"] == pytest.approx(counts[first] / row["n"])
 
 
-@given(states=corpora(), data=st.data())
-def test_the_order_of_turns_does_not_matter(states: States, data: st.DataObject) -> None:
-    one, other = audit.bias(states), audit.bias(data.draw(st.permutations(states)))
-    assert one.slots.equals(other.slots)
-    assert one.values.equals(other.values)
-
-
-@given(counts=st.lists(st.integers(1, 9), min_size=1, max_size=6), least=st.integers(1, 10))
-def test_rare_values_are_left_out(counts: list[int], least: int) -> None:
-    named = {f"v{i}": n for i, n in enumerate(counts)}
-    kept = {value: n for value, n in named.items() if n >= least}
-    found = audit.bias(distribution(named), least=least, counting="update")
-    wanted = audit.bias(distribution(kept), counting="update") if kept else None
-    if wanted is None:
-        assert found.slots.is_empty()
-    else:
-        assert found.slots.equals(wanted.slots)
-
-
-def test_a_value_that_training_has_once_is_seen_though_it_is_left_out() -> None:
-    train, test = distribution({"ely": 5, "norwich": 1}), distribution({"norwich": 3, "leeds": 3})
-    found = audit.bias({"train": train, "test": test}, least=2, counting="final")
-    assert found.values.filter(split="train")["value"].to_list() == ["ely"]
-    assert found.overlap.select("values", "values_seen", "n_seen").row(0) == (2, 1, 3)
-
-
-def test_as_many_of_each_is_one_and_a_single_value_is_undefined() -> None:
-    even = audit.bias(distribution({"a": 7, "b": 7, "c": 7}), counting="final").slots
-    assert even.select("h1_h0", "hinf_h0").row(0) == (1.0, pytest.approx(1.0))
-    single = audit.bias(distribution({"a": 7}), counting="final").slots
-    assert single.select("h1_h0", "hinf_h0", "share").row(0) == (None, None, 1.0)
-
-
 def test_the_printed_min_entropy() -> None:
     """Qian et al. 2021, Fig 2 and Table 2: cambridge is 8,086 of 16,138 train destinations, of 13; H∞/H0 is 0.269."""
     counts = {"cambridge": 8086, **{f"town {i}": (16138 - 8086) // 12 for i in range(12)}}
@@ -154,11 +117,6 @@ def test_dontcare_is_a_value_unless_the_convention_drops_it() -> None:
     assert audit.bias(states, counting="final", profile=told).values["value"].to_list() == ["ely"]
     skipped = dstbench.profile("verbatim", dontcare="skip")
     assert audit.bias(states, counting="final", profile=skipped).slots["n"].item() == 2
-
-
-def test_the_turn_before_a_gap_is_the_one_before() -> None:
-    turns = [{"dialogue_id": "D", "turn": n, "gold": {"hotel-area": "north"}} for n in (1, 4, 9)]
-    assert audit.bias(turns).slots["n"].to_list() == [3, 1, 1]
 
 
 def test_a_dataset_that_knows_its_splits_is_taken_apart(here: Path) -> None:
@@ -180,51 +138,6 @@ def test_slots_in_any_spelling_and_splits_by_name() -> None:
     assert found.slots["slot"].unique().sort().to_list() == ["hotel-book day", "x-y"]
     assert found.slots["counting"].unique(maintain_order=True).to_list() == ["final", "update"]
     assert found.overlap["split"].unique().to_list() == ["new"]
-
-
-@pytest.mark.parametrize(
-    ("how", "told"),
-    [
-        ({"slots": "hotel-stras"}, "no state has the slot 'hotel-stras'\nhint: did you mean hotel-stars"),
-        ({"counting": "finals"}, "there is no counting 'finals'\nhint: did you mean final"),
-        ({"counting": []}, "no counting"),
-        ({"train": "tarin"}, "no split is called 'tarin'\nhint: did you mean train"),
-        ({"least": 0}, "least=0"),
-        ({"profile": "trad"}, "did you mean trade"),
-    ],
-)
-def test_mistakes_are_told(how: dict[str, Any], told: str) -> None:
-    states = {"train": [{"dialogue_id": "D", "turn": 0, "gold": {"hotel-stars": "4"}}]}
-    with pytest.raises(dstbench.UsageError, match=told):
-        audit.bias(states, **how)
-
-
-def test_data_without_gold_are_refused(here: Path) -> None:
-    Path("pred.json").write_text(json.dumps({"mul1.json": [{"state": {"hotel": {"area": "north"}}, "response": ""}]}))
-    with pytest.raises(dstbench.DstbenchError, match=r"pred\.json: no gold inside"):
-        audit.bias("pred.json")
-
-
-def test_splits_show_the_same_values() -> None:
-    """Those with the largest share in any of them; a split that does not have one has it 0 times."""
-    counts = {"train": {"cambridge": 6, "norwich": 3, "ely": 1}, "test": {"ely": 4, "cambridge": 1}}
-    golds = {name: distribution(of) for name, of in counts.items()}
-    found = frequent_values(audit.bias({**golds, "none": [{"dialogue_id": "D", "turn": 0, "gold": {}}]}), 2)
-    wanted = [
-        ("ely", "train", 1, 10, 0.1), ("ely", "test", 4, 5, 0.8),
-        ("cambridge", "train", 6, 10, 0.6), ("cambridge", "test", 1, 5, 0.2),
-    ]  # fmt: skip
-    assert found.select("value", "split", "n", "of", "share").rows() == wanted
-    three = frequent_values(audit.bias(golds), 3)
-    assert three.filter(value="norwich").select("split", "n", "share").rows() == [("train", 3, 0.3), ("test", 0, 0.0)]
-    golds["test"] = [{"dialogue_id": "D", "turn": 0, "gold": {"bus-day": "monday"}}]
-    missing = frequent_values(audit.bias(golds), 1).filter(split="test", slot="train-destination")
-    assert missing.select("value", "n", "of", "share").rows() == [("cambridge", 0, 0, None)]
-
-
-def test_no_slot_at_all_is_no_row() -> None:
-    found = audit.bias([{"dialogue_id": "D", "turn": 0, "gold": {}}])
-    assert (found.slots.height, found.values.height, found.overlap.height) == (0, 0, 0)
 
 
 def test_the_real_training_set(data: Path) -> None:

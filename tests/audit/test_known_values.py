@@ -5,15 +5,14 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dstbench.audit.known_values import LEAST, SHARE, Content, longer_values, ordinary_words, read_content
+from dstbench.audit.known_values import LEAST, SHARE, Content, ordinary_words
 from dstbench.writers.rewrite import STATES
 
 #: Dialogues: what is said, and the values of all states.
@@ -88,34 +87,3 @@ def test_where_words_begin_to_be_ordinary(said: int, annotated: int, *, is_ordin
     dialogues: Told = [(["may i ask ?"], ["ask"] if n < annotated else []) for n in range(said)]
     found = ordinary_words([content([*dialogues, ([], ["ask"])])])
     assert found.rows() == ([("ask", said, annotated)] if is_ordinary else [])
-
-
-def test_what_has_a_capital_or_is_within_a_longer_value_is_said_as_a_name() -> None:
-    dialogues: Told = [(["To the Holiday Inn", "the express by holiday inn"], []) for _ in range(LEAST)]
-    names: Told = [([], ["holiday inn", "express by holiday inn"])]
-    assert ordinary_words([content(dialogues + names)])["key"].to_list() == ["expressbyholidayinn"]
-
-
-def test_longer_values_of_any_dialogue_are_found() -> None:
-    dialogues: Told = [
-        (["to the Cambridge Belfry , old cambridge , not the lion"], ["cambridge", "lion"]),
-        ([], ["cambridge belfry", "the lion", "camb", "lions"]),
-    ]
-    names = pl.DataFrame({"dialogue": ["D0", "D0"], "name": ["cambridge", "lion"]})
-    one = content(dialogues)
-    assert longer_values(names, one.texts, [one]).rows() == [("D0", "cambridge belfry")]
-    both = pl.concat([names, pl.DataFrame({"dialogue": ["D0"], "name": ["the Cambridge-Belfry"]})])
-    assert longer_values(both, one.texts, [one]).is_empty()
-
-
-def test_multiwoz(data: Path) -> None:
-    folder = data / "multiwoz21"
-    found: dict[str, Any] = {
-        name: (said, annotated)
-        for name, said, annotated in ordinary_words(
-            [read_content(folder / "test.tsv"), read_content(folder / "train.tsv.gz")]
-        ).rows()
-    }
-    assert found["ask"] == (172, 26)
-    assert {"place", "school", "bed", "hotel"} <= set(found)
-    assert not {"cambridge", "ely", "goodluck", "nandos", "lovelllodge"} & set(found)

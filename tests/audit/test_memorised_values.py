@@ -11,51 +11,26 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 import dstbench
 from dstbench.audit import memorisation
 from dstbench.audit.search import find_values
 from dstbench.conventions.files import Table
-from dstbench.conventions.normalise import NUMBERS, STEPS, TYPOS, normaliser, tells_slot
+from dstbench.conventions.normalise import NUMBERS, TYPOS
 from dstbench.schema.audit_words import MEMORISED, MEMORISED_RUNS, UNGROUNDED
-from tests import formats
-from tests.commands import run
 from tests.corpora import FEW
 from tests.writers.test_rewrite import read_states
 
 VALUES = (
-    "ely",
-    "bishops stortford",
-    "stortford of bishop",
-    "guesthouse",
-    "ely centre",
-    "3",
-    "09:15",
-    "yes",
-    "dontcare",
-    "none",
-    "",
-    "ely|rye",
-    "rye",
+    *("ely", "bishops stortford", "stortford of bishop", "guesthouse", "ely centre", "3", "09:15"),
+    *("yes", "dontcare", "none", "", "ely|rye", "rye"),
 )
 SMALL = frozenset(["the", "a", "an", "of", "and", "in", "at", "on", "to", "by", "s", "called", "named"])
 WORDS = (
-    "ely",
-    "Ely!",
-    "rely",
-    "bishops",
-    "stortford",
-    "three",
-    "9:15 am",
-    "yes",
-    "rye",
-    "3",
-    "guest",
-    "house",
-    "center",
-    "the",
+    *("ely", "Ely!", "rely", "bishops", "stortford", "three", "9:15 am"),
+    *("yes", "rye", "3", "guest", "house", "center", "the"),
 )
 
 Spoken = list[tuple[str, int, str | None, str | None]]
@@ -198,21 +173,6 @@ def test_what_training_has_and_has_most(here: Path) -> None:
     assert without.slots.select("in_train", "is_frequent", "share", "frequent").null_count().row(0) == (2,) * 4
 
 
-def test_turns_without_words_are_not_looked_for() -> None:
-    states = [
-        {"dialogue_id": dialogue, "turn": 0, "gold": {}, "pred": {"train-destination": "ely"}} for dialogue in "DE"
-    ]
-    with pytest.warns(dstbench.DstbenchWarning, match="1 of 2 wrong values are in turns that the contexts do not"):
-        found = memorisation(states, context=contexts([("D", 0, None, "hi")]))
-    assert found.slots.select("n", "searched", "ungrounded").rows() == [(2, 1, 1)]
-    with pytest.raises(dstbench.DstbenchError, match=r"2 of 2 wrong values are in turns.*\nhint: give --context"):
-        memorisation(states, context=contexts([("F", 0, None, "hi")]))
-    with pytest.raises(dstbench.UsageError, match="contexts without the column turn, system, user"):
-        memorisation(states, context=pl.DataFrame({"dialogue": ["D"]}))
-    with pytest.raises(dstbench.UsageError, match="most=-1 is not a number of values"):
-        memorisation(states, context=contexts([]), most=-1)
-
-
 def test_a_convention_says_what_is_wrong() -> None:
     said = contexts([("D", 0, None, "hi")])
     states = [{"dialogue_id": "D", "turn": 0, "gold": {"hotel-name": "the bell"}, "pred": {"hotel-name": "the bel"}}]
@@ -222,94 +182,9 @@ def test_a_convention_says_what_is_wrong() -> None:
     assert fuzzy.examples.is_empty()
 
 
-def test_the_command(here: Path) -> None:
-    Path("p.json").write_text(formats.gtpr())
-    Path("gold.tsv").write_text(formats.star_tsv())
-    words = ("audit", "memorisation", "p.json", "--context", "gold.tsv", "--train", "gold.tsv")
-    code, out, err = run(*words, "--format", "json")
-    assert (code, err) == (0, "")
-    shown = json.loads(out)
-    assert [row["slot"] for row in shown["slots"]] == ["train-leaveat"]
-    assert shown["runs"][0]["ungrounded"] == 1
-    assert shown["examples"][0]["value"] == "11:30"
-    code, out, err = run(*words)
-    assert (code, err) == (0, "")
-    assert "The most frequent of them" in out
-    assert "signature: wrong+over|profile:verbatim.1" in out
-    code, out, err = run("audit", "memorisation", "p.json", "--context", "p.json")
-    assert (code, out) == (1, "")
-    assert err.startswith("error: p.json: files of format gtpr hold no utterances\nhint: ")
-
-
 # --- one value, two spellings ---------------------------------------------------------------------------------------
 
-#: The steps that change a value's spelling; the others change what is meant, or leave alternatives out.
-SPELLING_STEPS = sorted(STEPS.keys() - {"first", "labels", "dontcare", "booleans", "mwzeval", "mwzeval-book-times"})
-letters = st.text("abcdesTHEN \u00e9\u00df0129", min_size=1, max_size=12)
-telling = letters.filter(lambda text: any(word not in SMALL for word in words_of(text)))
 times = st.builds("{:02}:{:02}".format, st.integers(0, 23), st.integers(0, 59))
-
-
-@st.composite
-def respelled(draw: st.DrawFn, value: str) -> str:
-    """Another spelling, that one of the steps undoes; the space and the sign stand anywhere."""
-    ways: dict[str, Any] = {
-        "case": lambda: draw(st.sampled_from([value.upper(), value.title(), value.swapcase()])),
-        "space": lambda: f"  {value.replace(' ', '   ')} ",
-        "no-space": lambda: " ".join(_cut(draw, value)),
-        "hyphens": lambda: value.replace(" ", "-"),
-        "tokens": lambda: STEPS["tokens"].function("", value),
-        "articles": lambda: f"the {value}",
-        "typos": lambda: draw(st.sampled_from([old for old, new in TYPOS.items() if new == value] or [value])),
-        "numbers": lambda: draw(
-            st.sampled_from([word for word, digit in NUMBERS.items() if digit == value] or [value])
-        ),
-        "times": lambda: draw(st.sampled_from(_clock(value))),
-    }
-    assert sorted(ways) == SPELLING_STEPS
-    return str(ways[draw(st.sampled_from(SPELLING_STEPS))]())
-
-
-def _cut(draw: st.DrawFn, value: str) -> list[str]:
-    at = draw(st.integers(0, len(value)))
-    return [value[:at], value[at:]]
-
-
-def _clock(value: str) -> list[str]:
-    if not re.fullmatch(r"\d\d:\d\d", value):
-        return [value]
-    hour, minute = int(value[:2]), value[3:]
-    half, twelve = "ap"[hour >= 12], (hour - 1) % 12 + 1
-    short = [f"{twelve} {half}m", f"{twelve}{half}.m."] if minute == "00" else []
-    of_twelve = [f"{twelve}:{minute} {half}m", f"{twelve:02}.{minute}{half}.m.", f"{twelve} : {minute}:30 {half}"]
-    return [value, f"{hour}:{minute}", f"{hour} : {minute}", f"{hour:02}{minute}", *of_twelve, *short]
-
-
-@given(st.data())
-def test_what_is_said_in_one_spelling_is_found_in_the_other(data: st.DataObject) -> None:
-    """For all steps, alone and one after the other: if they bring both to one form, one is found in the other."""
-    value = data.draw(st.one_of(telling, times, st.sampled_from([*TYPOS.values(), *NUMBERS.values()])))
-    one, other = (data.draw(respelled(data.draw(respelled(value)))) for _ in range(2))
-    steps = data.draw(st.permutations(SPELLING_STEPS))
-    normalise = normaliser(steps[: data.draw(st.integers(1, len(steps)))])
-    assume(normalise("train-leaveat", one) == normalise("train-leaveat", other))
-    assume(tells_slot(one) and words_of(one))
-    texts = [f"I think {other} , maybe", other, f"so {other}"]
-    found = find_values(pl.Series([*texts, "so it goes"]), pl.Series(["unlike", one]))
-    assert found.filter(pl.col("value") == 1)["text"].sort().to_list()[:3] == [0, 1, 2]
-
-
-@given(
-    st.lists(st.sampled_from(WORDS), max_size=9), st.lists(st.sampled_from([*WORDS, *VALUES]), min_size=1, max_size=6)
-)
-def test_all_values_in_all_texts_are_those_of_loops(texts: list[str], values: list[str]) -> None:
-    said = [" ".join(texts[start:]) for start in range(len(texts))]
-    asked = sorted({value for value in values if "|" not in value and ":" not in value})
-    found = find_values(pl.Series(said, dtype=pl.String), pl.Series(asked, dtype=pl.String))
-    ignored = {"yes", "dontcare", "none"}
-    assert {(said[text], asked[value]) for text, value in found.rows() if asked[value] not in ignored} == {
-        (text, value) for text in said for value in asked if value not in ignored and heard(value, [text])
-    }
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from dstbench.audit import missing_pairs
 from dstbench.audit.mentions import CANONICAL, WORD
-from dstbench.rendering.audit_words import pair_texts, render_inconsistency
-from dstbench.rendering.charts.audits import inconsistency_charts
+from dstbench.rendering.audit_words import render_inconsistency
 from tests.audit.test_missing_annotations import hotels
 from tests.planted import consistent, find, take_out
 
@@ -45,7 +44,7 @@ def score(one: Mention, other: Mention, states: dict[Any, dict[str, Any]], often
     return is_same, often[place], [-ord(c) for c in "".join(place)], len(first & second) / len(first | second)
 
 
-@settings(max_examples=5)
+@settings(max_examples=2)
 @given(st.integers(0, 10**6), st.sampled_from([20, 60]), st.sampled_from([0.1, 0.4]))
 def test_every_pair_is_one_and_the_most_similar_of_its_slot(seed: int, dialogues: int, gone: float) -> None:
     states, _ = take_out(consistent(dialogues, seed), gone, seed)
@@ -131,28 +130,3 @@ def test_neither_the_same_dialogue_nor_another_speaker_is_a_pair() -> None:
     again = {**states[-2], "turn": 3, "gold": {**states[-2]["gold"], "hotel-name": "ashley hotel"}}
     pairs = find([*states, again]).pairs
     assert pairs.select("speaker", "missing_dialogue", "annotated_dialogue").rows() == [("system", "D11", "D1")]
-
-
-def test_gold_of_a_pair_is_what_the_dataset_has() -> None:
-    """Also where rules take dontcare for no value."""
-    states = hotels(name=False)
-    for state in states[-2:]:
-        state["gold"]["hotel-name"] = "dontcare"
-    found = find(states, rules="qian2021")
-    assert found.pairs.select("slot", "missing_gold", "annotated_gold").rows() == [
-        ("hotel-name", "dontcare", "ashley hotel")
-    ]
-
-
-def test_a_pair_as_it_is_drawn() -> None:
-    found = find(hotels(name=False))
-    chart = inconsistency_charts(found, 1)["pairs"]
-    lines = pl.DataFrame(chart["data"]["values"])
-    shown = pair_texts(found.pairs.head(1)).row(0)
-    assert lines.filter(part="slot")["text"].to_list() == [shown[0]]
-    for side, turn, texts in (("not annotated", *shown[1:3]), ("annotated", *shown[3:])):
-        of_side = lines.filter(pl.col("part") != "slot", side=side).sort("line")
-        assert of_side["line"].to_list() == list(range(1, of_side.height + 1))
-        assert " ".join(of_side.filter(part="gold")["text"]) == texts[-1], "what gold has is told from what is said"
-        assert " ".join(of_side["text"]).split() == " ".join([turn, *texts]).split(), "no word is lost"
-    assert "pairs" not in inconsistency_charts(found, 0)

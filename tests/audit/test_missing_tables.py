@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import json
-import re
 from collections import defaultdict
-from collections.abc import Callable
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -17,13 +14,10 @@ from hypothesis import strategies as st
 
 import dstbench
 from dstbench import audit
-from dstbench.rendering.audit_words import render_inconsistency
-from dstbench.rendering.charts.audits import inconsistency_charts
 from tests.audit.test_missing_annotations import hotels
-from tests.audit.test_reviewing import lines, star
-from tests.commands import ok, run, tables
-from tests.once import once
-from tests.planted import ONTOLOGY, States, consistent, find, memory, said, take_out
+from tests.audit.test_reviewing import lines
+from tests.commands import run
+from tests.planted import ONTOLOGY, States, consistent, memory, said, take_out
 from tests.readers.test_datasets import multiwoz_with_splits
 
 Row = tuple[str | None, str | None, str | None]  # split, domain, slot
@@ -66,7 +60,7 @@ def counted(parts: dict[str | None, States], proposals: pl.DataFrame) -> dict[Ro
     return found
 
 
-@settings(max_examples=3)
+@settings(max_examples=2)
 @given(st.integers(0, 10**6), st.integers(2, 5), st.sampled_from([None, "qian2021"]))
 def test_modified_dialogues_by_plain_loops_and_splits_add_up(seed: int, parts: int, rules: str | None) -> None:
     """A dialogue with dontcare has the domain, also where rules take it for no value.
@@ -92,7 +86,7 @@ def test_modified_dialogues_by_plain_loops_and_splits_add_up(seed: int, parts: i
     assert wanted[None, None, None] == found.summary.select("dialogues_changed", "dialogues").row(0)
 
 
-@settings(max_examples=3)
+@settings(max_examples=2)
 @given(st.integers(0, 10**6), st.integers(2, 4), st.booleans())
 def test_what_is_missing_does_not_depend_on_how_a_corpus_is_divided(
     tmp_path_factory: pytest.TempPathFactory, seed: int, parts: int, separate: bool
@@ -110,32 +104,6 @@ def test_what_is_missing_does_not_depend_on_how_a_corpus_is_divided(
         assert getattr(found, name).equals(getattr(whole, name)), name
     assert found.modified.filter(pl.col("split").is_null()).equals(whole.modified)
     assert whole.modified["split"].null_count() == whole.modified.height
-
-
-def test_evidence_in_several_files_is_as_in_one(here: Path) -> None:
-    states = lacking(3, 90)
-    for n, part in enumerate(divided(states, 3, 3).values()):
-        Path(f"{n}.jsonl").write_text(lines(part))
-    Path("12.jsonl").write_text(Path("1.jsonl").read_text() + Path("2.jsonl").read_text())
-    one, two, alone = (
-        audit.inconsistency("0.jsonl", ontology=ONTOLOGY, support=3, evidence=evidence)
-        for evidence in ("12.jsonl", ["1.jsonl", "2.jsonl"], "1.jsonl")
-    )
-    assert one.proposals.equals(two.proposals)
-    assert not one.proposals.equals(alone.proposals)
-    words = ["audit", "inconsistency", "0.jsonl", "--support", "3", "--format", "json"]
-    Path("ontology.json").write_text(json.dumps(ONTOLOGY))
-    words += ["--ontology", "ontology.json", "--evidence", "1.jsonl", "--evidence", "2.jsonl"]
-    assert json.loads(ok(*words))["proposals"] == one.proposals.to_dicts()
-
-
-def test_a_domain_that_a_split_does_not_have_has_no_share() -> None:
-    train = [
-        {"dialogue_id": f"T{n}", "turn": 0, "user": "on monday", "gold": {"train-day": "monday"}} for n in range(2)
-    ]
-    modified = find_in({"hotels": hotels(name=False), "trains": train}).modified
-    assert modified.filter(split="trains", slot="hotel-name").row(0)[3:] == (0, 0, None)
-    assert modified.filter(split="trains", slot="train-day").row(0)[3:] == (0, 2, 0.0)
 
 
 def test_one_dialogue_in_two_files_is_refused(here: Path) -> None:
@@ -162,98 +130,3 @@ def test_a_dataset_that_knows_its_splits(here: Path) -> None:
     assert totals.select("split", "of_dialogues").rows() == [("train", 1), ("dev", 1), ("test", 2), (None, 4)]
     one = audit.inconsistency("MULTIWOZ", said=talk, split="dev").modified
     assert one.filter(pl.col("domain").is_null()).select("split", "of_dialogues").rows() == [(None, 1)]
-
-
-# --- as it is shown --------------------------------------------------------------------------------------------------
-
-
-Computed = Callable[..., audit.Inconsistency]
-
-
-@pytest.fixture(scope="module")
-def three_splits(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, audit.Inconsistency, Computed]:
-    """A folder with three splits, what is missing in them, and a search that takes place once in all tests."""
-    parts = dict(zip(("train", "dev", "test"), divided(lacking(5, 120), 5, 3).values(), strict=True))
-    folder = tmp_path_factory.mktemp("splits")
-    for name, part in parts.items():
-        (folder / f"{name}.tsv").write_text(star(part))
-    (folder / "ontology.json").write_text(json.dumps(ONTOLOGY))
-    return folder, find_in(parts), once(audit.inconsistency, {})
-
-
-@pytest.fixture
-def three_files(
-    three_splits: tuple[Path, audit.Inconsistency, Computed], monkeypatch: pytest.MonkeyPatch
-) -> audit.Inconsistency:
-    """What is missing in three splits, which are the files of the working directory."""
-    folder, found, compute = three_splits
-    monkeypatch.chdir(folder)
-    monkeypatch.setattr(audit, "inconsistency", compute)
-    return found
-
-
-WORDS = ["audit", "inconsistency", "train.tsv", "dev.tsv", "test.tsv", "--support", "3", "--ontology", "ontology.json"]
-
-
-def test_splits_side_by_side(three_files: audit.Inconsistency) -> None:
-    out = ok(*WORDS)
-    shown = {title: table for title, table in tables(out).items() if title.startswith("Annotations are missing in")}
-    ((title, (header, *rows)),) = shown.items()
-    summary = three_files.summary.row(0, named=True)
-    assert title.startswith(f"Annotations are missing in {summary['dialogues_changed']} of 120 dialogues")
-    assert out.startswith(title)
-    assert header == ["slot", "train", "(%)", "dev", "(%)", "test", "(%)", "all", "(%)"]
-    wanted: dict[str, list[str]] = defaultdict(list)
-    for _, domain, slot, n, _, rate in three_files.modified.iter_rows():
-        # A slot of two words is split in the text.
-        wanted[slot or domain or "total"] += [str(n), "-" if rate is None else f"({round(100 * rate, 1)})"]
-    assert {" ".join(row[:-8]): row[-8:] for row in rows} == {
-        name: cells for name, cells in wanted.items() if cells[-2] != "0"
-    }
-    names = [" ".join(row[:-8]) for row in rows]
-    assert names == [*sorted(names[:-1], key=lambda name: (name.split("-")[0], "-" not in name, name)), "total"]
-
-
-@pytest.mark.parametrize("pairs", ["0", "2", "99"])
-def test_no_line_is_wider_than_a_page(pairs: str, three_files: audit.Inconsistency) -> None:
-    out = ok(*WORDS, "--pairs", pairs)
-    assert max(map(len, out.splitlines())) <= 100
-    shown = re.findall("^Alike in what is said.*: (.*)$", out, re.MULTILINE)
-    assert shown == three_files.pairs["slot"].head(int(pairs)).to_list()
-
-
-def test_captions_have_no_marks_of_line_breaks(three_files: audit.Inconsistency) -> None:
-    latex = ok(*WORDS, "--format", "latex")
-    assert r"textbackslash" not in latex
-    assert r"\begin{tabular}{lrrrr}" in latex
-    markdown = ok(*WORDS, "--format", "md")
-    assert "| slot | train (%) | dev (%) | test (%) | all (%) |\n| --- | ---: | ---: | ---: | ---: |" in markdown
-
-
-def test_without_missing_annotations_one_line_says_so() -> None:
-    found = find(consistent(60, 4))
-    text = render_inconsistency(found, "text", pairs=3)
-    assert text.endswith("no annotation is missing in 60 dialogues\n")
-    assert "Alike" not in text
-    assert found.pairs.is_empty()
-    assert found.modified["dialogues"].sum() == 0
-
-
-def test_figures_have_the_numbers_of_the_tables(three_files: audit.Inconsistency) -> None:
-    ok_words = [*WORDS, "--charts", "charts"]
-    assert run(*ok_words)[0] == 0
-    modified, speakers = (json.loads(Path(f"charts/{name}.vl.json").read_text()) for name in ("modified", "speakers"))
-    rows = three_files.modified.filter(pl.col("slot").is_not_null(), pl.col("split").is_not_null())
-    lack = {slot for slot, n in rows.select("slot", "dialogues").iter_rows() if n}
-    assert {(r["split"], r["slot"]): r["share"] for r in modified["data"]["values"]} == {
-        (split, slot): rate for split, slot, rate in rows.select("split", "slot", "share").iter_rows() if slot in lack
-    }
-    assert modified["encoding"]["yOffset"]["sort"] == ["train", "dev", "test"]
-    bars: dict[str, float] = defaultdict(float)
-    for row in speakers["data"]["values"]:
-        bars[row["slot"]] += row["share"]
-    assert set(bars) == lack
-    assert list(bars.values()) == pytest.approx([1.0] * len(bars))
-    assert "yOffset" not in speakers["encoding"]
-    single = inconsistency_charts(find_in({"one": hotels(name=False)}), 1)["modified"]
-    assert [(row["slot"], row["share"]) for row in single["data"]["values"]] == [("hotel-name", 1 / 12)]

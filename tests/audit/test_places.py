@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, get_args
-from unittest.mock import patch
+from typing import Any
 
 import polars as pl
 import pytest
@@ -18,7 +17,6 @@ from dstbench import audit
 from dstbench.audit.discussion import SUPPORT
 from dstbench.audit.rules import read_rules
 from dstbench.errors import DstbenchError
-from dstbench.typing import Preset
 
 HOTELS = [
     {"name": "acorn guest house", "area": "north", "stars": "4", "type": "guesthouse", "parking": "yes"},
@@ -141,14 +139,7 @@ def test_what_is_said_of_the_place_under_discussion(database: str) -> None:
     ]
 
 
-def test_similar_places_must_be_annotated_elsewhere(database: str) -> None:
-    said = pl.DataFrame({"dialogue": ["D", "D"], "turn": [0, 1], "system": [None, _ACORN], "user": ["stay", "great"]})
-    states = [{"dialogue_id": "D", "turn": turn, "gold": {"hotel-name": "autumn house"}} for turn in (0, 1)]
-    states[1]["gold"] = {"hotel-area": "east", "hotel-stars": "2"}
-    assert audit.inconsistency(states, database=database, said=said).proposals.is_empty()
-
-
-@settings(max_examples=3)
+@settings(max_examples=2)
 @given(gone=st.sets(st.tuples(st.integers(0, 59), st.sampled_from(sorted(_ALL))), min_size=1))
 def test_what_was_taken_out_is_found_and_nothing_else_and_twice_is_once(
     gone: set[tuple[int, str]], database: str
@@ -177,14 +168,6 @@ def test_each_addition_says_why(database: str) -> None:
     assert (proposals["annotated"] >= SUPPORT).all()
 
 
-@pytest.mark.parametrize("name", [None, *get_args(Preset)])
-def test_our_own_rules_have_no_fault_and_are_not_searched_for_any(name: str | None) -> None:
-    path = Path(audit.__file__).with_name(f"{name or 'rules'}.json")
-    checked = read_rules(path)
-    with patch("dstbench.audit.rules._faults", side_effect=AssertionError):
-        assert read_rules(name) == checked
-
-
 def test_rules_are_data(database: str, tmp_path: Path) -> None:
     rules = json.loads(Path(audit.__file__).with_name("rules.json").read_text(encoding="utf-8"))
     path = tmp_path / "rules.json"
@@ -203,23 +186,6 @@ def test_rules_are_data(database: str, tmp_path: Path) -> None:
         path.write_text(json.dumps({**rules, **change}), encoding="utf-8")
         with pytest.raises(DstbenchError, match=message):
             read_rules(path)
-
-
-def test_a_name_without_a_word_is_said_nowhere(database: str, tmp_path: Path) -> None:
-    """Nor does a row without a name mean any place."""
-    nameless = [{"name": name, "area": "north"} for name in ("!!!", "", " - ", None)] + [{"area": "south"}]
-    for name in ("hotel", "restaurant"):
-        rows = json.loads((Path(database) / f"{name}_db.json").read_text(encoding="utf-8"))
-        (tmp_path / f"{name}_db.json").write_text(json.dumps(rows + nameless), encoding="utf-8")
-    assert added(str(tmp_path), after(SIGNS, "great !!!")) == [{(1, slot, value) for slot, value in OF_SIGNS.items()}]
-
-
-def test_a_sentence_ends_at_words_in_any_case(database: str, tmp_path: Path) -> None:
-    path = tmp_path / "rules.json"
-    path.write_text('{"sentence_end": "[.!?]+|\\\\bbut\\\\b"}', encoding="utf-8")
-    denied = "it has no stars {} it has parking"
-    dialogues = [after(denied.format(word), "ok", name="acorn guest house") for word in ("but", "BUT", "But")]
-    assert all((1, "hotel-parking", "yes") in of_one for of_one in added(database, *dialogues, rules=path))
 
 
 def test_as_good_as_the_bars_on_multiwoz(data: Path) -> None:
@@ -249,16 +215,6 @@ def test_additions_that_were_read(data: Path) -> None:
     assert counts["right"] == read.filter(verdict="right").height
     assert counts["right"] >= 0.9 * read.height
     assert counts.get("wrong", 0) <= 2
-
-
-def test_the_examples_of_the_paper_are_found(data: Path) -> None:
-    proposals = audit.inconsistency(data / "multiwoz21" / "test.tsv", database=data / "multiwoz_db").proposals
-    found = set(proposals.select("dialogue", "turn", "slot").rows())
-    assert {
-        ("MUL1088", 1, "attraction-name"),
-        ("MUL0690", 6, "hotel-pricerange"),
-        ("MUL2009", 3, "hotel-pricerange"),
-    } <= found
 
 
 # --- without a database, and another domain ---------------------------------------------------------------------------
@@ -339,22 +295,6 @@ def test_rules_that_leave_out_every_slot_are_refused(database: str, tmp_path: Pa
         audit.inconsistency(states, said=said, database=database, rules=tmp_path / "rules.json")
 
 
-def test_values_before_gold_begins_the_domain(database: str, tmp_path: Path) -> None:
-    """Where the rules say so: see `SAID` for where they do not."""
-    (tmp_path / "rules.json").write_text('{"early": "^hotel-name$"}', encoding="utf-8")
-    assert (0, "hotel-name", "autumn house") in added(database, EARLY, rules=tmp_path / "rules.json")[0]
-
-
-def test_what_is_refused_is_said_whether_or_not_the_rules_heed_it(database: str, tmp_path: Path) -> None:
-    states, said = corpus(list(after("lensfield hotel is nice .", "i need 4 stars")))
-    (tmp_path / "rules.json").write_text('{"refused": true}', encoding="utf-8")
-    for rules, decision in ((None, "no rule"), (tmp_path / "rules.json", "added")):
-        found = audit.inconsistency(states, database=database, said=said, rules=rules)
-        offer = found.candidates.filter(dialogue="D0", slot="hotel-name")
-        assert offer.select("refused", "decision").rows() == [(True, decision)]
-        assert found.proposals.filter(slot="hotel-name")["refused"].to_list() == [True] * (decision == "added")
-
-
 def test_values_after_words_that_tell_their_slot() -> None:
     trains = [
         ("a train from ely to norwich", {"train-departure": "ely", "train-destination": "norwich"}),
@@ -373,12 +313,7 @@ def test_values_after_words_that_tell_their_slot() -> None:
     ]
 
 
-def test_a_value_that_gold_lists_is_annotated(database: str) -> None:
-    """Of alternatives in gold, each that is said counts, not the first only."""
-    listed = {**_BEGIN[2], **_ALL, "hotel-area": "east|north"}
-    lacking = {slot: value for slot, value in listed.items() if slot != "hotel-area"}
-    states, said = corpus([_BEGIN, (_ACORN, "great", listed)], [_BEGIN, (_ACORN, "great", lacking)])
-    candidates = audit.inconsistency(states, database=database, said=said).candidates
-    of_area = candidates.filter(slot="hotel-area", said="north", speaker="system")
-    assert of_area.filter(dialogue="D0")["decision"].to_list() == ["annotated"]
-    assert of_area.filter(dialogue="D1")["decision"].to_list() == ["added"]
+def test_values_before_gold_begins_the_domain(database: str, tmp_path: Path) -> None:
+    """Where the rules say so: see `SAID` for where they do not."""
+    (tmp_path / "rules.json").write_text('{"early": "^hotel-name$"}', encoding="utf-8")
+    assert (0, "hotel-name", "autumn house") in added(database, EARLY, rules=tmp_path / "rules.json")[0]

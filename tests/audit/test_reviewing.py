@@ -6,13 +6,11 @@ import csv
 import gzip
 import io
 import json
-from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
 from random import Random
 from typing import Any
 
-import jsonschema
 import polars as pl
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -25,10 +23,9 @@ from dstbench.readers.ontology import read_database, read_ontology
 from dstbench.schema.missing import CANDIDATES
 from dstbench.stats import wilson
 from tests.audit.test_missing_annotations import hotels
-from tests.commands import ok, run, tables
+from tests.commands import ok, run
 from tests.corpora import FEW
-from tests.planted import ONTOLOGY, States, consistent, memory, take_out
-from tests.schemas import schema
+from tests.planted import ONTOLOGY, States, consistent, take_out
 
 # --- datasets in files ---------------------------------------------------------------------------------------------
 
@@ -54,35 +51,6 @@ def star(states: States) -> str:
     return "".join("\t".join(row) + "\n" for row in [head, *rows])
 
 
-def multiwoz(states: States) -> str:
-    """Raw MultiWOZ: a log of user and system turns, the state in the latter."""
-    found: dict[str, Any] = {}
-    for state, following in zip(states, [*states[1:], None], strict=True):
-        nested: dict[str, Any] = {"taxi": {"book": {"booked": []}, "semi": {}}}
-        for slot, value in state["gold"].items():
-            domain, _, name = slot.partition("-")
-            part = nested.setdefault(domain, {"book": {"booked": []}, "semi": {}})
-            part["book" if name.startswith("book ") else "semi"][name.removeprefix("book ")] = value
-        answer = following["system"] if following and following["turn"] else "goodbye"
-        log = found.setdefault(state["dialogue_id"], {"goal": {}, "log": []})["log"]
-        log += [{"text": state["user"], "metadata": {}}, {"text": answer or "", "metadata": nested}]
-    return json.dumps(found)
-
-
-def trade(states: States) -> str:
-    """TRADE's dialogues, with belief states as lists of pairs."""
-    found: dict[str, Any] = {}
-    for state in states:
-        dialogue = found.setdefault(state["dialogue_id"], {"dialogue_idx": state["dialogue_id"], "dialogue": []})
-        slots = [{"slots": [[slot, value]], "act": "inform"} for slot, value in state["gold"].items()]
-        texts = {"system_transcript": state["system"] or "", "transcript": state["user"]}
-        dialogue["dialogue"].append({"turn_idx": state["turn"], **texts, "belief_state": slots})
-    return json.dumps([*found.values()])
-
-
-FORMATS: dict[str, Callable[[States], str]] = {"data.tsv": star, "data.json": multiwoz, "dials.json": trade}
-
-
 @pytest.fixture(scope="module")
 def states() -> States:
     return take_out(consistent(150, 8), 0.2, 8)[0]
@@ -95,9 +63,10 @@ def gold_of(path: str) -> dict[tuple[str, int, str], str]:
     return {(d, t, s): v for d, t, s, v in cells.select("dialogue", "turn", "slot", "value").iter_rows()}
 
 
-@pytest.mark.parametrize("name", FORMATS)
-def test_a_dataset_is_corrected_in_its_own_format_and_twice_is_once(name: str, states: States, here: Path) -> None:
-    Path(name).write_text(FORMATS[name](states))
+def test_a_dataset_is_corrected_in_its_own_format_and_twice_is_once(states: States, here: Path) -> None:
+    """(That edits are read back from every format: `tests/writers/test_rewrite.py`.)"""
+    name = "data.tsv"
+    Path(name).write_text(star(states))
     Path("ontology.json").write_text(json.dumps(ONTOLOGY))
     found = audit.inconsistency(name, ontology="ontology.json")
     assert found.summary["missing"].item() > 50
@@ -153,21 +122,6 @@ def test_measures_by_hand(here: Path) -> None:
     assert found.select("low", "high").row(0) == pytest.approx(wilson(2 / 3, effective))
     assert all(low < value < high for value, low, high in found.select("value", "low", "high").iter_rows())
     assert found["in_sample"].to_list() == pytest.approx([2 / 3, 2 / 4, 2 / (2 + (1 + 2) / 2)])
-
-
-def measured(path: str) -> pl.DataFrame:
-    """The estimates of additions."""
-    return audit.review(path).measures.filter(unit="additions").select("value", "low", "high")
-
-
-def test_where_all_is_right_the_interval_is_wilsons_and_where_nothing_was_added_there_is_none(here: Path) -> None:
-    right = [("dialogue", "changed", 9, "A", "", "0"), *[("addition", "changed", 9, "A", "yes", "")] * 10]
-    Path("s.csv").write_text(filled(right).replace(",", ";"))
-    assert measured("s.csv").row(0) == pytest.approx((1.0, *wilson(1.0, 10)))
-    Path("s.csv").write_text(filled([("dialogue", "unchanged", 9, "A", "", "2")]))
-    assert measured("s.csv").rows() == [
-        (None, None, None), (0.0, *wilson(0.0, 2)), (0.0, *wilson(0.0, 1)),
-    ]  # fmt: skip
 
 
 Dialogues = list[tuple[list[tuple[str, bool]], int]]
@@ -274,16 +228,6 @@ def test_the_table_of_the_paper(of: tuple[int, int], here: Path) -> None:
     )
 
 
-def test_additions_alone_can_be_reviewed(here: Path) -> None:
-    Path("s.csv").write_text(filled([(*row[:5], "") for row in SHEET]))
-    why = "recall and f1 are undefined: `missed` is filled in for no dialogue"
-    assert why in ok("audit", "review", "s.csv")
-    Path("s.csv").write_text(filled(SHEET))
-    assert why not in ok("audit", "review", "s.csv")
-    only_changed: Dialogues = [([("hotel-area", True)], 0)]
-    assert reviewed(sheet_rows(only_changed, (1, 1), missed=False)).measures["value"].to_list() == [1.0, None, None] * 2
-
-
 @pytest.mark.parametrize(
     ("row", "change", "message"),
     [
@@ -306,19 +250,6 @@ def test_a_sheet_with_a_fault_is_refused(row: int, change: dict[int, Any], messa
     rows[row] = tuple(change.get(i, cell) for i, cell in enumerate(rows[row]))
     Path("s.csv").write_text(filled(rows))
     with pytest.raises(dstbench.DstbenchError, match=message):
-        audit.review("s.csv")
-
-
-def test_what_is_no_sheet_is_refused(here: Path) -> None:
-    for text, message in (
-        ("", "not a CSV file"),
-        ("a,b\n1,2\n", "not a review sheet: no column row, group, of, dialogue, slot, right, missed"),
-    ):
-        Path("s.csv").write_text(text)
-        with pytest.raises(dstbench.DstbenchError, match=message):
-            audit.review("s.csv")
-    Path("s.csv").write_text(filled([]))
-    with pytest.raises(dstbench.DstbenchError, match="no dialogue in the sheet"):
         audit.review("s.csv")
 
 
@@ -350,46 +281,6 @@ def test_two_readers_by_hand(here: Path) -> None:
         assert of_reader.equals(of_additions.select(of_reader.columns))
 
 
-def test_three_readers_and_rows_that_were_left_empty(here: Path) -> None:
-    sheet("1yn0y100", "ann")
-    sheet("1nn0y1-0", "bob")
-    sheet("2-n0y000", "cy")
-    found = audit.agreement(["ann.csv", "bob.csv", Path("cy.csv")])
-    right, missed = found.agreement.iter_rows(named=True)
-    assert [right[key] for key in ("statistic", "readers", "rows", "left_out", "kappa")] == ["fleiss", 3, 2, 1, 1.0]
-    assert [missed[key] for key in ("rows", "left_out")] == [4, 1]
-    # Of 4 · 3 pairs of answers 1 1 2, 0 0 0, 1 1 0 and 0 0 0, 8 agree; 0 is given seven times, 1 four times, 2 once.
-    by_chance = (7**2 + 4**2 + 1) / 12**2
-    assert missed["kappa"] == pytest.approx((8 / 12 - by_chance) / (1 - by_chance))
-    ann = found.measures.row(0, named=True)
-    assert [ann[key] for key in ("right", "wrong", "missed", "dialogues")] == [1, 1, 2, 4]
-
-
-def test_readers_of_additions_alone(here: Path) -> None:
-    """`missed` counts where all readers say it of some dialogue; else precision and kappa of additions remain."""
-    sheet("-yn-y---", "ann")
-    sheet("1nn0y100", "bob")
-    found = audit.agreement(["ann.csv", "bob.csv"])
-    assert found.measures.filter(measure="precision")["value"].to_list() == pytest.approx([2 / 3, 1 / 3])
-    assert found.measures.filter(pl.col("measure") != "precision")["value"].null_count() == 4
-    right, missed = found.agreement.iter_rows(named=True)
-    assert [right[key] for key in ("rows", "left_out")] == [3, 0]
-    assert [missed[key] for key in ("rows", "left_out", "kappa")] == [0, 5, None]
-    shown = ok("audit", "review", "ann.csv", "bob.csv")
-    assert "recall and f1 are undefined: no dialogue has `missed` of all readers" in shown
-
-
-def test_agreement_is_undefined_where_all_give_one_answer(here: Path) -> None:
-    for name in ("ann", "bob"):
-        sheet("0yy0y000", name)
-    for row in audit.agreement(["ann.csv", "bob.csv"]).agreement.iter_rows(named=True):
-        assert [row[key] for key in ("observed", "kappa", "low", "high")] == [1.0, None, None, None]
-        jsonschema.validate(row, schema("audit_agreement"))
-    for name in ("ann", "bob"):
-        sheet("0--0-000", name)
-    assert audit.agreement(["ann.csv", "bob.csv"]).agreement["observed"].to_list() == [None, 1.0]
-
-
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
@@ -405,66 +296,6 @@ def test_sheets_of_other_rows_are_refused(rows: list[Any], message: str, here: P
     Path("bob.csv").write_text(filled(rows))
     with pytest.raises(dstbench.DstbenchError, match=message):
         audit.agreement(["ann.csv", "bob.csv"])
-
-
-def test_a_slot_in_another_order_is_another_row(here: Path) -> None:
-    lines = ["row,group,of,dialogue,turn,slot,right,missed", "dialogue,changed,1,A,,,,0"]
-    additions = ["addition,changed,1,A,1,hotel-area,yes,", "addition,changed,1,A,1,hotel-name,yes,"]
-    Path("ann.csv").write_text("\n".join([*lines, *additions]))
-    Path("bob.csv").write_text("\n".join([*lines, *additions[::-1]]))
-    with pytest.raises(dstbench.DstbenchError, match="row 2 is not that of ann"):
-        audit.agreement(["ann.csv", "bob.csv"])
-    with pytest.raises(dstbench.UsageError, match="agreement needs several readers"):
-        audit.agreement(["ann.csv"])
-    with pytest.raises(dstbench.UsageError, match="two sheets are called 'ann'"):
-        audit.agreement(["ann.csv", "ann.csv"])
-
-
-def test_several_readers_on_the_command_line(here: Path) -> None:
-    sheet("1yn0y100", "ann")
-    sheet("1nn0y1-0", "bob")
-    assert ok("audit", "review", "ann.csv") == ok("audit", "review", "ann.csv", "--format", "text")
-    shown = tables(ok("audit", "review", "ann.csv", "bob.csv"))
-    assert shown["Review of the correction, by reader"][1][:3] == ["ann", "precision", "66.67"]
-    assert shown["Agreement of the readers"][1][:7] == ["right", "3", "0", "66.67", "Cohen's", "kappa", "0.400"]
-    content = json.loads(ok("audit", "review", "ann.csv", "bob.csv", "--format", "json"))
-    assert list(content) == ["measures", "agreement"]
-    for rows, name in ((content["measures"], "audit_readers"), (content["agreement"], "audit_agreement")):
-        for row in rows:
-            jsonschema.validate(row, schema(name))
-    assert run("audit", "review", "ann.csv", "bob.csv", "-o", "bob.csv")[0] == 2
-
-
-# --- ontologies ----------------------------------------------------------------------------------------------------
-
-
-def test_values_come_from_ontologies_schemas_and_databases(here: Path) -> None:
-    Path("o.json").write_text(json.dumps({"hotel-semi-area": ["north"], "hotel-area": ["south"]}))
-    assert read_ontology("o.json") == {"hotel-area": {"north", "south"}}
-    slots = [{"name": "hotel-bookday", "possible_values": ["monday"]}, {"name": "hotel-name"}]
-    Path("s.json").write_text(json.dumps([{"service_name": "hotel", "slots": slots}]))
-    assert read_ontology("s.json") == {"hotel-book day": {"monday"}, "hotel-name": frozenset()}
-    Path("db").mkdir()
-    Path("db/train_db.json").write_text(json.dumps([{"leaveAt": "05:00", "price": {"a": 1}}, {"leaveAt": "06:00"}]))
-    assert read_database("db") == read_database("db/train_db.json") == {"train-leaveat": {"05:00", "06:00"}}
-
-
-@pytest.mark.parametrize("text", ['{"hotel-area": "north"}', '{"hotel-area": [1]}', "[1]", '[{"name": "x"}]'])
-def test_what_is_no_ontology_is_refused(text: str, here: Path) -> None:
-    Path("o.json").write_text(text)
-    with pytest.raises(dstbench.DstbenchError, match=r"o\.json: no ontology"):
-        read_ontology("o.json")
-
-
-def test_what_is_no_database_is_refused(here: Path) -> None:
-    with pytest.raises(dstbench.DstbenchError, match="a file of a database is named DOMAIN_db"):
-        read_database("nothing.json")
-    Path("db").mkdir()
-    with pytest.raises(dstbench.DstbenchError, match="a folder without a file named"):
-        read_database("db")
-    Path("db/hotel_db.json").write_text("[1]")
-    with pytest.raises(dstbench.DstbenchError, match="not a list of entities"):
-        read_database("db")
 
 
 # --- the command line ----------------------------------------------------------------------------------------------
@@ -497,52 +328,27 @@ def test_inconsistency_on_the_command_line(dataset: Path) -> None:
     )  # fmt: skip
 
 
-def test_rows_are_as_their_schemas_say(dataset: Path) -> None:
-    names = {key: f"audit_inconsistency_{key}" for key in ("modified", "rates", "shares", "pairs")}
-    names["summary"] = "audit_inconsistency"
-    content = json.loads(ok("audit", "inconsistency", "data.tsv", "--format", "json"))
-    for key, rows in content.items():
-        for row in rows:
-            jsonschema.validate(row, schema(names.get(key, f"audit_{key}")))
-    assert len(content["proposals"]) == len(content["pairs"]) == 1
-    table = ok("audit", "inconsistency", "data.tsv", "--format", "csv")
-    assert {row["table"] for row in csv.DictReader(io.StringIO(table))} == {*content}
-    assert ok("audit", "inconsistency", "data.tsv", "--format", "md").startswith("### Annotations are")
-    names = {"measures": "audit_review", **{key: f"audit_reviewed_{key}" for key in ("additions", "dialogues")}}
-    for text in (filled(SHEET), filled([(*row[:5], "") for row in SHEET])):
-        Path("s.csv").write_text(text)
-        content = json.loads(ok("audit", "review", "s.csv", "--format", "json"))
-        assert list(content) == list(names)
-        for key, rows in content.items():
-            assert rows
-            for row in rows:
-                jsonschema.validate(row, schema(names[key]))
+def test_three_readers_and_rows_that_were_left_empty(here: Path) -> None:
+    sheet("1yn0y100", "ann")
+    sheet("1nn0y1-0", "bob")
+    sheet("2-n0y000", "cy")
+    found = audit.agreement(["ann.csv", "bob.csv", Path("cy.csv")])
+    right, missed = found.agreement.iter_rows(named=True)
+    assert [right[key] for key in ("statistic", "readers", "rows", "left_out", "kappa")] == ["fleiss", 3, 2, 1, 1.0]
+    assert [missed[key] for key in ("rows", "left_out")] == [4, 1]
+    # Of 4 · 3 pairs of answers 1 1 2, 0 0 0, 1 1 0 and 0 0 0, 8 agree; 0 is given seven times, 1 four times, 2 once.
+    by_chance = (7**2 + 4**2 + 1) / 12**2
+    assert missed["kappa"] == pytest.approx((8 / 12 - by_chance) / (1 - by_chance))
+    ann = found.measures.row(0, named=True)
+    assert [ann[key] for key in ("right", "wrong", "missed", "dialogues")] == [1, 1, 2, 4]
 
 
-@pytest.mark.parametrize(
-    ("words", "code", "message"),
-    [
-        (["--apply"], 2, "--apply needs a file to write the corrected dataset to\nhint: -o OUT"),
-        (["other.tsv", "--apply", "-o", "better.tsv"], 2, "--apply writes one dataset, not 2\nhint: correct them one"),
-        (["data.tsv"], 2, "two datasets are called"),
-        (["--evidence", "none.tsv"], 1, "none.tsv: no such file"),
-        (["--evidence", "data.tsv", "--log", "data.tsv"], 2, "data.tsv is read and would be overwritten"),
-        (["--apply", "-o", "data.tsv"], 2, "data.tsv is read and would be overwritten"),
-        (["--log", "x.csv", "--review", "x.csv"], 2, "two output files have the same name"),
-        (["--ontology", "none.json"], 1, "none.json: no such file"),
-        (["--database", "."], 1, ".: a folder without a file named …_db.json"),
-        (["--at-least", "2"], 2, ""),
-    ],
-)
-def test_mistakes_of_users_have_one_message(words: list[str], code: int, message: str, dataset: Path) -> None:
-    found, out, err = run("audit", "inconsistency", "data.tsv", *words)
-    assert (found, out) == (code, "")
-    assert message in err
-    assert sorted(path.name for path in dataset.iterdir()) == ["data.tsv", "ontology.json"]
-
-
-def test_a_dataset_that_is_not_there_or_says_nothing(dataset: Path) -> None:
-    assert run("audit", "inconsistency", "no.tsv")[0] == 1
-    Path("mute.jsonl").write_text(lines(memory(hotels(name=True))))
-    code, _, err = run("audit", "inconsistency", "mute.jsonl")
-    assert (code, err) == (1, "error: mute.jsonl: no turn has its utterances\n")
+def test_values_come_from_ontologies_schemas_and_databases(here: Path) -> None:
+    Path("o.json").write_text(json.dumps({"hotel-semi-area": ["north"], "hotel-area": ["south"]}))
+    assert read_ontology("o.json") == {"hotel-area": {"north", "south"}}
+    slots = [{"name": "hotel-bookday", "possible_values": ["monday"]}, {"name": "hotel-name"}]
+    Path("s.json").write_text(json.dumps([{"service_name": "hotel", "slots": slots}]))
+    assert read_ontology("s.json") == {"hotel-book day": {"monday"}, "hotel-name": frozenset()}
+    Path("db").mkdir()
+    Path("db/train_db.json").write_text(json.dumps([{"leaveAt": "05:00", "price": {"a": 1}}, {"leaveAt": "06:00"}]))
+    assert read_database("db") == read_database("db/train_db.json") == {"train-leaveat": {"05:00", "06:00"}}

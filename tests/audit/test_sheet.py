@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import cycle, product
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,6 @@ from dstbench import audit
 from dstbench.audit.sheet import evidence_in_words
 from dstbench.io.escape import csv_text
 from dstbench.schema.missing import PROPOSALS
-from tests.audit.test_missing_annotations import hotels
 from tests.planted import States, consistent, find, memory, said, take_out
 from tests.schemas import schema
 
@@ -133,91 +131,6 @@ def proposal(**columns: Any) -> pl.DataFrame:
     return pl.DataFrame([{**usual, **columns}], schema_overrides=dict(PROPOSALS.schema))
 
 
-@pytest.mark.parametrize(
-    ("columns", "words"),
-    [
-        (
-            {"rule": "name", "said": "acorn", "entity": "acorn lodge"},
-            'The system offers "acorn" alone, and the user does not refuse it. Elsewhere gold annotates 5 of 103 such '
-            "mentions.",
-        ),
-        (
-            {"rule": "name", "said": "acorn", "entity": "acorn lodge", "refused": True},
-            'The system offers "acorn" alone, and the user refuses it. Elsewhere gold annotates 5 of 103 such '
-            "mentions.",
-        ),
-        (
-            {"rule": "name", "said": "acorn", "value": "acorn lodge|elm lodge"},
-            'The system offers several places, "acorn" first. Elsewhere gold annotates 5 of 103 such mentions.',
-        ),
-        (
-            {"rule": "feature", "said": "parking", "entity": "acorn lodge", "fact": "yes"},
-            'The system says "parking" of acorn lodge; the database has yes. Elsewhere gold annotates 5 of 103 such '
-            "mentions.",
-        ),
-        (
-            {"rule": "wish", "speaker": "user", "entity": "acorn lodge", "later": "south"},
-            'The user wishes for "north"; no database has it for acorn lodge. Elsewhere gold annotates 5 of '
-            "103 such mentions. Later in the dialogue gold has south.",
-        ),
-        (
-            {"rule": "kind", "speaker": "user", "said": "inn", "entity": "acorn lodge", "fact": "hotel"},
-            'The user says the kind of place: "inn"; the database has hotel for acorn lodge. Elsewhere gold annotates '
-            "5 of 103 such mentions.",
-        ),
-        (
-            {"rule": "similar", "place": "when=now value=north reply=- offer=single", "later": "north"},
-            'The system says "north". Elsewhere gold annotates 5 of 103 similar mentions (other slots of the domain '
-            "are set in the same turn; value: north; no reply; the only offer). Gold has it later in the dialogue.",
-        ),
-        (
-            {"rule": "similar", "speaker": "user", "place": "before=the after=-", "said": "{}"},
-            'The user says "{}". Elsewhere gold annotates 5 of 103 similar mentions (word before it: the; no word '
-            "after it).",
-        ),
-    ],
-)
-def test_evidence_in_words(columns: dict[str, Any], words: str) -> None:
-    assert proposal(**columns).select(evidence_in_words()).item() == words
-
-
-@given(
-    st.sampled_from(["name", "fact", "feature", "kind", "wish", "similar", "a rule to come"]),
-    st.sampled_from(["user", "system"]),
-    st.none() | st.just("acorn lodge"),
-    st.none() | st.just("east"),
-    st.none() | st.sampled_from(["north", "south"]),
-)
-def test_there_is_evidence_in_words_whatever_the_columns_hold(
-    rule: str, speaker: str, entity: str | None, fact: str | None, later: str | None
-) -> None:
-    columns = {"rule": rule, "speaker": speaker, "entity": entity, "fact": fact if entity else None, "later": later}
-    words = proposal(**columns).select(evidence_in_words()).item()
-    assert words.startswith(f"The {speaker} ") or rule == "kind"
-    assert '"north"' in words
-    assert "gold annotates 5 of 103 " in words
-    if rule != "name" and entity and fact:
-        assert "acorn lodge" in words
-        assert "the database has east" in words
-
-
-def test_what_true_stands_for_is_said_where_it_is_not_yes() -> None:
-    states = hotels(name=False)
-    found = find(states)
-    proposals = found.proposals.with_columns(slot=pl.lit("hotel-type"), value=pl.lit("true"))
-    for slot, ending in (("hotel-type", " The value true stands for hotel."), ("hotel-parking", "such mentions.")):
-        changed = replace(found, proposals=proposals.with_columns(slot=pl.lit(slot), rule=pl.lit("feature")))
-        sheet = audit.review_sheet(memory(states), changed, said=said(states))
-        assert sheet["evidence"].drop_nulls().item().endswith(ending)
-
-
-def test_where_nothing_is_missing_the_sheet_has_unchanged_dialogues_only() -> None:
-    found, sheet = sheet_of(consistent(30, 1))
-    assert found.proposals.is_empty()
-    assert sheet.select("row", "group").unique().rows() == [("dialogue", "unchanged")]
-    assert sheet.height == 30
-
-
 def test_a_sheet_filled_in_with_what_was_taken_out_counts_it(here: Path) -> None:
     """Of the whole corpus, so that estimates are counts: right is what was taken out, missed what is still out."""
     states, gone = take_out(consistent(150, 8), 0.2, 8)
@@ -241,3 +154,27 @@ def test_a_sheet_filled_in_with_what_was_taken_out_counts_it(here: Path) -> None
     expected = [right / (right + wrong), right / (right + lacking), right / (right + (wrong + lacking) / 2)]
     for name in ("value", "in_sample"):
         assert measures[name].to_list() == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("columns", "words"),
+    [
+        (
+            {"rule": "name", "said": "acorn", "entity": "acorn lodge", "refused": True},
+            'The system offers "acorn" alone, and the user refuses it. Elsewhere gold annotates 5 of 103 such '
+            "mentions.",
+        ),
+        (
+            {"rule": "wish", "speaker": "user", "entity": "acorn lodge", "later": "south"},
+            'The user wishes for "north"; no database has it for acorn lodge. Elsewhere gold annotates 5 of '
+            "103 such mentions. Later in the dialogue gold has south.",
+        ),
+        (
+            {"rule": "similar", "place": "when=now value=north reply=- offer=single", "later": "north"},
+            'The system says "north". Elsewhere gold annotates 5 of 103 similar mentions (other slots of the domain '
+            "are set in the same turn; value: north; no reply; the only offer). Gold has it later in the dialogue.",
+        ),
+    ],
+)
+def test_evidence_in_words(columns: dict[str, Any], words: str) -> None:
+    assert proposal(**columns).select(evidence_in_words()).item() == words

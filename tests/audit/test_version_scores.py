@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 import dstbench
 from dstbench import audit
-from dstbench.conventions.profiles import profile
 from dstbench.demo import synthetic
 from tests.corpora import FEW
 
@@ -71,14 +70,6 @@ def test_models_are_means_over_their_seeds(runs: Runs, versions: Runs) -> None:
     assert set(found.runs.filter(model="pair")["run"]) == {a, b}
 
 
-def test_a_mean_of_an_undefined_score_is_undefined() -> None:
-    states = [{"dialogue_id": "D", "turn": 0, "pred": pred} for pred in ({}, {"hotel-area": "north"})]
-    empty = [{"dialogue_id": "D", "turn": 0, "gold": {}}]
-    found = audit.scores({"a": [states[0]], "b": [states[1]]}, {"v": empty}, metrics="gca", models={"m": "a,b"})
-    assert [row is None for row in found.runs["value"]] == [True, False]
-    assert found.models.select("runs", "value", "sd").row(0) == (2, None, None)
-
-
 def test_error_turns_are_what_loops_give(runs: Runs, versions: Runs) -> None:
     names = list(runs)
     found = audit.scores(runs, versions, models={"pair": names[:2]}, profile="verbatim").slots
@@ -101,32 +92,6 @@ def test_error_turns_are_what_loops_give(runs: Runs, versions: Runs) -> None:
             assert not missed
 
 
-def test_a_slot_that_one_seed_lacks_is_right_in_it() -> None:
-    gold = [{"dialogue_id": "D", "turn": n, "gold": {}} for n in range(2)]
-    over = {"a": {"hotel-area": "north"}, "b": {}}
-    runs = {name: [{"dialogue_id": "D", "turn": n, "pred": state} for n in range(2)] for name, state in over.items()}
-    row = audit.scores(runs, {"v": gold}, models={"m": "a,b"}).slots.row(0, named=True)
-    assert (row["slot"], row["runs"], row["error_turns"], row["share"], row["exact"]) == (
-        "hotel-area",
-        2,
-        1.0,
-        0.5,
-        1.0,
-    )
-
-
-def test_slots_out_of_scope_have_no_row() -> None:
-    states = [{"dialogue_id": "D", "turn": 0, "gold": {"hotel-area": "north", "bus-day": "monday"}}]
-    run = [{"dialogue_id": "D", "turn": 0, "pred": {}}]
-    only = profile("qian2021", slots="multiwoz-hotel")
-    with pytest.warns(dstbench.DstbenchWarning, match="1 of gold's 2 slots, and 1 of its 2 values"):
-        assert audit.scores({"r": run}, {"v": states}, profile=only).slots["slot"].to_list() == ["hotel-area"]
-    assert audit.scores({"r": run}, {"v": states}, profile="verbatim").slots["slot"].to_list() == [
-        "bus-day",
-        "hotel-area",
-    ]
-
-
 def test_a_run_of_one_version_is_scored_on_that_only(runs: Runs, versions: Runs) -> None:
     a, b, c = runs
     found = audit.scores(runs, versions, only={"new": f"{a},{b}"}, models={"m": [a, c]})
@@ -138,15 +103,6 @@ def test_a_run_of_one_version_is_scored_on_that_only(runs: Runs, versions: Runs)
     ]  # fmt: skip
     both = audit.scores(runs, versions, only={"old": [a], "new": [a]})
     assert both.runs.filter(run=a)["version"].to_list() == ["old", "new"]
-
-
-def test_notes_say_of_which_version_they_are(versions: Runs) -> None:
-    gold = sorted(versions["old"], key=lambda turn: (turn["dialogue_id"], turn["turn"]))
-    run = [{"dialogue_id": turn["dialogue_id"], "turn": turn["turn"], "pred": turn["gold"]} for turn in gold]
-    short = {"old": gold, "short": gold[:-1]}
-    with pytest.warns(dstbench.DstbenchWarning) as caught:
-        audit.scores({"r": run}, short)
-    assert [str(note.message).partition(" in ")[0] for note in caught] == ["short: r: 1 predicted turn"]
 
 
 _SOME = st.lists(st.sets(st.integers(0, 4), min_size=2), min_size=1, max_size=3)
@@ -192,35 +148,6 @@ def test_a_note_says_how_many_dialogues_of_which_version_are_not_scored(runs: Ru
     assert set(found.runs["dialogues"]) == {38}
     part = {name: long.filter(~long["dialogue"].is_in(list(lost))) for name, long in runs.items()}
     assert found.runs.equals(audit.scores(part, less).runs)
-
-
-def test_of_a_run_that_lacks_dialogues_the_note_names_the_run(runs: Runs, versions: Runs) -> None:
-    a, b, _ = runs
-    data = {a: runs[a], b: runs[b].filter(runs[b]["dialogue"] != runs[b]["dialogue"][0])}
-    with pytest.warns(dstbench.DstbenchWarning) as caught:
-        found = audit.scores(data, {"old": versions["old"]}, missing="intersect")
-    assert str(caught[-1].message) == (
-        f"old: 1 of its 40 dialogues not scored, as not in {b}; versions are compared over the 39 that all have"
-    )
-    assert set(found.runs["dialogues"]) == {39}
-
-
-@pytest.mark.parametrize(
-    ("how", "told"),
-    [
-        ({"versions": {}}, "no version to score on"),
-        ({"metrics": "jgaa"}, "did you mean"),
-        ({"metrics": []}, "no metric"),
-        ({"models": {"m": "x*"}}, r"model 'm': no run is called 'x\*'"),
-        ({"only": {"odl": "careful"}}, "no version is called 'odl'\nhint: did you mean old"),
-        ({"only": {"old": "careful2"}}, "version 'old': no run is called 'careful2'\nhint: did you mean careful"),
-        ({"only": {"old": "*"}}, "no run is to be scored on version 'new'"),
-        ({"profile": "qian"}, "did you mean"),
-    ],
-)
-def test_mistakes_are_told(runs: Runs, versions: Runs, how: dict[str, Any], told: str) -> None:
-    with pytest.raises(dstbench.UsageError, match=told):
-        audit.scores(runs, **{"versions": versions, **how})
 
 
 def test_real_runs_on_real_versions(data: Path) -> None:

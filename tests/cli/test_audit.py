@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -17,8 +16,6 @@ import pytest
 from data_schemas.write import TABLES
 from dstbench import audit
 from dstbench.audit import Bias, Differences, VersionScores
-from dstbench.audit.entity_bias import frequent_values
-from dstbench.rendering.charts.audits import bias_charts, memorisation_charts
 from tests import formats
 from tests.commands import ok, run, tables
 from tests.corpora import EXAMPLE
@@ -52,21 +49,6 @@ def files(here: Path) -> dict[str, list[str]]:
         "diff": ["train.tsv", "test.jsonl"],
         "scores": ["model.json", "--version", "2.0=train.tsv", "--version", "2.1=test.jsonl"],
     }
-
-
-def test_bias_as_text(files: dict[str, list[str]]) -> None:
-    found = tables(ok("audit", "bias", *files["bias"], "--slot", "train-dest", "--slot", "hotel area"))
-    even, values, overlap = (table for title, table in found.items() if not title.startswith("H1, H∞"))
-    assert even[1] == ["hotel-area", "train", "1", *["-"] * 6, *["100.00"] * 3, "west"]
-    assert even[3] == ["train-destination", "train", "1", *["-"] * 6, *["100.00"] * 3, "ely"]
-    assert values == [
-        ["slot", "value", *("train", "n", "train", "of", "train", "%"), *("test", "n", "test", "of", "test", "%")],
-        ["hotel-area", "West", "0", "2", "0.00", "2", "2", "100.00"],
-        ["hotel-area", "west", "2", "2", "100.00", "0", "2", "0.00"],
-        ["train-destination", "ely", "1", "1", "100.00", "0", "2", "0.00"],
-        ["train-destination", "leeds", "0", "1", "0.00", "2", "2", "100.00"],
-    ]
-    assert overlap[2] == ["train-destination", "test", "1", "0", "0.00", "2", "0.00", "ely", "100.00", "0.00"]
 
 
 def test_bias_of_one_set_says_nothing_of_others(files: dict[str, list[str]]) -> None:
@@ -109,26 +91,6 @@ def test_slots_are_sorted_as_asked(here: Path) -> None:
             assert list(dict.fromkeys(row[0] for row in table[1:])) == wanted
         chart = json.loads(Path("charts/bias.vl.json").read_text())
         assert chart["spec"]["encoding"]["y"]["sort"] == wanted
-
-
-def test_differences_as_text(files: dict[str, list[str]]) -> None:
-    found = tables(ok("audit", "diff", *files["diff"]))
-    assert found["From train to test"][1:] == [["dialogues", "1", "0", "0", "1", "100.00"], ["turns", "2", "0", "0", "2", "100.00"]]  # fmt: skip  # noqa: E501
-    (domains,) = (table for title, table in found.items() if title.startswith("By domain"))
-    assert domains[1] == ["hotel", "1", "1", "100.00", "2", "2", "100.00", "0", "0", "0", "2", "0", "0"]
-    assert domains[2] == ["train", "1", "1", "100.00", "2", "2", "100.00", "1", "0", "1", "0", "0", "0"]
-    assert domains[3] == ["all", "1", "1", "100.00", "2", "2", "100.00", "1", "0", "1", "2", "0", "0"]
-    assert found["Most frequent changes, 3 of 3"][1:] == [
-        ["hotel-area", "west", "West", "respelled", "2", "1"],
-        ["train-destination", "-", "leeds", "added", "1", "1"],
-        ["train-destination", "ely", "leeds", "changed", "1", "1"],
-    ]
-    first = tables(ok("audit", "diff", *files["diff"], "--top", "1", "--name", "old", "--name", "new"))
-    assert len(first["Most frequent changes, 1 of 3"]) == 2
-    assert "From old to new" in first
-    alike = ok("audit", "diff", "train.tsv", "train.tsv")
-    assert "By domain" not in alike
-    assert "From before to after" in alike
 
 
 def test_scores_as_text(files: dict[str, list[str]]) -> None:
@@ -216,105 +178,21 @@ def test_frames_have_the_types_that_the_schemas_say(files: dict[str, list[str]])
                 assert TABLES[schema].is_open or frame.columns == list(wanted)
 
 
-def test_figures_hold_the_frames(files: dict[str, list[str]]) -> None:
-    code, _, err = run("audit", "bias", *files["bias"], "--charts", "figures")
-    assert code == 0
-    assert err.splitlines() == [f"wrote {Path('figures') / name}.vl.json" for name in ("bias", "values")]
-    found = audit.bias({"train": "train.tsv", "test": "test.jsonl"})
-    drawn = bias_charts(found, top=5)
-    assert drawn["values"]["data"]["values"] == frequent_values(found, 5).to_dicts()
-    assert json.loads(Path("figures/bias.vl.json").read_text())["data"]["values"] == drawn["bias"]["data"]["values"]
-    measured = {
-        (r["split"], r["counting"], r["slot"], r["measure"].partition(",")[0]): r["value"]
-        for r in drawn["bias"]["data"]["values"]
-    }
-    assert measured == dict(_measures(found.slots))
-    for chart in drawn.values():
-        columns = set(chart["data"]["values"][0])
-        panel = chart.get("spec", chart)["encoding"].values()
-        assert {part["field"] for part in panel if "field" in part} <= columns
-
-
-def test_figure_of_differences(files: dict[str, list[str]]) -> None:
-    """Cells by kind as shares of all turns, the slot with the most first; nothing of splits where there are none."""
-    assert run("audit", "diff", *files["diff"], "--charts", "charts")[0] == 0
-    chart = json.loads(Path("charts/differences.vl.json").read_text())
-    shares = {(row["slot"], row["kind"]): row["share"] for row in chart["data"]["values"]}
-    assert shares == {
-        ("hotel-area", "respelled"): 1.0, ("train-destination", "added"): 0.5, ("train-destination", "changed"): 0.5,
-    }  # fmt: skip
-    assert chart["encoding"]["y"]["sort"] == ["hotel-area", "train-destination"]
-    assert chart["encoding"]["x"]["title"] == "share of turns"
-    assert "facet" not in chart
-    assert "yOffset" not in chart["encoding"]
-
-
-def test_figure_of_error_turns(files: dict[str, list[str]]) -> None:
-    """Versions below each other in each slot, models in panels, the slot with the largest share first."""
-    words = ["audit", "scores", *files["scores"], "--charts", "charts"]
-    assert run(*words)[0] == 0
-    chart = json.loads(Path("charts/error_turns.vl.json").read_text())
-    slots = audit.scores("model.json", {"2.0": "train.tsv", "2.1": "test.jsonl"}).slots
-    wanted = {(row["version"], row["slot"]): row["share"] for row in slots.to_dicts()}
-    assert {(row["version"], row["slot"]): row["share"] for row in chart["data"]["values"]} == wanted
-    first = slots.filter(pl.col("share") == 1)["slot"].unique().sort().to_list()
-    assert chart["encoding"]["y"]["sort"][: len(first)] == first == ["train-destination"]
-    assert chart["encoding"]["yOffset"]["sort"] == ["2.0", "2.1"]
-    assert "facet" not in chart
-    Path("other.json").write_text(Path("model.json").read_text())
-    assert run("audit", "scores", "other.json", *words[2:])[0] == 0
-    chart = json.loads(Path("charts/error_turns.vl.json").read_text())
-    assert chart["facet"]["sort"] == ["other", "model"]
-
-
-def test_figure_of_memorised_values() -> None:
-    """Shares of all values that are looked for, wrong and over-predicted together."""
-    said = pl.DataFrame({"dialogue": ["D", "D"], "turn": [0, 1], "system": [None, "?"], "user": ["hi", "to ely"]})
-    gold = {"train-day": "monday"}
-    pred = [{"train-destination": "ely", "train-day": "oslo"}, {"train-destination": "rye", "train-day": "friday"}]
-    turns = [{"dialogue_id": "D", "turn": n, "gold": gold, "pred": state} for n, state in enumerate(pred)]
-    train = [{"dialogue_id": "T", "turn": 0, "gold": {"train-destination": "ely", "train-day": "friday"}}]
-    found = audit.memorisation({"a": turns, "b": turns}, context=said, train=train)
-    chart = memorisation_charts(found)["memorised"]
-    shares = {
-        (row["slot"], row["value"]): (row["turns"], row["share"])
-        for row in chart["data"]["values"]
-        if row["run"] == "a"
-    }
-    assert shares == {(s, v): (1, 0.5) for s in gold | pred[0] for v in ("in training", "not in training")}
-    assert chart["facet"]["sort"] == ["a", "b"]
-    without = memorisation_charts(audit.memorisation(turns, context=said))["memorised"]
-    assert {(row["slot"], row["turns"], row["share"]) for row in without["data"]["values"]} == {
-        ("train-day", 2, 1.0), ("train-destination", 2, 1.0),
-    }  # fmt: skip
-
-
 def test_splits_beside_each_other(here: Path) -> None:
     Path("MULTIWOZ").mkdir()
     for name, content in multiwoz_with_splits().items():
         Path(name).write_bytes(content)
     later = [{"dialogue_id": f"MUL{n}", "turn": 0, "gold": {"hotel-area": "south"}} for n in range(1, 4)]
     Path("later.jsonl").write_text("".join(f"{json.dumps(turn)}\n" for turn in later))
-    words = ["audit", "diff", "MULTIWOZ", "later.jsonl", "--charts", "charts"]
+    words = ["audit", "diff", "MULTIWOZ", "later.jsonl"]
     code, out, _ = run(*words)
     assert code == 0
     table = tables(out)["Turns that differ, of those with the domain, by split"]
     assert table[0] == ["name", "dev", "dev", "%", "test", "test", "%", "all", "all", "%"]
     assert [row[:3] for row in table[1:]] == [[name, "1", "100.00"] for name in ("hotel", "hotel-area", "all")]
-    chart = json.loads(Path("charts/differences.vl.json").read_text())
-    assert chart["facet"]["sort"] == ["dev", "test", "all"]
-    assert [(row["split"], row["cells"], row["of"]) for row in chart["data"]["values"]] == [
-        ("dev", 1, 1), ("test", 2, 2), ("all", 3, 3),
-    ]  # fmt: skip
     assert "by split" not in run(*words, "--split", "test")[1]
     Path("later.jsonl").write_text(json.dumps(later[0]))
     assert "by split" not in run(*words)[1]  # as all that is compared is of one split
-
-
-def _measures(slots: pl.DataFrame) -> Iterator[tuple[tuple[str, ...], float | None]]:
-    for row in slots.iter_rows(named=True):
-        for measure, name in (("h1_h0", "H1/H0"), ("hinf_h0", "H∞/H0")):
-            yield (row["split"], row["counting"], row["slot"], name), row[measure]
 
 
 @pytest.mark.parametrize(

@@ -109,21 +109,6 @@ def test_by_slot_means_over_turns_that_are_asked_for_are_named(example: Path) ->
     assert ok(*words, "f1:avg=micro,precision:avg=micro:wrong=missed")
 
 
-def test_markdown(example: Path) -> None:
-    lines = ok("score", "model.json", "-m", "jga", "--format", "md").splitlines()
-    assert lines[:3] == ["| run | jga |", "| --- | ---: |", "| model | 50.00 |"]
-    lines = ok("score", "model.json", "-m", "jga", "--by", "domain", "--format", "md").splitlines()
-    assert lines[0] == "| run | domain | jga | turns | dialogues |"
-    assert lines[3] == "| model | train | 0.00 | 1 | 1 |"
-
-
-def test_runs_are_ordered_by_the_first_metric(example: Path) -> None:
-    best = [{**state, "pred": state["gold"]} for state in EXAMPLE]
-    Path("best.jsonl").write_text("".join(json.dumps(state) + "\n" for state in best))
-    lines = ok("score", "model.json", "best.jsonl", "-m", "jga").splitlines()
-    assert [line.split()[0] for line in lines[2:4]] == ["best", "model"]
-
-
 def test_names_given_to_runs(example: Path) -> None:
     out = ok("score", "model.json", "model.json", "--name", "a", "--name", "b", "--format", "csv", "-m", "jga")
     assert [row["run"] for row in csv.DictReader(io.StringIO(out))] == ["a", "b"]

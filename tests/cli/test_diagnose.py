@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +12,7 @@ import pytest
 
 import dstbench
 from data_schemas.write import TABLES
-from dstbench.analysis.diagnose import Diagnosis
-from dstbench.analysis.traits import Traits
 from dstbench.demo import synthetic
-from dstbench.rendering.charts import dialogues as charts
 from dstbench.rendering.diagnose import render_diagnosis, render_traits
 from tests import formats
 from tests.commands import ok, run, tables
@@ -42,22 +36,6 @@ def model(here: Path) -> Path:
     return path
 
 
-def test_a_diagnosis_as_text(model: Path) -> None:
-    out = ok("diagnose", "model.json", "--all")
-    conclusion, _, rest = out.partition("\n\n")
-    assert conclusion.splitlines()[0] == "100.0 % of dialogues fail, half of these within the first 60 % of their turns"
-    found = tables(rest)
-    (dialogues,) = (table for title, table in found.items() if title.startswith("Dialogues;"))
-    assert dialogues[1] == ["model", "1", "2", "1", "100.00", "0", "1", "100.00"]
-    (failures,) = (table for title, table in found.items() if title.startswith("First wrong turn"))
-    assert [row for row in failures if row[-1] == "1"] == [["0.5", "to", "0.6", "1"]]
-    assert found["JGA by turn, in percent"][1:] == [["0", "100.00", "1"], ["1", "0.00", "1"]]
-    (classes,) = (table for title, table in found.items() if title.startswith("Slots of turns by class"))
-    assert ["model", "wrong-fresh", "wrong", "1", "7.69", "7.69", "-"] in classes
-    assert ["model", "train-leaveat", "1", "1", "1", "0.00", "100.00", "0.00", "0.00"] in found["By slot"]
-    assert out.splitlines()[-1].startswith("signature: jga|profile:verbatim.1|")
-
-
 def test_a_diagnosis_shows_the_first_tables(model: Path) -> None:
     out = ok("diagnose", "model.json")
     conclusion, _, rest = out.partition("\n\n")
@@ -67,34 +45,6 @@ def test_a_diagnosis_shows_the_first_tables(model: Path) -> None:
     assert "JGA by turn, in percent" not in found
     assert "--all shows JGA by turn and length, errors by domain and slot, their shares and timing" in out
     assert ok("diagnose", "model.json", "--all", "--format", "md") == ok("diagnose", "model.json", "--format", "md")
-
-
-def test_traits_as_text(model: Path) -> None:
-    out = ok("traits", "model.json", "-m", "jga,error-turns", "--disagree", "tla", "jga")
-    found = tables(out)
-    title = "Mean scores by to_mean, over dialogues in which both are defined; n: number of dialogues"
-    assert " ".join(found[title][0]) == "run bin jga error-turns tla n of jga n of error-turns n of tla"
-    assert found[title][-1][:7] == ["model", "0.9", "to", "1.0", "50.00", "1.00", "50.00"]
-    assert found[title][1][4:7] == ["-", "-", "-"]
-    (correlated,) = (table for title, table in found.items() if title.startswith("model: correlations over"))
-    assert correlated[2][:3] == ["nu_paper", "-", "-"]  # of one dialogue
-    assert "highest above" not in out  # TLA and JGA agree
-    assert "signature: jga+error-turns+tla|" in out
-
-
-@pytest.mark.parametrize(("command", "kind"), [("diagnose", Diagnosis), ("traits", Traits)])
-def test_json_has_the_frames_and_csv_their_rows(model: Path, command: str, kind: type) -> None:
-    words = [command, "model.json", *(["--disagree", "fga", "gca"] if command == "traits" else [])]
-    document = json.loads(ok(*words, "--format", "json"))
-    assert list(document) == [f.name for f in fields(kind)]
-    rows = list(csv.DictReader(io.StringIO(ok(*words, "--format", "csv"))))
-    for name, wanted in document.items():
-        found = [row for row in rows if row["table"] == name]
-        assert len(found) == len(wanted)
-        for row, listed in zip(found, wanted, strict=True):
-            for key, value in listed.items():
-                text = "" if value is None else str(value)
-                assert row[key] == (text.lower() if isinstance(value, bool) else text)
 
 
 @pytest.mark.filterwarnings("ignore:.*cannot be compared:dstbench.errors.DstbenchWarning")
@@ -125,38 +75,6 @@ def test_several_runs_stand_side_by_side(form: Any) -> None:
     assert ["0", "100.00", "100.00", "1", "1"] in rows
     assert ["1", "0.00", "-", "1", "-"] in rows  # a turn that one run does not have
     assert "run" in render_traits(dstbench.traits(runs), form)
-
-
-def fields_of(part: Any) -> set[str]:
-    """The fields that the encodings of a chart name."""
-    parts = part.values() if isinstance(part, dict) else part if isinstance(part, list) else []
-    own = {part["field"]} if isinstance(part, dict) and isinstance(part.get("field"), str) else set()
-    return own.union(*map(fields_of, parts))
-
-
-def test_figures_are_written_with_their_data(model: Path) -> None:
-    code, _, err = run("diagnose", "model.json", "--charts", "new/figures")
-    assert code == 0
-    names = ["first_failures", "gold_slots", "by_turn", "by_length", "errors", "timing"]
-    assert err.splitlines() == [f"wrote {Path('new/figures') / name}.vl.json" for name in names]
-    code, _, err = run("traits", "model.json", "--charts", "new/figures", "--to", "sum")
-    names += ["to_sum", "nu_paper", "traits"]
-    assert sorted(path.name for path in Path("new/figures").iterdir()) == sorted(f"{name}.vl.json" for name in names)
-    for name in names:
-        chart = json.loads(Path(f"new/figures/{name}.vl.json").read_text(encoding="utf-8"))
-        assert chart["$schema"].endswith("/vega-lite/v5.json")
-        assert fields_of(chart) <= set(chart["data"]["values"][0])
-    Path("taken").write_text("")
-    code, _, err = run("diagnose", "model.json", "--charts", "taken")
-    assert code == 1
-    assert "cannot be made" in err
-
-
-def test_charts_hold_the_frames() -> None:
-    diagnosis, traits = dstbench.diagnose(EXAMPLE), dstbench.traits(EXAMPLE)
-    drawn = charts.diagnosis_charts(diagnosis)
-    assert [row["value"] for row in drawn["by_turn"]["data"]["values"]] == diagnosis.by_turn["value"].to_list()
-    assert list(charts.trait_charts(traits)) == ["to_mean", "nu_paper", "traits"]
 
 
 @pytest.mark.parametrize(

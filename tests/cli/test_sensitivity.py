@@ -20,8 +20,6 @@ from dstbench.analysis.sensitivity import Sensitivity
 from dstbench.cli.help import topics
 from dstbench.demo import synthetic, write_sample
 from dstbench.metrics.registry import REGISTRY
-from dstbench.rendering.charts.draw import draw_figure
-from dstbench.rendering.charts.sensitivity import sensitivity_charts
 from tests.commands import ok, run
 from tests.once import compute_once
 from tests.schemas import schema
@@ -131,28 +129,6 @@ def test_json_has_the_frames_that_the_schemas_say_and_csv_their_rows(
         valid = jsonschema.Draft202012Validator(schema(table))
         for row in document[name]:
             valid.validate(row)
-
-
-def test_latex_prints_one_table_and_markdown_one_of_each_kind(gold: Path) -> None:
-    out = ok("sensitivity", "gold.parquet", "-m", "jga,gca", "--kinds", "missed,swap", "--format", "latex")
-    assert out.count("\\begin{tabular}") == 1
-    assert out.count("JGA &") == 2
-    assert "\\label{tab:sensitivity}" in out
-    out = ok("sensitivity", "gold.parquet", "-m", "jga,gca", "--kinds", "missed,swap", "--format", "md")
-    assert out.count("| metric |") == 2
-
-
-def test_the_figure_has_a_panel_per_kind_and_a_line_per_metric(gold: Path) -> None:
-    code, _, err = run("sensitivity", "gold.parquet", "--figures", "figures")
-    assert (code, err) == (0, f"wrote {Path('figures/sensitivity.svg')}\n")
-    found = dstbench.sensitivity("gold.parquet", metrics="jga,fga", kinds="missed,late")
-    (chart,) = sensitivity_charts(found).values()
-    points = chart["data"]["values"]
-    assert {(point["kind"], point["metric"]) for point in points} == {
-        (kind, metric) for kind in ("missed", "late") for metric in ("JGA", "FGA")
-    }
-    assert [point["loss"] for point in points] == found.costs["loss"].to_list()
-    assert all(name.encode() in draw_figure(chart, "svg") for name in (">missed<", ">late<", ">JGA<", ">FGA<"))
 
 
 @pytest.mark.parametrize(

@@ -176,26 +176,6 @@ def test_a_file_and_a_pipe_get_all_columns_and_no_colours(files: Path, monkeypat
     assert (shown.out, (files / "checks.txt").read_text()) == ("", text)
 
 
-def test_checks_of_several_runs_begin_with_the_outcomes(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(files)
-    compute_once(monkeypatch.setattr)
-    csv, text, whole = (run("check", *LACKING, *options)[1] for options in (["--format", "csv"], [], ["--all"]))
-    rows = pl.read_csv(csv.encode())
-    outcomes = text.partition("\n\n\n")[0]
-    for check, statuses in rows.group_by("check", maintain_order=True).agg("status").iter_rows():
-        line = next(line for line in outcomes.splitlines() if line.strip().startswith(check))
-        assert line.replace(check, "").split() == statuses
-    for check, status, found in rows.select("check", "status", "found").iter_rows():
-        first = found.split()[0]
-        assert check in whole
-        assert first in whole
-        if status in ("warn", "fail"):
-            assert first in text
-    assert text.count("\n") < whole.count("\n")
-    assert "--all" in text
-    assert "--all" not in whole
-
-
 def test_colours_only_where_wanted(files: Path, shown: Callable[[str, int], Shown]) -> None:
     for status, colour in (("ok", 32), ("warn", 33)):
         assert re.search(rf"\x1b\[{colour}m{status} *\x1b\[0m", shown("check of many", 100).out)
@@ -231,20 +211,6 @@ def test_a_wrapped_signature_can_be_pasted(shown: Callable[[str, int], Shown], f
     assert pasted.count("\n") > 1
     printed = dstbench.score([str(files / run) for run in RUNS], metrics="tla")["signature"][0].partition("|")[2]
     assert ok("signature", pasted, f"jga|{printed}") == ok("signature", pasted.replace("\n  ", ""), f"jga|{printed}")
-
-
-def test_a_sweep_of_several_runs_has_a_column_for_each(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """And a row for the profiles under which no run has another score."""
-    monkeypatch.chdir(files)
-    compute_once(monkeypatch.setattr)
-    table = run("sweep", *RUNS)[1].split("\n\n")[1]
-    assert table.split()[:4] == ["profile", "careful", "eager", "forgetful"]
-    scores: dict[str, list[str]] = {}
-    for row in json.loads(run("sweep", *RUNS, "--format", "json")[1])["sweep"]:
-        scores.setdefault(row["profile"], []).append(f"{100 * row['value']:.2f}")
-    shown = [re.findall(r"\d+\.\d\d", line) for line in table.splitlines()]
-    assert sorted(filter(None, shown)) == sorted(map(list, set(map(tuple, scores.values()))))
-    assert all(profile in table for profile in scores)
 
 
 def test_a_bar_shows_how_much_is_done(monkeypatch: pytest.MonkeyPatch) -> None:

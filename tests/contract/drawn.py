@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from statistics import median
 from typing import Literal, NamedTuple
@@ -16,6 +16,8 @@ from xml.etree import ElementTree as Xml
 _RECT = re.compile(r"M([-\d.e]+),([-\d.e]+)h([-\d.e]+)v([-\d.e]+)h[-\d.e]+Z")
 _MOVE = re.compile(r"translate\(([-\d.e]+),([-\d.e]+)\)")
 _SUFFIXES = {"%": 0.01, "k": 1000.0, "M": 1e6}
+#: The drawings of a page.
+SVG = re.compile(r'<svg [^>]*role="img".*?</svg>', re.DOTALL)
 #: Ticks are drawn on whole points, half a point beside the marks.
 PIXEL = 1.0
 
@@ -32,6 +34,9 @@ class Mark(NamedTuple):
     opacity: float
     text: str
     points: tuple[tuple[float, float], ...] = ()
+    told: str = ""  # what the mouse shows
+    shape: str = ""  # of a point: its outline, whatever its size; of a line: its dashes
+    size: float = 0.0
 
 
 @dataclass
@@ -42,25 +47,22 @@ class Axis:
     ticks: list[tuple[str, float]]
     across: float
 
-    def name(self, at: float) -> str:
-        """The name of the tick that is nearest."""
-        text, place = min(self.ticks, key=lambda tick: abs(tick[1] - at))
-        steps = [abs(a[1] - b[1]) for a in self.ticks for b in self.ticks if a is not b]
-        assert abs(place - at) <= min(steps, default=40) / 2, f"no tick at {at}: {self.ticks}"
-        return text
-
     def names(self) -> list[str]:
         """Names from left to right, or from top to bottom."""
         return [text for text, _ in sorted(self.ticks, key=lambda tick: tick[1])]
 
-    def value(self, at: float) -> float:
-        """The value at a place, by the first and the last tick."""
-        (first, start), *_, (last, end) = self.ticks
-        return number(first) + (at - start) / (end - start) * (number(last) - number(first))
-
-    def step(self) -> float:
-        """How much a point on paper is."""
-        return abs(self.value(PIXEL) - self.value(0))
+    def at(self, value: str | float) -> float:
+        """Where a name is; where a value is, by the first and the last tick, on a scale that fits those between."""
+        if isinstance(value, str):
+            return dict(self.ticks)[value]
+        ticks = sorted((number(text), place) for text, place in self.ticks)
+        for bend in (float, _root):
+            (first, start), *_, (last, end) = [(bend(tick), place) for tick, place in ticks]
+            values = [*(tick for tick, _ in ticks), value]
+            places = [start + (bend(at) - first) / (last - first) * (end - start) for at in values]
+            if all(abs(a - b) <= PIXEL for a, (_, b) in zip(places, ticks, strict=False)):
+                return places[-1]
+        raise AssertionError(f"no scale fits: {ticks}")
 
     def ascends(self) -> bool:
         """Whether values grow to the right, or upwards."""
@@ -97,10 +99,11 @@ class Panel:
 
 @dataclass
 class Drawing:
-    """A chart: its panels in reading order, and its legend, names to colours."""
+    """A chart: its panels in reading order, its legend, names to colours, and their shapes there."""
 
     panels: list[Panel]
     legend: dict[str, str]
+    shapes: dict[str, str]
 
 
 def number(text: str) -> float:
@@ -110,14 +113,8 @@ def number(text: str) -> float:
     return float(text[:-1] if factor != 1.0 else text) * factor
 
 
-def middle(low: float, high: float) -> float:
-    """The place between two."""
-    return (low + high) / 2
-
-
-def close(drawn: Iterable[float], values: Iterable[float], axis: Axis) -> bool:
-    """Whether what is drawn is at the values, to a point on paper."""
-    return all(math.isclose(a, b, abs_tol=1.5 * axis.step()) for a, b in zip(drawn, values, strict=True))
+def _root(value: float) -> float:
+    return math.copysign(math.sqrt(abs(value)), value)
 
 
 class _Reader:
@@ -125,7 +122,8 @@ class _Reader:
         self.panels: list[Panel] = []
         self.axes: list[Axis] = []
         self.legend: dict[str, str] = {}
-        self.symbols: list[str] = []
+        self.symbols: list[tuple[str, str]] = []
+        self.shapes: dict[str, str] = {}
 
     def walk(self, node: Xml.Element, x: float, y: float, roles: Sequence[str], panel: Panel | None) -> None:
         for move in _MOVE.findall(node.get("transform", ""))[:1]:
@@ -149,9 +147,10 @@ class _Reader:
             panel.title = " ".join(filter(None, [panel.title, text]))
         if "role-legend-symbol" in roles and tag == "path":
             fill = node.get("fill", "none")
-            self.symbols.append(node.get("stroke", "") if fill in ("none", "transparent") else fill)
+            colour = node.get("stroke", "") if fill in ("none", "transparent") else fill
+            self.symbols.append((colour, _outline(node)))
         if "role-legend-label" in roles and text and self.symbols:
-            self.legend[text] = self.symbols.pop(0)
+            self.legend[text], self.shapes[text] = self.symbols.pop(0)
         for inner in node:
             self.walk(inner, x, y, roles, panel)
 
@@ -184,20 +183,29 @@ def _mark(node: Xml.Element, tag: str, x: float, y: float) -> Mark | None:
     fill, stroke = node.get("fill", "none"), node.get("stroke", "none")
     colour = fill if fill not in ("none", "transparent") else stroke
     opacity = float(node.get("fill-opacity") or node.get("opacity") or 1)
-    d = node.get("d", "")
+    d, told = node.get("d", ""), node.get("aria-label", "")
     if tag == "text":
-        return Mark("text", x, y, x, y, colour, opacity, " ".join("".join(node.itertext()).split()))
+        return Mark("text", x, y, x, y, colour, opacity, " ".join("".join(node.itertext()).split()), told=told)
     if tag == "line":
-        return Mark("rule", x, y, x + float(node.get("x2", 0)), y + float(node.get("y2", 0)), colour, opacity, "")
+        right, bottom = x + float(node.get("x2", 0)), y + float(node.get("y2", 0))
+        return Mark("rule", x, y, right, bottom, colour, opacity, "", told=told)
     if tag != "path" or not d:
         return None
     if node.get("transform"):
-        return Mark("point", x, y, x, y, colour, opacity, "")
+        size = max(abs(float(part)) for part in re.findall(r"-?[\d.]+", d)) ** 2
+        return Mark("point", x, y, x, y, colour, opacity, "", told=told, shape=_outline(node), size=size)
     if box := _RECT.match(d):
         left, top, width, height = map(float, box.groups())
-        return Mark("rect", x + left, y + top, x + left + width, y + top + height, colour, opacity, "")
+        return Mark("rect", x + left, y + top, x + left + width, y + top + height, colour, opacity, "", told=told)
     points = tuple((x + float(a), y + float(b)) for a, b in re.findall(r"([-\d.e]+),([-\d.e]+)", d))
-    return Mark("line", *points[0], *points[-1], colour, opacity, "", points)
+    dash = node.get("stroke-dasharray", "")
+    return Mark("line", *points[0], *points[-1], colour, opacity, "", points, told, dash)
+
+
+def _outline(node: Xml.Element) -> str:
+    """The letters of a path, and the signs of its numbers."""
+    parts = re.findall(r"[A-Za-z]|-?[\d.]+", node.get("d", ""))
+    return "".join(part if part.isalpha() else "+-0"[2 * (abs(float(part)) < 0.1) or part[0] == "-"] for part in parts)
 
 
 def read(svg: str | bytes) -> Drawing:
@@ -213,4 +221,21 @@ def read(svg: str | bytes) -> Drawing:
                 best = panel.axes.get(axis.way)
                 if best is None or abs(axis.across - edge) < abs(best.across - edge):
                     panel.axes[axis.way] = axis
-    return Drawing(panels, reader.legend)
+    return Drawing(panels, reader.legend, reader.shapes)
+
+
+def on_page(svg: str, colours: dict[str, str]) -> list[tuple[str, str]]:
+    """What the mouse shows on each mark of a drawing on a page, and the mark's colour."""
+    found = []
+    for node in Xml.fromstring(svg).iter():  # noqa: S314 (our own drawing)
+        if (title := node.find("title")) is not None:
+            fill = node.get("fill", "none")
+            colour = node.get("stroke", "") if fill in ("none", "transparent") else fill
+            known = re.fullmatch(r"var\(--(s\d)\)", colour)
+            found.append((title.text or "", colours[known[1]] if known else "#000000"))
+    return found
+
+
+def in_percent(told: str) -> str:
+    """What the mouse shows of a mark, as pages spell shares."""
+    return re.sub(r"(\d+\.\d{6})%", lambda share: f"{float(share[1]):.2f} %", told)

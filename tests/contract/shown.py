@@ -1,14 +1,14 @@
 """What a person reads in tables, taken apart: the one place in the contract that knows how results are laid out.
 
-`of_text` and `of_markdown` take pages apart into the same `Table`. `VIEWS` says of each table which rows of
-the JSON it shows, and of each of its columns which key. Tests of the contract speak of keys, so that only this module
-changes where a layout does.
+`of_text`, `of_markdown` and `of_latex` take pages apart into the same `Table`. `VIEWS` says of each table which rows of
+the JSON it shows, and of each of its columns which key; `PAPER` says it of LaTeX's tables that are not those of the
+text. Tests of the contract speak of keys, so that only this module changes where a layout does.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 Row = dict[str, Any]
@@ -34,6 +34,9 @@ def of_text(text: str) -> list[Table]:
         top = at
         while top and lines[top - 1].strip():
             top -= 1
+        turn = top
+        while re.match(r"turn \d+$|  \S", lines[top]) and re.match("turn", lines[turn]):
+            top += 1
         end = next((n for n in range(at, len(lines)) if not lines[n].strip()), len(lines))
         body = [*lines[top:at], *lines[at + 1 : end]]
         width = max(map(len, body))
@@ -43,6 +46,7 @@ def of_text(text: str) -> list[Table]:
         cells = [tuple(line[start:stop].strip() for start, stop in edges) for line in body]
         head = tuple(" ".join(filter(None, parts)) for parts in zip(*cells[: at - top], strict=True))
         title = next((lines[n] for n in range(top - 1, -1, -1) if lines[n].strip()), "") if top > 1 else ""
+        title = "; ".join(map(str.strip, lines[turn:top])) if turn < top else title
         parsed.append(Table(title, head, tuple(_unwrapped(cells[at - top :]))))
     return parsed
 
@@ -63,7 +67,7 @@ def _unwrapped(rows: Sequence[tuple[str, ...]]) -> Iterator[tuple[str, ...]]:
 
 def of_markdown(text: str) -> list[Table]:
     """The tables of a Markdown page."""
-    parsed, title, rows = [], "", list[tuple[str, ...]]()
+    parsed, title, rows = list[Table](), "", list[tuple[str, ...]]()
     for line in [*text.split("\n"), ""]:
         if line.startswith("### "):
             title = _bare(line[4:])
@@ -74,6 +78,8 @@ def of_markdown(text: str) -> list[Table]:
             assert all(re.fullmatch(r"---:?", mark) for mark in rows[1])
             parsed.append(Table(title, rows[0], tuple(rows[2:])))
             title, rows = "", []
+        elif ": the same predictions" in line:  # the run of the tables above, of one run each
+            parsed[-1] = parsed[-1]._replace(title=parsed[-1].title or _bare(line))
     return parsed
 
 
@@ -81,6 +87,96 @@ def _bare(text: str) -> str:
     """Markdown's text without escapes."""
     text = re.sub(r"\\([\\`*_{}\[\]()#+.!|<>~-])", r"\1", text)
     return text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
+
+
+_HEADS = r"\\multicolumn\{(\d+)\}\{c\}\{(.*)\}"
+_COMMANDS = {
+    r"\textbackslash{}": "\\", r"\textasciicircum{}": "^", r"\textasciitilde{}": "~", r"\textasciigrave{}": "`",
+    r"\textless": "<", r"\textgreater": ">", r"\textbar": "|", r"\textquotesingle": "'", r"\textminus": "-",
+    r"\textpm": "±", r"$\infty$": "∞", r"$\lambda$": "λ", r"$\rightarrow$": "→", r"\allowbreak": "",
+    r"\rightskip0pt plus1fil ": "",
+    r"\best ": "", r"\scriptsize ": "", r"\mathrm": "", r"\llap": "", r"\textit": "", r"\shortstack[c]": "",
+    r"\shortstack[l]": "", r"\shortstack[r]": "", "-{}": "-", ",{}": ",", r"\\": " ",
+}  # fmt: skip
+
+
+def of_latex(text: str) -> list[Table]:
+    """The tables of a LaTeX page, under their captions; the parts of a long one are one.
+
+    Beside the column NAME of numbers, `NAME !` says which are bold (``*``), `NAME ^` what is raised, and `NAME ±` what
+    is small, beside or below them. In tables of groups, the column `group` has their titles.
+    """
+    pattern = (
+        r"\\begin\{tabular\}\{(.*)\}\n\\toprule\n(.*) \\\\\n\\midrule\n((?:.*\n)*?)\\bottomrule\n"
+        r"(?:.*\n)*?\\caption\{(.*)\}"
+    )
+    parsed, group = list[Table](), ""
+    for layout, head, body, caption in re.findall(pattern, text):
+        kinds = re.findall(r"S\[.*?\]|@\{.*?\}[lr]|p\{.*?\}|[lr]", layout)
+        names = list[str]()
+        for kind, cell in zip(kinds, _cells(head), strict=True):
+            beside = {"@{}l": " ^", r"@{\,\,}r": " ±"}.get(kind, "")
+            base = names[-1].removesuffix(" ^") if beside else _plain(cell)
+            names.append(base + beside)
+        names = [f"{name}\0{at}" for at, name in enumerate(names)]
+        rows = list[dict[str, str]]()
+        group = group if caption.endswith("(continued)") else ""
+        for line in body.replace(" \\\\\n\\addlinespace[2pt]", " \\\\ small").split("\n"):
+            cells = _cells(line.partition(" \\\\")[0])
+            if line.startswith("\\multicolumn"):
+                group = _plain(line.partition("{l}")[2][1:].removesuffix(r"} \\"))
+            elif line.endswith("small"):
+                small = zip(names, map(_plain, cells), strict=True)
+                rows[-1] |= {name.replace("\0", " ±\0"): text for name, text in small if text}
+            elif line and not line.startswith(("\\midrule", "\\add")):
+                row = {name: _plain(cell) for name, cell in zip(names, cells, strict=True)}
+                bold = {
+                    name.replace("\0", " !\0"): "*" if r"\best" in cell else ""
+                    for name, kind, cell in zip(names, kinds, cells, strict=True)
+                    if kind.startswith("S")
+                }
+                rows.append({**({"group": group} if group else {}), **row, **bold})
+        keys = dict.fromkeys(name for row in rows for name in row)
+        lines = tuple(tuple(row.get(name, "") for name in keys) for row in rows)
+        columns = tuple(name.partition("\0")[0] for name in keys)
+        if caption.endswith("(continued)"):
+            assert columns == parsed[-1].columns
+            parsed[-1] = parsed[-1]._replace(rows=parsed[-1].rows + lines)
+        else:
+            parsed.append(Table(_plain(caption), columns, lines))
+    return parsed
+
+
+def unmarked(table: Table) -> Table:
+    """A table none of whose numbers is bold, without what would say so."""
+    kept = [at for at, name in enumerate(table.columns) if not name.endswith(" !")]
+    assert not any(row[at] for row in table.rows for at in range(len(row)) if at not in kept)
+    rows = tuple(tuple(row[at] for at in kept) for row in table.rows)
+    return Table(table.title, tuple(table.columns[at] for at in kept), rows)
+
+
+def unquoted(rows: Sequence[tuple[str, ...]]) -> tuple[tuple[str, ...], ...]:
+    """Rows whose values have no quotes around them."""
+    return tuple(tuple(re.sub(r"^'(.*)'$", r"\1", cell) for cell in row) for row in rows)
+
+
+def _cells(line: str) -> list[str]:
+    """The cells of a row; one across several columns is in the first of them."""
+    cells = []
+    for cell in re.split(r"(?<!\\)&", line):
+        across = re.fullmatch(_HEADS, cell.strip())
+        cells += [across[2], *[""] * (int(across[1]) - 1)] if across else [cell.strip()]
+    return cells
+
+
+def _plain(cell: str) -> str:
+    """LaTeX's text without its commands."""
+    for command, meant in _COMMANDS.items():
+        cell = cell.replace(command, meant)
+    cell = re.sub(r"\$\^(.*)\$", r"\1", cell)
+    cell = re.sub(r"(?<!\\)[{}]", "", cell)
+    cell = re.sub(r"\\([{}$&#_%])", r"\1", cell).strip()
+    return "-" if cell == "--" else cell
 
 
 # --- what a cell shows -----------------------------------------------------------------------------------------------
@@ -105,13 +201,21 @@ def is_shown(cell: str, shows: Shows, row: Row) -> bool:
     values = [row[key] for key in shows.keys]
     if not shows.keys:
         return True  # a text that is in no row
-    if values[0] is None:
+    if len(values) > 2:
+        values = [value for value in values if value is not None]
+    if not values or values[0] is None:
         return cell in ("-", "")
     if isinstance(values[0], bool):
         return cell == ("*" if values[0] else "")
     if isinstance(values[0], str):
         return cell.strip("'") == values[0].replace("_", " " if " " in cell else "_")
     scale = (100 if row["unit"] == "share" else 1) if shows.scale == "unit" else shows.scale
+    cell = cell.removeprefix("±")
+    if "zou_low" in shows.keys:
+        low, high = values
+        if cell.endswith(" (differs)") == ((row["p"] <= 0.05) == (not low <= 0 <= high)):
+            return False
+        cell = cell.removesuffix(" (differs)")
     parts = [part for part in re.split(r" to |, | ?[()\[\]]", cell) if part] if len(values) > 1 else [cell]
     if len(parts) != len(values):
         return False
@@ -161,7 +265,7 @@ class View(NamedTuple):
         where: What else is so of all its rows.
         every: Whether each row of the JSON is shown.
         triangle: Whether it is a matrix of pairs (`first`, `second`) with one thing below the diagonal, another above.
-        lists: Whether a row is of several profiles.
+        lists: The column of which a cell lists several names.
     """
 
     table: str
@@ -171,7 +275,7 @@ class View(NamedTuple):
     where: Mapping[str, Any] = {}
     every: bool = True
     triangle: bool = False
-    lists: bool = False
+    lists: str = ""
 
 
 class Shown(NamedTuple):
@@ -184,14 +288,35 @@ class Shown(NamedTuple):
 
 def prepared(command: str, result: Mapping[str, Sequence[Row]]) -> dict[str, list[Row]]:
     """The rows of the JSON, with what tables compute of them: differences both ways round, and joined rows."""
-    rows = {name: list(part) for name, part in result.items()}
+    rows = {name: [row | {"title": TITLES.get(row.get("metric", ""))} for row in part] for name, part in result.items()}
     if command == "score":
-        rows["scores"] = [row | {"none": None} for row in result["scores"]]
+        rows["scores"] = [
+            row
+            | {
+                "none": None,
+                "exact_best": _is_best(row, rows["scores"], "exact"),
+                "best": _is_best(row, rows["scores"]) and not ({*_BY.values()} - {"run"}) & {*row},
+            }
+            for row in rows["scores"]
+        ]
     elif command == "compare":
+        rows["scores"] = [
+            row | {"best": _is_best(row, rows["scores"]), "beats": ",".join(_beaten(row, result["differences"]))}
+            for row in rows["scores"]
+        ]
+        rows["models"] = [row | {"best": _is_best(row, rows["models"])} for row in rows.get("models", [])]
         rows["differences"] = [row | {"id": n} for n, row in enumerate(result["differences"])]
         rows["differences"] += [_turned(row) for row in rows["differences"]]
     elif command == "diagnose":
         rows["runs"] = [row | {"failing_share": row["failing"] / row["dialogues"]} for row in result["runs"]]
+        rows["whole"] = [
+            row
+            | {"recovered_share": row["recovered"] / row["failing"] if row["failing"] else None}
+            | {kind: sum(error[f"of_{of}"] for error in result["errors"]
+                         if (error["run"], error["kind"]) == (row["run"], kind))
+               for kind, of in (("missed", "gold"), ("wrong", "gold"), ("over", "predicted"))}
+            for row in rows["runs"]
+        ]  # fmt: skip
         for name in ("errors_by_domain", "errors_by_slot"):
             rows[name] = _by_kind(result[name])
     elif command == "traits":
@@ -199,22 +324,46 @@ def prepared(command: str, result: Mapping[str, Sequence[Row]]) -> dict[str, lis
             row | {"of": " - ".join(f"r({row[key].replace(',', ', ')})" for key in ("first", "second"))}
             for row in result["differences"]
         ]
+        rows["whole"] = [
+            row | {"of": f"{TITLES[row['second']]}, {TITLES[row['first']]}"}
+            for row in result["correlations"]
+            if "_" in row["first"] and "_" not in row["second"]
+        ]
     elif command == "compare-metrics":
         power = {row["metric"]: row for row in result["power"]}
-        rows["spread"] = [power[row["metric"]] | row for row in result["spread"]]
+        rows["spread"] = [power[row["metric"]] | row for row in rows["spread"]]
     elif command == "sensitivity":
         bias = {
             (row["kind"], row["metric"]): {f"bias_{key}": value for key, value in row.items()} for row in result["bias"]
         }
         rows["costs"] = [
-            row | bias[row["kind"], row["metric"]] | {"range": f"{row['start']:.0%}"[:-1]} for row in result["costs"]
+            row | bias[row["kind"], row["metric"]] | {"range": f"{row['start']:.0%}"[:-1]} for row in rows["costs"]
         ]
     elif command == "correlate":
-        rows["rated"] = [row | {"coefficient": row["coefficient"].capitalize()} for row in result.get("rated", [])]
+        rows["rated"] = [row | {"coefficient": row["coefficient"].capitalize()} for row in rows["rated"]]
+        rows["whole"] = [
+            row | {f"{side}_title": TITLES[row[side]] for side in ("first", "second")}
+            for row in result["matrix"]
+            if row["run"] == "pooled" or len({row["run"] for row in result["matrix"]}) == 1
+            if "rating" not in (row["first"], row["second"])
+        ]
+        rows["differences"] = [
+            row
+            | {"runs": row["run"] if row["run"] == row["other_run"] else f"{row['run']} - {row['other_run']}"}
+            | {f"r({row[side].replace(',', ', ')})": row[f"r_{side}"] for side in ("first", "second")}
+            for row in result["differences"]
+        ]
         one_way = [
             row | {"coefficient": row["coefficient"].capitalize()} for row in result.get("rated_differences", [])
         ]
         rows["rated_differences"] = [*one_way, *map(_turned, one_way)]
+    elif command == "sweep":
+        rows["sweep"] = [
+            row | {"best": _is_best(row, [own for own in rows["sweep"] if own["profile"] == row["profile"]])}
+            for row in rows["sweep"]
+        ]
+    elif command in OWN:
+        rows |= OWN[command](rows)
     elif command == "audit diff":
         whole = {**result["versions"][0], "domain": "all", "slot": "all"}
         rows["whole"] = [
@@ -231,6 +380,130 @@ def prepared(command: str, result: Mapping[str, Sequence[Row]]) -> dict[str, lis
             ]  # fmt: skip
         rows["changes"] = [row | {"kind": row["kind"].replace("_", " ")} for row in result["changes"]]
     return rows
+
+
+#: Metrics of which less is better.
+LESS: Sequence[str] = ("wrong", "missed", "over", "error-turns")
+#: Metrics and traits as papers call them.
+TITLES: Mapping[str, str] = {
+    "jga": "JGA", "sa": "Slot accuracy", "rsa": "Relative slot accuracy", "gca": "GCA", "fga": "FGA", "f1": "F1",
+    "fga:lam=0.25": "FGA (λ = 0.25)", "wrong": "Wrong slots", "missed": "Missed slots", "over": "Over-predicted slots",
+    "error-turns": "Error turns", "to_mean": "Tail orientation", "nu_paper": "Non- uniformity",
+}  # fmt: skip
+
+
+def _is_best(row: Row, rows: Sequence[Row], key: str = "value") -> bool:
+    """Whether a row has the best value of its metric, if there are several rows."""
+    values: list[Any] = [own.get(key) for own in rows if own["metric"] == row["metric"]]
+    return None not in values and len(values) > 1 and row[key] == (min if row["metric"] in LESS else max)(values)
+
+
+def _beaten(row: Row, differences: Sequence[Row]) -> list[str]:
+    """The runs that a row's run is significantly better than."""
+    both_ways = [own for one in differences if one["metric"] == row["metric"] for own in (one, _turned(one))]
+    sign = -1 if row["metric"] in LESS else 1
+    return sorted(
+        own["other"]
+        for own in both_ways
+        if own["run"] == row["run"] and own["significant"] and sign * own["difference"] > 0
+    )
+
+
+def _of_show(rows: Mapping[str, list[Row]]) -> dict[str, list[Row]]:
+    """What `show` shows of one dialogue: a row per run, and slots with the marks of their kinds."""
+    scale = {row["metric"]: 100 if row["unit"] == "share" else 1 for row in rows["signatures"]}
+    if "slots" not in rows:
+        return {"dialogues": [row | {of: row[of] * scale[of] for of in scale} for row in rows["dialogues"]]}
+    runs = list(dict.fromkeys(row["run"] for row in rows["changes"]))
+    letters = dict(zip(runs, "AB", strict=False))
+    marks = {"correct": "=", "missed": "-", "wrong": "x", "over": "+"}
+    whole = [
+        {
+            "run": f"{letters[run]}: {run}" if len(runs) > 1 else run,
+            **{
+                own["metric"]: own["value"] * scale[own["metric"]]
+                for own in rows["scores"]
+                if own["run"] == run and own["turn"] is None
+            },
+            **{f"{kind} changes": sum(row[kind] for row in rows["changes"] if row["run"] == run) for kind in marks},
+        }
+        for run in runs
+    ]
+    slots = [
+        row | {"letter": letters[row["run"]], "mark": marks[row["kind"]] + "~" * row["carried"]}
+        for row in rows["slots"]
+    ]
+    return {"whole": whole, "slots": slots}
+
+
+def _of_replacement(rows: Mapping[str, list[Row]]) -> dict[str, list[Row]]:
+    """What was replaced, by slot, and what was not, by slot and value."""
+
+    def counted(table: str, *keys: str) -> list[Row]:
+        groups: dict[tuple[str, ...], list[Row]] = {}
+        for row in rows[table]:
+            groups.setdefault(tuple(row[key] for key in keys), []).append(row)
+        return [
+            {
+                **dict(zip(keys, key, strict=True)),
+                "dialogues": len({row["dialogue"] for row in group}),
+                **{f"n_{name}": len({row[name] for row in group}) for name in ("value", "new") if name in group[0]},
+                **{name: sum(row[name] for row in group) for name in ("states",) if name in group[0]},
+                **{name: group[0][name] for name in ("said", "annotated") if name in group[0]},
+            }
+            for key, group in groups.items()
+        ]
+
+    return {"replaced": counted("replaced", "slot"), "refused": counted("refused", "slot", "value")}
+
+
+def _of_missing(rows: Mapping[str, list[Row]]) -> dict[str, list[Row]]:
+    """Slots that lack an annotation; the rates of each speaker beside those of both."""
+    modified = [
+        row | {"name": row["slot"] or row["domain"] or "total", "percent": 100 * row["share"]}
+        for row in rows["modified"]
+        if row["dialogues"]
+    ]
+    of_speaker = {(row["slot"], row["speaker"]): row for row in rows["shares"]}
+    rates = [
+        row
+        | {f"{speaker}_rate": of_speaker[row["slot"], speaker]["rate"] for speaker in ("user", "system")}
+        | {"by_system": of_speaker[row["slot"], "system"]["missing"] / row["missing"]}
+        for row in rows["rates"]
+        if row["missing"]
+    ]
+    return {"modified": modified, "rates": rates}
+
+
+def _of_bias(rows: Mapping[str, list[Row]]) -> dict[str, list[Row]]:
+    """Rows by the short names of countings; values that a split lacks, and of how many a value is."""
+    new = {
+        name: [row | {"count": row["counting"][:3]} for row in rows[name]] for name in ("slots", "values", "overlap")
+    }
+    counts = {(row["split"], row["count"], row["slot"]): row["n"] for row in new["slots"]}
+    there = {(row["split"], row["count"], row["slot"], row["value"]): row for row in new["values"]}
+    absent = {"n": 0, "share": 0.0}
+    new["values"] = [
+        {**there.get((split, count, slot, value), absent), "split": split, "count": count, "slot": slot, "value": value,
+         "of": counts[split, count, slot]}
+        for count, slot, value in {key[1:] for key in there} for split in {key[0] for key in there}
+    ]  # fmt: skip
+    return new
+
+
+#: What tables of a command compute of its JSON.
+OWN: Mapping[str, Callable[[Mapping[str, list[Row]]], dict[str, list[Row]]]] = {
+    "show": _of_show,
+    "audit replace": _of_replacement,
+    "audit inconsistency": _of_missing,
+    "audit bias": _of_bias,
+    "audit memorisation": lambda rows: {"slots": [row for row in rows["slots"] if row["ungrounded"]]},
+    "audit contradictions": lambda rows: {"slots": [r for r in rows["slots"] if r["contradicting"] or r["unsaid"]]},
+    "audit review": lambda rows: {
+        "additions": [row | {"slot": row["slot"] or "all"} for row in rows["additions"]],
+        "dialogues": [row | {"complete_share": row["complete"] / row["dialogues"]} for row in rows["dialogues"]],
+    },
+}
 
 
 def _by_kind(rows: Sequence[Row]) -> list[Row]:
@@ -254,29 +527,61 @@ def _turned(row: Row) -> Row:
     return {**row, **new, **{key: None if row[of] is None else -row[of] for key, of in negated.items() if of in row}}
 
 
-def read(command: str, tables: Sequence[Table], result: Mapping[str, Sequence[Row]]) -> Iterator[Shown]:
+def read(
+    command: str, tables: Sequence[Table], result: Mapping[str, Sequence[Row]], views: Mapping[str, Sequence[View]] = {}
+) -> Iterator[Shown]:
+    """Every cell of the tables of a command, with the row of the JSON that it is of: see `read_views`.
+
+    `views` says which rows and keys tables show; none: `VIEWS`.
+    """
+    return read_views(command, (views or VIEWS)[command], tables, prepared(command, result))
+
+
+def read_views(
+    command: str,
+    views: Sequence[View],
+    tables: Sequence[Table],
+    result: Mapping[str, Sequence[Row]],
+    *,
+    ordered: bool = False,
+) -> Iterator[Shown]:
     """Every cell of the tables, with the row of the JSON that it is of.
+
+    Args:
+        command: What failures name.
+        views: What the tables show.
+        tables: The tables.
+        result: The rows of the JSON, prepared.
+        ordered: Whether tables have their rows in the order of the JSON.
 
     Raises:
         AssertionError: A table, a column or a row of the JSON is in no view, or a cell is of no row.
     """
-    result, shown_rows = prepared(command, result), dict[str, set[int]]()
-    for table in map(_with_errors, tables):
-        view, title = next(
-            ((view, m) for view in VIEWS[command] if (m := re.fullmatch(view.title, table.title))), (None, None)
-        )
+    shown_rows = dict[str, set[int]]()
+    for table in map(_with_names, map(_with_errors, tables)):
+        view, title = next(((view, m) for view in views if (m := re.fullmatch(view.title, table.title))), (None, None))
         assert view, f"{command}: no view of the table {table.title!r} with {table.columns}"
         assert title
-        fixed = {**view.where, **title.groupdict()}
+        fixed = {**view.where, **{key: text for key, text in title.groupdict().items() if text is not None}}
         rows = [row for row in result[view.table] if all(_names(text, row, key) for key, text in fixed.items())]
         seen = shown_rows.setdefault(view.table, set()) if view.every else set[int]()
-        for cells in _one_by_one(table, "profile") if view.lists else table.rows if not view.triangle else ():
+        places = {row.get("id", id(row)): at for at, row in reversed([*enumerate(rows)])}
+        last = -1
+        for cells in _one_by_one(table, view.lists) if view.lists else table.rows if not view.triangle else ():
             heads = [f"{head}@" if head in table.columns[:at] else head for at, head in enumerate(table.columns)]
             of_row = dict(zip(heads, cells, strict=True))
             keys = {key: of_row[column] for column, key in view.keys.items() if column in of_row}
+            if "group" in view.keys and "group" in of_row:
+                keys[view.keys["group"]] = of_row["group"].partition(": ")[0]
             mine = [row for row in rows if all(_names(text, row, key) for key, text in keys.items())]
+            at = min((places[row.get("id", id(row))] for row in mine), default=-1)
+            assert at > last or not ordered, f"{table.title}: {keys} is not where the JSON has it"
+            last = at
             for column, cell in of_row.items():
                 if column in view.keys:
+                    continue
+                if column.endswith(" !") and not any(pattern.endswith("!") for pattern in view.cells):
+                    assert not cell, f"{table.title}: {column} has a mark"
                     continue
                 shows = _of_column(view, column)
                 where = dict(shows.where)
@@ -285,6 +590,8 @@ def read(command: str, tables: Sequence[Table], result: Mapping[str, Sequence[Ro
                     if not shows.keys
                     else [row for row in mine if all(_names(text, row, key) for key, text in where.items())]
                 )
+                if not exact and not cell:
+                    continue  # there is no such row
                 has = {str([row[key] for key in shows.keys]) for row in exact}
                 assert len(has) == 1, f"{table.title}: {keys | where} is of {len(exact)} rows of {view.table}"
                 seen |= {row.get("id", id(row)) for row in exact}
@@ -318,7 +625,11 @@ def _of_triangle(table: Table, rows: Sequence[Row], cells: Mapping[str, Shows]) 
             first, second = sorted((at, other))
             pair = [row for row in rows if {row["first"], row["second"]} == {names[first], names[second]}]
             assert len(pair) == 1, f"{table.title}: {len(pair)} rows of {names[first]} and {names[second]}"
-            yield Shown(line[other + 1], cells["below" if other < at else "above"], pair[0])
+            place = "below" if other < at else "above"
+            if place in cells:
+                yield Shown(line[other + 1], cells[place], pair[0])
+            else:
+                assert not line[other + 1]
 
 
 def _with_errors(table: Table) -> Table:
@@ -328,6 +639,22 @@ def _with_errors(table: Table) -> Table:
     columns = (*table.columns, *(f"± of {name}" for name in table.columns[1:]))
     rows = [(*row, *error[1:]) for row, error in zip(table.rows[::2], table.rows[1::2], strict=True)]
     return Table(table.title, columns, tuple(rows))
+
+
+def _with_names(table: Table) -> Table:
+    """The table with raised letters, of the rows that one is better than, as the names of these rows."""
+    if table.columns[:1] != ("",) or not any(name.endswith(" ^") for name in table.columns):
+        return table
+    names = {row[0]: row[1] for row in table.rows}
+    assert [*names] == [*"abcdefghijklmnopqrstuvwxyz"][: len(names)]
+    rows = [
+        tuple(
+            ",".join(sorted(names[letter] for letter in cell)) if head.endswith(" ^") else cell
+            for head, cell in zip(table.columns, row, strict=True)
+        )
+        for row in table.rows
+    ]
+    return Table(table.title, table.columns[1:], tuple(row[1:] for row in rows))
 
 
 def _of_column(view: View, column: str) -> Shows:
@@ -392,6 +719,14 @@ _CHANGED = {
     r"%(@?)": share("share{1}"),
 }
 
+_OF_VERSIONS = {r"runs": number("runs"), r"(.+) \(n=\d+\)": value("value", version="{1}")}
+#: The marks and classes of slots; the second run's are beside its predictions.
+_OF_LETTER = {
+    "": Shows(("mark",), 1, {"letter": "A"}), "@": Shows(("mark",), 1, {"letter": "B"}),
+    "class": Shows(("class",), 1, {"letter": "A"}), "class@": Shows(("class",), 1, {"letter": "B"}),
+}  # fmt: skip
+_UNSAID = {r"% ungrounded": share("rate"), r"% frequent": share("share"), r"(.+)": Shows(("{1}",), 1)}
+
 #: Each command to its tables.
 VIEWS: Mapping[str, Sequence[View]] = {
     "score": [
@@ -414,6 +749,11 @@ VIEWS: Mapping[str, Sequence[View]] = {
     ],
     "correlate": [
         _CORRELATIONS,
+        View("matrix", r"(?P<run>.+): number of rows", {}, {"below": number("n")}, triangle=True),
+        View("differences", r"Differences of correlations .*", {"run": "runs"}, {
+            r"(r\(.+\))": number("{1}"), **_R_DIFFERENCES,
+        }),
+        View("tests", r"Classical tests .*", {"run": "run", "test": "test"}, {r"(statistic|df|p)": number("{1}")}),
         View("rated", r"(?P<run>.+): correlations with the ratings.*", {"metric": "metric"}, {
             r"(.+)": Shows(("value", "low", "high"), 1, {"coefficient": "{1}"}),
         }),
@@ -439,16 +779,18 @@ VIEWS: Mapping[str, Sequence[View]] = {
         View("costs", r"(?P<kind>\w+): .*", {"metric": "metric"}, {
             r"(\d+)-\d+ %": share("loss", range="{1}"),
             r"bias": share("bias_bias"),
-            r"95 % interval": interval(100, "bias_low", "bias_high"),
+            r"\d+ % interval": interval(100, "bias_low", "bias_high"),
             r"relative": number("bias_relative"),
         }),
     ],
     "sweep": [
-        View("sweep", r"(?P<metric>\w+)", {"profile": "profile"}, {r"(.+)": value("value", run="{1}")}, lists=True),
-        View("sweep", r"", {"profile": "profile"}, {
+        View(
+            "sweep", r"(?P<metric>\w+)", {"profile": "profile"}, {r"(.+)": value("value", run="{1}")}, lists="profile"
+        ),
+        View("sweep", r"|(?P<run>.+): the same predictions.*", {"profile": "profile"}, {
             r"changed .*": Shows(()),
             r"(.+)": value("value", metric="{1}"),
-        }, lists=True),
+        }, lists="profile"),
     ],
     "pairs": [
         View("pairs", r"", {key: key for key in ("run", "slot", "gold", "pred")}, {r"turns": number("turns")}),
@@ -457,6 +799,84 @@ VIEWS: Mapping[str, Sequence[View]] = {
         View("checks", r"Outcomes", {"check": "check"}, {r"(.+)": Shows(("status",), 1, {"run": "{1}"})}),
         View("checks", r"(?P<check>(?!Outcomes).+)", {"run": "run"}, {r"(status|found)": Shows(("{1}",))}, every=False),
         View("checks", r"", {"run": "run", "check": "check"}, {r"(status|found)": Shows(("{1}",))}),
+    ],
+    "query": [View("rows", r"", {"run": "run", "metric": "metric"}, {r"(.+)": number("{1}")})],
+    "show": [
+        View("dialogues", r".+: the lowest .*|.* differs most .*", {"run": "run", "dialogue": "dialogue"}, {
+            r"turns": number("turns"), r"wrong turns": number("wrong_turns"), r"first wrong": number("first_wrong"),
+            r"(.+)": number("{1}"),
+        }),
+        View("slots", r"turn (?P<turn>\d+).*", {"slot": "slot"}, {
+            r"gold": Shows(("gold",)), r"predicted": Shows(("pred",), 1, {"letter": "A"}),
+            r"predicted (\w)": Shows(("pred",), 1, {"letter": "{1}"}),
+            **_OF_LETTER,
+        }),
+        View("whole", r".*: \d+ turns", {"run": "run"}, {r"(.+)": number("{1}")}),
+    ],
+    "audit bias": [
+        View("slots", r"How evenly .*", {"slot": "slot", "split": "split"}, {
+            r"R": number("values", count="cum"), r"most frequent": Shows(("most_frequent",), 1, {"count": "cum"}),
+            r"H1 (\w+)": number("h1_h0", count="{1}"), r"H∞ (\w+)": number("hinf_h0", count="{1}"),
+            r"% (\w+)": share("share", count="{1}"),
+        }),
+        View("values", r"Most frequent values, cumulative.*", {"slot": "slot", "value": "value"}, {
+            r"(\w+) n": number("n", split="{1}", count="cum"), r"(\w+) of": number("of", split="{1}", count="cum"),
+            r"(\w+) %": share("share", split="{1}", count="cum"),
+        }, every=False),
+        View("overlap", r"Values of other splits .*, cumulative", {"slot": "slot", "split": "split"}, {
+            r"(values|n)": number("{1}", count="cum"), r"seen": number("values_seen", count="cum"),
+            r"% seen": share("share_values_seen", count="cum"), r"% of n": share("share_n_seen", count="cum"),
+            r"most frequent in train": Shows(("train_most_frequent",), 1, {"count": "cum"}),
+            r"% there": share("train_share", count="cum"), r"% here": share("share", count="cum"),
+        }, every=False),
+    ],
+    "audit scores": [
+        View("models", r"(?P<metric>jga|sa)", {"model": "model"}, _OF_VERSIONS),
+        View("slots", r"(?P<model>.+): turns in which .*", {"slot": "slot"}, {
+            r"% of (.+)": share("share", version="{1}"), r"(.+)": number("error_turns", version="{1}"),
+        }),
+    ],
+    "audit inconsistency": [
+        View("modified", r"(Annotations are missing|Dialogues that lack) .*", {"slot": "name"}, {
+            r"dialogues \(%\)": Shows(("dialogues", "percent"), 1),
+        }),
+        View("rates", r"(Annotations missing: |by system: ).*", {"slot": "slot"}, {
+            r"(annotated|missing|late)": number("{1}"), r"%": share("rate"), r"(user|system)'s": share("{1}_rate"),
+            r"by system": share("by_system"),
+        }),
+    ],
+    "audit review": [
+        View("measures", r"Estimated .*", {"unit": "unit", "measure": "measure"}, {
+            r"% estimate": share("value"), r"(low|high)": share("{1}"), r"% in sample": share("in_sample"),
+        }),
+        View("additions", r"In the sample: additions", {"slot": "slot"}, {
+            r"% right": share("share"), r"(low|high)": share("{1}"), r"(.+)": number("{1}"),
+        }),
+        View("dialogues", r"In the sample: dialogues", {"group": "group"}, {
+            r"% right": share("share"), r"% complete": share("complete_share"), r"(.+)": number("{1}"),
+        }),
+    ],
+    "audit memorisation": [
+        View("runs", r"Predicted values .*", {"run": "run", "kind": "kind"}, _UNSAID),
+        View("slots", r"By slot.*", {"run": "run", "slot": "slot", "kind": "kind"}, _UNSAID),
+        View("examples", r"The most frequent .*", {key: key for key in ("run", "slot", "kind", "value")}, {
+            r"(.+)": Shows(("{1}",), 1),
+        }),
+    ],
+    "audit contradictions": [
+        View("slots", r"Gold values .*", {"slot": "slot"}, {
+            r"differ": number("contradicting"), r"% differ": share("rate_contradicting"),
+            r"% unsaid": share("rate_unsaid"), r"(.+)": number("{1}"),
+        }),
+        View("values", r"Values that .*", {"slot": "slot", "value": "value", "dialogue": "dialogue", "turn": "turn"}, {
+            r"(.+)": Shows(("{1}",), 1),
+        }),
+    ],
+    "audit replace": [
+        View("replaced", r"Replaced .*", {"slot": "slot"}, {
+            r"values": number("n_value"), r"new": number("n_new"), r"(.+)": number("{1}"),
+        }),
+        View("refused", r"Not replaced.*", {"slot": "slot", "value": "value"}, {r"(.+)": number("{1}")}),
     ],
     "audit diff": [
         View("whole", r"From (?P<before>.+) to (?P<after>.+)", {"": "of"}, {
@@ -512,4 +932,77 @@ VIEWS: Mapping[str, Sequence[View]] = {
         View("timing", r"Timing of errors.*", {"run": "run"}, _TIMING),
         View("timing_by_slot", r"Timing by slot", {"run": "run", "slot": "slot"}, _TIMING, every=False),
     ],
+}  # fmt: skip
+
+_OF_PAPERS = {
+    r"(.+) ±": value("se", title="{1}"),
+    r"(.+) !": Shows(("best",), 1, {"title": "{1}"}),
+    r"(.+)": value("value", title="{1}"),
+}
+_BY = {key.capitalize(): key for key in ("run", "domain", "slot", "turn", "length", "n_gold", "dialogue")}
+#: Each command to its tables in LaTeX, where these are not those of its text.
+PAPER: Mapping[str, Sequence[View]] = {
+    "score": [
+        View("scores", r".*", {"group": "run", **_BY}, {
+            r"(Turns|Dialogues) !": Shows(("none",), 1), r"Turns": number("turns"), r"Dialogues": number("dialogues"),
+            r"(.+), exact ±": Shows(("none",), 1, {"title": "{1}"}),
+            r"(.+), exact !": Shows(("exact_best",), 1, {"title": "{1}"}), r"(.+), exact": value("exact", title="{1}"),
+            r"accuracy \((.+)\) !": Shows(("none",), 1, {"metric": "{1}"}),
+            r"accuracy \((.+)\)": value("value", metric="{1}"), **_OF_PAPERS,
+        }),
+    ],
+    "compare": [
+        View("models", r".* \(means and .*", {"Model": "model"}, {
+            **_OF_PAPERS, r"(.+) ±": Shows(("sd", "low", "high"), "unit", {"title": "{1}"}),
+        }),
+        View("scores", r"Scores .*", {"Run": "run"}, {
+            r"(.+) \^": Shows(("beats",), 1, {"title": "{1}"}), **_OF_PAPERS, r"(.+) ±": interval(title="{1}"),
+        }),
+    ],
+    "sweep": [
+        View("sweep", r"Scores .*Bold: the best run.*", {"group": "title", "Convention": "profile"}, {
+            r"(.+) !": Shows(("best",), 1, {"run": "{1}"}), r"(.+)": value("value", run="{1}"),
+        }, lists="Convention"),
+        View("sweep", r"(?P<title>.+) \(%\) of the same .*Bold: the best run.*", {"Convention": "profile"}, {
+            r"(.+) !": Shows(("best",), 1, {"run": "{1}"}), r"(.+)": value("value", run="{1}"),
+        }, lists="Convention"),
+        View("sweep", r".*", {"Convention": "profile"}, {r"(.+)": value("value", title="{1}")}, lists="Convention"),
+    ],
+    "correlate": [
+        View("rated", r"Correlations with people's .*", {"Metric": "title"}, {
+            r"(.+) ±": interval(1, coefficient="{1}"), r"(.+)": number("value", coefficient="{1}"),
+        }),
+        View("differences", r"Differences of correlations .*", {"run": "runs"}, {
+            r"(r\(.+\))": number("{1}"), **_R_DIFFERENCES,
+        }),
+        View("tests", r"Classical tests .*", {"run": "run", "test": "test"}, {r"(statistic|df|p)": number("{1}")}),
+        View("whole", r"Pearson correlations .*", {"": "second_title"}, {
+            r"(.+) ±": interval(1, first_title="{1}"), r"(.+)": number("r", first_title="{1}"),
+        }),
+    ],
+    "compare-metrics": [
+        View("spread", r"Metrics over .*", {"Metric": "title"}, {
+            r"Mean ±": value("sd"), r"Mean": value("mean"), r"Range": value("range"),
+            r"sd/se": number("signal_to_noise"), r"Apart": number("apart"), r"Holm": number("apart_adjusted"),
+            r"Detectable": value("median_detectable"),
+        }),
+    ],
+    "sensitivity": [
+        View("costs", r"What one error costs.*", {"group": "kind", "": "title"}, {
+            r"(\d+)-\d+ %": share("loss", range="{1}"), r"Position bias": share("bias_bias"),
+            r"Position bias ±": interval(100, "bias_low", "bias_high"),
+        }),
+    ],
+    "traits": [
+        View("whole", r"Pearson correlations .*", {"Run": "run"}, {
+            r"n": number("n"), r"(.+) ±": interval(1, of="{1}"), r"(.+)": number("r", of="{1}"),
+        }),
+    ],
+    "diagnose": [
+        View("whole", r"Where runs fail.*", {"Run": "run"}, {
+            r"Failing": share("failing_share"), r"Recovered": share("recovered_share"), r"Missed": share("missed"),
+            r"Wrong": share("wrong"), r"Over-predicted": share("over"),
+        }),
+    ],
+    "audit scores": [View("models", r"Scores on .*", {"group": "title", "model": "model"}, _OF_VERSIONS)],
 }  # fmt: skip

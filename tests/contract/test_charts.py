@@ -1,216 +1,260 @@
-"""Every chart shows what its command says: marks are read back into values and compared with the JSON."""
+"""Every chart shows what its command says: marks are read back and compared with the rows of the JSON."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.contract import drawn
-from tests.contract.commands import run
-from tests.contract.drawn import Drawing, middle
+from tests.contract import charts, drawn
+from tests.contract.charts import CHARTS, LINES, REPORTED, Chart, Marks, Rows, in_order
+from tests.contract.commands import door, run
+from tests.contract.drawn import Drawing, Mark, Panel
+from tests.contract.options import ROWS
 
 Made = tuple[dict[str, Any], dict[str, Drawing]]
-#: Runs of the sample; not in the order of their names, which is that of their scores, or its reverse.
-NAMES = ("eager", "forgetful", "careful")
-METRICS = {"JGA": "jga", "FGA": "fga"}
-
-
-def command(*words: str) -> None:
-    """A command that succeeds."""
-    code, _, err = run(*words)
-    assert not code, (words, err)
 
 
 @pytest.fixture(scope="module")
-def make(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Made]:
-    """Results and drawings of a command on three runs, each made once."""
-    folder, kept = tmp_path_factory.mktemp("charts"), dict[tuple[str, ...], Made]()
+def make(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], Made]]:
+    """The JSON and the drawings of a command line, each made once."""
+    folder, kept = tmp_path_factory.mktemp("charts"), dict[str, Made]()
+    charts.write(folder)
 
-    def of(name: str, *words: str) -> Made:
-        key = (name, *words)
-        if key not in kept:
-            if not kept:
-                command("demo", "-o", str(folder))
-            files = [str(folder / f"{run}.parquet") for run in NAMES]
-            place, out = folder / str(len(kept)), folder / f"{len(kept)}.json"
-            figures = ["--figures", str(place), "--figure-format", "svg", "--format", "json", "-o", str(out)]
-            command(name, *files, *words, *figures)
-            drawings = {file.stem: drawn.read(file.read_bytes()) for file in place.iterdir()}
-            kept[key] = json.loads(out.read_text()), drawings
-        return kept[key]
+    def of(name: str) -> Made:
+        if name not in kept:
+            place = folder / f"drawings {len(kept)}"
+            drawing = ("--format", "json", "--figure-format", "svg", "--figures", str(place))
+            code, out, err = run(*LINES[name].split(), *drawing, *(("-o", "-") if name == "report" else ()))
+            assert not code, err
+            kept[name] = json.loads(out), {file.stem: drawn.read(file.read_bytes()) for file in place.iterdir()}
+        return kept[name]
 
-    return of
-
-
-def in_order(rows: list[dict[str, Any]], key: str) -> list[str]:
-    return list(dict.fromkeys(row[key] for row in rows))
+    with pytest.MonkeyPatch.context() as patch, door():
+        patch.chdir(folder)
+        yield of
 
 
-@pytest.mark.parametrize(("name", "words"), [("score", ()), ("compare", ("--resamples", "50"))])
-def test_points_and_both_ends_of_intervals(make: Callable[..., Made], name: str, words: tuple[str, ...]) -> None:
-    result, drawings = make(name, "-m", "jga,fga", *words)
-    panels = drawings["scores"].panels
-    assert [panel.title for panel in panels] == [*METRICS]
-    for panel in panels:
-        rows = [row for row in result["scores"] if row["metric"] == METRICS[panel.title]]
-        assert panel.y.names() == in_order(rows, "run")
-        assert panel.x.ascends()
-        for row, point, rule in zip(rows, panel.of("point"), panel.of("rule"), strict=True):
-            ends = (
-                [row["value"] - row["se"], row["value"] + row["se"]] if name == "score" else [row["low"], row["high"]]
-            )
-            assert panel.y.name(point.top) == panel.y.name(rule.top) == row["run"]
-            seen = sorted(map(panel.x.value, (rule.left, rule.right)))
-            assert drawn.close([panel.x.value(point.left), *seen], [row["value"], *ends], panel.x)
+def test_every_command_that_draws_has_rows() -> None:
+    drawing = {command for command, option in ROWS if option == "--figures"}
+    assert drawing == {" ".join(line.split()[: 1 + line.startswith("audit")]) for line in LINES.values()}
+    assert LINES.keys() == CHARTS.keys()
 
 
-def test_squares_of_differences(make: Callable[..., Made]) -> None:
-    result, drawings = make("compare", "-m", "jga,fga", "--resamples", "50")
-    for metric in METRICS.values():
-        rows = [row for row in result["differences"] if row["metric"] == metric]
-        (panel,) = drawings[f"differences_{metric}"].panels
-        assert (panel.y.names(), panel.x.names()) == (in_order(rows, "run"), in_order(rows, "other"))
-        texts = {(panel.y.name(m.top), panel.x.name(m.left)): m.text for m in panel.of("text")}
-        squares = {
-            (panel.y.name(middle(m.top, m.bottom)), panel.x.name(middle(m.left, m.right))): m for m in panel.of("rect")
-        }
-        pairs = [(row["run"], row["other"]) for row in rows]
-        assert sorted(texts) == sorted(squares) == sorted(pairs)
-        for row, pair in zip(rows, pairs, strict=True):
-            text = texts[pair].replace("\N{MINUS SIGN}", "-")
-            assert abs(float(text.rstrip("*")) - 100 * row["difference"]) <= 0.05 + 1e-9
-            assert text.endswith("*") is bool(row["significant"])
-        by_size = sorted(pairs, key=lambda pair: abs(rows[pairs.index(pair)]["difference"]))
-        assert by_size == sorted(pairs, key=lambda pair: squares[pair].opacity)  # darker where larger
-        for sign in (True, False):  # one colour for each sign
-            assert (
-                len({squares[p].colour for r, p in zip(rows, pairs, strict=True) if (r["difference"] > 0) is sign}) < 2
-            )
+@pytest.mark.parametrize("name", LINES)
+def test_every_chart_of_a_command_has_a_row(name: str, make: Callable[[str], Made]) -> None:
+    _, drawings = make(name)
+    assert drawings.keys() == CHARTS[name].keys()
+    legends = [(name, colour) for drawing in drawings.values() for name, colour in drawing.legend.items()]
+    runs = {name for name, _ in legends} & {"keen", "steady", "hasty"}
+    assert all(len({colour for name, colour in legends if name == run}) == 1 for run in runs)  # the same in each chart
 
 
-def test_spread(make: Callable[..., Made]) -> None:
-    result, drawings = make("compare", "-m", "jga,fga", "--resamples", "50")
-    (panel,) = drawings["spread"].panels
-    assert panel.x.ascends()
-    for metric, notation in METRICS.items():
-        values = [row["value"] for row in result["scores"] if row["metric"] == notation]
-        mean = sum(values) / len(values)
-        sd = (sum((value - mean) ** 2 for value in values) / (len(values) - 1)) ** 0.5
-        (point,) = (m for m in panel.of("point") if panel.y.name(m.top) == metric)
-        (rule,) = (m for m in panel.of("rule") if panel.y.name(m.top) == metric)
-        seen = [panel.x.value(at) for at in (point.left, rule.left, rule.right)]
-        assert drawn.close([seen[0], *sorted(seen[1:])], [mean, mean - sd, mean + sd], panel.x)
-        ticks = [m for m in panel.of("rect") if panel.y.name(middle(m.top, m.bottom)) == metric]
-        places = sorted(panel.x.value(middle(m.left, m.right)) for m in ticks)
-        assert drawn.close(places, sorted(values), panel.x)
+@pytest.mark.parametrize(("name", "stem"), [(name, stem) for name in CHARTS for stem in CHARTS[name]])
+def test_marks_are_where_the_json_says(name: str, stem: str, make: Callable[[str], Made]) -> None:
+    result, drawings = make(name)
+    if name == "report":
+        result = result[REPORTED[stem]]
+        result = result if isinstance(result, dict) else {"scores": result, "sweep": result}
+    compare(CHARTS[name][stem], drawings[stem], result)
 
 
-def test_bars_of_errors(make: Callable[..., Made]) -> None:
-    result, drawings = make("diagnose")
-    chart, kinds = drawings["errors"], [row for row in result["errors"] if row["kind"] != "correct" and row["n"]]
-    assert [panel.title for panel in chart.panels] == in_order(kinds, "run")
-    assert [*chart.legend] == in_order(kinds, "kind")
-    for panel in chart.panels:
-        rows = {row["class"]: row for row in kinds if row["run"] == panel.title}
-        bars = {panel.y.name(middle(m.top, m.bottom)): m for m in panel.of("rect")}
-        assert bars.keys() == rows.keys()
-        for name, bar in bars.items():
-            assert drawn.close(map(panel.x.value, (bar.left, bar.right)), (0, rows[name]["n"]), panel.x), name
-            assert bar.colour == chart.legend[rows[name]["kind"]]
+def test_the_page_of_a_report_has_the_marks_of_its_figures(make: Callable[[str], Made]) -> None:
+    make("score")  # the corpora
+    words = ["report", "little.jsonl", "-m", "fga,gca", "--most", "1", "-o", "page.html", "--figures", "of page"]
+    assert not run(*words).code
+    page = Path("page.html").read_text(encoding="utf-8")
+    colours = dict(re.findall(r"--(s\d): (#\w+);", page.partition("@media")[0]))
+    on_page = [drawn.on_page(svg, colours) for svg in drawn.SVG.findall(page)]
+    figures = {file.stem: drawn.read(file.read_bytes()) for file in Path("of page").iterdir()}
+    assert len(figures) > 12
+    for name, drawing in figures.items():
+        marks = [(mark.told, mark.colour) for panel in drawing.panels for mark in panel.marks if mark.told]
+        assert [(drawn.in_percent(text), colour) for text, colour in marks] in on_page, name
 
 
-def test_bars_of_timing(make: Callable[..., Made]) -> None:
-    result, drawings = make("diagnose")
-    keys = ["late_share", "early_share"]
-    for panel, key in zip(drawings["timing"].panels, keys, strict=True):
-        assert panel.title.startswith(key.partition("_")[0])
-        assert panel.y.names() == in_order(result["timing"], "run")
-        bars = {panel.y.name(middle(m.top, m.bottom)): m for m in panel.of("rect")}
-        for row in result["timing"]:
-            bar = bars[row["run"]]
-            assert drawn.close(map(panel.x.value, (bar.left, bar.right)), (0, row[key]), panel.x)
+# --- how a chart is compared ------------------------------------------------------------------------------------------
 
 
-def test_stacked_bars_of_first_failures(make: Callable[..., Made]) -> None:
-    result, drawings = make("diagnose")
-    chart = drawings["first_failures"]
-    assert [panel.title for panel in chart.panels] == in_order(result["first_failures"], "run")
-    for panel in chart.panels:
-        rows = [row for row in result["first_failures"] if row["run"] == panel.title]
-        for then, (begin, end) in {
-            "right again later": (None, "recovered"),
-            "never again": ("recovered", "dialogues"),
-        }.items():
-            bars = sorted((m for m in panel.of("rect") if m.colour == chart.legend[then]), key=lambda m: m.left)
-            for bar, row in zip(bars, rows, strict=True):
-                assert drawn.close(map(panel.x.value, (bar.left, bar.right)), (row["low"], row["high"]), panel.x)
-                assert drawn.close(
-                    map(panel.y.value, (bar.bottom, bar.top)), (row[begin] if begin else 0, row[end]), panel.y
-                )
+def compare(chart: Chart, drawing: Drawing, result: dict[str, Any]) -> None:
+    """Whether a drawing has the marks of the rows, and no other."""
+    rows = chart.rows(result)
+    assert rows
+    shown = [row for row in rows if all(row.get(key, 0) is not None for marks in chart.marks for key in ends(marks.x))]
+    names = in_order(shown, chart.panel) if chart.panel else [""]
+    is_divided = bool(chart.panel) and len(in_order(rows, chart.panel)) > 1
+    assert [panel.title for panel in drawing.panels] == (names if is_divided else [""])
+    colours = in_order(rows, chart.colour) if chart.colour else []
+    if len(colours) > 1:
+        known = drawing.legend or {mark.text: mark.colour for panel in drawing.panels for mark in panel.of("text")}
+        assert {*colours} <= known.keys()
+        if drawing.legend:
+            assert [*drawing.legend][: len(colours)] == colours
+        assert len({known[name] for name in colours}) == len(colours)
+    else:
+        known = {}
+    for title, panel in zip(names, drawing.panels, strict=True):
+        own = [row for row in rows if not chart.panel or row[chart.panel] == title]
+        kinds = set()
+        for marks in chart.marks:
+            kinds.add("line" if marks.kind == "area" else marks.kind)
+            of = own if marks.of is None else marks.of(result)
+            check_axes(chart, marks, panel, own if chart.own else rows, of)
+            if marks.kind in ("line", "area"):
+                check_lines(chart, marks, panel, of, known)
+            elif marks.x:
+                check_marks(chart, marks, panel, of, known)
+            else:
+                texts = sorted(panel.of("text"), key=lambda mark: mark.top)
+                assert [mark.text for mark in texts] == [row[marks.text] for row in of]
+                assert one_to_one((row[marks.sign], mark.colour) for row, mark in zip(of, texts, strict=True))
+        assert {mark.kind for mark in panel.marks} <= kinds
+    check_looks(chart, drawing, colours, known)
 
 
-@pytest.mark.parametrize(("chart", "key"), [("by_turn", "turn"), ("by_length", "length")])
-def test_lines(make: Callable[..., Made], chart: str, key: str) -> None:
-    result, drawings = make("diagnose")
-    drawing = drawings[chart]
-    (panel,) = drawing.panels
-    assert panel.x.ascends()
-    assert panel.y.ascends()
-    assert [*drawing.legend] == in_order(result[chart], "run")
-    for name, colour in drawing.legend.items():
-        rows = [row for row in result[chart] if row["run"] == name]
-        (line,) = (m for m in panel.of("line") if m.colour == colour)
-        points = sorted((m.left, m.top) for m in panel.of("point") if m.colour == colour)
-        for places in (points, line.points):
-            assert drawn.close([panel.x.value(x) for x, _ in places], [row[key] for row in rows], panel.x)
-            assert drawn.close([panel.y.value(y) for _, y in places], [row["value"] for row in rows], panel.y)
+def ends(column: str | tuple[str, str]) -> tuple[str, ...]:
+    return (column,) if isinstance(column, str) else column
 
 
-def test_squares_of_correlations(make: Callable[..., Made]) -> None:
-    result, drawings = make("correlate", "-m", "jga,fga,gca")
-    for panel in drawings["correlations"].panels:
-        rows = [row for row in result["matrix"] if row["run"] == panel.title]
-        texts = {(panel.y.name(m.top), panel.x.name(m.left)): m.text for m in panel.of("text")}
-        assert len(texts) == 2 * len(rows) > 0
-        for row in rows:
-            pair = row["first"].upper(), row["second"].upper()
-            for names in (pair, pair[::-1]):
-                assert abs(drawn.number(texts[names]) - row["r"]) <= 0.005 + 1e-9
+def check_axes(chart: Chart, marks: Marks, panel: Panel, rows: Rows, own: Rows) -> None:
+    """Names stand in their order, numbers grow to the right or upwards, and whole ones have whole ticks."""
+    for way, column in (("x", marks.x), ("y", marks.y)):
+        values = [row[key] for row in own for key in ends(column) if key]
+        if any(isinstance(value, str) for value in values):
+            (key,) = ends(column)
+            of = rows if key in rows[0] else own
+            assert panel.axes[way].names() == (chart.order[key](of) if key in chart.order else in_order(of, key))
+        elif values:
+            assert panel.axes[way].ascends()
+            if all(isinstance(value, int) for value in values):
+                ticks = [drawn.number(text) for text, _ in panel.axes[way].ticks]
+                assert all(tick == int(tick) for tick in ticks), f"{column} is a whole number: {ticks}"
+                assert len({*ticks}) == len(ticks)
 
 
-def test_slopes_of_conventions(make: Callable[..., Made]) -> None:
-    result, drawings = make("sweep", "-m", "jga")
-    (panel,) = drawings["conventions"].panels
-    runs = in_order(result["sweep"], "run")
-    scores = {(row["run"], row["profile"]): row["value"] for row in result["sweep"]}
-    labels = [name.partition(" +")[0] for name in panel.x.names()]
-    assert panel.y.ascends()
-    lines = {line.colour: [panel.y.value(y) for _, y in line.points] for line in panel.of("line")}
-    expected = [[scores[run, label] for label in labels] for run in runs]
-    assert len(lines) == len(runs)
-    colours = {mark.text: mark.colour for mark in panel.of("text")}
-    for name, values in zip(runs, expected, strict=True):
-        assert drawn.close(lines[colours[name]], values, panel.y), name
+def places(panel: Panel, marks: Marks, row: dict[str, Any], shift: float) -> tuple[float, float, float, float]:
+    """Left, top, right and bottom of a row's mark."""
+    xs = sorted(panel.x.at(row[key]) for key in ends(marks.x))
+    ys = sorted(panel.y.at(row[key]) + shift for key in ends(marks.y))
+    return xs[0], ys[0], xs[-1], ys[-1]
 
 
-@pytest.mark.parametrize("by", ["domain", "slot"])
-def test_squares_of_slots(make: Callable[..., Made], by: str) -> None:
-    result, drawings = make("score", "-m", "jga,f1:avg=micro", "--by", by)
-    (panel,) = drawings["scores"].panels
-    scores = {(r[by], r["run"]): r["value"] for r in result["scores"] if r["metric"].startswith("f1")}
-    assert panel.x.names() == in_order(result["scores"], "run")
-    texts = {(panel.y.name(m.top), panel.x.name(m.left)): float(m.text) for m in panel.of("text")}
-    shades = {
-        (panel.y.name(middle(m.top, m.bottom)), panel.x.name(middle(m.left, m.right))): m.opacity
-        for m in panel.of("rect")
-    }
-    assert texts.keys() == shades.keys() == {pair for pair in scores if scores[pair] is not None}
-    assert all(abs(texts[pair] - 100 * scores[pair]) <= 0.5 + 1e-9 for pair in texts)
-    by_score = [shades[pair] for pair in sorted(shades, key=lambda pair: scores[pair])]
-    assert all(low <= high + 1e-9 for high, low in pairwise(by_score))  # darker where lower
-    means = [sum(scores[group, run] for run in NAMES) for group in panel.y.names()]
-    assert means == sorted(means)
+def box(mark: Mark, marks: Marks) -> tuple[float, float, float, float]:
+    """Left, top, right and bottom of a mark; its middle, where rows have but one place."""
+    (left, right), (top, bottom) = sorted((mark.left, mark.right)), sorted((mark.top, mark.bottom))
+    if isinstance(marks.x, str):
+        left = right = (left + right) / 2
+    if isinstance(marks.y, str):
+        top = bottom = (top + bottom) / 2
+    return left, top, right, bottom
+
+
+def check_marks(chart: Chart, marks: Marks, panel: Panel, rows: Rows, colours: dict[str, str]) -> None:
+    """Each row has its mark, and each mark its row."""
+    left, shades, signs = panel.of(marks.kind), [], []
+    sizes: dict[str, list[tuple[float, float]]] = {}
+    for row in rows:
+        if any(row[key] is None for column in (marks.x, marks.y) for key in ends(column)):
+            continue  # what is not defined has no mark
+        colour = colours.get(row.get(chart.colour, ""))
+        shift = 0.0
+        if chart.beside and colours:
+            height = left[0].bottom - left[0].top
+            shift = ([*colours].index(row[chart.colour]) - (len(colours) - 1) / 2) * height
+        wanted = places(panel, marks, row, shift)
+        is_named = [isinstance(row[ends(column)[0]], str) for column in (marks.x, marks.y)]
+        rooms = [3.0 if named else 1.5 for named in is_named * 2]  # letters stand a little below their middle
+        if marks.near:
+            rooms = 2 * [8, panel.bottom]  # beside the place, or above it
+        fit = [mark for mark in left
+               if all(abs(a - b) <= room for a, b, room in zip(box(mark, marks), wanted, rooms, strict=True))
+               and colour in (None, mark.colour) and says(mark, row.get(marks.text))]  # fmt: skip
+        assert fit, (row, wanted, [box(mark, marks) for mark in left])
+        mark = min(fit, key=lambda mark: sum(abs(a - b) for a, b in zip(box(mark, marks), wanted, strict=True)))
+        columns = chart.told if marks.kind in ("rect", "point") else (*ends(marks.x), *ends(marks.y))
+        assert told(mark, [row[key] for key in columns if key in row]), (mark.told, row)
+        left.remove(mark)
+        shades.append((abs(row.get(marks.shade, 0)), mark.opacity))
+        sizes.setdefault(mark.colour, []).append((row.get(marks.size, 0), mark.size))
+        signs.append((row.get(marks.sign, 0) < 0, mark.colour))
+        if marks.near:
+            assert mark.top <= wanted[1] + 3
+    assert not left, left
+    assert not marks.shade or grows(shades), shades
+    assert not marks.size or all(map(grows, sizes.values())), sizes
+    if marks.near:
+        ordered = sorted(rows, key=lambda row: row[ends(marks.y)[0]])
+        tops = {mark.text: mark.top for mark in panel.of(marks.kind)}
+        assert all(tops[a[marks.text]] > tops[b[marks.text]] + 7 for a, b in pairwise(ordered))  # letters' height
+    assert not marks.sign or one_to_one(signs)
+    if not colours and not marks.sign and marks.kind != "text":
+        assert len({mark.colour for mark in panel.of(marks.kind)}) == 1
+
+
+def check_lines(chart: Chart, marks: Marks, panel: Panel, rows: Rows, colours: dict[str, str]) -> None:
+    """Each name has a line through its rows' places, or what is enclosed by them."""
+    lines = [line for line in panel.of("line") if (line.opacity < 1) is (marks.kind == "area")]
+    names = in_order(rows, chart.colour)
+    assert len(lines) == len(names)
+    for name in names:
+        (line,) = (line for line in lines if not colours or line.colour == colours[name])
+        spots = [places(panel, marks, row, 0) for row in rows if row[chart.colour] == name]
+        wanted = [(x, bottom) for x, _, _, bottom in spots]
+        if marks.kind == "area":
+            wanted += [(x, top) for x, top, _, _ in reversed(spots)]
+        assert all(abs(a - b) <= 1.5 for one, other in zip(line.points, wanted, strict=True)
+                   for a, b in zip(one, other, strict=True)), (line.points, wanted)  # fmt: skip
+
+
+def check_looks(chart: Chart, drawing: Drawing, colours: list[str], known: dict[str, str]) -> None:
+    """Names of lines and points differ in more than their colours, and as the legend says."""
+    kinds = {marks.kind for marks in chart.marks} & {"line", "point"}
+    shapes: dict[tuple[str, str], set[str]] = {}
+    for mark in (mark for panel in drawing.panels for mark in panel.marks):
+        if known and mark.kind in kinds and not (mark.kind == "line" and mark.opacity < 1):
+            shapes.setdefault((mark.kind, mark.colour), set()).add(mark.shape)
+    for kind in kinds if known else ():
+        own = [shapes[kind, known[name]] for name in colours]
+        assert all(len(of) == 1 for of in own)
+        assert len(set.union(*own)) == len(own)
+        if kind == "point" and drawing.legend:
+            assert [of.copy().pop() for of in own] == [drawing.shapes[name] for name in colours]
+
+
+def says(mark: Mark, text: str | tuple[float, int, str] | None) -> bool:
+    """Whether a mark has this text, or this number with so many decimals."""
+    if text is None or isinstance(text, str):
+        return text in (None, mark.text)
+    value, decimals, more = text
+    shown = mark.text.removesuffix("*")
+    is_close = abs(drawn.number(shown) - value) <= 0.5 * 10**-decimals + 1e-4
+    return is_close and mark.text == shown + more and len(shown.partition(".")[2]) == decimals
+
+
+def told(mark: Mark, values: list[Any]) -> bool:
+    """Whether the mouse shows these values, if it shows anything."""
+    shown = [part.rpartition(": ")[2] for part in mark.told.split("; ")]
+    numbers = [drawn.number(text) for text in shown if re.fullmatch(r"[\N{MINUS SIGN}-]?[\d.,]+%?", text)]
+    return not mark.told or all(
+        value in shown if isinstance(value, str) else any(abs(value - n) <= 6e-5 for n in numbers) for value in values
+    )
+
+
+def one_to_one(pairs: Iterable[tuple[Any, Any]]) -> bool:
+    """Whether each of one kind has its own of the other."""
+    pairs = {*pairs}
+    return len(pairs) == len({one for one, _ in pairs}) == len({other for _, other in pairs})
+
+
+def grows(pairs: list[tuple[float, float]]) -> bool:
+    """Whether what is drawn grows in step with values."""
+    (low, first), (high, last) = min(pairs), max(pairs)
+    slope = (last - first) / (high - low) if high > low else 0.0
+    return (slope > 0 or high - low < 1e-3) and all(
+        abs(first + slope * (value - low) - seen) <= 0.02 * (last - first) + 1e-3 for value, seen in pairs
+    )

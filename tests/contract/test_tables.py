@@ -6,14 +6,16 @@ import csv
 import io
 import json
 import re
-from collections.abc import Iterator
+import shutil
+from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
 
-from tests.contract import shown, small_corpus
-from tests.contract.commands import run
+from tests.contract import corpora, shown, small_corpus
+from tests.contract.commands import door, run
 
 RUNS: Final = ("keen.jsonl", "steady.jsonl", "hasty.jsonl")
 #: Commands to their words; the first word or two name the views.
@@ -37,16 +39,45 @@ ASKED: Final[dict[str, tuple[str, ...]]] = {
     "compare-metrics": ("compare-metrics", *RUNS, "-m", "jga,sa,gca", "--resamples", "40"),
     "sensitivity": ("sensitivity", "keen.jsonl", "-m", "jga,fga,gca"),
     "audit diff": ("audit", "diff", "keen.jsonl", "later.jsonl"),
+    "query": ("query", "SELECT run, metric, value, se, turns FROM scores", *RUNS, "-m", "jga,f1"),
+    "sweep to a target": ("sweep", *RUNS[:2], "-m", "jga", "--target", "40"),
+    "correlate turns": ("correlate", "hasty.jsonl", "-m", "jga,sa,gca", "--per", "turn"),
+    "correlate by tests": ("correlate", "hasty.jsonl", "-m", "jga,sa,gca", "--versus", "jga,sa,gca", "--test", "all"),
+    "correlate runs": ("correlate", *RUNS[:2], "-m", "jga,sa", "--between-runs"),
+    "show": ("show", "keen.jsonl", "-m", "sa,jga", "--most", "5"),
+    "show two": ("show", "keen.jsonl", "--against", "hasty.jsonl", "-m", "sa,wrong", "--most", "5"),
+    "show one": ("show", "keen.jsonl", "D05", "-m", "jga,sa"),
+    "show one of two": ("show", "keen.jsonl", "D05", "--against", "hasty.jsonl", "-m", "jga,sa"),
+    "audit bias": ("audit", "bias", "all/train.jsonl", "all/gold.jsonl"),
+    "audit scores": ("audit", "scores", *RUNS[:2], "--version", "a=steady.jsonl", "--version", "b=later.jsonl",
+                     "-m", "jga,sa", "--profile", "verbatim"),
+    "audit inconsistency": ("audit", "inconsistency", "all/gold.jsonl", "--support", "2", "--pairs", "0"),
+    "audit review": ("audit", "review", "sheet.csv"),
+    "audit memorisation": ("audit", "memorisation", "all/keen.jsonl", "all/hasty.jsonl", "--context", "all/gold.jsonl",
+                           "--train", "all/train.jsonl"),
+    "audit contradictions": ("audit", "contradictions", "all/gold.jsonl", "--database", "all/db"),
+    "audit replace": ("audit", "replace", "all/gold.jsonl", "--train", "all/train.jsonl", "--donors", "all/donors.json",
+                      "-o", "replaced.jsonl"),
 }  # fmt: skip
-FORMATS: Final = {"text": shown.of_text, "md": shown.of_markdown}
+FORMATS: Final = {"text": shown.of_text, "md": shown.of_markdown, "latex": shown.of_latex}
+#: What text and Markdown lay out in other ways.
+APART: Final = ("check", "sweep", "sweep to a target")
 
 
 @pytest.fixture(scope="module", autouse=True)
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     folder = tmp_path_factory.mktemp("corpus")
     small_corpus.write(folder)
-    with pytest.MonkeyPatch.context() as patch:
+    corpora.write(folder / "all")
+    with pytest.MonkeyPatch.context() as patch, door():
         patch.chdir(folder)
+        run("audit", "inconsistency", "all/gold.jsonl", "--support", "2", "--sample", "8", "--review", "sheet.csv")
+        rows = list(csv.DictReader(io.StringIO(Path("sheet.csv").read_text("utf-8-sig"))))
+        answered = [{**row, "right": "yes" if n % 3 else "no", "missed": n % 2} for n, row in enumerate(rows)]
+        with Path("sheet.csv").open("w", encoding="utf-8-sig", newline="") as file:
+            writer = csv.DictWriter(file, list(rows[0]))
+            writer.writeheader()
+            writer.writerows(answered)
         yield folder
 
 
@@ -55,7 +86,9 @@ def view_of(name: str) -> str:
     return " ".join(words[:2]) if words[0] == "audit" else words[0]
 
 
+@cache
 def said(name: str, *more: str, columns: int | None = None) -> str:
+    Path("replaced.jsonl").unlink(missing_ok=True)
     code, out, err = run(*ASKED[name], *more, columns=columns)
     assert code == 0, err
     return out
@@ -68,20 +101,28 @@ def rows_of(name: str) -> dict[str, list[dict[str, Any]]]:
 
 @pytest.mark.parametrize("name", ASKED)
 def test_every_cell_is_that_of_its_row_and_column(name: str) -> None:
-    result = rows_of(name)
+    result, command = rows_of(name), view_of(name)
     for form, parse in FORMATS.items():
-        if name == "sweep" and form == "md":
-            continue  # a table per run, whose name is in the line below: of one run, it is read
+        if form == "latex" and command not in shown.PAPER:
+            continue
         tables = parse(said(name, "--format", form, *(["--all"] if name == "check" and form == "text" else [])))
         assert tables
-        for cell in shown.read(view_of(name), tables, result):
+        for cell in shown.read(command, tables, result, shown.PAPER if form == "latex" else shown.VIEWS):
             assert shown.is_shown(*cell), (form, cell)
+            if command == "compare" and form == "latex" and cell.row.get("beats"):
+                assert f"{cell.row['title']} ^" in tables[0].columns
 
 
-@pytest.mark.parametrize("name", [name for name in ASKED if name not in ("check", "sweep")])
-def test_text_and_markdown_have_the_same_tables(name: str) -> None:
-    text, page = (parse(said(name, "--format", form)) for form, parse in FORMATS.items())
-    assert [(table.columns, table.rows) for table in text] == [(table.columns, table.rows) for table in page]
+@pytest.mark.parametrize("name", ASKED)
+def test_formats_have_the_same_tables(name: str) -> None:
+    text, page, paper = (parse(said(name, "--format", form)) for form, parse in FORMATS.items())
+    if name not in APART:
+        assert [(table.columns, table.rows) for table in text] == [(table.columns, table.rows) for table in page]
+    if view_of(name) not in shown.PAPER:
+        assert paper
+        rest = iter([(table.columns, shown.unquoted(table.rows)) for table in page])
+        for table in map(shown.unmarked, paper):
+            assert (table.columns, table.rows) in rest
 
 
 @pytest.mark.parametrize("name", ASKED)
@@ -94,7 +135,7 @@ def test_csv_and_files_are_the_same(name: str, tmp_path: Path) -> None:
         assert line.get("table", part) == part
         for key, value in row.items():
             cell = line[key]
-            if isinstance(value, float):
+            if isinstance(value, (int, float)) and re.match(r"-?\d", cell):  # a flag's column may have counts, too
                 assert float(cell) == value, (part, key)
             else:
                 plain = str(value).lower() if isinstance(value, bool) else "" if value is None else str(value)
@@ -107,34 +148,97 @@ def test_csv_and_files_are_the_same(name: str, tmp_path: Path) -> None:
         assert path.read_text(encoding="utf-8").strip() == said(name, "--format", form).strip()
 
 
-@pytest.mark.parametrize("name", ["score", "compare"])
-def test_in_latex_the_best_are_bold_and_numbers_are_those_of_the_text(name: str) -> None:
-    rows, latex = rows_of(name)["scores"], said(name, "--format", "latex")
-    metrics = list(dict.fromkeys(row["metric"] for row in rows))
-    bold = []
-    for name in ("keen", "steady", "hasty"):
-        line = next(line for line in latex.splitlines() if re.search(rf"(^|& ){name} &", line))
-        bold += [(name, float(number)) for number in re.findall(r"\\best (\d+(?:\.\d+)?)", line)]
-        numbers = [
-            float(number) for number in re.findall(r"(?<![\d.\[])\d+(?:\.\d+)?", re.sub(r"±|\\textpm\{\}", "", line))
-        ]
-        for row in (row for row in rows if row["run"] == name):
-            assert round(row["value"] * (100 if row["unit"] == "share" else 1), 2) in numbers
-    for metric in metrics:
-        best = (min if metric in ("wrong", "error-turns") else max)(
-            (row for row in rows if row["metric"] == metric), key=lambda row: row["value"]
-        )
-        assert (best["run"], round(best["value"] * (100 if best["unit"] == "share" else 1), 2)) in bold
-    assert len(bold) == len(metrics)
+#: Long names of runs and slots, as people have them.
+LONG: Final = "t5-base_multiwoz-2.4_seed-17_learning-rate-0.0005_checkpoint-of-epoch-12"
+SLOT: Final = "train-departure station or the place that the traveller sets out from"
+
+
+@pytest.fixture(scope="module")
+def long_names(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The corpora, with long names of runs and of a slot."""
+    folder = tmp_path_factory.mktemp("long")
+    shutil.copytree(Path.cwd(), folder, dirs_exist_ok=True)
+    for path in (*folder.glob("*.*"), *folder.glob("all/*.jsonl")):
+        text = path.read_text("utf-8-sig").replace("train-departure", SLOT)
+        name = re.sub("^(keen|steady|hasty)[.]", rf"{LONG}-\1.", path.name)
+        path.with_name(name).write_text(re.sub("^(keen|steady|hasty),", rf"{LONG}-\1,", text, flags=re.M), "utf-8-sig")
+    return folder
+
+
+@pytest.mark.parametrize("name", ASKED)
+def test_nothing_is_wider_than_the_terminal(name: str, long_names: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(long_names)
+    words = [re.sub(r"\b(keen|steady|hasty)\b", rf"{LONG}-\1", word) for word in ASKED[name]]
+    found = run(*words, *(["--all"] if name == "check" else []), columns=80)
+    assert found.code == 0, found.err
+    assert all(len(line) <= 80 for line in found.out.split("\n")), max(found.out.split("\n"), key=len)
 
 
 def test_the_better_run_is_first() -> None:
-    for form, parse in FORMATS.items():
+    for form, parse in [*FORMATS.items()][:2]:
         assert [row[0] for row in parse(said("score", "--format", form))[0].rows[::2]] == ["steady", "hasty", "keen"]
         differences = [table for table in parse(said("compare", "--format", form)) if "wins" in table.columns]
         assert len(differences) == 3
         for table in differences:
             assert all(float(row[2]) >= 0 for row in table.rows)
+
+
+#: Sentences above and below tables: patterns whose groups are numbers of the JSON.
+SENTENCES: Final[dict[str, tuple[str, Callable[[Any], list[Any]]]]] = {
+    "audit inconsistency": (
+        r"Annotations are missing in (\d+) of (\d+) dialogues \((.+) %\) and (\d+) of (\d+) turns \((.+) %\)(?s:.*)"
+        r"Annotations missing: (\d+); said by the user (\d+), by the system only (\d+); (\d+) come late",
+        lambda result: [
+            (whole := result["summary"][0])["dialogues_changed"], whole["dialogues"],
+            f"{100 * whole['dialogues_changed'] / whole['dialogues']:.1f}", whole["turns_changed"], whole["turns"],
+            f"{100 * whole['turns_changed'] / whole['turns']:.1f}",
+            *(whole[key] for key in ("missing", "user", "system", "late")),
+        ],
+    ),
+    "audit bias": (
+        r"gold: train has (\d+) of (\d+) values of slots \((.+) %\); these are (.+) % of n,",
+        lambda result: [
+            (of := _seen(result))["values_seen"], of["values"], f"{100 * of['values_seen'] / of['values']:.2f}",
+            f"{100 * of['n_seen'] / of['n']:.2f}",
+        ],
+    ),
+    "audit review": (
+        r"\((\d+) changed and (\d+) unchanged dialogues\)",
+        lambda result: [row["of"] for row in result["dialogues"]],
+    ),
+    "sweep to a target": (
+        r"keen: no profile agrees with jga 40; the nearest is jga (\S+) under .*, (\S+) points lower\n",
+        lambda result: [
+            f"{100 * (best := max(row['value'] for row in result['sweep'] if row['run'] == 'keen')):.2f}",
+            f"{40 - 100 * best:.2f}",
+        ],
+    ),
+    "show one of two": (
+        r"turn 2\n  A: jga (\S+), sa (\S+); changes: (.*)\n  B: jga (\S+), sa (\S+); changes: (.*)\n",
+        lambda result: [
+            text
+            for run in ("keen", "hasty")
+            for text in (
+                *(f"{100 * row['value']:.2f}" for row in result["scores"] if (row["run"], row["turn"]) == (run, 2)),
+                *(", ".join(f"{row[kind]} {kind}" for kind in ("correct", "wrong", "missed", "over") if row[kind])
+                  for row in result["changes"] if (row["run"], row["turn"]) == (run, 2)),
+            )
+        ],
+    ),
+}  # fmt: skip
+
+
+def _seen(result: dict[str, list[dict[str, Any]]]) -> dict[str, int]:
+    """The values of all slots that training has too."""
+    rows = [row for row in result["overlap"] if row["counting"] == "cumulative"]
+    return {key: sum(row[key] for row in rows) for key in ("values", "values_seen", "n", "n_seen")}
+
+
+@pytest.mark.parametrize("name", SENTENCES)
+def test_a_sentence_says_the_numbers_of_the_json(name: str) -> None:
+    pattern, numbers = SENTENCES[name]
+    (found,) = re.findall(pattern, said(name))
+    assert list(found) == [str(number) for number in numbers(rows_of(name))]
 
 
 def test_sentences_say_the_numbers_of_the_json() -> None:

@@ -16,7 +16,7 @@ from dstbench.conventions.choices import CHOICES, SIGNED
 from dstbench.conventions.files import Table
 from dstbench.conventions.matching import MATCHERS
 from dstbench.conventions.normalise import STEPS
-from dstbench.conventions.profiles import PROFILES, profile, suits
+from dstbench.conventions.profiles import PROFILES, profile
 from dstbench.conventions.slots import SLOT_SETS
 from dstbench.signature import doubts, explain, parse, sign
 from tests.commands import ok, run
@@ -100,15 +100,6 @@ def test_a_signature_is_whole_or_a_doubt_says_that_it_is_not(
         assert f"note: {said}" in explain(sign("jga", {**changed, **rest}))
 
 
-def test_an_option_beside_a_file_is_said(here: Path) -> None:
-    write(here, 'base = "trade"\ndontcare = "drop"\n')
-    plain, changed, same = (profile("mylab.toml", **more) for more in ({}, {"dontcare": "skip"}, {"dontcare": "drop"}))
-    assert same == plain
-    assert changed.name == f"{plain.name}+"
-    assert changed.dontcare == "skip"
-    assert doubts(sign("jga", changed.settings())) == []
-
-
 def test_files_are_beside_the_file_and_part_of_its_hash(here: Path) -> None:
     (here / "lab").mkdir()
     Path("lab/labels.json").write_text('{"centre": ["center"]}')
@@ -120,16 +111,6 @@ def test_files_are_beside_the_file_and_part_of_its_hash(here: Path) -> None:
     Path("lab/labels.json").unlink()
     with pytest.raises(dstbench.DstbenchError, match=r"lab/labels\.json: no such file"):
         profile("lab/mylab.toml")
-
-
-def test_comments_and_names_of_files_do_not_change_the_hash(here: Path) -> None:
-    texts = {
-        "a.toml": 'dontcare = "drop"\n',
-        "b.toml": '# no dontcare\nbase = "verbatim"\ndontcare="drop"\ntitle = "x"\n',
-    }
-    names = [profile(write(here, text, name)).name for name, text in texts.items()]
-    assert [name.partition("#")[0] for name in names] == ["a", "b"]
-    assert len({name.partition("#")[2] for name in names}) == 1
 
 
 @pytest.mark.parametrize(
@@ -172,11 +153,6 @@ def test_what_is_wrong_in_a_file_is_said_with_its_name(text: str | bytes, said: 
     assert err.startswith("error: mylab.toml: ")
 
 
-def test_a_file_that_is_not_there_is_said(here: Path) -> None:
-    code, _, err = run("score", "p.jsonl", "--profile", "mylab.toml")
-    assert (code, err.splitlines()[0]) == (1, "error: mylab.toml: no such file")
-
-
 def test_commands_take_a_file_wherever_they_take_a_profile(here: Path) -> None:
     write(here, 'base = "trade"\ntitle = "ours"\ndontcare = "drop"\nmetrics = ["jga", "f1"]\n')
     Path("p.jsonl").write_text("".join(json.dumps(state) + "\n" for state in EXAMPLE))
@@ -195,26 +171,3 @@ def test_commands_take_a_file_wherever_they_take_a_profile(here: Path) -> None:
     found = dstbench.sweep("p.jsonl", profiles=["verbatim", "mylab.toml"])
     assert set(found["profile"]) == {"verbatim", "mylab.toml"}
     assert dstbench.score("p.jsonl", profile=Path("mylab.toml")).equals(dstbench.score("p.jsonl", profile="mylab.toml"))  # type: ignore[arg-type] # it may
-
-
-def test_a_file_suits_any_dataset(here: Path) -> None:
-    chosen = profile(write(here, 'base = "trade"\n'))
-    assert suits(PROFILES["trade@faithful"], frozenset({"Hotels_1-city"})) == "it is for MultiWOZ"
-    assert suits(chosen, frozenset({"Hotels_1-city"})) is None
-    star = profile(write(here, 'base = "star"\n'))
-    assert suits(star, frozenset({"Hotels_1-city"})) == "more than a quarter of gold's slots are not in multiwoz-30"
-
-
-def test_a_hyphen_stands_for_no_choice_on_the_command_line_too(here: Path) -> None:
-    Path("p.jsonl").write_text("".join(json.dumps(state) + "\n" for state in EXAMPLE))
-    assert "|slots:" not in ok("score", "p.jsonl", "-m", "jga", "--profile", "star", "--slots", "-").splitlines()[-1]
-
-
-@pytest.mark.parametrize("command", [["score", "p"], ["compare", "p", "q"], ["check", "p"], ["query", "select 1", "p"]])
-def test_a_metric_that_is_none_is_said_before_files_are_read(command: list[str], here: Path) -> None:
-    Path("mylab.toml").write_text('metrics = ["jga", "jgaa"]\n')
-    code, _, err = run(*command, "--profile", "mylab.toml")
-    assert (code, err.splitlines()[1]) == (2, "hint: did you mean jga or gca or fga?")
-    assert "there is no metric 'jgaa'" in err
-    with pytest.raises(dstbench.UsageError, match="there is no metric 'jgaa'"):
-        dstbench.Evaluator("p", profile="mylab.toml")

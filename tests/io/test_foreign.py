@@ -7,7 +7,6 @@ import io
 import pickle
 import sqlite3
 import tarfile
-import zipfile
 from collections import OrderedDict
 from collections.abc import Mapping
 from contextlib import closing
@@ -132,14 +131,6 @@ def test_no_data_are_taken_for_something_else() -> None:
     assert {name: by_content(text().encode()) for name, text in every.items()} == dict.fromkeys(every)
     for table in ("dialogue,rating\nD1,3\n", "category\nlp\n", "model,metric,value\n", "lp0,d\n"):
         assert by_content(table.encode()) is None
-
-
-def test_a_zip_of_data_with_other_files_is_a_folder(here: Path) -> None:
-    with zipfile.ZipFile("data.zip", "w") as archive:
-        archive.writestr("p.json", formats.gtpr())
-        archive.writestr("cache/data.pkl", pickle.dumps([1]))
-        archive.writestr("vectors.npy", _arrays(several=False))
-    assert dstbench.score("data.zip", metrics="jga")["value"].item() == 0.5
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -15,13 +14,11 @@ import pytest
 
 import dstbench
 from dstbench.demo import synthetic
-from dstbench.io import parquet, thrift
+from dstbench.io import parquet
 from dstbench.io.files import File
 from dstbench.runs.open import open_runs
-from dstbench.schema.core import CONTEXTS
 
 pytestmark = pytest.mark.filterwarnings("ignore::dstbench.DstbenchWarning")
-ROOT = Path(dstbench.__file__).parent
 
 
 def bits(content: bytes, step: int) -> Iterator[bytes]:
@@ -57,87 +54,10 @@ def test_a_flipped_bit_of_a_long_table_changes_no_score(here: Path) -> None:
         read_as_before_or_refused("x.parquet", step, use)
 
 
-def test_a_flipped_bit_of_a_table_of_contexts_changes_no_text(here: Path) -> None:
-    rows = [(f"D{n // 3}", n % 3, f"system {n}" if n % 3 else None, f"user {n}") for n in range(12)]
-    table = pl.DataFrame(rows, schema=CONTEXTS.schema, orient="row")
-    parquet.write("x.parquet", table.schema, [table])
-    assert dstbench.contexts("x.parquet").equals(table)
-    read_as_before_or_refused("x.parquet", 13, lambda path: dstbench.contexts(path).rows())
-
-
 def packed(table: pa.Table, **how: Any) -> bytes:
     stream = io.BytesIO()
     pq.write_table(table, stream, **how)
     return stream.getvalue()
-
-
-ROWS = pa.table(
-    {
-        "text": [f"value {n % 7}" for n in range(60)],
-        "number": pa.array(range(60), pa.int64()),
-        "lists": [["a"] * (n % 3) for n in range(60)],
-        "structs": [{"a": n, "b": {"c": None if n % 2 else "x"}} for n in range(60)],
-        "bytes": pa.array([b"four"] * 60, pa.binary(4)),
-        "empty": pa.nulls(60, pa.string()),
-    }
-)
-WAYS: dict[str, dict[str, Any]] = {
-    "as usual": {},
-    "no dictionary": {"use_dictionary": False, "compression": "none"},
-    "pages of version 2": {"data_page_version": "2.0", "compression": "gzip"},
-    "many groups and pages": {"row_group_size": 25, "data_page_size": 1, "write_batch_size": 5},
-    "deltas": {
-        "use_dictionary": False,
-        "column_encoding": {"text": "DELTA_BYTE_ARRAY", "number": "DELTA_BINARY_PACKED"},
-    },
-    "no statistics": {"write_statistics": False, "write_page_index": True},
-}
-
-
-@pytest.mark.parametrize("how", WAYS)
-@pytest.mark.parametrize("sums", [False, True])
-def test_tables_of_other_programs_are_read_as_polars_reads_them(how: str, sums: bool, here: Path) -> None:
-    content = packed(ROWS, **WAYS[how], write_page_checksum=sums)
-    Path("x.parquet").write_bytes(content)
-    wanted = pl.read_parquet("x.parquet")
-    assert parquet.read(File("x.parquet")).equals(wanted)
-    assert parquet.read(File("x.parquet"), content).equals(wanted)
-    table, height, _ = parquet.scan(File("x.parquet"))
-    assert (table.collect().equals(wanted), height) == (True, 60)
-
-
-def test_a_table_that_polars_wrote_is_read(here: Path) -> None:
-    wanted = pl.DataFrame(ROWS).with_columns(pl.col("text").cast(pl.Categorical))
-    for table in (wanted, wanted.clear()):
-        table.write_parquet("x.parquet")
-        assert parquet.read(File("x.parquet")).equals(table)
-
-
-@pytest.mark.parametrize("how", WAYS)
-def test_a_damaged_file_of_another_program_is_no_panic(how: str) -> None:
-    """With checksums of pages, what stands in them is certain; what is declared is so in any case."""
-    for sums in (False, True):
-        content = packed(ROWS, **WAYS[how], write_page_checksum=sums)
-        in_pages = set(bodies_of_pages(content)) if sums else set()
-        wanted, step = parquet.read(File("x"), content), len(content) // 25 | 1
-        for number, changed in enumerate(bits(content, step)):
-            try:
-                same = parquet.read(File("x"), changed).equals(wanted)
-            except dstbench.DstbenchError as error:
-                assert str(error).startswith("x: a damaged Parquet file: ")  # noqa: PT017
-            else:
-                assert same or number * step // 8 not in in_pages
-
-
-def bodies_of_pages(content: bytes) -> Iterator[int]:
-    """The offsets of all bytes that the checksum of a page is of."""
-    for group in declared(content)[4]:
-        for column in group[1]:
-            at = begin = min(offset for offset in (column[3][9], column[3].get(11)) if offset)
-            while at < begin + column[3][7]:
-                header, start = thrift.struct(content, at)
-                at = start + header[3]
-                yield from range(start, at)
 
 
 def test_what_unpacks_to_much_is_refused_before_it_is_unpacked(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -155,56 +75,6 @@ def test_what_unpacks_to_much_is_refused_before_it_is_unpacked(monkeypatch: pyte
     monkeypatch.setenv("DSTBENCH_MAX_UNPACKED", "15")
     with pytest.raises(dstbench.DstbenchError, match=r"^x: more than 15 MB when unpacked\nhint: .*UNPACKED"):
         parquet.read(File("x"), rows)
-
-
-def test_a_table_that_is_read_in_groups_is_limited_by_its_largest(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    Path("x.parquet").write_bytes(packed(pa.table({"text": pa.nulls(1_000_000, pa.string())}), row_group_size=500_000))
-    monkeypatch.setenv("DSTBENCH_MAX_UNPACKED", "9")
-    assert parquet.scan(File("x.parquet")).height == 1_000_000
-    monkeypatch.setenv("DSTBENCH_MAX_UNPACKED", "7")
-    with pytest.raises(dstbench.DstbenchError, match="more than 7 MB"):
-        parquet.scan(File("x.parquet"))
-
-
-@pytest.mark.parametrize("levels", [50, 150])
-def test_a_column_of_many_levels_ends_no_process(levels: int) -> None:
-    column = pa.array([1])
-    for _ in range(levels):
-        column = pa.StructArray.from_arrays([column], ["a"])
-    content = packed(pa.table({"deep": column}))
-    if levels < 100:
-        assert parquet.read(File("x"), content).height == 1
-    else:
-        with pytest.raises(dstbench.DstbenchError, match="its schema is not a tree, or too deep"):
-            parquet.read(File("x"), content)
-
-
-def test_a_page_header_that_cannot_be_ends_no_process() -> None:
-    """Of truth values of which less than none are null, Polars 2.1 would allocate two exabytes."""
-    table = pa.table({"truth": [True, None] * 50})
-    content = packed(table, data_page_version="2.0", compression="none", use_dictionary=False)
-    offset = declared(content)[4][0][1][0][3][9]
-    header, end = thrift.struct(content, offset)
-    assert header[8][2] == 50
-    refused = 0
-    for changed in bits(content[offset:end], 1):
-        try:
-            assert parquet.read(File("x"), content[:offset] + changed + content[end:]).height == 100
-        except dstbench.DstbenchError as error:
-            refused += "numbers of nulls or of bytes of levels" in str(error)
-    assert refused > 5
-
-
-def declared(content: bytes) -> dict[int, Any]:
-    """The footer."""
-    length = int.from_bytes(content[-8:-4], "little")
-    return thrift.struct(content[-8 - length : -8])[0]
-
-
-def test_nothing_else_opens_a_parquet_file() -> None:
-    opens = re.compile(r"\b(?:read|scan)_parquet|ParquetFile|pq\.read|write_parquet")
-    opening = {path.relative_to(ROOT).as_posix() for path in ROOT.rglob("*.py") if opens.search(path.read_text())}
-    assert opening == {"io/parquet.py"}
 
 
 @pytest.mark.parametrize(

@@ -4,28 +4,20 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from contextlib import nullcontext
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
-import numpy as np
 import polars as pl
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import dstbench
-from dstbench.conventions.profiles import PROFILES
-from dstbench.demo import synthetic
-from dstbench.metrics import REGISTRY, parse_all
-from dstbench.metrics.exact_sums import in_parts
-from dstbench.metrics.f1 import PairMetric
+from dstbench.metrics import REGISTRY
 from dstbench.runs.open import open_runs
 from dstbench.runs.run import Run
-from dstbench.testing.laws import silent
-from dstbench.testing.of_metrics import LAWS, Scored
-from tests.corpora import FEW, LARGE, OF_FRAMES, States, corpora, is_refused
+from tests.corpora import FEW, LARGE, OF_FRAMES, States, corpora
 
 ALL_NAMES = [name for name in REGISTRY if name not in OF_FRAMES]
 ALL = ",".join(ALL_NAMES)
@@ -62,15 +54,6 @@ def test_a_run_against_its_own_gold_scores_1_wherever_1_is_possible(states: Stat
 
 
 @FEW
-@given(states=corpora(LARGE), seed=st.integers(0, 2**32 - 1))
-def test_every_metric_keeps_the_laws_that_those_of_users_are_tried_on(states: States, seed: int) -> None:
-    scored = Scored(parse_all(ALL), states)
-    for law in LAWS.values():
-        with silent():
-            law(scored, np.random.default_rng(seed))
-
-
-@FEW
 @given(corpora(LARGE), st.randoms(use_true_random=False))
 def test_the_order_of_rows_and_columns_changes_nothing(states: States, rng: random.Random) -> None:
     table = dstbench.scan(states).drop("run").collect()
@@ -91,52 +74,6 @@ def test_slices_sum_to_the_whole(states: States, by: str) -> None:
         assert whole.filter(metric=name)["value"].item() == pytest.approx(float(mean / len(states)), rel=1e-14)
     for name in ("correct", "wrong", "missed", "over", "error-turns"):  # counts
         assert whole.filter(metric=name)["value"].item() == parts.filter(metric=name)["value"].sum()
-
-
-@FEW
-@given(corpora(LARGE))
-def test_slots_sum_to_the_counts_of_the_whole(states: States) -> None:
-    counts = "correct,wrong,missed,over"
-    parts = dstbench.score(states, metrics=counts, by="slot")
-    for name, value in values(states, counts).items():
-        assert parts.filter(metric=name)["value"].sum() == value
-
-
-PAIRS = [
-    f"{name}:avg={avg}:empty={empty}:wrong={wrong}"
-    for name in ("f1", "precision", "recall")
-    for avg in ("macro", "micro")
-    for empty in "10"
-    for wrong in ("both", "missed")
-]
-
-
-@pytest.mark.filterwarnings("ignore::dstbench.errors.DstbenchWarning")
-@FEW
-@given(corpora(LARGE), st.sampled_from(list(PROFILES)))
-def test_by_slot_the_metrics_that_are_named_are_its_accuracy(states: States, name: str) -> None:
-    assume(not is_refused(states, PROFILES[name]))
-    rows = dstbench.score(states, metrics=["jga", *PAIRS], by="slot", profile=name)
-    for _, of_slot in rows.group_by("slot"):
-        found = dict(of_slot.select("metric", "value").iter_rows())
-        for metric in parse_all(PAIRS):
-            assert isinstance(metric, PairMetric)
-            if metric.is_accuracy_of_a_slot:
-                assert found[str(metric)] == found["jga"]
-
-
-def test_by_slot_no_other_metric_of_pairs_is_its_accuracy() -> None:
-    """Of a slot that is right, wrong, missed, over and absent, each another number of times."""
-    right, other = {"hotel-area": "north"}, {"hotel-area": "south"}
-    kinds = [(right, right)] * 5 + [(right, other)] * 4 + [(right, {})] * 3 + [({}, right)] * 2 + [({}, {})]
-    states = [{"dialogue_id": f"D{i}", "turn": 0, "gold": gold, "pred": pred} for i, (gold, pred) in enumerate(kinds)]
-    for notation in PAIRS:
-        (metric,) = parse_all([notation])
-        assert isinstance(metric, PairMetric)
-        told = pytest.warns(dstbench.DstbenchWarning, match="is the slot's accuracy")
-        with told if metric.is_accuracy_of_a_slot else nullcontext():
-            rows = dstbench.score(states, metrics=["jga", metric], by="slot")
-        assert (rows["value"].n_unique() == 1) == metric.is_accuracy_of_a_slot, notation
 
 
 @pytest.mark.filterwarnings("ignore:.*not comparable:dstbench.errors.DstbenchWarning")  # each has its own gold
@@ -231,16 +168,3 @@ def test_dontcare_is_dropped_or_skipped_as_if_it_were_not_there(states: States) 
     assert under(run, BY_VALUE, dontcare="drop-pred") == under(pred, BY_VALUE)
     assert under(run, BY_VALUE, dontcare="drop") == under(keeping(gold, "pred", is_other), BY_VALUE)
     assert under(run, BY_VALUE, dontcare="skip") == under(keeping(skipped, "gold", is_other), BY_VALUE)
-
-
-def test_parts_of_a_corpus_add_up_to_the_whole_exactly() -> None:
-    table = synthetic(500, trackers=["eager"])["eager"]
-    half = table["dialogue"][table.height // 2]
-    parts = [table.filter(pl.col("dialogue") < half), table.filter(pl.col("dialogue") >= half)]
-    metrics = [dstbench.parse(m) for m in ("jga", "rsa", "aga", "fga", "f1", "gca")]
-    stats = {name: stat for m in metrics for name, stat in m.stats().items()}
-
-    def sums(part: pl.DataFrame) -> pl.DataFrame:
-        return dstbench.to_turns(part).select(in_parts(s).sum().alias(n) for n, s in stats.items())
-
-    assert pl.concat([sums(part) for part in parts]).sum().equals(sums(table))

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import copy
 import json
-import random
 import shutil
 from collections import Counter, defaultdict
-from collections.abc import Callable
-from functools import partial
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -25,7 +22,6 @@ from dstbench.conventions.profiles import PROFILES, profile
 from dstbench.metrics import REGISTRY
 from dstbench.runs.open import open_runs
 from dstbench.scoring.scope import open_under
-from dstbench.typing import Missing
 from tests.corpora import OF_FRAMES
 
 pytestmark = pytest.mark.filterwarnings(
@@ -242,76 +238,6 @@ def test_other_profiles_see_no_frames(folder: Path, both: tuple[Document, Docume
     assert dstbench.to_turns(table).equals(dstbench.to_turns(bare))
 
 
-ANALYSES: dict[str, Callable[[Any], Any]] = {
-    "check": dstbench.check,
-    "diagnose": dstbench.diagnose,
-    "sensitivity": lambda data: dstbench.sensitivity(data, sample=2),
-    "fuzzy_pairs": lambda data: dstbench.fuzzy_pairs(data, profile="mwzeval"),
-    **{
-        f"query {table}": partial(dstbench.query, f"SELECT * FROM {table}")  # noqa: S608 (our own names)
-        for table in ("long", "classes", "turns", "dialogues", "scores")
-    },
-}
-
-
-def outcome(analyse: Callable[[Any], Any], data: Any) -> Any:
-    """The rows of all frames that an analysis gives, or why it gives none."""
-    try:
-        result = analyse(data)
-    except dstbench.DstbenchError as error:
-        return str(error)
-    frames = [result] if isinstance(result, pl.DataFrame) else vars(result).values()
-    return [frame.to_dicts() for frame in frames]
-
-
-@settings(max_examples=3)
-@given(predicted())
-@pytest.mark.filterwarnings("ignore::dstbench.DstbenchWarning")
-def test_other_analyses_see_no_frames(folder: Path, both: tuple[Document, Document]) -> None:
-    """Of a table with rows of frames, they say the same as without them."""
-    gold, pred = (write(folder / side, states) for side, states in zip(("gold", "pred"), both, strict=True))
-    table = open_runs(pred, gold=gold)[0].read()
-    bare = table.filter(~dstbench.readers.frames.IS_FRAME)
-    assume(have_common_slots(bare))
-    for name, analyse in ANALYSES.items():
-        one, other = (outcome(analyse, {"run": data}) for data in (table, bare))
-        assert one == other, name
-
-
-def noisy(document: Document, seed: int) -> Document:
-    """A copy with intents, requested slots and values changed, dropped and added here and there."""
-    draw = random.Random(seed)  # noqa: S311 (no secret)
-    found = copy.deepcopy(document)
-    for dialogue in found:
-        for turn in dialogue["turns"]:
-            for state in (frame["state"] for frame in turn["frames"] if "state" in frame):
-                values = state["slot_values"]
-                for slot in list(values):
-                    if draw.random() < 0.1:
-                        word = draw.choice(
-                            [values[slot][-1], values[slot][0].upper(), values[slot][0][:-1], "dontcare"]
-                        )
-                        values[slot] = [word, "unread"]
-                    elif draw.random() < 0.05:
-                        del values[slot]
-                if draw.random() < 0.05:
-                    values[draw.choice(["city", "date", "has_wifi", "no_slot_of_the_schema"])] = ["True"]
-                if draw.random() < 0.1:
-                    state["active_intent"] = "NONE"
-                if draw.random() < 0.2:
-                    state["requested_slots"] = draw.sample(["price", "city", "date"], draw.randint(0, 2))
-    return found
-
-
-def test_a_noisy_copy_of_real_dialogues_scores_as_the_official_evaluation_says(data: Path, tmp_path: Path) -> None:
-    gold = [d for n in (1, 2) for d in json.loads((data / f"sgd/dialogues_00{n}.json").read_text())]
-    schema = json.loads((data / "sgd/schema.json").read_text())
-    pred = noisy(gold, 7)
-    (tmp_path / "train.json").write_text(json.dumps(schema[::2]))
-    found = ours(write(tmp_path / "pred", pred), data / "sgd", data / "sgd/schema.json", tmp_path / "train.json")
-    expect(found, official(gold, pred, schema, schema[::2]))
-
-
 # --- what is missing is said -------------------------------------------------------------------------------------
 
 
@@ -344,45 +270,3 @@ def test_a_metric_of_frames_is_refused_where_a_side_does_not_say_it(here: Path) 
         dstbench.score(states, metrics="intent", profile="sgd")
     with pytest.raises(dstbench.UsageError, match="active intents are scored over all frames of gold"):
         dstbench.score(pred, gold=gold, metrics="intent")
-
-
-def test_what_takes_a_schema_says_so(here: Path) -> None:
-    with pytest.raises(dstbench.UsageError, match="it is not known which slots are categorical\nhint: --schema"):
-        profile("sgd", slots="categorical")
-    run = write(here / "run", small(slot_values={"city": ["Ely"]}), SCHEMA)
-    with pytest.raises(dstbench.UsageError, match="which services are seen is not known\nhint: --seen"):
-        dstbench.score(run, gold=run, by="seen", profile="sgd")
-    with pytest.raises(dstbench.UsageError, match="scores by seen are over frames"):
-        dstbench.score(run, gold=run, by="seen", profile=profile("verbatim", seen=str(here / "run/schema.json")))
-    (here / "other.json").write_text(json.dumps(SCHEMA[1:]))
-    with pytest.raises(dstbench.DstbenchError, match=r"run: none of gold's 1 slots.* is in schema.*\nhint: --schema"):
-        dstbench.score(run, gold=run, profile=profile("sgd", schema="other.json"))
-
-
-@pytest.mark.filterwarnings("ignore:.*(gold turn without a prediction|not comparable):dstbench.DstbenchWarning")
-def test_frames_of_turns_that_are_not_predicted(here: Path) -> None:
-    """Two turns with an empty frame each; the second is not predicted."""
-    states = [{"dialogue_id": "1_00000", "turn": turn, "gold": {"Hotels_1-#frame": "Find|"}} for turn in (0, 1)]
-    pred = [{"dialogue_id": "1_00000", "turn": 0, "pred": {"Hotels_1-#frame": "Find|"}}]
-    outcomes: dict[Missing, list[float]] = {
-        "wrong": [0.5, 0.5, 0.5, 0.5],
-        "empty": [1, 1, 0.5, 1],
-        "intersect": [1, 1, 1, 1],
-    }
-    for missing, wanted in outcomes.items():
-        rows = dstbench.score(
-            pred, gold=states, metrics="soft-jga,jga,intent,requested-f1", profile="sgd", missing=missing
-        )
-        assert rows["value"].to_list() == wanted, missing
-
-
-@pytest.mark.filterwarnings("ignore:.*(own gold is not used|which frames there are):dstbench.DstbenchWarning")
-def test_runs_with_and_without_frames_are_not_compared_in_silence(here: Path) -> None:
-    run = write(here / "run", small(slot_values={"city": ["Ely"]}))
-    state = {"Hotels_1-city": "Ely"}
-    states = [{"dialogue_id": "1_00000", "turn": 0, "gold": state, "pred": state}]
-    known = dstbench.scan(run, gold=run).drop("run")
-    with pytest.warns(
-        dstbench.DstbenchWarning, match=r"soft-jga: not comparable .* gold's frames is 1 \(known\), unknown \(not\)"
-    ):
-        dstbench.score({"known": known, "not": dstbench.scan(states).drop("run")}, metrics="soft-jga", profile="sgd")

@@ -11,10 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dstbench
-import dstbench.runs.run as runs
 from dstbench.conventions.matching import Matcher, ValueMatcher
 from dstbench.demo import synthetic
-from dstbench.scoring import partitions as partition
 from dstbench.stats import jackknife_se
 from tests import oracle
 from tests.corpora import FEW, LARGE, SLOTS, States, corpora, dialogues
@@ -98,19 +96,6 @@ def test_where_similarities_are_0_or_1_scores_are_the_hard_ones(
     assert both["value"].equals(both["value_hard"], check_names=False, null_equal=True)
 
 
-@FEW
-@given(near_corpora())
-def test_partial_credit_lies_between_none_and_all(states: States) -> None:
-    """RSA and GCA where only equal values match are at most the soft ones; where any two values do, at least."""
-    run = dstbench.open_runs(states)
-    none, all_ = (values(run, list(SOFT.values()), match=f"levenshtein:least={least}") for least in (1, 0))
-    for soft, value in values(run, list(SOFT), match="levenshtein").items():
-        low, high = none[SOFT[soft]], all_[SOFT[soft]]
-        assert (value is None) == (low is None) == (high is None)
-        if low is not None and high is not None and value is not None:
-            assert low - 1e-12 <= value <= high + 1e-12, soft
-
-
 @given(
     st.lists(st.sampled_from(["a", "b", "a b", "c d", "3"]), min_size=1, max_size=3),
     st.lists(st.sampled_from(["a", "b", "a b", "c d", "3"]), min_size=1, max_size=3),
@@ -133,13 +118,6 @@ def test_partial_credit_by_hand() -> None:
     assert found["soft-gca:alpha=1.0"] == pytest.approx(5 / (2 / (1.75 / 2) + 3 / (1.75 / 3)))
 
 
-def test_the_signature_names_the_similarity() -> None:
-    states = [{"dialogue_id": "D", "turn": 0, "gold": {"hotel-name": "a"}, "pred": {"hotel-name": "b"}}]
-    for match in ("levenshtein:least=0.9", "token-sort:least=0.9"):
-        rows = dstbench.score(states, metrics="soft-rsa,soft-gca", profile=dstbench.profile("verbatim", match=match))
-        assert all(f"|match:{match}|" in signature for signature in rows["signature"])
-
-
 def test_standard_errors_of_partial_credit_are_about_those_of_the_jackknife() -> None:
     """The sum of similarities is in two statistics, a whole number and the rest, which vary together."""
     table = synthetic(40, trackers=["eager"])["eager"]
@@ -152,16 +130,6 @@ def test_standard_errors_of_partial_credit_are_about_those_of_the_jackknife() ->
     ]
     for number, (metric, se) in enumerate(rows.select("metric", "se").iter_rows()):
         assert se == pytest.approx(jackknife_se([values[number] for values in without]), rel=0.05), metric
-
-
-def test_sums_of_similarities_have_the_same_bits_in_any_cut_of_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    table = synthetic(60)["eager"]
-    fuzzy = dstbench.profile("verbatim", match="levenshtein")
-    whole = dstbench.score({"run": table}, metrics=list(SOFT), profile=fuzzy)
-    assert whole.filter(metric="soft-gca")["value"].item() > values({"run": table}, "gca")["gca"]
-    monkeypatch.setattr(runs, "_ROW_GROUP", 50)
-    monkeypatch.setattr(partition.partitions, "__defaults__", (100,))
-    assert dstbench.score({"run": table}, metrics=list(SOFT), profile=fuzzy).equals(whole)
 
 
 @FEW

@@ -12,46 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dstbench
-from dstbench.readers.registry import WITH_UTTERANCES
-from dstbench.schema.core import CONTEXTS
 from tests import formats
 from tests.commands import run
 from tests.corpora import FEW
 from tests.readers.test_datasets import multiwoz_with_splits
-from tests.readers.test_readers import ALL
-
-#: Examples in which nothing is said, of formats that may hold it.
-SILENT = ("jsonl (list)", "records (flags)", "records (wrapped)", "csv (slots)")
-WITH = [name for name in ALL if name.partition(" ")[0] in WITH_UTTERANCES and name not in SILENT]
-
-
-@pytest.mark.parametrize("name", WITH)
-def test_what_was_said_is_the_same_from_every_format(name: str, here: Path) -> None:
-    Path("p").write_text(ALL[name]())
-    table = dstbench.contexts("p")
-    assert table.schema == CONTEXTS.schema
-    system = None if name == "dstc2-gold" else formats.SYSTEM
-    assert table.drop("dialogue").rows() == [(0, None, formats.USER[0]), (1, system, formats.USER[1])]
-    states = dstbench.read("p")
-    side = states.gold or states.pred
-    assert side is not None
-    assert table.select("dialogue", "turn").equals(side.turns)
-
-
-@pytest.mark.parametrize("name", [name for name in ALL if name not in WITH_UTTERANCES and " " not in name])
-def test_a_format_without_utterances_is_said_so(name: str, here: Path) -> None:
-    Path("p").write_text(ALL[name]())
-    with pytest.raises(
-        dstbench.DstbenchError, match=f"p: files of format {name} hold no utterances\nhint: give the data"
-    ):
-        dstbench.contexts("p")
-
-
-def test_a_file_that_could_hold_utterances_but_does_not(here: Path) -> None:
-    Path("p").write_text(formats.json_list())
-    with pytest.raises(dstbench.DstbenchError, match="p: no turn has its utterances"):
-        dstbench.contexts("p")
-
 
 speakers = st.lists(st.tuples(st.sampled_from(["USER", "SYSTEM"]), st.text(min_size=1, max_size=4)), max_size=8)
 

@@ -153,19 +153,6 @@ def sgd(name: str, *turns: dict[str, dict[str, list[str]]]) -> dict[str, Any]:
     return {"dialogue_id": name, "services": [], "turns": said}
 
 
-def test_sgd_as_gold_has_alternatives_and_as_predictions_the_first(here: Path) -> None:
-    turns = [{"Hotels_2": {"check_in": ["Friday", "this Friday"], "rooms": []}}, {"Trains_1": {"to": ["Ely"]}}]
-    Path("dialogues_001.json").write_text(json.dumps({"1_00000": sgd("1_00000", *turns)}))
-    states = dstbench.read("dialogues_001.json")
-    second = {("1_00000", 1): {"Trains_1-to": "Ely"}}
-    assert cells(states.gold) == {("1_00000", 0): {"Hotels_2-check_in": "Friday|this Friday"}} | second
-    assert cells(states.pred) == {("1_00000", 0): {"Hotels_2-check_in": "Friday"}} | second
-    assert states.places is not None
-    assert states.places.rows() == [("1_00000", "dialogues_001.json", 0)]
-    with pytest.raises(dstbench.DstbenchError, match=r"no gold inside \(sgd\)\nhint: .* --gold FILE"):
-        dstbench.score("dialogues_001.json")
-
-
 def test_sgd_speakers_may_be_written_in_lower_case(here: Path) -> None:
     dialogue = json.dumps([sgd("1_00000", {"Hotels_2": {"rooms": ["2"]}})])
     Path("p.json").write_text(dialogue.replace("USER", "user").replace("SYSTEM", "system"))
@@ -250,18 +237,6 @@ def test_the_nearest_subfolder_names_the_split(here: Path) -> None:
     assert splits.rows() == [("1_00000", "dev")]
 
 
-def test_restaurant_datasets(here: Path) -> None:
-    for name, text in formats.RESTAURANT.items():
-        Path(name).write_text(text())
-    wanted = {
-        ("7001", turn): {f"restaurant-{slot}": value for slot, value in state.items()}
-        for turn, state in enumerate(formats.RESTAURANT_GOLD)
-    }
-    for name in formats.RESTAURANT.keys() - {"dstc2"}:
-        assert cells(dstbench.read(name).gold) == wanted
-        assert dstbench.score("dstc2", gold=name, metrics="jga")["value"].item() == 0.5
-
-
 def test_a_tracker_is_sure_of_no_value(here: Path) -> None:
     turns = [{"goal-labels": {"food": {"thai": 0.4, "irish": 0.3}, "area": {"east": 0.3, "west": 0.6}}}]
     Path("p").write_text(json.dumps({"sessions": [{"session-id": "c", "turns": turns}]}))
@@ -270,17 +245,6 @@ def test_a_tracker_is_sure_of_no_value(here: Path) -> None:
     turns[0]["goal-labels"]["food"]["irish"] = 0.1
     Path("p").write_text(json.dumps({"sessions": [{"session-id": "c", "turns": turns}]}))
     assert cells(dstbench.read("p").pred) == {("c", 0): {"restaurant-area": "west"}}
-
-
-def test_one_label_file_per_call(here: Path) -> None:
-    for call in ("b", "a"):
-        Path("data", "Mar13", call).mkdir(parents=True)
-        Path("data", "Mar13", call, "label.json").write_text(formats.dstc2_gold(call))
-        Path("data", "Mar13", call, "log.json").write_text(json.dumps({"session-id": call, "turns": [{"output": {}}]}))
-    Path("data", "test.flist").write_text("Mar13/a\nMar13/b\n")
-    states = dstbench.read("data")
-    assert list(cells(states.gold)) == [("a", 0), ("a", 1), ("b", 0), ("b", 1)]
-    assert states.source == "data"
 
 
 def test_real_dialogues_of_sgd(data: Path) -> None:

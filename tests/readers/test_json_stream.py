@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-from itertools import islice
 from typing import Any
 
-import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -85,26 +83,3 @@ def test_a_file_is_not_held_in_memory(tmp_path: Any, monkeypatch: pytest.MonkeyP
     source = Source(path)
     assert [item["a_"] for _, item in source.items("a_")] == list(range(100))
     assert not source.__dict__.keys() & {"raw", "json", "text"}
-
-
-@given(
-    document=st.lists(_values, min_size=1, max_size=6) | st.dictionaries(st.text(max_size=3), _values, min_size=1),
-    indent=st.sampled_from([None, 2]),
-    ascii_only=st.booleans(),
-    most=st.integers(1, 4),
-)
-def test_the_first_entries_are_those_of_the_whole(
-    document: Any, indent: int | None, ascii_only: bool, most: int
-) -> None:
-    text = json.dumps(document, indent=indent, ensure_ascii=ascii_only)
-    first = document[:most] if isinstance(document, list) else dict(islice(document.items(), most))
-    assert json_stream.first_entries(text.encode(), most) == first
-    if len(document) > most:  # what stands behind is not looked at
-        behind = json.dumps(first, indent=indent, ensure_ascii=ascii_only)[:-1].rstrip() + ", broken"
-        assert json_stream.first_entries(behind.encode(), most) == first
-
-
-@pytest.mark.parametrize("text", ["[]", "{}", '{"a": 1, 2}', '[1, "a": 2]', "[1, ]", '{"a": }', '{"a" 1}', '["a'])
-def test_what_is_no_list_or_object_has_no_first_entries(text: str) -> None:
-    with pytest.raises(msgspec.DecodeError):
-        json_stream.first_entries(text.encode(), 9)

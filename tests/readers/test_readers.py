@@ -10,87 +10,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import dstbench
-from dstbench.readers import FORMATS, Source, find_format, read
-from dstbench.readers.frames import IS_FRAME
-from dstbench.readers.words import are_distinct
+from dstbench.readers import Source, find_format, read
 from tests import formats
-from tests.corpora import EXAMPLE, EXAMPLE_SCORES, FEW, LARGE, States, corpora
+from tests.corpora import EXAMPLE
 
 ALL = formats.WITH_BOTH | formats.ONLY_PRED | formats.ONLY_GOLD | formats.RESTAURANT | formats.MARKS
-
-
-def test_every_format_has_an_example_here() -> None:
-    assert {name.partition(" ")[0] for name in [*ALL, *formats.TWO_FILES]} == FORMATS.keys()
-    for form in FORMATS.values():
-        inside = formats.WITH_BOTH | formats.MARKS
-        assert (form.holds == ("gold", "pred")) == (form.name in inside or form.name in ("sgd", "state-lists"))
-
-
-@pytest.mark.parametrize("name", ALL)
-def test_the_format_is_found_by_content_alone(name: str, here: Path) -> None:
-    path = here / "test_dials.tsv.json.parquet"  # a name that tells nothing
-    path.write_text(ALL[name](), encoding="utf-8")
-    own, *others = [form.name for form in FORMATS.values() if form.sniff(Source(path))]
-    assert own == name.partition(" ")[0]
-    assert {*others} <= {"records", "state-lists"}  # which take any keys
-
-
-#: Without ids: joined with a gold file in its order (see `tests/runs/test_completion.py`).
-POSITIONAL = ("convlab-raw", "dstc10", "ldst")
-# Said of every IC-DST log and TripPy file, of the predictions in SGD's layout, and of records under other keys.
-_SAID = (
-    "ignore:.*(may have been altered|marks of tokens|of which the first is taken|keys used|taken as text)"
-    ":dstbench.errors.DstbenchWarning"
-)
-
-
-@pytest.mark.parametrize("name", formats.WITH_BOTH)
-@pytest.mark.filterwarnings(_SAID)
-def test_formats_with_gold_inside_score_as_the_example(name: str, here: Path) -> None:
-    Path("run.json").write_text(ALL[name](), encoding="utf-8")
-    rows = dstbench.score("run.json", metrics=list(EXAMPLE_SCORES))
-    assert dict(zip(rows["metric"], rows["value"], strict=True)) == pytest.approx(EXAMPLE_SCORES, rel=1e-14)
-    wanted = dstbench.scan(EXAMPLE).drop("run").collect()
-    assert dstbench.scan("run.json").drop("run").collect().equals(wanted)
-
-
-@pytest.mark.parametrize("gold", [*formats.ONLY_GOLD, *formats.WITH_BOTH])
-@pytest.mark.filterwarnings(_SAID)
-def test_predictions_and_gold_from_two_files(gold: str, here: Path) -> None:
-    """Each run is the same table as that of the example, but for what frames say, and so has its scores."""
-    runs = [name for name in formats.ONLY_PRED if name not in POSITIONAL]
-    for run in runs:
-        Path(f"{run}.json").write_text(ALL[run](), encoding="utf-8")
-    Path("gold").write_text(ALL[gold](), encoding="utf-8")
-    table = dstbench.scan([f"{run}.json" for run in runs], gold="gold").filter(~IS_FRAME).collect()
-    wanted = dstbench.scan(EXAMPLE).drop("run").collect()
-    for run in runs:
-        assert table.filter(run=run).drop("run").equals(wanted), run
-    rows = dstbench.score(f"{runs[0]}.json", gold="gold", metrics=list(EXAMPLE_SCORES))
-    assert dict(zip(rows["metric"], rows["value"], strict=True)) == pytest.approx(EXAMPLE_SCORES, rel=1e-14)
-
-
-@FEW
-@given(states=corpora(LARGE))
-def test_any_states_survive_their_way_through_files(states: States, tmp_path_factory: pytest.TempPathFactory) -> None:
-    folder = tmp_path_factory.mktemp("files")
-    nested: dict[str, dict[int, Any]] = {}
-    for s in states:
-        sides = {key: formats._nested(s[side]) for key, side in (("gt", "gold"), ("pr", "pred"))}
-        nested.setdefault(s["dialogue_id"], {})[s["turn"]] = sides
-    (folder / "nested.json").write_text(json.dumps(nested))
-    (folder / "lines.jsonl").write_text("".join(json.dumps(s) + "\n" for s in states))
-    som = {f"{s['dialogue_id']}_{s['turn']}": [formats._pairs(s[k]) for k in ("pred", "gold")] for s in states}
-    (folder / "som.json").write_text(json.dumps(som))
-    wanted = dstbench.scan(states).drop("run").collect()
-    for name in ("nested.json", "lines.jsonl", "som.json"):
-        assert dstbench.scan(folder / name).drop("run").collect().equals(wanted)
 
 
 def test_values_are_kept_verbatim(here: Path) -> None:
@@ -117,24 +44,6 @@ def test_raw_multiwoz_leaves_a_slot_out_in_english_and_chinese(word: str, is_lis
     assert rows["value"].to_list() == [1.0, 1.0, 1.0]
     held = dstbench.scan(run, gold="data.json").collect()
     assert held.filter(held["gold"] != held["pred"]).is_empty()
-
-
-def test_a_tsv_cell_of_none_is_no_value_but_dont_care_is(here: Path) -> None:
-    text = formats.star_tsv().replace("\tdontcare\t", "\tdo not care\t")
-    Path("gold.tsv").write_text(text)
-    states = read(Source("gold.tsv"))
-    assert states.pred is None
-    assert states.gold is not None
-    assert states.gold.turns.rows() == [("MUL7001", 0), ("MUL7001", 1)]
-    values = states.gold.cells["value"].cast(str).to_list()
-    assert "none" not in values
-    assert "do not care" in values
-
-
-@given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 4)), max_size=40))
-def test_pairs_in_any_order_are_found_distinct(pairs: list[tuple[int, int]]) -> None:
-    groups, codes = (np.array([pair[side] for pair in pairs], dtype=np.uint32) for side in (0, 1))
-    assert are_distinct(groups, codes, 5) == (len({*pairs}) == len(pairs))
 
 
 @pytest.mark.parametrize("form", [formats.star_tsv, formats.sumbt_tsv])
@@ -494,32 +403,6 @@ def test_an_unknown_format_is_a_usage_error() -> None:
         find_format(Source("any"), "gtp")
 
 
-@given(st.binary(max_size=200))
-def test_any_bytes_are_read_or_refused_in_words(content: bytes) -> None:
-    source = Source("any")
-    source.__dict__["raw"] = content or b" "
-    try:
-        states = read(source)
-    except dstbench.DstbenchError:
-        return
-    assert states.gold is not None or states.pred is not None
-
-
-@given(st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
-    lambda inner: st.lists(inner, max_size=3)
-    | st.dictionaries(st.sampled_from(["0", "D_0", "gt", "pr", "turns", "state", "turn_belief"]), inner, max_size=3),
-))  # fmt: skip
-def test_any_json_is_read_or_refused_in_words(document: Any) -> None:
-    source = Source("any")
-    source.__dict__["raw"] = json.dumps(document).encode()
-    for name in [None, *FORMATS]:
-        try:
-            read(source, name)
-        except dstbench.DstbenchError:
-            continue
-
-
 @pytest.mark.filterwarnings("ignore:.*is MultiWOZ's:dstbench.errors.DstbenchWarning")
 def test_marks_of_right_slots_give_what_can_be_had(here: Path) -> None:
     Path("trippy_result.json").write_text(formats.fga_trippy())
@@ -538,15 +421,3 @@ def test_marks_of_right_slots_give_what_can_be_had(here: Path) -> None:
     Path("trippy_result.json").write_text('{"D": {"0": [1, 1], "1": [1]}}')
     with pytest.raises(dstbench.DstbenchError, match="not 2 marks of 0 and 1"):
         dstbench.score("trippy_result.json")
-
-
-def test_what_was_read_is_not_kept(tmp_path: Path) -> None:
-    path = tmp_path / "run.json"
-    path.write_text('{"D_0": [["hotel-area-north"], ["hotel-area-north"]]}', encoding="utf-8")
-    source = Source(path)
-    before = set(vars(source))
-    assert read(source).pred is not None
-    assert set(vars(source)) - before <= {
-        "_place", "_archive", "_members", "_mark", "foreign", "kind", "is_parquet", "hint",
-    }  # fmt: skip
-    assert source.json == {"D_0": [["hotel-area-north"], ["hotel-area-north"]]}

@@ -15,39 +15,8 @@ from hypothesis import strategies as st
 import dstbench
 from dstbench.errors import DstbenchWarning
 from dstbench.readers import states as states_module
-from dstbench.readers.states import Side, States, merge_states
+from dstbench.readers.states import Side, States
 from tests.commands import run
-
-
-def _noted(file: str, texts: list[str]) -> States:
-    turns = pl.DataFrame({"dialogue": [file], "turn": [0]}, schema={"dialogue": pl.String, "turn": pl.UInt16})
-    cells = pl.DataFrame(schema={"at": pl.UInt32, "slot": pl.Categorical(), "value": pl.Categorical()})
-    return States(file, "jsonl", Side(turns, cells), None, notes=tuple(f"{file}: {text}" for text in texts))
-
-
-@given(st.lists(st.lists(st.sampled_from(["lost", "twice", "odd"]), unique=True), min_size=2, max_size=5), st.data())
-def test_notes_of_a_kind_are_one(kinds: list[list[str]], data: st.DataObject) -> None:
-    counts = [{kind: data.draw(st.integers(1, 5000)) for kind in of_file} for of_file in kinds]
-    words = {
-        "lost": "{:,} pieces of text, left out",
-        "twice": "{:,} states list a slot twice (first: dialogue MUL{}, slot a (b))",
-        "odd": "its name is odd",
-    }
-    parts = [
-        _noted(f"f{number}", [words[kind].format(count, number) for kind, count in of_file.items()])
-        for number, of_file in enumerate(counts)
-    ]
-    notes = merge_states(parts, "folder").notes
-    assert len(notes) == len({kind for of_file in kinds for kind in of_file})
-    for kind, text in words.items():
-        having = [number for number, of_file in enumerate(counts) if kind in of_file]
-        if not having:
-            continue
-        first, total = having[0], sum(counts[number][kind] for number in having)
-        said = f"f{first}: {text.format(total, first)}"
-        if len(having) > 1:
-            said = f"folder: {text.format(total, first)} (in {len(having)} of {len(parts)} files)"
-        assert said in notes
 
 
 @pytest.fixture

@@ -29,7 +29,6 @@ from dstbench.rendering.sweep import render_sweep
 from dstbench.rendering.tables import render_rows
 from tests import formats
 from tests.commands import ok, run
-from tests.corpora import EXAMPLE
 
 HOSTILE = r"\input{x} {%$&#_^~<|>`'[*-- ,, é"
 RUNS = {**synthetic(10), HOSTILE: synthetic(10)["eager"]}
@@ -142,31 +141,6 @@ def test_every_row_has_every_column_and_every_table_its_caption_and_label() -> N
         assert page.count("usepackage") == 1
         assert ("ignature" in page) == (name not in ("sweep", "rows")), name
         assert "-{}-format" not in page
-
-
-#: Where the lower scores are the better ones.
-LOWER = ("missed", "over", "wrong", "error-turns")
-
-
-@pytest.mark.filterwarnings("ignore::dstbench.errors.DstbenchWarning")
-@pytest.mark.parametrize("metric", ["jga", "gca", *LOWER])
-def test_letters_name_the_runs_that_a_run_is_significantly_better_than(metric: str) -> None:
-    found = dstbench.compare(synthetic(60), metrics=metric, resamples=200)
-    ((_, _, rows),) = tables(latex_page([standings_table(found)]))
-    runs = {row[0]: row[1] for row in rows[1:]}
-    letters = {row[1]: "".join(re.findall(r"mathrm\{(.*?)\}", " ".join(row))) for row in rows[1:]}
-    printed = {(run, runs[letter]) for run, of_run in letters.items() for letter in of_run}
-    significant = found.differences.filter(pl.col("significant"))
-    sign = -1 if metric in LOWER else 1
-    expected = {
-        (one, other) if sign * difference > 0 else (other, one)
-        for one, other, difference in significant.select("run", "other", "difference").iter_rows()
-    }
-    assert printed == expected
-    assert printed
-    values = dict(found.scores.select("run", "value").iter_rows())
-    best = max(values.values(), key=lambda value: sign * value)
-    assert {row[1] for row in rows[1:] if r"\best" in row[2]} == {run for run in values if values[run] == best}
 
 
 def test_equal_scores_are_bold_both_and_a_single_one_is_not() -> None:
@@ -465,7 +439,3 @@ def test_points_are_below_each_other_and_lines_exactly_below_their_numbers(versi
     lines = [(float(left), float(left) + float(width)) for left, width in drawn]
     for text in ("45.60", "−1.50"):  # noqa: RUF001 (a minus sign)
         assert pytest.approx(edges[text], abs=0.05) in lines, text
-
-
-def test_a_dialogue_of_the_example_is_a_table_too() -> None:
-    assert render_rows(dstbench.scan(EXAMPLE).collect(), "long", "latex").count(r"\midrule") == 1

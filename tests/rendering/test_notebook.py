@@ -6,7 +6,6 @@ import dataclasses
 import inspect
 import json
 import re
-import sys
 from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
@@ -132,7 +131,7 @@ def test_all_that_public_functions_return_is_shown() -> None:
         for function in [getattr(method, "__func__", method) for method in methods]:
             if inspect.isfunction(function) and not function.__name__.startswith("_"):
                 said = str(inspect.signature(function).return_annotation)
-                module = vars(sys.modules[function.__module__])
+                module = inspect.unwrap(function).__globals__
                 returned |= {word: module[word] for word in re.findall(r"\w+", said) if word in module}
     records = {
         name: thing for name, thing in returned.items()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import pickle
 import re
 import shutil
 from pathlib import Path
@@ -16,12 +15,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import dstbench
 from dstbench.io.escape import csv_text, json_text, latex_text, markdown_text
-from tests.audit.test_reviewing import lines
 from tests.commands import run
 from tests.once import compute_once
-from tests.planted import consistent, take_out
 
 pytestmark = [pytest.mark.fuzz, pytest.mark.filterwarnings("ignore::dstbench.DstbenchWarning")]
 
@@ -124,37 +120,6 @@ def test_no_message_is_obeyed(words: list[str], hostile: Path, monkeypatch: pyte
     assert not _FORGED_LINE.search(out + err)
 
 
-@pytest.mark.parametrize("fault", [
-    {"turn": EVIL}, {"gold": {"hotel-area": {"x": EVIL}}}, {EVIL: 1}, {"gold": {f"{EVIL}-x": [1, {}]}}, {"turn": 9},
-    {"pred": None}, {"gold": EVIL}, {"pred": {EVIL: EVIL, f" {EVIL}": EVIL}},
-], ids=lambda fault: next(iter(fault)))  # fmt: skip
-def test_no_place_of_a_fault_is_obeyed(fault: dict[str, Any], here: Path) -> None:
-    """Nor what a note says of it."""
-    first, *others = states()
-    lines = [json.dumps(state) for state in (first, {**others[0], **fault}, *others[1:])]
-    Path(f"a{FORGED.replace('/', '_')}.jsonl").write_text("\n".join(lines))
-    for words in (["score"], ["check"], ["diagnose", "--verbose"], ["convert", "-o", "x.parquet"]):
-        code, out, err = run(words[0], f"a{FORGED.replace('/', '_')}.jsonl", *words[1:])
-        assert code in (0, 1)
-        assert not UNSEEN.search(out + err)
-        assert not _FORGED_LINE.search(out + err)
-        assert code == 0 or len(re.findall("^error: ", err, re.MULTILINE)) == 1
-
-
-@given(texts=st.lists(st.text() | st.just(EVIL), min_size=6, max_size=6))
-def test_a_message_has_only_its_own_lines(texts: list[str]) -> None:
-    what, file, dialogue, turn, slot, hint = texts
-    error = dstbench.DstbenchError(what, file=file, dialogue=dialogue, turn=turn, slot=slot, hint=hint)
-    again = pickle.loads(pickle.dumps(error))  # noqa: S301 (our own)
-    assert (str(again), vars(again)) == (str(error), vars(error))
-    for message in (str(error), str(error.in_file("other"))):
-        assert len(message.split("\n")) == (2 if hint else 1)
-        assert not UNSEEN.search(message)
-    warning = str(dstbench.DstbenchWarning(what, file=file, kind=slot))
-    assert not UNSEEN.search(warning)
-    assert "\n" not in warning
-
-
 def test_formulas_are_texts_and_numbers_stay_numbers() -> None:
     texts = ["=1", "+1", "+1+1", "-1", "-1.5e-3", "-1+2", "-", "@x", "\t=1", "\n=1", "\r=1", "a=1", "", None, "\uff1d1"]
     table = pl.DataFrame({"=x": texts, "n": [-float(number) for number in range(len(texts))]})
@@ -178,47 +143,3 @@ def test_any_text_is_inert(text: str) -> None:
     for marked in (markdown_text(text), latex_text(text)):
         assert not UNSEEN.search(marked)
     assert "<" not in markdown_text(text)
-
-
-@pytest.mark.parametrize("function", ["read_csv", "READ_PARQUET", "read_json", "scan_csv", '"read_csv"'])
-@pytest.mark.parametrize("between", ["", " /**/", "--\n"])
-def test_a_query_reads_no_file(function: str, between: str, here: Path) -> None:
-    Path("t.csv").write_text("a\nsecret\n")
-    for template in (
-        "SELECT * FROM CALL('t.csv')",
-        "WITH x AS (SELECT * FROM CALL('http://127.0.0.1:1/t.csv')) SELECT * FROM x",
-        "SELECT slot FROM long WHERE slot IN (SELECT a FROM CALL('t.csv'))",
-    ):
-        sql = template.replace("CALL", function + between)
-        with pytest.raises(dstbench.UsageError, match=r"reads files, and a query reads tables"):
-            dstbench.query(sql, states())
-    assert dstbench.query("SELECT slot FROM long WHERE pred = 'read_more' LIMIT 1", states()).is_empty()
-
-
-def test_a_sheet_goes_to_a_reviewer_and_back(here: Path) -> None:
-    """What could be a formula is none in the sheet, and the reviewer's answers are understood all the same."""
-    planted = take_out(consistent(150, 8), 0.2, 8)[0]
-    Path("data.jsonl").write_text(
-        lines(
-            [
-                {**state, "dialogue_id": f"=1+{state['dialogue_id']}", "user": f"{state['user']}\x1b"}
-                for state in planted
-            ]
-        )
-    )
-    code, _, err = run(
-        "audit", "inconsistency", "data.jsonl", "--log", "log.csv", "--review", "sheet.csv", "--sample", "9"
-    )
-    assert code == 0, err
-    with open("sheet.csv", encoding="utf-8-sig", newline="") as file:
-        rows = list(csv.DictReader(file))
-    assert {row["dialogue"][:4] for row in rows} == {"'=1+"}
-    for name in ("sheet.csv", "log.csv"):
-        assert not UNSEEN.search(Path(name).read_text(encoding="utf-8-sig"))
-    with open("filled.csv", "w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, list(rows[0]), delimiter=";")
-        writer.writeheader()
-        for row in rows:
-            writer.writerow({**row, **({"right": "yes"} if row["row"] == "addition" else {"missed": "0"})})
-    found = dict(dstbench.audit.review("filled.csv").measures.select("measure", "value").iter_rows())
-    assert found == {"precision": 1.0, "recall": 1.0, "f1": 1.0}

@@ -148,13 +148,3 @@ def done(words: list[str], out: str, err: str, buffering: Buffering, room: int =
         finally:
             resource.setrlimit(resource.RLIMIT_FSIZE, usual)
     return code, Path("out").read_bytes(), Path("err").read_bytes()
-
-
-@pytest.mark.parametrize("words", [["--help"], ["--version"], ["score", "--help"], ["nonsense"], ["score", "nonsense"]])
-def test_help_and_errors(words: list[str], here: Path) -> None:
-    usual, text, _ = done(words, "file", "file", "block")
-    for out, err, buffering in WAYS:
-        ended, printed, said = done(words, out, err, buffering, room=len(text) // 2)
-        assert ended == (1 if text and _loses(out, text) else usual), (out, err, buffering)
-        assert printed == text or out != "file", (out, err, buffering)
-        assert b"Traceback" not in said

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -62,6 +63,16 @@ def test_a_missing_turn_between_others_leaves_a_gap_that_is_reported() -> None:
     assert any("turn numbers have gaps in 1 dialogue (first: dialogue B before turn 2)" in str(w.message) for w in said)
 
 
+def test_turns_that_a_file_with_its_own_gold_lacks_are_reported(here: Path) -> None:
+    rows = [{"dialogue": "MUL1", "turn": turn, "slot": "hotel-area", "gold": "a", "pred": "a"} for turn in (0, 1, 3)]
+    pl.DataFrame(rows).write_parquet("rows.parquet")
+    for data in (rows, pl.DataFrame(rows), "rows.parquet"):
+        with pytest.warns(dstbench.DstbenchWarning, match="gaps in 1 dialogue .first: dialogue MUL1 before turn 3"):
+            checks = dstbench.check(data).filter(check="coverage")
+        assert checks["status"].item() == "note"
+        assert checks["found"].item().endswith("all of them predicted; turn numbers have gaps in 1 dialogue")
+
+
 def test_extra_predictions_are_left_out_and_reported() -> None:
     extra = [*PRED, {"dialogue_id": "X", "turn": 3, "pred": AREA}]
     with pytest.warns(dstbench.DstbenchWarning, match="1 predicted turn in 1 dialogue without gold, left out") as said:
@@ -112,10 +123,11 @@ def test_turns_that_are_numbered_otherwise_are_recognised(number: Callable[[int]
 def test_unknown_slots_are_counted_with_near_matches_and_kept() -> None:
     gold = {"hotel-area": "north", "hotel-aera": "north"}
     states = [{"dialogue_id": "A", "turn": t, "gold": gold, "pred": {"hotel-aera": "south"}} for t in range(2)]
+    states[1]["pred"] = {}  # so that the counts of gold and predictions differ
     with pytest.warns(dstbench.DstbenchWarning, match="1 slot that MultiWOZ does not have, kept as written") as said:
         table = dstbench.scan(states).collect()
-    assert "hotel-aera (2 in gold, 2 predicted; near: hotel-area" in str(said[0].message)
-    assert table.filter(pl.col("slot") == "hotel-aera")["pred"].to_list() == ["south", "south"]
+    assert "hotel-aera (2 in gold, 1 predicted; near: hotel-area" in str(said[0].message)
+    assert table.filter(pl.col("slot") == "hotel-aera")["pred"].to_list() == ["south", None]
 
 
 def test_a_dataset_of_its_own_is_one_short_note() -> None:

@@ -2,33 +2,22 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import re
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from itertools import combinations
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import numpy as np
-import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import dstbench
-from dstbench.conventions.profiles import PROFILES
-from dstbench.demo import synthetic
 from dstbench.runs import gold_sets as module
-from dstbench.runs.gold_sets import GoldSet, gold_lines, gold_sets, line_of, recognise
+from dstbench.runs.gold_sets import gold_sets, line_of, recognise
 from dstbench.runs.open import open_runs
-from dstbench.runs.run import Run
-from dstbench.typing import Missing
-from tests import formats
-from tests.commands import ok, run
+from tests.commands import ok
 from tests.corpora import EXAMPLE, States, corpora
 
 #: The states of each turn, by dialogue.
@@ -86,45 +75,6 @@ def states_of(dialogues: Dialogues, side: str = "gold") -> States:
         for name, turns in dialogues.items()
         for turn, state in enumerate(turns)
     ]
-
-
-def numbers(one: GoldSet) -> Any:
-    return np.frombuffer(base64.b64decode(one.each), "<u8")
-
-
-# --- the registry -----------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("one", gold_sets(), ids=lambda one: one.name)
-def test_a_line_agrees_with_itself(one: GoldSet) -> None:
-    assert re.fullmatch("[0-9a-f]{16}", one.fingerprint)
-    assert one.split in ("train", "dev", "test")
-    assert one.whole["dialogues"] >= one.dialogues
-    assert one.whole.get("turns", one.turns) >= one.turns
-    assert bool(one.each) == (one.dialogues <= 4_000)
-    each = numbers(one).tolist()
-    if each:
-        assert len(each) == one.dialogues
-        assert [number >> 32 for number in each] == sorted({number >> 32 for number in each})
-        assert sum(number % 2**8 for number in each) == one.turns
-        assert sum((number >> 8) % 2**24 for number in each) % 2**24 == int(one.fingerprint, 16) % 2**24
-
-
-def test_no_set_is_registered_twice_or_like_another() -> None:
-    for one, other in combinations(gold_sets(), 2):
-        assert one.name != other.name
-        assert one.fingerprint != other.fingerprint
-        assert len(np.intersect1d(numbers(one), numbers(other))) < 0.5 * min(one.dialogues, other.dialogues)
-
-
-def test_the_registry_has_no_ids_and_no_values() -> None:
-    text = Path(module.__file__).with_name("gold_sets.jsonl").read_text(encoding="utf-8")
-    assert text.endswith("\n")
-    for entry in text.splitlines():
-        assert json.loads(entry).keys() == {
-            "dataset", "split", "preparation", "dialogues", "turns", "slots", "whole", "source", "fingerprint", "each",
-        }  # fmt: skip
-    assert FILES.keys() <= {one.name for one in gold_sets()}
 
 
 # --- laws -------------------------------------------------------------------------------------------------------------
@@ -224,59 +174,6 @@ def test_a_difference_is_told_with_its_true_numbers_or_gold_is_not_named(golds: 
         assert counts_in(text) == expected
 
 
-@given(changed_golds(), st.sampled_from(["wrong", "empty", "intersect"]), st.data())
-def test_missing_predictions_never_make_a_part_of_gold_the_whole(
-    golds: tuple[Dialogues, Dialogues], missing: Missing, data: st.DataObject
-) -> None:
-    gold, _ = golds
-    kept = {name: turns[: data.draw(st.integers(0, len(turns)))] for name, turns in gold.items()}
-    kept["MUL0"] = gold["MUL0"]  # a turn must be in both
-    scored = {name: turns for name, turns in kept.items() if turns} if missing == "intersect" else gold
-    with registered(line(states_of(gold))), warnings.catch_warnings():
-        warnings.simplefilter("ignore", dstbench.DstbenchWarning)
-        text = text_of(states_of(kept, "pred"), gold=states_of(gold), missing=missing)
-    assert (text == "Invented 1.0 test, ours") == (scored == gold)
-    if text and scored != gold:
-        assert counts_in(text) == plain_difference(gold, scored)
-
-
-def test_ids_of_strangers_are_printed_safely(here: Path) -> None:
-    gold = {f"MUL{at}": [{"hotel-area": "north"}] for at in range(30)}
-    own = states_of({**gold, "\x1b[31mred|_*": [{}]})
-    Path("p.jsonl").write_text("".join(f"{json.dumps({**turn, 'pred': {}})}\n" for turn in own))
-    with registered(line(states_of(gold))):
-        for form, text in (("text", "\\x1b[31mred|_*"), ("md", "red|\\_\\*"), ("latex", "red\\textbar{}")):
-            out = ok("score", "p.jsonl", "--format", form)
-            assert "1 dialogue is not in it" in out
-            assert text in out
-            assert "\x1b" not in out
-
-
-def test_gold_that_is_like_two_sets_is_like_none() -> None:
-    gold = {f"MUL{at}": [{"hotel-area": "north"}] * 3 for at in range(30)}
-    other = {**gold, "MUL0": [{"hotel-area": "south"}]}
-    part = [{**turn, "pred": {}} for turn in states_of(gold) if turn["dialogue_id"] not in ("MUL0", "MUL1")]
-    with registered(line(states_of(gold))):
-        assert text_of(part) == "like Invented 1.0 test, ours, but 2 of its 30 dialogues are missing"
-    with registered(line(states_of(gold)), line(states_of(other), "theirs")):
-        assert text_of(part) is None
-
-
-def test_a_few_dialogues_are_like_nothing() -> None:
-    gold = {f"MUL{at}": [{"hotel-area": "north"}] for at in range(30)}
-    with registered(line(states_of(gold))), pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "_FEWEST", 20)
-        few, enough = ([{**turn, "pred": {}} for turn in states_of(gold)[:number]] for number in (19, 20))
-        assert text_of(few) is None
-        assert text_of(enough) == "like Invented 1.0 test, ours, but 10 of its 30 dialogues are missing"
-
-
-@pytest.mark.parametrize("states", [EXAMPLE, synthetic(30)["careful"], synthetic(1_000, trackers=["eager"])["eager"]])
-def test_nothing_is_known_of_gold_of_one_s_own(states: Any) -> None:
-    assert gold_lines(open_runs(states)) == []
-    assert "gold" not in dstbench.check(states)["check"].to_list()
-
-
 # --- where it is shown ------------------------------------------------------------------------------------------------
 
 
@@ -294,63 +191,6 @@ def test_scores_and_checks_name_gold(own: str) -> None:
     assert "gold: Invented 1.0 test" in ok("score", "p.jsonl", "--format", "latex")
     first = json.loads(ok("check", "p.jsonl", "--format", "json"))["checks"][0]
     assert (first["check"], first["status"], first["found"]) == ("gold", "note", own)
-
-
-@pytest.mark.usefixtures("undrawn")
-def test_the_report_names_gold_and_runs_have_no_badge_for_it() -> None:
-    corpus = synthetic(10)
-    with registered(line(corpus["careful"])):
-        report = dstbench.report({name: corpus[name] for name in ("careful", "eager")}, metrics="jga", most=1)
-    assert "gold: Invented 1.0 test, ours ·" in report.to_html()
-    assert "gold" not in report.checks.drop_nulls("short")["check"].to_list()
-    spelled = corpus["eager"].with_columns(pl.col("gold").cast(pl.String).str.to_uppercase())
-    loose = dstbench.profile("verbatim", gold_steps="case", pred_steps="case")
-    with registered(line(corpus["careful"])):
-        report = dstbench.report({"careful": corpus["careful"], "eager": spelled}, metrics="jga", most=1, profile=loose)
-    assert "gold" in report.checks["check"]
-    assert "gold: " not in report.to_html().partition("<section>")[0]
-
-
-@pytest.mark.parametrize("form", ["json", "csv"])
-def test_scores_as_data_do_not_read_the_registry(form: str, own: str) -> None:
-    assert own
-    with registered("no line"):
-        ok("score", "p.jsonl", "--format", form)
-        dstbench.score("p.jsonl")
-        with pytest.raises(json.JSONDecodeError):
-            run("score", "p.jsonl")
-
-
-@pytest.mark.parametrize("profile", PROFILES)
-def test_conventions_change_how_gold_is_compared_and_not_which_gold_it_is(profile: str, own: str) -> None:
-    code, out, err = run("score", "p.jsonl", "--profile", profile)
-    assert code == 0, err
-    assert f"\ngold: {own}\n" in out
-
-
-def test_runs_of_several_golds_are_told_apart(own: str) -> None:
-    other = [{**turn, "gold": {"hotel-area": "south"}} for turn in EXAMPLE]
-    several = {**{f"r{at}": "p.jsonl" for at in range(5)}, "z": other}
-    assert gold_lines(open_runs(several)) == [f"gold of r0, r1, r2 and 2 more: {own}"]
-
-
-def test_long_tables_are_not_read_if_they_know_their_fingerprint(own: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    dstbench.write_long(open_runs("p.jsonl")[0], "p.parquet")
-    monkeypatch.setattr(Run, "read", lambda *_: pytest.fail("it is read"))
-    assert text_of("p.parquet") == own
-
-
-@pytest.mark.filterwarnings("ignore::dstbench.DstbenchWarning")
-def test_marks_of_right_slots_are_no_gold(here: Path) -> None:
-    Path("fga.json").write_text(formats.fga_trippy())
-    opened = open_runs("fga.json")
-    with registered(line(opened[0].read())):
-        assert gold_lines(opened) == []
-
-
-def test_sets_are_listed() -> None:
-    rows = json.loads(ok("ls", "gold", "--format", "json"))["gold"]
-    assert [row["name"] for row in rows] == [one.name for one in gold_sets()]
 
 
 # --- real files -------------------------------------------------------------------------------------------------------
@@ -376,3 +216,22 @@ def test_a_real_run_that_lacks_dialogues_is_scored_on_a_part(data: Path) -> None
         ("augpt.json", "intersect", whole),
     ):
         assert text_of(str(runs / name), gold=gold, missing=missing) == text
+
+
+def test_gold_that_is_like_two_sets_is_like_none() -> None:
+    gold = {f"MUL{at}": [{"hotel-area": "north"}] * 3 for at in range(30)}
+    other = {**gold, "MUL0": [{"hotel-area": "south"}]}
+    part = [{**turn, "pred": {}} for turn in states_of(gold) if turn["dialogue_id"] not in ("MUL0", "MUL1")]
+    with registered(line(states_of(gold))):
+        assert text_of(part) == "like Invented 1.0 test, ours, but 2 of its 30 dialogues are missing"
+    with registered(line(states_of(gold)), line(states_of(other), "theirs")):
+        assert text_of(part) is None
+
+
+def test_a_few_dialogues_are_like_nothing() -> None:
+    gold = {f"MUL{at}": [{"hotel-area": "north"}] for at in range(30)}
+    with registered(line(states_of(gold))), pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "_FEWEST", 20)
+        few, enough = ([{**turn, "pred": {}} for turn in states_of(gold)[:number]] for number in (19, 20))
+        assert text_of(few) is None
+        assert text_of(enough) == "like Invented 1.0 test, ours, but 10 of its 30 dialogues are missing"

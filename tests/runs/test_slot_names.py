@@ -101,6 +101,11 @@ def test_values_that_mean_absent_and_multiwozs_own_slots_are_no_other_names() ->
     assert jga(empty, gold) == 0
     only_stars: States = [{**state, "pred": {"hotel-stars": "4"}} for state in pred]
     assert jga(only_stars, gold) == 0  # gold has it elsewhere: it is an error of the tracker
+    gold, pred = turns({"hotel-area": "north"}, {"hotel-stars": "4"}, 24)
+    assert jga(pred, gold) == 0
+    gold, pred = turns({"hotel-area": "north"}, {"hotel-stars": "4"}, 25)
+    with pytest.raises(dstbench.DstbenchError, match="gold has none of the 1 predicted slot: hotel-stars in the pred"):
+        jga(pred, gold)
 
 
 @pytest.mark.filterwarnings("ignore::dstbench.errors.DstbenchWarning")

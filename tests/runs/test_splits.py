@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,8 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dstbench
-from dstbench.readers import FORMATS, Source
-from dstbench.readers.format import Format
 from tests import formats
 from tests.commands import run
 from tests.corpora import EXAMPLE, EXAMPLE_SCORES
@@ -119,14 +116,6 @@ def test_a_long_table_finds_its_split_too(here: Path) -> None:
         assert dstbench.score("run.parquet", gold="gold", metrics="jga")["value"].item() == 0.5
 
 
-@pytest.mark.filterwarnings("ignore::dstbench.DstbenchWarning")
-def test_of_one_split_two_files_are_refused(here: Path) -> None:
-    write_layout(here / "gold", "SUMBT")
-    Path("gold/test_2.tsv").write_text(formats.sumbt_tsv().replace(formats.ID, "MUL7777"))
-    with pytest.raises(dstbench.DstbenchError, match=r"2 data files .* gold/test\.tsv \(sumbt-tsv\), gold/test_2\.tsv"):
-        dstbench.score(of(formats.ID), gold="gold")
-
-
 sizes = st.dictionaries(st.sampled_from(["1_0", "1_1", "2_0", "2_1"]), st.integers(1, 3), min_size=1)
 split_sizes = st.dictionaries(st.sampled_from(SPLITS), sizes, min_size=2)
 
@@ -175,14 +164,6 @@ def test_converted_files_find_their_split_together(here: Path) -> None:
     assert dstbench.score("run.parquet", metrics="jga")["value"].item() == 1
 
 
-def test_all_splits_at_once_are_refused_if_ids_repeat(here: Path) -> None:
-    write_root(here / "sgd", {"train": {"1_0": 2}, "test": {"1_0": 1}})
-    with pytest.raises(
-        dstbench.DstbenchError, match=r"sgd: the same turn in two files .*1_0.*\nhint: .* --split train"
-    ):
-        dstbench.read("sgd")
-
-
 def test_no_dialogue_is_in_any_split(here: Path) -> None:
     write_root(here / "sgd", {"train": {"1_0": 2}, "test": {"1_1": 2}})
     with pytest.raises(dstbench.DstbenchError, match="no turn is in both gold and predictions"):
@@ -202,82 +183,3 @@ def test_variants_below_the_splits_are_left_out(here: Path) -> None:
         assert [str(warning.message) for warning in caught].count(said) == 1
     with pytest.raises(dstbench.DstbenchError, match="the same turn in two files"):
         dstbench.score(run, gold="sgd/sgd_x", metrics="jga", split="test")
-
-
-def test_what_is_not_needed_is_not_read(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The training set is ruled out by its first file, and no state of it is read."""
-    sizes = {f"1_{number:03}": 2 + number % 3 for number in range(30)}
-    write_root(here / "sgd", {"train": dict.fromkeys(sizes, 4), "test": sizes}, shards=10)
-    run = predicted(*((name, turn) for name, size in sizes.items() for turn in range(size)))
-    for path in Path("sgd/train").glob("dialogues*"):
-        path.write_text(sgd({"1_000": 1}, "b") if path.name.endswith("_000.json") else "{")
-    read: list[str] = []
-    real = Format.read
-
-    def counted(self: Format, source: Source) -> Any:
-        read.append(source.path.parent.name)
-        return real(self, source)
-
-    monkeypatch.setattr(Format, "read", counted)
-    with pytest.warns(dstbench.DstbenchWarning, match="scored on the split test, the only one of sgd that has all its"):
-        assert dstbench.score(run, gold="sgd", metrics="jga")["value"].item() == 1
-    assert read == ["test"] * 10
-
-
-@pytest.mark.parametrize("form", [form.name for form in FORMATS.values() if form.outline is not None])
-def test_outlines_have_the_turns_of_the_states(form: str, here: Path) -> None:
-    text = {"sgd": formats.sgd_gold, "multiwoz": formats.multiwoz}[form]()
-    Path("gold").write_text(text)
-    states = FORMATS[form].read(Source("gold"))
-    assert states.gold is not None
-    outlined = FORMATS[form].outlined(Source("gold"))
-    assert outlined is not None
-    assert outlined.equals(states.gold.turns)
-    Path("gold").write_text(text.replace("[", "{", 1))
-    assert FORMATS[form].outlined(Source("gold")) is None
-    Path("gold").write_text("[[1]]")
-    assert FORMATS[form].outlined(Source("gold")) is None
-
-
-def test_sgds_root_takes_little_longer_than_its_test_set(here: Path) -> None:
-    """At most half as long again, and some for noise; all of the training set would take three times as long."""
-    state = {f"slot_{number}": ["a value", "another value"] for number in range(12)}
-    frame = {"service": "Hotels_1", "state": {"slot_values": state}, "slots": [], "actions": [{"act": "INFORM"}] * 20}
-    turns = [{"speaker": "USER", "utterance": "x" * 60, "frames": [frame]}, {"speaker": "SYSTEM", "frames": []}]
-    for split, files in (("train", 24), ("test", 6)):
-        Path("sgd", split).mkdir(parents=True)
-        for file in range(files):
-            dialogues = [
-                {"dialogue_id": f"{file}_{number:05}", "turns": turns * (6 + (number + (split == "test")) % 5)}
-                for number in range(60)
-            ]
-            Path("sgd", split, f"dialogues_{file:03}.json").write_text(json.dumps(dialogues))
-
-    def taken(gold: str) -> float:
-        begin = time.process_time()
-        with pytest.warns(dstbench.DstbenchWarning):
-            dstbench.open_runs("sgd/test", gold=gold)
-        return time.process_time() - begin
-
-    taken("sgd/test")
-    assert any(taken("sgd") / taken("sgd/test") < 1.5 for _ in range(3))
-
-
-FIXTURES = {**formats.WITH_BOTH, **formats.ONLY_PRED, **formats.ONLY_GOLD, **formats.MARKS, **formats.RESTAURANT}
-
-
-@pytest.mark.parametrize("name", FIXTURES)
-def test_split_files_of_any_format_as_gold(name: str, here: Path) -> None:
-    """Of predictions, too: these are scored on, if they hold gold; otherwise a message says what they lack."""
-    Path("gold").mkdir()
-    for split in SPLITS:
-        Path(f"gold/{split}.json").write_text(FIXTURES[name]())
-    Path("p.jsonl").write_text(formats.jsonl())
-    jga = ["--metrics", "jga"]
-    for words in (
-        ["score", "p.jsonl", *jga], ["convert", "p.jsonl", "-o", "p.parquet"], ["score", "gold/test.json", *jga]
-    ):  # fmt: skip
-        code, out, err = run(*words, "--gold", "gold")
-        assert code in (0, 1)
-        assert code == 0 or (out == "" and err.startswith(("error: ", "note: ")))
-        assert name not in formats.ONLY_PRED or words[1] != "p.jsonl" or (code, "gold" in err) == (1, True)

@@ -91,6 +91,16 @@ def test_partial_runs_with_golds_numbers_are_never_refused(sizes: list[int], dat
         assert jga == (len(kept) - len(wrong)) / turns
 
 
+def test_one_state_that_agrees_tells_if_more_turns_meet() -> None:
+    gold, pred = gold_of([4]), predicted(gold_of([4]), first=1)
+    for state in pred[1:]:
+        state["pred"] = {"hotel-stars": "9"}
+    with pytest.raises(dstbench.DstbenchError, match=r"3 are in gold, 0 of them .* makes that 4 and 1"):
+        scored(pred, gold=gold, missing="intersect")
+    pred[1]["pred"] = gold[2]["gold"]  # as many agree either way
+    assert scored(pred, gold=gold, missing="intersect")[0] == (1 / 3, 3, 1)
+
+
 def test_gold_that_counts_from_1_is_met_too() -> None:
     gold = [{**state, "turn": state["turn"] + 1} for state in gold_of([3, 4])]
     pred = predicted(gold_of([3, 4]))

@@ -92,7 +92,7 @@ def is_refused(states: States, c: dstbench.Convention) -> bool:
     return c.slots is not None and bool(slots) and not slots & SLOT_SETS[c.slots]
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(corpora(), conventions, st.sampled_from(["domain", "slot"]))
 @pytest.mark.filterwarnings("ignore::dstbench.errors.DstbenchWarning")
 def test_states_and_views_under_any_convention(states: States, convention: dstbench.Convention, view: Any) -> None:
@@ -138,11 +138,6 @@ def test_the_pairs_are_what_fuzzy_has_over_exact(states: States) -> None:
     fuzzy, exact = (dstbench.turns(run, profile=c)["n_correct"].sum() for c in (convention, convention.exact()))
     assert pairs["turns"].sum() == int(fuzzy) - int(exact)
     assert (pairs["gold"] != pairs["pred"]).all()
-
-
-def test_pairs_of_an_exact_convention_are_refused() -> None:
-    with pytest.raises(dstbench.UsageError, match=r"verbatim\.1 matches exactly"):
-        dstbench.fuzzy_pairs([], profile="verbatim")
 
 
 # --- matchers ------------------------------------------------------------------------------------------------------
@@ -193,60 +188,7 @@ def test_similarities_of_known_pairs(
     assert Matcher.parse("partial").similarity(one, other) == partial
 
 
-@pytest.mark.parametrize(
-    "notation", ["levenshtine", "levenshtein:0.9", "levenshtein:least=2", "exact:least=x", "partial:least=0.9:above=1"]
-)
-def test_a_matcher_that_is_not_understood(notation: str) -> None:
-    with pytest.raises(dstbench.UsageError, match=r"no matcher|is not understood|has no threshold"):
-        dstbench.Convention(match=notation)
-
-
 # --- files that users name -----------------------------------------------------------------------------------------
-
-
-def test_label_maps_and_typos_come_from_files(here: Path) -> None:
-    Path("labels.json").write_text(json.dumps({"label_maps": {"moderate": ["reasonably", "mid"]}, "slots": []}))
-    Path("typos.json").write_text(json.dumps({"centre": "middle"}))
-    states = [{"dialogue_id": "D", "turn": 0, "gold": {"hotel-pricerange": "moderate", "hotel-area": "centre"},
-               "pred": {"hotel-pricerange": "mid", "hotel-area": "middle"}}]  # fmt: skip
-    chosen = profile("verbatim", labels="labels.json", typos="typos.json", pred_steps=("typos",))
-    assert dstbench.score(states, metrics="jga", profile=chosen)["value"].item() == 1
-    again = profile(
-        "verbatim", labels=Table.of({"moderate": ["mid", "reasonably"]}), typos="typos.json", pred_steps=("typos",)
-    )
-    assert again == chosen  # the same table by another name
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("[]", "not a JSON object"),
-        ("{", "broken JSON"),
-        ('{"a": [1]}', "are not a list of strings"),
-        ('{"label_maps": 3}', "no table"),
-    ],
-)
-def test_a_table_that_is_none_is_said(here: Path, text: str, said: str) -> None:
-    Path("table.json").write_text(text)
-    with pytest.raises(dstbench.DstbenchError, match=said):
-        profile("trippy", labels="table.json")
-
-
-def test_categorical_slots_of_a_schema_are_matched_exactly(here: Path) -> None:
-    slots = [{"name": "name", "is_categorical": False}, {"name": "kind", "is_categorical": True}]
-    Path("schema.json").write_text(json.dumps([{"service_name": "Hotels_1", "slots": slots}]))
-    values = {"Hotels_1-name": "guest house", "Hotels_1-kind": "guest house"}
-    states = [{"dialogue_id": "D", "turn": 0, "gold": values, "pred": dict.fromkeys(values, "guesthouse")}]
-    chosen = profile("verbatim", match="levenshtein", schema="schema.json")
-    with pytest.warns(dstbench.DstbenchWarning, match="none of the 2 slots is MultiWOZ's|wrong by spelling"):
-        assert dstbench.score(states, metrics="correct", profile=chosen)["value"].item() == 1
-
-
-def test_alternatives_that_are_compared_as_written_are_reported() -> None:
-    states = [{"dialogue_id": "D", "turn": 0, "gold": {"hotel-area": "north|south"}, "pred": {"hotel-area": "north"}}]
-    with pytest.warns(dstbench.DstbenchWarning, match=r"gold lists alternatives, such as 'north\|south'.*--multi any"):
-        assert dstbench.score(states, metrics="jga")["value"].item() == 0
-    assert dstbench.score(states, metrics="jga", profile="sgd-mwz")["value"].item() == 1
 
 
 @pytest.mark.parametrize(("turns", "when"), [(1, "before"), (99, "before"), (101, "after")])
@@ -256,3 +198,13 @@ def test_alternatives_that_cost_more_than_a_point_are_said_before_the_scores(tur
     with pytest.warns(dstbench.DstbenchWarning, match="gold lists alternatives") as caught:
         dstbench.score(states, metrics="jga")
     assert [warning.message.when for warning in caught] == [when]  # type: ignore[union-attr] # a DstbenchWarning
+
+
+def test_categorical_slots_of_a_schema_are_matched_exactly(here: Path) -> None:
+    slots = [{"name": name, "is_categorical": name == "kind"} for name in ("name", "city", "kind")]
+    Path("schema.json").write_text(json.dumps([{"service_name": "Hotels_1", "slots": slots}]))
+    values = {f"Hotels_1-{slot['name']}": "guest house" for slot in slots}
+    states = [{"dialogue_id": "D", "turn": 0, "gold": values, "pred": dict.fromkeys(values, "guesthouse")}]
+    chosen = profile("verbatim", match="levenshtein", schema="schema.json")
+    with pytest.warns(dstbench.DstbenchWarning, match="none of the 3 slots is MultiWOZ's|wrong by spelling"):
+        assert dstbench.score(states, metrics="correct", profile=chosen)["value"].item() == 2

@@ -6,9 +6,7 @@ from __future__ import annotations
 
 import pickle
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
+from collections.abc import Callable
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, get_args
@@ -24,11 +22,9 @@ from dstbench.typing import Missing
 from tests import formats
 from tests.corpora import EXAMPLE, FEW, LARGE, States, has_other_slots
 from tests.corpora import corpora as large_corpora
-from tests.test_every_number import ALL, EVERY, corpora, profiles
+from tests.test_every_number import ALL, corpora, profiles
 
 pytestmark = pytest.mark.filterwarnings("ignore::dstbench.errors.DstbenchWarning")
-
-Outcome = dict[str, float | None] | tuple[type, str | None]
 
 
 def only(states: States, side: str) -> States:
@@ -67,7 +63,7 @@ def sent(evaluator: Evaluator) -> Evaluator:
 # --- the same numbers ------------------------------------------------------------------------------------------------
 
 
-@EVERY
+@FEW
 @given(corpora(), profiles, st.sampled_from(get_args(Missing)), st.data())
 def test_it_computes_what_score_does(states: States, profile: Any, missing: Missing, data: st.DataObject) -> None:
     """All metrics, all profiles, any missing turns; epoch after epoch, of which none leaves anything to the next."""
@@ -96,8 +92,8 @@ def test_it_computes_what_score_does(states: States, profile: Any, missing: Miss
             assert evaluator.scores().equals(scores)
 
 
-@pytest.mark.parametrize("profile", ["verbatim", "star", "trade"])
-@pytest.mark.parametrize("kept", [[0], [1], [2], [0, 2]])
+@pytest.mark.parametrize("profile", ["star", "trade"])
+@pytest.mark.parametrize("kept", [[1], [2], [0, 2]])
 def test_under_intersect_only_the_gold_of_added_turns_counts(profile: str, kept: list[int]) -> None:
     """As to what is scored, what the signature says of gold, and whether the convention scores any of its slots."""
     spa = {"dialogue_id": "MUL7002", "turn": 0, "gold": {"spa-pool": "4"}, "pred": {}}
@@ -132,28 +128,6 @@ def test_parts_of_several_processes_are_merged_into_the_whole(states: States, pa
     assert first.compute() == whole.compute()
 
 
-def evaluated_elsewhere(evaluator: Evaluator, states: States) -> Evaluator:
-    """Runs in a process of its own, whose dictionary numbers strings in another way."""
-    backwards = [{"dialogue_id": "X", "turn": n, "gold": {"a-b": str(9 - n)}, "pred": {}} for n in range(10)]
-    dstbench.score(backwards)
-    evaluator.add_batch(*columns(states))
-    evaluator.compute()  # what it keeps goes with it
-    return evaluator
-
-
-def test_evaluators_come_and_go_between_processes() -> None:
-    states = [
-        {"dialogue_id": f"D{n}", "turn": 0, "gold": {"hotel-area": str(n % 7)}, "pred": {"hotel-area": str(n % 5)}}
-        for n in range(40)
-    ]
-    evaluator = Evaluator(only(states, "gold"), metrics=ALL, missing="wrong")
-    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
-        other = pool.submit(evaluated_elsewhere, evaluator, states[:25]).result()
-    evaluator.add_batch(*columns(states[20:]))
-    evaluator.merge(other)
-    assert evaluator.compute() == dstbench.score(states, metrics=ALL).to_dict()
-
-
 def test_gold_is_read_once(here: Path) -> None:
     Path("gold.tsv").write_text(formats.star_tsv())
     evaluator = Evaluator("gold.tsv", metrics="jga,sa")
@@ -177,49 +151,7 @@ def test_frames_of_gold_count_as_they_do_in_score(here: Path) -> None:
         assert evaluator.compute() == wanted.to_dict()
 
 
-def test_dialogues_are_found_by_all_the_ids_that_gold_has_for_them(here: Path) -> None:
-    Path("dialogues.json").write_text(formats.convlab_gold())
-    for name in ("multiwoz21-test-0", "mul7001", "MUL7001.json"):
-        states = [{**state, "dialogue_id": name} for state in only(EXAMPLE, "pred")]
-        evaluator = Evaluator("dialogues.json", metrics="jga,gca")
-        evaluator.add_batch(*columns(states))
-        wanted = dstbench.score(states, gold="dialogues.json", metrics="jga,gca")
-        assert evaluator.compute() == wanted.to_dict()
-        assert evaluator.scores().equals(wanted)
-
-
-def test_it_has_the_convention_and_metrics_of_the_profile() -> None:
-    gold = only(EXAMPLE, "gold")
-    for profile in ("dstc10", "qian2021"):
-        evaluator = Evaluator(gold, profile=profile)
-        evaluator.add_batch(*columns(EXAMPLE))
-        assert evaluator.compute() == dstbench.score(EXAMPLE, gold=gold, profile=profile).to_dict()
-
-
 # --- what a loop gives it ---------------------------------------------------------------------------------------------
-
-
-class Tensor:
-    """As much of a tensor of integers as a batch shows."""
-
-    def __init__(self, values: Sequence[int] | int) -> None:
-        self.values = values
-
-    def tolist(self) -> Any:
-        return self.values
-
-    def __index__(self) -> int:
-        assert isinstance(self.values, int)
-        return self.values
-
-
-@pytest.mark.parametrize("turns", [[0, 1], (0, 1), range(2), np.array([0, 1]), Tensor([0, 1]), [Tensor(0), np.int8(1)]])
-def test_turns_may_be_what_batches_hold(turns: Any) -> None:
-    evaluator = Evaluator(EXAMPLE, metrics="jga")
-    for _ in range(2):
-        evaluator.add_batch((name for name in ["mul7001.json", "MUL7001"]), turns, iter(columns(EXAMPLE)[2]))
-        assert evaluator.compute() == {"jga": 0.5}
-        evaluator.reset()
 
 
 @pytest.mark.parametrize(
@@ -254,23 +186,6 @@ def test_states_of_any_form_are_taken_or_refused_as_score_does(form: Callable[[d
     assert outcome(computed) == wanted
 
 
-def test_a_state_may_go_on_changing_after_it_was_added() -> None:
-    evaluator = Evaluator(EXAMPLE, metrics="jga")
-    state: dict[str, str] = {}
-    for _, turn, pred in zip(*columns(EXAMPLE), strict=True):
-        state.update(pred)
-        evaluator.add("MUL7001", turn, state)
-    state.clear()
-    assert evaluator.compute() == {"jga": 0.5}
-
-
-def test_an_empty_batch_is_none() -> None:
-    evaluator = Evaluator(EXAMPLE)
-    evaluator.add_batch([], [], [])
-    with pytest.raises(UsageError, match="no state was added"):
-        evaluator.compute()
-
-
 # --- what it refuses, after which nothing has changed ----------------------------------------------------------------
 
 WRONG: dict[str, tuple[list[Any], str]] = {
@@ -297,11 +212,6 @@ def test_what_it_refuses_leaves_it_as_it_was(name: str) -> None:
     with pytest.raises(DstbenchError, match=rf"(?s){message}"):
         evaluator.add_batch(*map(list, zip(*batch, strict=True)))
     assert evaluator.compute() == before
-
-
-def test_columns_must_be_of_one_length() -> None:
-    with pytest.raises(UsageError, match="2 dialogues, 1 turns and 2 states"):
-        Evaluator(EXAMPLE).add_batch(["MUL7001"] * 2, [0], [{}, {}])
 
 
 def test_missing_turns_are_named() -> None:
@@ -339,28 +249,12 @@ def test_merging_refuses_evaluators_that_count_in_another_way(what: str, others:
         one.merge(other)
 
 
-def test_gold_must_be_there_and_of_one_split(here: Path) -> None:
-    with pytest.raises(DstbenchError, match="no gold inside"):
-        Evaluator(only(EXAMPLE, "pred"))
-    for split in ("dev", "test"):
-        Path(split).mkdir()
-        Path(split, "dialogues_001.json").write_text(
-            formats.sgd_gold().replace('"dialogue_id": "', f'"dialogue_id": "{split}')
-        )
-    with pytest.raises(UsageError, match="has the splits dev, test"):
-        Evaluator(".")
-    assert Evaluator(".", split="test")
-
-
-def test_usage_is_checked_before_gold_is_read() -> None:
-    for wrong in ({"metrics": "jgaa"}, {"metrics": ""}, {"profile": "tradee"}, {"missing": "skip"}):
-        with pytest.raises(UsageError):
-            Evaluator("no-such-file.json", **wrong)  # type: ignore[arg-type]
-
-
-def test_an_epoch_of_other_slots_does_not_end_the_training() -> None:
-    gold = [{"dialogue_id": "MUL1", "turn": turn, "gold": {"hotel-area": "north"}} for turn in range(2)]
-    evaluator = dstbench.Evaluator(gold, metrics="jga")
-    evaluator.add_batch(["MUL1", "MUL1"], [0, 1], [{"area": "north"}, {"area": "north"}])
-    with pytest.warns(dstbench.DstbenchWarning, match="2 of 2 predicted values are of slots that gold never has"):
-        assert evaluator.compute() == {"jga": 0}
+def test_dialogues_are_found_by_all_the_ids_that_gold_has_for_them(here: Path) -> None:
+    Path("dialogues.json").write_text(formats.convlab_gold())
+    for name in ("multiwoz21-test-0", "mul7001", "MUL7001.json"):
+        states = [{**state, "dialogue_id": name} for state in only(EXAMPLE, "pred")]
+        evaluator = Evaluator("dialogues.json", metrics="jga,gca")
+        evaluator.add_batch(*columns(states))
+        wanted = dstbench.score(states, gold="dialogues.json", metrics="jga,gca")
+        assert evaluator.compute() == wanted.to_dict()
+        assert evaluator.scores().equals(wanted)

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import ast
 import contextlib
 import json
 import os
-import pickle
-import re
 import secrets
 import shutil
 import signal
@@ -15,7 +12,6 @@ import socket
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -25,11 +21,9 @@ import pytest
 
 import dstbench
 from dstbench.demo import synthetic
-from dstbench.errors import DstbenchError
 from dstbench.scoring import ray as engine_ray
 from tests import formats
 from tests.commands import run, run_apart
-from tests.corpora import EXAMPLE
 from tests.paths import ROOT
 
 pytestmark = pytest.mark.ray
@@ -319,31 +313,6 @@ def test_a_machine_dies_and_nothing_is_missing(machines: Machines, corpus: Path,
     assert len(set(begun)) == 3
 
 
-_COMMAND = (
-    _SLOW.partition("local =")[0]
-    + """
-from dstbench.cli import main
-sums.group_turns = slow
-sys.argv = ["dstbench", "score", path, "--engine", "ray", "--address", address]
-main()
-"""
-)
-
-
-def test_an_interrupt_ends_the_work(machines: Machines, corpus: Path, tmp_path: Path) -> None:
-    log = tmp_path / "begun"
-    log.touch()
-    driver = machines.begin(_COMMAND, corpus, log)
-    wait_for("work", lambda: len(log.read_text().split()) >= 2, log)
-    driver.send_signal(signal.SIGINT)
-    out, err = driver.communicate(timeout=_PATIENCE)
-    begun = len(log.read_text().split())
-    assert (driver.returncode, out) == (130, b"")
-    assert "Traceback" not in err.decode()
-    time.sleep(1)
-    assert len(log.read_text().split()) == begun
-
-
 def test_the_command_line_prints_the_same_and_says_which_runs_are_sent(
     machines: Machines, corpus: Path, here: Path
 ) -> None:
@@ -356,103 +325,3 @@ def test_the_command_line_prints_the_same_and_says_which_runs_are_sent(
     (sent,) = (line for line in err.splitlines(keepends=True) if "sent to the workers" in line)
     assert sent.startswith("note: p: its rows are sent to the workers; ")
     assert (code, err.replace(sent, "")) == (0, wanted[2])
-
-
-@pytest.mark.parametrize(
-    ("address", "kind", "message"),
-    [
-        ("nonsense", dstbench.UsageError, "'nonsense' is not the address of a Ray cluster\nhint: host:port, such as"),
-        ("ray://head:10001", dstbench.UsageError, "'ray://head:10001' is not the address of a Ray cluster\nhint: "),
-        ("127.0.0.1:1", DstbenchError, "no Ray cluster answers at 127.0.0.1:1: [Errno 111] Connection refused\nhint: "),
-        ("127.0.0.1:99999", DstbenchError, "no Ray cluster answers at 127.0.0.1:99999: "),
-    ],
-)
-def test_an_address_without_a_cluster(address: str, kind: type[DstbenchError], message: str) -> None:
-    with pytest.raises(kind, match=re.escape(message)), dstbench.engine("ray", address=address):
-        dstbench.score(EXAMPLE)
-
-
-@pytest.mark.parametrize("answer", [None, b"", b"SSH-2.0-x\r\n", b"HTTP/1.1 400 Bad Request\r\n\r\n"])
-def test_a_listener_that_is_no_cluster(answer: bytes | None, monkeypatch: pytest.MonkeyPatch) -> None:
-    """None: it says nothing, and leaves the connection open. Ray itself would try it for most of a minute."""
-    monkeypatch.setattr("dstbench.scoring.ray._SECONDS", 0.2)
-    open_ones = []
-    with socket.create_server(("127.0.0.1", 0)) as server:
-
-        def listen() -> None:
-            connection, _ = server.accept()
-            open_ones.append(connection)
-            if answer is not None:
-                connection.sendall(answer)
-                connection.close()
-
-        listener = threading.Thread(target=listen)
-        listener.start()
-        address = f"127.0.0.1:{server.getsockname()[1]}"
-        said = pytest.raises(DstbenchError, match=f"no Ray cluster answers at {address}")
-        with said, dstbench.engine("ray", address=address):
-            dstbench.score(EXAMPLE)
-        listener.join()
-        for connection in open_ones:
-            connection.close()
-
-
-def test_who_lacks_the_token_is_told(machines: Machines, here: Path) -> None:
-    Path("p.json").write_text(formats.gtpr())
-    env = {"RAY_AUTH_MODE": "disabled", "RAY_AUTH_TOKEN_PATH": str(here / "none")}
-    code, out, err = run_apart("score", "p.json", "--engine", "ray", "--address", machines.address, env=env)
-    assert (code, out) == (1, "")
-    assert f"error: the Ray cluster at {machines.address} cannot be joined: " in err
-    assert "RAY_AUTH_MODE" in err
-
-
-def test_a_worker_without_this_version_says_so(here: Path) -> None:
-    """What is sent to workers needs nothing of ours to run."""
-    has = {"": "?", "__version__ = '0.0.1'": "0.0.1", "raise ImportError": "not installed"}
-    for number, init in enumerate(has):
-        (here / f"{number}" / "dstbench").mkdir(parents=True)
-        (here / f"{number}" / "dstbench" / "__init__.py").write_text(init)
-    Path("task").write_bytes(ray.cloudpickle.dumps(engine_ray._worker()))
-    Path("asked").write_bytes(pickle.dumps((engine_ray._VERSIONS, b"", [])))
-    script = (
-        "import pickle, sys\n"
-        "for place in sys.argv[1:]:\n"
-        "    sys.modules.pop('dstbench', None)\n"
-        "    sys.path[0] = place\n"
-        "    print(*pickle.load(open('task', 'rb'))(*pickle.load(open('asked', 'rb'))), sep='|')"
-    )
-    done = subprocess.run(  # noqa: S603 (our own code)
-        [sys.executable, "-c", script, *map(str, range(len(has)))], capture_output=True, text=True, check=True
-    )
-    for found, line in zip(has.values(), done.stdout.splitlines(), strict=True):
-        machine, versions = line.split("|")
-        assert versions == str({**engine_ray._VERSIONS, "dstbench": found})
-        message = f"on worker {machine}, dstbench is {found}, and {dstbench.__version__} here\nhint: install the same"
-        with pytest.raises(DstbenchError, match=re.escape(message)):
-            engine_ray._outcome((machine, ast.literal_eval(versions)))
-
-
-def test_ray_is_started_here_where_no_cluster_is_named(here: Path) -> None:
-    script = (
-        "import dstbench, ray\n"
-        "from tests.corpora import EXAMPLE\n"
-        "dstbench.write_long(dstbench.open_runs({'run': EXAMPLE})[0], 'run.parquet')\n"
-        "with dstbench.engine('ray'):\n"
-        "    assert not ray.is_initialized()\n"  # there may be no need for it
-        "    found = dstbench.score('run.parquet')\n"
-        "    assert ray.is_initialized()\n"
-        "    with dstbench.engine('ray'):\n"
-        "        assert dstbench.score('run.parquet').equals(found, null_equal=True)\n"
-        "    assert ray.is_initialized()\n"  # the inner one was not its own
-        "assert not ray.is_initialized()\n"
-        "assert dstbench.score('run.parquet').equals(found, null_equal=True)\n"
-    )
-    env = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
-    done = subprocess.run(  # noqa: S603 (our own code)
-        [sys.executable, "-c", script],
-        env={**env, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 import dstbench
 from dstbench.analysis.show import walk_through
-from dstbench.scoring.notes import Remedy, spelling_remedy
 from dstbench.scoring.scope import unscored
 from tests.commands import run as command
 from tests.corpora import FEW, States, is_refused
@@ -48,47 +47,56 @@ INVENTS: States = [
 ]  # fmt: skip
 
 
-def evaluated(profile: dstbench.Convention) -> None:
-    evaluator = dstbench.Evaluator([{**state, "pred": {}} for state in INVENTS], profile=profile)
-    for state in INVENTS:
+def evaluated(states: States, profile: dstbench.Convention) -> None:
+    evaluator = dstbench.Evaluator([{**state, "pred": {}} for state in states], profile=profile)
+    for state in states:
         evaluator.add(state["dialogue_id"], state["turn"], state["pred"])
     evaluator.compute()
 
 
 SAID = pl.DataFrame({"dialogue": ["MUL0000"], "turn": [0], "system": [None], "user": ["north"]})
-SCORING: dict[str, Callable[[dstbench.Convention], object]] = {
-    "score": lambda profile: dstbench.score(INVENTS, profile=profile),
-    "score by domain": lambda profile: dstbench.score(INVENTS, by="domain", profile=profile),
-    "turns": lambda profile: dstbench.turns(INVENTS, profile=profile),
-    "compare": lambda profile: dstbench.compare({"a": INVENTS, "b": INVENTS}, profile=profile, resamples=100),
-    "compare-metrics": lambda profile: dstbench.compare_metrics(
-        {"a": INVENTS, "b": INVENTS}, profile=profile, resamples=100
+SCORING: dict[str, Callable[[States, dstbench.Convention], object]] = {
+    "score": lambda states, profile: dstbench.score(states, profile=profile),
+    "score by domain": lambda states, profile: dstbench.score(states, by="domain", profile=profile),
+    "turns": lambda states, profile: dstbench.turns(states, profile=profile),
+    "compare": lambda states, profile: dstbench.compare({"a": states, "b": states}, profile=profile, resamples=100),
+    "compare-metrics": lambda states, profile: dstbench.compare_metrics(
+        {"a": states, "b": states}, profile=profile, resamples=100
     ),
-    "check": lambda profile: dstbench.check(INVENTS, profile=profile),
-    "report": lambda profile: dstbench.report(INVENTS, profile=profile),
-    "diagnose": lambda profile: dstbench.diagnose(INVENTS, profile=profile),
-    "traits": lambda profile: dstbench.traits(INVENTS, profile=profile),
-    "correlate": lambda profile: dstbench.correlate(INVENTS, profile=profile),
-    "query": lambda profile: dstbench.query("SELECT * FROM scores", INVENTS, profile=profile),
-    "pairs": lambda profile: dstbench.fuzzy_pairs(INVENTS, profile=replace(profile, match="partial")),
-    "show": lambda profile: walk_through(INVENTS, "MUL0000", profile=profile),
-    "audit memorisation": lambda profile: dstbench.audit.memorisation(INVENTS, context=SAID, profile=profile),
-    "audit scores": lambda profile: dstbench.audit.scores({"run": INVENTS}, {"gold": INVENTS}, profile=profile),
+    "check": lambda states, profile: dstbench.check(states, profile=profile),
+    "report": lambda states, profile: dstbench.report(states, profile=profile),
+    "diagnose": lambda states, profile: dstbench.diagnose(states, profile=profile),
+    "traits": lambda states, profile: dstbench.traits(states, profile=profile),
+    "correlate": lambda states, profile: dstbench.correlate(states, profile=profile),
+    "query": lambda states, profile: dstbench.query("SELECT * FROM scores", states, profile=profile),
+    "pairs": lambda states, profile: dstbench.fuzzy_pairs(states, profile=replace(profile, match="partial")),
+    "show": lambda states, profile: walk_through(states, "MUL0000", profile=profile),
+    "audit memorisation": lambda states, profile: dstbench.audit.memorisation(states, context=SAID, profile=profile),
+    "audit scores": lambda states, profile: dstbench.audit.scores({"run": states}, {"gold": states}, profile=profile),
     "evaluator": evaluated,
 }
 
 
 @pytest.mark.parametrize("name", SCORING)
-@pytest.mark.parametrize(
-    "choices", [{"slots": "multiwoz-30"}, {"slots": "multiwoz-hotel", "outside": "dropped"}, {"over": "free"}]
-)
 @pytest.mark.usefixtures("undrawn")
 @pytest.mark.filterwarnings("ignore::dstbench.errors.DstbenchWarning")
-def test_every_function_that_scores_says_what_it_does_not_score(name: str, choices: dict[str, str]) -> None:
+def test_every_function_that_scores_says_what_it_does_not_score(name: str) -> None:
     with pytest.warns(
         dstbench.DstbenchWarning, match=r"4 of 10 predicted values are not scored under .*hotel-wifi \(4\)"
     ):
-        SCORING[name](dstbench.profile("verbatim", **choices))
+        SCORING[name](INVENTS, dstbench.profile("verbatim", slots="multiwoz-30"))
+
+
+@pytest.mark.filterwarnings("ignore::dstbench.errors.DstbenchWarning")
+def test_every_function_refuses_gold_without_a_slot_of_the_set() -> None:
+    spa = {"spa-pool": "4"}
+    states: States = [{"dialogue_id": f"MUL000{n}", "turn": 0, "gold": spa, "pred": spa} for n in range(3)]
+    refused = "none of gold's 1 slots, such as spa-pool, is in multiwoz-30"
+    for ask in SCORING.values():
+        with pytest.raises(dstbench.DstbenchError, match=refused):
+            ask(states, dstbench.profile("star"))
+    with pytest.raises(dstbench.DstbenchError, match=refused):
+        dstbench.sensitivity(states, profile="star")
 
 
 @pytest.mark.filterwarnings("ignore::dstbench.errors.DstbenchWarning")
@@ -108,14 +116,3 @@ def test_a_note_above_the_table_names_what_is_not_scored_and_check_fails(here: P
     assert (code, note in err) == (0, True)
     assert command("check", "p.parquet", "--profile", "star", "--strict")[0] == 1
     assert "not scored" not in command("score", "p.parquet", "--profile", "kim2022")[2]
-
-
-@pytest.mark.filterwarnings("ignore:.*kept as written:dstbench.errors.DstbenchWarning")
-@pytest.mark.filterwarnings("ignore:.*slots that gold never has:dstbench.errors.DstbenchWarning")
-def test_slots_that_are_not_scored_do_not_pass_for_spelling() -> None:
-    """The profile `star` would take JGA from 0 to 100, but by half for not scoring the invented slot."""
-    spelled = {"dialogue_id": "MUL0000", "turn": 0, "gold": {"hotel-area": "centre"}, "pred": {"hotel-area": "center"}}
-    runs = dstbench.open_runs([spelled, {**INVENTS[1], "dialogue_id": "MUL0001", "turn": 0}])
-    remedy = spelling_remedy(runs[0], dstbench.profile("verbatim"), 0)
-    assert isinstance(remedy, Remedy)
-    assert (remedy.option.startswith("--gold-steps"), remedy.jga) == (True, 0.5)

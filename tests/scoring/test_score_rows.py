@@ -40,23 +40,6 @@ def test_names_are_as_short_as_they_can_be() -> None:
     assert json.dumps(dstbench.score(EXAMPLE, metrics="jga,correct").to_dict())
 
 
-def test_an_undefined_value_is_none() -> None:
-    empty = [{"dialogue_id": "D", "turn": 0, "gold": {}, "pred": {}}]
-    rows = dstbench.score(empty, metrics="aga")
-    assert rows.to_dict() == {"aga": None}
-    assert rows.value("aga") is None
-
-
-def test_no_value_replaces_another_of_the_same_name() -> None:
-    rows = dstbench.score(
-        {run: [{**EXAMPLE[0], "dialogue_id": dialogue}] for run, dialogue in (("a/b", "c"), ("a", "b/c"))},
-        metrics="jga",
-        by="dialogue",
-    )
-    with pytest.raises(UsageError, match="two scores would be called 'a/b/c/jga'"):
-        rows.to_dict()
-
-
 @pytest.mark.parametrize(
     ("ask", "message"),
     [

@@ -79,20 +79,6 @@ def test_the_standard_error_of_a_perfect_run_is_unknown() -> None:
     assert "± one standard error over dialogues (-: unknown, as all dialogues are alike)" in text
 
 
-def test_groups_have_their_own() -> None:
-    table = synthetic(80, trackers=["eager"])["eager"]
-    whole = dstbench.score(table, metrics="jga,correct", by="domain")
-    assert whole.filter(pl.col("metric") == "correct")["se"].is_null().all()
-    for domain, se in whole.filter(pl.col("metric") == "jga").select("domain", "se").iter_rows():
-        turns = dstbench.turns(table, view="domain").filter(
-            (pl.col("domain").cast(pl.String) == domain) & (pl.col("n_gold") > 0)
-        )
-        sums = turns.group_by("dialogue").agg((pl.col("n_correct") == pl.col("n_union")).sum().alias("s"), pl.len())
-        assert se == pytest.approx(linearised_se(sums["s"], sums["len"]), rel=1e-5)
-    for by in ("slot", "dialogue", "turn,dialogue"):
-        assert dstbench.score(table, metrics="jga", by=by)["se"].is_null().all()
-
-
 def test_the_same_bits_however_a_run_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
     table = synthetic(120, trackers=["forgetful"])["forgetful"]
     whole = dstbench.score(table, metrics=SHARES, by="length")

@@ -8,7 +8,7 @@ chance of the dialogue's own, and an error persists with a chance of 0.9. Two re
 which makes a true null whatever they are.
 
 Caveats: seeds are fixed; a rate of n cases has a Monte Carlo error of √(rate · (1 − rate) / n), which is printed beside
-it and allowed for where it is not negligible.
+it, and for which nothing is allowed: so there are enough cases that it is 0.5 % at most (0.8 % of swapped real runs).
 """
 
 from __future__ import annotations
@@ -219,15 +219,20 @@ def test_the_intervals_of_ratio_metrics_cover() -> None:
 )
 def test_models_of_several_seeds(seeds: int, between: float, shared: float) -> None:
     """Seeds spread by `between` points; what all seeds of a model have in common, by `shared` per dialogue."""
-    rng, rejected, of = np.random.default_rng(60), 0, 1_500
-    for _ in range(of):
-        turns, skill = rng.integers(3, LONGEST + 1, size=300), rng.beta(3, 2.5, size=300)
-        chance = skill + rng.normal(0, shared / 100, (2, 1, 300)) + rng.normal(0, between / 100, (2, seeds, 1))
-        chance = np.clip(chance + rng.normal(0, 0.15, (2, seeds, 300)), 0, 1).reshape(2 * seeds, 300)
-        sums = np.stack([rng.binomial(turns, chance), np.broadcast_to(turns, chance.shape)], axis=2) + 0.0
-        scores, of_dialogues = jga(sums.sum(axis=1)), influences(jga, sums)
-        both = spread_over_seeds(np.split(scores, 2), [of_dialogues[:seeds], -of_dialogues[seeds:]])
-        rejected += both.p(float(scores[:seeds].mean() - scores[seeds:].mean())) <= 0.05
+    rng, rejected, of = np.random.default_rng(60), 0, 10_000
+    for _ in range(of // 100):
+        turns, skill = rng.integers(3, LONGEST + 1, size=(100, 1, 1, 300)), rng.beta(3, 2.5, size=(100, 1, 1, 300))
+        chance = (
+            skill + rng.normal(0, shared / 100, (100, 2, 1, 300)) + rng.normal(0, between / 100, (100, 2, seeds, 1))
+        )
+        chance = np.clip(chance + rng.normal(0, 0.15, (100, 2, seeds, 300)), 0, 1)
+        sums = np.stack([rng.binomial(turns, chance), np.broadcast_to(turns, chance.shape)], axis=-1) + 0.0
+        sums = sums.reshape(-1, 300, 2)
+        scores = jga(sums.sum(axis=1)).reshape(100, 2, seeds)
+        for (one, other), (of_one, of_other) in zip(
+            scores, influences(jga, sums).reshape(100, 2, seeds, 300), strict=True
+        ):
+            both = spread_over_seeds([one, other], [of_one, -of_other])
+            rejected += both.p(float(one.mean() - other.mean())) <= 0.05
     name = f"models of {seeds} seeds that spread by {between} points, by {shared} per dialogue in common"
-    # Of three seeds, Welch's test is known to be careful: what is allowed is 5 ± 2 and two Monte Carlo errors.
-    assert said(f"{name}: rejected", rejected, of) == pytest.approx(5, abs=2 + 200 * np.sqrt(0.03 * 0.97 / of))
+    assert said(f"{name}: rejected", rejected, of) == pytest.approx(5, abs=2)

@@ -69,12 +69,6 @@ def test_kappa_is_as_defined(ratings: list[list[int]]) -> None:
         assert found.low <= found.high
 
 
-@given(ratings=TABLES)
-def test_names_of_categories_do_not_matter(ratings: list[list[int]]) -> None:
-    renamed = [[{0: 7, 1: -2, 2: 100, 3: 5}[category] for category in row] for row in ratings]
-    assert kappa(renamed, resamples=20).kappa == pytest.approx(kappa(ratings, resamples=20).kappa)
-
-
 def test_where_it_is_undefined() -> None:
     assert kappa(np.zeros((0, 2))) == Kappa(None, None, None, None)
     assert kappa([[1, 1], [1, 1]]) == Kappa(1.0, None, None, None)
@@ -84,9 +78,3 @@ def test_where_it_is_undefined() -> None:
     assert (one.low, one.high) == (None, None)
     with pytest.raises(UsageError, match="a row per item"):
         kappa([[1], [1]])
-
-
-def test_items_of_a_group_are_drawn_together() -> None:
-    ratings = ([[1, 1]] * 3 + [[0, 0]] * 3 + [[1, 0]] * 2) * 10
-    alone, together = kappa(ratings), kappa(ratings * 4, [item for _ in range(4) for item in range(80)])
-    assert (together.kappa, together.low, together.high) == pytest.approx((alone.kappa, alone.low, alone.high))

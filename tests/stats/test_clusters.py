@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dstbench.arrays import Floats
-from dstbench.errors import UsageError
 from dstbench.stats import linearised_se
 from dstbench.stats.clusters import ClusterRatio, sums_of_mean, sums_of_slope
 
@@ -72,47 +71,3 @@ def test_clusters_may_be_added_in_parts(rows: Floats, cuts: list[int]) -> None:
     for whole, parts in zip(mean_and_slope(rows), mean_and_slope(rows, tuple(sorted(cuts))), strict=True):
         assert whole.clusters == parts.clusters
         assert whole.interval() == pytest.approx(parts.interval(), abs=1e-6, nan_ok=True)
-
-
-@given(units, st.lists(st.integers(1, 4), min_size=6, max_size=6))
-def test_a_weight_is_that_of_so_many_clusters(rows: Floats, weights: list[int]) -> None:
-    """The statistics, but not their intervals, are those of clusters that are there so many times."""
-    weight = np.array(weights)[rows[0].astype(np.int64)]
-    copies = [np.stack([rows[0] + 10 * copy, rows[1], rows[2]])[:, weight > copy] for copy in range(4)]
-    repeated = np.hstack(copies)
-    for once, several in zip(mean_and_slope(np.vstack([rows, weight])), mean_and_slope(repeated), strict=True):
-        assert once.interval().value == pytest.approx(several.interval().value, nan_ok=True)
-
-
-@given(units, st.lists(st.floats(-1, 1), min_size=6, max_size=6))
-def test_what_is_the_same_in_all_of_a_cluster_has_no_slope(rows: Floats, levels: list[float]) -> None:
-    """However long clusters are, and wherever their units are: exactly 0, with nothing around it."""
-    same = np.array(levels)[rows[0].astype(np.int64)]
-    _, slope = mean_and_slope(np.stack([rows[0], rows[1], same]))
-    value, low, high = slope.interval()
-    assert slope.clusters == 0 or value == 0
-    assert slope.clusters < 2 or low == high == 0
-
-
-def test_nothing_has_no_mean_and_a_level_is_a_share() -> None:
-    assert np.isnan(ClusterRatio().interval()).all()
-    with pytest.raises(UsageError, match="level"):
-        ClusterRatio().interval(1.5)
-
-
-def test_intervals_hold_the_truth_as_often_as_they_say() -> None:
-    """Units of a cluster share a level and a slope of their own, so that intervals over units would be too narrow.
-
-    The higher its level, the later are a cluster's units, so the slope over all units alike would be too high.
-    """
-    generator, rounds, clusters = np.random.default_rng(1), 600, 40
-    held = np.zeros(2)
-    for _ in range(rounds):
-        cluster = np.repeat(np.arange(clusters), 5)
-        level, slope = generator.normal(3, 1, clusters), generator.normal(-2, 1, clusters)
-        x = np.tile(np.arange(5) / 4, clusters) + 0.1 * level[cluster]
-        y = level[cluster] + slope[cluster] * (x - 0.8) + generator.normal(0, 0.5, len(cluster))
-        mean, within = mean_and_slope(np.stack([cluster, 4 * x, y]))
-        held += [low <= truth <= high for (_, low, high), truth in ((mean.interval(), 3.0), (within.interval(), -2.0))]
-    assert (held / rounds > 0.92).all()
-    assert (held / rounds < 0.975).all()

@@ -25,12 +25,6 @@ def test_a_score_that_is_no_ratio_has_the_jackknifes_error() -> None:
         assert spread(of_dialogues).se == pytest.approx(jackknife_se(score(run.sum(axis=0) - run)), rel=0.01)
 
 
-def test_a_count_has_the_error_of_a_sum() -> None:
-    counts = np.random.default_rng(2).poisson(3, size=(1, 50, 1)).astype(float)
-    (of_dialogues,) = influences(lambda sums: sums[:, 0], counts)
-    assert spread(of_dialogues).se == pytest.approx(50 * reference.sem(counts[0, :, 0]))
-
-
 def test_what_is_undefined_or_alike_has_no_error() -> None:
     sums = np.stack([np.zeros((5, 2)), np.full((5, 2), 3.0)])
     undefined, alike = influences(lambda s: s[:, 0] / s[:, 1], sums)
@@ -63,12 +57,6 @@ def test_the_interval_of_a_share_is_of_its_effective_number(share: float, se: fl
     assert of_count is not None
     assert of_share is not None
     assert of_count[0] == pytest.approx(of_share[0] * 1e9, rel=0.01, abs=1)
-
-
-def test_a_share_that_is_none_has_students_interval() -> None:
-    of = Spread(0.1, 9)
-    assert of.limits_of_share(-0.2, 10, 0.95) == of.limits(-0.2, 0.95) == of.limits_of_count(-0.2, 0.95)
-    assert of.limits(-0.2, 0.95) == pytest.approx(reference.t(9, loc=-0.2, scale=0.1).interval(0.95))
 
 
 @given(st.integers(2, 6), st.integers(2, 6), st.integers(0, 99))

@@ -158,26 +158,6 @@ def test_other_fields_and_the_spelling_of_slots_stay(here: Path) -> None:
     assert list(after["log"][3]["metadata"]) == list(before["log"][3]["metadata"])
 
 
-def test_values_in_lists_stay_lists(here: Path) -> None:
-    content = json.loads(formats.multiwoz())
-    content[f"{formats.ID}.json"]["log"][3]["metadata"]["hotel"]["semi"]["name"] = ["the copper kettle"]
-    Path("data.json").write_text(json.dumps(content))
-    rewrite("data.json", "out.json", states=state_edits({(formats.ID, 1, "hotel-name"): "a|b"}))
-    semi = json.loads(Path("out.json").read_text())[f"{formats.ID}.json"]["log"][3]["metadata"]["hotel"]["semi"]
-    assert semi["name"] == ["a", "b"]
-
-
-def test_a_new_service_has_a_frame(here: Path) -> None:
-    Path("in").write_text(formats.sgd_gold())
-    changes = {(formats.ID, 1, "taxi-leaveat"): "9:00|nine", (formats.ID, 1, "Hotels_1-hotel_name"): "Ritz"}
-    rewrite("in", "out", states=state_edits(changes))
-    frames = json.loads(Path("out").read_text())[0]["turns"][2]["frames"]
-    assert {frame["service"]: frame["state"]["slot_values"] for frame in frames[2:]} == {
-        "taxi": {"taxi-leaveat": ["9:00", "nine"]},
-        "Hotels_1": {"hotel_name": ["Ritz"]},
-    }
-
-
 @pytest.mark.parametrize("is_list", [False, True])
 def test_turns_of_ones_own_format_keep_all_else(is_list: bool, here: Path) -> None:
     """Predictions, other keys, and the bytes of lines that are not edited: here with odd spaces and empty lines."""
@@ -203,30 +183,6 @@ def test_turns_of_ones_own_format_keep_all_else(is_list: bool, here: Path) -> No
         assert written.split(b"\n")[-1].decode() == json.dumps(wanted, ensure_ascii=False, separators=(",", ":"))
     rewrite("in", "out", without=["MUL0"])
     assert {key[0] for key in read_states("out")} == {key[0] for key in read_states("in")} - {"MUL0"}
-
-
-def test_a_new_column_is_in_every_line(here: Path) -> None:
-    Path("in").write_text(formats.star_tsv())
-    rewrite("in", "out", states=state_edits({(formats.ID, 1, "bus-leaveat"): "9:00"}))
-    lines = [line.split("\t") for line in Path("out").read_text().splitlines()]
-    assert [line[35] for line in lines] == ["bus-leaveat", "none", "9:00"]
-    assert lines[0][36:] == [""]
-
-
-def test_labels_of_turns_follow_the_states(here: Path) -> None:
-    content = json.loads(formats.trade_gold())
-    labels = [[["hotel-area", "west"]], [["hotel-name", "the copper kettle"], ["hotel-book day", "monday"]]]
-    for turn, label in zip(content[0]["dialogue"], labels, strict=True):
-        turn["turn_label"] = label
-    Path("in").write_text(json.dumps(content))
-    edits: dict[tuple[str, int, str], str | None] = {(formats.ID, t, "hotel-area"): "north" for t in (0, 1)}
-    edits |= {(formats.ID, t, "taxi-leaveat"): "9:00" for t in (0, 1)} | {(formats.ID, 1, "hotel-book day"): None}
-    rewrite("in", "out", states=state_edits(edits))
-    found = [turn["turn_label"] for turn in json.loads(Path("out").read_text())[0]["dialogue"]]
-    assert found == [
-        [["hotel-area", "north"], ["taxi-leaveat", "9:00"]],
-        [["hotel-name", "the copper kettle"]],
-    ]
 
 
 # The reader of jsonl checks utterances, too.
@@ -266,56 +222,6 @@ def test_dialogues_are_left_out(name: str, here: Path) -> None:
     assert not Path("none").exists()
 
 
-@pytest.mark.parametrize(
-    ("name", "value", "message"),
-    [
-        ("star-tsv", "none", "out: files of format star-tsv cannot hold 'none': it would be read as no value"),
-        ("star-tsv", "a\tb", r"in: 'a\\tb' has a tab or a line break, which these files cannot hold"),
-        ("multiwoz", "", "files of format multiwoz cannot hold '': it would be read as no value"),
-    ],
-)
-def test_what_a_format_cannot_hold_is_refused(name: str, value: str, message: str, here: Path) -> None:
-    Path("in").write_text(FILES[name]())
-    with pytest.raises(dstbench.DstbenchError, match=message):
-        rewrite("in", "out", states=state_edits({(formats.ID, 0, "hotel-area"): value}))
-    assert [path.name for path in here.iterdir()] == ["in"]
-
-
-def test_what_cannot_be_done_is_said(here: Path) -> None:
-    Path("in").write_text(formats.star_tsv())
-    Path("preds.json").write_text(formats.gtpr())
-    cases: list[tuple[dict[str, object], str]] = [
-        (
-            {"states": state_edits({("MUL701", 0, "hotel-area"): "no"})},
-            "in: an edit has no place in the data: no such dialogue .*\nhint: .* MUL7001",
-        ),
-        (
-            {"states": state_edits({(formats.ID, 9, "hotel-area"): "no"})},
-            "in: .*: no turn with a state .*dialogue MUL7001",
-        ),
-        ({"said": word_edits((formats.ID, 5, "user", "hi"))}, "in: an edit has no place in the data: no such turn"),
-        (
-            {"without": ["MUL1", "MUL2"]},
-            "in: an edit has no place in the data: no such dialogue, and 1 more .dialogue MUL1",
-        ),
-        ({"states": pl.DataFrame({"dialogue": ["MUL1"]})}, "edits without the column turn, slot, value"),
-        (
-            {"states": pl.concat([state_edits({(formats.ID, 0, "hotel-area"): v}) for v in ("a", "b")])},
-            "two edits of hotel-area",
-        ),
-    ]
-    for edits, message in cases:
-        with pytest.raises(dstbench.DstbenchError, match=message):
-            rewrite("in", "out", **edits)  # type: ignore[arg-type]
-    with pytest.raises(dstbench.DstbenchError, match="files of format gtpr cannot be written again\nhint: those that"):
-        rewrite("preds.json", "out")
-    with pytest.raises(dstbench.UsageError, match="in is read and would be overwritten"):
-        rewrite("in", here / "in")
-    with pytest.raises(dstbench.DstbenchError, match="nowhere: no such file"):
-        rewrite("nowhere", "out")
-    assert sorted(path.name for path in here.iterdir()) == ["in", "preds.json"]
-
-
 def test_folders_and_packed_files(here: Path) -> None:
     for number in (1, 2):
         text = formats.sgd_gold().replace(formats.ID, f"MUL700{number}")
@@ -353,3 +259,23 @@ def test_folders_and_packed_files(here: Path) -> None:
 def test_real_files_come_back_byte_for_byte(name: str, data: Path, here: Path) -> None:
     rewrite(data / name, "out")
     assert Path("out").read_bytes() == (data / name).read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("edits", "message"),
+    [
+        (
+            {"states": {("MUL701", 0, "hotel-area"): "no"}},
+            "no such dialogue .*\nhint: .* MUL7001",
+        ),
+        ({"states": {(formats.ID, 9, "hotel-area"): "no"}}, "no turn with a state"),
+        ({"said": (formats.ID, 5, "user", "hi")}, "no such turn"),
+        ({"without": ["MUL1", "MUL2"]}, "no such dialogue, and 1 more .dialogue MUL1"),
+    ],
+)
+def test_an_edit_without_a_place_is_refused(edits: dict[str, Any], message: str, here: Path) -> None:
+    Path("in").write_text(formats.star_tsv())
+    make: dict[str, Any] = {"states": state_edits, "said": word_edits, "without": list}
+    with pytest.raises(dstbench.DstbenchError, match=f"^in: an edit has no place in the data: {message}"):
+        rewrite("in", "out", **{name: make[name](given) for name, given in edits.items()})
+    assert not Path("out").exists()

@@ -15,7 +15,9 @@ from dstbench.rendering.charts.grammar import (
     Chart,
     Spec,
     chart,
+    ends,
     in_panels,
+    integer,
     middles,
     named_axis,
     number,
@@ -62,7 +64,7 @@ def trait_charts(traits: Traits) -> dict[str, Chart]:
 
 def jga_line(rows: pl.DataFrame, by: str, title: str) -> Chart:
     """JGA by turn or by length, from `Diagnosis.by_turn` or `Diagnosis.by_length`."""
-    x = number(by, title=title, axis={"tickMinStep": 1, "grid": False})
+    x = integer(by, title, *ends(rows[by]), grid=False)
     axes = {"x": x, "y": percent("value", scale={"domain": [0, 1]}, title="JGA")}
     shown = rows.select("run", by, "value", "turns", "dialogues")
     return chart(f"JGA by {by}", "line", shown, axes)
@@ -74,8 +76,9 @@ def gold_slots(rows: pl.DataFrame) -> Chart:
         rows = rows.filter(pl.col("run") == pl.col("run").first())
     x: Spec = {"field": "n_gold_max", "type": "ordinal", "title": "Largest number of gold slots in a turn"}
     x["axis"] = {"labelAngle": 0}
+    y = integer("dialogues", "Dialogues", 0, ends(rows["dialogues"])[1], 3)
     mark = "bar" if rows["run"].n_unique() == 1 else "line"
-    return chart("How many slots dialogues have", mark, rows, {"x": x, "y": number("dialogues", title="Dialogues")})
+    return chart("How many slots dialogues have", mark, rows, {"x": x, "y": y})
 
 
 def same_gold(rows: pl.DataFrame) -> bool:
@@ -92,7 +95,8 @@ def _first_failures(rows: pl.DataFrame) -> Chart:
     )
     x = {"field": "low", "bin": {"binned": True, "step": 0.1}, "title": "First wrong turn, as a share of the dialogue"}
     x["axis"] = {"format": "~%", "values": [0, 0.2, 0.4, 0.6, 0.8, 1]}
-    encoding = {"x": x, "x2": {"field": "high"}, "y": number("n", title="Dialogues", stack="zero")}
+    y = integer("n", "Dialogues", 0, ends(rows["dialogues"])[1], 3) | {"stack": "zero"}
+    encoding = {"x": x, "x2": {"field": "high"}, "y": y}
     whole = chart("Where dialogues first fail", "bar", split, encoding, by="then")
     return in_panels(whole, "run", unique(rows["run"]))
 
@@ -103,7 +107,7 @@ def _kinds_of_errors(rows: pl.DataFrame) -> Chart:
     shown = errors.filter(pl.col("n") > 0)
     present = set(shown["class"])
     classes = [text for text in unique(errors["class"]) if text in present]
-    x = number("n", title="Slots of turns", axis={"tickCount": 3, "format": "~s"})
+    x = integer("n", "Slots of turns", 0, ends(shown["n"])[1], 3, format="~s")
     whole = chart("Kinds of errors", "bar", shown, {"x": x, "y": named_axis("class", classes)}, by="kind")
     return in_panels(Chart({**whole, "height": row_step(classes)}), "run", unique(shown["run"]))
 
@@ -136,7 +140,9 @@ def _along_trait(dialogues: pl.DataFrame, bins: pl.DataFrame) -> Chart:
     )
     means = bins.select("run", "metric", "low", "high", mean="value")
     shown = with_names(middles(means.join(spread, on=["run", "metric", "low", "high"], maintain_order="left")))
-    x = number("middle", title=name_of(trait), axis={"grid": False, "tickCount": 4}, scale=_scale(trait))
+    domain = {} if shown.is_empty() else {"domain": [shown["low"].min(), shown["high"].max()]}
+    # All of a bin, as the only tick of an axis without an extent is called 0.
+    x = number("middle", title=name_of(trait), axis={"grid": False, "tickCount": 4}, scale={**_scale(trait), **domain})
     y: Spec = {"title": "Mean and quartiles", "scale": {"zero": True}}
     looks = chart("", "line", shown, {}, by="metric")["encoding"]
     line = {channel: looks[channel] for channel in ("color", "strokeDash")}

@@ -109,6 +109,11 @@ def percent(field: str, ticks: int = 5, **options: Any) -> Spec:
     return number(field, axis={"format": "%", "tickCount": ticks}, **options)
 
 
+def integer(field: str, title: str, least: int, most: int, ticks: int = 5, **axis: Any) -> Spec:
+    """A channel of whole numbers, of which no tick is between two: Vega-Lite drops `tickMinStep`."""
+    return number(field, title=title, axis={"tickCount": max(1, min(ticks, most - least)), **axis})
+
+
 def name(field: str, names: list[str], **options: Any) -> Spec:
     """A channel of names, in this order."""
     return {"field": field, "type": "nominal", "sort": names, "title": None, "scale": {"domain": names}, **options}
@@ -134,6 +139,11 @@ def row_step(names: list[str], step: int = 12) -> Spec:
     """The height of a row of a named axis: that of its labels' lines."""
     lines = max((1 if len(text) <= LABEL else 1 + len(text) // (LABEL - 4) for text in names), default=1)
     return {"step": max(step, 8 * lines + 4)}
+
+
+def ends(column: pl.Series) -> tuple[int, int]:
+    """The least and the largest whole number of a column, 0 if it is empty."""
+    return column.min() or 0, column.max() or 0  # type: ignore[return-value]
 
 
 def unique(column: pl.Series) -> list[str]:

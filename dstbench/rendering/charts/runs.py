@@ -14,7 +14,9 @@ from dstbench.rendering.charts.grammar import (
     Chart,
     Spec,
     chart,
+    ends,
     in_panels,
+    integer,
     name,
     named_axis,
     number,
@@ -39,9 +41,10 @@ _OF_SLOTS: Final = "f1:avg=micro"
 _IN_GOLD: Final = ("correct", "wrong", "missed")
 # Groups along which scores are drawn as lines, with the titles of the axis; other groups are rows of a heat map.
 _ALONG: Final = {"turn": "Turn", "length": "Turns of the dialogue", "n_gold": "Gold slots in the turn"}
-# Points of a paper that the cell of a matrix with a number needs, and the least distance of two labels.
+# Points of a paper that the cell of a matrix with a number needs, and the least distance of two labels, of which about
+# a fifth is lost where the axis ends at ticks beyond the values.
 _CELL: Final = 16
-_LABEL: Final = 7.5
+_LABEL: Final = 9
 _HEIGHT: Final = 130
 # The opacity of the faintest and the darkest square; black text can be read on both.
 _FAINT: Final = 0.03
@@ -69,7 +72,7 @@ def score_charts(scores: pl.DataFrame) -> dict[str, Chart]:
         return {"scores": _intervals(rows, "run", "Scores with their standard errors")}
     if by[0] in _ALONG:
         return {"scores": scores_along(shares, by[0])}
-    return {"scores": heat_map(shares, by[0])}
+    return {"scores": heat_map(scores, by[0])}  # counts say what gold has
 
 
 def leaderboard_charts(leaderboard: Leaderboard) -> dict[str, Chart]:
@@ -165,7 +168,7 @@ def scores_along(rows: pl.DataFrame, by: str) -> Chart:
     """Scores by turn, by length or by the number of gold slots; several metrics are lines in a panel per run."""
     shown = with_names(rows).select("run", by, "metric", "value", "turns")
     metrics = unique(shown["metric"])
-    x = number(by, title=_ALONG[by], axis={"tickMinStep": 1, "grid": False})
+    x = integer(by, _ALONG[by], *ends(rows[by]), grid=False)
     y = number("value") if rows.select(IS_COUNT.any()).item() else percent("value", scale={"domain": [0, 1]})
     if len(metrics) == 1:
         return chart(f"{metrics[0]} by {by}", "line", shown, {"x": x, "y": {**y, "title": metrics[0]}})
@@ -314,7 +317,8 @@ def _slopes(rows: pl.DataFrame) -> Chart:
     y = number if rows.select(IS_COUNT.any()).item() else percent
     line = {**{channel: {**look, "legend": None} for channel, look in looks["encoding"].items()}, "x": x}
     line["y"] = y("value", title=metric, scale=scale)
-    text = {"type": "text", "align": "left", "dx": 6, "tooltip": True}
+    # The mouse shows nothing on names: where they stand is not the value.
+    text = {"type": "text", "align": "left", "dx": 6, "tooltip": None, "aria": False}
     return specification(
         f"{metric} of the same predictions under {scores.height} conventions", shown, wide=True, height=_HEIGHT,
         layer=[
