@@ -109,7 +109,7 @@ _DEFINED_IN = {
     "scoring.engines": ["engine"],
     "scoring.evaluator": ["Evaluator"],
     "scoring.score": ["score", "turns"],
-    "scoring.turn_table": ["to_turns"],
+    "scoring.turns": ["to_turns"],
 }
 _HOME = {name: module for module, names in _DEFINED_IN.items() for name in names}
 # Modules that are public, with all their names: `dstbench.signature.parse`, `dstbench.stats.holm`.

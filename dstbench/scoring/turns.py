@@ -171,7 +171,7 @@ def with_lengths(turns: pl.LazyFrame, whole: pl.LazyFrame) -> pl.LazyFrame:
 
 def _with_frame(turns: pl.LazyFrame, convention: Convention) -> pl.LazyFrame:
     """The rows whose domain has a gold frame; if one kind of slots is scored, only services that have such a slot."""
-    turns = turns.filter("is_frame")
+    turns = turns.filter(C("is_frame") > 0)
     if convention.slots not in SLOT_KINDS or convention.scope is None:
         return turns
     services = sorted({domain_of(slot) for slot in convention.scope})
