@@ -72,8 +72,8 @@ def usual_values(run: Run, convention: Convention) -> Usual:
     pairs = pairs.sort("n", "slot", "value", descending=[True, False, False])
     values = pairs.select("slot", "value", pl.int_range(pl.len()).over("slot").alias("rank"))
     slots = pairs.unique("slot", keep="first", maintain_order=True).sort("of_slot", "slot", descending=[True, False])
-    slots = with_domains(slots.lazy()).select("domain", other="slot", usual="value", rank=pl.int_range(pl.len()))
-    return Usual(values.filter(pl.col("rank") < _CANDIDATES), slots.collect())
+    by_domain = with_domains(slots.lazy()).select("domain", other="slot", usual="value", rank=pl.int_range(pl.len()))
+    return Usual(values.filter(pl.col("rank") < _CANDIDATES), by_domain.collect())
 
 
 def _judged(rows: pl.DataFrame, slot: str, gold: str, pred: str, convention: Convention) -> pl.DataFrame:
@@ -129,7 +129,8 @@ def gold_rows(table: pl.DataFrame, convention: Convention) -> pl.DataFrame:
 
 def in_pieces(rows: pl.DataFrame) -> Iterator[pl.DataFrame]:
     """Gold rows (`gold_rows`), cut where dialogues begin."""
-    first_row = pl.int_range(pl.len()).first().over("number")
+    begins = pl.col("number").ne_missing(pl.col("number").shift(1))
+    first_row = pl.when(begins).then(pl.int_range(pl.len())).forward_fill()
     pieces = rows.with_columns(piece=first_row // _GOLD_ROWS)
     return iter(pieces.partition_by("piece", maintain_order=True, include_key=False))
 

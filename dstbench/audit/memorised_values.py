@@ -146,12 +146,15 @@ def _count_values(run: Run, convention: Convention, said: pl.DataFrame) -> pl.Da
     def of_part(part: Part) -> pl.DataFrame:
         scored = scored_turns(part.turns(convention), convention).select(TURN)
         rows = part.rows(convention).filter(pl.col("p").is_not_null() & ~pl.col("ok")).drop_nulls("slot")
-        wrong = rows.join(scored, on=TURN, how="semi", maintain_order="left").select(
-            *("dialogue", "turn"),
-            pl.col("slot", "gold", "pred").cast(pl.String),
-            kind=pl.when(pl.col("g").is_null()).then(pl.lit("over")).otherwise(pl.lit("wrong")),
+        wrong = (
+            rows.join(scored, on=TURN, how="semi", maintain_order="left")
+            .select(
+                *("dialogue", "turn"),
+                pl.col("slot", "gold", "pred").cast(pl.String),
+                kind=pl.when(pl.col("g").is_null()).then(pl.lit("over")).otherwise(pl.lit("wrong")),
+            )
+            .collect()
         )
-        wrong = wrong.collect()
         values = wrong.select("dialogue", "slot", value="pred").unique(maintain_order=True)
         first = first_said(values, said, convention).rename({"value": "pred"})
         wrong = wrong.join(first, on=["dialogue", "slot", "pred"], how="left", maintain_order="left")

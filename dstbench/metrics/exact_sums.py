@@ -40,8 +40,9 @@ def exact_sum(numbers: pl.Expr) -> pl.Expr:
 def in_steps(parts: pl.Expr) -> pl.Expr:
     """The number (Int64) of `STEP` that is nearest to a number of parts; ties are rounded up.
 
-    >>> pl.DataFrame({"ratio": [0.5, 1 / 4096, 1 / 8192]}).select(in_steps(in_parts(pl.col("ratio"))))["ratio"].to_list()
+    >>> ratios = pl.Series("ratio", [0.5, 1 / 4096, 1 / 8192])
+    >>> ratios.to_frame().select(in_steps(in_parts(pl.col("ratio"))))["ratio"].to_list()
     [2048, 1, 1]
     """
-    in_step = 2 ** (_BITS - _STEP_BITS)
+    in_step = pl.lit(1 << (_BITS - _STEP_BITS), pl.Int128)
     return ((parts + in_step // 2) // in_step).cast(pl.Int64)

@@ -108,7 +108,7 @@ class Part:
             hashes = scored.lazy().join(self.turn_hashes.lazy(), on=["number", "turn"])
             cells = self.rows(convention).filter("g_new").join(hashes, on=["number", "turn"])
             of_turns, of_cells = pl.collect_all([hashes.select(C("hash").sum()), cells.select(cell_hash("g").sum())])
-            return (of_turns.item() + of_cells.item()) % 2**64
+            return (int(of_turns.item()) + int(of_cells.item())) % 2**64
 
         return self.keep(("fingerprint", convention), add_up)
 

@@ -166,7 +166,7 @@ def sum_up(
             "fingerprint": part.fingerprint(convention, of_scored) if fingerprint is None else 0,
             "turns": of_scored.height,
             "dialogues": of_scored["number"].n_unique(),
-            "most_errors": int(counted_stats[_STAT + ERRORS].max() or 0) if ERRORS in stats else 0,
+            "most_errors": counted_stats.select(C(_STAT + ERRORS).max().fill_null(0)).item() if ERRORS in stats else 0,
             "spelling": _count_spelling(of_scored) if spelling else None,
             "gold_slots": part.gold_slots if with_slots else frozenset(),
             "is_multiwoz": with_slots and part.is_multiwoz,
@@ -222,8 +222,8 @@ def _check_ratios(ratios: pl.DataFrame) -> None:
         outside = column.filter((column < 0) | (column > 1))
         if len(outside):
             raise UsageError(
-                f"statistic {column.name.removeprefix(_STAT)!r} is {outside[0]:g} in a turn, and a float must be a ratio "
-                "from 0 to 1",
+                f"statistic {column.name.removeprefix(_STAT)!r} is {outside[0]:g} in a turn, and a float must be a "
+                "ratio from 0 to 1",
                 hint="make it a whole number (Int64), or divide it by the largest value it can have",
             )
 

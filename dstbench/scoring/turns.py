@@ -73,8 +73,8 @@ def turn_table(
         n_dropped, n_ignored; those of `counts`), sorted by dialogue, view, turn.
     """
     counts = counts or {}
-    # Before grouping, as some expressions are slow in groups. Within a group, rows keep their order, so sums and products
-    # of floats have the same bits on any number of threads.
+    # Before grouping, as some expressions are slow in groups. Within a group, rows keep their order, so sums and
+    # products of floats have the same bits on any number of threads.
     rows = rows.with_columns(**_similarities(), **counts)
     if view is not None:
         rows = rows.drop_nulls(view)
