@@ -36,7 +36,7 @@ def cell_hash(gold: str) -> pl.Expr:
 
 
 def gold_slots(long: pl.DataFrame) -> frozenset[str]:
-    """The slots that have a value in gold other than those that mean "not in the state" in most files."""
+    """The slots of some rows that have a value in gold other than those that mean "not in the state" in most files."""
     return frozenset(_as_written(long).drop_nulls("gold").select(C("slot").unique()).collect()["slot"].cast(pl.String))
 
 

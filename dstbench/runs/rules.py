@@ -93,21 +93,25 @@ def with_canonical_names(table: pl.DataFrame, *, source: str) -> pl.DataFrame:
 def check_sorted(table: pl.DataFrame) -> None:
     """Refuse rows of whole dialogues, as our own files have them, that are not sorted or where a slot ends early.
 
+    Args:
+        table: The rows, with `begins`, whether a row is the first of its dialogue, and `first`, whether it is its
+            slot's first in the dialogue, or has no slot.
+
     Raises:
         DstbenchError: They are not sorted by (dialogue, slot, turn), a slot has no row in its dialogue's last turn, or
             a row has no dialogue or turn.
     """
-    dialogue, slot, turn = pl.col("dialogue"), pl.col("slot"), pl.col("turn")
-    begins = dialogue.ne_missing(dialogue.shift(1))
-    continues = ~begins & slot.eq_missing(slot.shift(1))
-    last_turn = pl.when(begins.shift(-1, fill_value=True)).then(turn).backward_fill()
-    ends = ~continues.shift(-1, fill_value=False) & slot.is_not_null()
+    slot, turn, first = pl.col("slot"), pl.col("turn"), pl.col("first")
+    last_turn = pl.when(pl.col("begins").shift(-1, fill_value=True)).then(turn).backward_fill()
+    ends = first.shift(-1, fill_value=True) & slot.is_not_null()
     breaks = table.select(
-        dialogue.is_null() | turn.is_null() | (slot.is_null() & pl.col("gold").is_not_null())
-        | (dialogue < dialogue.shift(1)) | (continues & (turn <= turn.shift(1)))
-        | (turn > last_turn) | (ends & (turn != last_turn))
-    ).to_series()  # fmt: skip
-    if breaks.any():
+        falls=((turn <= turn.shift(1)) & ~first).any(),
+        ends=((turn > last_turn) | (ends & (turn != last_turn))).any(),
+        lacks=pl.any_horizontal(pl.col("dialogue", "turn").null_count() > 0),
+        gold=(slot.is_null() & pl.col("gold").is_not_null()).any(),
+        dialogues=(pl.col("dialogue").filter("begins") < pl.col("dialogue").filter("begins").shift(1)).any(),
+    )
+    if any(breaks.row(0)):
         raise unsorted()
 
 

@@ -42,13 +42,13 @@ def with_events(rows: pl.LazyFrame, convention: Convention) -> pl.LazyFrame:
     """
 
     def new(side: str) -> pl.Expr:
-        return C(side).ne_missing(before(side))
+        differs = C(side).ne_missing(C(side).shift(1))
+        return pl.when("first").then(C(side).is_not_null()).otherwise(differs)
 
     def seen(side: str) -> pl.Expr:
-        latest, begin = (pl.when(at).then("row").forward_fill() for at in (f"{side}_listed", "first"))
-        return (latest >= begin).fill_null(value=False)
+        is_listed = C(f"{side}_listed")
+        return pl.when(is_listed | C("first")).then(is_listed).forward_fill()
 
-    rows = rows.with_columns(row=pl.int_range(pl.len(), dtype=pl.UInt32))
     rows = rows.with_columns(
         g_is=C("g").is_not_null(),
         p_is=C("p").is_not_null(),
@@ -61,8 +61,8 @@ def with_events(rows: pl.LazyFrame, convention: Convention) -> pl.LazyFrame:
         equal=C("ok") | ~(C("g_is") | C("p_is")),
         g_set=C("g_new") & C("g_is"),
         p_set=C("p_new") & C("p_is"),
-        g_change=C("g_seen") & (C("g_new") | ~before("g_seen").fill_null(value=False)),
-        p_change=C("p_seen") & (C("p_new") | ~before("p_seen").fill_null(value=False)),
+        g_change=C("g_seen") & (C("g_new") | C("first") | ~C("g_seen").shift(1)),
+        p_change=C("p_seen") & (C("p_new") | C("first") | ~C("p_seen").shift(1)),
     )
     is_set = C("g_set") | C("p_set")
     return rows.with_columns(
@@ -79,7 +79,7 @@ def with_events(rows: pl.LazyFrame, convention: Convention) -> pl.LazyFrame:
         gca_paper_wrong=is_set & C("g_is") & C("p_is") & ~C("ok"),
         gca_paper_missed=C("g_set") & ~C("p_is"),
         gca_paper_over=C("p_set") & ~C("g_is"),
-    ).drop("row", "g_is", "p_is", "g_seen", "p_seen", "equal", "g_set", "p_set", "g_change", "p_change")
+    ).drop("g_is", "p_is", "g_seen", "p_seen", "equal", "g_set", "p_set", "g_change", "p_change")
 
 
 def _released() -> dict[str, pl.Expr]:

@@ -26,7 +26,7 @@ from dstbench.conventions.slots import are_multiwoz
 from dstbench.errors import DstbenchError
 from dstbench.readers.frames import IS_FRAME
 from dstbench.runs.gold import cell_hash, gold_slots, turn_hash
-from dstbench.runs.rules import check_sorted, unsorted
+from dstbench.runs.rules import unsorted
 from dstbench.runs.run import Kept, Run
 from dstbench.schema.core import BETWEEN
 from dstbench.scoring.answers import C
@@ -126,17 +126,17 @@ class Part:
     @cached_property
     def gold_slots(self) -> frozenset[str]:
         """The slots that have a value in gold."""
-        return gold_slots(self.states)
+        return gold_slots(self.laid_out().cells)
 
     @cached_property
     def is_multiwoz(self) -> bool:
         """Whether the dialogues are MultiWOZ's."""
-        return are_multiwoz(self.table["dialogue"].unique())
+        return are_multiwoz(self.states.filter("first")["dialogue"].unique())
 
     @cached_property
     def alternatives(self) -> str | None:
         """The first gold value, in alphabetical order, that lists alternatives; None: there is none."""
-        values = self.states.select(pl.col("gold").unique().cast(pl.String))
+        values = self.laid_out().cells.select(pl.col("gold").unique().cast(pl.String))
         return values.filter(pl.col("gold").str.contains(BETWEEN, literal=True))["gold"].min()  # type: ignore[return-value]
 
 
@@ -193,7 +193,6 @@ def over_parts(run: Run, function: Callable[[Part], T], *, frames: bool = False)
 
     def make(table: pl.DataFrame) -> Part:
         table = table if derive is None else derive(table)
-        check_sorted(table)
         ends = [table["dialogue"][0], table["dialogue"][-1]] if table.height else []
         return Part(table.filter(~IS_FRAME) if omits_frames else table, ends)
 
@@ -210,7 +209,7 @@ def over_parts(run: Run, function: Callable[[Part], T], *, frames: bool = False)
     else:
         results = _in_threads(run, lambda start, rows: apply(lambda: _kept(run, (start, rows, omits_frames), make)))
     for (_, last), (first, _) in pairwise(ends for ends, _ in results if ends):
-        if last is None or first is None or last >= first:  # `check_sorted` checks the order within a partition
+        if last is None or first is None or last >= first:  # `rows.lay_out` checks the order within a partition
             raise unsorted(name)
     return [result for _, result in results]
 

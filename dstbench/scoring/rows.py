@@ -8,6 +8,7 @@ import polars as pl
 
 from dstbench.conventions.slots import domain_of
 from dstbench.readers.frames import IS_FRAME, requested_f1, same_intent
+from dstbench.runs.rules import check_sorted
 from dstbench.scoring.answers import C, with_answers
 
 #: What a convention looks at in a row.
@@ -18,14 +19,21 @@ class Rows(NamedTuple):
     """Rows of whole dialogues.
 
     Attributes:
-        table: The columns of `LONG`; `domain`; `number`, the dialogue's number in the table, from 1; `key`, the turn's
-            number, ascending over the table; `first`, whether a row is its slot's first in the dialogue; `cell`, the
-            index in `cells` of what the row holds.
-        cells: The distinct combinations of slot, gold and prediction.
+        table: The columns of `LONG`; `number`, the dialogue's number in the table, from 1; `key`, the turn's number,
+            ascending over the table; `first`, whether a row is its slot's first in the dialogue; `cell`, the index in
+            `cells` of what the row holds; of frames, what `with_frames` adds.
+        cells: The distinct combinations of slot, gold and prediction, with the slot's `domain`.
     """
 
     table: pl.DataFrame
     cells: pl.DataFrame
+
+    @property
+    def lazy(self) -> pl.LazyFrame:
+        """The table with the `domain` of each row, which costs nothing where nobody asks for it."""
+        if "domain" in self.table.columns:
+            return self.table.lazy()
+        return self.table.lazy().with_columns(domain=pl.lit(self.cells["domain"]).gather(C("cell")))
 
 
 def lay_out(long: pl.DataFrame, *, frames: bool = False) -> Rows:
@@ -34,18 +42,35 @@ def lay_out(long: pl.DataFrame, *, frames: bool = False) -> Rows:
     Args:
         long: A long table, sorted by (dialogue, slot, turn), of whole dialogues.
         frames: Whether gold's frames count (`with_frames`); otherwise their rows are left out.
+
+    Raises:
+        DstbenchError: The table is not sorted, or a slot ends before its dialogue does.
     """
-    rows = with_domains(long.lazy())
-    rows = with_frames(rows) if frames else rows.filter(~IS_FRAME)
-    number = C("dialogue").rle_id() + 1
-    first = C("dialogue").ne_missing(C("dialogue").shift(1)) | C("slot").ne_missing(C("slot").shift(1))
-    table = rows.with_columns(
-        number=number,
-        key=number.cast(pl.UInt64) * 2**16 + C("turn"),  # grouping by one integer is faster than by two columns
-        first=first | C("slot").is_null(),
-    ).collect()
-    cells = table.select(CELL).unique(maintain_order=True).with_row_index("cell")
-    return Rows(table.join(cells, on=CELL, how="left", nulls_equal=True, maintain_order="left"), cells)
+    if frames:
+        long = with_frames(with_domains(long.lazy())).collect()
+    begins = C("dialogue").ne_missing(C("dialogue").shift(1))
+    first = begins | C("slot").ne_missing(C("slot").shift(1)) | C("slot").is_null()
+    # Most rows repeat the row before them, so only the first of equal neighbours is looked up.
+    differs = first | pl.any_horizontal(C(side).ne_missing(C(side).shift(1)) for side in ("gold", "pred"))
+    table = long.with_columns(begins=begins, first=first, differs=differs)
+    check_sorted(table)
+    heads = table.lazy().filter(differs).select(CELL).collect()
+    cells = heads.unique(maintain_order=True)
+    if cells.lazy().select(IS_FRAME.any()).collect().item():
+        return lay_out(long.filter(~IS_FRAME))
+    numbered = cells.with_row_index("cell")
+    cell = heads.join(numbered, on=CELL, how="left", nulls_equal=True, maintain_order="left")["cell"]
+    number = C("begins").cum_sum()
+    return Rows(
+        table.select(
+            *long.columns,
+            "first",
+            number.alias("number"),
+            (number.cast(pl.UInt64) * 2**16 + C("turn")).alias("key"),  # one integer to group by, which is faster
+            pl.lit(cell).gather(C("differs").cum_sum() - 1).alias("cell"),
+        ),
+        with_domains(cells.lazy()).collect(),
+    )
 
 
 def with_domains(rows: pl.LazyFrame) -> pl.LazyFrame:

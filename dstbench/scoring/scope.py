@@ -9,7 +9,6 @@ from typing import Final, Unpack
 import polars as pl
 
 from dstbench.conventions.convention import SLOT_KINDS, Convention, absent_literals
-from dstbench.conventions.slots import domain_of
 from dstbench.errors import DstbenchError, DstbenchWarning, UsageError, warn
 from dstbench.metrics import parse_all
 from dstbench.readers.frames import all_say
@@ -238,8 +237,8 @@ def check_services(part: Part, convention: Convention) -> None:
     """Refuse a schema that lacks a service of gold, whose frames would be left out in silence."""
     if convention.schema is None or convention.slot_set is not None:
         return
-    slots = part.states.filter(pl.col("gold").is_not_null())["slot"].unique().cast(pl.String)
-    if lacking := sorted(set(map(domain_of, slots)) - convention.schema.services):
+    services = part.laid_out().cells.drop_nulls("gold")["domain"].unique().cast(pl.String)
+    if lacking := sorted(set(services) - convention.schema.services):
         raise DstbenchError(
             f"the schema has no service {lacking[0]}, which gold has",
             hint="--schema takes the schema.json of the scored split",

@@ -10,7 +10,6 @@ import polars as pl
 from dstbench.conventions.convention import SLOT_KINDS, Convention
 from dstbench.conventions.slots import domain_of
 from dstbench.errors import UsageError
-from dstbench.runs.rules import check_sorted
 from dstbench.schema.core import LENGTH, SEEN, TURNS
 from dstbench.scoring.answers import C
 from dstbench.scoring.events import COUNTS, with_events
@@ -50,7 +49,6 @@ def to_turns(
     """
     if view is not None and view not in get_args(View):
         raise UsageError(f"view={view!r} is none of {', '.join(get_args(View))}")
-    check_sorted(long)
     convention = convention or Convention()
     rows = with_events(judged(lay_out(long), convention), convention)
     wanted = ["dialogue", "turn", *([view] if view else []), *list(TURNS.columns)[2:]]
@@ -78,16 +76,18 @@ def turn_table(
     rows = rows.with_columns(**_similarities(), **counts)
     if view is not None:
         rows = rows.drop_nulls(view)
-    of_view = [view] if view else []
-    table = rows.group_by("key", *of_view).agg(
-        C("number", "dialogue", "turn").first(),
+    group = ["number", *([view] if view else [])]
+    table = rows.group_by("key", *group[1:]).agg(
+        C("dialogue").first(),
         C(COUNTS).sum().cast(pl.UInt32),
         C("soft_correct").sum(),
         C("soft_joint").product(),
         C(*_SOFT_CHANGES).sum(),
         **{name: C(name).sum() for name in counts},
     )
-    return with_local_errors(table.drop("key").sort("number", *of_view, "turn"), ["number", *of_view])
+    turn = (C("key") % 2**16).cast(pl.UInt16)
+    turns = table.with_columns(number=(C("key") // 2**16).cast(pl.UInt32), turn=turn)
+    return with_local_errors(turns.sort(*(group if view else ()), "key").drop("key"), group)
 
 
 def _similarities() -> dict[str, pl.Expr]:

@@ -110,14 +110,14 @@ def judged(rows: Rows, convention: Convention) -> pl.LazyFrame:
     """Rows with what their values mean under a convention.
 
     Returns:
-        The rows of `rows.table`, with a column per field of `Judgement`.
+        The rows of `rows`, with a column per field of `Judgement`.
 
     Raises:
         DstbenchError: Two values are too long to be compared.
     """
     answers = judge(convention).answers.of(rows.cells)
     of_cells = [pl.lit(column).gather(C("cell")).alias(column.name) for column in answers]
-    table = rows.table.lazy().with_columns(of_cells)
+    table = rows.lazy.with_columns(of_cells)
     if convention.over != "gold-domains":
         return table
     # By this rule alone, a row depends on other rows of its turn.
