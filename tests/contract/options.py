@@ -280,6 +280,7 @@ _add(
     "score",
     by=Row("domain", changes="domain value"),
     group=Row("first=keen,hasty", changes="text", form="text"),
+    format=Row("md", other="--format csv", both="-o out/x.json", changes="x.json", form=""),  # it beats the file's name
     domain_turns=Row("either", both="--by domain", changes="value"),
 )
 _add(
@@ -402,8 +403,8 @@ _add(
     counting=Row("final", changes="counting"),
     train=Row("gold", changes="split"),
     least=Row("3", changes="values"),
-    top=Row("2", form="text", changes="text"),
-    sort=Row("turns", form="text", changes="text"),
+    top=Row("2", both="--charts out/charts", form="text", changes="text charts"),
+    sort=Row("turns", both="--charts out/charts", form="text", changes="text charts"),
 )
 _add(
     "audit diff",
@@ -436,7 +437,7 @@ _add(
     review=Row("out/x.csv", changes="x.csv"),
     sample=Row("2", both="--review out/x.csv", changes="x.csv"),
     seed=Row("5", both="--review out/x.csv --sample 2", changes="x.csv"),
-    pairs=Row("1", form="text", changes="text"),
+    pairs=Row("1", both="--charts out/charts", form="text", changes="text charts"),
 )
 _add("audit contradictions", database=Row("db", line="audit contradictions gold.jsonl"),
      top=Row("1", form="text", changes="text"))  # fmt: skip

@@ -70,20 +70,20 @@ def of_markdown(text: str) -> list[Table]:
     parsed, title, rows = list[Table](), "", list[tuple[str, ...]]()
     for line in [*text.split("\n"), ""]:
         if line.startswith("### "):
-            title = _bare(line[4:])
+            title = bare(line[4:])
         elif line.startswith("|"):
             cells = re.split(r"(?<!\\)\|", line.strip()[1:-1])
-            rows.append(tuple(_bare(cell.strip()) for cell in cells))
+            rows.append(tuple(bare(cell.strip()) for cell in cells))
         elif rows:
             assert all(re.fullmatch(r"---:?", mark) for mark in rows[1])
             parsed.append(Table(title, rows[0], tuple(rows[2:])))
             title, rows = "", []
         elif ": the same predictions" in line:  # the run of the tables above, of one run each
-            parsed[-1] = parsed[-1]._replace(title=parsed[-1].title or _bare(line))
+            parsed[-1] = parsed[-1]._replace(title=parsed[-1].title or bare(line))
     return parsed
 
 
-def _bare(text: str) -> str:
+def bare(text: str) -> str:
     """Markdown's text without escapes."""
     text = re.sub(r"\\([\\`*_{}\[\]()#+.!|<>~-])", r"\1", text)
     return text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
@@ -140,6 +140,7 @@ def of_latex(text: str) -> list[Table]:
         lines = tuple(tuple(row.get(name, "") for name in keys) for row in rows)
         columns = tuple(name.partition("\0")[0] for name in keys)
         if caption.endswith("(continued)"):
+            assert f"\\addtocounter{{table}}{{-1}}\n\\caption{{{caption}}}" in text, "a part has its table's number"
             assert columns == parsed[-1].columns
             parsed[-1] = parsed[-1]._replace(rows=parsed[-1].rows + lines)
         else:
@@ -454,7 +455,9 @@ def _of_replacement(rows: Mapping[str, list[Row]]) -> dict[str, list[Row]]:
             for key, group in groups.items()
         ]
 
-    return {"replaced": counted("replaced", "slot"), "refused": counted("refused", "slot", "value")}
+    unsaid = [row for row in rows["refused"] if row["reason"] == "not said"]
+    rows = {**rows, "refused": [row for row in rows["refused"] if row not in unsaid]}
+    return {"replaced": counted("replaced", "slot"), "refused": counted("refused", "slot", "value"), "unsaid": unsaid}
 
 
 def _of_missing(rows: Mapping[str, list[Row]]) -> dict[str, list[Row]]:
@@ -877,6 +880,9 @@ VIEWS: Mapping[str, Sequence[View]] = {
             r"values": number("n_value"), r"new": number("n_new"), r"(.+)": number("{1}"),
         }),
         View("refused", r"Not replaced.*", {"slot": "slot", "value": "value"}, {r"(.+)": number("{1}")}),
+        View("unsaid", r"(Left out|Kept as they were).*", {"dialogue": "dialogue", "slot": "slot", "value": "value"}, {
+            r"turn": number("turn"),
+        }),
     ],
     "audit diff": [
         View("whole", r"From (?P<before>.+) to (?P<after>.+)", {"": "of"}, {

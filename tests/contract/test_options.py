@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import re
 import shutil
@@ -14,6 +15,7 @@ from typing import Any, Final
 import polars as pl
 import pytest
 
+import dstbench
 from tests.contract import corpora
 from tests.contract.commands import Said, door, run
 from tests.contract.options import ECHO, LATER, LINES, ROWS, TRACKERS, Row
@@ -173,3 +175,18 @@ def test_every_option_of_every_command_has_a_row() -> None:
     listed = {(command, option) for command in LINES for option in options_of(command)}
     assert listed - {*ROWS} == set(), "options without a row in `ROWS`"
     assert {*ROWS} - listed == set(), "rows of options that are gone"
+
+
+def test_defaults_are_those_of_the_functions_of_the_same_names() -> None:
+    compared = 0
+    for command in LINES:
+        *group, name = command.replace("-", "_").split()
+        function = getattr(dstbench.audit if group else dstbench, name, None)
+        parameters = inspect.signature(function).parameters if callable(function) else {}
+        help_ = run(*command.split(), "--help").out
+        for option in re.split(r"^ +(?:-\w, )?--", help_, flags=re.MULTILINE)[1:]:
+            default, parameter = re.search(r"\[default: ([^];]+)", option), re.split(r"[^a-z-]", option)[0]
+            if default and (declared := parameters.get(parameter.replace("-", "_"))):
+                assert default[1] == str(declared.default), (command, parameter)
+                compared += 1
+    assert compared > 30

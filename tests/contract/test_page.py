@@ -46,11 +46,12 @@ ASKED: Final = {
 
 
 class Made(NamedTuple):
-    """A report's page and JSON, and the JSON of the commands."""
+    """A report's page, JSON and Markdown, and the JSON of the commands."""
 
     page: Page
     report: dict[str, Any]
     parts: dict[str, dict[str, list[dict[str, Any]]]]
+    markdown: str
 
 
 def said(*words: str) -> Any:
@@ -75,7 +76,7 @@ def make(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], M
         def made(name: str) -> Made:
             runs, given, metrics, words, compare, most = ASKED[name]
             whole = [*given, "-m", metrics, "--most", str(most), *words, *compare, "-o"]
-            for form in ("html", "json"):
+            for form in ("html", "json", "md"):
                 said("report", *whole, f"report.{form}")
             shares = ",".join(metric for metric in metrics.split(",") if metric not in page.COUNTS)
             others = ",".join(metric for metric in metrics.split(",") if metric not in ("fga", "gca"))
@@ -99,7 +100,10 @@ def make(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], M
                 scores = [row for row in parts["compare"]["scores"] if row["run"] == "keen"]
                 parts["compare"] |= {"scores": scores, "differences": []}
             return Made(
-                Page(Path("report.html").read_text("utf-8")), json.loads(Path("report.json").read_text()), parts
+                Page(Path("report.html").read_text("utf-8")),
+                json.loads(Path("report.json").read_text()),
+                parts,
+                Path("report.md").read_text("utf-8"),
             )
 
         yield of
@@ -123,6 +127,16 @@ def test_the_page_has_all_tables_of_its_chapters(make: Callable[..., Made]) -> N
         for chapter, beginnings in page.CHAPTERS.items():
             of = [table.title for table in make(name).page.tables(chapter)]
             assert all(any(re.match(word, title) for word in beginnings) for title in of), (chapter, of)
+
+
+def test_markdown_has_the_tables_and_the_lines_of_the_page(make: Callable[..., Made]) -> None:
+    made = make("three")
+    assert sorted(table[1:] for table in shown.of_markdown(made.markdown)) == sorted(
+        table[1:] for table in made.page.tables()
+    )
+    lines = {shown.bare(line) for line in made.markdown.split("\n")}
+    for chapter in made.page.chapters.values():
+        assert {line.text() for kind in ("below", "signature") for line in chapter.all("p", kind)} <= lines
 
 
 @pytest.mark.parametrize("name", ASKED)

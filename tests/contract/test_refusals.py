@@ -40,6 +40,8 @@ MISTAKES: Final = (
     Mistake("score state.jsonl", 1, "state.jsonl & line 1 & D00 & turn 0", "a state is"),
     Mistake("score part.jsonl --gold keen.jsonl", 1, "part.jsonl & 5 gold turns & D00, turn 0",
             "--missing wrong & --missing empty & --missing intersect"),
+    Mistake("convert part.jsonl --gold keen.jsonl -o long.parquet", 1, "part.jsonl & 5 gold turns & D00, turn 0",
+            "--missing wrong & --missing empty & --missing intersect"),
     # Files beside them
     Mistake("score keen.jsonl --profile none.toml", 1, "none.toml & no such"),
     Mistake("score keen.jsonl --profile bad.toml", 1, "bad.toml & base", "ls profiles"),

@@ -18,6 +18,8 @@ from tests.contract import corpora, shown, small_corpus
 from tests.contract.commands import door, run
 
 RUNS: Final = ("keen.jsonl", "steady.jsonl", "hasty.jsonl")
+_REPLACE: Final = ("audit", "replace", "all/later.jsonl", "--train", "all/train.jsonl", "--donors", "all/donors.json",
+                   "-o", "replaced.jsonl")  # fmt: skip
 #: Commands to their words; the first word or two name the views.
 ASKED: Final[dict[str, tuple[str, ...]]] = {
     "score": ("score", *RUNS, "-m", "jga,sa,wrong,gca,fga:lam=0.25,error-turns"),
@@ -56,8 +58,8 @@ ASKED: Final[dict[str, tuple[str, ...]]] = {
     "audit memorisation": ("audit", "memorisation", "all/keen.jsonl", "all/hasty.jsonl", "--context", "all/gold.jsonl",
                            "--train", "all/train.jsonl"),
     "audit contradictions": ("audit", "contradictions", "all/gold.jsonl", "--database", "all/db"),
-    "audit replace": ("audit", "replace", "all/gold.jsonl", "--train", "all/train.jsonl", "--donors", "all/donors.json",
-                      "-o", "replaced.jsonl"),
+    "audit replace": _REPLACE,
+    "audit replace, keeping": (*_REPLACE, "--keep"),
 }  # fmt: skip
 FORMATS: Final = {"text": shown.of_text, "md": shown.of_markdown, "latex": shown.of_latex}
 #: What text and Markdown lay out in other ways.
@@ -183,6 +185,11 @@ def test_the_better_run_is_first() -> None:
             assert all(float(row[2]) >= 0 for row in table.rows)
 
 
+def _unsaid(result: dict[str, list[dict[str, Any]]]) -> list[int]:
+    """How many dialogues have a value that nobody says."""
+    return [len({row["dialogue"] for row in result["refused"] if row["reason"] == "not said"})]
+
+
 #: Sentences above and below tables: patterns whose groups are numbers of the JSON.
 SENTENCES: Final[dict[str, tuple[str, Callable[[Any], list[Any]]]]] = {
     "audit inconsistency": (
@@ -202,6 +209,8 @@ SENTENCES: Final[dict[str, tuple[str, Callable[[Any], list[Any]]]]] = {
             f"{100 * of['n_seen'] / of['n']:.2f}",
         ],
     ),
+    "audit replace": (r"Left out: (\d+) dialogues with a value that nobody says", _unsaid),
+    "audit replace, keeping": (r"Kept as they were: (\d+) dialogues with a value", _unsaid),
     "audit review": (
         r"\((\d+) changed and (\d+) unchanged dialogues\)",
         lambda result: [row["of"] for row in result["dialogues"]],
@@ -238,7 +247,7 @@ def _seen(result: dict[str, list[dict[str, Any]]]) -> dict[str, int]:
 def test_a_sentence_says_the_numbers_of_the_json(name: str) -> None:
     pattern, numbers = SENTENCES[name]
     (found,) = re.findall(pattern, said(name))
-    assert list(found) == [str(number) for number in numbers(rows_of(name))]
+    assert ([found] if isinstance(found, str) else list(found)) == [str(number) for number in numbers(rows_of(name))]
 
 
 def test_sentences_say_the_numbers_of_the_json() -> None:
