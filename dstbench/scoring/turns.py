@@ -13,7 +13,7 @@ from dstbench.errors import UsageError
 from dstbench.schema.core import LENGTH, SEEN, TURNS
 from dstbench.scoring.answers import C
 from dstbench.scoring.events import COUNTS, with_events
-from dstbench.scoring.rows import lay_out, with_domains
+from dstbench.scoring.rows import lay_out
 from dstbench.scoring.values import judged
 from dstbench.typing import View
 
@@ -67,8 +67,8 @@ def turn_table(
         counts: Further columns: expressions over the rows, which are summed per turn.
 
     Returns:
-        (number: UInt32, the dialogue's number in the table, from 1; the view's column; the columns of `schema.TURNS`;
-        n_dropped, n_ignored; those of `counts`), sorted by dialogue, view, turn.
+        (number: UInt32, the dialogue's number in the table, from 1; the view's column, and a slot's `domain`; the
+        columns of `schema.TURNS`; n_dropped, n_ignored; those of `counts`), sorted by dialogue, view, turn.
     """
     counts = counts or {}
     # Before grouping, as some expressions are slow in groups. Within a group, rows keep their order, so sums and
@@ -78,7 +78,7 @@ def turn_table(
         rows = rows.drop_nulls(view)
     group = ["number", *([view] if view else [])]
     table = rows.group_by("key", *group[1:]).agg(
-        C("dialogue").first(),
+        C("dialogue", *(["domain"] if view == "slot" else [])).first(),
         C(COUNTS).sum().cast(pl.UInt32),
         C("soft_correct").sum(),
         C("soft_joint").product(),
@@ -151,11 +151,9 @@ def counted_turns(
     """
     scored = scored_turns(whole, convention)
     counted = in_view.join(scored.select(TURN), on=TURN, how="semi", maintain_order="left")
-    if view == "slot":
-        counted = with_domains(counted)
-    elif frames:
+    if view == "domain" and frames:
         counted = _with_frame(counted, convention)
-    else:
+    elif view == "domain":
         counted = _of_domains(counted, in_view, scored, convention)
     if convention.seen is not None:
         seen = C("domain").cast(pl.String).is_in(sorted(convention.seen.services))
