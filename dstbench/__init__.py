@@ -80,7 +80,7 @@ if TYPE_CHECKING:  # `as` makes a name public for type checkers
     from dstbench.scoring.evaluator import Evaluator as Evaluator
     from dstbench.scoring.score import score as score
     from dstbench.scoring.score import turns as turns
-    from dstbench.scoring.turn_table import to_turns as to_turns
+    from dstbench.scoring.turns import to_turns as to_turns
 
 # Each module to the public names that it defines; they are imported when they are first used, so that `import dstbench`
 # is fast.
@@ -109,7 +109,7 @@ _DEFINED_IN = {
     "scoring.engines": ["engine"],
     "scoring.evaluator": ["Evaluator"],
     "scoring.score": ["score", "turns"],
-    "scoring.turn_table": ["to_turns"],
+    "scoring.turns": ["to_turns"],
 }
 _HOME = {name: module for module, names in _DEFINED_IN.items() for name in names}
 # Modules that are public, with all their names: `dstbench.signature.parse`, `dstbench.stats.holm`.

@@ -42,10 +42,9 @@ from dstbench.runs.run import Run
 from dstbench.schema.analysis import DIALOGUES, RATED, RATED_DIFFERENCES
 from dstbench.schema.core import TURNS
 from dstbench.schema.record import Record
-from dstbench.scoring.partitions import Part, over_layouts
+from dstbench.scoring.partitions import Part, over_parts
 from dstbench.scoring.scope import open_under
-from dstbench.scoring.scored_turns import columns_of_scored, scored_turns
-from dstbench.scoring.turn_table import to_turns
+from dstbench.scoring.turns import scored_turns
 from dstbench.stats.normal import check_level
 from dstbench.typing import Per
 
@@ -290,12 +289,12 @@ def _of_run(
     if per == "dialogue":
         table, signatures = per_dialogue(run, metrics, convention)
     else:
-        needed = {"dialogue", "turn", "number", *columns, *columns_of_scored(convention)}
 
         def of_part(part: Part) -> pl.DataFrame:
-            return scored_turns(to_turns(part.layout(), convention, columns=needed), convention)
+            needed = dict.fromkeys(["dialogue", "turn", *columns])
+            return scored_turns(part.turns(convention), convention).select(*needed).collect()
 
-        turns = pl.concat(over_layouts(run, of_part))
+        turns = pl.concat(over_parts(run, of_part))
         table, signatures = with_scores(turns, ["dialogue", "turn"], run, metrics, convention)
     keys = ("dialogue", "turn")[: 1 + (per == "turn")]
     return table.select(*dict.fromkeys((*keys, *variables))), signatures

@@ -17,26 +17,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-import numpy as np
 import polars as pl
 
 from dstbench.conventions.convention import Convention
 from dstbench.metrics import Metric
-from dstbench.runs.layout import Layout, row_changes
 from dstbench.runs.run import Run
 from dstbench.schema.analysis import DIALOGUES
 from dstbench.scoring.notes import warn_of_alternatives
-from dstbench.scoring.partitions import over_layouts
+from dstbench.scoring.partitions import Part, over_parts
 from dstbench.scoring.score import score_run
-from dstbench.scoring.scored_turns import columns_of_scored, scored_turns
-from dstbench.scoring.turn_table import to_turns
+from dstbench.scoring.turns import scored_turns
 
 #: Number of equal parts of a dialogue in which first failures are counted.
 FAILURE_BINS: Final = 10
-_COLUMNS: Final = (
-    *("dialogue", "number", "n_gold", "n_correct", "n_union"),
-    *("gca_wrong", "gca_missed", "gca_over"),
-)
 
 
 def per_dialogue(run: Run, metrics: Sequence[Metric], convention: Convention) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -47,7 +40,7 @@ def per_dialogue(run: Run, metrics: Sequence[Metric], convention: Convention) ->
         dialogue, without dialogues that have no scored turn; and the signature of each metric (run, metric, unit,
         signature).
     """
-    table = pl.concat(over_layouts(run, lambda part: _of_partition(part.layout(), convention)))
+    table = pl.concat(over_parts(run, lambda part: _of_part(part, convention)))
     table = table.select(pl.lit(run.name).alias("run"), pl.all())
     return with_scores(table, ["dialogue"], run, metrics, convention)
 
@@ -69,32 +62,25 @@ def with_scores(
     return table.join(scores, on=keys, how="left", maintain_order="left"), signatures
 
 
-def _of_partition(rows: Layout, convention: Convention) -> pl.DataFrame:
-    columns = {*_COLUMNS, *columns_of_scored(convention)}
-    turns = scored_turns(to_turns(rows, convention, columns=columns), convention)
-    # In NumPy, because Polars evaluates expressions over several rows group by group, which is slow.
-    column = {name: turns[name].to_numpy().astype(np.int64) for name in _COLUMNS[1:]}
-    starts = np.flatnonzero(row_changes(column["number"]))
-    size = np.diff(starts, append=turns.height)
-    ends, t = starts + size - 1, np.arange(turns.height) - np.repeat(starts, size)
-    wrong_slots = column["n_union"] - column["n_correct"]
-    wrong = wrong_slots > 0
-    m = column["gca_wrong"] + column["gca_missed"] + column["gca_over"]
-    of_dialogue = np.add.reduceat(m, starts)
-    sums = pl.DataFrame(
-        {
-            "dialogue": turns["dialogue"].gather(starts),
-            "n": size,
-            "wrong_turns": np.add.reduceat(wrong.astype(np.int64), starts),
-            "ends_wrong": wrong[ends],
-            "wrong_slots_last": wrong_slots[ends],
-            "first_wrong": np.minimum.reduceat(np.where(wrong, t, np.repeat(size, size)), starts),  # n: there is none
-            "n_gold_max": np.maximum.reduceat(column["n_gold"], starts),
-            "M": of_dialogue,
-            "S": np.add.reduceat(t * m, starts),
-            "squares": np.add.reduceat(m * m, starts),
-            "differences": np.add.reduceat(np.abs(np.repeat(size, size) * m - np.repeat(of_dialogue, size)), starts),
-        }
+def _of_part(part: Part, convention: Convention) -> pl.DataFrame:
+    t, m, wrong_slots = pl.col("t"), pl.col("m"), pl.col("wrong_slots")
+    turns = scored_turns(part.turns(convention), convention).with_columns(
+        t=pl.int_range(pl.len()).over("number"),
+        m=pl.sum_horizontal("gca_wrong", "gca_missed", "gca_over").cast(pl.Int64),
+        wrong_slots=pl.col("n_union").cast(pl.Int64) - pl.col("n_correct"),
+    )
+    sums = turns.group_by("number", maintain_order=True).agg(
+        pl.col("dialogue").first(),
+        n=pl.len().cast(pl.Int64),
+        wrong_turns=(wrong_slots > 0).sum(),
+        ends_wrong=wrong_slots.last() > 0,
+        wrong_slots_last=wrong_slots.last(),
+        first_wrong=t.filter(wrong_slots > 0).first(),
+        n_gold_max=pl.col("n_gold").max(),
+        M=m.sum(),
+        S=(t * m).sum(),
+        squares=(m * m).sum(),
+        differences=(pl.len().cast(pl.Int64) * m - m.sum()).abs().sum(),
     )
     n, first, wrong_turns, fails = (pl.col(name) for name in ("n", "first_wrong", "wrong_turns", "ends_wrong"))
     table = sums.select(
@@ -103,7 +89,7 @@ def _of_partition(rows: Layout, convention: Convention) -> pl.DataFrame:
         "wrong_turns",
         "ends_wrong",
         "wrong_slots_last",
-        pl.when(first < n).then(first).alias("first_wrong"),
+        "first_wrong",
         pl.when(fails).then(first / n).alias("first_failure"),
         pl.when(fails).then(FAILURE_BINS * first // n).alias("first_failure_bin"),
         pl.when(fails).then(n - first > wrong_turns).alias("recovered"),  # not all turns from the first on are wrong
@@ -113,7 +99,7 @@ def _of_partition(rows: Layout, convention: Convention) -> pl.DataFrame:
         nu_paper=(n * pl.col("squares") - pl.col("M") * pl.col("M")) / n,
         nu_released=pl.when(pl.col("M") > 0).then(pl.col("differences") / pl.col("M")).otherwise(0.0),
     )
-    return table.cast({name: c.dtype for name, c in DIALOGUES.columns.items() if name != "run"})
+    return table.cast({name: c.dtype for name, c in DIALOGUES.columns.items() if name != "run"}).collect()
 
 
 def _tail_orientation() -> dict[str, pl.Expr]:

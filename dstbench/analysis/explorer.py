@@ -11,19 +11,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-import numpy as np
 import polars as pl
 
 from dstbench.conventions.convention import Convention
 from dstbench.metrics import Metric
-from dstbench.runs.codes import ABSENT
-from dstbench.runs.frames import states_only
-from dstbench.runs.layout import lay_out, row_changes
 from dstbench.runs.run import Run
 from dstbench.schema.analysis import DIALOGUES
 from dstbench.scoring.error_classes import CLASSES, classify
+from dstbench.scoring.events import with_events
+from dstbench.scoring.rows import lay_out
 from dstbench.scoring.score import score_run
-from dstbench.scoring.turn_table import to_turns
+from dstbench.scoring.turns import to_turns
+from dstbench.scoring.values import judged
 
 #: Default number of dialogues on a page.
 MOST: Final = 1000
@@ -41,8 +40,6 @@ TRAITS: Final = (
 _EVENTS: Final = ("gca_correct", "gca_wrong", "gca_missed", "gca_over")
 # Of scores and traits; enough for a difference of two to be right in the decimals that a page shows.
 _DECIMALS: Final = 6
-# The class number of rows in which a slot is absent on both sides.
-_NO_CLASS: Final = len(CLASSES)
 _KEY: Final = ("dialogue", "turn")
 
 
@@ -171,19 +168,26 @@ def _rows(run: Run, chosen: pl.DataFrame) -> pl.DataFrame:
 
 def _changes(table: pl.DataFrame, convention: Convention) -> pl.DataFrame:
     """The rows in which gold, the prediction or the class of a slot changes."""
-    table = states_only(table)
-    rows = lay_out(table)
-    classes = classify(rows, convention)
-    still_absent = rows.first & (classes == _NO_CLASS)  # a slot whose first value means that it is absent
-    gold_changes = (rows.first & (rows.gold != ABSENT)) | (~rows.first & row_changes(rows.gold))
-    changes = (rows.differs | row_changes(classes)) & ~still_absent
-    at = np.flatnonzero(changes | gold_changes)
-    return table[at].select(
-        *_KEY,
-        pl.col("slot", "gold", "pred").cast(pl.String),
-        pl.Series("class", np.where(classes == _NO_CLASS, -1, classes.astype(np.int64))[at]),
-        pl.Series("changes", changes[at]),
-        pl.Series("gold_changes", gold_changes[at]),
+    rows = classify(with_events(judged(lay_out(table), convention), convention), convention)
+    first, changes_in = (
+        pl.col("first"),
+        {name: pl.col(name).ne_missing(pl.col(name).shift(1)) for name in ("gold", "pred", "class")},
+    )
+    still_absent = first & pl.col("class").is_null()  # a slot whose first value means that it is absent
+    rows = rows.with_columns(
+        changes=(first | pl.any_horizontal(changes_in.values())) & ~still_absent,
+        gold_changes=pl.when(first).then(pl.col("gold").is_not_null()).otherwise(changes_in["gold"]),
+    )
+    return (
+        rows.filter(pl.col("changes") | pl.col("gold_changes"))
+        .select(
+            *_KEY,
+            pl.col("slot", "gold", "pred").cast(pl.String),
+            pl.col("class").to_physical().cast(pl.Int64).fill_null(-1),
+            "changes",
+            "gold_changes",
+        )
+        .collect()
     )
 
 

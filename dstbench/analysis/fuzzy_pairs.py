@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from typing import Unpack
 
-import numpy as np
 import polars as pl
 
 from dstbench.conventions.convention import Convention
 from dstbench.conventions.profiles import as_convention
 from dstbench.errors import UsageError
-from dstbench.runs.codes import codes, to_column
 from dstbench.runs.open import Data, Reading
-from dstbench.scoring.compare_values import comparison
-from dstbench.scoring.partitions import over_partitions
+from dstbench.scoring.partitions import Part, over_parts
 from dstbench.scoring.scope import open_under
+from dstbench.scoring.values import judged, with_matches
 
 
 def fuzzy_pairs(data: Data, *, profile: str | Convention = "qian2021", **reading: Unpack[Reading]) -> pl.DataFrame:
@@ -45,19 +43,15 @@ def fuzzy_pairs(data: Data, *, profile: str | Convention = "qian2021", **reading
             hint="name a fuzzy profile (qian2021), a matcher (--match levenshtein) or a label map",
         )
 
-    def count(table: pl.DataFrame) -> pl.DataFrame:
-        fuzzy, exact = comparison(convention), comparison(convention.exact())
-        slot = codes(table["slot"])
-        compared = fuzzy.compare(slot, codes(table["gold"]), codes(table["pred"]))
-        only = np.flatnonzero(compared.ok & ~exact.match(slot, compared.gold, compared.pred))
-        columns = {"slot": slot, "gold": compared.gold, "pred": compared.pred}
-        pairs = pl.DataFrame({name: to_column(column[only]) for name, column in columns.items()})
-        return pairs.group_by(pairs.columns).agg(turns=pl.len())
+    def count(part: Part) -> pl.DataFrame:
+        rows = with_matches(judged(part.laid_out(), convention), convention.exact(), "g", "p", "equal")
+        pairs = rows.filter(pl.col("ok") & ~pl.col("equal")).select("slot", gold="g", pred="p")
+        return pairs.group_by("slot", "gold", "pred").agg(turns=pl.len()).collect()
 
     tables = []
     for run in open_under(convention, data, **reading):
         run.need_states("pairs of values")
-        parts = pl.concat(over_partitions(run, count)).group_by("slot", "gold", "pred").agg(pl.col("turns").sum())
+        parts = pl.concat(over_parts(run, count)).group_by("slot", "gold", "pred").agg(pl.col("turns").sum())
         as_texts = parts.with_columns(pl.col("slot", "gold", "pred").cast(pl.String))
         ordered = as_texts.sort("turns", "slot", "gold", "pred", descending=[True, False, False, False])
         tables.append(ordered.select(pl.lit(run.name).alias("run"), pl.all()))

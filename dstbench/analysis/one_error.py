@@ -24,25 +24,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from itertools import pairwise
 from typing import Final, NamedTuple, TypeAlias
 
 import numpy as np
 import polars as pl
 
-from dstbench.arrays import Codes, Flags, Floats, Numbers
+from dstbench.arrays import Floats
 from dstbench.conventions.convention import Convention
-from dstbench.conventions.slots import domain_of
 from dstbench.metrics import Metric, stats_of
-from dstbench.runs.codes import ABSENT, all_codes, codes, to_column
-from dstbench.runs.frames import rows_of_frames
-from dstbench.runs.layout import before, over_distinct, row_changes
+from dstbench.readers.frames import IS_FRAME
 from dstbench.runs.run import Run
-from dstbench.scoring.compare_values import comparison
 from dstbench.scoring.partitions import over_partitions
+from dstbench.scoring.rows import with_domains
 from dstbench.scoring.standard_errors import scores
 from dstbench.scoring.sums import sum_up
+from dstbench.scoring.values import judge
 
 # How many of a slot's most frequent values may become a wrong value.
 _CANDIDATES: Final = 10
@@ -71,25 +67,25 @@ def usual_values(run: Run, convention: Convention) -> Usual:
         return table.drop_nulls(["slot", "gold"]).group_by("slot", "gold").agg(n=pl.len())
 
     pairs = pl.concat(over_partitions(run, count)).group_by("slot", value="gold").agg(pl.col("n").sum())
-    pairs = pairs.filter(_is_in_state(convention, codes(pairs["slot"]), codes(pairs["value"])))
+    pairs = pairs.filter(_is_in_state(pairs, "slot", "value", convention))
     pairs = pairs.with_columns(pl.col("n").sum().over("slot").alias("of_slot"))
     pairs = pairs.sort("n", "slot", "value", descending=[True, False, False])
     values = pairs.select("slot", "value", pl.int_range(pl.len()).over("slot").alias("rank"))
     slots = pairs.unique("slot", keep="first", maintain_order=True).sort("of_slot", "slot", descending=[True, False])
-    slots = slots.select(
-        over_distinct(slots["slot"], domain_of).alias("domain"),
-        other="slot",
-        usual="value",
-        rank=pl.int_range(pl.len()),
-    )
-    return Usual(values.filter(pl.col("rank") < _CANDIDATES), slots)
+    by_domain = with_domains(slots.lazy()).select("domain", other="slot", usual="value", rank=pl.int_range(pl.len()))
+    return Usual(values.filter(pl.col("rank") < _CANDIDATES), by_domain.collect())
 
 
-def _is_in_state(convention: Convention, slot: Codes, value: Codes) -> Flags:
-    """For each slot and value: whether they are in the state under the convention, as gold and as a prediction."""
-    compared = comparison(convention).compare(slot, value, value)
-    in_both: Flags = (compared.gold != ABSENT) & (compared.pred != ABSENT)
-    return in_both
+def _judged(rows: pl.DataFrame, slot: str, gold: str, pred: str, convention: Convention) -> pl.DataFrame:
+    """What a convention says of rows (`values.Judgement`), of which these columns have slot, gold and prediction."""
+    cells = rows.lazy().select(slot=slot, gold=gold, pred=pred)
+    return judge(convention).answers.join_to(cells).collect()
+
+
+def _is_in_state(rows: pl.DataFrame, slot: str, value: str, convention: Convention) -> pl.Series:
+    """For each row: whether a slot has this value in the state, as gold and as a prediction."""
+    both = pl.col("g").is_not_null() & pl.col("p").is_not_null()
+    return _judged(rows, slot, value, value, convention).select(both).to_series()
 
 
 # --- changes of gold --------------------------------------------------------------------------------------------------
@@ -107,35 +103,36 @@ def gold_rows(table: pl.DataFrame, convention: Convention) -> pl.DataFrame:
     turn = turn.with_columns(place=pl.int_range(pl.len()).over("dialogue"), turns=pl.len().over("dialogue"))
     rows = table.select("dialogue", "turn", "slot", "gold")
     rows = rows.join(turn, on=["dialogue", "turn"], how="left", maintain_order="left")
-    begins = row_changes(rows["dialogue"])
-    slot, gold = all_codes(rows.select("slot", "gold"))
-    value = comparison(convention).compare(slot, gold, gold).gold
-    value[slot == ABSENT] = ABSENT
-    if (of_frames := rows_of_frames(slot)) is not None:
-        value[of_frames] = ABSENT
-    first = begins | row_changes(slot)
-    starts = first | (value != before(value, first))
-    at = np.flatnonzero(starts)
-    lasts = np.zeros(len(value), np.int64)
-    lasts[at] = np.diff(at, append=len(value))  # a slot has a row in every turn from its first one on
-    return rows.select(
-        pl.Series("number", np.cumsum(begins) - 1),
+    value = _judged(rows, "slot", "gold", "gold", convention)["g"]
+    begins, row = pl.col("dialogue").ne_missing(pl.col("dialogue").shift(1)), pl.int_range(pl.len())
+    rows = rows.with_columns(
+        value=pl.when(~IS_FRAME).then(value),
+        number=pl.col("dialogue").rle_id().cast(pl.Int64),
+        first=begins | pl.col("slot").ne_missing(pl.col("slot").shift(1)),
+    )
+    starts = pl.col("first") | pl.col("value").ne_missing(pl.col("value").shift(1))
+    # A slot has a row in every turn from its first one on.
+    next_start = pl.when("starts").then(row).shift(-1).backward_fill().fill_null(pl.len())
+    lasts = pl.when("starts").then(next_start - row).otherwise(0)
+    return rows.with_columns(starts=starts).select(
+        "number",
         "turn",
         pl.col("place", "turns").cast(pl.Int64),
         "slot",
         "gold",
-        to_column(before(gold, first)).alias("old"),
-        to_column(value).alias("value"),
-        (pl.col("place").cast(pl.Int64) + pl.Series(lasts)).alias("next"),
-        pl.Series("is_change", starts & (value != ABSENT)),
+        pl.when(~pl.col("first")).then(pl.col("gold").shift(1)).alias("old"),
+        "value",
+        (pl.col("place").cast(pl.Int64) + lasts).alias("next"),
+        (pl.col("starts") & pl.col("value").is_not_null()).alias("is_change"),
     )
 
 
 def in_pieces(rows: pl.DataFrame) -> Iterator[pl.DataFrame]:
     """Gold rows (`gold_rows`), cut where dialogues begin."""
-    begins = np.flatnonzero(row_changes(rows["number"].to_numpy()))
-    cuts = begins[row_changes(begins // _GOLD_ROWS)]
-    return (rows[start:end] for start, end in pairwise([*cuts.tolist(), rows.height]))
+    begins = pl.col("number").ne_missing(pl.col("number").shift(1))
+    first_row = pl.when(begins).then(pl.int_range(pl.len())).forward_fill()
+    pieces = rows.with_columns(piece=first_row // _GOLD_ROWS)
+    return iter(pieces.partition_by("piece", maintain_order=True, include_key=False))
 
 
 def with_errors(changes: pl.DataFrame, rows: pl.DataFrame, usual: Usual, convention: Convention) -> pl.DataFrame:
@@ -151,13 +148,11 @@ def with_errors(changes: pl.DataFrame, rows: pl.DataFrame, usual: Usual, convent
         The changes, and (wrong: a wrong value; other: another slot of the domain; usual: its value; swaps: whether the
         value can stand in it; is_late: whether the old value is not the new one).
     """
-    compare = comparison(convention).compare
-    changes = changes.with_columns(over_distinct(changes["slot"], domain_of).alias("domain")).with_row_index("change")
+    changes = with_domains(changes.lazy()).collect().with_row_index("change")
     options = changes.select("change", "number", "slot", "gold").join(usual.values, on="slot", maintain_order="left")
-    slot, gold, option = all_codes(options.select("slot", "gold", "value"))
-    compared = compare(slot, gold, option)
-    options = options.with_columns(to_column(compare(slot, option, option).gold).alias("meaning"))
-    options = options.filter(~compared.ok & (compared.pred != ABSENT))
+    compared = _judged(options, "slot", "gold", "value", convention)
+    options = options.with_columns(meaning=_judged(options, "slot", "value", "value", convention)["g"])
+    options = options.filter(~compared["ok"] & compared["p"].is_not_null())
     used = rows.drop_nulls("value").select("number", "slot", meaning="value").unique()
     options = options.join(used, on=["number", "slot", "meaning"], how="anti").sort("change", "rank")
     wrong = options.unique("change", keep="first", maintain_order=True).select("change", wrong="value")
@@ -169,10 +164,9 @@ def with_errors(changes: pl.DataFrame, rows: pl.DataFrame, usual: Usual, convent
 
     changes = changes.join(wrong, on="change", how="left", maintain_order="left")
     changes = changes.join(others, on=["number", "domain"], how="left", maintain_order="left")
-    slot, gold, old, other = all_codes(changes.select("slot", "gold", "old", "other"))
     return changes.with_columns(
-        pl.Series("is_late", ~compare(slot, gold, old).ok),
-        pl.Series("swaps", (other != ABSENT) & _is_in_state(convention, other, gold)),
+        is_late=~_judged(changes, "slot", "gold", "old", convention)["ok"],
+        swaps=pl.col("other").is_not_null() & _is_in_state(changes, "other", "gold", convention),
     )
 
 
@@ -222,79 +216,57 @@ def copies_of(changes: pl.DataFrame, kinds: Sequence[str]) -> pl.DataFrame:
     return pl.concat(tables)
 
 
-@dataclass(frozen=True)
-class Base:
-    """The rows that copies repeat: those of gold, and those that other slots have in some copies."""
+def base_rows(rows: pl.DataFrame, changes: pl.DataFrame) -> pl.DataFrame:
+    """The rows that copies repeat: those of gold, and one in each turn of a dialogue per slot that an error adds to it.
 
-    turn: Numbers
-    place: Numbers
-    slot: Codes
-    gold: Codes
-    is_added: Flags
-    begin: Numbers  # for each dialogue: its first row
-    size: Numbers  # for each dialogue: its number of rows
+    Args:
+        rows: What `gold_rows` returned.
+        changes: What `with_errors` returned.
 
-    @classmethod
-    def of(cls, rows: pl.DataFrame, changes: pl.DataFrame) -> Base:
-        """The rows of gold, and a row in each turn of each dialogue for the slots that errors use in it.
+    Returns:
+        (number, turn, place, slot, gold, is_added), sorted by (number, slot, turn).
+    """
+    kept = rows.select("number", "turn", "place", "slot", "gold", is_added=pl.lit(value=False))
+    others = changes.drop_nulls("other").select("number", slot="other").unique()
+    turns = rows.select("number", "turn", "place").unique()
+    added = others.join(turns, on="number").join(kept, on=["number", "slot", "place"], how="anti")
+    added = added.select("number", "turn", "place", "slot", _NOTHING.alias("gold"), is_added=pl.lit(value=True))
+    return pl.concat([kept, added]).sort("number", "slot", "turn")
 
-        Args:
-            rows: What `gold_rows` returned.
-            changes: What `with_errors` returned.
-        """
-        kept = rows.select("number", "turn", "place", "slot", "gold", is_added=pl.lit(value=False))
-        others = changes.drop_nulls("other").select("number", slot="other").unique()
-        turns = rows.select("number", "turn", "place").unique()
-        added = others.join(turns, on="number").join(kept, on=["number", "slot", "place"], how="anti")
-        added = added.select("number", "turn", "place", "slot", _NOTHING.alias("gold"), is_added=pl.lit(value=True))
-        whole = pl.concat([kept, added]).sort("number", "slot", "turn")
-        slot, gold = all_codes(whole.select("slot", "gold"))
-        size = np.bincount(whole["number"].to_numpy())
-        turn, place, is_added = (whole[name].to_numpy() for name in ("turn", "place", "is_added"))
-        return cls(turn, place, slot, gold, is_added, np.cumsum(size) - size, size)
 
-    def table(self, copies: pl.DataFrame) -> pl.DataFrame:
-        """The long table of copies, whose dialogues are called by their numbers in `copies`."""
-        number, start, end = (copies[name].to_numpy() for name in ("number", "start", "end"))
-        spans = all_codes(copies.select("slot_a", "value_a", "slot_b", "value_b"))
-        size = self.size[number]
-        copy = np.repeat(np.arange(len(number)), size)
-        row = np.arange(len(copy)) + np.repeat(self.begin[number] - (np.cumsum(size) - size), size)
-        place, slot, is_kept = self.place[row], self.slot[row], ~self.is_added[row]
-        has_begun = place >= start[copy]
-        is_inside = has_begun & (place < end[copy])
-        pred = self.gold[row]
-        for of_error, value in (spans[:2], spans[2:]):
-            is_slot = (slot == of_error[copy]) & (slot != ABSENT)
-            is_kept |= is_slot & has_begun
-            at = np.flatnonzero(is_slot & is_inside)
-            pred[at] = value[copy[at]]
-        names = pl.int_range(len(number), eager=True).cast(pl.String).str.zfill(10)
-        copy, row, pred = copy[is_kept], row[is_kept], pred[is_kept]
-        return pl.DataFrame({
-            "dialogue": names.gather(copy),
-            "turn": self.turn[row].astype(np.uint16),
-            "slot": to_column(self.slot[row]),
-            "gold": to_column(self.gold[row]),
-            "pred": to_column(pred),
-        })  # fmt: skip
+def _table(base: pl.DataFrame, copies: pl.DataFrame) -> pl.DataFrame:
+    """The long table of copies, whose dialogues are called by their numbers in `copies`."""
+    spans = copies.select("number", "start", "end", "slot_a", "value_a", "slot_b", "value_b")
+    named = spans.with_columns(dialogue=pl.int_range(pl.len()).cast(pl.String).str.zfill(10))
+    rows = named.lazy().join(base.lazy(), on="number", maintain_order="left_right")
+    has_begun = pl.col("place") >= pl.col("start")
+    is_inside = has_begun & (pl.col("place") < pl.col("end"))
+    is_a, is_b = (pl.col("slot") == pl.col(name) for name in ("slot_a", "slot_b"))
+    pred = pl.when(is_b & is_inside).then("value_b").when(is_a & is_inside).then("value_a").otherwise("gold")
+    is_of_error = pl.any_horizontal(is_a, is_b).fill_null(value=False) & has_begun
+    kept = rows.filter(~pl.col("is_added") | is_of_error)
+    return kept.select("dialogue", pl.col("turn").cast(pl.UInt16), "slot", "gold", pred.alias("pred")).collect()
 
 
 def score_copies(
-    base: Base, copies: pl.DataFrame, run: Run, metrics: Sequence[Metric], convention: Convention
+    base: pl.DataFrame, copies: pl.DataFrame, run: Run, metrics: Sequence[Metric], convention: Convention
 ) -> Floats:
-    """The scores of copies of a run's dialogues: copies × metrics; NaN where undefined."""
+    """The scores of copies of a run's dialogues: copies × metrics; NaN where undefined.
+
+    `base` is what `base_rows` returned.
+    """
     stats = {name: stat for metric in metrics for name, stat in stats_of(metric).items()}
 
     def of_part(part: pl.DataFrame) -> Floats:
-        table = base.table(part)
-        copied = Run(run.name, table.lazy(), run.meta, (0, table.height), fingerprint=0)  # a fingerprint is not needed
-        sums = sum_up(copied, stats, ["dialogue"], convention, with_slots=False).table
+        table = _table(base, part)
+        copied = Run(run.name, table.lazy(), run.meta, (0, table.height))
+        sums = sum_up(copied, stats, ["dialogue"], convention, signed=False, with_slots=False).table
         scored = np.full((part.height, len(metrics)), np.nan)
         scored[sums["dialogue"].cast(pl.Int64).to_numpy()] = scores(metrics, sums).fill_null(np.nan).to_numpy()
         return scored
 
-    rows_so_far = np.cumsum(base.size[copies["number"].to_numpy()])
+    size = base.group_by("number").agg(rows=pl.len())
+    rows_so_far = copies.join(size, on="number", how="left", maintain_order="left")["rows"].cum_sum().to_numpy()
     cuts = np.unique([*np.searchsorted(rows_so_far, np.arange(0, rows_so_far[-1], _ROWS)), copies.height])
     parts = [copies.slice(start, size) for start, size in zip(cuts[:-1], np.diff(cuts), strict=True)]
     with ThreadPoolExecutor(min(len(parts), pl.thread_pool_size() + 1)) as pool:

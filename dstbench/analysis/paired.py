@@ -17,13 +17,13 @@ from dstbench.conventions.convention import Convention
 from dstbench.errors import DstbenchError, warn
 from dstbench.metrics import Metric, score_of, stats_of
 from dstbench.readers.frames import IS_FRAME
+from dstbench.runs.gold import cell_hash
 from dstbench.runs.run import Run
 from dstbench.scoring.notes import warn_of_scores
-from dstbench.scoring.partitions import Part, over_layouts
+from dstbench.scoring.partitions import Part, over_parts
 from dstbench.scoring.score import score_run, warn_of_frames
-from dstbench.scoring.scored_turns import columns_of_scored, scored_turns
 from dstbench.scoring.sums import Sums, resolve
-from dstbench.scoring.turn_table import to_turns
+from dstbench.scoring.turns import scored_turns
 from dstbench.signature import differences, parse, sign
 from dstbench.stats import as_exact_floats
 
@@ -151,13 +151,16 @@ def _difference(one: Run, other: Run, convention: Convention) -> DstbenchError:
 
 def _gold_of_turns(run: Run, convention: Convention) -> pl.DataFrame:
     """The scored turns, each with a hash of the changes in its gold."""
-    columns = {"number", *_TURN, "gold_hash", *columns_of_scored(convention)}
 
     def of_part(part: Part) -> pl.DataFrame:
-        turns = to_turns(part.layout(), convention, columns=columns)
-        return scored_turns(turns, convention).select(*_TURN, "gold_hash")
+        changes = part.rows(convention).filter("g_new").join(part.turn_hashes.lazy(), on=["number", "turn"])
+        hashes = (
+            changes.select("number", "turn", gold_hash=cell_hash("g")).group_by("number", "turn").agg(pl.all().sum())
+        )
+        scored = scored_turns(part.turns(convention), convention).join(hashes, on=["number", "turn"], how="left")
+        return scored.select(*_TURN, pl.col("gold_hash").fill_null(0)).collect()
 
-    return pl.concat(over_layouts(run, of_part))
+    return pl.concat(over_parts(run, of_part))
 
 
 def _first_slot(one: Run, other: Run, place: dict[str, object]) -> tuple[str | None, str, str]:

@@ -31,10 +31,10 @@ from dstbench.schema.analysis import DIALOGUES, SLOT_CLASSES
 from dstbench.schema.core import LONG, SCORES, TURNS
 from dstbench.scoring.error_classes import list_classes
 from dstbench.scoring.notes import warn_of_alternatives
-from dstbench.scoring.partitions import over_layouts, over_partitions
+from dstbench.scoring.partitions import over_partitions
 from dstbench.scoring.scope import open_under
 from dstbench.scoring.score import choose_metrics, score_run
-from dstbench.scoring.turn_table import to_turns
+from dstbench.scoring.turns import to_turns
 
 # The first words of queries that read, for the hint.
 _READING_WORDS: Final = ("SELECT", "WITH", "FROM", "VALUES", "EXPLAIN", "SHOW")
@@ -163,7 +163,7 @@ def _tables(
 
     makers: dict[str, Callable[[Run], pl.DataFrame]] = {
         "classes": lambda run: pl.concat(over_partitions(run, lambda part: list_classes(part, convention))),
-        "turns": lambda run: pl.concat(over_layouts(run, lambda part: to_turns(part.layout(), convention))),
+        "turns": lambda run: pl.concat(over_partitions(run, lambda part: to_turns(part, convention))),
         "dialogues": lambda run: per_dialogue(run, metrics, convention)[0],
         "scores": scores,
     }

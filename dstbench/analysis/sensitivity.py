@@ -27,7 +27,7 @@ import polars as pl
 
 from dstbench.analysis.one_error import (
     KINDS,
-    Base,
+    base_rows,
     copies_of,
     gold_rows,
     in_pieces,
@@ -155,7 +155,7 @@ def sensitivity(
             if changes.height:
                 changes = with_errors(changes, gold, usual, convention)
                 copies = totals.draw(copies_of(changes, chosen_kinds), sample, generator.random(changes.height))
-                totals.add(copies, score_copies(Base.of(gold, changes), copies, run, chosen, convention))
+                totals.add(copies, score_copies(base_rows(gold, changes), copies, run, chosen, convention))
     _LOG.info("scoring copies of %s", run.name, extra={"done": len(parts), "of": len(parts)})
     totals.check(run.name)
     by_dialogue = pl.col("signature").str.replace("|by:run|", "|by:dialogue|", literal=True)

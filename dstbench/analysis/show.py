@@ -30,7 +30,7 @@ from dstbench.scoring.error_classes import list_classes
 from dstbench.scoring.scope import open_under
 from dstbench.scoring.score import score_run
 from dstbench.scoring.sums import resolve, sum_up
-from dstbench.scoring.turn_table import to_turns
+from dstbench.scoring.turns import to_turns
 
 #: The default metrics of a turn.
 SHOWN: Final = "jga,rsa,fga,gca"

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from os import PathLike
 from typing import Final
 
-import numpy as np
 import polars as pl
 
 from dstbench.conventions.convention import Convention
@@ -16,11 +15,10 @@ from dstbench.errors import DstbenchError, UsageError, first_repeated, warn
 from dstbench.readers.contexts import contexts
 from dstbench.readers.ontology import read_entities
 from dstbench.readers.states import Side, States, in_split, merge_states
-from dstbench.runs.codes import ABSENT, codes, to_column
 from dstbench.runs.load import named_parts
 from dstbench.runs.open import Data, open_gold
 from dstbench.schema.core import CONTEXTS
-from dstbench.scoring.compare_values import comparison
+from dstbench.scoring.values import judge
 
 _USUAL_ORDER: Final = {"train": 0, "dev": 1, "test": 2}
 
@@ -137,9 +135,8 @@ def _as_one(golds: dict[str, States]) -> States:
 
 def under(convention: Convention, slots: pl.Series, values: pl.Series) -> pl.Series:
     """Gold values (a dictionary column, with their slots) under a convention; null: not in the state."""
-    verbatim = codes(values)
-    no_prediction = np.full(len(verbatim), ABSENT, np.uint32)
-    return to_column(comparison(convention).compare(codes(slots), verbatim, no_prediction).gold)
+    rows = pl.LazyFrame({"slot": slots, "gold": values}).with_columns(pred=pl.lit(None, pl.Categorical))
+    return judge(convention).answers.join_to(rows).select("g").collect()["g"]
 
 
 def database_facts(folder: str | None, slots: Collection[str]) -> pl.DataFrame:

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from os import PathLike
 from typing import Final, Unpack
 
-import numpy as np
 import polars as pl
 
 from dstbench.audit.inputs import gold_cells, spoken_texts
@@ -25,18 +24,15 @@ from dstbench.conventions.normalise import tells_slot
 from dstbench.conventions.profiles import as_convention
 from dstbench.errors import DstbenchError, UsageError, warn
 from dstbench.metrics import parse
-from dstbench.runs.codes import ABSENT, codes
-from dstbench.runs.layout import lay_out
 from dstbench.runs.open import Data, Reading, parts_to_open
 from dstbench.runs.run import Run
 from dstbench.schema.audit_words import MEMORISED, MEMORISED_RUNS, UNGROUNDED
 from dstbench.schema.core import BETWEEN
 from dstbench.schema.record import Record
-from dstbench.scoring.compare_values import comparison
-from dstbench.scoring.error_classes import scored_places
-from dstbench.scoring.partitions import over_partitions
+from dstbench.scoring.partitions import Part, over_parts
 from dstbench.scoring.scope import open_under
 from dstbench.scoring.score import score_run
+from dstbench.scoring.turns import TURN, scored_turns
 
 _VALUE: Final = ["slot", "kind", "pred"]
 
@@ -147,14 +143,17 @@ def _count_values(run: Run, convention: Convention, said: pl.DataFrame) -> pl.Da
     """
     turns_with_context = said.select("dialogue", "turn").unique().with_columns(has_context=pl.lit(True))
 
-    def part(table: pl.DataFrame) -> pl.DataFrame:
-        rows = lay_out(table)
-        compared = comparison(convention).compare(rows.slot, codes(table["gold"]), codes(table["pred"]))
-        scored, _ = scored_places(rows, convention)
-        at = np.flatnonzero((compared.pred != ABSENT) & ~compared.ok & ~rows.bare & scored[rows.row_place])
-        wrong = table[at].with_columns(
-            pl.col("slot", "gold", "pred").cast(pl.String),
-            kind=pl.Series(np.where(compared.gold[at] == ABSENT, "over", "wrong"), dtype=pl.String),
+    def of_part(part: Part) -> pl.DataFrame:
+        scored = scored_turns(part.turns(convention), convention).select(TURN)
+        rows = part.rows(convention).filter(pl.col("p").is_not_null() & ~pl.col("ok")).drop_nulls("slot")
+        wrong = (
+            rows.join(scored, on=TURN, how="semi", maintain_order="left")
+            .select(
+                *("dialogue", "turn"),
+                pl.col("slot", "gold", "pred").cast(pl.String),
+                kind=pl.when(pl.col("g").is_null()).then(pl.lit("over")).otherwise(pl.lit("wrong")),
+            )
+            .collect()
         )
         values = wrong.select("dialogue", "slot", value="pred").unique(maintain_order=True)
         first = first_said(values, said, convention).rename({"value": "pred"})
@@ -172,7 +171,7 @@ def _count_values(run: Run, convention: Convention, said: pl.DataFrame) -> pl.Da
         )
 
     summed = pl.col("n", "without_context", "searched", "ungrounded", "dialogues").sum()
-    parts = pl.concat(over_partitions(run, part)).group_by(_VALUE, maintain_order=True)
+    parts = pl.concat(over_parts(run, of_part)).group_by(_VALUE, maintain_order=True)
     counts = parts.agg(summed, pl.col("first").drop_nulls().first())
     without_context, total = counts.select(pl.col("without_context", "n").sum()).row(0)
     if without_context:

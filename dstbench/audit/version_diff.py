@@ -22,20 +22,15 @@ from dataclasses import dataclass, replace
 from os import PathLike
 from typing import Any, Final
 
-import numpy as np
 import polars as pl
 
-from dstbench.arrays import Codes, Numbers
 from dstbench.audit.inputs import gold_of, open_golds, split_names, under
 from dstbench.conventions.convention import Convention
 from dstbench.conventions.normalise import LOOSE
 from dstbench.conventions.profiles import as_convention
-from dstbench.conventions.slots import domain_of
 from dstbench.errors import DstbenchError, DstbenchWarning, UsageError, warn
 from dstbench.readers.states import Side, States
 from dstbench.runs.align import to_long
-from dstbench.runs.codes import ABSENT, codes
-from dstbench.runs.layout import over_distinct, row_changes
 from dstbench.runs.open import Data
 from dstbench.schema.audit import (
     CELLS,
@@ -47,7 +42,8 @@ from dstbench.schema.audit import (
     KINDS,
 )
 from dstbench.schema.record import Record
-from dstbench.scoring.compare_values import comparison
+from dstbench.scoring.rows import with_domains
+from dstbench.scoring.values import with_matches
 
 _CHANGE: Final = ["slot", "before", "after", "kind"]
 
@@ -180,45 +176,48 @@ def _side_by_side(before: States, after: States) -> pl.DataFrame:
 
 def _compare(long: pl.DataFrame, convention: Convention) -> pl.DataFrame:
     """Cells with `kind` (null: no difference), `held` (whether a version has the slot) and `at` (the turn's number)."""
-    slot, match = codes(long["slot"]), comparison(convention).match
-    before, after = (codes(under(convention, long["slot"], long[side])) for side in ("gold", "pred"))
     loose = replace(convention, gold_steps=LOOSE)
-    loose_before, loose_after = (codes(under(loose, long["slot"], long[side])) for side in ("gold", "pred"))
-    group = long.select(pl.struct("dialogue", "slot").rle_id()).to_series().to_numpy()
-    added, removed = before == ABSENT, after == ABSENT
-    held = ~(added & removed)
-    kinds = {
-        "respelled": (loose_before == loose_after) & ~added & ~removed,
-        "moved_earlier": match(slot, _next(before, group), after),
-        "moved_later": match(slot, before, _next(after, group)),
-        "added": added,
-        "removed": removed,
+    values = {
+        f"{name}{suffix}": under(meaning, long["slot"], long[side])
+        for suffix, meaning in (("", convention), ("_loosely", loose))
+        for name, side in (("old", "gold"), ("new", "pred"))
     }
-    number = np.select(list(kinds.values()), [KINDS.index(kind) for kind in kinds], KINDS.index("changed"))
-    kind = pl.Series(KINDS).gather(number)
-    return long.select(
+    rows = with_domains(long.lazy()).with_columns(**values, group=pl.struct("dialogue", "slot").rle_id())
+    rows = rows.with_columns(next_old=_next("old"), next_new=_next("new"))
+    for name, old, new in (("match", "old", "new"), ("earlier", "next_old", "new"), ("later", "old", "next_new")):
+        rows = with_matches(rows, convention, old, new, name)
+    in_old, in_new = pl.col("old").is_not_null(), pl.col("new").is_not_null()
+    conditions = {
+        "respelled": in_old & in_new & (pl.col("old_loosely") == pl.col("new_loosely")),
+        "moved_earlier": pl.col("earlier"),
+        "moved_later": pl.col("later"),
+        "added": ~in_old,
+        "removed": ~in_new,
+        "changed": pl.lit(value=True),
+    }
+    kind = pl.coalesce(pl.when(condition).then(pl.lit(name)) for name, condition in conditions.items())
+    return rows.select(
         "dialogue",
         "turn",
         "slot",
-        over_distinct(long["slot"], domain_of).cast(pl.String).alias("domain"),
+        pl.col("domain").cast(pl.String),
         pl.col("gold").alias("before"),
         pl.col("pred").alias("after"),
-        pl.Series("held", held),
-        kind.set(pl.Series(~held | match(slot, before, after)), None).alias("kind"),
+        (in_old | in_new).alias("held"),
+        pl.when((in_old | in_new) & ~pl.col("match")).then(kind).alias("kind"),
         pl.struct("dialogue", "turn").rank("dense").alias("at"),
-    )
+    ).collect()
 
 
-def _next(values: Codes, group: Numbers) -> Codes:
-    """The next other value in the rows below, of the same group; `ABSENT` where there is none.
+def _next(column: str) -> pl.Expr:
+    """The next other value in the rows below, of the same group; null where there is none.
 
-    In one group, 7 7 8 8 7 becomes 8 8 7 7 `ABSENT`.
+    In one group, 7 7 8 8 7 becomes 8 8 7 7 null.
     """
-    begins = row_changes(values) | row_changes(group)
-    starts = np.append(np.flatnonzero(begins), len(values))
-    following = starts[np.cumsum(begins)]  # where the run of equal values after a row's own begins
-    is_same_group = np.append(group, -1)[following] == group
-    return np.where(is_same_group, np.append(values, np.uint32(ABSENT))[following], np.uint32(ABSENT))
+    value, group = pl.col(column), pl.col("group")
+    begins = value.ne_missing(value.shift(1)) | group.ne_missing(group.shift(1))
+    following = pl.when(begins).then(pl.int_range(pl.len())).shift(-1).backward_fill()
+    return pl.when(group.gather(following) == group).then(value.gather(following))
 
 
 def _measure(cells: pl.DataFrame) -> list[pl.DataFrame]:

@@ -1,47 +1,48 @@
-"""Gold alone: its slots, and the fingerprint of its values, of all dialogues together and of each."""
+"""Gold alone: its slots, and the fingerprint of its values, of all dialogues together and of each.
+
+Two datasets have the same fingerprint only if they have the same turns and the same gold. It is the sum, modulo 2⁶⁴, of
+one hash per turn and one per change of a gold value *under a convention*. So it does not depend on the order of rows,
+on where a table is cut, or on the predictions. The hash function is defined here, so that fingerprints are the same
+with any version of any library.
+"""
 
 from __future__ import annotations
 
-from functools import cache
+from typing import Final
 
 import numpy as np
 import polars as pl
 
-from dstbench.arrays import Codes, Flags, Hashes, Numbers
-from dstbench.runs import fingerprint
-from dstbench.runs.codes import ABSENT, distinct, to_codes, to_strings
-from dstbench.runs.layout import Layout, before, lay_out, row_changes
+from dstbench.arrays import Hashes
+from dstbench.readers.frames import IS_FRAME
 from dstbench.schema.core import NOTHING
 
-
-def gold_hashes(rows: Layout, place: Numbers, first: Flags, slot: Codes, gold: Codes) -> Hashes:
-    """For each turn: its part of the fingerprint, the sum of one hash per gold value that changes in it.
-
-    Args:
-        rows: The layout.
-        place: The places of some rows; every other row is equal to the last of these rows before it.
-        first: Whether each of these rows is its slot's first.
-        slot: Codes of their slots.
-        gold: Codes of their gold values, `ABSENT` where gold has none.
-    """
-    new = np.flatnonzero(gold != before(gold, first))
-    hashes = fingerprint.of_cells(
-        rows.hash_of_place[place[new]], fingerprint.of_codes(slot[new]), fingerprint.of_codes(gold[new])
-    )
-    sums = np.zeros(rows.total, np.uint64)
-    np.add.at(sums, place[new], hashes)
-    return rows.of_turns(sums)
+C: Final = pl.col
+_PRIME: Final = 0x100000001B3
+_ODD: Final = pl.lit(0x9E3779B97F4A7C15, pl.UInt64)
+# The hash of a value that is not in the state.
+_ABSENT: Final = pl.lit(1, pl.UInt64)
 
 
-def gold_slots(rows: Layout) -> frozenset[str]:
-    """The slots that have a value in gold other than those that mean "not in the state" in most files."""
-    slot, gold, _ = rows.cells
-    return frozenset(to_strings(distinct(slot[~np.isin(gold, _absent())])))
+def turn_hash() -> pl.Expr:
+    """A hash (UInt64) per turn, from `dialogue` and `turn`."""
+    return _mix(_of_strings("dialogue") + C("turn").cast(pl.UInt64) * _ODD)
+
+
+def cell_hash(gold: str) -> pl.Expr:
+    """A hash (UInt64) per value that gold gets in a turn: of `hash`, its turn's hash, its slot and the value."""
+    value = _of_strings(gold).fill_null(_ABSENT)
+    return _mix(C("hash") + _of_strings("slot") * _ODD ^ value)
+
+
+def gold_slots(long: pl.DataFrame) -> frozenset[str]:
+    """The slots of some rows that have a value in gold other than those that mean "not in the state" in most files."""
+    return frozenset(_as_written(long).drop_nulls("gold").select(C("slot").unique()).collect()["slot"].cast(pl.String))
 
 
 def gold_fingerprint(long: pl.DataFrame) -> int:
-    """The fingerprint of a long table's gold as written, over all turns (see `fingerprint`)."""
-    return int(np.add.reduce(_hashes_of_turns(lay_out(long)), dtype=np.uint64))
+    """The fingerprint of a long table's gold as written, over all turns."""
+    return int(gold_by_dialogue(long)["fingerprint"].sum() or 0)
 
 
 def gold_by_dialogue(long: pl.DataFrame) -> pl.DataFrame:
@@ -50,22 +51,58 @@ def gold_by_dialogue(long: pl.DataFrame) -> pl.DataFrame:
     Returns:
         (dialogue: String, turns: Int64, fingerprint: UInt64), in the order of the table.
     """
-    rows = lay_out(long)
-    first = np.flatnonzero(row_changes(rows.group))
-    hashes = np.add.reduceat(_hashes_of_turns(rows), first)
-    return pl.DataFrame({"dialogue": rows.dialogue, "turns": np.bincount(rows.group), "fingerprint": hashes})
+    rows = _as_written(long)
+    same_slot = (C("dialogue") == C("dialogue").shift(1)) & (C("slot") == C("slot").shift(1))
+    changes = rows.filter(C("gold").ne_missing(pl.when(same_slot).then(C("gold").shift(1))))
+    turns = rows.select("dialogue", "turn").unique().with_columns(hash=turn_hash()).collect().lazy()
+    cells = changes.join(turns, on=["dialogue", "turn"]).select("dialogue", hash=cell_hash("gold"))
+    hashes = pl.concat([turns.select("dialogue", "hash", turns=1), cells.select("dialogue", "hash", turns=0)])
+    sums = hashes.group_by("dialogue").agg(C("turns").sum().cast(pl.Int64), fingerprint=C("hash").sum())
+    return sums.sort("dialogue").collect()
 
 
-def _hashes_of_turns(rows: Layout) -> Hashes:
-    """For each turn: its part of the fingerprint of gold as written."""
-    slot, gold, _ = rows.cells
-    gold = np.where(np.isin(gold, _absent()), np.uint32(ABSENT), gold)  # a copy, as others have the layout too
-    changes = gold_hashes(rows, rows.place, rows.first[rows.changed], slot, gold)
-    hashes: Hashes = rows.of_turns(rows.hash_of_place) + changes
-    return hashes
+def _as_written(long: pl.DataFrame) -> pl.LazyFrame:
+    """The rows of states, without gold values that mean "not in the state" in most files."""
+    gold = C("gold")
+    for literal in NOTHING:
+        gold = pl.when(gold != pl.lit(literal)).then(gold)
+    return long.lazy().filter(~IS_FRAME).with_columns(gold=gold)
 
 
-@cache  # codes of the process
-def _absent() -> Codes:
-    """The codes of null and of the values that mean "not in the state" in most files."""
-    return np.append(to_codes(list(NOTHING)), np.uint32(ABSENT))
+def _of_strings(column: str) -> pl.Expr:
+    """A hash per string of a column, computed once per distinct one; null for null."""
+
+    def hashes(strings: pl.Series) -> pl.Series:
+        distinct = strings.unique()
+        of_distinct = pl.DataFrame({"string": distinct, "hash": _hashes(distinct.cast(pl.String))})
+        return strings.to_frame("string").join(of_distinct, on="string", how="left", maintain_order="left")["hash"]
+
+    return C(column).map_batches(hashes, return_dtype=pl.UInt64, is_elementwise=True)
+
+
+def _hashes(strings: pl.Series) -> pl.Series:
+    """A hash per string: a polynomial over its UTF-8 bytes, mixed; null for null."""
+    texts = strings.fill_null("")
+    data = np.frombuffer(texts.str.join().item().encode(), np.uint8)
+    length = texts.str.len_bytes().to_numpy().astype(np.int64)
+    start = np.cumsum(length) - length
+    position = np.arange(len(data)) - np.repeat(start, length)
+    powers = np.cumprod(np.full(int(length.max(initial=0)) + 1, _PRIME, np.uint64))  # overflows on purpose
+    terms = np.concatenate([(data + np.uint64(1)) * powers[position], np.zeros(1, np.uint64)])
+    sums = _mixed(np.where(length > 0, np.add.reduceat(terms, start), np.uint64(0)))
+    return pl.Series(sums).set(strings.is_null(), None)
+
+
+def _mix(numbers: pl.Expr) -> pl.Expr:
+    """Spread a difference in any bit over all bits; there are no nulls."""
+    # Not an expression, because each step needs the step before twice, and Polars would compute it that often.
+    return numbers.map_batches(
+        lambda column: pl.Series(_mixed(column.to_numpy())), return_dtype=pl.UInt64, is_elementwise=True
+    )
+
+
+def _mixed(x: Hashes) -> Hashes:
+    """The finaliser of SplitMix64; products overflow on purpose."""
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))

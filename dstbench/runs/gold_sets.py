@@ -27,7 +27,6 @@ from dstbench.errors import shortened
 from dstbench.runs import fingerprint
 from dstbench.runs.gold import gold_by_dialogue, gold_slots
 from dstbench.runs.gold_run import gold_run
-from dstbench.runs.layout import lay_out
 from dstbench.runs.open import Data
 from dstbench.runs.run import Run
 
@@ -181,7 +180,7 @@ def line_of(
         split=split,
         preparation=preparation,
         **counts,
-        slots=len(gold_slots(lay_out(table))),
+        slots=len(gold_slots(table)),
         whole=counts if whole is None else whole,
         source=source,
         fingerprint=f"{_sum(by_dialogue):016x}",

@@ -54,7 +54,7 @@ def named_parts(data: Any, options: ReadOptions = AS_USUAL) -> list[tuple[str, A
         if is_document(data, options):
             return [("states", data)]
         return [(str(name), item) for name, item in data.items()]
-    if isinstance(data, (str, PathLike)):
+    if isinstance(data, (str, PathLike, Run)):
         data = [data]
     if _is_frame(data):
         return _named_frames(data)

@@ -90,6 +90,40 @@ def with_canonical_names(table: pl.DataFrame, *, source: str) -> pl.DataFrame:
     return table.with_columns(slot)
 
 
+def check_sorted(table: pl.DataFrame) -> None:
+    """Refuse rows of whole dialogues, as our own files have them, that are not sorted or where a slot ends early.
+
+    Args:
+        table: The rows, with `begins`, whether a row is the first of its dialogue, and `first`, whether it is its
+            slot's first in the dialogue, or has no slot.
+
+    Raises:
+        DstbenchError: They are not sorted by (dialogue, slot, turn), a slot has no row in its dialogue's last turn, or
+            a row has no dialogue or turn.
+    """
+    slot, turn, first = pl.col("slot"), pl.col("turn"), pl.col("first")
+    last_turn = pl.when(pl.col("begins").shift(-1, fill_value=True)).then(turn).backward_fill()
+    ends = first.shift(-1, fill_value=True) & slot.is_not_null()
+    breaks = table.select(
+        falls=((turn <= turn.shift(1)) & ~first).any(),
+        ends=((turn > last_turn) | (ends & (turn != last_turn))).any(),
+        lacks=pl.any_horizontal(pl.col("dialogue", "turn").null_count() > 0),
+        gold=(slot.is_null() & pl.col("gold").is_not_null()).any(),
+        dialogues=(pl.col("dialogue").filter("begins") < pl.col("dialogue").filter("begins").shift(1)).any(),
+    )
+    if any(breaks.row(0)):
+        raise unsorted()
+
+
+def unsorted(source: str | None = None) -> DstbenchError:
+    """The error for a table that has the metadata of a long table, but whose rows break the rules."""
+    return DstbenchError(
+        "the long table is not sorted by dialogue, slot and turn, or a slot ends early",
+        file=source,
+        hint="convert the run again, or sort it and drop its metadata",
+    )
+
+
 def check_long(table: pl.DataFrame, *, source: str) -> dict[str, int]:
     """Refuse a table whose rows break a rule of the long table.
 

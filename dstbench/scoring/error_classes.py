@@ -16,29 +16,21 @@ counted in addition to the classes (`scoring.timing`).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-import numpy as np
 import polars as pl
 
-from dstbench.arrays import Codes, Flags, Hashes, Integers, Numbers
 from dstbench.conventions.convention import Convention
 from dstbench.conventions.normalise import tells_slot
 from dstbench.conventions.slots import domain_of
-from dstbench.runs.codes import ABSENT, distinct, to_column, to_strings
-from dstbench.runs.frames import states_only
-from dstbench.runs.layout import Layout, before, lay_out, over_distinct
 from dstbench.runs.run import Run
-from dstbench.scoring.changes import find_changes
-from dstbench.scoring.compare_values import comparison
-from dstbench.scoring.partitions import Part, over_layouts
-from dstbench.scoring.scored_turns import TURN, columns_of_scored, scored_turns
-from dstbench.scoring.timing import find_timing
-from dstbench.scoring.turn_table import to_turns
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+from dstbench.scoring.answers import C, with_answers
+from dstbench.scoring.events import before, with_events
+from dstbench.scoring.partitions import Part, over_parts
+from dstbench.scoring.rows import lay_out
+from dstbench.scoring.timing import with_timing
+from dstbench.scoring.turns import TURN, scored_turns, turn_table
+from dstbench.scoring.values import judged, with_matches
 
 #: For each class, in order of precedence: its kind and its condition.
 CLASSES: Final[Mapping[str, tuple[str, str]]] = {
@@ -61,8 +53,7 @@ CLASSES: Final[Mapping[str, tuple[str, str]]] = {
     "over-fresh": ("over", "the predicted value is new"),
     "over-stale": ("over", "the predicted value is that of the turn before"),
 }
-_NUMBER: Final = {name: number for number, name in enumerate(CLASSES)}
-_NOTHING: Final = len(CLASSES)  # the slot is in neither state
+_CLASS: Final = pl.Enum(list(CLASSES))
 # The kinds of slots that gold has, and of those that the prediction has.
 _IN_GOLD: Final = ("correct", "missed", "wrong")
 _PREDICTED: Final = ("correct", "wrong", "over")
@@ -76,22 +67,16 @@ def count_classes(run: Run, convention: Convention) -> tuple[pl.DataFrame, int]:
         many of these are late or early), in no particular order; and the number of scored turns.
     """
 
-    def count_partition(part: Part) -> tuple[pl.DataFrame, int]:
-        rows = part.layout()
-        classes, at, turns = _scored_classes(rows, convention)
-        timed = find_timing(rows, convention)[at]
-        counted = pl.DataFrame({"slot": to_column(rows.slot[at]), "number": classes, "timed": timed})
-        sizes = {"n": pl.len().cast(pl.Int64), "timed": pl.col("timed").sum().cast(pl.Int64)}
-        return counted.group_by("slot", "number").agg(**sizes), turns
+    def count(part: Part) -> tuple[pl.DataFrame, int]:
+        rows, turns = _scored_classes(part.rows(convention), convention)
+        counted = with_timing(rows, convention).filter(is_scored=True).drop_nulls("class")
+        sizes = {"n": pl.len().cast(pl.Int64), "timed": C("timed").sum().cast(pl.Int64)}
+        return counted.group_by("slot", "class").agg(**sizes).collect(), turns
 
-    parts = over_layouts(run, count_partition)
-    counts = pl.concat([counted for counted, _ in parts]).group_by("slot", "number").agg(pl.col("n", "timed").sum())
-    names = pl.DataFrame(
-        {"number": list(_NUMBER.values()), "class": list(CLASSES), "kind": [kind for kind, _ in CLASSES.values()]},
-        schema_overrides={"number": pl.UInt8},
-    )
-    with_names = counts.join(names, on="number").with_columns(pl.col("slot").cast(pl.String))
-    return with_names.select("slot", "class", "kind", "n", "timed"), sum(turns for _, turns in parts)
+    parts = over_parts(run, count)
+    counts = pl.concat([counted for counted, _ in parts]).group_by("slot", "class").agg(C("n", "timed").sum())
+    named = counts.with_columns(C("slot", "class").cast(pl.String)).with_columns(kind=_kind())
+    return named.select("slot", "class", "kind", "n", "timed"), sum(turns for _, turns in parts)
 
 
 def list_classes(table: pl.DataFrame, convention: Convention) -> pl.DataFrame:
@@ -100,100 +85,74 @@ def list_classes(table: pl.DataFrame, convention: Convention) -> pl.DataFrame:
     Returns:
         The columns of `schema.analysis.SLOT_CLASSES` but `run`.
     """
-    table = states_only(table)
-    rows = lay_out(table)
-    classes, at, _ = _scored_classes(rows, convention)
-    names, kinds = list(CLASSES), [kind for kind, _ in CLASSES.values()]
-    return table[at].select(
-        "dialogue",
-        "turn",
-        over_distinct(table["slot"], domain_of).gather(at).alias("domain"),
-        "slot",
-        "gold",
-        "pred",
-        pl.Series("kind", kinds, pl.Categorical).gather(classes),
-        pl.Series("class", names, pl.Categorical).gather(classes),
-        pl.Series("carried", ~rows.differs[at]),
+    rows = with_events(judged(lay_out(table), convention), convention)
+    rows, _ = _scored_classes(rows, convention)
+    same = ~C("first") & pl.all_horizontal(C(side).eq_missing(C(side).shift(1)) for side in ("gold", "pred"))
+    listed = rows.with_columns(carried=same).filter(is_scored=True).drop_nulls("class")
+    columns = ("dialogue", "turn", "domain", "slot", "gold", "pred", "kind", "class", "carried")
+    names = C("class").cast(pl.String).cast(pl.Categorical)
+    return listed.with_columns(names, kind=_kind().cast(pl.Categorical)).select(columns).collect()
+
+
+def _kind() -> pl.Expr:
+    return C("class").cast(pl.String).replace_strict({name: kind for name, (kind, _) in CLASSES.items()})
+
+
+def _scored_classes(rows: pl.LazyFrame, convention: Convention) -> tuple[pl.LazyFrame, int]:
+    """Rows with their class and `is_scored`, whether the convention scores the turn; the number of scored turns."""
+    scored = scored_turns(turn_table(rows), convention).select(*TURN, is_scored=pl.lit(value=True)).collect()
+    classified = classify(rows, convention).join(scored.lazy(), on=TURN, how="left", maintain_order="left")
+    return classified, scored.height
+
+
+def classify(rows: pl.LazyFrame, convention: Convention) -> pl.LazyFrame:
+    """Rows of a part (`partitions.Part.rows`) with their `class` (Enum); null if neither state has the slot."""
+    rows = with_matches(
+        rows.with_columns(g_old=before("g"), ok_old=before("ok").fill_null(value=False)),
+        convention,
+        "g_old",
+        "p",
+        "old",
     )
-
-
-def _scored_classes(rows: Layout, convention: Convention) -> tuple[pl.Series, Integers, int]:
-    """The classes of the rows that have one, in scored turns; the indices of these rows; the number of scored turns."""
-    classes = classify(rows, convention)
-    scored, turns = scored_places(rows, convention)
-    at = np.flatnonzero((classes != _NOTHING) & scored[rows.row_place])
-    return pl.Series(classes[at]), at, turns
-
-
-def classify(rows: Layout, convention: Convention) -> NDArray[np.uint8]:
-    """The class of every row of a long table, by position in `CLASSES`; `_NOTHING` if neither state has the slot."""
-    changes = find_changes(rows, convention)
-    compared = changes.compared
-    gold, pred, ok = (changes.of_rows(c, len(rows.turn)) for c in (compared.gold, compared.pred, compared.ok))
-    in_state = (gold != ABSENT) | (pred != ABSENT)
-    classes = np.where(in_state, _NUMBER["correct"], _NOTHING).astype(np.uint8)
-
-    at = np.flatnonzero(in_state & ~ok)
-    slot, g, p = rows.slot[at], gold[at], pred[at]
-    g_old, p_old, was_right = (before(column, rows.first)[at] for column in (gold, pred, ok))
-    no_g, no_p = g == ABSENT, p == ABSENT
-    in_slot, in_domain = _swapped(rows, gold, pred, at)
-    is_new = (g != g_old) | (p != p_old)
+    rows = _with_swaps(rows)
+    g, p, is_new = C("g").is_not_null(), C("p").is_not_null(), C("g_new") | C("p_new")
     conditions = {
-        "no-prediction": rows.bare[at],
-        "missed-fresh": no_p & (g != g_old),
-        "dropped": no_p & was_right,
-        "missed-stale": no_p,
-        "not-updated": ~no_g & comparison(convention).match(slot, g_old, p),
-        "wrong-swap-slot": ~no_g & in_slot,
-        "wrong-swap-domain": ~no_g & in_domain,
-        "wrong-fresh": ~no_g & is_new,
-        "wrong-stale": ~no_g,
-        "not-deleted": g_old != ABSENT,
-        "over-swap-slot": in_slot,
-        "over-swap-domain": in_domain,
-        "over-fresh": is_new,
+        "correct": C("ok"),
+        "no-prediction": C("slot").is_null() & p,
+        "missed-fresh": g & ~p & C("g_new"),
+        "dropped": g & ~p & C("ok_old"),
+        "missed-stale": g & ~p,
+        "not-updated": g & C("old"),
+        "wrong-swap-slot": g & C("in_domain"),
+        "wrong-swap-domain": g & C("in_turn"),
+        "wrong-fresh": g & is_new,
+        "wrong-stale": g,
+        "not-deleted": p & C("g_old").is_not_null(),
+        "over-swap-slot": p & C("in_domain"),
+        "over-swap-domain": p & C("in_turn"),
+        "over-fresh": p & is_new,
+        "over-stale": p,
     }
-    numbers = [np.uint8(_NUMBER[name]) for name in conditions]
-    classes[at] = np.select(list(conditions.values()), numbers, np.uint8(_NUMBER["over-stale"]))
-    return classes
+    which = pl.coalesce(pl.when(condition).then(pl.lit(name, _CLASS)) for name, condition in conditions.items())
+    return rows.with_columns(which.alias("class")).drop("g_old", "ok_old", "old", "in_domain", "in_turn")
 
 
-def _swapped(rows: Layout, gold: Codes, pred: Codes, at: Integers) -> tuple[Flags, Flags]:
-    """For each wrong row: whether gold has the predicted value in another slot of the same turn.
+def _with_swaps(rows: pl.LazyFrame) -> pl.LazyFrame:
+    """Rows with `in_domain` and `in_turn`: whether gold has the predicted value in another slot of the same turn.
 
-    The first result is about slots of the row's domain, the second about slots of any domain.
+    `in_domain` is about slots of the row's domain, `in_turn` about slots of any domain. Only wrong rows are asked: they
+    predict another value than their own gold, so any match is with another slot.
     """
-    predicted = pred[at]
-    values = distinct(predicted)
-    telling = np.zeros(int(values.max(initial=0)) + 2, dtype=np.bool_)  # by code; the last is for `ABSENT`
-    telling[values] = [tells_slot(value) for value in to_strings(values)]
-    is_searched = telling.take(predicted, mode="clip")
-    searched, candidates = at[is_searched], np.flatnonzero(telling.take(gold, mode="clip"))
 
-    def swapped_within(place: Numbers) -> Flags:
-        # Such a row predicts another value than its own gold value, so any match is with another slot.
-        in_place = np.zeros(int(place.max(initial=0)) + 1, dtype=np.bool_)
-        in_place[place[searched]] = True
-        listed = candidates[in_place[place[candidates]]]
+    def telling(value: str | None) -> tuple[bool]:
+        return (value is not None and tells_slot(value),)
 
-        def keys(row: Integers, value: Codes) -> Hashes:
-            return place[row].astype(np.uint64) << np.uint64(32) | value[row]
-
-        swapped = np.zeros(len(at), dtype=np.bool_)
-        swapped[is_searched] = np.isin(keys(searched, pred), keys(listed, gold))
-        return swapped
-
-    return swapped_within(rows.domain_place), swapped_within(rows.turn_place)
-
-
-def scored_places(rows: Layout, convention: Convention) -> tuple[Flags, int]:
-    """For each place of a layout: whether the convention scores its turn; and the number of scored turns."""
-    turns = to_turns(rows, convention, columns={*TURN, *columns_of_scored(convention)})
-    places = scored_turns(turns.with_columns(place=np.flatnonzero(rows.is_turn)), convention)["place"]
-    scored = np.zeros(rows.total, dtype=np.bool_)
-    scored[places.to_numpy()] = True
-    return scored, len(places)
+    rows = with_answers(rows, telling, ("g",), {"g_tells": pl.Boolean()})
+    in_gold = rows.filter("g_tells").select(*TURN, "domain", p="g", has=pl.lit(value=True))
+    for name, keys in (("in_domain", [*TURN, "domain", "p"]), ("in_turn", [*TURN, "p"])):
+        has = in_gold.select(*keys, "has").unique().rename({"has": name})
+        rows = rows.join(has, on=keys, how="left", maintain_order="left").with_columns(C(name).fill_null(value=False))
+    return rows.drop("g_tells")
 
 
 def rate_classes(counts: pl.DataFrame, turns: int, by: str | None = None) -> pl.DataFrame:

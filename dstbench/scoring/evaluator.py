@@ -26,7 +26,6 @@ from dstbench.readers.records import from_memory
 from dstbench.readers.states import Side, States, sides_of, warn_of_notes
 from dstbench.readers.words import Listed, Words
 from dstbench.runs.align import check_missing, usable_aliases
-from dstbench.runs.frames import states_only
 from dstbench.runs.gold import gold_fingerprint
 from dstbench.runs.open import Data, aligned_run, open_gold
 from dstbench.runs.run import Run
@@ -101,7 +100,7 @@ class Evaluator:
         check_gold_scope(run, self._convention)
         warn_of_frames([run], self._convention)
         self._metrics = choose_metrics(requested, [run], self._convention)
-        self._fingerprint = None if self._missing == "intersect" else gold_fingerprint(states_only(run.read()))
+        self._fingerprint = None if self._missing == "intersect" else gold_fingerprint(run.read())
 
     def add(self, dialogue: str, turn: int, state: Mapping[str, str]) -> None:
         """Add the predicted state of one turn.

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple
 
-import numpy as np
 import polars as pl
 
 from dstbench.conventions.convention import Convention
@@ -18,11 +17,10 @@ from dstbench.conventions.profiles import profile, suits
 from dstbench.errors import warn
 from dstbench.metrics import Metric, parse, stats_of
 from dstbench.metrics.goal_accuracy import SA
-from dstbench.runs.codes import to_column
 from dstbench.runs.run import Run
-from dstbench.scoring.changes import find_changes, spelling_errors
-from dstbench.scoring.partitions import Part, gold_slots_of, over_layouts
+from dstbench.scoring.partitions import Part, gold_slots_of, over_parts
 from dstbench.scoring.sums import Sums, resolve, sum_up
+from dstbench.scoring.values import judged, spelling_errors
 
 # A note is given if another option gains more than this in JGA.
 _WORTH: Final = 0.01
@@ -107,25 +105,20 @@ def spelling_remedy(run: Run, convention: Convention, jga: float) -> Remedy | No
 
 def _jga(run: Run, convention: Convention) -> float | None:
     """A run's joint goal accuracy; None where undefined."""
-    sums = sum_up(run, stats_of(parse("jga")), [], convention, with_slots=False).table
+    sums = sum_up(run, stats_of(parse("jga")), [], convention, signed=False, with_slots=False).table
     right, turns = sums.select("stat:right", "stat:turns").row(0)
     return right / turns if turns else None
 
 
 def _spelling_examples(run: Run, convention: Convention) -> list[str]:
     """The most frequent pairs of values that differ by spelling, as text."""
-
-    def count(pairs: pl.DataFrame) -> pl.DataFrame:
-        return pairs.group_by("slot", "gold", "pred").agg(pl.col("turns").sum())
+    cell = ("slot", "gold", "pred")
 
     def pairs_of(part: Part) -> pl.DataFrame:
-        rows = part.layout()
-        changes = find_changes(rows, convention)
-        at = np.flatnonzero(spelling_errors(rows, changes))
-        columns = {"slot": rows.slot, "gold": rows.gold, "pred": rows.pred}
-        pairs = pl.DataFrame({name: to_column(column[changes.row[at]]) for name, column in columns.items()})
-        return count(pairs.with_columns(turns=(changes.after - changes.place)[at]))
+        rows = judged(part.laid_out(), convention).filter(spelling_errors(part.laid_out(), convention))
+        return rows.group_by(cell).agg(turns=pl.len()).collect()
 
-    texts = count(pl.concat(over_layouts(run, pairs_of))).with_columns(pl.col("slot", "gold", "pred").cast(pl.String))
+    pairs = pl.concat(over_parts(run, pairs_of)).group_by(cell).agg(pl.col("turns").sum())
+    texts = pairs.with_columns(pl.col(cell).cast(pl.String))
     ordered = texts.sort("turns", "slot", "gold", "pred", descending=[True, False, False, False], nulls_last=True)
     return [f"{slot} {gold!r} / {pred!r}" for slot, gold, pred, _ in ordered.head(_EXAMPLES).iter_rows()]

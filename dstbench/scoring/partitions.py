@@ -2,33 +2,38 @@
 
 Only a few partitions are in memory at a time, and one is read while others are counted. An engine applies a function to
 all partitions: the threads of this process by default, or a cluster (`scoring.engines`). Small runs keep their
-partitions and layouts for the next function, because commands go through the same runs many times.
+partitions for the next function, because commands go through the same runs many times.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 from threading import Lock
-from typing import Final, Protocol, TypeVar
+from typing import Any, Final, Protocol, TypeVar
 from weakref import WeakSet
 
-import numpy as np
 import polars as pl
 
+from dstbench.conventions.convention import Convention
 from dstbench.conventions.slots import are_multiwoz
 from dstbench.errors import DstbenchError
-from dstbench.runs.frames import states_only
-from dstbench.runs.gold import gold_slots
-from dstbench.runs.layout import Layout, lay_out, unsorted
+from dstbench.readers.frames import IS_FRAME
+from dstbench.runs.gold import cell_hash, gold_slots, turn_hash
+from dstbench.runs.rules import unsorted
 from dstbench.runs.run import Kept, Run
-from dstbench.typing import View
+from dstbench.schema.core import BETWEEN
+from dstbench.scoring.answers import C
+from dstbench.scoring.events import with_events
+from dstbench.scoring.rows import Rows, lay_out
+from dstbench.scoring.turns import turn_table
+from dstbench.scoring.values import judged, spelling_errors
 
 T = TypeVar("T")
 
@@ -37,39 +42,102 @@ _LOG: Final = logging.getLogger(__name__)
 # The fewest rows of any partition except the last: its columns fit the processor's cache, and counting it takes much
 # longer than starting it.
 _ROWS: Final = 393_216
-# Bytes of an array that is allocated and freed before any work. glibc reuses freed blocks only up to the size of the
-# largest block freed so far (at most this); it requests larger ones from the system each time, a quarter of all time.
-_REUSED_BLOCK: Final = 2**25 - 2**13
 # The most rows that all runs of the process keep in memory together.
 _KEPT_ROWS: Final = 2**20
+# The most rows of results that a partition keeps.
+_MOST_KEPT: Final = 2**22
 _KEEPING: Final[WeakSet[Kept]] = WeakSet()
 _LOCK: Final = Lock()
 
 
 @dataclass(frozen=True)
 class Part:
-    """A partition: its rows, schema `LONG`, and their layouts, each of which is made once."""
+    """A part of a run: the rows of whole dialogues, and what has been computed of them."""
 
-    table: pl.DataFrame
+    table: pl.DataFrame  # schema `LONG`
     ends: list[str | None]  # the first and the last dialogue
-    _layouts: dict[tuple[View | None, bool], Layout] = field(default_factory=dict)
+    is_kept: bool = False  # whether further functions will get the same part
+    _kept: dict[Hashable, Any] = field(default_factory=dict)
+    _asked: set[Hashable] = field(default_factory=set)
 
-    def layout(self, view: View | None = None, *, frames: bool = False) -> Layout:
-        """The layout of the rows (`runs.layout.lay_out`), which nobody may change."""
-        key = view, frames
-        if key not in self._layouts:
-            self._layouts[key] = lay_out(self.table, view, frames=frames)
-        return self._layouts[key]
+    def keep(self, key: Hashable, make: Callable[[], T]) -> T:
+        """What `make` returns; it is made once for as long as the part is kept, so it should be small."""
+        if key not in self._kept:
+            made = make()
+            if self.table.height * len(self._kept) > _MOST_KEPT:
+                self._kept.clear()
+            self._kept[key] = made
+        kept: T = self._kept[key]
+        return kept
+
+    def rows(self, convention: Convention, *, frames: bool = False) -> pl.LazyFrame:
+        """The rows under a convention, with what each adds to counts (`events.with_events`).
+
+        Args:
+            convention: The convention.
+            frames: Whether rows of gold's frames count (`rows.with_frames`); otherwise they are left out.
+        """
+        return with_events(judged(self.laid_out(frames=frames), convention), convention)
+
+    def laid_out(self, *, frames: bool = False) -> Rows:
+        """The rows, prepared for expressions."""
+        return self.keep(("rows", frames), lambda: lay_out(self.table, frames=frames))
+
+    def turns(self, convention: Convention) -> pl.LazyFrame:
+        """The turn table, of whole states, with `n_spelling`: wrong slots whose values differ by spelling only."""
+
+        def count() -> pl.LazyFrame:
+            spelled = {"n_spelling": spelling_errors(self.laid_out(), convention)}
+            return turn_table(self.rows(convention), counts=spelled)
+
+        key = ("turns", convention)
+        if self.is_kept and key in self._asked:
+            return self.keep(key, lambda: count().collect()).lazy()
+        self._asked.add(key)  # most tables are asked for only once, and then only some of their columns
+        return count()
+
+    def fingerprint(self, convention: Convention, scored: pl.DataFrame) -> int:
+        """The fingerprint (`runs.gold`) of the gold of scored turns under the convention.
+
+        Args:
+            convention: The convention.
+            scored: The turns that it scores (`number`, `turn`).
+        """
+
+        def add_up() -> int:
+            hashes = scored.lazy().join(self.turn_hashes.lazy(), on=["number", "turn"])
+            cells = self.rows(convention).filter("g_new").join(hashes, on=["number", "turn"])
+            of_turns, of_cells = pl.collect_all([hashes.select(C("hash").sum()), cells.select(cell_hash("g").sum())])
+            return (int(of_turns.item()) + int(of_cells.item())) % 2**64
+
+        return self.keep(("fingerprint", convention), add_up)
+
+    @cached_property
+    def turn_hashes(self) -> pl.DataFrame:
+        """(number, turn, hash: `runs.gold.turn_hash`)."""
+        turns = self.states.lazy().select("number", "turn", "dialogue").unique(["number", "turn"])
+        return turns.select("number", "turn", hash=turn_hash()).collect()
+
+    @property
+    def states(self) -> pl.DataFrame:
+        """The rows without those of frames."""
+        return self.laid_out().table
 
     @cached_property
     def gold_slots(self) -> frozenset[str]:
         """The slots that have a value in gold."""
-        return gold_slots(self.layout())
+        return gold_slots(self.laid_out().cells)
 
     @cached_property
     def is_multiwoz(self) -> bool:
         """Whether the dialogues are MultiWOZ's."""
-        return are_multiwoz(self.layout().dialogue)
+        return are_multiwoz(self.states.filter("first")["dialogue"].unique())
+
+    @cached_property
+    def alternatives(self) -> str | None:
+        """The first gold value, in alphabetical order, that lists alternatives; None: there is none."""
+        values = self.laid_out().cells.select(pl.col("gold").unique().cast(pl.String))
+        return values.filter(pl.col("gold").str.contains(BETWEEN, literal=True))["gold"].min()  # type: ignore[return-value]
 
 
 class Engine(Protocol):
@@ -102,11 +170,11 @@ def partitions(run: Run, rows: int = _ROWS) -> list[tuple[int, int]]:
 
 
 def over_partitions(run: Run, function: Callable[[pl.DataFrame], T], *, frames: bool = False) -> list[T]:
-    """Apply a function to the rows of every partition; see `over_layouts`."""
-    return over_layouts(run, lambda part: function(part.table), frames=frames)
+    """Apply a function to the rows of every partition; see `over_parts`."""
+    return over_parts(run, lambda part: function(part.table), frames=frames)
 
 
-def over_layouts(run: Run, function: Callable[[Part], T], *, frames: bool = False) -> list[T]:
+def over_parts(run: Run, function: Callable[[Part], T], *, frames: bool = False) -> list[T]:
     """Apply a function to every partition; the results are in the partitions' order.
 
     The function may be called in several threads, or in other processes. So whatever it refers to or returns must keep
@@ -126,7 +194,7 @@ def over_layouts(run: Run, function: Callable[[Part], T], *, frames: bool = Fals
     def make(table: pl.DataFrame) -> Part:
         table = table if derive is None else derive(table)
         ends = [table["dialogue"][0], table["dialogue"][-1]] if table.height else []
-        return Part(states_only(table) if omits_frames else table, ends)
+        return Part(table.filter(~IS_FRAME) if omits_frames else table, ends)
 
     def apply(get: Callable[[], Part]) -> tuple[list[str | None], T]:
         try:
@@ -141,14 +209,14 @@ def over_layouts(run: Run, function: Callable[[Part], T], *, frames: bool = Fals
     else:
         results = _in_threads(run, lambda start, rows: apply(lambda: _kept(run, (start, rows, omits_frames), make)))
     for (_, last), (first, _) in pairwise(ends for ends, _ in results if ends):
-        if last is None or first is None or last >= first:  # `lay_out` checks the order within a partition
+        if last is None or first is None or last >= first:  # `rows.lay_out` checks the order within a partition
             raise unsorted(name)
     return [result for _, result in results]
 
 
 def gold_slots_of(run: Run) -> frozenset[str]:
     """The slots that have a value in a run's gold."""
-    return frozenset().union(*over_layouts(run, lambda part: part.gold_slots))
+    return frozenset().union(*over_parts(run, lambda part: part.gold_slots))
 
 
 def _kept(run: Run, key: tuple[int, int, bool], make: Callable[[pl.DataFrame], Part]) -> Part:
@@ -162,14 +230,13 @@ def _kept(run: Run, key: tuple[int, int, bool], make: Callable[[pl.DataFrame], P
     if run.cuts[-1] <= _KEPT_ROWS:
         with _LOCK:
             if rows + sum(size for others in _KEEPING for _, size, _ in others.parts) <= _KEPT_ROWS:
-                run.kept.parts[key] = part
+                part = run.kept.parts[key] = replace(part, is_kept=True)
                 _KEEPING.add(run.kept)
     return part
 
 
 def _in_threads(run: Run, function: Callable[[int, int], T]) -> list[T]:
     parts = partitions(run)
-    np.empty(_REUSED_BLOCK, np.uint8)  # and freed at once
     if len(parts) == 1:
         return [function(*parts[0])]
     # One thread more than there are cores, so that one can read while the others count.

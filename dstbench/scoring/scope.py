@@ -9,19 +9,15 @@ from typing import Final, Unpack
 import polars as pl
 
 from dstbench.conventions.convention import SLOT_KINDS, Convention, absent_literals
-from dstbench.conventions.slots import domain_of
 from dstbench.errors import DstbenchError, DstbenchWarning, UsageError, warn
 from dstbench.metrics import parse_all
 from dstbench.readers.frames import all_say
 from dstbench.runs.as_written import as_written
-from dstbench.runs.codes import ABSENT, distinct, to_strings
-from dstbench.runs.layout import Layout, over_distinct
 from dstbench.runs.open import Data, Reading, open_runs
 from dstbench.runs.run import Run
 from dstbench.schema.core import SEEN
-from dstbench.scoring.partitions import Part, over_layouts, over_partitions
-from dstbench.scoring.scored_turns import TURN, group_turns, view_of
-from dstbench.scoring.turn_table import counts_frames, to_turns
+from dstbench.scoring.partitions import Part, over_partitions, over_parts
+from dstbench.scoring.turns import OF_FRAMES, counted_turns, counts_frames, scored_turns, turn_table, view_of
 
 _EXAMPLES: Final = 3  # slots that a warning names
 
@@ -154,20 +150,25 @@ def unscored(run: Run, convention: Convention) -> pl.DataFrame:
     frames = "frames" in run.meta and counts_frames(convention, view)
 
     def count(part: Part) -> pl.DataFrame:
-        rows = part.layout()
-        in_view = rows if view is None else part.layout(view, frames=frames)
-        scored = group_turns(rows, in_view, {*TURN}, (), convention, hashed=False).counted
-        slots = to_turns(part.layout("slot"), convention, view="slot", columns={*TURN, "slot", "n_pred", "n_ignored"})
-        slots = slots.with_columns(over_distinct(slots["slot"], domain_of).alias("domain"))
-        keys = [*TURN, *([view] if view else [])]
-        in_scores = slots.join(scored.select(keys), on=keys, how="semi").select(scored=pl.col("n_pred"), slot="slot")
-        predicted = slots.select("slot", predicted=pl.col("n_pred") + pl.col("n_ignored"))
-        both = pl.concat([predicted, in_scores], how="diagonal").with_columns(pl.col("slot").cast(pl.String))
-        return both.group_by("slot").agg(pl.col("predicted", "scored").sum())
+        rows = part.rows(convention).drop_nulls("slot")
+        predicted = pl.col("n_pred") | pl.col("n_ignored")
+        whole = turn_table(part.rows(convention))
+        if view is None:
+            counted, keys = scored_turns(whole, convention), ["number", "turn"]
+        else:
+            in_view = turn_table(part.rows(convention, frames=frames), view, OF_FRAMES if frames else {})
+            counted, keys = counted_turns(whole, in_view, view, convention, frames=frames), ["number", "turn", view]
+        counted = counted.select(*keys, counts=pl.lit(value=True))
+        both = (
+            rows.join(counted, on=keys, how="left")
+            .group_by("slot")
+            .agg(predicted=predicted.sum(), scored=(pl.col("n_pred") & pl.col("counts").fill_null(value=False)).sum())
+        )
+        return both.collect()
 
     counts = (
-        pl.concat(over_layouts(run, count, frames=frames)).group_by("slot").agg(pl.col("predicted", "scored").sum())
-    )
+        pl.concat(over_parts(run, count, frames=frames)).group_by("slot").agg(pl.col("predicted", "scored").sum())
+    ).with_columns(pl.col("slot").cast(pl.String))
     return counts.select("slot", "predicted", unscored=pl.col("predicted") - pl.col("scored")).sort(
         "unscored", "slot", descending=[True, False]
     )
@@ -232,13 +233,12 @@ def check_request(run: Run, stats: Mapping[str, pl.Expr], by: Sequence[str], con
             )
 
 
-def check_services(rows: Layout, convention: Convention) -> None:
+def check_services(part: Part, convention: Convention) -> None:
     """Refuse a schema that lacks a service of gold, whose frames would be left out in silence."""
     if convention.schema is None or convention.slot_set is not None:
         return
-    slot, gold, _ = rows.cells
-    services = {domain_of(name) for name in to_strings(distinct(slot[gold != ABSENT]))}
-    if lacking := sorted(services - convention.schema.services):
+    services = part.laid_out().cells.drop_nulls("gold")["domain"].unique().cast(pl.String)
+    if lacking := sorted(set(services) - convention.schema.services):
         raise DstbenchError(
             f"the schema has no service {lacking[0]}, which gold has",
             hint="--schema takes the schema.json of the scored split",

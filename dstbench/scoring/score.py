@@ -24,7 +24,7 @@ from dstbench.scoring.scope import open_under
 from dstbench.scoring.score_rows import Scores
 from dstbench.scoring.standard_errors import moments_of, scores, scores_and_errors
 from dstbench.scoring.sums import Sums, resolve, sum_up
-from dstbench.scoring.turn_table import to_turns
+from dstbench.scoring.turns import to_turns
 from dstbench.signature import meaning_of, sign
 from dstbench.signature import parse as parse_signature
 from dstbench.typing import View

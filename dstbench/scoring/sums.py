@@ -1,6 +1,6 @@
 """From turn tables to the sums of a run, per group, from which scores are computed.
 
-Each partition is summed by itself. All sums are whole numbers, so the sums of partitions add up exactly to the run's.
+Each part of a run is summed by itself. All sums are whole numbers, so the sums of parts add up exactly to the run's.
 """
 
 from __future__ import annotations
@@ -9,34 +9,37 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
-import numpy as np
 import polars as pl
 import polars.selectors as cs
 
-from dstbench.arrays import Floats, Integers
 from dstbench.conventions.convention import Convention
 from dstbench.conventions.slots import slot_total
 from dstbench.errors import UsageError
 from dstbench.metrics import Metric
-from dstbench.metrics.exact_sums import from_halves, from_parts, halves, in_parts, in_steps
+from dstbench.metrics.exact_sums import from_parts, in_parts, in_steps
 from dstbench.metrics.goal_accuracy import ERRORS
-from dstbench.runs.codes import PerCode, codes, distinct, to_strings
-from dstbench.runs.layout import Layout, row_changes
 from dstbench.runs.run import Run
-from dstbench.schema.core import BETWEEN, SEEN, TURNS
-from dstbench.scoring.partitions import Part, over_layouts
+from dstbench.schema.core import LENGTH, SEEN, TURNS
+from dstbench.scoring.answers import C
+from dstbench.scoring.partitions import Part, over_parts
 from dstbench.scoring.scope import check_request, check_services
-from dstbench.scoring.scored_turns import EMPTY_TURN, TURN, group_turns, view_of
-from dstbench.scoring.turn_table import counts_frames
+from dstbench.scoring.turns import (
+    EMPTY_TURN,
+    OF_FRAMES,
+    TURN,
+    counted_turns,
+    counts_frames,
+    scored_turns,
+    turn_table,
+    view_of,
+    with_lengths,
+)  # fmt: skip
 
 # Groups that turns have only in a view; they are dictionary columns until turns are summed.
 _NAMES: Final = ("slot", "domain", SEEN)
-# For each value: whether it lists alternatives.
-_LISTS_ALTERNATIVES: Final = PerCode(lambda values: values.str.contains(BETWEEN, literal=True).to_numpy(), absent=False)
-# Prefixes of the two columns that hold a ratio's sum until all partitions are added up.
-_HALVES: Final = ("higher:", "lower:")
 # A statistic's sum in a dialogue must be below this, so that the product of two such sums is exact.
 _SUM_LIMIT: Final = 2**31
+_STAT: Final = "stat:"
 
 
 class Spelling(NamedTuple):
@@ -103,6 +106,7 @@ def sum_up(
     convention: Convention,
     moments: Collection[tuple[str, str]] = (),
     *,
+    signed: bool = True,
     with_slots: bool = True,
     spelling: bool = False,
     exact: bool = False,
@@ -117,6 +121,7 @@ def sum_up(
         moments: Pairs of statistics. The products of their sums in each dialogue are summed too, for standard errors;
             ratios in units of `metrics.exact_sums.STEP`. Ignored by slot, because turns are padded after they are
             summed, and by dialogue, because a single dialogue has no spread.
+        signed: Whether to compute `Sums.fingerprint`; otherwise it is 0.
         with_slots: Whether to find `Sums.gold_slots` and `Sums.is_multiwoz`.
         spelling: Whether to count `Sums.spelling`; ignored in views and for runs without states.
         exact: Whether to compute `Sums.exact`.
@@ -126,149 +131,123 @@ def sum_up(
     moments = () if "slot" in by or "dialogue" in by else moments
     spelling = spelling and view is None and not run.meta.get("only")
     exact = exact and convention.is_fuzzy
-    needed = {*TURN, *by, *(name for stat in stats.values() for name in stat.meta.root_names())}
-    if spelling:
-        needed |= {"n_union", "n_correct", "n_spelling"}
     takes_all_gold = convention.takes_gold_as_written and convention.turns == "all" and view is None
-    fingerprint = run.fingerprint if takes_all_gold and run.derive is None else None
+    fingerprint = (run.fingerprint if takes_all_gold and run.derive is None else None) if signed else 0
     frames = "frames" in run.meta and counts_frames(convention, view)
     turn_groups = [name for name in by if name not in _NAMES]
 
-    def sum_partition(part: Part) -> tuple[list[pl.DataFrame], dict[str, Any]]:
-        rows = part.layout()
-        in_view = rows if view is None else part.layout(view, frames=frames)
-        check_services(rows, convention)
-        turns = group_turns(rows, in_view, needed, by, convention, hashed=fingerprint is None)
-        values = _values(turns.counted, stats)
-        tables = [_sum(turns.counted, values, by, moments)]
+    def turns(part: Part, convention: Convention) -> tuple[pl.LazyFrame, pl.LazyFrame]:
+        """The scored turns, and the rows to sum: the same, or in a view those of their rows that count."""
+        whole = part.turns(convention)
+        scored = scored_turns(whole, convention)
+        counted = scored
+        if view is not None:
+            in_view = turn_table(part.rows(convention, frames=frames), view, OF_FRAMES if frames else {})
+            counted = counted_turns(whole, in_view, view, convention, frames=frames)
+        if LENGTH in by:
+            return with_lengths(scored, whole), with_lengths(counted, whole)
+        return scored, counted
+
+    def sum_part(part: Part) -> tuple[list[pl.DataFrame], dict[str, Any]]:
+        check_services(part, convention)
+        scored, counted = turns(part, convention)
+        spelled = ["n_union", "n_correct", "n_spelling"] if spelling else []
+        columns = list(dict.fromkeys([*TURN, *turn_groups, *spelled]))
+        if view is None:
+            counted_stats = of_scored = _values(scored, stats, columns).collect()
+        else:
+            counted_stats, of_scored = pl.collect_all([_values(counted, stats, by), scored.select(columns)])
+        tables = [_sum(counted_stats, by, moments)]
         if exact:
-            exactly = group_turns(rows, in_view, needed, by, convention.exact(), hashed=False)
-            tables.append(_sum(exactly.counted, _values(exactly.counted, stats), by))
+            tables.append(_sum(_values(turns(part, convention.exact())[1], stats, by).collect(), by))
         if view == "slot":
-            tables.append(_sum(turns.scored, pl.DataFrame(), turn_groups))
+            tables.append(_sum(of_scored.select(*dict.fromkeys(["number", *turn_groups])), turn_groups))
         return tables, {
-            "fingerprint": turns.fingerprint,
-            "turns": turns.scored.height,
-            "dialogues": int(row_changes(turns.scored["number"].to_numpy()).sum()),
-            "most_errors": int(values[ERRORS].to_numpy().max(initial=0)) if ERRORS in stats else 0,
-            "spelling": _count_spelling(turns.counted) if spelling else None,
+            "fingerprint": part.fingerprint(convention, of_scored) if fingerprint is None else 0,
+            "turns": of_scored.height,
+            "dialogues": of_scored["number"].n_unique(),
+            "most_errors": counted_stats.select(C(_STAT + ERRORS).max().fill_null(0)).item() if ERRORS in stats else 0,
+            "spelling": _count_spelling(of_scored) if spelling else None,
             "gold_slots": part.gold_slots if with_slots else frozenset(),
             "is_multiwoz": with_slots and part.is_multiwoz,
-            "alternatives": _alternatives(rows, convention),
+            "alternatives": part.alternatives if convention.multi == "literal" else None,
         }
 
-    results = over_layouts(run, sum_partition, frames=frames)
-    facts = {name: combine([of_partition[name] for _, of_partition in results]) for name, combine in _COMBINE.items()}
+    results = over_parts(run, sum_part, frames=frames)
+    facts = {name: combine([of_part[name] for _, of_part in results]) for name, combine in _COMBINE.items()}
     if fingerprint is not None:
         facts["fingerprint"] = fingerprint
-    tables = list(zip(*(of_partition for of_partition, _ in results), strict=True))
+    tables = list(zip(*(of_part for of_part, _ in results), strict=True))
     all_turns = _add_up(tables.pop(), turn_groups) if view == "slot" else None
-    sums = [_add_up(of_partitions, by) for of_partitions in tables]
+    sums = [_add_up(of_parts, by) for of_parts in tables]
     if all_turns is not None:
         sums = [_pad(table, all_turns, stats, by) for table in sums]
-    sums = [table.with_columns(from_parts(cs.starts_with("stat:") & cs.by_dtype(pl.Int128))) for table in sums]
+    sums = [table.with_columns(from_parts(cs.starts_with(_STAT) & cs.by_dtype(pl.Int128))) for table in sums]
     return Sums(sums[0], sums[1] if exact else None, **facts)
 
 
-def _values(turns: pl.DataFrame, stats: Mapping[str, pl.Expr]) -> pl.DataFrame:
-    """Each statistic of each turn, Int64 or Float64; 0 where it is undefined."""
-    values = turns.select_seq(**stats)  # in one thread, as each thread works on a partition of its own
-    return values.with_columns_seq(  # all at once, as a query takes longer to start than such a column
-        cs.float().cast(pl.Float64).fill_null(0).fill_nan(0), (~cs.float()).cast(pl.Int64).fill_null(0)
+def _values(turns: pl.LazyFrame, stats: Mapping[str, pl.Expr], by: Sequence[str]) -> pl.LazyFrame:
+    """The groups of each turn, its dialogue's number, and each statistic; null where it is undefined."""
+    keys = dict.fromkeys(["number", *by])
+    return turns.select(*keys, *(stat.fill_null(0).fill_nan(0).alias(_STAT + name) for name, stat in stats.items()))
+
+
+def _sum(turns: pl.DataFrame, by: Sequence[str], moments: Collection[tuple[str, str]] = ()) -> pl.DataFrame:
+    """The columns of `Sums.table`; ratios are summed as whole numbers of parts (Int128)."""
+    ratios = cs.starts_with(_STAT) & cs.float()
+    _check_ratios(turns.select(ratios))
+    counts = cs.starts_with(_STAT) & ~cs.float()
+    dialogues = (
+        turns.lazy()
+        .with_columns(in_parts(ratios.cast(pl.Float64)), counts.cast(pl.Int64))
+        .group_by(list(dict.fromkeys([*by, "number"])))
+        .agg(cs.starts_with(_STAT).sum(), turns=pl.len().cast(pl.Int64))
+        .collect()
     )
+    _check_counts(dialogues.select(cs.starts_with(_STAT) & cs.by_dtype(pl.Int64)))
+    factor = {name: C(name) if dtype == pl.Int64 else in_steps(C(name)) for name, dtype in dialogues.schema.items()}
+    products = {moment_name((a, b)): factor[_STAT + a] * factor[_STAT + b] for a, b in moments}
+    sums = [
+        (cs.starts_with(_STAT) | cs.by_name("turns")).sum(),
+        pl.len().cast(pl.Int64).alias("dialogues"),
+        *(product.cast(pl.Int128).sum().alias(name) for name, product in products.items()),
+    ]
+    table = dialogues.group_by(by).agg(sums) if by else dialogues.select(sums)
+    return table.with_columns(C(name).cast(pl.String) for name in by if name in _NAMES)
 
 
-def _sum(
-    turns: pl.DataFrame, values: pl.DataFrame, by: Sequence[str], moments: Collection[tuple[str, str]] = ()
-) -> pl.DataFrame:
-    """The columns of `Sums.table` over turns; `values` has the turns' statistics; sums of ratios are in halves."""
-    keys = turns[[*by, "number"]]
-    # Most turns stand next to others of their dialogue and group: such runs are summed first, which leaves little to
-    # group by hashing. If four turns are of D1 hotel, D1 hotel, D1 train and D2 train, runs start at 0, 2 and 3.
-    groups = [column for column in keys if column.name != "dialogue"]
-    changes = [row_changes(codes(column) if column.name in _NAMES else column.to_numpy()) for column in groups]
-    starts = np.flatnonzero(np.logical_or.reduce(changes))
-    ends = np.append(starts[1:], turns.height)[: len(starts)] - 1
-    sums = {"turns": np.diff(ends, prepend=-1)}
-    for column in values:
-        name = column.name
-        if column.dtype.is_float():
-            for half, part in zip(_HALVES, halves(_ratios(name, column)), strict=True):
-                sums[half + name] = _sum_runs(part, ends)
-        else:
-            counts = _sum_runs(column.to_numpy(), ends)
-            if np.abs(counts).max(initial=0) >= _SUM_LIMIT:
-                raise UsageError(
-                    f"statistic {name!r} adds up to {np.abs(counts).max():,} in a dialogue, too much to sum exactly",
-                    hint="divide it by the largest value it can have in a turn, so that it is a ratio",
-                )
-            sums["stat:" + name] = counts
-    if not by:  # in NumPy, because a Polars query over so many columns takes longer than their sums
-        totals = {name: int(column.sum()) for name, column in (sums | _moments(sums, moments)).items()}
-        return pl.DataFrame([totals | {"dialogues": len(ends)}])  # of a dictionary, which is the fastest way
-    table = keys[starts].with_columns(**sums)
-    if moments:
-        table = table.group_by(keys.columns).agg(pl.all().sum())  # a row per group and dialogue
-        products = _moments({name: table[name].to_numpy() for name in sums}, moments)
-        table = table.with_columns(pl.Series(name, column) for name, column in products.items())
-    dialogues = pl.col("number").n_unique().cast(pl.Int64).alias("dialogues")
-    grouped = table.group_by(by).agg(pl.exclude(keys.columns).sum(), dialogues)
-    return grouped.with_columns(pl.col(name).cast(pl.String) for name in by if name in _NAMES)
+def _check_ratios(ratios: pl.DataFrame) -> None:
+    """Refuse a ratio outside 0 to 1, as its sum would be inexact."""
+    for column in ratios:
+        outside = column.filter((column < 0) | (column > 1))
+        if len(outside):
+            raise UsageError(
+                f"statistic {column.name.removeprefix(_STAT)!r} is {outside[0]:g} in a turn, and a float must be a "
+                "ratio from 0 to 1",
+                hint="make it a whole number (Int64), or divide it by the largest value it can have",
+            )
 
 
-def _sum_runs(column: Integers, ends: Integers) -> Integers:
-    """The sum of each run of rows, given the last row of each; much faster than `np.add.reduceat`."""
-    return np.diff(np.cumsum(column)[ends], prepend=0)
-
-
-def _ratios(name: str, column: pl.Series) -> Floats:
-    """The ratios of a statistic; refuses any outside 0 to 1, as its sum would be inexact."""
-    ratios = column.to_numpy()
-    if ratios.min(initial=0) < 0 or ratios.max(initial=0) > 1:
-        outside = (ratios < 0) | (ratios > 1)
-        raise UsageError(
-            f"statistic {name!r} is {ratios[outside][0]:g} in a turn, and a float must be a ratio from 0 to 1",
-            hint="make it a whole number (Int64), or divide it by the largest value it can have",
-        )
-    return ratios
-
-
-def _moments(sums: Mapping[str, Integers], pairs: Collection[tuple[str, str]]) -> dict[str, Integers]:
-    """For each pair of statistics: the product of their sums in each dialogue, ratios rounded to steps.
-
-    Nothing overflows: in a partition of 2¹⁹ rows, sums are below 2³¹ steps, and sums of products below 2⁶².
-    """
-    factors = {
-        name: sums["stat:" + name] if "stat:" + name in sums else in_steps(*(sums[half + name] for half in _HALVES))
-        for name in {name for pair in pairs for name in pair}
-    }
-    return {moment_name(pair): factors[pair[0]] * factors[pair[1]] for pair in pairs}
+def _check_counts(counts: pl.DataFrame) -> None:
+    """Refuse a sum per dialogue whose square would overflow."""
+    for name, most in counts.select(pl.all().abs().max().fill_null(0)).to_dict(as_series=False).items():
+        if most[0] >= _SUM_LIMIT:
+            raise UsageError(
+                f"statistic {name.removeprefix(_STAT)!r} adds up to {most[0]:,} in a dialogue, too much to sum exactly",
+                hint="divide it by the largest value it can have in a turn, so that it is a ratio",
+            )
 
 
 def _count_spelling(turns: pl.DataFrame) -> Spelling:
-    wrong = turns["n_union"] - turns["n_correct"]
-    return Spelling(int((wrong == 0).sum()), int(((wrong > 0) & (wrong == turns["n_spelling"])).sum()))
-
-
-def _alternatives(rows: Layout, convention: Convention) -> str | None:
-    """A gold value that lists alternatives, if the convention compares it as one string; else None."""
-    _, gold, _ = rows.cells
-    if convention.multi != "literal" or not _LISTS_ALTERNATIVES.up_to(gold).any():
-        return None
-    return min(to_strings(distinct(gold[_LISTS_ALTERNATIVES.of(gold)])), default=None)
+    wrong = C("n_union") - C("n_correct")
+    by_spelling = (wrong > 0) & (wrong == C("n_spelling"))
+    return Spelling(*turns.select((wrong == 0).sum(), by_spelling.sum().alias("wrong")).row(0))
 
 
 def _add_up(parts: Sequence[pl.DataFrame], by: Sequence[str]) -> pl.DataFrame:
-    """The sums of all partitions; the halves of a ratio's sum are joined into a number of parts (Int128)."""
+    """The sums of all parts."""
     rows = pl.concat(parts)
-    higher, lower = _HALVES
-    ratios = [name.removeprefix(higher) for name in rows.columns if name.startswith(higher)]
-    sums = [
-        pl.col(name for name in rows.columns if not name.startswith((*_HALVES, "moment:")) and name not in by).sum(),
-        cs.starts_with("moment:").cast(pl.Int128).sum(),
-        *(from_halves(pl.sum(higher + name), pl.sum(lower + name)).alias("stat:" + name) for name in ratios),
-    ]
-    return rows.group_by(by).agg(sums) if by else rows.select_seq(sums)
+    return rows.group_by(by).agg(pl.all().sum()) if by else rows.sum()
 
 
 def _pad(

@@ -11,38 +11,29 @@ from __future__ import annotations
 
 from typing import Final
 
-import numpy as np
 import polars as pl
 
-from dstbench.arrays import Flags
 from dstbench.conventions.convention import Convention
-from dstbench.runs.codes import ABSENT
-from dstbench.runs.layout import Layout, row_changes
-from dstbench.scoring.changes import find_changes
-from dstbench.scoring.compare_values import comparison
+from dstbench.scoring.answers import C
+from dstbench.scoring.values import with_matches
 
 #: For each kind of error that can be an error of timing: the name of that error.
 TIMING: Final = {"missed": "late", "over": "early"}
 
 
-def find_timing(rows: Layout, convention: Convention) -> Flags:
-    """For each row of a long table: whether it is late or early."""
-    changes = find_changes(rows, convention)
-    compared = changes.compared
-    gold, pred, ok = (changes.of_rows(c, len(rows.turn)) for c in (compared.gold, compared.pred, compared.ok))
-    row = np.arange(len(rows.turn))
-    no_gold, no_pred = gold == ABSENT, pred == ABSENT
-
-    starts = np.flatnonzero(rows.first | row_changes(gold))  # of stretches in which gold keeps a slot's value
-    last_right = np.maximum.reduceat(np.where(ok, row, -1), starts) if len(row) else row
-    timed: Flags = ~no_gold & no_pred & (row < np.repeat(last_right, np.diff(starts, append=len(row))))
-
-    # For each row, the next one of its slot that has a gold value; behind the last row if there is none.
-    following = np.minimum.accumulate(np.where(no_gold, len(row), row)[::-1])[::-1]
-    number = np.append(np.cumsum(rows.first), 0)  # of the slot in its dialogue
-    over = np.flatnonzero(no_gold & ~no_pred & (number[following] == number[:-1]))
-    timed[over] = comparison(convention).match(rows.slot[over], gold[following[over]], pred[over])
-    return timed
+def with_timing(rows: pl.LazyFrame, convention: Convention) -> pl.LazyFrame:
+    """Rows of a part (`partitions.Part.rows`) with a column `timed`: whether the row's error is one of timing."""
+    missed, over = C("g").is_not_null() & C("p").is_null(), C("g").is_null() & C("p").is_not_null()
+    row, slot = pl.int_range(pl.len()), C("first").cum_sum()
+    # Gold keeps a slot's value in a stretch of rows; `next` is gold's next value of the same slot.
+    rows = rows.with_columns(stretch=(C("first") | C("g_new")).cum_sum(), row=row, of_slot=slot)
+    rows = rows.with_columns(
+        last_right=pl.when("ok").then("row").max().over("stretch"),
+        next=pl.when(over).then(C("g").backward_fill().over("of_slot")),
+    )
+    rows = with_matches(rows, convention, "next", "p", "early")
+    timed = (missed & (C("row") < C("last_right"))).fill_null(value=False) | C("early")
+    return rows.with_columns(timed=timed).drop("stretch", "row", "of_slot", "last_right", "next", "early")
 
 
 def rate_timing(counts: pl.DataFrame, by: str | None = None) -> pl.DataFrame:

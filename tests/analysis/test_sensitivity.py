@@ -16,7 +16,7 @@ from polars.testing import assert_frame_equal
 
 import dstbench
 from dstbench.analysis import one_error
-from dstbench.analysis.one_error import KINDS, Base, copies_of, gold_rows, score_copies, usual_values, with_errors
+from dstbench.analysis.one_error import KINDS, base_rows, copies_of, gold_rows, score_copies, usual_values, with_errors
 from dstbench.analysis.sensitivity import Sensitivity
 from dstbench.arrays import Floats
 from dstbench.conventions.profiles import as_convention
@@ -164,7 +164,7 @@ def losses(states: Any, profile: str = "verbatim") -> pl.DataFrame:
     rows = gold_rows(run.read(), convention)
     changes = with_errors(rows.filter("is_change"), rows, usual_values(run, convention), convention)
     copied = copies_of(changes, KINDS)
-    scored = score_copies(Base.of(rows, changes), copied, run, metrics, convention)
+    scored = score_copies(base_rows(rows, changes), copied, run, metrics, convention)
     names = [metric.name for metric in metrics]
     table = copied.select("kind", "change", "number", "place", "turns").hstack(pl.DataFrame(scored, schema=names))
     of_gold = table.filter(pl.col("kind").is_null()).select("number", *names)

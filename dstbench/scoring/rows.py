@@ -1,0 +1,112 @@
+"""The rows of a long table, prepared for expressions: what depends on their order, and their distinct combinations."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+import polars as pl
+
+from dstbench.conventions.slots import domain_of
+from dstbench.readers.frames import IS_FRAME, requested_f1, same_intent
+from dstbench.runs.rules import check_sorted
+from dstbench.scoring.answers import C, with_answers
+
+#: What a convention looks at in a row.
+CELL: Final = ("slot", "gold", "pred")
+
+
+class Rows(NamedTuple):
+    """Rows of whole dialogues.
+
+    Attributes:
+        table: The columns of `LONG`; `number`, the dialogue's number in the table, from 1; `key`, the turn's number,
+            ascending over the table; `first`, whether a row is its slot's first in the dialogue; `cell`, the index in
+            `cells` of what the row holds; of frames, what `with_frames` adds.
+        cells: The distinct combinations of slot, gold and prediction, with the slot's `domain`.
+    """
+
+    table: pl.DataFrame
+    cells: pl.DataFrame
+
+    @property
+    def lazy(self) -> pl.LazyFrame:
+        """The table with the `domain` of each row, which costs nothing where nobody asks for it."""
+        if "domain" in self.table.columns:
+            return self.table.lazy()
+        return self.table.lazy().with_columns(domain=pl.lit(self.cells["domain"]).gather(C("cell")))
+
+
+def lay_out(long: pl.DataFrame, *, frames: bool = False) -> Rows:
+    """Prepare the rows of a long table.
+
+    Args:
+        long: A long table, sorted by (dialogue, slot, turn), of whole dialogues.
+        frames: Whether gold's frames count (`with_frames`); otherwise their rows are left out.
+
+    Raises:
+        DstbenchError: The table is not sorted, or a slot ends before its dialogue does.
+    """
+    if frames:
+        long = with_frames(with_domains(long.lazy())).collect()
+    begins = C("dialogue").ne_missing(C("dialogue").shift(1))
+    first = begins | C("slot").ne_missing(C("slot").shift(1)) | C("slot").is_null()
+    # Most rows repeat the row before them, so only the first of equal neighbours is looked up.
+    differs = first | pl.any_horizontal(C(side).ne_missing(C(side).shift(1)) for side in ("gold", "pred"))
+    table = long.with_columns(begins=begins, first=first, differs=differs)
+    check_sorted(table)
+    heads = table.lazy().filter(differs).select(CELL).collect()
+    cells = heads.unique(maintain_order=True)
+    if cells.lazy().select(IS_FRAME.any()).collect().item():
+        return lay_out(long.filter(~IS_FRAME))
+    numbered = cells.with_row_index("cell")
+    cell = heads.join(numbered, on=CELL, how="left", nulls_equal=True, maintain_order="left")["cell"]
+    number = C("begins").cum_sum()
+    return Rows(
+        table.select(
+            *long.columns,
+            "first",
+            number.alias("number"),
+            (number.cast(pl.UInt64) * 2**16 + C("turn")).alias("key"),  # one integer to group by, which is faster
+            pl.lit(cell).gather(C("differs").cum_sum() - 1).alias("cell"),
+        ),
+        with_domains(cells.lazy()).collect(),
+    )
+
+
+def with_domains(rows: pl.LazyFrame) -> pl.LazyFrame:
+    """Rows with the domain of their slot, as a dictionary column; null where there is no slot."""
+
+    def domain(slot: str | None) -> tuple[str | None]:
+        return (None if slot is None else domain_of(slot),)
+
+    return with_answers(rows, domain, ("slot",), {"domain": pl.Categorical()})
+
+
+def with_frames(rows: pl.LazyFrame) -> pl.LazyFrame:
+    """Rows of a long table, with their `domain`, in which rows of gold's frames count as rows without a slot.
+
+    A turn without a prediction is marked in each of its frames. Columns are added that say of a row of a frame what is
+    right in it: `right_intent` (Boolean), and `requested_f1`; both are null in other rows.
+    """
+    mark = C("pred").filter(C("slot").is_null()).drop_nulls().first().over("dialogue", "turn")
+    rows = rows.with_columns(is_frame=IS_FRAME, mark=mark)
+    in_gold = C("is_frame") & C("gold").is_not_null()
+    rows = rows.with_columns(
+        frame=pl.when(in_gold).then("gold"), predicted=pl.when(in_gold & C("mark").is_null()).then("pred")
+    )
+
+    def compare(gold: str | None, pred: str | None) -> tuple[bool, float] | tuple[None, None]:
+        return (
+            (None, None) if gold is None else (pred is not None and same_intent(gold, pred), requested_f1(gold, pred))
+        )
+
+    rows = with_answers(
+        rows, compare, ("frame", "predicted"), {"right_intent": pl.Boolean(), "requested_f1": pl.Float64()}
+    )
+    return rows.with_columns(
+        requested_f1=pl.when(C("mark").is_null()).then("requested_f1").otherwise(C("requested_f1") * 0),
+        slot=pl.when(~C("is_frame")).then("slot"),
+        gold=pl.when(~C("is_frame")).then("gold"),
+        pred=pl.when(~C("is_frame")).then("pred").when(in_gold).then("mark"),
+        is_frame=in_gold,
+    ).drop("mark", "frame", "predicted")

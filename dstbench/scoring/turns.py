@@ -1,0 +1,201 @@
+"""The turn table: the counts per turn from which every metric is computed, by summing what each row adds."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, Final, get_args
+
+import polars as pl
+
+from dstbench.conventions.convention import SLOT_KINDS, Convention
+from dstbench.conventions.slots import domain_of
+from dstbench.errors import UsageError
+from dstbench.schema.core import LENGTH, SEEN, TURNS
+from dstbench.scoring.answers import C
+from dstbench.scoring.events import COUNTS, with_events
+from dstbench.scoring.rows import lay_out
+from dstbench.scoring.values import judged
+from dstbench.typing import View
+
+#: The columns that identify a turn in a table of several dialogues.
+TURN: Final = ("number", "turn")
+#: The values, where not 0, of a turn whose states are both empty.
+EMPTY_TURN: Final[Mapping[str, Any]] = {"local_error": False, "error_age": None, "soft_joint": 1.0}
+# For each sum of similarities of changes: the counts of the changes that are compared.
+_SOFT_CHANGES: Final = {f"soft_{name}_correct": (f"{name}_correct", f"{name}_wrong") for name in ("gca", "gca_paper")}
+
+
+def to_turns(
+    long: pl.DataFrame,
+    convention: Convention | None = None,
+    *,
+    view: View | None = None,
+    columns: Collection[str] | None = None,
+) -> pl.DataFrame:
+    """Count what metrics need, per turn.
+
+    Args:
+        long: A long table, sorted by (dialogue, slot, turn), of whole dialogues.
+        convention: The convention; None: ``verbatim``.
+        view: Restrict states to each ``domain`` or each ``slot``, and give one row per turn and domain (slot), from the
+            first turn in which gold or prediction lists it. None: whole states.
+        columns: The columns to compute; None: all of `TURNS`.
+
+    Returns:
+        The turn table (schema `TURNS`; a view has its column after `turn`), sorted by dialogue, view, turn.
+
+    Raises:
+        DstbenchError: The table is not sorted or lacks part of a dialogue, or there is no such view.
+    """
+    if view is not None and view not in get_args(View):
+        raise UsageError(f"view={view!r} is none of {', '.join(get_args(View))}")
+    convention = convention or Convention()
+    rows = with_events(judged(lay_out(long), convention), convention)
+    wanted = ["dialogue", "turn", *([view] if view else []), *list(TURNS.columns)[2:]]
+    return turn_table(rows, view).select(wanted if columns is None else list(columns)).collect()
+
+
+def turn_table(
+    rows: pl.LazyFrame, view: View | None = None, counts: Mapping[str, pl.Expr] | None = None
+) -> pl.LazyFrame:
+    """Counts per turn, or per turn and domain (slot).
+
+    Args:
+        rows: What `with_events` returned.
+        view: Restrict states to each ``domain`` or each ``slot``: then a dialogue's turns are those from the first in
+            which gold or prediction lists it. None: whole states.
+        counts: Further columns: expressions over the rows, which are summed per turn.
+
+    Returns:
+        (number: UInt32, the dialogue's number in the table, from 1; the view's column, and a slot's `domain`; the
+        columns of `schema.TURNS`; n_dropped, n_ignored; those of `counts`), sorted by dialogue, view, turn.
+    """
+    counts = counts or {}
+    # Before grouping, as some expressions are slow in groups. Within a group, rows keep their order, so sums and
+    # products of floats have the same bits on any number of threads.
+    rows = rows.with_columns(**_similarities(), **counts)
+    if view is not None:
+        rows = rows.drop_nulls(view)
+    group = ["number", *([view] if view else [])]
+    table = rows.group_by("key", *group[1:]).agg(
+        C("dialogue", *(["domain"] if view == "slot" else [])).first(),
+        C(COUNTS).sum().cast(pl.UInt32),
+        C("soft_correct").sum(),
+        C("soft_joint").product(),
+        C(*_SOFT_CHANGES).sum(),
+        **{name: C(name).sum() for name in counts},
+    )
+    turn = (C("key") % 2**16).cast(pl.UInt16)
+    turns = table.with_columns(number=(C("key") // 2**16).cast(pl.UInt32), turn=turn)
+    return with_local_errors(turns.sort(*(group if view else ()), "key").drop("key"), group)
+
+
+def _similarities() -> dict[str, pl.Expr]:
+    """A row's similarity of p to g, 0 where only one of them is in the state: of the state, and of what has changed."""
+    similarity = pl.when("n_union").then(C("credit").fill_null(0.0)).otherwise(1.0)
+    of_changes = {
+        name: pl.when(C(right) | C(wrong)).then(similarity).otherwise(0.0)
+        for name, (right, wrong) in _SOFT_CHANGES.items()
+    }
+    return {"soft_correct": C("credit").fill_null(0.0), "soft_joint": similarity, **of_changes}
+
+
+def with_local_errors(turns: pl.LazyFrame, group: Sequence[str]) -> pl.LazyFrame:
+    """FGA's columns: `local_error`, and `error_age` of the wrong turns that only carry an old error.
+
+    A wrong turn is a local error if it is the group's first turn, follows a right turn, or has a new wrong pair. So the
+    first wrong turn of a group is always one, and the latest local error before a wrong turn is in the same group.
+    """
+    begins = pl.any_horizontal(C(group).ne_missing(C(group).shift(1)))
+    wrong = C("n_correct") != C("n_union")
+    local = wrong & (begins | ~wrong.shift(1, fill_value=False) | (C("n_fresh_errors") > 0))
+    age = C("turn") - pl.when("local_error").then("turn").forward_fill()
+    return turns.with_columns(local_error=local).with_columns(error_age=pl.when(wrong & ~C("local_error")).then(age))
+
+
+# --- which turns are scored, and which rows of a view count ----------------------------------------------------------
+
+
+def scored_turns(turns: pl.LazyFrame, convention: Convention) -> pl.LazyFrame:
+    """The turns that the convention scores; if it drops turns, without those whose gold values are all dropped."""
+    if convention.drops_turns:
+        turns = turns.filter((C("n_gold") > 0) | (C("n_dropped") == 0))
+    if convention.turns == "last":
+        return turns.filter(C("number") != C("number").shift(-1, fill_value=0))
+    return turns if convention.turns == "all" else turns.filter(C(f"n_{convention.turns}") > 0)
+
+
+def view_of(by: Sequence[str], convention: Convention) -> View | None:
+    """The view whose turns are grouped."""
+    if "slot" in by:
+        return "slot"
+    return "domain" if "domain" in by or convention.unit == "frame" else None
+
+
+def counts_frames(convention: Convention, view: View | None) -> bool:
+    """Whether gold's frames count in a view under a convention."""
+    return convention.domain_turns == "frames" and view == "domain"
+
+
+def counted_turns(
+    whole: pl.LazyFrame, in_view: pl.LazyFrame, view: View, convention: Convention, *, frames: bool
+) -> pl.LazyFrame:
+    """The rows of a view that are summed: those of scored turns that count for their domain (slot).
+
+    Args:
+        whole: The turn table without a view.
+        in_view: The turn table in the view.
+        view: The view.
+        convention: The convention.
+        frames: Whether the rows have gold's frames (`rows.with_frames`).
+    """
+    scored = scored_turns(whole, convention)
+    counted = in_view.join(scored.select(TURN), on=TURN, how="semi", maintain_order="left")
+    if view == "domain" and frames:
+        counted = _with_frame(counted, convention)
+    elif view == "domain":
+        counted = _of_domains(counted, in_view, scored, convention)
+    if convention.seen is not None:
+        seen = C("domain").cast(pl.String).is_in(sorted(convention.seen.services))
+        counted = counted.with_columns(pl.when(seen).then(pl.lit("seen")).otherwise(pl.lit("unseen")).alias(SEEN))
+    return counted
+
+
+def with_lengths(turns: pl.LazyFrame, whole: pl.LazyFrame) -> pl.LazyFrame:
+    """Rows of turns with the number of turns of their dialogue, scored or not; `whole`: the turn table."""
+    lengths = whole.group_by("number").agg(pl.len().cast(pl.UInt32).alias(LENGTH))
+    return turns.join(lengths, on="number", maintain_order="left")
+
+
+def _with_frame(turns: pl.LazyFrame, convention: Convention) -> pl.LazyFrame:
+    """The rows whose domain has a gold frame; if one kind of slots is scored, only services that have such a slot."""
+    turns = turns.filter(C("is_frame") > 0)
+    if convention.slots not in SLOT_KINDS or convention.scope is None:
+        return turns
+    services = sorted({domain_of(slot) for slot in convention.scope})
+    return turns.filter(C("domain").cast(pl.String).is_in(services))
+
+
+def _of_domains(
+    counted: pl.LazyFrame, in_view: pl.LazyFrame, scored: pl.LazyFrame, convention: Convention
+) -> pl.LazyFrame:
+    """The scored turns that count for each domain (`Choices.domain_turns`).
+
+    `in_view` has a domain's turns from the first that lists it, scored or not, so it shows which domains a dialogue
+    has; `counted` has only those of them that are scored; `scored` has the scored turns without a view.
+    """
+    in_gold = C("n_gold") > 0
+    if convention.domain_turns != "dialogue":
+        return counted.filter(in_gold | (C("n_pred") > 0) if convention.domain_turns == "either" else in_gold)
+    domains = in_view.filter(in_gold).select("number", "domain").unique()
+    turns = scored.select(*TURN, "dialogue").join(domains, on="number", maintain_order="left")
+    keys = [*TURN, "domain"]
+    joined = turns.join(counted.drop("dialogue"), on=keys, how="left", maintain_order="left")
+    names = [name for name in counted.collect_schema() if name not in ("dialogue", "error_age", *keys)]
+    return joined.with_columns(C(name).fill_null(EMPTY_TURN.get(name, 0)) for name in names)
+
+
+# --- gold's frames ----------------------------------------------------------------------------------------------------
+
+#: What a turn and domain counts of gold's frames, from the columns that `rows.with_frames` adds.
+OF_FRAMES: Final = {name: C(name) for name in ("is_frame", "right_intent", "requested_f1")}

@@ -1,0 +1,151 @@
+"""What values mean under a convention: each row's gold and predicted value, and whether they match.
+
+`Judge` says so of one row, in plain Python: the answer depends on the row's slot, gold and prediction only. `judged`
+asks it once per distinct combination of these, and remembers the answers (`Answers`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+import polars as pl
+
+from dstbench.conventions.convention import Convention, absent_literals
+from dstbench.conventions.normalise import alternatives, is_dontcare, normaliser
+from dstbench.scoring.answers import MOST_REMEMBERED, Answers, C, with_answers
+from dstbench.scoring.rows import CELL, Rows
+
+
+class Judgement(NamedTuple):
+    """A row under a convention."""
+
+    g: str | None  # gold's value; None: the slot is not in the state
+    p: str | None  # the predicted value, likewise
+    ok: bool  # whether both are in the state and match
+    credit: float | None  # the similarity of p to g, from 0 to 1; None: not both are in the state
+    g_listed: bool  # whether gold lists a scored slot at all, even with a value that means "not in the state"
+    p_listed: bool
+    dropped: bool  # whether a gold value is left out because its slot is not scored
+    ignored: bool  # whether a predicted value is not scored: of its slot or domain, or by gold's dontcare
+
+
+_TYPES: Final[Mapping[str, pl.DataType]] = {
+    "g": pl.Categorical(),
+    "p": pl.Categorical(),
+    "ok": pl.Boolean(),
+    "credit": pl.Float64(),
+    **dict.fromkeys(("g_listed", "p_listed", "dropped", "ignored"), pl.Boolean()),
+}
+
+
+class Judge:
+    """Applies a convention to one row at a time; several threads may share it.
+
+    Attributes:
+        answers: Its judgements of distinct (slot, gold, pred).
+    """
+
+    def __init__(self, convention: Convention) -> None:
+        c = self.convention = convention
+        self._scope, self._matcher = c.scope, c.matcher
+        self._compares_strings = c.is_fuzzy or c.multi != "literal"
+        self._gold = _becomes(c, c.gold_steps, absent_literals(c, "gold"), drops=c.dontcare in ("drop", "drop-gold"))
+        self._pred = _becomes(c, c.pred_steps, absent_literals(c, "pred"), drops=c.dontcare in ("drop", "drop-pred"))
+        self._but_dontcare = _becomes(c, c.gold_steps, frozenset(), drops=True)
+        self.match = lru_cache(MOST_REMEMBERED)(self._match)
+        self.answers = Answers(self.judge, CELL, _TYPES)
+
+    def judge(self, slot: str | None, gold: str | None, pred: str | None) -> Judgement:
+        """A row of a long table."""
+        if slot is None:  # it marks a turn without a prediction, which is wrong under any convention
+            return Judgement(None, pred, False, None, False, pred is not None, False, False)
+        c = self.convention
+        g = None if gold is None else self._gold(slot, gold)
+        p = None if pred is None else self._pred(slot, pred)
+        is_predicted = p is not None
+        is_inside = self._scope is None or slot in self._scope or (c.outside == "scored" and g is not None)
+        dropped = g is not None and not is_inside
+        if not is_inside or (c.dontcare == "skip" and gold is not None and self._but_dontcare(slot, gold) is None):
+            g = p = None
+        if c.over == "free" and g is None:
+            p = None
+        ok, credit = False, None
+        if g is not None and p is not None:
+            ok, credit = self.match(slot, g, p), self._matcher.similarity(slot, g, p)
+        ignored = is_predicted and p is None
+        return Judgement(
+            g, p, ok, credit, is_inside and gold is not None, is_inside and pred is not None, dropped, ignored
+        )
+
+    def _match(self, slot: str, g: str, p: str) -> bool:
+        """Whether a value under the convention, of the prediction, matches one of gold."""
+        return g == p or (self._compares_strings and self._matcher.accepts(slot, g, p))
+
+
+@lru_cache(maxsize=64)
+def judge(convention: Convention) -> Judge:
+    """The judge under a convention, shared by all callers so that it remembers."""
+    return Judge(convention)
+
+
+def _becomes(
+    convention: Convention, steps: Sequence[str], absent: frozenset[str], *, drops: bool
+) -> Callable[[str, str], str | None]:
+    """What becomes of a slot's value as written; None: it is not in the state. `drops`: whether dontcare is dropped."""
+    normalise = normaliser(steps, convention.typos) if steps else None
+
+    @lru_cache(MOST_REMEMBERED)
+    def become(slot: str, value: str) -> str | None:
+        if normalise is not None:
+            value = normalise(slot, value)
+        is_dropped = value in absent or (drops and any(map(is_dontcare, alternatives(value))))
+        return None if is_dropped else value
+
+    return become
+
+
+def judged(rows: Rows, convention: Convention) -> pl.LazyFrame:
+    """Rows with what their values mean under a convention.
+
+    Returns:
+        The rows of `rows`, with a column per field of `Judgement`.
+
+    Raises:
+        DstbenchError: Two values are too long to be compared.
+    """
+    answers = judge(convention).answers.of(rows.cells)
+    of_cells = [pl.lit(column).gather(C("cell")).alias(column.name) for column in answers]
+    table = rows.lazy.with_columns(of_cells)
+    if convention.over != "gold-domains":
+        return table
+    # By this rule alone, a row depends on other rows of its turn.
+    is_scored = C("g").is_not_null().any().over("key", "domain") | C("slot").is_null()
+    return (
+        table.with_columns(is_scored=is_scored)
+        .with_columns(
+            *(pl.when("is_scored").then(name).alias(name) for name in ("p", "credit")),
+            *(C(name) & C("is_scored") for name in ("ok", "p_listed")),
+            ignored=C("ignored") | (C("p").is_not_null() & ~C("is_scored")),
+        )
+        .drop("is_scored")
+    )
+
+
+def with_matches(rows: pl.LazyFrame, convention: Convention, gold: str, pred: str, name: str) -> pl.LazyFrame:
+    """Rows with a column `name`: whether two columns of values under the convention match; False where one is null."""
+    match = judge(convention).match
+
+    def both_match(slot: str | None, g: str | None, p: str | None) -> tuple[bool]:
+        return (slot is not None and g is not None and p is not None and match(slot, g, p),)
+
+    return with_answers(rows, both_match, ("slot", gold, pred), {name: pl.Boolean()})
+
+
+def spelling_errors(rows: Rows, convention: Convention) -> pl.Expr:
+    """Whether judged rows are wrong, but would be right if gold and prediction were spelled alike."""
+    loosely = judge(convention.loosened()).answers.of(rows.cells)
+    alike = loosely.select(C("ok") | (C("g").is_null() & C("p").is_null())).to_series()
+    wrong = (C("g").is_not_null() | C("p").is_not_null()) & ~C("ok")
+    return wrong & C("slot").is_not_null() & pl.lit(alike).gather(C("cell"))
