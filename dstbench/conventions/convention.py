@@ -1,6 +1,6 @@
 """A convention: a set of checked `choices`, and what follows from them.
 
-`profiles.PROFILES` has the named conventions; `scoring.compare_values` applies a convention to a long table.
+`profiles.PROFILES` has the named conventions; `scoring.values` applies a convention to a long table.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from dstbench.analysis.show import walk_through
 from dstbench.scoring.scope import unscored
 from tests.commands import run as command
 from tests.corpora import FEW, States, is_refused
-from tests.scoring.test_compare_values import compared, conventions, corpora
+from tests.scoring.test_values import compared, conventions, corpora
 
 
 @FEW
