@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats as reference
+from scipy.optimize import brentq
 
 import dstbench
 from dstbench import stats
@@ -403,6 +404,10 @@ def test_models_of_three_seeds_are_compared_by_welchs_test() -> None:
     assert row["p"] == pytest.approx(theirs.pvalue, rel=0.1)
     assert (row["resamples"], row["p_smallest"], row["may_flip"]) == (None, None, False)
     assert ((row["low"] > 0) | (row["high"] < 0)) == (row["p"] <= 0.05) == row["significant"]
+    size, reach = abs(row["difference"]) / row["se"], (row["high"] - row["low"]) / 2 / row["se"]
+    df = brentq(lambda df: reference.t.ppf(0.975, df) - reach, 1, 100)
+    assert row["p"] == pytest.approx(2 * reference.t.sf(size, df))
+    assert row["detectable"] == pytest.approx((reach + reference.t.ppf(0.8, df)) * row["se"])
     with pytest.raises(dstbench.UsageError, match="max-t needs resamples"):
         dstbench.compare(runs, models={"x": "x*", "y": "y*"}, adjust="max-t")
 

@@ -434,7 +434,7 @@ def _in_frames(wanted: str) -> str:
         values = dict(pair.split("=") for pair in (state or "").split(",") if pair)
         frame: dict[str, Any] = {"service": service, "slots": [], "actions": [], "state": {
             "active_intent": intent, "requested_slots": requested.split("|") if requested else [],
-            "slot_values": {slot: value.split("|") for slot, value in values.items()},
+            "slot_values": {"pets": [], **{slot: value.split("|") for slot, value in values.items()}},  # no value of it
         }}  # fmt: skip
         if side == wanted:
             dialogues.setdefault(str(d), {}).setdefault(str(t), []).append(frame)

@@ -15,8 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dstbench.runs import gold_sets as module
+from dstbench.runs import run as runs
 from dstbench.runs.gold_sets import gold_sets, line_of, recognise
-from dstbench.runs.open import open_runs
+from dstbench.runs.open import open_runs, write_long
 from tests.commands import ok
 from tests.corpora import EXAMPLE, States, corpora
 
@@ -99,8 +100,12 @@ def test_a_set_is_named_whatever_is_predicted_and_however_the_file_spells_it(
         }
         for turn in states
     ]
-    with registered(line(states)):
-        assert text_of(data.draw(st.permutations(respelled))) == "Invented 1.0 test, ours"
+    own = data.draw(st.permutations(respelled))
+    with registered(line(states)), TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        assert text_of(own) == "Invented 1.0 test, ours"
+        patch.setattr(runs, "_ROW_GROUP", 1)  # a Parquet file of many parts
+        write_long(open_runs(own)[0], f"{folder}/own.parquet")
+        assert text_of(f"{folder}/own.parquet") == "Invented 1.0 test, ours"
 
 
 def plain_difference(gold: Dialogues, own: Dialogues) -> dict[str, int] | None:

@@ -161,7 +161,7 @@ def test_on_the_command_line_and_in_signatures(here: Path) -> None:
 
 
 def test_files_that_are_converted_one_by_one(here: Path) -> None:
-    gold, pred = gold_of([1, 3, 4]), predicted(gold_of([1, 3, 4]), first=1)
+    gold, pred = gold_of([1, 3, 4]), predicted(gold_of([1, 3, 4]), first=1, step=2)
     Path("gold.json").write_text(json.dumps(gold))
     files = [f"{number}.json" for number in range(3)]
     for number, path in enumerate(files):
@@ -171,5 +171,5 @@ def test_files_that_are_converted_one_by_one(here: Path) -> None:
     assert code == 1
     assert "0.json and 2 more: turns are numbered differently than gold's" in err
     assert not Path("long.parquet").exists()
-    assert run("convert", *files, *how, "--turns-from", "1")[0] == 0
+    assert run("convert", *files, *how, "--turns-from", "1", "--turn-step", "2")[0] == 0
     assert dstbench.scan("long.parquet").filter(pl.col("gold").ne_missing(pl.col("pred"))).collect().is_empty()

@@ -86,6 +86,7 @@ def test_a_difference_turns_with_its_columns(pair: Columns, random: Any) -> None
         assert found.difference == pytest.approx(one.value - other.value)
         assert found.zou[0] <= found.difference <= found.zou[1]
         assert outcome.df == len(set(clusters)) - 1
+        assert outcome.p == pytest.approx(2 * reference.t.sf(abs(outcome.statistic), outcome.df))
         turned = compare_rank_correlations(other, one)
         assert (turned.difference, *turned.zou) == pytest.approx((-found.difference, -found.zou[1], -found.zou[0]))
         assert turned.tests["linearised"].p == pytest.approx(outcome.p)
