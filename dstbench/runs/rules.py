@@ -174,4 +174,4 @@ def check_long(table: pl.DataFrame, *, source: str) -> dict[str, int]:
                 slot=slot,
                 hint="`dstbench convert` and dstbench.to_long write tables that keep the rules",
             )
-    return {"turns": checked["place"].max(), "dialogues": checked["number"][-1] + 1}  # type: ignore[dict-item]
+    return {"turns": checked["place"].max(), "dialogues": checked["number"][-1] + 1}
