@@ -251,7 +251,7 @@ def check_counts(counts: Mapping[str, pl.Expr], place: str = "") -> None:
             raise UsageError(f"{what} cannot be computed: {reason}", hint=hint) from None
         if not values.dtype.is_numeric() and values.dtype != pl.Boolean:
             raise UsageError(f"{what} is {values.dtype}, not a number", hint="a number or a Boolean")
-        if len(values) != example.height or not values.equals(pl.concat(alone), null_equal=True):
+        if not values.equals(pl.concat(alone), null_equal=True):
             raise UsageError(
                 f"{what} is not a value of each row that depends on its dialogue alone: it aggregates, looks at other "
                 "dialogues or is a literal",
