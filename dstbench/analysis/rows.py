@@ -34,8 +34,8 @@ def rows(data: Data, *, profile: str | Convention = "verbatim", **reading: Unpac
         row with a null slot; rows that describe frames are left out.
 
     Raises:
-        DstbenchError: Data cannot be used, or a profile is unknown. A file that is damaged or changes later is an error
-            of Polars when the table is collected.
+        DstbenchError: Data cannot be used, or a profile is unknown; or, when the table is collected, a file has changed
+            since or is damaged.
 
     >>> states = [{"dialogue_id": "D1", "turn": 0, "gold": {"hotel-area": "north"}, "pred": {"hotel-area": "south"}}]
     >>> rows(states).filter(~pl.col("ok")).select("slot", "g", "p").collect().rows()
