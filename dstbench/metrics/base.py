@@ -137,26 +137,31 @@ def is_built_in(metric: Metric) -> bool:
 def stats_of(metric: Metric) -> dict[str, pl.Expr]:
     """A metric's statistics by unique names (cached, as expressions are slow to make).
 
-    If a metric is not built in, each name begins with its settings: its ``right`` must not be taken for JGA's. The
-    statistics find the metric's own counts by their unique names, too (`counts_of`).
+    If a metric is not built in, each name begins with its settings: its ``right`` must not be taken for JGA's.
     """
-    own = _own_counts(metric)
-    return {_qualified(metric, name): _renamed(metric, stat, own) for name, stat in metric.stats().items()}
+    return {_qualified(metric, name): stat for name, stat in metric.stats().items()}
 
 
 @lru_cache(maxsize=256)
 def counts_of(metric: Metric) -> dict[str, pl.Expr]:
-    """A metric's own counts by unique names, as those of its statistics are, as integers or Float64 without nulls."""
-    own = _own_counts(metric)
-    return {_qualified(metric, name): count for name, count in summable(own).items()}
+    """A metric's own counts by name, as integers or Float64 without nulls."""
+    return summable(_own_counts(metric))
 
 
 def counts_and_stats(metrics: Iterable[Metric]) -> tuple[dict[str, pl.Expr], dict[str, pl.Expr]]:
-    """What is summed for metrics: their own counts (`counts_of`), and their statistics (`stats_of`)."""
+    """What is summed for metrics: their own counts (`counts_of`), and their statistics (`stats_of`).
+
+    Raises:
+        UsageError: Two metrics have different counts of the same name.
+    """
     counts: dict[str, pl.Expr] = {}
     stats: dict[str, pl.Expr] = {}
     for metric in metrics:
-        counts |= counts_of(metric)
+        for name, count in counts_of(metric).items():
+            if not counts.setdefault(name, count).meta.eq(count):
+                raise UsageError(
+                    f"metric {metric}: another metric has another count {name!r}", hint="rename one of them"
+                )
         stats |= stats_of(metric)
     return counts, stats
 
@@ -297,21 +302,6 @@ def summable(counts: Mapping[str, pl.Expr]) -> dict[str, pl.Expr]:
 def _of_turns(counts: Mapping[str, pl.Expr]) -> pl.DataFrame:
     """The counts of the example's rows, as columns of the example of turns."""
     return _example_rows().select(**summable(counts)).head(_example().height) if counts else pl.DataFrame()
-
-
-def _renamed(metric: Metric, stat: pl.Expr, own: Mapping[str, pl.Expr]) -> pl.Expr:
-    """A statistic that finds the metric's own counts by their unique names.
-
-    Expressions cannot be renamed inside; so it is computed on the columns that it needs, as a table of their own.
-    """
-    columns = dict.fromkeys(stat.meta.root_names())
-    if not own.keys() & columns.keys():
-        return stat
-    dtype = _example().with_columns(_of_turns(own)).select(stat).to_series().dtype
-    needed = [pl.col(_qualified(metric, name)).alias(name) if name in own else pl.col(name) for name in columns]
-    return pl.struct(needed).map_batches(
-        lambda turns: turns.struct.unnest().select(stat).to_series(), return_dtype=dtype, is_elementwise=True
-    )
 
 
 @cache
