@@ -109,6 +109,8 @@ def content(result: Any) -> bytes:
     """All frames of a result, to the bit."""
     if isinstance(result, bytes):
         return result
+    if isinstance(result, pl.LazyFrame):
+        result = result.collect()
     if isinstance(result, pl.DataFrame):
         return (repr(result.schema) + result.write_json()).encode()
     if is_dataclass(result):

@@ -62,7 +62,7 @@ def test_every_domain(states: States, which: str) -> None:
     expect(found, grouped(groups))  # type: ignore[arg-type] # keys are (domain,)
 
 
-@pytest.mark.filterwarnings("ignore:.*are not scored under:dstbench.errors.DstbenchWarning")
+@pytest.mark.filterwarnings("ignore::dstbench.errors.DstbenchWarning")
 @FEW
 @given(corpora(LARGE), st.sampled_from(["all", "last", "gold"]))
 def test_every_domain_over_all_turns_of_dialogues_that_have_it(states: States, turns: str) -> None:
@@ -105,6 +105,7 @@ def test_every_slot_over_all_turns_and_by_turn_number(states: States) -> None:
     expect(engine(run, METRICS, by="slot,turn"), grouped(groups))
 
 
+@pytest.mark.filterwarnings("ignore:.*gold never has:dstbench.errors.DstbenchWarning")
 @given(corpora())
 def test_the_turn_table(states: States) -> None:
     table = dstbench.turns(states)
