@@ -19,7 +19,6 @@ from tests.commands import run as command
 from tests.corpora import FEW, States, is_refused
 from tests.scoring.test_values import compared, conventions, corpora
 
-
 AREA = {"hotel-area": "north"}
 #: Of five predicted values, two are of a slot that no dataset has.
 INVENTS: States = [
