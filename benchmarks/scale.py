@@ -1,8 +1,9 @@
 """How fast a whole corpus is scored, and in how much memory, as the corpus grows.
 
 Purpose: time and memory of scoring all default metrics, and JGA alone, from a Parquet file; as ratios, since machines
-differ: to merely decoding the same columns, and to plain Python loops (the test oracle) over the same states. And
-whether they scale: the cost of a row and the peak memory should not grow with the corpus.
+differ: to merely decoding the same columns, to plain Python loops (the test oracle) over the same states, and to a
+plain Polars query of the same counts (GCA's as Algorithm 1 has them), as one would write it in a notebook. And whether
+they scale: the cost of a row and the peak memory should not grow with the corpus.
 
 Steps: for each size, writes an invented corpus of that many dialogues once; then, in a fresh process for each measure,
 decodes the file, scores it, or loops over its first dialogues, several times in turn, so that a noisy machine disturbs
@@ -37,6 +38,7 @@ _PANELS: Final = {
     "ns_per_row": "nanoseconds per row",
     "of_decode": "times as long as decoding",
     "of_loops": "times as fast as plain loops",
+    "of_query": "times as long as a notebook's query",
     "jga_of_all": "JGA alone, of all",
     "MB": "peak memory, MB",
 }
@@ -57,6 +59,34 @@ _MEASURES: Final = {
         import dstbench.scoring.score, dstbench.runs.open, dstbench.metrics
         start = clock()
         turns = dstbench.score(path, metrics="jga")["turns"][0]
+    """,
+    "query": """
+        import polars as pl
+        start = clock()
+        g, p, slot = pl.col("g"), pl.col("p"), ("dialogue", "slot")
+        rows = pl.scan_parquet(path).with_columns(
+            g=pl.when(pl.col("gold") != "none").then("gold"), p=pl.when(pl.col("pred") != "none").then("pred"),
+        ).with_columns(
+            ok=(g == p).fill_null(False),
+            g_set=g.is_not_null() & g.ne_missing(g.shift(1).over(slot)),
+            p_set=p.is_not_null() & p.ne_missing(p.shift(1).over(slot)),
+        )
+        ok, is_set = pl.col("ok"), pl.col("g_set") | pl.col("p_set")
+        states = rows.group_by("dialogue", "turn").agg(
+            n_gold=g.count(), n_pred=p.count(), n_correct=ok.sum(), n_union=(g.is_not_null() | p.is_not_null()).sum(),
+            fresh=(is_set & ~ok).sum(), c=(is_set & ok).sum(),
+            w=(is_set & g.is_not_null() & p.is_not_null() & ~ok).sum(),
+            m=(pl.col("g_set") & p.is_null()).sum(), o=(pl.col("p_set") & g.is_null()).sum(),
+        ).sort("dialogue", "turn")
+        wrong = pl.col("n_correct") != pl.col("n_union")
+        new = wrong & (~wrong.shift(1).over("dialogue").fill_null(False) | (pl.col("fresh") > 0))
+        age = pl.col("turn") - pl.when(new).then("turn").forward_fill().over("dialogue")
+        turns = states.select(
+            pl.all().exclude("dialogue", "turn").sum().name.suffix("_sum"), jga=(~wrong).mean(), tla=(~new).mean(),
+            fga=pl.when(~wrong).then(1.0).when(new).then(0.0).otherwise(1 - (-0.5 * age).exp()).mean(),
+            rsa=pl.when(pl.col("n_union") > 0).then(pl.col("n_correct") / pl.col("n_union")).mean(),
+            turns=pl.len(),
+        ).collect()["turns"][0]
     """,
     "loops": """
         import polars as pl
@@ -146,7 +176,8 @@ def ratios(measured: pl.DataFrame) -> pl.DataFrame:
     Returns:
         dialogues, rows; of all default metrics: seconds, ns_per_row, cpu (seconds), of_decode and decode_cpu (times
         as long as decoding, by the clock and by processor seconds), of_loops and loops_cpu (times as fast as plain
-        loops, per turn, likewise; loops use one processor); jga_of_all (JGA's seconds as a part of these); and peak
+        loops, per turn, likewise; loops use one processor); of_query and query_cpu (times as long as a notebook's
+        query, likewise); jga_of_all (JGA's seconds as a part of these); and peak
         memory of each.
     """
     medians = measured.group_by("dialogues", "rows", "measure", maintain_order=True).agg(
@@ -167,6 +198,8 @@ def ratios(measured: pl.DataFrame) -> pl.DataFrame:
         decode_cpu=of("score", "cpu") / of("decode", "cpu"),
         of_loops=of_loops("seconds"),
         loops_cpu=of_loops("cpu"),
+        of_query=of("score", "seconds") / of("query", "seconds"),
+        query_cpu=of("score", "cpu") / of("query", "cpu"),
         jga_of_all=of("score jga", "seconds") / of("score", "seconds"),
         MB=of("score", "MB"),
         MB_jga=of("score jga", "MB"),

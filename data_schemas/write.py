@@ -21,6 +21,7 @@ DRAFT = "https://json-schema.org/draft/2020-12/schema"
 #: The tables, by the name of their schema's file.
 TABLES = {
     "long_table": core.LONG,
+    "judged_rows": core.ROWS,
     "turn_table": core.TURNS,
     "score_rows": core.SCORES,
     "contexts": core.CONTEXTS,

@@ -14,6 +14,7 @@ fuzzy_pairs      values that only fuzzy matching accepts
 report           one page on all of this, dialogue by dialogue (Report)
 query            any question in SQL
 turns            the turn table: counts per turn, for questions in Polars
+rows             the judged rows, lazily: a slot's values in a turn, and what they add to counts
 
 open_runs        runs (Run) from files, frames or states in memory
 scan             the same as one lazy long table
@@ -56,6 +57,7 @@ if TYPE_CHECKING:  # `as` makes a name public for type checkers
     from dstbench.analysis.diagnose import diagnose as diagnose
     from dstbench.analysis.fuzzy_pairs import fuzzy_pairs as fuzzy_pairs
     from dstbench.analysis.query import query as query
+    from dstbench.analysis.rows import rows as rows
     from dstbench.analysis.sensitivity import sensitivity as sensitivity
     from dstbench.analysis.sweep import sweep as sweep
     from dstbench.analysis.traits import traits as traits
@@ -92,6 +94,7 @@ _DEFINED_IN = {
     "analysis.diagnose": ["diagnose"],
     "analysis.fuzzy_pairs": ["fuzzy_pairs"],
     "analysis.query": ["query"],
+    "analysis.rows": ["rows"],
     "analysis.sensitivity": ["sensitivity"],
     "analysis.sweep": ["sweep"],
     "analysis.traits": ["traits"],

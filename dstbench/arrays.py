@@ -8,10 +8,7 @@ from numpy.typing import NDArray
 #: True or false per row.
 Flags: TypeAlias = NDArray[np.bool_]
 
-#: Codes of strings in Polars's dictionary; `runs.codes.ABSENT` stands for null.
-Codes: TypeAlias = NDArray[np.uint32]
-
-#: Hashes and keys.
+#: Hashes.
 Hashes: TypeAlias = NDArray[np.uint64]
 
 #: Positions and sums.

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
 from functools import wraps
 from inspect import signature
+from types import FunctionType
 from typing import Any, Final, Literal, ParamSpec, TypeAlias, TypeVar
 
 P = ParamSpec("P")
@@ -156,6 +157,14 @@ def naming_keywords(function: Callable[P, T]) -> Callable[P, T]:
         return function(*args, **keywords)
 
     return checked
+
+
+def name_keywords(namespace: dict[str, Any]) -> None:
+    """Make `naming_keywords` of all functions in a module's ``__all__``, here and where they are defined."""
+    for name in namespace["__all__"]:
+        if isinstance(function := namespace[name], FunctionType):
+            namespace[name] = naming_keywords(function)
+            setattr(sys.modules[function.__module__], name, namespace[name])  # where pickle looks for it
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str | None:

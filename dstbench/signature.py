@@ -16,7 +16,7 @@ from dstbench.conventions.choices import CHOICES, SIGNED
 from dstbench.conventions.convention import DEFAULTS, why_unknown
 from dstbench.conventions.profile_files import hash_of
 from dstbench.conventions.profiles import PLUGINS, PROFILES
-from dstbench.errors import UsageError, did_you_mean
+from dstbench.errors import UsageError, did_you_mean, naming_keywords
 from dstbench.metrics import REGISTRY
 from dstbench.metrics import parse as parse_metric
 from dstbench.plugins import is_here
@@ -53,6 +53,7 @@ _FORMS: Final = {
 _AS_PRINTED: Final = "write it as it was printed, in quotes"
 
 
+@naming_keywords
 def meaning_of(key: str) -> str:
     """A key of a signature in words; an unknown key is returned as is.
 
@@ -89,6 +90,7 @@ class Signature(Shown):
         return {"metric": self.metric, **DEFAULTS, **self.settings}
 
 
+@naming_keywords
 def sign(metric: str, settings: Mapping[str, str]) -> str:
     """The signature of a metric under settings.
 
@@ -103,6 +105,7 @@ def sign(metric: str, settings: Mapping[str, str]) -> str:
     return "|".join([_escape(metric), *parts])
 
 
+@naming_keywords
 def parse(text: str) -> Signature:
     """The parts of a signature; ``str(parse(text)) == text``.
 
@@ -129,6 +132,7 @@ def parse(text: str) -> Signature:
     return Signature(_unescape(metric), settings)
 
 
+@naming_keywords
 def differences(one: str, other: str) -> list[str]:
     """How two signatures differ; empty if scores with these signatures are comparable.
 
@@ -153,6 +157,7 @@ def differences(one: str, other: str) -> list[str]:
     ]
 
 
+@naming_keywords
 def explain(text: str) -> list[str]:
     """A signature in words, including omitted defaults.
 
@@ -174,6 +179,7 @@ def explain(text: str) -> list[str]:
     return clauses + [f"note: {doubt}" for doubt in doubts(text)]
 
 
+@naming_keywords
 def doubts(text: str) -> list[str]:
     """What this version of dstbench does not know in a signature, or would print differently.
 

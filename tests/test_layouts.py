@@ -229,7 +229,13 @@ def test_parallel_lists_of_states() -> None:
 
 
 def test_misspelt_keywords_get_the_keyword_as_a_hint() -> None:
-    names_of = {dstbench: dstbench.__all__, dstbench.audit: dstbench.audit.__all__}
+    of_signatures = ["meaning_of", "sign", "parse", "differences", "explain", "doubts"]
+    names_of = {
+        dstbench: dstbench.__all__,
+        dstbench.audit: dstbench.audit.__all__,
+        dstbench.stats: dstbench.stats.__all__,
+        dstbench.signature: of_signatures,
+    }
     public: list[Any] = [getattr(module, name) for module, names in names_of.items() for name in names]
     seen = set()
     functions: list[Any] = [each for each in public if inspect.isfunction(each) or each is dstbench.Evaluator]
@@ -243,6 +249,29 @@ def test_misspelt_keywords_get_the_keyword_as_a_hint() -> None:
             with pytest.raises(TypeError, match=rf"\(\) got an .* '{name}{name[-1]}'\. Did you mean .*\b{name}\b"):
                 function(**{name + name[-1]: "x"})
             seen.add(f"{function.__name__} {name}")
-    assert {"score metrics", "score gold", "scan missing", "read format", "bias split", "Evaluator gold"} <= seen
+    assert {"score metrics", "score gold", "scan missing", "read format", "bias split", "Evaluator gold", "holm p", "sign metric"} <= seen
     with pytest.raises(dstbench.UsageError, match=r"^keys has no field 'idd'"):
         dstbench.score([], keys={"idd": "x"})
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"profile": "starr"}, "did you mean star"),
+        ({"profile": {"multi": "any"}}, "not a profile"),
+        ({"metrics": "jgaa"}, "did you mean jga"),
+        ({"by": "domian"}, "did you mean domain"),
+        ({"missing": "wrog"}, "none of error, wrong, empty, intersect"),
+        ({"format": "tripy"}, "did you mean trippy"),
+        ({"turns_from": "one"}, "'one', not a whole number"),
+        ({"turn_step": 0}, "0, not 1 or more"),
+        ({"slot_map": {"area": 1}}, "has 1, not a name"),
+    ],
+    ids=str,
+)
+def test_misspelt_choices_get_python_s_hint(wrong: dict[str, Any], said: str) -> None:
+    states = [{"dialogue_id": "D", "turn": 0, "gold": {"hotel-area": "north"}, "pred": {}}]
+    with pytest.raises(dstbench.UsageError) as refused:
+        dstbench.score(states, **wrong)
+    assert said in str(refused.value)
+    assert " --" not in str(refused.value)

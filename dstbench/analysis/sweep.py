@@ -30,7 +30,7 @@ def sweep(
     data: Data,
     *,
     metrics: str | Iterable[str | Metric] = "jga",
-    profiles: Sequence[str] | None = None,
+    profiles: str | Sequence[str] | None = None,
     labels: str | Table | None = None,
     typos: str | Table | None = None,
     target: str | float | None = None,
@@ -41,7 +41,8 @@ def sweep(
     Args:
         data: A path, several, a frame, states, or a mapping from run name to any of these.
         metrics: Metrics in dstbench's notation; the rows are ordered by the first one.
-        profiles: The profiles; None: all. A profile that does not suit a run is left out, with a warning.
+        profiles: The profiles, comma-separated or in a list; None: all. A profile that does not suit a run is left
+            out, with a warning.
         labels: A label map, or its file, for ``trippy``.
         typos: A typo table, or its file, for profiles whose normaliser has the step ``typos``.
         target: Published scores, with all digits that are printed: ``"jga=24.0,sa=91.2"``, or one of the first metric,
@@ -67,7 +68,8 @@ def sweep(
     if not chosen:
         raise UsageError("no metric to compute", hint="name at least one: jga")
     chosen, targets = _parse_targets(None if target is None else str(target), chosen)
-    conventions = {name: _convention(name, labels, typos) for name in profiles or PROFILES}
+    names = [name.strip() for name in profiles.split(",")] if isinstance(profiles, str) else profiles
+    conventions = {name: _convention(name, labels, typos) for name in names or PROFILES}
     choices_of = {name: _what_counts(convention, chosen) for name, convention in conventions.items()}
     scored: list[_Scored] = []
     for number_of_run, run in enumerate(open_under(profile("verbatim"), data, **reading)):

@@ -8,9 +8,6 @@ Functions take any dataset that the readers can open, and return frames.
 ('cumulative', 'ely', 1.0)
 """
 
-import sys
-from types import FunctionType
-
 from dstbench.audit.contradictions import Contradictions, contradictions
 from dstbench.audit.entity_bias import Bias, bias
 from dstbench.audit.memorised_values import Memorisation, memorisation
@@ -21,7 +18,7 @@ from dstbench.audit.reviewing import Agreement, Review, agreement, review
 from dstbench.audit.sheet import review_sheet
 from dstbench.audit.version_diff import Differences, diff
 from dstbench.audit.version_scores import VersionScores, scores
-from dstbench.errors import naming_keywords
+from dstbench.errors import name_keywords
 from dstbench.writers.rewrite import rewrite, spoken
 
 __all__ = [
@@ -51,7 +48,4 @@ __all__ = [
     "write_log",
 ]
 
-for _name in __all__:
-    if isinstance(_function := globals()[_name], FunctionType):
-        globals()[_name] = naming_keywords(_function)
-        setattr(sys.modules[_function.__module__], _name, globals()[_name])  # where pickle looks for it
+name_keywords(globals())

@@ -19,7 +19,7 @@ from dstbench.conventions.choices import CHOICES
 from dstbench.conventions.convention import SLOT_KINDS, Convention, from_text
 from dstbench.conventions.profile_files import ENDING, in_file, read_choices, signed_name
 from dstbench.conventions.slots import KNOWN_SLOTS, SLOT_SETS, domain_of
-from dstbench.errors import DstbenchError, UsageError, did_you_mean
+from dstbench.errors import DstbenchError, UsageError, check_known, did_you_mean
 from dstbench.plugins import Plugins
 
 # What TRADE and its successors do to gold, and to gold only.
@@ -213,11 +213,13 @@ def profile(name: str | PathLike[str], **overrides: Any) -> Convention:
     >>> profile("trade").name, profile("trade", dontcare="drop").name
     ('trade@faithful.1', 'trade@faithful.1+')
     """
+    if not isinstance(name, (str, PathLike)):
+        raise UsageError(f"{name!r} is not a profile", hint='the name of one, "star", or a file of choices')
     name = fspath(name)
     base = _in_file(Path(name)) if name.endswith(ENDING) else _named(name)
     chosen = {key: value for key, value in overrides.items() if value is not None}
     if unknown := chosen.keys() - CHOICES.keys():
-        raise UsageError(f"a convention has no {sorted(unknown)[0]!r}")
+        check_known(sorted(unknown), CHOICES, "a convention has no {!r}")
     changed = _with(base, {key: from_text(key, value) for key, value in chosen.items()})
     return base if changed == base else replace(changed, name=f"{base.name}+")
 

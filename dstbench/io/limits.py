@@ -46,8 +46,6 @@ UNPACKED: Final = Limit("DSTBENCH_MAX_UNPACKED", 4096)
 RATIO: Final = Limit("DSTBENCH_MAX_RATIO", 200)
 #: Rows of the long table for each turn and slot that a file lists, beyond `FREE`.
 SPREAD: Final = Limit("DSTBENCH_MAX_SPREAD", 50)
-#: Turn numbers, counted from each dialogue's first to its last turn, for each row, beyond `FREE`.
-NUMBERS: Final = Limit("DSTBENCH_MAX_NUMBERS", 50)
 #: Characters of a gold value times those of a prediction that are compared fuzzily; otherwise, their alternatives.
 COMPARED: Final = Limit("DSTBENCH_MAX_COMPARED", 250_000)
 #: Unpacked bytes beyond which the ratio is limited: small files with many equal keys may shrink to a hundredth.
@@ -59,8 +57,8 @@ MEMORY: Final = Limit("DSTBENCH_MAX_QUERY_MEMORY", 8192)
 # Threads beyond which no computation gains; Polars would start any number of them.
 _MOST_THREADS: Final = 1024
 _THREADS: Final = "POLARS_MAX_THREADS"
-LIMITS: Final = (UNPACKED, RATIO, SPREAD, NUMBERS, COMPARED, SECONDS, MEMORY)
-#: Number of rows, or of turn numbers, that is never refused.
+LIMITS: Final = (UNPACKED, RATIO, SPREAD, COMPARED, SECONDS, MEMORY)
+#: Number of rows that is never refused.
 FREE: Final = 10_000_000
 
 

@@ -4,10 +4,20 @@ from __future__ import annotations
 
 from typing import Final
 
-from dstbench.metrics.base import Metric, score_of, stats_of
+from dstbench.metrics.base import Metric, counts_and_stats, score_of, stats_of
 from dstbench.metrics.registry import REGISTRY, parse, parse_all
 
-__all__ = ["DEFAULT", "DEFAULT_PER_SLOT", "REGISTRY", "Metric", "parse", "parse_all", "score_of", "stats_of"]
+__all__ = [
+    "DEFAULT",
+    "DEFAULT_PER_SLOT",
+    "REGISTRY",
+    "Metric",
+    "counts_and_stats",
+    "parse",
+    "parse_all",
+    "score_of",
+    "stats_of",
+]
 
 #: The metrics that are computed by default.
 DEFAULT: Final = "jga,sa,rsa,aga,f1,fga,gca,tla"

@@ -4,14 +4,15 @@ So a metric works per turn, dialogue, slot, domain, run, or any other group, and
 the whole, in any order and on any number of threads.
 
 Users' own metrics are subclasses of `Metric`. The names of their statistics never clash with those of other metrics
-(`stats_of`), and their signatures name their package and its version. `check_own` refuses a metric that has the name of
-a built-in one, or statistics that cannot be summed.
+(`stats_of`), and their signatures name their package and its version. Where the counts of the turn table do not do,
+they may have counts of their own, of rows (`Metric.counts`). `check_own` refuses a metric that has the name of a
+built-in one, or counts or statistics that cannot be summed.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, fields
 from functools import cache, lru_cache
 from typing import Any, ClassVar, Final
@@ -22,7 +23,7 @@ from dstbench.conventions.slots import SlotTotal
 from dstbench.errors import UsageError
 from dstbench.metrics.exact_sums import exact_sum
 from dstbench.plugins import fault_of, origin_of
-from dstbench.schema.core import TURNS
+from dstbench.schema.core import ROWS, TURNS
 from dstbench.schema.record import Shown
 from dstbench.typing import ScoreUnit
 
@@ -43,8 +44,21 @@ class Metric(Shown):
     #: Whether the value is a share (shown in percent) or a count.
     is_count: ClassVar[bool] = False
 
+    def counts(self) -> dict[str, pl.Expr]:
+        """Counts of its own, if those of the turn table do not do: expressions over judged rows (`schema.core.ROWS`).
+
+        Each says what a row adds to the count of its turn (or turn and domain, turn and slot): a number or a Boolean;
+        null adds nothing. `run` and `is_scored` are not known yet; all else that `dstbench.rows` shows is. A row may
+        depend on other rows of its dialogue: `before` is the slot's turn before, ``.over("dialogue", "turn")`` is the
+        turn. They add up per turn, and only turns that are scored count.
+
+        Returns:
+            Name to expression; `stats` may use the names beside the columns of the turn table.
+        """
+        return {}
+
     def stats(self) -> dict[str, pl.Expr]:
-        """The statistics: expressions over the turn table, each computed from a turn's own row.
+        """The statistics: expressions over the turn table (and `counts`), each computed from a turn's own row.
 
         Each is a whole number (integer or Boolean), or a ratio from 0 to 1 (float). Null means undefined and adds
         nothing. If built-in metrics share a statistic, it has the same name in all of them and is summed only once.
@@ -64,6 +78,8 @@ class Metric(Shown):
 
     def expr(self) -> pl.Expr:
         """The metric as an aggregation over rows of a turn table, for your own ``group_by(...).agg(...)``.
+
+        If it has `counts` of its own, the turn table must have them: ``dstbench.turns(data, counts=metric.counts())``.
 
         >>> from dstbench import parse
         >>> turns = pl.DataFrame({"turn": [0, 0, 1], "n_correct": [1, 1, 1], "n_union": [1, 2, 2]})
@@ -126,6 +142,30 @@ def stats_of(metric: Metric) -> dict[str, pl.Expr]:
     return {_qualified(metric, name): stat for name, stat in metric.stats().items()}
 
 
+@lru_cache(maxsize=256)
+def counts_of(metric: Metric) -> dict[str, pl.Expr]:
+    """A metric's own counts by name, as integers or Float64 without nulls."""
+    return summable(_own_counts(metric))
+
+
+def counts_and_stats(metrics: Iterable[Metric]) -> tuple[dict[str, pl.Expr], dict[str, pl.Expr]]:
+    """What is summed for metrics: their own counts (`counts_of`), and their statistics (`stats_of`).
+
+    Raises:
+        UsageError: Two metrics have different counts of the same name.
+    """
+    counts: dict[str, pl.Expr] = {}
+    stats: dict[str, pl.Expr] = {}
+    for metric in metrics:
+        for name, count in counts_of(metric).items():
+            if not counts.setdefault(name, count).meta.eq(count):
+                raise UsageError(
+                    f"metric {metric}: another metric has another count {name!r}", hint="rename one of them"
+                )
+        stats |= stats_of(metric)
+    return counts, stats
+
+
 def score_of(metric: Metric, sums: Mapping[str, pl.Expr]) -> pl.Expr:
     """A metric's value (Float64), computed from the sums of its statistics, which are named as by `stats_of`."""
     return metric.score({name: sums[_qualified(metric, name)] for name in metric.stats()}).cast(pl.Float64)
@@ -158,7 +198,11 @@ def check_own(metric: Metric, built_in: Collection[str]) -> None:
         hash(metric)
     except TypeError:
         raise UsageError(f"metric {where} cannot be hashed", hint="make it a @dataclass(frozen=True)") from None
-    example, stats = _example(), _called(metric.stats, f"metric {where}: stats()")
+    counts = _called(metric.counts, f"metric {where}: counts()")
+    if not isinstance(counts, dict):
+        raise UsageError(f"metric {where}: counts() gives {counts!r}, not a dictionary from names to expressions")
+    check_counts(counts, f"metric {where}: ")
+    example, stats = _example().with_columns(_of_turns(counts)), _called(metric.stats, f"metric {where}: stats()")
     if not isinstance(stats, dict) or not all(isinstance(stat, pl.Expr) for stat in stats.values()):
         raise UsageError(f"metric {where}: stats() gives {stats!r}, not a dictionary from names to expressions")
     for stat, expression in stats.items():
@@ -183,6 +227,43 @@ def check_own(metric: Metric, built_in: Collection[str]) -> None:
         _called(lambda: pl.select(metric.score(ones).cast(pl.Float64)), f"metric {where}: score()")
 
 
+def check_counts(counts: Mapping[str, pl.Expr], place: str = "") -> None:
+    """Check that expressions over judged rows can be summed as counts.
+
+    Args:
+        counts: Name to expression.
+        place: What has them, before the messages.
+
+    Raises:
+        UsageError: A name is taken, or an expression is not a number or a Boolean, cannot be computed from judged rows,
+            or depends on rows of other dialogues.
+    """
+    example = _example_rows()
+    for name, expression in counts.items():
+        what = f"{place}count {name!r}"
+        if name in TURNS.columns or name in ROWS.columns:
+            raise UsageError(f"{what} has the name of a column", hint=f"a name of its own: my_{name}")
+        if not isinstance(expression, pl.Expr):
+            raise UsageError(f"{what} is {expression!r}, not an expression")
+        try:
+            values = example.select(value=expression)["value"]
+            alone = [
+                rows.select(value=expression)["value"] for _, rows in example.group_by("dialogue", maintain_order=True)
+            ]
+        except pl.exceptions.PolarsError as error:
+            reason = str(error).splitlines()[0].partition("; valid columns")[0]
+            hint = f"rows have {', '.join(example.columns)}"
+            raise UsageError(f"{what} cannot be computed: {reason}", hint=hint) from None
+        if not values.dtype.is_numeric() and values.dtype != pl.Boolean:
+            raise UsageError(f"{what} is {values.dtype}, not a number", hint="a number or a Boolean")
+        if not values.equals(pl.concat(alone), null_equal=True):
+            raise UsageError(
+                f"{what} is not a value of each row that depends on its dialogue alone: it aggregates, looks at other "
+                "dialogues or is a literal",
+                hint='dstbench sums it itself; dstbench.metrics.base.before("ok") is the slot\'s turn before',
+            )
+
+
 def _called(function: Callable[[], Any], what: str) -> Any:
     """The result of a user's own function; an error that names the function if it fails."""
     try:
@@ -200,6 +281,65 @@ def _qualified(metric: Metric, stat: str) -> str:
 @lru_cache(maxsize=256)
 def _origin(metric: type) -> str:
     return origin_of(metric)
+
+
+def _own_counts(metric: Metric) -> dict[str, pl.Expr]:
+    """A metric's counts; built-in metrics have none, as they use those of the turn table."""
+    return {} if is_built_in(metric) else metric.counts()
+
+
+def summable(counts: Mapping[str, pl.Expr]) -> dict[str, pl.Expr]:
+    """Counts (`check_counts`) as Int64 or Float64, in which what is undefined is 0."""
+    dtypes = _example_rows().select(**counts).schema
+    return {
+        name: count.cast(pl.Float64).fill_null(0).fill_nan(0)
+        if dtypes[name].is_float()
+        else count.cast(pl.Int64).fill_null(0)
+        for name, count in counts.items()
+    }
+
+
+def _of_turns(counts: Mapping[str, pl.Expr]) -> pl.DataFrame:
+    """The counts of the example's rows, as columns of the example of turns."""
+    return _example_rows().select(**summable(counts)).head(_example().height) if counts else pl.DataFrame()
+
+
+@cache
+def _example_rows() -> pl.DataFrame:
+    """Judged rows of two dialogues, to try counts on: slots that are right, wrong, missed, over and put right later."""
+    cells: list[tuple[str, int, str | None, str | None, str | None]] = [
+        ("D1", 0, None, None, None),
+        ("D1", 1, "hotel-area", "north", "south"),
+        ("D1", 2, "hotel-area", "north", "north"),
+        ("D1", 1, "hotel-name", "alexander", None),
+        ("D1", 2, "hotel-name", "alexander", "alexander"),
+        ("D2", 0, "hotel-area", "east", "east"),
+        ("D2", 1, "hotel-area", "west", "east"),
+        ("D2", 0, "train-day", None, "friday"),
+        ("D2", 1, "train-day", None, None),
+    ]
+    rows = pl.DataFrame(cells, schema=["dialogue", "turn", "slot", "gold", "pred"], orient="row")
+    rows = rows.with_columns(
+        domain=pl.col("slot").str.extract("^(.*?)-"),
+        g="gold",
+        p="pred",
+        ok=pl.col("gold").eq_missing("pred") & pl.col("gold").is_not_null(),
+        first=pl.col("slot").ne_missing(pl.col("slot").shift(1)) | (pl.col("dialogue") != pl.col("dialogue").shift(1)),
+    )
+    rows = rows.with_columns(
+        credit=pl.when(pl.col("g").is_not_null() & pl.col("p").is_not_null()).then(pl.col("ok").cast(pl.Float64)),
+        g_new=pl.col("g").ne_missing(before("g")),
+        p_new=pl.col("p").ne_missing(before("p")),
+        n_gold=pl.col("g").is_not_null(),
+        n_pred=pl.col("p").is_not_null(),
+        n_correct="ok",
+        n_union=pl.col("g").is_not_null() | pl.col("p").is_not_null(),
+    )
+    added = ROWS.columns.keys() - {"run", "is_scored", *rows.columns}
+    rows = rows.with_columns((pl.col("n_union") & ~pl.col("ok")).alias(name) for name in sorted(added))
+    return rows.select(
+        pl.col(name).cast(column.dtype) for name, column in ROWS.columns.items() if name not in ("run", "is_scored")
+    )
 
 
 @cache
@@ -220,7 +360,18 @@ def _example() -> pl.DataFrame:
     return pl.DataFrame(columns)
 
 
-# --- statistics and scores that metrics share -------------------------------------------------------------------------
+# --- counts, statistics and scores that metrics share -----------------------------------------------------------------
+
+
+def before(of_row: str | pl.Expr) -> pl.Expr:
+    """What a column or expression over judged rows is in the slot's turn before; null in the slot's first row.
+
+    >>> rows = pl.DataFrame({"first": [True, False, True], "ok": [False, True, True]})
+    >>> rows.select(before("ok"))["ok"].to_list()
+    [None, False, None]
+    """
+    column = pl.col(of_row) if isinstance(of_row, str) else of_row
+    return pl.when(~pl.col("first")).then(column.shift(1))
 
 
 def turns() -> pl.Expr:

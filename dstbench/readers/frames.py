@@ -14,7 +14,6 @@ from typing import Any, Final
 
 import polars as pl
 
-from dstbench.arrays import Flags
 from dstbench.schema.core import BETWEEN
 
 #: The counts that `count_frames` returns.
@@ -45,12 +44,6 @@ def frame_value(intent: str | None, requested: Sequence[str] | None) -> str:
 def is_frame(slot: str) -> bool:
     """Whether a slot is one of frames."""
     return slot.endswith(_SLOT)
-
-
-def are_frames(slots: pl.Series) -> Flags:
-    """Whether each of these slots (String) is one of frames."""
-    flags: Flags = slots.str.ends_with(_SLOT).to_numpy()
-    return flags
 
 
 def count_frames(gold: pl.Series, pred: pl.Series) -> dict[str, int]:

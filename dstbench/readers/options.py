@@ -141,13 +141,18 @@ class ReadOptions:
         return any(each is not None for each in (self.slots, self.dialogues, self.turns_from, self.turn_step))
 
     def check(self) -> None:
-        """Raise a `UsageError` if there is no such format, or turns cannot be numbered so."""
-        if self.turn_step is not None and self.turn_step < 1:
-            raise UsageError(f"--turn-step {self.turn_step} is not 1 or more", hint="--turn-step 2 for 0, 2, 4")
+        """Raise a `UsageError` if there is no such format."""
         if isinstance(self.format, str):
             from dstbench.readers.registry import named_format  # only here: it loads every format
 
             named_format(self.format)
+
+    def __post_init__(self) -> None:
+        for name, number in (("number of the first turn", self.turns_from), ("step of the turns", self.turn_step)):
+            if number is not None and (not isinstance(number, int) or isinstance(number, bool)):
+                raise UsageError(f"the {name} is {number!r}, not a whole number")
+        if self.turn_step is not None and self.turn_step < 1:
+            raise UsageError(f"the step of the turns is {self.turn_step}, not 1 or more", hint="2 for turns 0, 2, 4")
 
     def for_gold(self) -> ReadOptions:
         """The options for gold in a file of its own: its format is detected, and only the map of slots applies."""

@@ -54,6 +54,8 @@ class Names(UserFile):
         if names is None:
             return None
         pairs = list(names.items()) if isinstance(names, Mapping) else _pairs(File(fspath(names)), kind)
+        if wrong := [name for pair in pairs for name in pair if not isinstance(name, str)]:
+            raise UsageError(f"a map of {kind}s has {wrong[0]!r}, not a name", hint='{"your name": "its other name"}')
         source = "the map" if isinstance(names, Mapping) else fspath(names)
         content: dict[str, str] = {}
         for own, other in zip(*(_canonical(column, kind) for column in zip(*pairs, strict=True)), strict=True):

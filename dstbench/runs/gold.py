@@ -24,15 +24,26 @@ _ODD: Final = pl.lit(0x9E3779B97F4A7C15, pl.UInt64)
 _ABSENT: Final = pl.lit(1, pl.UInt64)
 
 
+def string_hash(column: str) -> pl.Expr:
+    """A hash (UInt64) per string of a column, computed once per distinct one; null for null."""
+
+    def hashes(strings: pl.Series) -> pl.Series:
+        distinct = strings.unique()
+        of_distinct = pl.DataFrame({"string": distinct, "hash": _hashes(distinct.cast(pl.String))})
+        return strings.to_frame("string").join(of_distinct, on="string", how="left", maintain_order="left")["hash"]
+
+    return C(column).map_batches(hashes, return_dtype=pl.UInt64, is_elementwise=True)
+
+
 def turn_hash() -> pl.Expr:
     """A hash (UInt64) per turn, from `dialogue` and `turn`."""
-    return _mix(_of_strings("dialogue") + C("turn").cast(pl.UInt64) * _ODD)
+    return _mix(string_hash("dialogue") + C("turn").cast(pl.UInt64) * _ODD)
 
 
 def cell_hash(gold: str) -> pl.Expr:
     """A hash (UInt64) per value that gold gets in a turn: of `hash`, its turn's hash, its slot and the value."""
-    value = _of_strings(gold).fill_null(_ABSENT)
-    return _mix(C("hash") + _of_strings("slot") * _ODD ^ value)
+    value = string_hash(gold).fill_null(_ABSENT)
+    return _mix(C("hash") + string_hash("slot") * _ODD ^ value)
 
 
 def gold_slots(long: pl.DataFrame) -> frozenset[str]:
@@ -67,17 +78,6 @@ def _as_written(long: pl.DataFrame) -> pl.LazyFrame:
     for literal in NOTHING:
         gold = pl.when(gold != pl.lit(literal)).then(gold)
     return long.lazy().filter(~IS_FRAME).with_columns(gold=gold)
-
-
-def _of_strings(column: str) -> pl.Expr:
-    """A hash per string of a column, computed once per distinct one; null for null."""
-
-    def hashes(strings: pl.Series) -> pl.Series:
-        distinct = strings.unique()
-        of_distinct = pl.DataFrame({"string": distinct, "hash": _hashes(distinct.cast(pl.String))})
-        return strings.to_frame("string").join(of_distinct, on="string", how="left", maintain_order="left")["hash"]
-
-    return C(column).map_batches(hashes, return_dtype=pl.UInt64, is_elementwise=True)
 
 
 def _hashes(strings: pl.Series) -> pl.Series:

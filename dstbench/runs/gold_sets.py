@@ -1,7 +1,7 @@
 """Gold that many papers share: the registered set on which a run is scored, or how its gold differs from one.
 
 The registry is ``gold_sets.jsonl``, a line per preparation of a split, which `line_of` makes. It has no data, only
-counts and fingerprints (`runs.fingerprint`): of gold as written, once slots and dialogue ids are canonical and values
+counts and fingerprints (`runs.gold`): of gold as written, once slots and dialogue ids are canonical and values
 that mean "not in the state" are left out. So a set is recognised in any file format, whatever is predicted and whatever
 the convention is. A line also has a number of 64 bits for each dialogue, which consists of (highest bits first) 32 bits
 of the hash of its id, the lowest 24 bits of its gold's fingerprint, and 8 for its number of turns (255: 255 or more).
@@ -22,10 +22,8 @@ from typing import Final, NamedTuple
 import numpy as np
 import polars as pl
 
-from dstbench.arrays import Flags, Hashes
 from dstbench.errors import shortened
-from dstbench.runs import fingerprint
-from dstbench.runs.gold import gold_by_dialogue, gold_slots
+from dstbench.runs.gold import gold_by_dialogue, gold_slots, string_hash
 from dstbench.runs.gold_run import gold_run
 from dstbench.runs.open import Data
 from dstbench.runs.run import Run
@@ -33,9 +31,8 @@ from dstbench.runs.run import Run
 _REGISTRY: Final = Path(__file__).with_name("gold_sets.jsonl")
 # Lines of larger sets have no numbers of dialogues: these are training sets, on which nothing is scored.
 _MOST: Final = 4_000
-# The shifts of the id's hash and of gold's fingerprint in a dialogue's number, and the masks of its lower parts.
-_ID_AT, _GOLD_AT = np.uint64(32), np.uint64(8)
-_GOLD, _TURNS = np.uint64(2**24 - 1), np.uint64(2**8 - 1)
+# In a dialogue's number, the factors of the id's hash and of gold's fingerprint.
+_ID_AT, _GOLD_AT = pl.lit(2**32, pl.UInt64), pl.lit(2**8, pl.UInt64)
 # Gold is like a set if at least this share and this number of its dialogues are in it; unrelated gold may have a few.
 _ALIKE: Final = 0.9
 _FEWEST: Final = 20
@@ -135,9 +132,9 @@ def recognise(run: Run) -> Recognised | None:
     by_dialogue = gold_by_dialogue(run.read()) if by_dialogue is None else by_dialogue
     own = _numbers(by_dialogue)
     nearest, *others = sorted((_Comparison.of(one, own) for one in similar), key=lambda one: -one.same)
-    if nearest.same < max(_ALIKE * len(own), _FEWEST) or (others and others[0].same == nearest.same):
+    if nearest.same < max(_ALIKE * own.height, _FEWEST) or (others and others[0].same == nearest.same):
         return None
-    difference = nearest.in_words(by_dialogue["dialogue"])
+    difference = nearest.in_words()
     return Recognised(nearest.gold_set, difference) if difference else None
 
 
@@ -173,7 +170,7 @@ def line_of(
     """
     table = gold_run(gold).read()
     by_dialogue = gold_by_dialogue(table)
-    numbers = np.sort(_numbers(by_dialogue)).astype("<u8")
+    numbers = _numbers(by_dialogue)["number"].sort().to_numpy().astype("<u8")
     counts = {"dialogues": by_dialogue.height, "turns": int(by_dialogue["turns"].sum())}
     one = GoldSet(
         dataset=dataset,
@@ -190,54 +187,66 @@ def line_of(
 
 
 def _sum(by_dialogue: pl.DataFrame) -> int:
-    return int(np.add.reduce(by_dialogue["fingerprint"].to_numpy(), dtype=np.uint64))
+    return int(by_dialogue["fingerprint"].sum() or 0)
 
 
-def _numbers(by_dialogue: pl.DataFrame) -> Hashes:
-    """The 64-bit numbers of dialogues, from what `gold_by_dialogue` returns."""
-    turns = np.minimum(by_dialogue["turns"].to_numpy().astype(np.uint64), _TURNS)
-    gold = by_dialogue["fingerprint"].to_numpy() & _GOLD
-    ids = fingerprint.of_strings(by_dialogue["dialogue"]) >> _ID_AT
-    numbers: Hashes = ids << _ID_AT | gold << _GOLD_AT | turns
-    return numbers
+def _numbers(by_dialogue: pl.DataFrame) -> pl.DataFrame:
+    """What `gold_by_dialogue` returns, with each dialogue's number of 64 bits (`number`) and its highest 32 (`id`)."""
+    numbered = by_dialogue.with_columns(id=string_hash("dialogue") // _ID_AT)
+    gold, turns = pl.col("fingerprint") % 2**24, pl.col("turns").clip(upper_bound=255).cast(pl.UInt64)
+    return numbered.with_columns(number=pl.col("id") * _ID_AT + gold * _GOLD_AT + turns)
 
 
 class _Comparison(NamedTuple):
-    """How the dialogues of a run's gold differ from those of a set: a flag per dialogue, in the run's order."""
+    """How the dialogues of a run's gold differ from those of a set."""
 
     gold_set: GoldSet
-    same: int  # number of dialogues that are the same in both
-    others: Flags  # not in the set
-    more_or_fewer: Flags  # in the set with another number of turns
-    changed: Flags  # in the set with other states
+    dialogues: (
+        pl.DataFrame
+    )  # (dialogue, same; others: not in the set; more_or_fewer turns there; changed: other states)
+
+    @property
+    def same(self) -> int:
+        """Number of dialogues that are the same in both."""
+        return int(self.dialogues["same"].sum())
 
     @classmethod
-    def of(cls, gold_set: GoldSet, numbers: Hashes) -> _Comparison:
-        set_numbers = np.frombuffer(base64.b64decode(gold_set.each), "<u8").astype(np.uint64)
-        ids = set_numbers >> _ID_AT
-        at = np.minimum(np.searchsorted(ids, numbers >> _ID_AT), len(set_numbers) - 1)
-        is_in_set = ids[at] == numbers >> _ID_AT
-        differs = set_numbers[at] ^ numbers
-        same_turns = differs & _TURNS == 0
-        changed = is_in_set & same_turns & (differs != 0)
-        return cls(gold_set, int((differs == 0).sum()), ~is_in_set, is_in_set & ~same_turns, changed)
+    def of(cls, gold_set: GoldSet, own: pl.DataFrame) -> _Comparison:
+        """Compare; `own` is what `_numbers` returned."""
+        numbers = np.frombuffer(base64.b64decode(gold_set.each), "<u8").astype(np.uint64)
+        of_set = pl.DataFrame({"there": numbers}).with_columns(id=pl.col("there") // _ID_AT)
+        both = own.join(
+            of_set.unique("id", keep="first", maintain_order=True), on="id", how="left", maintain_order="left"
+        )
+        here, there = pl.col("number"), pl.col("there")
+        same_turns = here % _GOLD_AT == there % _GOLD_AT
+        return cls(
+            gold_set,
+            both.select(
+                "dialogue",
+                same=here == there,
+                others=there.is_null(),
+                more_or_fewer=~same_turns,
+                changed=same_turns & (here != there),
+            ),
+        )
 
-    def in_words(self, dialogues: pl.Series) -> str:
+    def in_words(self) -> str:
         """The differences, each with its number of dialogues and the id of the first."""
-        missing = self.gold_set.dialogues - int((~self.others).sum())
+        missing = self.gold_set.dialogues - int((~self.dialogues["others"]).sum())
         clauses = []
         if missing:
             clauses.append(
                 f"{missing:,} of its {self.gold_set.dialogues:,} dialogues {'is' if missing == 1 else 'are'} missing"
             )
-        for flags, one, several in (
-            (self.others, "1 dialogue is not in it", "{} dialogues are not in it"),
-            (self.more_or_fewer, "1 dialogue has more or fewer turns", "{} dialogues have more or fewer turns"),
-            (self.changed, "1 dialogue has other states", "{} dialogues have other states"),
+        for what, one, several in (
+            ("others", "1 dialogue is not in it", "{} dialogues are not in it"),
+            ("more_or_fewer", "1 dialogue has more or fewer turns", "{} dialogues have more or fewer turns"),
+            ("changed", "1 dialogue has other states", "{} dialogues have other states"),
         ):
-            at = np.flatnonzero(flags)
-            if len(at):
-                first = shortened(dialogues[int(at[0])], _LONGEST)
-                what = one if len(at) == 1 else several.format(f"{len(at):,}")
-                clauses.append(f"{what} ({'' if len(at) == 1 else 'first: '}{first})")
+            found = self.dialogues.filter(what)["dialogue"]
+            if len(found):
+                first = shortened(found[0], _LONGEST)
+                text = one if len(found) == 1 else several.format(f"{len(found):,}")
+                clauses.append(f"{text} ({'' if len(found) == 1 else 'first: '}{first})")
         return ", ".join(clauses)

@@ -18,13 +18,11 @@ import polars as pl
 from dstbench.errors import UsageError
 from dstbench.io import parquet
 from dstbench.io.files import File, path_text
-from dstbench.readers.frames import count_frames
+from dstbench.readers.frames import IS_FRAME, count_frames
 from dstbench.readers.key_names import DIALOGUE, SLOT, folded
 from dstbench.readers.options import AS_USUAL, ReadOptions, is_long
 from dstbench.readers.states import States
 from dstbench.runs.align import from_long
-from dstbench.runs.codes import codes
-from dstbench.runs.frames import rows_of_frames
 from dstbench.runs.parquet import ForeignError, fits, read_footer
 from dstbench.runs.rules import check_long, conform_long, with_canonical_names
 from dstbench.runs.run import Run, collect, in_memory, run_meta, stamp_of
@@ -260,15 +258,14 @@ def _checked(name: str, frame: pl.LazyFrame, source: str, options: ReadOptions) 
     if options.changes_states:
         return renamed(from_long(table, source), options)
     report_gaps(source, table.select("dialogue", "turn").unique().sort("dialogue", "turn"))
-    frames = rows_of_frames(codes(table["slot"]))
-    of_frames = None if frames is None else table.filter(frames)
+    frames = table.filter(IS_FRAME)
     counts = slot_counts(table)
     report_other_slots(source, counts)
     report_unknown_slots(source, counts)
     lacks_prediction = pl.col("slot").is_null() & pl.col("pred").is_not_null()
     meta = run_meta(
         name,
-        None if of_frames is None else count_frames(of_frames["gold"], of_frames["pred"]),
+        None if frames.is_empty() else count_frames(frames["gold"], frames["pred"]),
         files=[source],
         format="long table",
         gold=None,

@@ -16,7 +16,6 @@ from typing import Any, Final, NamedTuple
 
 import polars as pl
 
-from dstbench.errors import DstbenchError
 from dstbench.io import parquet
 from dstbench.readers.frames import COUNTS
 from dstbench.runs.gold import gold_fingerprint
@@ -45,10 +44,7 @@ def write_table(path: str | PathLike[str], table: pl.DataFrame, meta: Mapping[st
     fingerprints = []
 
     def fingerprinted(group: pl.DataFrame) -> pl.DataFrame:
-        try:
-            fingerprints.append(gold_fingerprint(group))
-        except DstbenchError as error:  # its turns cannot be laid out
-            raise error.in_file(str(path)) from None
+        fingerprints.append(gold_fingerprint(group))
         return group
 
     def gold() -> dict[str, str]:

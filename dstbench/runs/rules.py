@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
-import numpy as np
 import polars as pl
 
-from dstbench.arrays import Flags, Numbers
 from dstbench.conventions.slots import canonical_dialogue, canonical_slot
 from dstbench.errors import DstbenchError, number_of
-from dstbench.runs.codes import ABSENT, all_codes, codes, distinct, to_strings
-from dstbench.runs.frames import rows_of_frames, turn_keys
-from dstbench.runs.layout import row_changes
+from dstbench.readers.frames import IS_FRAME
 from dstbench.schema.core import LONG, MAX_TURN
 
-_STRINGS = (pl.String, pl.Categorical, pl.Enum, pl.Null)
+C: Final = pl.col
+_STRINGS: Final = (pl.String, pl.Categorical, pl.Enum, pl.Null)
 
 
 def conform_long(frame: pl.LazyFrame, *, source: str) -> pl.LazyFrame:
@@ -76,7 +73,8 @@ def with_canonical_names(table: pl.DataFrame, *, source: str) -> pl.DataFrame:
         raise refuse("dialogue", twice["dialogue"])
     if not ids["dialogue"].equals(ids["canonical"], null_equal=True):
         table = table.with_columns(canonical_dialogue(pl.col("dialogue")))
-    names = {name: canonical_slot(name) for name in to_strings(distinct(codes(table["slot"])))}
+    slots = table["slot"].unique().drop_nulls().cast(pl.String)
+    names = {name: canonical_slot(name) for name in slots}
     respelled = {name: canonical for name, canonical in names.items() if name != canonical}
     if not respelled:
         return table
@@ -138,10 +136,36 @@ def check_long(table: pl.DataFrame, *, source: str) -> dict[str, int]:
         DstbenchError: The table is empty; or a rule is broken: the message says in how many rows, and which is the
             first.
     """
-
-    def refuse(rule: str, breaks: Flags) -> None:
-        if count := int(np.count_nonzero(breaks)):
-            dialogue, turn, slot, _, _ = table.row(int(breaks.argmax()))
+    if table.is_empty():
+        raise DstbenchError("no dialogue in the table", file=source)
+    frames = table.select(C("slot").unique()).filter(IS_FRAME).to_series()
+    number = C("dialogue").rle_id()
+    # Not one lazy query, as Polars would take twice the time over it.
+    rows = table.with_columns(
+        number=number,
+        # A turn's place among all turns that the table has: the row before may be one turn before, in the same slot.
+        place=(number.cast(pl.UInt64) * (MAX_TURN + 1) + C("turn")).rank("dense").cast(pl.Int64),
+        of_state=C("slot").is_not_null() & ~C("slot").is_in(frames.implode()),
+        continues=(number == number.shift(1)).fill_null(value=False) & C("slot").eq_missing(C("slot").shift(1)),
+    )
+    rows = rows.with_columns(
+        last=C("place").max().over("number"), first=C("place").filter("of_state").min().over("number")
+    )
+    has_slot, step = C("slot").is_not_null(), C("place") - C("place").shift(1)
+    ends = ~C("continues").shift(-1, fill_value=False)
+    rules = {
+        "a dialogue without an id": C("dialogue").fill_null("") == "",
+        f"a turn that is not a number from 0 to {MAX_TURN}": C("turn").is_null(),
+        "the same slot twice in one turn": C("continues") & (step == 0),
+        "a gold value without a slot": ~has_slot & C("gold").is_not_null(),
+        "a slot that ends before its dialogue does": ends & has_slot & (C("place") != C("last")),
+        "a slot without a row in a turn between others": C("continues") & has_slot & (step > 1),
+        "a row without a slot in a turn that has slots": (~has_slot & C("pred").is_null() & (C("place") >= C("first"))),
+    }
+    checked = rows.select("number", "place", *(breaks.alias(rule) for rule, breaks in rules.items()))
+    for rule in rules:
+        if count := int(checked[rule].sum()):
+            dialogue, turn, slot, _, _ = table.row(int(checked[rule].arg_max() or 0))
             raise DstbenchError(
                 f"not a long table: {rule}, in {number_of(count, 'row')}, the first of them",
                 file=source,
@@ -150,27 +174,4 @@ def check_long(table: pl.DataFrame, *, source: str) -> dict[str, int]:
                 slot=slot,
                 hint="`dstbench convert` and dstbench.to_long write tables that keep the rules",
             )
-
-    if table.is_empty():
-        raise DstbenchError("no dialogue in the table", file=source)
-    refuse("a dialogue without an id", (table["dialogue"].fill_null("") == "").to_numpy())
-    refuse(f"a turn that is not a number from 0 to {MAX_TURN}", table["turn"].is_null().to_numpy())
-    slot, gold, pred = all_codes(table[["slot", "gold", "pred"]])
-    has_slot = slot != ABSENT
-    dialogue_begins = row_changes(table["dialogue"])
-    slot_begins = dialogue_begins | row_changes(slot)
-    slot_ends = np.append(slot_begins[1:], True)
-    number: Numbers = np.cumsum(dialogue_begins)
-    turns, rank = np.unique(turn_keys(number, table["turn"].to_numpy()), return_inverse=True)
-    step = np.diff(rank, prepend=-1)  # 1: the row before is of the turn before, of those that the dialogue has
-    first_row = np.flatnonzero(dialogue_begins)
-    last_turn = np.maximum.reduceat(rank, first_row)[number - 1]
-    frames = rows_of_frames(slot)
-    of_states = has_slot if frames is None else has_slot & ~frames
-    first_with_slot = np.minimum.reduceat(np.where(of_states, rank, len(turns)), first_row)[number - 1]
-    refuse("the same slot twice in one turn", ~slot_begins & (step == 0))
-    refuse("a gold value without a slot", ~has_slot & (gold != ABSENT))
-    refuse("a slot that ends before its dialogue does", slot_ends & has_slot & (rank != last_turn))
-    refuse("a slot without a row in a turn between others", ~slot_begins & has_slot & (step > 1))
-    refuse("a row without a slot in a turn that has slots", ~has_slot & (pred == ABSENT) & (rank >= first_with_slot))
-    return {"turns": len(turns), "dialogues": len(first_row)}
+    return {"turns": checked["place"].max(), "dialogues": checked["number"][-1] + 1}

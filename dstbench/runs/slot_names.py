@@ -7,13 +7,11 @@ import re
 from difflib import get_close_matches
 from typing import Final
 
-import numpy as np
 import polars as pl
 
 from dstbench.conventions.slots import KNOWN_SLOTS, domain_of
 from dstbench.errors import DstbenchError, number_of, shortened, warn
 from dstbench.readers.frames import IS_FRAME
-from dstbench.runs.codes import ABSENT, codes, distinct, to_codes, to_strings
 from dstbench.schema.core import NOTHING
 
 # Characters of a slot that messages show; a longer name is no misspelling of a known slot.
@@ -39,16 +37,10 @@ def slot_counts(table: pl.DataFrame) -> pl.DataFrame:
         (slot; gold, pred: numbers of turns whose state lists it; values: of these, those in which it is predicted to
         have a value), also of frames (see `readers.frames`).
     """
-    slot = codes(table["slot"])
-    slots = distinct(slot)
-    number = slot + np.uint32(1)  # 0: no slot, as `ABSENT` is the largest code
-    gold, pred = (codes(table[side]) for side in ("gold", "pred"))
-    has_value = ~np.isin(pred, np.append(to_codes(list(NOTHING)), np.uint32(ABSENT)))
-    counts = (
-        np.bincount(number[rows], minlength=int(slots.max(initial=0)) + 2)[slots + 1]
-        for rows in (gold != ABSENT, pred != ABSENT, has_value)
-    )
-    return pl.DataFrame([to_strings(slots), *counts], schema=COLUMNS)
+    rows = table.lazy().drop_nulls("slot")
+    rows = rows.with_columns(values=pl.all_horizontal(pl.col("pred") != pl.lit(nothing) for nothing in NOTHING))
+    counts = rows.group_by("slot").agg(pl.col("gold", "pred").count(), pl.col("values").sum())
+    return counts.select(pl.col(name).cast(dtype) for name, dtype in COLUMNS.items()).sort("slot").collect()
 
 
 def report_unknown_slots(source: str, counts: pl.DataFrame) -> None:

@@ -18,18 +18,13 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-import numpy as np
 import polars as pl
 
-from dstbench.arrays import Flags, Hashes, Numbers
 from dstbench.errors import number_of, warn
 from dstbench.readers.states import Side
-from dstbench.runs import fingerprint
-from dstbench.runs.codes import PerCode, codes
-from dstbench.runs.frames import turn_keys
-from dstbench.runs.layout import row_changes
-from dstbench.schema.core import BETWEEN, MAX_TURN, NOTHING
+from dstbench.schema.core import BETWEEN, NOTHING
 
+C: Final = pl.col
 # Numberings that people use: the number of gold's turn 0, and the step. Besides, the least number may be gold's least.
 _USUAL: Final = ((1, 1), (-1, 1), (0, 2), (1, 2), (2, 2))
 # Where not more turns meet, so many more states that have a value must agree, besides three for each that no longer
@@ -72,45 +67,38 @@ def find_numbering(gold: Side, pred: Side) -> Numbering | None:
     Returns:
         The numbering; None: under no other one as many turns meet.
     """
-    numbers = gold.turns.select(pl.col("dialogue").unique()).with_row_index("number")
-    golds, preds = (
-        side.turns.with_row_index("at").join(numbers, on="dialogue", maintain_order="left") for side in (gold, pred)
-    )
+    golds = _states(gold)
+    preds = _states(pred).join(golds, on="dialogue", how="semi", maintain_order="left")
     if preds.is_empty():
         return None
-    keys = turn_keys(golds["number"].to_numpy(), golds["turn"].to_numpy())
-    order = np.argsort(keys)
-    keys = keys[order]
-    dialogue, turn = preds["number"].to_numpy().astype(np.int64), preds["turn"].to_numpy().astype(np.int64)
+    meets = C("of_gold").is_not_null()
+    agrees = (C("of_gold") == C("state")).fill_null(value=False)
 
-    def meeting(first: int, step: int) -> tuple[Flags, Numbers]:
-        """Whether each predicted turn meets a turn of gold, and the index of that turn among the sorted ones."""
-        number, rest = np.divmod(turn - first, step)
-        key = turn_keys(dialogue, number)
-        at = np.minimum(np.searchsorted(keys, key), len(keys) - 1)
-        return (rest == 0) & (number >= 0) & (number <= MAX_TURN) & (keys[at] == key), at
+    def meeting(first: int, step: int) -> pl.LazyFrame:
+        """The predicted turns, in their order, with the state of the gold turn that each meets; null: it meets none."""
+        turn = pl.when((C("turn") - first) % step == 0).then((C("turn") - first) // step)
+        numbered, of_gold = preds.lazy().with_columns(turn), golds.lazy().rename({"state": "of_gold"})
+        return numbered.join(of_gold, on=["dialogue", "turn"], how="left", maintain_order="left")
 
-    as_numbered = meeting(0, 1)
-    now_met = int(as_numbered[0].sum())
-    least, of_gold = int(turn.min()), int(golds["turn"].min())  # type: ignore[arg-type] # there are turns
-    others = {*_USUAL, (least - of_gold, 1), (least - 2 * of_gold, 2)} - {(0, 1)}
-    possible = [(other, meet) for other in sorted(others) if (meet := meeting(*other))[0].sum() >= now_met]
+    now = meeting(0, 1).select(meets=meets, agrees=agrees).collect()
+    met, agreeing = int(now["meets"].sum()), int(now["agrees"].sum())
+    preds = preds.with_columns(agreed=now["agrees"])
+    least, of_gold = (int(turns["turn"].min()) for turns in (preds, golds))  # type: ignore[arg-type] # there are turns
+    others = sorted({*_USUAL, (least - of_gold, 1), (least - 2 * of_gold, 2)} - {(0, 1)})
+    wanted = {
+        "met": meets,
+        "agreeing": agrees,
+        "gained": agrees & ~C("agreed") & (C("state") != 0),
+        "lost": C("agreed") & ~agrees,
+    }
+    flags = [flag.sum().alias(name) for name, flag in wanted.items()]
+    counts = [table.row(0) for table in pl.collect_all([meeting(*other).select(flags) for other in others])]
+    possible = [(other, count) for other, count in zip(others, counts, strict=True) if count[0] >= met]
     if not possible:
         return None
-    gold_states, pred_states = _states(gold)[order], _states(pred)[preds["at"].to_numpy()]
-
-    def agreeing(meet: tuple[Flags, Numbers]) -> Flags:
-        flags: Flags = meet[0] & (gold_states[meet[1]] == pred_states)
-        return flags
-
-    now = agreeing(as_numbered)
-    (first, step), (meets, at) = max(possible, key=lambda each: int(agreeing(each[1]).sum()))
-    then = agreeing((meets, at))
-    met = now_met, int(meets.sum())
-    gained, lost = then & ~now, now & ~then
-    needed = 1 + lost.sum() if met[1] > met[0] else _CLEAR + 3 * lost.sum()
-    fits_better = bool((gained & (pred_states != 0)).sum() >= needed)
-    return Numbering(first, step, met, (int(now.sum()), int(then.sum())), fits_better)
+    (first, step), (then_met, then_agreeing, gained, lost) = max(possible, key=lambda each: each[1][1])
+    fits_better = gained >= (1 + lost if then_met > met else _CLEAR + 3 * lost)
+    return Numbering(first, step, (met, then_met), (agreeing, then_agreeing), fits_better)
 
 
 def report_gaps(source: str, turns: pl.DataFrame) -> None:
@@ -120,12 +108,9 @@ def report_gaps(source: str, turns: pl.DataFrame) -> None:
         source: Name of the file, for messages.
         turns: (dialogue, turn, …), sorted.
     """
-    turn = turns["turn"].to_numpy().astype(np.int64)
-    expected = np.zeros_like(turn)
-    expected[1:] = turn[:-1] + 1
-    expected[row_changes(turns["dialogue"])] = 0
-    if (turn != expected).any():
-        gap = turns.filter(turn != expected)
+    expected = pl.when(C("dialogue") == C("dialogue").shift(1)).then(C("turn").cast(pl.Int64).shift(1) + 1).otherwise(0)
+    gap = turns.filter(C("turn") != expected)
+    if gap.height:
         dialogues = gap["dialogue"].n_unique()
         warn(
             f"turn numbers have gaps in {number_of(dialogues, 'dialogue')} "
@@ -137,21 +122,14 @@ def report_gaps(source: str, turns: pl.DataFrame) -> None:
         )
 
 
-def _states(side: Side) -> Hashes:
-    """A hash per turn of a side: the sum of those of its slots and values; 0 for an empty state."""
-    value = _VALUES.of(codes(side.cells["value"]))
-    cells = fingerprint.of_cells(np.zeros_like(value), fingerprint.of_codes(codes(side.cells["slot"])), value)
-    sums = np.zeros(side.turns.height, np.uint64)
-    np.add.at(sums, side.cells["at"].to_numpy(), np.where(value == 0, np.uint64(0), cells))
-    return sums
+def _states(side: Side) -> pl.DataFrame:
+    """A side's turns, each with a hash of its state: (dialogue, turn: Int64, state: UInt64, 0 for an empty state).
 
-
-def _of_values(values: pl.Series) -> Hashes:
-    """A hash per value, the same for all its spellings; 0 for those that mean "not in the state"."""
-    values = values.str.split(BETWEEN).list.first().str.strip_chars().str.to_lowercase()
-    hashes: Hashes = fingerprint.of_strings(values) | np.uint64(1)
-    hashes[values.is_in(NOTHING).to_numpy()] = 0
-    return hashes
-
-
-_VALUES: Final = PerCode(_of_values, np.uint64(0))
+    Hashes are Polars', so they hold in this process only.
+    """
+    meant = C("value").cast(pl.String).str.split(BETWEEN).list.first().str.strip_chars().str.to_lowercase()
+    values = side.cells.lazy().select(C("value").unique()).with_columns(meant=meant)
+    cells = side.cells.lazy().join(values.filter(~C("meant").is_in(NOTHING)), on="value")
+    states = cells.group_by("at").agg(state=pl.struct("slot", "meant").hash().sum())
+    turns = side.turns.lazy().with_row_index("at").join(states, on="at", how="left", maintain_order="left")
+    return turns.select("dialogue", C("turn").cast(pl.Int64), C("state").fill_null(0)).collect()

@@ -118,6 +118,46 @@ TURNS: Final = Table(
     soft_gca_paper_correct=number("The same, of Algorithm 1."),
 )
 
+#: What one row of the long table may add to the turn table's count of the same name.
+_ADDED: Final = {
+    "n_gold": "The slot has a gold value.",
+    "n_pred": "It has a predicted value; with a null slot: the turn lacks a prediction.",
+    "n_correct": "It has both, and they match.",
+    "n_union": "It has either.",
+    "n_charged_again": "SA and RSA count its wrong value as two slots.",
+    "n_fresh_errors": "It was set or changed in this turn, in gold or prediction, and is wrong (FGA).",
+    "gca_correct": "A correct change, counted as the GCA authors' code does.",
+    "gca_wrong": "A wrong change, likewise.",
+    "gca_missed": "A missed change, likewise.",
+    "gca_over": "An over-predicted change, likewise.",
+    "gca_paper_correct": "A correct change, counted as Algorithm 1 of the GCA paper does.",
+    "gca_paper_wrong": "A wrong change, likewise.",
+    "gca_paper_missed": "A missed change, likewise.",
+    "gca_paper_over": "An over-predicted change, likewise.",
+    "n_dropped": "Gold's value is not scored, because the slot is not.",
+    "n_ignored": "The predicted value is not scored: for its slot or domain, or for gold's dontcare.",
+}
+
+ROWS: Final = Table(
+    "judged rows",
+    "The rows of the long table under a convention, without those that describe frames: what a slot's values mean in a "
+    "turn, whether they match, what is new, and what the row adds to the counts of its turn. Sorted by (run, dialogue, "
+    "slot, turn), so the row before is the slot's turn before, unless `first` says that there is none.",
+    run=text("Name of the run."),
+    **LONG.only("dialogue", "turn", "slot"),
+    domain=category("The slot's domain; null where the slot is.", nullable=True),
+    **LONG.only("gold", "pred"),
+    g=category("Gold's value under the convention; null: the slot is not in the state.", nullable=True),
+    p=category("The predicted value, likewise. With a null slot: the mark that `pred` has.", nullable=True),
+    ok=flag("Both are in the state and match."),
+    credit=number("Similarity of p to g, from 0 to 1; null: not both are in the state.", nullable=True),
+    first=flag("The slot's first row in the dialogue; true where the slot is null."),
+    g_new=flag("g is not that of the row before (with `first`: not null)."),
+    p_new=flag("p is not that of the row before, likewise."),
+    is_scored=flag("The convention scores the turn."),
+    **{name: flag(meaning) for name, meaning in _ADDED.items()},
+)
+
 #: A slot, in tables that hold it as text.
 SLOT: Final = text("domain-slot.")
 #: The group of scores by whether the training set has the service.

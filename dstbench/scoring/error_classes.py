@@ -23,9 +23,10 @@ import polars as pl
 from dstbench.conventions.convention import Convention
 from dstbench.conventions.normalise import tells_slot
 from dstbench.conventions.slots import domain_of
+from dstbench.metrics.base import before
 from dstbench.runs.run import Run
 from dstbench.scoring.answers import C, with_answers
-from dstbench.scoring.events import before, with_events
+from dstbench.scoring.events import with_events
 from dstbench.scoring.partitions import Part, over_parts
 from dstbench.scoring.rows import lay_out
 from dstbench.scoring.timing import with_timing

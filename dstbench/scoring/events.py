@@ -24,11 +24,6 @@ COUNTS: Final = (
 )
 
 
-def before(column: str) -> pl.Expr:
-    """The slot's value in the row before; null in its first row."""
-    return pl.when(~C("first")).then(C(column).shift(1))
-
-
 def with_events(rows: pl.LazyFrame, convention: Convention) -> pl.LazyFrame:
     """Judged rows, with what each adds to the counts of its turn.
 

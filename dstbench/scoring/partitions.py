@@ -8,7 +8,7 @@ partitions for the next function, because commands go through the same runs many
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -83,13 +83,20 @@ class Part:
         """The rows, prepared for expressions."""
         return self.keep(("rows", frames), lambda: lay_out(self.table, frames=frames))
 
-    def turns(self, convention: Convention) -> pl.LazyFrame:
-        """The turn table, of whole states, with `n_spelling`: wrong slots whose values differ by spelling only."""
+    def turns(self, convention: Convention, counts: Mapping[str, pl.Expr] | None = None) -> pl.LazyFrame:
+        """The turn table, of whole states, with `n_spelling`: wrong slots whose values differ by spelling only.
+
+        Args:
+            convention: The convention.
+            counts: Further columns (see `turns.turn_table`).
+        """
 
         def count() -> pl.LazyFrame:
             spelled = {"n_spelling": spelling_errors(self.laid_out(), convention)}
-            return turn_table(self.rows(convention), counts=spelled)
+            return turn_table(self.rows(convention), counts={**spelled, **(counts or {})})
 
+        if counts:  # such a table is not kept: two metrics' counts may differ under one name
+            return count()
         key = ("turns", convention)
         if self.is_kept and key in self._asked:
             return self.keep(key, lambda: count().collect()).lazy()
@@ -189,12 +196,7 @@ def over_parts(run: Run, function: Callable[[Part], T], *, frames: bool = False)
         DstbenchError: Partitions cannot be read, or a dialogue is in two of them.
     """
     # What is pickled must not refer to the run, which is large.
-    name, derive, omits_frames = run.name, run.derive, "frames" in run.meta and not frames
-
-    def make(table: pl.DataFrame) -> Part:
-        table = table if derive is None else derive(table)
-        ends = [table["dialogue"][0], table["dialogue"][-1]] if table.height else []
-        return Part(table.filter(~IS_FRAME) if omits_frames else table, ends)
+    name, (make, omits_frames) = run.name, _maker(run, frames=frames)
 
     def apply(get: Callable[[], Part]) -> tuple[list[str | None], T]:
         try:
@@ -208,10 +210,42 @@ def over_parts(run: Run, function: Callable[[Part], T], *, frames: bool = False)
         results = engine(run, lambda table: apply(lambda: make(table)))
     else:
         results = _in_threads(run, lambda start, rows: apply(lambda: _kept(run, (start, rows, omits_frames), make)))
-    for (_, last), (first, _) in pairwise(ends for ends, _ in results if ends):
+    _check_order(name, [ends for ends, _ in results])
+    return [result for _, result in results]
+
+
+def each_part(run: Run) -> Iterator[Part]:
+    """The parts of a run, one after the other as they are needed, in this thread; without rows of frames.
+
+    Raises:
+        DstbenchError: As of `over_parts`.
+    """
+    make, omits_frames = _maker(run, frames=False)
+    ends: list[list[str | None]] = []
+    for start, rows in partitions(run):
+        part = _kept(run, (start, rows, omits_frames), make)
+        ends.append(part.ends)
+        _check_order(run.name, ends)
+        yield part
+
+
+def _maker(run: Run, *, frames: bool) -> tuple[Callable[[pl.DataFrame], Part], bool]:
+    """A function that makes parts of rows of a run, which does not refer to it; and whether it omits rows of frames."""
+    derive, omits_frames = run.derive, "frames" in run.meta and not frames
+
+    def make(table: pl.DataFrame) -> Part:
+        table = table if derive is None else derive(table)
+        ends = [table["dialogue"][0], table["dialogue"][-1]] if table.height else []
+        return Part(table.filter(~IS_FRAME) if omits_frames else table, ends)
+
+    return make, omits_frames
+
+
+def _check_order(name: str, ends: Sequence[list[str | None]]) -> None:
+    """Refuse partitions, in the order of their rows, that share a dialogue or are not sorted."""
+    for (_, last), (first, _) in pairwise(filter(None, ends)):
         if last is None or first is None or last >= first:  # `rows.lay_out` checks the order within a partition
             raise unsorted(name)
-    return [result for _, result in results]
 
 
 def gold_slots_of(run: Run) -> frozenset[str]:

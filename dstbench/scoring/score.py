@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple, Unpack
 
@@ -13,7 +13,8 @@ from dstbench._version import __version__
 from dstbench.conventions.convention import Convention
 from dstbench.conventions.profiles import as_convention
 from dstbench.errors import UsageError, check_known, warn
-from dstbench.metrics import DEFAULT, DEFAULT_PER_SLOT, Metric, parse, parse_all, stats_of
+from dstbench.metrics import DEFAULT, DEFAULT_PER_SLOT, Metric, counts_and_stats, parse, parse_all
+from dstbench.metrics.base import check_counts
 from dstbench.metrics.f1 import PairMetric
 from dstbench.readers.options import SIGNED
 from dstbench.runs.open import Data, Reading
@@ -42,6 +43,7 @@ def turns(
     *,
     view: View | None = None,
     profile: str | Convention = "verbatim",
+    counts: Mapping[str, pl.Expr] | None = None,
     **reading: Unpack[Reading],
 ) -> pl.DataFrame:
     """The turn table of one or many runs.
@@ -50,24 +52,28 @@ def turns(
         data: A path, several, a frame, states, or a mapping from run name to any of these.
         view: Restrict states to each ``domain`` or each ``slot``; None: whole states.
         profile: The convention, or its name.
+        counts: Further columns: expressions over the rows that `dstbench.rows` shows (all but `run` and `is_scored`),
+            which are summed per turn, as those of a metric of your own are (`Metric.counts`).
         **reading: `gold`, `format`, `names`, `missing` (default: the convention's), `split`: see `dstbench.open_runs`.
 
     Returns:
-        (run: String, then the columns of `schema.TURNS`); one row per turn (and domain or slot).
+        (run: String, then the columns of `schema.TURNS`, then `counts`); one row per turn (and domain or slot).
 
     Raises:
-        DstbenchError: Data cannot be used, or a view or profile is unknown.
+        DstbenchError: Data cannot be used, a view or profile is unknown, or a count cannot be summed.
 
     >>> states = [{"dialogue_id": "D1", "turn": 0, "gold": {"hotel-area": "north"}, "pred": {}}]
     >>> turns(states).select("run", "turn", "n_gold", "n_pred", "n_correct").row(0)
     ('states', 0, 1, 0, 0)
     """
     convention = as_convention(profile)
+    check_counts(counts or {})
     runs = open_under(convention, data, **reading)
     for run in runs:
         run.need_states("counts of slots")
+    tables = [to_turns(run.read(), convention, view=view, counts=counts) for run in runs]
     return pl.concat(
-        [to_turns(run.read(), convention, view=view).select(pl.lit(run.name).alias("run"), pl.all()) for run in runs]
+        [table.select(pl.lit(run.name).alias("run"), pl.all()) for run, table in zip(runs, tables, strict=True)]
     )
 
 
@@ -162,10 +168,12 @@ def score_run(
     """The score rows of one run (see `score`), and its sums; `spelling` says whether to count `Sums.spelling`."""
     _LOG.info("scoring %s (%s rows)", run.name, f"{run.cuts[-1]:,}")
     _refuse_without_states(run, metrics, by, convention)
-    stats = {name: stat for metric in metrics for name, stat in stats_of(metric).items()}
+    counts, stats = counts_and_stats(metrics)
     with_slots = any(metric.needs_total for metric in metrics)
     moments = moments_of(metrics)
-    sums = sum_up(run, stats, by, convention, moments, with_slots=with_slots, spelling=spelling, exact=True)
+    sums = sum_up(
+        run, stats, by, convention, moments, counts=counts, with_slots=with_slots, spelling=spelling, exact=True
+    )
     metrics = resolve(metrics, [sums], convention)
     settings = convention.settings() | _further_settings(run, by, convention, sums)
     table = sums.table.sort(by) if by else sums.table
@@ -202,8 +210,9 @@ class Whole(NamedTuple):
 def score_whole(run: Run, metrics: Sequence[Metric], convention: Convention) -> Whole:
     """The scores of a whole run, as `score_run` gives them, in less time: for callers that score many times."""
     _refuse_without_states(run, metrics, (), convention)
-    stats = {name: stat for metric in metrics for name, stat in stats_of(metric).items()}
-    sums = sum_up(run, stats, [], convention, with_slots=any(metric.needs_total for metric in metrics))
+    counts, stats = counts_and_stats(metrics)
+    with_slots = any(metric.needs_total for metric in metrics)
+    sums = sum_up(run, stats, [], convention, counts=counts, with_slots=with_slots)
     resolved = resolve(metrics, [sums], convention)
     values, (turns, dialogues) = scores(resolved, sums.table).row(0), sums.table[["turns", "dialogues"]].row(0)
     return Whole(resolved, values, turns, dialogues, _further_settings(run, (), convention, sums))

@@ -106,6 +106,7 @@ def sum_up(
     convention: Convention,
     moments: Collection[tuple[str, str]] = (),
     *,
+    counts: Mapping[str, pl.Expr] | None = None,
     signed: bool = True,
     with_slots: bool = True,
     spelling: bool = False,
@@ -115,18 +116,20 @@ def sum_up(
 
     Args:
         run: The run.
-        stats: Expressions over the turn table, by name: whole numbers, or ratios from 0 to 1.
+        stats: Expressions over the turn table (and `counts`), by name: whole numbers, or ratios from 0 to 1.
         by: Columns to group by: those of the turn table, ``domain``, ``slot``, ``length``.
         convention: What values mean and which turns count.
         moments: Pairs of statistics. The products of their sums in each dialogue are summed too, for standard errors;
             ratios in units of `metrics.exact_sums.STEP`. Ignored by slot, because turns are padded after they are
             summed, and by dialogue, because a single dialogue has no spread.
+        counts: Further columns of the turn table (see `turns.turn_table`): metrics' own counts.
         signed: Whether to compute `Sums.fingerprint`; otherwise it is 0.
         with_slots: Whether to find `Sums.gold_slots` and `Sums.is_multiwoz`.
         spelling: Whether to count `Sums.spelling`; ignored in views and for runs without states.
         exact: Whether to compute `Sums.exact`.
     """
     check_request(run, stats, by, convention)
+    counts = counts or {}
     view = view_of(by, convention)
     moments = () if "slot" in by or "dialogue" in by else moments
     spelling = spelling and view is None and not run.meta.get("only")
@@ -138,11 +141,12 @@ def sum_up(
 
     def turns(part: Part, convention: Convention) -> tuple[pl.LazyFrame, pl.LazyFrame]:
         """The scored turns, and the rows to sum: the same, or in a view those of their rows that count."""
-        whole = part.turns(convention)
+        whole = part.turns(convention, counts)
         scored = scored_turns(whole, convention)
         counted = scored
         if view is not None:
-            in_view = turn_table(part.rows(convention, frames=frames), view, OF_FRAMES if frames else {})
+            further = {**OF_FRAMES, **_of_slots(counts)} if frames else counts
+            in_view = turn_table(part.rows(convention, frames=frames), view, further)
             counted = counted_turns(whole, in_view, view, convention, frames=frames)
         if LENGTH in by:
             return with_lengths(scored, whole), with_lengths(counted, whole)
@@ -181,9 +185,14 @@ def sum_up(
     all_turns = _add_up(tables.pop(), turn_groups) if view == "slot" else None
     sums = [_add_up(of_parts, by) for of_parts in tables]
     if all_turns is not None:
-        sums = [_pad(table, all_turns, stats, by) for table in sums]
+        sums = [_pad(table, all_turns, stats, by, counts) for table in sums]
     sums = [table.with_columns(from_parts(cs.starts_with(_STAT) & cs.by_dtype(pl.Int128))) for table in sums]
     return Sums(sums[0], sums[1] if exact else None, **facts)
+
+
+def _of_slots(counts: Mapping[str, pl.Expr]) -> dict[str, pl.Expr]:
+    """Counts to which rows of frames, which have no slot, add nothing."""
+    return {name: pl.when(C("slot").is_not_null()).then(count).otherwise(0) for name, count in counts.items()}
 
 
 def _values(turns: pl.LazyFrame, stats: Mapping[str, pl.Expr], by: Sequence[str]) -> pl.LazyFrame:
@@ -251,16 +260,19 @@ def _add_up(parts: Sequence[pl.DataFrame], by: Sequence[str]) -> pl.DataFrame:
 
 
 def _pad(
-    listed: pl.DataFrame, all_turns: pl.DataFrame, stats: Mapping[str, pl.Expr], by: Sequence[str]
+    listed: pl.DataFrame,
+    all_turns: pl.DataFrame,
+    stats: Mapping[str, pl.Expr],
+    by: Sequence[str],
+    counts: Collection[str],
 ) -> pl.DataFrame:
     """Sums per slot over all turns: turns before the first that lists the slot are added as empty turns.
 
     `listed` has the sums from that turn on, `all_turns` the number of all turns and dialogues.
     """
     listed = listed.drop("dialogues").rename({"turns": "listed"})
-    empty = pl.DataFrame(
-        {name: [EMPTY_TURN.get(name, 0)] for name in TURNS.columns}, schema_overrides={"error_age": pl.UInt16}
-    )
+    columns = {name: [EMPTY_TURN.get(name, 0)] for name in (*TURNS.columns, *counts)}
+    empty = pl.DataFrame(columns, schema_overrides={"error_age": pl.UInt16})
     added = pl.col("turns") - pl.col("listed").fill_null(0)
     padded = []
     for name, stat in stats.items():

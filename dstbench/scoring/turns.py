@@ -10,6 +10,7 @@ import polars as pl
 from dstbench.conventions.convention import SLOT_KINDS, Convention
 from dstbench.conventions.slots import domain_of
 from dstbench.errors import UsageError
+from dstbench.metrics.base import summable
 from dstbench.schema.core import LENGTH, SEEN, TURNS
 from dstbench.scoring.answers import C
 from dstbench.scoring.events import COUNTS, with_events
@@ -31,6 +32,7 @@ def to_turns(
     *,
     view: View | None = None,
     columns: Collection[str] | None = None,
+    counts: Mapping[str, pl.Expr] | None = None,
 ) -> pl.DataFrame:
     """Count what metrics need, per turn.
 
@@ -39,7 +41,8 @@ def to_turns(
         convention: The convention; None: ``verbatim``.
         view: Restrict states to each ``domain`` or each ``slot``, and give one row per turn and domain (slot), from the
             first turn in which gold or prediction lists it. None: whole states.
-        columns: The columns to compute; None: all of `TURNS`.
+        columns: The columns to compute; None: all of `TURNS`, and `counts`.
+        counts: Further columns: expressions over judged rows, which are summed per turn (see `dstbench.turns`).
 
     Returns:
         The turn table (schema `TURNS`; a view has its column after `turn`), sorted by dialogue, view, turn.
@@ -51,8 +54,8 @@ def to_turns(
         raise UsageError(f"view={view!r} is none of {', '.join(get_args(View))}")
     convention = convention or Convention()
     rows = with_events(judged(lay_out(long), convention), convention)
-    wanted = ["dialogue", "turn", *([view] if view else []), *list(TURNS.columns)[2:]]
-    return turn_table(rows, view).select(wanted if columns is None else list(columns)).collect()
+    wanted = ["dialogue", "turn", *([view] if view else []), *list(TURNS.columns)[2:], *(counts or {})]
+    return turn_table(rows, view, summable(counts or {})).select(wanted if columns is None else list(columns)).collect()
 
 
 def turn_table(

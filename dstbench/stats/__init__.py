@@ -6,6 +6,7 @@ agreement.
 
 from __future__ import annotations
 
+from dstbench.errors import name_keywords
 from dstbench.stats.adjust import benjamini_hochberg, benjamini_yekutieli, bonferroni, hochberg, holm, max_t
 from dstbench.stats.agreement import Kappa, kappa
 from dstbench.stats.attainable import resamples_needed, smallest_p
@@ -82,3 +83,5 @@ __all__ = [
     "weights",
     "wilson",
 ]
+
+name_keywords(globals())

@@ -11,7 +11,7 @@ import polars as pl
 
 from dstbench import signature
 from dstbench.conventions.slots import slot_total
-from dstbench.metrics import REGISTRY, Metric, stats_of
+from dstbench.metrics import REGISTRY, Metric, counts_and_stats
 from dstbench.metrics.base import check_own
 from dstbench.metrics.exact_sums import from_parts, in_parts
 from dstbench.metrics.registry import checked_metric, with_parameters
@@ -154,12 +154,12 @@ def order_changes_nothing(scored: Scored, rng: np.random.Generator) -> None:
 def parts_add_up(scored: Scored, rng: np.random.Generator) -> None:
     """The sums of parts of a corpus add up to those of the whole: so any number of threads gives the same score."""
     summed = [metric.resolve(slot_total((), is_multiwoz=True)) for metric in scored.metrics]
-    stats = {f"stat:{name}": stat for metric in summed for name, stat in stats_of(metric).items()}
+    counts, stats = counts_and_stats(summed)
     names = sorted({state["dialogue_id"] for state in scored.states})
     part = dict(zip(names, rng.integers(3, size=len(names)), strict=True))
     parts = [[state for state in scored.states if part[state["dialogue_id"]] == number] for number in range(3)]
-    sums = pl.concat([turns(one).select(in_parts(stat).sum().alias(name) for name, stat in stats.items())
-                      for one in parts if one]).sum()  # fmt: skip
+    columns = [in_parts(stat).sum().alias(f"stat:{name}") for name, stat in stats.items()]
+    sums = pl.concat([turns(one, counts=counts).select(columns) for one in parts if one]).sum()
     values = scores(summed, sums.select(from_parts(pl.all()))).row(0)
     for metric, value in zip(summed, values, strict=True):
         whole = scored.rows().filter(metric=str(metric))["value"].item()

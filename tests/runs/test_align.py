@@ -150,3 +150,17 @@ def test_a_dropped_slot_stays_a_row_and_no_turn_is_lost() -> None:
         ("A", 2, "hotel-area", None, None),
         ("B", 0, None, None, None),
     ]
+
+
+def test_a_few_cells_of_very_many_rows_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Slots that are listed once in a long dialogue have rows to its end: refused before there are any rows."""
+    monkeypatch.setattr("dstbench.runs.spread.FREE", 100)
+    every = {f"hotel-{number}": "x" for number in range(100)}
+    states: States = [{"dialogue_id": "A", "turn": t, "gold": {} if t else every, "pred": {}} for t in range(100)]
+    with pytest.warns(dstbench.DstbenchWarning, match="none of the 100 slots is MultiWOZ's"):
+        assert dstbench.scan(states).collect().height == 10_000  # 50 for each of 200 turns and listed slots
+    states += [{"dialogue_id": "A", "turn": 100, "gold": {}, "pred": {}}]
+    with pytest.raises(
+        dstbench.DstbenchError, match="10,100 rows for 101 turns that list 100 slots is above the limit of 50"
+    ):
+        dstbench.scan(states)

@@ -164,7 +164,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run on disk that may be cut into many parts."""
     path = tmp_path_factory.mktemp("runs") / "run.parquet"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(dstbench.runs.run, "_ROW_GROUP", 500)
+        patch.setattr("dstbench.runs.run._ROW_GROUP", 500)
         dstbench.write_long(dstbench.open_runs({"run": synthetic(300)["eager"]})[0], path)
     return path
 
