@@ -173,6 +173,7 @@ def test_a_turn_without_a_prediction_is_nowhere_shown_as_over_predicted(here: Pa
     assert re.search(r"no-prediction +no-prediction +1 +- +- +-\n", text)
     assert "run: 1 turn without a prediction" in run("diagnose", "run.jsonl", *reading, "--format", "latex")[1]
     rows = json.loads(run("diagnose", "run.jsonl", *reading, "--format", "json")[1])
+    assert {row["inactive"] for row in rows["errors"]} == {0}  # gold has the one slot in each turn
     assert {row["n"] for name in rows if name.startswith("errors") for row in rows[name] if row["kind"] == "over"} == {
         0
     }

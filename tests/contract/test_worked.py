@@ -113,6 +113,37 @@ def test_notes_say_what_one_counts() -> None:
         assert any(re.fullmatch(f"note: {pattern}", line) for line in said), pattern
 
 
+#: Gold and prediction of ten turns: two are right, three wrong by spelling alone, three by spelling and otherwise, one
+#: by an alternative, one otherwise; the most wrong slots of a turn are two.
+SPELT: Final = (
+    ("area=north", "area=North"),
+    ("area=north", "area=North"),
+    ("area=north stars=4", "area=North stars=5"),
+    ("area=north", "area=north leaveat=None"),
+    ("area=north", "area=south leaveat=None"),
+    ("area=north name=hall", "area=north name=Hall stars=3"),
+    ("day=monday|friday", "day=friday"),
+    ("area=north", "area=south"),
+    ("area=north", "area=north"),
+    ("area=north", "area=north"),
+)
+LOWERED: Final = (
+    r"spelt: gold lists alternatives, such as 'monday\|friday', .*, which takes jga from 20\.00 to 30\.00",
+    r"turns are wrong by spelling alone, such as hotel-area 'north' / 'North', taxi-leaveat None / 'None': --profile "
+    r"star takes jga from 20\.00 to 50\.00 \(spelt, 3 turns\)",
+    r"spelt: a turn has 2 wrong slots, more than the T = 1 of sa:T=1; .*",
+)
+
+
+def test_notes_on_what_lowers_scores_say_what_one_counts() -> None:
+    rows = [{"dialogue_id": "MUL1", "turn": n, "gold": state(g), "pred": state(p)} for n, (g, p) in enumerate(SPELT)]
+    Path("spelt.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    said = run("score", "spelt.jsonl", "-m", "sa:T=1,sa:T=2").err.split("\n\n")[0].splitlines()
+    assert all(
+        re.fullmatch(f"note: {pattern}", line) for pattern, line in zip(sorted(LOWERED), sorted(said), strict=True)
+    )
+
+
 def wrong_turns(tracker: str) -> dict[str, list[bool]]:
     """Of each dialogue, which turns are wrong."""
     found: dict[str, list[bool]] = {}

@@ -224,6 +224,9 @@ def test_turns_without_a_prediction_stay_so_in_a_long_table(here: Path) -> None:
         signed[missing] = rows["signature"][0].partition("missing:")[2].partition("|")[0]
         alone = dstbench.score(f"{missing}.parquet", metrics="rsa,fga")
         assert rows["value"].to_list() == alone["value"].to_list()
+        own = dstbench.score(pl.read_parquet(f"{missing}.parquet"), metrics="rsa,fga")  # it says nothing of its turns
+        assert own["value"].to_list() == alone["value"].to_list()
+        assert f"|missing:{'wrong' if missing == 'wrong' else 'error'}|" in own["signature"][0]
     assert signed == {"wrong": "wrong", "empty": "empty+wrong"}
 
 

@@ -92,7 +92,7 @@ def test_it_computes_what_score_does(states: States, profile: Any, missing: Miss
             assert evaluator.scores().equals(scores)
 
 
-@pytest.mark.parametrize("profile", ["star", "trade"])
+@pytest.mark.parametrize("profile", ["star", "trade", "verbatim"])
 @pytest.mark.parametrize("kept", [[1], [2], [0, 2]])
 def test_under_intersect_only_the_gold_of_added_turns_counts(profile: str, kept: list[int]) -> None:
     """As to what is scored, what the signature says of gold, and whether the convention scores any of its slots."""

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 import dstbench
@@ -19,9 +19,17 @@ from tests.commands import run as command
 from tests.corpora import FEW, States, is_refused
 from tests.scoring.test_values import compared, conventions, corpora
 
+AREA = {"hotel-area": "north"}
+#: Of five predicted values, two are of a slot that no dataset has.
+INVENTS: States = [
+    {"dialogue_id": f"MUL000{n}", "turn": turn, "gold": AREA, "pred": AREA | ({"hotel-wifi": "yes"} if turn else {})}
+    for n in range(2) for turn in range(3)
+]  # fmt: skip
+
 
 @FEW
 @given(corpora(), conventions, st.sampled_from(["all", "gold", "pred", "last"]), st.sampled_from(["turn", "frame"]))
+@example(INVENTS, dstbench.Convention(), "last", "turn")  # which leaves out predictions by this alone
 @pytest.mark.filterwarnings("ignore::dstbench.errors.DstbenchWarning")
 def test_a_prediction_is_scored_or_said_not_to_be(
     states: States, convention: dstbench.Convention, turns: str, unit: str
@@ -37,14 +45,6 @@ def test_a_prediction_is_scored_or_said_not_to_be(
     scored = dstbench.score(run, metrics="correct,wrong,over", profile=convention)["value"].sum()
     assert int(counts["unscored"].sum()) == predicted - scored
     assert not len(counts) or counts["predicted"].sum() == predicted
-
-
-AREA = {"hotel-area": "north"}
-#: Of five predicted values, two are of a slot that no dataset has.
-INVENTS: States = [
-    {"dialogue_id": f"MUL000{n}", "turn": turn, "gold": AREA, "pred": AREA | ({"hotel-wifi": "yes"} if turn else {})}
-    for n in range(2) for turn in range(3)
-]  # fmt: skip
 
 
 def evaluated(states: States, profile: dstbench.Convention) -> None:
@@ -97,6 +97,15 @@ def test_every_function_refuses_gold_without_a_slot_of_the_set() -> None:
             ask(states, dstbench.profile("star"))
     with pytest.raises(dstbench.DstbenchError, match=refused):
         dstbench.sensitivity(states, profile="star")
+
+
+@pytest.mark.filterwarnings("ignore:.*kept as written:dstbench.errors.DstbenchWarning")
+def test_golds_values_outside_the_set_are_counted_without_those_that_mean_absent() -> None:
+    golds = (AREA | {"spa-pool": "4", "hotel-stars": "none"}, AREA | {"spa-pool": "none", "spa-sauna": "none"})
+    states: States = [{"dialogue_id": "MUL1", "turn": n, "gold": gold, "pred": AREA} for n, gold in enumerate(golds)]
+    counted = r"1 of gold's 2 slots, and 1 of its 3 values, are not in multiwoz-30: spa-pool \(1 values\);"
+    with pytest.warns(dstbench.DstbenchWarning, match=counted):
+        dstbench.score(states, profile="star")
 
 
 @pytest.mark.filterwarnings("ignore::dstbench.errors.DstbenchWarning")

@@ -120,10 +120,10 @@ def test_a_difference_is_paired_and_the_negative_of_its_reverse(seed: int) -> No
 
 
 def test_p_of_the_recentred_bootstrap_by_hand() -> None:
-    # Their mean is 2; as far from it as 1.5, or within the last bits of it, are 0, 0.5, 3.5 and 4.
-    resampled = np.array([0, 0.5 + 1e-12, 1, 2, 2, 3, 3.5 - 1e-12, 4])
-    assert Replicates(1.5, resampled, 10.0).p() == 5 / 9
-    assert Replicates(-1.5, resampled, 10.0).p() == 5 / 9
+    # Their mean is 2, not their median, 1.5; as far from it as 1.5, or within the last bits of it, are all but 1.5.
+    resampled = np.array([0, 0.5 + 1e-12, 1.5, 1.5, 1.5, 3.5 - 1e-12, 3.5, 4])
+    assert Replicates(1.5, resampled, 10.0).p() == 6 / 9
+    assert Replicates(-1.5, resampled, 10.0).p() == 6 / 9
     assert Replicates(2.5, resampled, 10.0).p() == 1 / 9
     assert Replicates(2.5, np.append(resampled, np.nan), 10.0).p() == 1 / 9
     assert Replicates(1.0, np.array([0.0, 2.0]), 0.0).p() == 1  # a scale of 0 has ties, too

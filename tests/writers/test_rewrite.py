@@ -157,6 +157,18 @@ def test_other_fields_and_the_spelling_of_slots_stay(here: Path) -> None:
     assert list(after["log"][3]["metadata"]) == list(before["log"][3]["metadata"])
 
 
+def test_a_turn_without_an_answer_has_a_number_too(here: Path) -> None:
+    """A user of CrossWOZ may speak twice; the state is that of the next answer."""
+    content = json.loads(formats.crosswoz())
+    messages = content[f"{formats.ID}.json"]["messages"]
+    messages.insert(0, messages[0] | {"content": "hm"})
+    Path("in").write_text(json.dumps(content))
+    rewrite("in", "out", states=state_edits({(formats.ID, 1, "hotel-area"): "south"}))
+    before, after = read_states("in"), read_states("out")
+    assert after == before | {(formats.ID, 1, "hotel-area"): "south"} != before
+    assert spoken("in").row(0)[:3] == (formats.ID, 1, "user")
+
+
 @pytest.mark.parametrize("is_list", [False, True])
 def test_turns_of_ones_own_format_keep_all_else(is_list: bool, here: Path) -> None:
     """Predictions, other keys, and the bytes of lines that are not edited: here with odd spaces and empty lines."""
