@@ -115,7 +115,7 @@ def parse(text: str) -> Signature:
     Raises:
         UsageError: The text is not a signature.
 
-    >>> parse("jga|profile:verbatim.1|d:1000").settings["d"]
+    >>> parse("signature of jga: jga|profile:verbatim.1|d:1000").settings["d"]
     '1000'
     """
     bare = re.sub(r"^signature(?: of [^:]*)?: ", "", text.strip())  # below tables, these words precede it

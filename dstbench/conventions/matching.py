@@ -35,6 +35,8 @@ class Matcher:
         Raises:
             UsageError: There is no matcher of that name, or T is not a number from 0 to 1.
 
+        >>> str(Matcher.parse("levenshtein:least=0.955"))
+        'levenshtein:least=0.955'
         >>> str(Matcher.parse("levenshtein")), Matcher.parse("partial:above=0.95").accepts("2", "12")
         ('levenshtein:least=0.9', True)
         """

@@ -126,6 +126,10 @@ def normaliser(steps: Iterable[str], table: Table | None = None) -> Callable[[st
     Args:
         steps: Names from `STEPS`.
         table: The user's typo table, whose corrections take precedence over ours in the step ``typos``.
+
+    >>> times = normaliser(["times"])
+    >>> [times("train-leaveat", value) for value in ("5:05 pm", "12:30 am", "12 pm", "1705")]
+    ['17:05', '00:30', '12:00', '17:05']
     """
     typos = TYPOS | (table.rights if table else {})
 

@@ -198,7 +198,7 @@ _MULTIWOZ_ID: Final = rf"{OWN_ID}|^multiwoz2[0-9]-"
 def are_multiwoz(dialogues: pl.Series) -> bool:
     """Whether all dialogues are MultiWOZ's, judged by their canonical ids; False if there are none.
 
-    >>> are_multiwoz(pl.Series(["PMUL4234", "multiwoz21-test-0"])), are_multiwoz(pl.Series(["PMUL4234", "1_00000"]))
+    >>> are_multiwoz(pl.Series(["PMUL4234", "multiwoz24-test-0"])), are_multiwoz(pl.Series(["PMUL4234", "1_00000"]))
     (True, False)
     """
     return bool(len(dialogues)) and dialogues.str.contains(_MULTIWOZ_ID).all()

@@ -65,6 +65,13 @@ def test_every_domain(states: States, which: str) -> None:
 @pytest.mark.filterwarnings("ignore::dstbench.errors.DstbenchWarning")
 @FEW
 @given(corpora(LARGE), st.sampled_from(["all", "last", "gold"]))
+@example(
+    [  # gold has the domain before the last turn only
+        {"dialogue_id": "MUL1", "turn": 0, "gold": {"hotel-area": "north"}, "pred": {}},
+        {"dialogue_id": "MUL1", "turn": 1, "gold": {}, "pred": {}},
+    ],
+    "last",
+)
 def test_every_domain_over_all_turns_of_dialogues_that_have_it(states: States, turns: str) -> None:
     chosen = dstbench.profile("verbatim", domain_turns="dialogue", turns=turns)
     whole = {(t.dialogue, t.turn): t for t in oracle.turns(states)}
