@@ -19,7 +19,10 @@ from tests.corpora import EXAMPLE
 from tests.packages import FILES, PACKAGES, install, wheel, write_sources
 from tests.paths import ROOT
 
-BARRED = "MUL1|0|hotel-area=north;|hotel-area=north;\nMUL1|1|hotel-area=north;|hotel-area=north;hotel-stars=4;\n"
+BARRED = (
+    "MUL1|0|hotel-area=north;|hotel-area=north;hotel-stars=4;\n"
+    "MUL1|1|hotel-area=north;hotel-stars=4;|hotel-area=north;hotel-stars=4;\n"
+)
 #: JGA is 1/2 of these, and no-extra 1/2.
 LOG = "predictions.log"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
@@ -11,6 +12,7 @@ import polars as pl
 
 from dstbench import signature
 from dstbench.conventions.slots import slot_total
+from dstbench.errors import DstbenchWarning
 from dstbench.metrics import REGISTRY, Metric, counts_and_stats
 from dstbench.metrics.base import check_own
 from dstbench.metrics.exact_sums import from_parts, in_parts
@@ -211,7 +213,9 @@ def _group(rows: pl.DataFrame, by: str) -> str:
 
 
 def _rows(metrics: Sequence[Metric], states: States, by: str = "run") -> pl.DataFrame:
-    return score(states, metrics=list(metrics), by=by).sort(by, "metric")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DstbenchWarning)  # of random predictions, much is doubtful
+        return score(states, metrics=list(metrics), by=by).sort(by, "metric")
 
 
 def _assert_same(one: pl.DataFrame, other: pl.DataFrame, where: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -39,6 +40,7 @@ def test_a_run_that_never_predicts_a_slot() -> None:
     ]
 
 
+@pytest.mark.filterwarnings("ignore:.*gold never has:dstbench.errors.DstbenchWarning")
 def test_two_runs_one_worse_than_the_other() -> None:
     wrong = [{"hotel-area": "south"}, {"hotel-area": "south", "hotel-name": "ashley", "hotel-stars": "4"}]
     runs = {"good": run_of(GOLD, GOLD, GOLD, wrong), "bad": run_of(GOLD, wrong, wrong, wrong)}
@@ -59,6 +61,7 @@ STATES = st.sampled_from([{}, GOLD[0], GOLD[1], {"hotel-name": "x"}, {"hotel-are
 
 
 @given(st.lists(st.lists(STATES, min_size=1, max_size=4), min_size=1, max_size=5))
+@pytest.mark.filterwarnings("ignore:.*gold never has:dstbench.errors.DstbenchWarning")
 def test_the_share_that_fails_is_that_of_last_turns_that_are_wrong(dialogues: list[list[dict[str, str]]]) -> None:
     lines = conclusion(dstbench.diagnose(run_of(*dialogues)))
     fails = sum(states[-1] != GOLD[min(len(states) - 1, 1)] for states in dialogues)

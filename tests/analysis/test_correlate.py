@@ -114,6 +114,7 @@ def test_dialogues_by_plain_loops(states: States, level: float) -> None:
 @given(corpora(LARGE))
 @pytest.mark.filterwarnings("ignore:.* has no interval:dstbench.errors.DstbenchWarning")
 @pytest.mark.filterwarnings("ignore:.* is undefined in :dstbench.errors.DstbenchWarning")
+@pytest.mark.filterwarnings("ignore:.*gold never has:dstbench.errors.DstbenchWarning")
 def test_turns_by_plain_loops(states: States) -> None:
     found = dstbench.correlate(states, metrics="rsa,aga,turn,n_gold", per="turn")
     turns = [turn for _, ts in sorted(by_dialogue(states).items()) for turn in ts]
@@ -343,6 +344,7 @@ def test_what_cannot_be_compared_is_null_and_told() -> None:
 
 @settings(max_examples=15)
 @given(corpora(LARGE))
+@pytest.mark.filterwarnings("ignore:.*gold never has:dstbench.errors.DstbenchWarning")
 def test_traits_are_correlated_over_complete_dialogues(states: States) -> None:
     found = dstbench.traits(states, metrics="fga,gca,jga")
     names = ["to_mean", "nu_paper", "fga", "gca", "jga"]
