@@ -152,10 +152,7 @@ class ReadOptions:
             if number is not None and (not isinstance(number, int) or isinstance(number, bool)):
                 raise UsageError(f"the {name} is {number!r}, not a whole number")
         if self.turn_step is not None and self.turn_step < 1:
-            raise UsageError(
-                f"the step of the turns (--turn-step) is {self.turn_step}, not 1 or more",
-                hint="--turn-step 2, for turns 0, 2, 4",
-            )
+            raise UsageError(f"the step of the turns is {self.turn_step}, not 1 or more", hint="2 for turns 0, 2, 4")
 
     def for_gold(self) -> ReadOptions:
         """The options for gold in a file of its own: its format is detected, and only the map of slots applies."""
