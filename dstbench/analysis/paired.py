@@ -17,7 +17,6 @@ from dstbench.conventions.convention import Convention
 from dstbench.errors import DstbenchError, warn
 from dstbench.metrics import Metric, score_of, stats_of
 from dstbench.readers.frames import IS_FRAME
-from dstbench.runs.gold import cell_hash
 from dstbench.runs.run import Run
 from dstbench.scoring.notes import warn_of_scores
 from dstbench.scoring.partitions import Part, over_parts
@@ -153,10 +152,8 @@ def _gold_of_turns(run: Run, convention: Convention) -> pl.DataFrame:
     """The scored turns, each with a hash of the changes in its gold."""
 
     def of_part(part: Part) -> pl.DataFrame:
-        changes = part.rows(convention).filter("g_new").join(part.turn_hashes.lazy(), on=["number", "turn"])
-        hashes = (
-            changes.select("number", "turn", gold_hash=cell_hash("g")).group_by("number", "turn").agg(pl.all().sum())
-        )
+        changes = part.gold_changes(convention, part.turn_hashes)
+        hashes = changes.group_by("number", "turn").agg(pl.all().sum())
         scored = scored_turns(part.turns(convention), convention).join(hashes, on=["number", "turn"], how="left")
         return scored.select(*_TURN, pl.col("gold_hash").fill_null(0)).collect()
 

@@ -50,18 +50,18 @@ class Answers:
 
     def of(self, distinct: pl.DataFrame) -> pl.DataFrame:
         """The answers for rows with distinct arguments, in their order."""
-        asked = distinct.select(self._arguments)
+        asked = distinct[self._arguments]
         known = self._known  # another thread may replace it
         if known is None:
             known = self._remembered(asked)
         answered = self._join(asked, known)
-        new = asked.filter(answered["is_known"].is_null())
-        if new.height:
+        if answered["is_known"].null_count():
+            new = asked.filter(answered["is_known"].is_null())
             known = self._remembered(new, known if known.height + new.height <= MOST_REMEMBERED else None)
             answered = self._join(asked, known)
             if answered["is_known"].null_count():  # what was known has just been forgotten
                 answered = self._join(asked, self._remembered(asked))
-        return answered.select(self._types.keys())
+        return answered[list(self._types)]
 
     def _join(self, asked: pl.DataFrame, known: pl.DataFrame) -> pl.DataFrame:
         return asked.join(known, on=self._arguments, how="left", nulls_equal=True, maintain_order="left")

@@ -36,10 +36,6 @@ def with_events(rows: pl.LazyFrame, convention: Convention) -> pl.LazyFrame:
         Boolean.
     """
 
-    def new(side: str) -> pl.Expr:
-        differs = C(side).ne_missing(C(side).shift(1))
-        return pl.when("first").then(C(side).is_not_null()).otherwise(differs)
-
     def seen(side: str) -> pl.Expr:
         is_listed = C(f"{side}_listed")
         return pl.when(is_listed | C("first")).then(is_listed).forward_fill()
@@ -47,8 +43,8 @@ def with_events(rows: pl.LazyFrame, convention: Convention) -> pl.LazyFrame:
     rows = rows.with_columns(
         g_is=C("g").is_not_null(),
         p_is=C("p").is_not_null(),
-        g_new=new("g"),
-        p_new=new("p"),
+        g_new=is_new("g"),
+        p_new=is_new("p"),
         g_seen=seen("g"),
         p_seen=seen("p"),
     )
@@ -75,6 +71,11 @@ def with_events(rows: pl.LazyFrame, convention: Convention) -> pl.LazyFrame:
         gca_paper_missed=C("g_set") & ~C("p_is"),
         gca_paper_over=C("p_set") & ~C("g_is"),
     ).drop("g_is", "p_is", "g_seen", "p_seen", "equal", "g_set", "p_set", "g_change", "p_change")
+
+
+def is_new(side: str) -> pl.Expr:
+    """Whether a judged row's value, of column `g` or `p`, differs from that of the row before."""
+    return pl.when("first").then(C(side).is_not_null()).otherwise(C(side).ne_missing(C(side).shift(1)))
 
 
 def _released() -> dict[str, pl.Expr]:

@@ -30,10 +30,10 @@ from dstbench.runs.rules import unsorted
 from dstbench.runs.run import Kept, Run
 from dstbench.schema.core import BETWEEN
 from dstbench.scoring.answers import C
-from dstbench.scoring.events import with_events
+from dstbench.scoring.events import is_new, with_events
 from dstbench.scoring.rows import Rows, lay_out
 from dstbench.scoring.turns import turn_table
-from dstbench.scoring.values import judged, spelling_errors
+from dstbench.scoring.values import judged, of_cells, spelling_errors
 
 T = TypeVar("T")
 
@@ -110,14 +110,25 @@ class Part:
             convention: The convention.
             scored: The turns that it scores (`number`, `turn`).
         """
+        scores_all = scored.height == self.turn_hashes.height
+        # Most conventions find the same values in gold.
+        values = of_cells(self.laid_out(), convention)["g"].to_physical().fill_null(-1 % 2**32)
+        key = values.to_numpy().tobytes() if scores_all else convention
 
         def add_up() -> int:
-            hashes = scored.lazy().join(self.turn_hashes.lazy(), on=["number", "turn"])
-            cells = self.rows(convention).filter("g_new").join(hashes, on=["number", "turn"])
-            of_turns, of_cells = pl.collect_all([hashes.select(C("hash").sum()), cells.select(cell_hash("g").sum())])
-            return (int(of_turns.item()) + int(of_cells.item())) % 2**64
+            hashes = self.turn_hashes
+            if not scores_all:
+                hashes = hashes.join(scored, on=["number", "turn"], how="semi")
+            changes = self.gold_changes(convention, hashes)
+            return int(hashes["hash"].sum() + changes.select(C("gold_hash").sum()).collect().item()) % 2**64
 
-        return self.keep(("fingerprint", convention), add_up)
+        return self.keep(("fingerprint", key), add_up)
+
+    def gold_changes(self, convention: Convention, turns: pl.DataFrame) -> pl.LazyFrame:
+        """(number, turn, gold_hash: `runs.gold.cell_hash`) per value that gold gets in some turns of `turn_hashes`."""
+        rows = judged(self.laid_out(), convention).filter(is_new("g"))
+        changes = rows.join(turns.lazy(), on=["number", "turn"])
+        return changes.select("number", "turn", gold_hash=cell_hash("g"))
 
     @cached_property
     def turn_hashes(self) -> pl.DataFrame:

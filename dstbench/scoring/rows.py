@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from dataclasses import dataclass, field
+from typing import Final
 
 import polars as pl
 
+from dstbench.conventions.convention import Convention
 from dstbench.conventions.slots import domain_of
 from dstbench.readers.frames import IS_FRAME, requested_f1, same_intent
 from dstbench.runs.rules import check_sorted
@@ -15,7 +17,8 @@ from dstbench.scoring.answers import C, with_answers
 CELL: Final = ("slot", "gold", "pred")
 
 
-class Rows(NamedTuple):
+@dataclass(frozen=True)
+class Rows:
     """Rows of whole dialogues.
 
     Attributes:
@@ -23,10 +26,12 @@ class Rows(NamedTuple):
             ascending over the table; `first`, whether a row is its slot's first in the dialogue; `cell`, the index in
             `cells` of what the row holds; of frames, what `with_frames` adds.
         cells: The distinct combinations of slot, gold and prediction, with the slot's `domain`.
+        of_cells: What conventions say of the cells, by convention (`values.of_cells`).
     """
 
     table: pl.DataFrame
     cells: pl.DataFrame
+    of_cells: dict[Convention, pl.DataFrame] = field(default_factory=dict)
 
     @property
     def lazy(self) -> pl.LazyFrame:

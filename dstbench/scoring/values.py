@@ -106,6 +106,13 @@ def _becomes(
     return become
 
 
+def of_cells(rows: Rows, convention: Convention) -> pl.DataFrame:
+    """The `Judgement` of each of the rows' cells under a convention; computed once for these rows."""
+    if convention not in rows.of_cells:
+        rows.of_cells[convention] = judge(convention).answers.of(rows.cells)
+    return rows.of_cells[convention]
+
+
 def judged(rows: Rows, convention: Convention) -> pl.LazyFrame:
     """Rows with what their values mean under a convention.
 
@@ -115,9 +122,7 @@ def judged(rows: Rows, convention: Convention) -> pl.LazyFrame:
     Raises:
         DstbenchError: Two values are too long to be compared.
     """
-    answers = judge(convention).answers.of(rows.cells)
-    of_cells = [pl.lit(column).gather(C("cell")).alias(column.name) for column in answers]
-    table = rows.lazy.with_columns(of_cells)
+    table = rows.lazy.with_columns(pl.lit(column).gather(C("cell")) for column in of_cells(rows, convention))
     if convention.over != "gold-domains":
         return table
     # By this rule alone, a row depends on other rows of its turn.
@@ -145,7 +150,7 @@ def with_matches(rows: pl.LazyFrame, convention: Convention, gold: str, pred: st
 
 def spelling_errors(rows: Rows, convention: Convention) -> pl.Expr:
     """Whether judged rows are wrong, but would be right if gold and prediction were spelled alike."""
-    loosely = judge(convention.loosened()).answers.of(rows.cells)
+    loosely = of_cells(rows, convention.loosened())
     alike = loosely.select(C("ok") | (C("g").is_null() & C("p").is_null())).to_series()
     wrong = (C("g").is_not_null() | C("p").is_not_null()) & ~C("ok")
     return wrong & C("slot").is_not_null() & pl.lit(alike).gather(C("cell"))
