@@ -115,6 +115,7 @@ def fill(sheet: Path) -> None:
         writer.writerows(rows)
 
 
+@pytest.mark.looks
 @pytest.mark.usefixtures("undrawn")
 def test_every_command_runs_or_has_a_reason_not_to(here: Path) -> None:
     dialogues = json.loads(formats.gtpr())
