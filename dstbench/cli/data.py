@@ -11,7 +11,7 @@ from dstbench.cli.app import app
 from dstbench.cli.command import Result, command
 from dstbench.cli.options import From, HowToRead, Table
 from dstbench.cli.output import as_path, as_text, require_parquet
-from dstbench.errors import number_of
+from dstbench.errors import UsageError, number_of
 from dstbench.typing import Listing
 
 # The demo writes no report on more dialogues: such a sample is for measuring time.
@@ -120,14 +120,23 @@ def ls(
         typer.Argument(metavar="[NAME]...", help="Only these; a profile may also be a file of choices (.toml)."),
     ] = None,
     *,
+    expressions: Annotated[
+        bool,
+        typer.Option(
+            "--expressions",
+            help="Metrics as queries: what a turn adds (n_...: numbers of slots), and the value of sums over turns.",
+        ),
+    ] = False,
     table: Table,
 ) -> str:
     """List formats, public gold sets, matchers, metrics, profiles, slots or steps."""
-    from dstbench.cli.listing import LISTINGS, listings, only
+    from dstbench.cli import listing
     from dstbench.rendering.tables import render_rows
 
+    if expressions and what != "metrics":
+        raise UsageError("--expressions is for metrics", hint="dstbench ls metrics --expressions")
     if what is not None:
-        rows = LISTINGS[what]()
-        return render_rows(only(rows, what, names) if names else rows, what, table.form)
-    text = render_rows(listings(), "listings", table.form)
+        rows = listing.expressions() if expressions else listing.LISTINGS[what]()
+        return render_rows(listing.only(rows, what, names) if names else rows, what, table.form)
+    text = render_rows(listing.listings(), "listings", table.form)
     return f"{text.rstrip()}\n\n`dstbench ls metrics` lists the metrics\n" if table.form == "text" else text

@@ -12,9 +12,10 @@ from dstbench.conventions.matching import MATCHERS, Matcher
 from dstbench.conventions.normalise import STEPS
 from dstbench.conventions.profile_files import ENDING
 from dstbench.conventions.profiles import PROFILES
-from dstbench.conventions.slots import SLOT_SETS
+from dstbench.conventions.slots import SLOT_SETS, slot_total
 from dstbench.errors import check_known, warn
 from dstbench.metrics import REGISTRY, registry
+from dstbench.metrics.formulas import formulas
 from dstbench.readers import FORMATS
 from dstbench.readers import registry as readers
 from dstbench.runs.gold_sets import gold_sets
@@ -32,6 +33,8 @@ T = TypeVar("T")
 
 # How many names `listings` shows of each kind.
 _SHOWN: Final = 3
+# The number of slots in formulas that depend on it: MultiWOZ's.
+_TOTAL: Final = slot_total((), is_multiwoz=True)
 _OPTIONS: Final[dict[Listing, str]] = {
     "formats": "--from",
     "gold": "--gold",
@@ -60,6 +63,17 @@ def metrics() -> pl.DataFrame:
         return {"parameters": parameters, "title": metric.title, "source": metric.source}
 
     return _with_plugins(REGISTRY, registry.PLUGINS, row)
+
+
+def expressions() -> pl.DataFrame:
+    """Metrics as queries: (name, per_turn, value; with plugins also from, and counts of its own)."""
+
+    def row(kind: type[Metric]) -> dict[str, str]:
+        metric = kind()
+        return formulas(metric.resolve(_TOTAL) if metric.needs_total else metric)
+
+    rows = _with_plugins(REGISTRY, registry.PLUGINS, row)
+    return rows.drop("counts") if (rows["counts"] == "").all() else rows
 
 
 def profiles() -> pl.DataFrame:
