@@ -12,6 +12,7 @@ from hypothesis import given
 
 import dstbench
 from dstbench import audit
+from dstbench.audit.entity_bias import frequent_values
 from tests.corpora import States, corpora
 from tests.readers.test_datasets import multiwoz_with_splits
 
@@ -164,3 +165,15 @@ def test_the_real_sets_overlap(data: Path) -> None:
     seen = sum(n for pair, n in pairs["test"].items() if pair in pairs["train"])
     assert found.overlap.select(pl.col("n", "n_seen").sum()).row(0) == (pairs["test"].total(), seen)
     assert found.overlap["values"].sum() == len(pairs["test"])
+
+
+def test_the_values_shown_are_those_with_the_largest_share_of_any_split() -> None:
+    """Not those with the largest sum of shares: `b` has .45 in each split, `a` .55 in one."""
+    splits = {
+        name: [
+            {"dialogue_id": f"{name}{n}", "turn": 0, "gold": {"hotel-area": value}} for n, value in enumerate(values)
+        ]
+        for name, values in {"train": "a" * 11 + "b" * 9, "test": "b" * 9 + "cdefghijklm"}.items()
+    }
+    shown = frequent_values(audit.bias(splits), top=1)
+    assert shown.select("value", "split", "n", "of").rows() == [("a", "train", 11, 20), ("a", "test", 0, 20)]

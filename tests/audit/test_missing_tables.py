@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import dstbench
 from dstbench import audit
+from dstbench.audit.missing_tables import annotated_mentions
 from tests.audit.test_missing_annotations import hotels
 from tests.audit.test_reviewing import lines
 from tests.commands import run
@@ -130,3 +131,11 @@ def test_a_dataset_that_knows_its_splits(here: Path) -> None:
     assert totals.select("split", "of_dialogues").rows() == [("train", 1), ("dev", 1), ("test", 2), (None, 4)]
     one = audit.inconsistency("MULTIWOZ", said=talk, split="dev").modified
     assert one.filter(pl.col("domain").is_null()).select("split", "of_dialogues").rows() == [(None, 1)]
+
+
+def test_of_a_value_that_both_say_in_one_turn_only_the_users_mention_counts() -> None:
+    columns = ("dialogue", "turn", "slot", "value", "speaker", "start", "end", "decision", "rule")
+    said_by = [(0, "system"), (1, "system"), (1, "user"), (2, "user")]
+    rows = [("D", turn, "hotel-area", "north", speaker, 0, 5, "annotated", "said") for turn, speaker in said_by]
+    kept = annotated_mentions(pl.DataFrame(rows, schema=columns, orient="row"))
+    assert sorted(kept.select("turn", "speaker").rows()) == [(0, "system"), (1, "user"), (2, "user")]
