@@ -124,7 +124,7 @@ def ls(
         bool,
         typer.Option(
             "--expressions",
-            help="Metrics as queries: what a turn adds (n_...: numbers of slots), and the value of sums over turns.",
+            help="Metrics as queries: what a turn adds (n_...: numbers of slots), and the value of sums (sa: T=30).",
         ),
     ] = False,
     table: Table,

@@ -14,6 +14,7 @@ import typer
 
 from dstbench.cli.output import as_path, as_text, write_files
 from dstbench.conventions.choices import CHOICES, description, file_type
+from dstbench.errors import UsageError
 from dstbench.typing import Adjustment, EngineName, FigureFormat, Missing, TableFormat
 
 if TYPE_CHECKING:
@@ -144,6 +145,8 @@ class HowToRead(_Fields):
         """How the runs are read, as keyword arguments of functions."""
         from dstbench.readers.options import parse_keys
 
+        if self.turn_step is not None and self.turn_step < 1:
+            raise UsageError(f"--turn-step {self.turn_step} is not 1 or more", hint="--turn-step 2 for 0, 2, 4")
         return {
             "gold": as_text(self.gold),
             "format": self.from_format,
@@ -269,8 +272,6 @@ class TableOutput(Table):
     def active(self) -> AbstractContextManager[object]:
         """Refuse a label that cannot be one."""
         if self.label is not None:
-            from dstbench.errors import UsageError
-
             if self.form != "latex":
                 raise UsageError("--label is for LaTeX only", hint="--format latex")
             if not re.fullmatch(r"[A-Za-z0-9:._/-]+", self.label):

@@ -94,7 +94,7 @@ def _literal(literal: Mapping[str, Any]) -> str:
         case {"Dyn": {"Int": number}}:
             return str(number)
         case {"Dyn": {"Float": number}}:
-            return f"{number:.6g}"
+            return f"{number:.15g}"
         case {"Scalar": {"Null": _}}:
             return "null"
     raise _UnwrittenError

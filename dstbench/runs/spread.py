@@ -79,8 +79,7 @@ def spread(source: str, spine: pl.DataFrame, gold: Side, pred: Side) -> pl.DataF
     without = bare.group_by("number").agg("place").with_columns(slot=pl.lit(None, pl.Categorical))
     groups = pl.concat([without.select("number", "slot", "place"), slots.select("number", "slot", place=places)])
     rows = groups.sort("number", "slot", nulls_last=False).select("slot", "place").explode("place").lazy()
-    rows = rows.with_columns(pl.lit(turns[name]).gather("place") for name in ("dialogue", "turn", "predicted"))
-    rows = rows.with_columns(_KEY)
+    rows = rows.with_columns(_KEY, *(pl.lit(turns[name]).gather("place") for name in ("dialogue", "turn", "predicted")))
     for name, cells in (("gold", golds), ("pred", preds)):
         values = cells.lazy().select(_KEY, C("value").alias(name))
         rows = rows.join(values, on="key", how="left", maintain_order="left")

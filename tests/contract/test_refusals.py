@@ -66,7 +66,7 @@ MISTAKES: Final = (
     Mistake("score keen.jsonl --match levenstein", 2, "matcher & levenstein", "levenshtein"),
     Mistake("score keen.jsonl --gold-steps cases", 2, "step & cases", "case?"),
     Mistake("score keen.jsonl --keys id", 2, "--keys & 'id'", "--keys id=flag"),
-    Mistake("score keen.jsonl --turn-step 0", 2, "step of the turns & 0", "2 for turns"),
+    Mistake("score keen.jsonl --turn-step 0", 2, "--turn-step & 0", "--turn-step 2"),
     Mistake("score keen.jsonl --group A=nobody", 2, "--group & nobody", "keen"),
     Mistake("score keen.jsonl keen.jsonl --name a,a", 2, "'a'", "name of its own"),
     Mistake("score keen.jsonl --missing zero", 2, "--missing & zero", "intersect"),

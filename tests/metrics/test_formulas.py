@@ -36,7 +36,7 @@ def test_a_formula_gives_the_score(name: str) -> None:
     sums = {stat: sum(evaluate(text, turn) or 0 for turn in turns) for stat, text in stats.items()}
     wanted = dstbench.score(run_, metrics=name)["value"].item()
     assert wanted is not None
-    assert evaluate(parts["value"], sums) == pytest.approx(wanted, abs=1e-5)  # constants have six digits
+    assert evaluate(parts["value"], sums) == pytest.approx(wanted, abs=1e-12)
 
 
 def test_ls_shows_them_for_metrics_only() -> None:
