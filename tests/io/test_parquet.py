@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import io
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -91,3 +93,23 @@ def test_an_interrupt_in_a_query_is_no_damaged_file(raised: BaseException) -> No
         raise raised
     with pytest.raises(dstbench.DstbenchError, match="a damaged Parquet file: called"), parquet.reading("run.parquet"):
         raise pl.exceptions.PanicException("called `Option::unwrap()` on a `None` value")
+
+
+def test_an_interrupt_while_closing_says_nothing(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """PyArrow would close its writer once more when it is collected, whose file is closed by then."""
+    complaints: list[object] = []
+    monkeypatch.setattr(sys, "unraisablehook", complaints.append)
+
+    close = pq.ParquetWriter.close
+
+    def interrupted(writer: pq.ParquetWriter) -> None:
+        monkeypatch.setattr(pq.ParquetWriter, "close", close)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(pq.ParquetWriter, "close", interrupted)
+    table = pl.DataFrame({"a": [1, 2]})
+    with pytest.raises(KeyboardInterrupt):
+        parquet.write("a.parquet", table.schema, [table])
+    gc.collect()
+    assert not complaints
+    assert not [*here.iterdir()]
