@@ -376,6 +376,55 @@ SWEEP_TARGETS: Final = Table(
     ),
 )
 
+_RECONCILED: Final = {
+    **SCORES.only("metric"),
+    "target": SWEEP_TARGETS.columns["target"],
+    "value": number("Its value; null: undefined, or the choices do not suit the run.", nullable=True),
+}
+
+RECONCILED_STEPS: Final = Table(
+    "steps of a reconciliation",
+    "One row per (step, metric), from the scores under the convention to the published ones.",
+    step=count("0: under the convention; then one choice more each time."),
+    choice=text("The choice; empty: none."),
+    meaning=text("What it is about."),
+    **_RECONCILED,
+    change=number("Value minus that of the step before; null: there is none, or either is undefined.", nullable=True),
+    off=SWEEP_TARGETS.columns["off"],
+)
+
+RECONCILED_SETS: Final = Table(
+    "sets of choices",
+    "One row per (set, metric): the sets of the smallest number of choices that reaches all published scores; if none "
+    "does, the nearest set of each number, the nearest first.",
+    choices=text("The names of the choices, joined by +; empty: none."),
+    size=count("The number of choices."),
+    **_RECONCILED,
+    off=SWEEP_TARGETS.columns["off"],
+    reaches=flag("Whether the set reaches the published scores of all metrics."),
+)
+
+RECONCILED_TRIED: Final = Table(
+    "sets that were tried",
+    "One row per number of choices.",
+    size=count("The number of choices."),
+    sets=count("The sets of that number that suit the run, of choices of which each changes a score."),
+    reached=count("Those of them that reach all published scores."),
+    by_chance=number(
+        "How many of them would on average reach scores anywhere between their lowest and highest ones, as in "
+        "`sweep_targets`; null: no set was tried.",
+        nullable=True,
+    ),
+)
+
+RECONCILED_CHOICES: Final = Table(
+    "single choices",
+    "One row per (choice, metric), the largest change first.",
+    **RECONCILED_STEPS.only("choice", "meaning", "metric"),
+    value=number("The value with this choice alone."),
+    change=number("Value minus that under the convention."),
+)
+
 # --- single turns and slots ------------------------------------------------------------------------------------------
 
 _TURN: Final = {**SCORES.only("run"), **LONG.only("dialogue", "turn")}
