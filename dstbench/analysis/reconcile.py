@@ -109,7 +109,7 @@ def reconcile(
 
     Single choices in which published conventions and scripts differ are tried one by one, then in pairs, threes and
     fours, until a set of them reaches all published scores. Only choices that move the scores most are combined: 16
-    in pairs, 10 in threes, 8 in fours. Several sets may reach a score; so a set that does is not shown to be what the authors did.
+    in pairs, 10 in threes, 8 in fours. Several sets may reach a score, so that one does need not be what was done.
 
     Args:
         target: Published scores, as in `dstbench.sweep`: ``"55.3"``, ``"jga=55.3,sa=97.3"``.

@@ -4,7 +4,23 @@ from __future__ import annotations
 
 from typing import Final
 
-from dstbench.schema.core import LONG, SCORES, TURNS, OpenTable, Table, category, count, flag, large, number, text, turn
+import polars as pl
+
+from dstbench.schema.core import (
+    LONG,
+    SCORES,
+    TURNS,
+    Column,
+    OpenTable,
+    Table,
+    category,
+    count,
+    flag,
+    large,
+    number,
+    text,
+    turn,
+)
 
 DIALOGUES: Final = OpenTable(
     "dialogues",
@@ -423,6 +439,41 @@ RECONCILED_CHOICES: Final = Table(
     **RECONCILED_STEPS.only("choice", "meaning", "metric"),
     value=number("The value with this choice alone."),
     change=number("Value minus that under the convention."),
+)
+
+_CHANGED: Final = {
+    "fixed": large("Those that were wrong and are right."),
+    "broken": large("Those that were right and are wrong."),
+    "net": Column(pl.Int64(), "Fixed minus broken."),
+    "better": count("The dialogues in which more were fixed than broken."),
+    "worse": count("The dialogues in which more were broken than fixed."),
+    "p": number("Two-sided p of the net change, if dialogues are swapped at random; of groups, adjusted after Holm."),
+    "significant": flag("Whether p is at most 1 - level."),
+}
+
+CHANGED_TOTALS: Final = Table(
+    "changes",
+    "A row for turns and one for values (slots of turns), from one run to another.",
+    of=text("``turns`` or ``values``."),
+    **_CHANGED,
+)
+
+CHANGED_GROUPS: Final = Table(
+    "changed values by group",
+    "One row per group in which a value was fixed or broken; of each kind, the largest net change first.",
+    by=text("What values are grouped by: slot, domain, class (of the error that went or came) or turn."),
+    group=text("The slot, domain, class or turn; null: the mark of a turn without a prediction.", nullable=True),
+    **_CHANGED,
+)
+
+CHANGED_DIALOGUES: Final = Table(
+    "changed dialogues",
+    "The dialogues with the most turns, then values, that were fixed or broken.",
+    **LONG.only("dialogue"),
+    turns_fixed=count("Turns that were wrong and are right."),
+    turns_broken=count("Turns that were right and are wrong."),
+    values_fixed=count("Values that were wrong and are right."),
+    values_broken=count("Values that were right and are wrong."),
 )
 
 # --- single turns and slots ------------------------------------------------------------------------------------------
