@@ -83,21 +83,24 @@ class Part:
         """The rows, prepared for expressions."""
         return self.keep(("rows", frames), lambda: lay_out(self.table, frames=frames))
 
-    def turns(self, convention: Convention, counts: Mapping[str, pl.Expr] | None = None) -> pl.LazyFrame:
-        """The turn table, of whole states, with `n_spelling`: wrong slots whose values differ by spelling only.
+    def turns(
+        self, convention: Convention, counts: Mapping[str, pl.Expr] | None = None, *, spelling: bool = False
+    ) -> pl.LazyFrame:
+        """The turn table, of whole states.
 
         Args:
             convention: The convention.
             counts: Further columns (see `turns.turn_table`).
+            spelling: Whether there is a column `n_spelling`: wrong slots whose values differ by spelling only.
         """
 
         def count() -> pl.LazyFrame:
-            spelled = {"n_spelling": spelling_errors(self.laid_out(), convention)}
+            spelled = {"n_spelling": spelling_errors(self.laid_out(), convention)} if spelling else {}
             return turn_table(self.rows(convention), counts={**spelled, **(counts or {})})
 
         if counts:  # such a table is not kept: two metrics' counts may differ under one name
             return count()
-        key = ("turns", convention)
+        key = ("turns", convention, spelling)
         if self.is_kept and key in self._asked:
             return self.keep(key, lambda: count().collect()).lazy()
         self._asked.add(key)  # most tables are asked for only once, and then only some of their columns

@@ -141,7 +141,7 @@ def sum_up(
 
     def turns(part: Part, convention: Convention) -> tuple[pl.LazyFrame, pl.LazyFrame]:
         """The scored turns, and the rows to sum: the same, or in a view those of their rows that count."""
-        whole = part.turns(convention, counts)
+        whole = part.turns(convention, counts, spelling=spelling)
         scored = scored_turns(whole, convention)
         counted = scored
         if view is not None:
