@@ -88,7 +88,7 @@ def diff(
         raise UsageError(f"{len(runs)} runs, and one is compared with one", hint="name one before and one after")
     for run in runs:
         run.need_states("changes of values")
-    pair_up(runs, parse_all("jga"), convention)  # refuses runs that differ in their turns or gold
+    scores = pair_up(runs, parse_all("jga"), convention).scores  # refuses runs that differ in their turns or gold
     values = _values(runs, convention)
     turns = values.group_by("dialogue", "turn").agg(
         was=pl.col("was").is_not_null().any(), now=pl.col("now").is_not_null().any()
@@ -107,7 +107,7 @@ def diff(
         for by in GROUPS
     ]
     return Changes(
-        CHANGED_TOTALS.conform(_for_both(pl.concat(totals))),
+        CHANGED_TOTALS.conform(_for_both(pl.concat(totals)).with_columns(signature=pl.lit(scores["signature"][1]))),
         CHANGED_GROUPS.conform(pl.concat(groups)),
         CHANGED_DIALOGUES.conform(_to_read(changed_turns, changed_values, most)),
     )
@@ -149,7 +149,7 @@ class _Test(NamedTuple):
 
     def of(self, changed: pl.DataFrame, by: str) -> pl.DataFrame:
         """The counts of groups, with p, adjusted for the number of groups; the group with most changes first."""
-        of_dialogues = changed.group_by(by, "dialogue").agg(pl.col(_COUNTS).sum().cast(pl.Int64))
+        of_dialogues = changed.group_by(by, "dialogue").agg(pl.col(_COUNTS).sum().cast(pl.Int64)).sort("dialogue")
         net = pl.col("fixed") - pl.col("broken")
         groups = of_dialogues.group_by(by).agg(
             pl.col(_COUNTS).sum(), better=(net > 0).sum(), worse=(net < 0).sum(), net=net.sum()

@@ -161,12 +161,13 @@ def reconcile(
             if changes[choice]:
                 alike.setdefault(scored.of((choice,), also=_TELL_APART), []).append(choice)
         sets, tried = _search([*alike.values()], scored, most)
+        profiles = sweep(runs, metrics=[one.metric for one in targets], labels=labels, target=str(target))
     return Reconciliation(
         steps=_steps(sets[0], scored),
         sets=_table_of_sets(sets, scored),
         tried=tried,
         choices=_table_of_choices({choice: singles[choice] for choice in by_change}, scored),
-        profiles=sweep(runs, metrics=[one.metric for one in targets], labels=labels, target=str(target)),
+        profiles=profiles,
     )
 
 

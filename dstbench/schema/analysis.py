@@ -456,6 +456,7 @@ CHANGED_TOTALS: Final = Table(
     "A row for turns and one for values (slots of turns), from one run to another.",
     of=text("``turns`` or ``values``."),
     **_CHANGED,
+    signature=text("The signature of the run after, whose JGA is the share of right turns."),
 )
 
 CHANGED_GROUPS: Final = Table(
