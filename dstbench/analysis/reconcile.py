@@ -314,7 +314,7 @@ def _search(moving: Sequence[Sequence[Choice]], scored: _Scored, most: int) -> t
 def _by_chance(values: Sequence[tuple[float, ...]], targets: Sequence[Target]) -> float | None:
     """How many sets would reach published scores that lay anywhere between their lowest and highest scores."""
     expected = []
-    for scores, one in zip(zip(*values, strict=True), targets, strict=True):
+    for scores, one in zip(zip(*values, strict=True), targets, strict=bool(values)):
         unit = 2 * one.rounding
         expected.append(len(scores) * unit / (max(scores) - min(scores) + unit))
     return min(expected, default=None)

@@ -24,7 +24,7 @@ from dstbench.cli.output import Notes, as_path, emit, progress, reporting, say
 _OUTPUTS: Final = ("output", "log", "review", "manifest")
 _FOLDERS: Final = ("charts", "figures")
 # Options whose texts NAME=FILE name a file to read.
-_NAMED_FILES: Final = ("tables", "version")
+_NAMED_FILES: Final = ("tables", "version", "other_gold")
 # Every command has them: any may have notes, or meet a name that is not built in.
 _VERBOSE: Final = inspect.Parameter(
     "verbose",

@@ -63,9 +63,9 @@ def changes_page(changes: Changes, *, everything: bool = True) -> Page:
     if changes.dialogues.height:
         columns = {f"{of} {what}": f"{of}_{what}" for of in ("turns", "values") for what in ("fixed", "broken")}
         sections.append(("dialogues to read first", changes.dialogues.select("dialogue", *texts(**columns))))
-    more = [] if everything else [f"values by {', '.join(GROUPS[1:])}: --all"]
+    hidden = [] if everything else [f"values by {', '.join(GROUPS[1:])}: --all"]
     below = [
-        *more,
+        *hidden,
         "* significant; p: whole dialogues swapped between the runs at random, of groups adjusted after Holm",
         "read one: dstbench show BEFORE DIALOGUE --against AFTER",
     ]

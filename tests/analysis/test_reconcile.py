@@ -98,3 +98,9 @@ def test_what_cannot_be_reconciled_is_refused(states: list[dict[str, Any]]) -> N
         reconcile("50", states, most=5)
     with pytest.raises(dstbench.UsageError, match="not a score"):
         reconcile("a", states)
+
+
+def test_where_no_choice_changes_anything() -> None:
+    result = reconcile("50", [state("A", 0, {}, {})])
+    assert result.sets.select("choices", "value", "reaches").rows() == [("", 1.0, False)]
+    assert result.tried["sets"].to_list() == [1, 0, 0, 0, 0]
