@@ -22,7 +22,9 @@ def finding(result: Reconciliation) -> list[str]:
     start, best = result.steps.filter(step=0), result.sets.filter(choices=result.sets["choices"][0])
     wanted, ours = _listed(start, pl.col("target")), _listed(start, _values("value"))
     tried, size = result.tried.row(-1, named=True), best["size"][0]
-    chance = f"by chance, {_few(tried['by_chance'])} of the {tried['sets']:,} {_sets_of(size)} tried would reach it"
+    chance = (
+        f"by chance, {_few(tried['by_chance'] or 0)} of the {tried['sets']:,} {_sets_of(size)} tried would reach it"
+    )
     if not best["reaches"][0]:
         nearest = (
             f"the nearest, {_listed(best, _values('value'))}, needs {best['choices'][0]}" if size else "none is nearer"
