@@ -15,6 +15,7 @@ from typing import Any, Final, NamedTuple
 
 import polars as pl
 
+from dstbench import tables
 from dstbench.errors import UsageError
 from dstbench.io import parquet
 from dstbench.io.files import File, path_text
@@ -100,7 +101,7 @@ def _runs_of(frame: pl.LazyFrame) -> list[str] | None:
     """The runs in a column `run`, in their order; None: there is no such column."""
     if _RUN not in frame.collect_schema():
         return None
-    return frame.select(_RUNS.unique(maintain_order=True)).collect().to_series().to_list()
+    return tables.collect(frame.select(_RUNS.unique(maintain_order=True))).to_series().to_list()
 
 
 def _is_frame(data: Any) -> bool:
@@ -181,7 +182,7 @@ def _is_long(frame: pl.LazyFrame, options: ReadOptions) -> bool:
         return False
     from dstbench.readers.records import have_states  # loads many modules, which long tables do not need
 
-    return not have_states(frame.head(_SAMPLE).collect(), options.keys)
+    return not have_states(tables.collect(frame.head(_SAMPLE)), options.keys)
 
 
 def read_file(file: File, options: ReadOptions = AS_USUAL, split: str | None = None) -> States:

@@ -13,6 +13,7 @@ from dstbench.conventions.slots import KNOWN_SLOTS, domain_of
 from dstbench.errors import DstbenchError, number_of, shortened, warn
 from dstbench.readers.frames import IS_FRAME
 from dstbench.schema.core import NOTHING
+from dstbench.tables import collect
 
 # Characters of a slot that messages show; a longer name is no misspelling of a known slot.
 _LONGEST: Final = 100
@@ -41,7 +42,7 @@ def slot_counts(table: pl.DataFrame) -> pl.DataFrame:
     rows = table.lazy().drop_nulls("slot")
     rows = rows.with_columns(values=pl.all_horizontal(pl.col("pred") != pl.lit(nothing) for nothing in NOTHING))
     counts = rows.group_by("slot").agg(pl.col("gold", "pred").count(), pl.col("values").sum())
-    return counts.select(pl.col(name).cast(dtype) for name, dtype in COLUMNS.items()).sort("slot").collect()
+    return collect(counts.select(pl.col(name).cast(dtype) for name, dtype in COLUMNS.items()).sort("slot"))
 
 
 def report_unknown_slots(source: str, counts: pl.DataFrame) -> None:

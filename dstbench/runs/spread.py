@@ -27,6 +27,7 @@ from dstbench.errors import DstbenchError
 from dstbench.io.limits import FREE, SPREAD
 from dstbench.readers.states import Side, same_turns
 from dstbench.schema.core import LONG
+from dstbench.tables import collect
 
 C: Final = pl.col
 # A slot in a turn, as one integer, by which joins take a third of the time.
@@ -84,7 +85,7 @@ def spread(source: str, spine: pl.DataFrame, gold: Side, pred: Side) -> pl.DataF
         values = cells.lazy().select(_KEY, C("value").alias(name))
         rows = rows.join(values, on="key", how="left", maintain_order="left")
     mark = pl.when(C("slot").is_null() & ~C("predicted")).then(_MARK).otherwise("pred")
-    return rows.with_columns(pred=mark).select(*LONG.columns).collect()
+    return collect(rows.with_columns(pred=mark).select(*LONG.columns))
 
 
 def spread_frames(source: str, spine: pl.DataFrame, gold: Side, pred: Side) -> pl.DataFrame:

@@ -34,6 +34,7 @@ from dstbench.scoring.events import is_new, with_events
 from dstbench.scoring.rows import Rows, lay_out
 from dstbench.scoring.turns import turn_table
 from dstbench.scoring.values import judged, of_cells, spelling_errors
+from dstbench.tables import collect
 
 T = TypeVar("T")
 
@@ -99,7 +100,7 @@ class Part:
             return count()
         key = ("turns", convention)
         if self.is_kept and key in self._asked:
-            return self.keep(key, lambda: count().collect()).lazy()
+            return self.keep(key, lambda: collect(count())).lazy()
         self._asked.add(key)  # most tables are asked for only once, and then only some of their columns
         return count()
 
@@ -120,7 +121,7 @@ class Part:
             if not scores_all:
                 hashes = hashes.join(scored, on=["number", "turn"], how="semi")
             changes = self.gold_changes(convention, hashes)
-            return int(hashes["hash"].sum() + changes.select(C("gold_hash").sum()).collect().item()) % 2**64
+            return int(hashes["hash"].sum() + collect(changes.select(C("gold_hash").sum())).item()) % 2**64
 
         return self.keep(("fingerprint", key), add_up)
 
@@ -134,7 +135,7 @@ class Part:
     def turn_hashes(self) -> pl.DataFrame:
         """(number, turn, hash: `runs.gold.turn_hash`)."""
         turns = self.states.lazy().select("number", "turn", "dialogue").unique(["number", "turn"])
-        return turns.select("number", "turn", hash=turn_hash()).collect()
+        return collect(turns.select("number", "turn", hash=turn_hash()))
 
     @property
     def states(self) -> pl.DataFrame:

@@ -18,6 +18,7 @@ from dstbench.runs.run import Run
 from dstbench.schema.core import SEEN
 from dstbench.scoring.partitions import Part, over_partitions, over_parts
 from dstbench.scoring.turns import OF_FRAMES, counted_turns, counts_frames, scored_turns, turn_table, view_of
+from dstbench.tables import collect
 
 _EXAMPLES: Final = 3  # slots that a warning names
 
@@ -164,7 +165,7 @@ def unscored(run: Run, convention: Convention) -> pl.DataFrame:
             .group_by("slot")
             .agg(predicted=predicted.sum(), scored=(pl.col("n_pred") & pl.col("counts").fill_null(value=False)).sum())
         )
-        return both.collect()
+        return collect(both)
 
     counts = (
         pl.concat(over_parts(run, count, frames=frames)).group_by("slot").agg(pl.col("predicted", "scored").sum())
