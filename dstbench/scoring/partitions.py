@@ -104,24 +104,19 @@ class Part:
         self._asked.add(key)  # most tables are asked for only once, and then only some of their columns
         return count()
 
-    def fingerprint(self, convention: Convention, scored: pl.DataFrame) -> int:
-        """The fingerprint (`runs.gold`) of the gold of scored turns under the convention.
-
-        Args:
-            convention: The convention.
-            scored: The turns that it scores (`number`, `turn`).
-        """
-        scores_all = scored.height == self.turn_hashes.height
+    def fingerprint(self, convention: Convention, scored: pl.DataFrame | None = None) -> int:
+        """The fingerprint (`runs.gold`) of gold under the convention, over some turns (`number`, `turn`); None: all."""
+        hashes = self.turn_hashes
+        if scored is not None and scored.height == hashes.height:
+            scored = None
         # Most conventions find the same values in gold.
-        values = of_cells(self.laid_out(), convention)["g"].to_physical().fill_null(-1 % 2**32)
-        key = values.to_numpy().tobytes() if scores_all else convention
+        values = of_cells(self.laid_out(), convention)["g"].to_physical()
+        key = values.to_numpy().tobytes() if scored is None else convention
 
         def add_up() -> int:
-            hashes = self.turn_hashes
-            if not scores_all:
-                hashes = hashes.join(scored, on=["number", "turn"], how="semi")
-            changes = self.gold_changes(convention, hashes)
-            return int(hashes["hash"].sum() + collect(changes.select(C("gold_hash").sum())).item()) % 2**64
+            counted = hashes if scored is None else hashes.join(scored, on=["number", "turn"], how="semi")
+            changes = self.gold_changes(convention, counted)
+            return int(counted["hash"].sum() + collect(changes.select(C("gold_hash").sum())).item()) % 2**64
 
         return self.keep(("fingerprint", key), add_up)
 
@@ -150,13 +145,15 @@ class Part:
     @cached_property
     def is_multiwoz(self) -> bool:
         """Whether the dialogues are MultiWOZ's."""
-        return are_multiwoz(self.states.filter("first")["dialogue"].unique())
+        dialogues = collect(self.states.lazy().select(C("dialogue").filter("first").unique()))
+        return are_multiwoz(dialogues["dialogue"])
 
     @cached_property
     def alternatives(self) -> str | None:
         """The first gold value, in alphabetical order, that lists alternatives; None: there is none."""
-        values = self.laid_out().cells.select(pl.col("gold").unique().cast(pl.String))
-        return values.filter(pl.col("gold").str.contains(BETWEEN, literal=True))["gold"].min()  # type: ignore[return-value]
+        values = self.laid_out().cells.lazy().select(C("gold").unique().cast(pl.String))
+        first = collect(values.filter(C("gold").str.contains(BETWEEN, literal=True)).min()).item()
+        return None if first is None else str(first)
 
 
 class Engine(Protocol):

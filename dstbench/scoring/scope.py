@@ -119,6 +119,8 @@ def check_gold_scope(run: Run, convention: Convention) -> None:
 def warn_of_unscored(run: Run, convention: Convention) -> None:
     """Warn of predicted values that are in no score."""
     counts = unscored(run, convention)
+    if counts.is_empty():
+        return
     slots = counts.filter(pl.col("unscored") > 0).select("slot", "unscored")
     if slots.is_empty():
         return
