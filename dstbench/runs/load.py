@@ -27,7 +27,7 @@ from dstbench.runs.align import from_long
 from dstbench.runs.parquet import ForeignError, fits, read_footer
 from dstbench.runs.rules import check_long, conform_long, with_canonical_names
 from dstbench.runs.run import Run, collect, in_memory, run_meta, stamp_of
-from dstbench.runs.slot_names import report_other_slots, report_unknown_slots, slot_counts
+from dstbench.runs.slot_names import report_slots
 from dstbench.runs.turn_numbers import report_gaps
 from dstbench.schema.core import SCHEMA_VERSION
 
@@ -260,9 +260,7 @@ def _checked(name: str, frame: pl.LazyFrame, source: str, options: ReadOptions) 
         return renamed(from_long(table, source), options)
     report_gaps(source, table.select("dialogue", "turn").unique().sort("dialogue", "turn"))
     frames = table.filter(IS_FRAME)
-    counts = slot_counts(table)
-    report_other_slots(source, counts)
-    report_unknown_slots(source, counts)
+    report_slots(source, table)
     lacks_prediction = pl.col("slot").is_null() & pl.col("pred").is_not_null()
     meta = run_meta(
         name,
