@@ -15,6 +15,7 @@ from typing import Any, Final, NamedTuple
 
 import polars as pl
 
+from dstbench import tables
 from dstbench.errors import UsageError
 from dstbench.io import parquet
 from dstbench.io.files import File, path_text
@@ -26,7 +27,7 @@ from dstbench.runs.align import from_long
 from dstbench.runs.parquet import ForeignError, fits, read_footer
 from dstbench.runs.rules import check_long, conform_long, with_canonical_names
 from dstbench.runs.run import Run, collect, in_memory, run_meta, stamp_of
-from dstbench.runs.slot_names import report_other_slots, report_unknown_slots, slot_counts
+from dstbench.runs.slot_names import report_slots
 from dstbench.runs.turn_numbers import report_gaps
 from dstbench.schema.core import SCHEMA_VERSION
 
@@ -100,7 +101,7 @@ def _runs_of(frame: pl.LazyFrame) -> list[str] | None:
     """The runs in a column `run`, in their order; None: there is no such column."""
     if _RUN not in frame.collect_schema():
         return None
-    return frame.select(_RUNS.unique(maintain_order=True)).collect().to_series().to_list()
+    return tables.collect(frame.select(_RUNS.unique(maintain_order=True))).to_series().to_list()
 
 
 def _is_frame(data: Any) -> bool:
@@ -181,7 +182,7 @@ def _is_long(frame: pl.LazyFrame, options: ReadOptions) -> bool:
         return False
     from dstbench.readers.records import have_states  # loads many modules, which long tables do not need
 
-    return not have_states(frame.head(_SAMPLE).collect(), options.keys)
+    return not have_states(tables.collect(frame.head(_SAMPLE)), options.keys)
 
 
 def read_file(file: File, options: ReadOptions = AS_USUAL, split: str | None = None) -> States:
@@ -259,9 +260,7 @@ def _checked(name: str, frame: pl.LazyFrame, source: str, options: ReadOptions) 
         return renamed(from_long(table, source), options)
     report_gaps(source, table.select("dialogue", "turn").unique().sort("dialogue", "turn"))
     frames = table.filter(IS_FRAME)
-    counts = slot_counts(table)
-    report_other_slots(source, counts)
-    report_unknown_slots(source, counts)
+    report_slots(source, table)
     lacks_prediction = pl.col("slot").is_null() & pl.col("pred").is_not_null()
     meta = run_meta(
         name,
