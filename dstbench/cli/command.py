@@ -16,7 +16,6 @@ from typing import Annotated, Any, Final, NamedTuple
 
 import typer
 
-from dstbench.cli.isolation import run_in_child
 from dstbench.cli.options import OptionGroup, TableOutput
 from dstbench.cli.output import Notes, as_path, emit, progress, reporting, say
 
@@ -75,7 +74,7 @@ def _may_run(name: str) -> bool:
 
 
 def command(
-    app: typer.Typer, name: str | None = None, *, doing: str, example: str, isolated: bool = False
+    app: typer.Typer, name: str | None = None, *, doing: str, example: str
 ) -> Callable[[Callable[..., str | Result]], Callable[..., None]]:
     """Add a command to an application.
 
@@ -93,7 +92,6 @@ def command(
         name: Name of the command, if it is not the function's.
         doing: What the spinner says while the command computes, such as "scoring".
         example: The example in its help, without ``dstbench``.
-        isolated: Whether it computes in a child process, as it may ask for any amount of memory.
     """
 
     def add(function: Callable[..., str | Result]) -> Callable[..., None]:
@@ -109,9 +107,6 @@ def command(
         def run(**options: Any) -> None:
             options = {option: None if value == [] else value for option, value in options.items()}
             notes, plugins = Notes(verbose=options.pop(_VERBOSE.name)), options.pop(_PLUGINS.name)
-            if isolated:
-                with reporting(notes):
-                    run_in_child()
             with ExitStack() as stack:
                 stack.callback(notes.tell)
                 with reporting(notes), progress(doing):
