@@ -91,10 +91,13 @@ def _named_paths(paths: list[Path]) -> list[tuple[str, Path | RunIn]]:
 
 def _runs_in(file: File) -> list[str] | None:
     """The runs of a Parquet file with a column `run`; None: it is another file."""
-    if not (os.path.isfile(file.path) and file.is_parquet and parquet.has_column(file, _RUN)):
+    if not (os.path.isfile(file.path) and file.is_parquet):
         return None
-    with parquet.reading(file.name):
-        return _runs_of(parquet.scan(file).table)
+    try:
+        with parquet.reading(file.name):
+            return _runs_of(parquet.scan(file).table)
+    except DstbenchError:  # which reading it will say
+        return None
 
 
 def _runs_of(frame: pl.LazyFrame) -> list[str] | None:
@@ -225,11 +228,12 @@ def _parquet(name: str, file: File, options: ReadOptions, split: str | None) -> 
     path = file.utf8_path
     with parquet.reading(file.name):
         stamp = stamp_of(path)
-        table, height, texts = parquet.scan(file)
+        table, texts = parquet.scan(file)
         if len(_runs_of(table) or ()) > 1:
             raise file.error("a table of several runs, where there must be one", "filter it by its column run")
         if not _is_long(table, options):
             return read_file(file, options, split)
+        height = table.select(pl.len()).collect().item()
     conformed = conform_long(table, source=file.name)
     try:
         footer = read_footer(texts)
