@@ -59,7 +59,7 @@ def judge(nulls: Sequence[Null], adjust: Adjustment, level: float) -> list[dict[
         enough = iter(stats.resamples_needed(bounds[defined], 1 - level, _ADJUST[adjust]))
         needed = [next(enough) if one else None for one in defined]
     own_smallest = np.where(defined, stats.smallest_p(bounds, resamples), np.nan)
-    smallest = _adjusted(own_smallest, adjust)
+    smallest = adjust_defined(own_smallest, adjust)
     low, high = (np.clip(p + sign * _SAFE * np.sqrt(p * (1 - p) / resamples), bounds, 1) for sign in (-1, 1))
     if adjust == "max-t":
         # p may have a bound, below which no p adjusted for several differences is.
@@ -68,7 +68,7 @@ def judge(nulls: Sequence[Null], adjust: Adjustment, level: float) -> list[dict[
         reach = _SAFE * np.sqrt(adjusted * (1 - adjusted) / resamples)
         lowest, highest = np.maximum(adjusted - reach, low), np.minimum(adjusted + reach, 1)
     else:
-        adjusted, lowest, highest = (_adjusted(each, adjust) for each in (p, low, high))
+        adjusted, lowest, highest = (adjust_defined(each, adjust) for each in (p, low, high))
     significant, testable = at_most(adjusted, 1 - level), at_most(smallest, 1 - level)
     may_flip = at_most(own_smallest, 1 - level) & at_most(low, 1 - level) & ~at_most(high, 1 - level)
     may_flip |= testable & at_most(lowest, 1 - level) & ~at_most(highest, 1 - level)
@@ -98,7 +98,7 @@ def judge_models(
         level: Confidence level; tests use 1 − level.
     """
     p = np.array([np.nan if of is None else of.p(size) for of, size in zip(spreads, differences, strict=True)])
-    adjusted, defined = _adjusted(p, adjust), ~np.isnan(p)
+    adjusted, defined = adjust_defined(p, adjust), ~np.isnan(p)
     return [
         {
             "p": one,
@@ -132,7 +132,7 @@ def strictest_level(nulls: Sequence[Null], m: int, adjust: Adjustment, level: fl
     return alpha * few / float(_ADJUST[adjust](np.append(few, np.ones(m - 1)))[0])
 
 
-def _adjusted(p: Floats, adjust: Adjustment) -> Floats:
+def adjust_defined(p: Floats, adjust: Adjustment) -> Floats:
     """Adjusted p; NaN where p is undefined."""
     adjusted, defined = np.full(len(p), np.nan), ~np.isnan(p)
     adjusted[defined] = _ADJUST[adjust](p[defined])
