@@ -192,13 +192,6 @@ def compare_pairs(
     """Compare two correlations over the rows in which all four columns are defined.
 
     A column of the first pair that equals one of the second counts as shared, whatever the two are called.
-
-    Args:
-        runs: The runs of the first and of the second correlation.
-        pairs: Names of the first and of the second pair.
-        columns: The two columns of the first pair, then those of the second, all of one length; NaN where undefined.
-        rows: The dialogues of their rows.
-        level: Confidence level of the interval.
     """
     defined = ~np.isnan(columns).any(axis=0)
     j, k, h, m = (column[defined] for column in columns)

@@ -157,14 +157,7 @@ def resample(
     models: Models | None = None,
     baseline: int | None = None,
 ) -> Leaderboard:
-    """Compare paired runs; see `compare`.
-
-    Args:
-        paired: The runs.
-        design: How they are compared.
-        models: Model name to the indices of its runs; None: runs are compared.
-        baseline: The index of the run (or model) that the others are compared to; None: all pairs.
-    """
+    """Compare paired runs; see `compare`."""
     if models is not None and design.adjust == "max-t":
         raise UsageError("max-t needs resamples, and models are compared without any", hint="--adjust holm")
     names = list(paired.runs if models is None else models)
@@ -332,15 +325,7 @@ def _differences_of_models(
 
 
 def _count_dialogues(paired: Paired, metric: Metric, scores: Floats, first: int, second: int) -> Row:
-    """The numbers of dialogues that the first run wins, ties or loses, that have no score, and whose sums differ.
-
-    Args:
-        paired: The runs.
-        metric: The metric.
-        scores: Its scores, runs × dialogues.
-        first: Index of the first run.
-        second: Index of the second run.
-    """
+    """The numbers of dialogues that the first run wins, ties or loses, that have no score, and whose sums differ."""
     counts = stats.tally(scores[first], scores[second])
     own, (one, other) = [paired.statistics.index(name) for name in stats_of(metric)], paired.sums[[first, second]]
     return {
@@ -371,15 +356,7 @@ def _frame(rows: Sequence[Row], table: Table) -> pl.DataFrame:
 
 
 def seeds_of(models: Mapping[str, str | Sequence[str]], names: Sequence[str]) -> dict[str, list[int]]:
-    """Indices of each model's runs (seeds); a run that no model names is a model of its own.
-
-    Args:
-        models: Model name to its runs, as names or patterns, in a list or comma-separated.
-        names: The runs.
-
-    Raises:
-        UsageError: No run has such a name, or a run would belong to two models.
-    """
+    """Indices of each model's runs (seeds); a run that no model names is a model of its own."""
     seeds: dict[str, list[int]] = {}
     owner: dict[int, str] = {}
     for model, patterns in models.items():
@@ -401,16 +378,7 @@ def seeds_of(models: Mapping[str, str | Sequence[str]], names: Sequence[str]) ->
 
 
 def runs_called(patterns: str | Sequence[str], names: Sequence[str], what: str) -> list[int]:
-    """Indices of the runs with these names, or with names that fit these patterns.
-
-    Args:
-        patterns: Names and patterns, in a list or comma-separated.
-        names: The names of all runs.
-        what: What the runs are named for, for messages.
-
-    Raises:
-        UsageError: No run has such a name.
-    """
+    """Indices of the runs with these names, or with names that fit these patterns."""
     runs: list[int] = []
     for pattern in [part.strip() for part in patterns.split(",")] if isinstance(patterns, str) else patterns:
         matching = [i for i, name in enumerate(names) if name == pattern or fnmatchcase(name, pattern)]

@@ -217,12 +217,7 @@ def _dependence(runs: Sequence[Run], metrics: Sequence[Metric], convention: Conv
 
 
 def _warn_of_scores(scores: pl.DataFrame, of_one_run: str) -> None:
-    """Warn if there are few runs, or if a metric is undefined or the same for all runs.
-
-    Args:
-        scores: (run, metric, value).
-        of_one_run: What can be computed for a single run.
-    """
+    """Warn if there are few runs, or if a metric is undefined or the same for all runs."""
     runs = scores["run"].n_unique()
     if runs == 1:
         warn(

@@ -16,11 +16,7 @@ _KINDS: Final = {"missed": "missed", "wrong": "wrong values", "over": "over-pred
 
 
 def conclusion(diagnosis: Diagnosis) -> list[str]:
-    """What share of dialogues fails and how early, which errors are most frequent, and which slots are worst.
-
-    Args:
-        diagnosis: Of one or several runs, whose errors are counted together.
-    """
+    """What share of dialogues fails and how early, which errors are most frequent, and which slots are worst."""
     return [line for line in (_failing(diagnosis), _errors(diagnosis.errors), _slots(diagnosis)) if line]
 
 

@@ -29,15 +29,7 @@ _MISSING_TURNS: Final = {"wrong": "count as wrong", "empty": "count as empty sta
 def findings(
     leaderboard: Leaderboard, by_slot: pl.DataFrame, swept: pl.DataFrame, diagnosis: Diagnosis, checks: pl.DataFrame
 ) -> list[Finding]:
-    """The findings on runs over one gold, in order of interest; none where there is nothing to say.
-
-    Args:
-        leaderboard: The runs' scores and differences (`compare`). The first metric that is a share ranks the runs.
-        by_slot: Their scores by slot, by the default metrics.
-        swept: Their scores by that metric under other conventions (`sweep`).
-        diagnosis: Where they fail.
-        checks: What is doubtful about them (`check`).
-    """
+    """The findings on runs over one gold, in order of interest; none where there is nothing to say."""
     board = ranked(leaderboard.scores)
     runs = board["run"].to_list() or diagnosis.runs["run"].to_list()
     slots = _counts_by_slot(by_slot, runs)
@@ -124,13 +116,7 @@ def _worst(slots: pl.DataFrame, runs: Sequence[str]) -> Finding | None:
 
 
 def _shared(rows: pl.DataFrame, runs: Sequence[str], verbs: tuple[str, str, str]) -> tuple[str, tuple[str, ...]]:
-    """A sentence on slots of gold, with a clause for the slots that the same runs share; and the runs that it names.
-
-    Args:
-        rows: (run, slot, gold: turns).
-        runs: All runs.
-        verbs: What one run does, what several do, and what no run does if all do it.
-    """
+    """A sentence on slots of gold, with a clause for the slots that the same runs share; and the runs that it names."""
     by_slot = rows.group_by("slot", maintain_order=True).agg("run", pl.col("gold").first())
     shared = (
         by_slot.sort("gold", "slot", descending=[True, False])

@@ -61,11 +61,7 @@ class Paired:
 
 
 def pair_up(runs: Sequence[Run], metrics: Sequence[Metric], convention: Convention) -> Paired:
-    """The sums per dialogue of runs over one gold.
-
-    Raises:
-        DstbenchError: Runs do not have the same turns and gold, or fewer than two dialogues are scored.
-    """
+    """The sums per dialogue of runs over one gold."""
     settings: list[dict[str, str]] = []
     scored: list[tuple[Run, Sums]] = []
     corpora: set[tuple[int, ...]] = set()

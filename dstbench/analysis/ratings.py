@@ -165,12 +165,6 @@ def compare_with_ratings(
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """How much each column agrees with the ratings, and how much more one column does than another.
 
-    Args:
-        rows: The columns of a run, or of all of them pooled, with `RATING`; a row per rated dialogue or turn.
-        compared: Comparisons of two columns' r with the rating: r(rating, one) less r(rating, other).
-        test: The test of differences of r, as `correlate` takes it.
-        level: Confidence level of all intervals.
-
     Returns:
         Rows of `schema.analysis.RATED`, and of `schema.analysis.RATED_DIFFERENCES`.
     """

@@ -206,11 +206,6 @@ class _Totals:
     def draw(self, copies: pl.DataFrame, sample: int | None, order: Floats) -> pl.DataFrame:
         """Draw from the copies of each kind and dialogue.
 
-        Args:
-            copies: What `copies_of` returned.
-            sample: How many of each kind and dialogue; None: all.
-            order: A random number for each change: the smallest are drawn.
-
         Returns:
             The drawn copies with the columns (of: the number of copies from which they were drawn; drawn: how many).
         """

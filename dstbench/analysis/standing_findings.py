@@ -98,13 +98,7 @@ def _verdicts(leaderboard: Leaderboard, metric: str, best: Sequence[str], rest: 
 
 
 def order_of_runs(board: pl.DataFrame, swept: pl.DataFrame, checks: pl.DataFrame) -> Finding | None:
-    """Whether the order of the runs holds under other conventions; if not, the run whose place changes most.
-
-    Args:
-        board: The runs' scores (`ranked`).
-        swept: Their scores under other conventions.
-        checks: The result of `check`.
-    """
+    """Whether the order of the runs holds under other conventions; if not, the run whose place changes most."""
     here, under, conventions = _under_conventions(board, swept)
     if here.height < 2 or conventions < 2:
         return None

@@ -34,19 +34,7 @@ class UserTable(NamedTuple):
 def read_user_table(
     table: Any, what: str, needed: Sequence[str], others: Sequence[str] = (), numbers: Sequence[str] = ()
 ) -> UserTable:
-    """Read a user's table; columns that are not asked for are left out.
-
-    Args:
-        table: The path of a CSV file (separated by commas, semicolons or tabs) or Parquet file, or a frame.
-        what: What it holds, such as ``ratings``.
-        needed: Columns that it must have.
-        others: Columns that it may have.
-        numbers: Those of the columns that hold numbers.
-
-    Raises:
-        DstbenchError: It cannot be read, lacks a column, or has a column twice or of lists and the like.
-        UsageError: It is neither a path nor a frame.
-    """
+    """Read a user's table; columns that are not asked for are left out."""
     is_path = isinstance(table, (str, PathLike))
     name = str(table) if is_path else what
     rows, place, first = (

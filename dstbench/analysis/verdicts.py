@@ -42,11 +42,6 @@ _MOST_PAIRS: Final = 5
 def judge(nulls: Sequence[Null], adjust: Adjustment, level: float) -> list[dict[str, Any]]:
     """p-values of one metric's differences of runs, adjusted for the number of defined ones, and their significance.
 
-    Args:
-        nulls: The differences; for ``max-t``, all with the same resamples.
-        adjust: How p-values are adjusted.
-        level: Confidence level; tests use 1 − level.
-
     Returns:
         For each difference, the columns `p` to `may_flip` of `schema.analysis.RUN_DIFFERENCES`.
     """
@@ -89,14 +84,7 @@ def judge(nulls: Sequence[Null], adjust: Adjustment, level: float) -> list[dict[
 def judge_models(
     spreads: Sequence[Spread | None], differences: Floats, adjust: Adjustment, level: float
 ) -> list[dict[str, Any]]:
-    """The same for differences of models, whose p need no resamples.
-
-    Args:
-        spreads: Their standard errors; None: a model has too few seeds for a test.
-        differences: The differences; NaN where undefined.
-        adjust: How p-values are adjusted; not ``max-t``.
-        level: Confidence level; tests use 1 − level.
-    """
+    """The same for differences of models, whose p need no resamples."""
     p = np.array([np.nan if of is None else of.p(size) for of, size in zip(spreads, differences, strict=True)])
     adjusted, defined = adjust_defined(p, adjust), ~np.isnan(p)
     return [
@@ -113,14 +101,7 @@ def judge_models(
 
 
 def strictest_level(nulls: Sequence[Null], m: int, adjust: Adjustment, level: float) -> float:
-    """The level that one of m differences meets if no other is significant: the strictest of its test.
-
-    Args:
-        nulls: The differences, for ``max-t``.
-        m: Their number, at least 1.
-        adjust: How p-values are adjusted.
-        level: Confidence level; tests use 1 − level.
-    """
+    """The level that one of m differences meets if no other is significant: the strictest of its test."""
     alpha = 1 - level
     if adjust == "max-t":
         drawn = np.abs(np.stack([null.resampled for null in nulls], axis=1))
@@ -149,13 +130,7 @@ def _by_largest(nulls: Sequence[Null]) -> Floats:
 
 
 def doubts(differences: pl.DataFrame, resamples: int, level: float) -> list[str]:
-    """Lines of text about differences that cannot be significant, and about verdicts that another seed may turn round.
-
-    Args:
-        differences: Rows of `schema.analysis.RUN_DIFFERENCES`.
-        resamples: Number of resamples, where no more are drawn.
-        level: Confidence level; tests use 1 − level.
-    """
+    """Lines about differences that cannot be significant, and about verdicts that another seed may turn round."""
     alpha = round(1 - level, 12)
     metrics_of: dict[str, list[str]] = {}
     for (metric,), rows in differences.drop_nulls("p").group_by("metric", maintain_order=True):
@@ -187,12 +162,7 @@ def doubts(differences: pl.DataFrame, resamples: int, level: float) -> list[str]
 
 
 def pairs_text(rows: pl.DataFrame, beside: str | None = None) -> str:
-    """The names of pairs of runs, or of the first pairs if there are many.
-
-    Args:
-        rows: Rows of `schema.analysis.RUN_DIFFERENCES`.
-        beside: A column whose value is shown beside each pair; None: none.
-    """
+    """The names of pairs of runs, or of the first pairs if there are many."""
     pairs = [f"{run} and {other}" for run, other in rows.head(_MOST_PAIRS).select("run", "other").iter_rows()]
     if beside is not None:
         pairs = [f"{pair} ({number})" for pair, number in zip(pairs, rows[beside], strict=False)]

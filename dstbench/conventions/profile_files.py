@@ -26,14 +26,7 @@ _KEYS: Final[Mapping[str, str]] = {
 
 
 def read_choices(path: Path) -> tuple[str, dict[str, Any]]:
-    """The name of the profile to start from, ``verbatim`` if the file names none, and the choices that replace its own.
-
-    Args:
-        path: The file. The files that it names (a label map, a schema) are looked for beside it.
-
-    Raises:
-        DstbenchError: It cannot be read, or has a choice or value that no convention has.
-    """
+    """The profile to start from (``verbatim`` if the file names none), and the choices that replace its own."""
     import tomllib
 
     from dstbench.io.files import File

@@ -167,11 +167,7 @@ PROFILES: Final[dict[str, Convention]] = {c.name.rpartition(".")[0]: c for c in 
 
 
 def _checked(convention: Convention, origin: str) -> Convention:
-    """A convention that is not built in, under its name in signatures: its name, version and origin.
-
-    Raises:
-        UsageError: Its name is not a name and a version.
-    """
+    """A convention that is not built in, under its name in signatures: its name, version and origin."""
     if not _VERSIONED.fullmatch(convention.name):
         raise UsageError(
             f"the convention cannot be called {convention.name!r}", hint='a name and a version: name="mylab.1"'
