@@ -11,9 +11,9 @@ import polars as pl
 from dstbench import audit
 from dstbench.analysis.compare import Leaderboard
 from dstbench.analysis.compare_metrics import MetricComparison
-from dstbench.analysis.conclusion import conclusion
 from dstbench.analysis.correlate import Correlations
 from dstbench.analysis.diagnose import Diagnosis
+from dstbench.analysis.findings import conclusion
 from dstbench.analysis.sensitivity import Sensitivity
 from dstbench.analysis.traits import Traits
 from dstbench.errors import shortened
