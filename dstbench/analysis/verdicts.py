@@ -59,7 +59,10 @@ def judge(nulls: Sequence[Null], adjust: Adjustment, level: float) -> list[dict[
     if adjust == "max-t":
         # p may have a bound, below which no p adjusted for several differences is.
         adjusted = np.full(len(p), np.nan)
-        adjusted[defined] = np.maximum(_by_largest(chosen), p[defined]) if chosen else []
+        if chosen:
+            observed, tolerances = ([getattr(null, name) for null in chosen] for name in ("observed", "tolerance"))
+            by_largest = stats.max_t(observed, np.stack([null.resampled for null in chosen], axis=1), tolerances)
+            adjusted[defined] = np.maximum(by_largest, p[defined])
         reach = _SAFE * np.sqrt(adjusted * (1 - adjusted) / resamples)
         lowest, highest = np.maximum(adjusted - reach, low), np.minimum(adjusted + reach, 1)
     else:
@@ -118,15 +121,6 @@ def adjust_defined(p: Floats, adjust: Adjustment) -> Floats:
     adjusted, defined = np.full(len(p), np.nan), ~np.isnan(p)
     adjusted[defined] = _ADJUST[adjust](p[defined])
     return adjusted
-
-
-def _by_largest(nulls: Sequence[Null]) -> Floats:
-    """p-values adjusted by `stats.max_t`."""
-    return stats.max_t(
-        [null.observed for null in nulls],
-        np.stack([null.resampled for null in nulls], axis=1),
-        [null.tolerance for null in nulls],
-    )
 
 
 def doubts(differences: pl.DataFrame, resamples: int, level: float) -> list[str]:
