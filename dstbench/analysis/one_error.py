@@ -49,15 +49,10 @@ _ROWS: Final = 196_608
 
 
 class Usual(NamedTuple):
-    """The most frequent values and slots of gold.
+    """The most frequent values and slots of gold."""
 
-    Attributes:
-        values: (slot, value, rank): of each slot the `_CANDIDATES` most frequent values.
-        slots: (domain, other, usual, rank): of each domain its slots, and the most frequent value of each.
-    """
-
-    values: pl.DataFrame
-    slots: pl.DataFrame
+    values: pl.DataFrame  # (slot, value, rank): of each slot the `_CANDIDATES` most frequent values
+    slots: pl.DataFrame  # (domain, other, usual, rank): of each domain its slots, and the most frequent value of each
 
 
 def usual_values(run: Run, convention: Convention) -> Usual:

@@ -33,15 +33,10 @@ _RANKED: Final[Mapping[str, Callable[..., RankCorrelation]]] = {"spearman": spea
 
 
 class Ratings(NamedTuple):
-    """Ratings, canonical and checked.
+    """Ratings, canonical and checked."""
 
-    Attributes:
-        name: What messages call the table.
-        rows: ([run: String,] dialogue: String, [turn: Int64,] rating: Float64), one row per rated dialogue or turn.
-    """
-
-    name: str
-    rows: pl.DataFrame
+    name: str  # what messages call the table
+    rows: pl.DataFrame  # ([run: String,] dialogue: String, [turn: Int64,] rating: Float64), each rated once
 
     @property
     def per(self) -> Per:
@@ -163,11 +158,7 @@ def check_runs(ratings: Ratings, runs: list[str]) -> None:
 def compare_with_ratings(
     rows: Rows, compared: Iterable[Compared], test: str | None, level: float
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """How much each column agrees with the ratings, and how much more one column does than another.
-
-    Returns:
-        Rows of `schema.analysis.RATED`, and of `schema.analysis.RATED_DIFFERENCES`.
-    """
+    """How much each column agrees with the ratings (`RATED`), and how much more than another (`RATED_DIFFERENCES`)."""
 
     @cache  # most metrics are defined in the same rows
     def ranked(coefficient: str, metric: str, taken: bytes) -> RankCorrelation:

@@ -178,19 +178,12 @@ def _predicts_gold(table: pl.DataFrame) -> pl.DataFrame:
 
 
 class _Made(NamedTuple):
-    """The errors that were made in copies of gold, one row each, and what they cost.
+    """The errors that were made in copies of gold, one row each, and what they cost."""
 
-    Attributes:
-        errors: (kind, number: the dialogue's, place, turns, of: the number of errors from which it was drawn, drawn).
-        losses: Errors × metrics; NaN where undefined.
-        changes: The number of changes of gold.
-        single: How many of them are in dialogues of one turn, which have no position.
-    """
-
-    errors: pl.DataFrame
-    losses: Floats
-    changes: int
-    single: int
+    errors: pl.DataFrame  # `_ERROR`: its kind, the dialogue's number, and from how many (of) it was drawn with others
+    losses: Floats  # errors × metrics; NaN where undefined
+    changes: int  # of gold
+    single: int  # those in dialogues of one turn, which have no position
 
 
 def _make(
@@ -229,11 +222,7 @@ def _make(
 
 
 def _draw(copies: pl.DataFrame, changes: int, *, sample: int | None, generator: np.random.Generator) -> pl.DataFrame:
-    """Draw `sample` copies of each kind and dialogue (None: all): those of the changes with the smallest numbers.
-
-    Returns:
-        The drawn copies with the columns (of: the number of copies from which they were drawn; drawn: how many).
-    """
+    """Draw `sample` copies of each kind and dialogue (None: all): how many (drawn), and from how many (of)."""
     order = generator.random(changes)
     number = pl.col("order").rank("ordinal").over("kind", "number")
     drawn = copies.with_columns(

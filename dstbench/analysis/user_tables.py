@@ -19,16 +19,10 @@ _SECOND: Final = "_duplicated_0"
 
 
 class UserTable(NamedTuple):
-    """A table as texts.
+    """The columns of a table that were asked for, as texts without spaces around them; empty: no value."""
 
-    Attributes:
-        name: What messages call it.
-        rows: The columns that were asked for, without spaces around texts; empty: no value. Before them, `at`: what
-            messages call the row, such as ``line 2``.
-    """
-
-    name: str
-    rows: pl.DataFrame
+    name: str  # what messages call the table
+    rows: pl.DataFrame  # first `at`: what messages call the row, such as ``line 2``
 
 
 def read_user_table(

@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from dstbench.conventions.choices import CHOICES
 from dstbench.conventions.convention import SLOT_KINDS, Convention, from_text
-from dstbench.conventions.profile_files import ENDING, in_file, read_choices, signed_name
+from dstbench.conventions.profile_files import ENDING, hash_of, read_choices
 from dstbench.conventions.slots import KNOWN_SLOTS, SLOT_SETS, domain_of
 from dstbench.errors import DstbenchError, UsageError, check_known, did_you_mean
 from dstbench.plugins import Plugins
@@ -234,8 +234,9 @@ def _in_file(path: Path) -> Convention:
     try:
         convention = _with(_named(base), chosen)
     except UsageError as error:
-        raise in_file(error, path) from None
-    return replace(convention, name=signed_name(path, convention))
+        raise DstbenchError(error.what, file=error.file or str(path), hint=error.hint) from None
+    stem = re.sub(r"[^\w.-]", "-", path.stem)
+    return replace(convention, name=f"{stem}#{hash_of(convention.settings())}")
 
 
 def _with(base: Convention, chosen: Mapping[str, Any]) -> Convention:
