@@ -1,11 +1,8 @@
-"""ConvLab-3's predictions, its raw output and its unified datasets (Zhu et al. 2023).
+"""ConvLab-3's predictions and its unified datasets (Zhu et al. 2023).
 
 Conventions: states are cumulative and nested by domain; the empty string says that a slot is not in the state.
 
 Predictions (``predictions.json``) are one JSON list of user turns, in any order; ``utt_idx`` counts system turns, too.
-
-Raw output (``test_generated_predictions.json``) has states as text, and its lines do not name turns: they are matched
-with the gold file's turns in order, so there must be exactly as many. The gold in it is used only to check that order.
 
 Unified datasets (``dialogues.json``) hold gold states. Alternatives are already joined by ``|``. The id of a dialogue
 is its ``original_id``, which may be a number, if all dialogues have one and no two the same, and otherwise its
@@ -13,20 +10,16 @@ is its ``original_id``, which may be a number, if all dialogues have one and no 
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from functools import partial
 from typing import Any, ClassVar, Final, Literal
 
 import msgspec
-import polars as pl
 
 from dstbench.conventions.slots import canonical_slot, domain_of
 from dstbench.readers.document import Cell, DocumentTurn, JsonDocument, Place, exchanges, said_in
 from dstbench.readers.folder import SPLITS
-from dstbench.readers.format import Format, NestedState, Pairs, Said, SideBuilder, Source, States, StatesBuilder
+from dstbench.readers.format import Format, NestedState, Said, SideBuilder, Source, StatesBuilder
 from dstbench.readers.sgd import Spoken, SpokenDialogue
 from dstbench.readers.shapes import check
-from dstbench.readers.states import in_order
 from dstbench.readers.wrappers import values
 
 _USER: Final = "user"
@@ -45,13 +38,6 @@ class ConvlabTurn(msgspec.Struct):
     utt_idx: int
     state: NestedState
     predictions: ConvlabPrediction
-
-
-class ConvlabLine(msgspec.Struct):
-    """One line of ConvLab-3's sequence-to-sequence output: a turn's gold and predicted state as text."""
-
-    state_seq: str
-    predictions: str
 
 
 class Turn(msgspec.Struct):
@@ -92,53 +78,6 @@ def _said(source: Source) -> Iterator[Said]:
         before = turn.context[-1] if turn.context else None
         system = before.utterance if before is not None and before.speaker == "system" else None
         yield str(turn.dialogue_id), turn.utt_idx // 2, system, turn.utterance
-
-
-def split_state(state: str) -> tuple[Pairs, int]:
-    """Slots and values of ``[domain]([slot][value],[slot][value]);[domain](…)``, and the number of pieces lost.
-
-    >>> split_state("[hotel]([area][north],[price range][cheap]);[train]([leave at][09:15])")
-    ([('hotel-area', 'north'), ('hotel-price range', 'cheap'), ('train-leave at', '09:15')], 0)
-    >>> split_state("no state")
-    ([], 1)
-    """
-    pairs: Pairs = []
-    lost = 0
-    for part in state.strip().removeprefix("[").removesuffix(")").split(");["):
-        domain, opens, slots = part.partition("](")
-        if not opens:
-            lost += part != ""
-            continue
-        for piece in slots.removeprefix("[").removesuffix("]").split("],["):
-            slot, between, value = piece.partition("][")
-            if between:
-                pairs.append((f"{domain}-{slot}", value))
-            else:
-                lost += piece != ""
-    return pairs, lost
-
-
-def _read_raw(source: Source, states: StatesBuilder) -> None:
-    for number, (_, line) in enumerate(source.lines(ConvlabLine)):
-        at = states.turn(str(number), 0)
-        states.pred.cells(at, *split_state(line.predictions))
-        states.gold.cells(at, *split_state(line.state_seq))
-
-
-def _in_checked_order(raw: States, gold: States) -> States:
-    """Raw output joined with gold's turns; a note says where its own gold lists other slots than gold does."""
-    states = in_order(raw, gold)
-    if raw.gold is None or gold.gold is None:
-        return states
-    own, other = (side.cells.select("at", pl.col("slot").cast(pl.String)) for side in (raw.gold, gold.gold))
-    differ = pl.concat([own.join(other, on=["at", "slot"], how="anti"), other.join(own, on=["at", "slot"], how="anti")])
-    if not differ.height:
-        return states
-    note = (
-        f"{raw.source}: in {differ['at'].n_unique():,} of {gold.gold.turns.height:,} turns its own gold lists other "
-        f"slots than {gold.source}; if these are most turns, the files are in different orders"
-    )
-    return replace(states, notes=(*states.notes, note))
 
 
 def _sniff_gold(source: Source) -> bool:
@@ -210,16 +149,6 @@ FORMAT: Final = Format(
     reader=_read,
     omits=("",),
     said=_said,
-)
-RAW: Final = Format(
-    name="convlab-raw",
-    title="ConvLab-3's raw output (test_generated_predictions.json); needs --gold, in its order",
-    holds=("pred",),
-    example='{"state_seq": "[hotel]([area][north])", "predictions": "[hotel]([area][north])"}',
-    shape=ConvlabLine,
-    sniff=lambda source: source.first_line_has("state_seq", "predictions"),
-    reader=_read_raw,
-    finish=lambda raw: replace(raw, gold=None, pred=None, complete=partial(_in_checked_order, raw)),
 )
 GOLD: Final = Format(
     name="convlab-gold",

@@ -27,7 +27,6 @@ from dstbench.readers import (
     records,
     risawoz,
     savn,
-    sdp_dst,
     sgd,
     simpletod,
     simulated,
@@ -60,7 +59,6 @@ FORMATS: Final[dict[str, Format]] = {
         t5dst.FORMAT,
         som.FORMAT,
         star.FORMAT,
-        star.PARTIAL,
         simpletod.FORMAT,
         parlai.FORMAT,
         parlai.CHECKDST,
@@ -71,10 +69,8 @@ FORMATS: Final[dict[str, Format]] = {
         icdst.FORMAT,
         mwzeval.FORMAT,
         savn.FORMAT,
-        convlab.RAW,
         dstc10.FORMAT,
         ldst.FORMAT,
-        sdp_dst.FORMAT,
         star.TSV,
         sumbt.FORMAT,
         trade.GOLD,
@@ -142,7 +138,7 @@ def find_format(source: Source, name: str | Format | None = None) -> Format:
         return wanted
     if form := sniff(source):
         return form
-    raise _incomplete(source) or _without_keys(source) or source.error(*_unknown(source))
+    raise _without_keys(source) or source.error(*_unknown(source))
 
 
 def sniff(source: Source) -> Format | None:
@@ -212,15 +208,10 @@ def find_files(
         return
     source.check()  # a file of a model's weights may be a zip, which looks like a folder
     if name is None:
-        yield from data_files(source, sniff, split, why=_incomplete)
+        yield from data_files(source, sniff, split)
     else:
         wanted = find_format(source, name)
-        yield from data_files(source, lambda file: wanted if _shows(wanted, file) else None, split, why=_incomplete)
-
-
-def _incomplete(file: Source) -> DstbenchError | None:
-    """The error for a file whose format needs another file beside it, which is missing; None: it is not such a file."""
-    return sdp_dst.without_values(file) if sdp_dst.is_index(file) else None
+        yield from data_files(source, lambda file: wanted if _shows(wanted, file) else None, split)
 
 
 def _without_keys(file: Source) -> DstbenchError | None:
@@ -288,11 +279,6 @@ def _unknown(source: Source) -> tuple[str, str]:
     if source.kind == "json" and isinstance(source.json, dict) and source.json.keys() >= {"class_types", "slots"}:
         what = "TripPy's configuration, not its predictions"
         return what, "score pred_res.*.json; this file is what --label-map takes"
-    if source.kind == "text" and (index := source.sibling("test.idx", "dev.idx", "train.idx")) is not None:
-        return (
-            "no known format: lines of text",
-            f"if they are SDP-DST's values, name {index.name}, which is beside them",
-        )
     hint = "`dstbench ls formats` shows each with an example; --from FORMAT says which it is"
     if source.kind in ("json", "jsonl"):
         hint += "; if its objects are turns, --keys id=KEY,turn=KEY,gold=KEY,pred=KEY says which key holds what"
