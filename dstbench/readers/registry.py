@@ -9,35 +9,17 @@ from typing import Final
 from dstbench.errors import DstbenchError, UsageError, did_you_mean
 from dstbench.plugins import Plugins, origin_of
 from dstbench.readers import (
-    convlab,
-    crosswoz,
     csv_records,
     dstc2,
-    dstc10,
     fga_gca,
-    glad,
-    icdst,
     jsonl,
-    kage,
     ldst,
-    multiwoz,
-    mwzeval,
     parlai,
-    pptod,
     records,
-    risawoz,
     savn,
-    sgd,
-    simpletod,
-    simulated,
-    som,
-    star,
     state_lists,
-    sumbt,
-    t5dst,
-    trade,
     trippy,
-    woz,
+    tsv,
 )
 from dstbench.readers.folder import data_files
 from dstbench.readers.foreign import checked_format
@@ -46,6 +28,7 @@ from dstbench.readers.options import Keys
 from dstbench.readers.record_keys import KeysError, present
 from dstbench.readers.state_text import named
 from dstbench.readers.states import in_split, merge_states, noting_doubts, only_split
+from dstbench.readers.table import ROWS
 
 #: The native formats, by the name that ``--from`` takes. Sniffing asks them in this order.
 FORMATS: Final[dict[str, Format]] = {
@@ -53,39 +36,12 @@ FORMATS: Final[dict[str, Format]] = {
     for form in (
         trippy.FORMAT,  # first, as it looks no further than the first turn
         jsonl.FORMAT,
-        fga_gca.FORMAT,
         fga_gca.MARKS,
-        trade.FORMAT,
-        t5dst.FORMAT,
-        som.FORMAT,
-        star.FORMAT,
-        simpletod.FORMAT,
         parlai.FORMAT,
-        parlai.CHECKDST,
-        pptod.FORMAT,
-        pptod.FNCTOD,
-        kage.FORMAT,
-        convlab.FORMAT,
-        icdst.FORMAT,
-        mwzeval.FORMAT,
         savn.FORMAT,
-        dstc10.FORMAT,
         ldst.FORMAT,
-        star.TSV,
-        sumbt.FORMAT,
-        trade.GOLD,
-        t5dst.GOLD,
-        simpletod.GOLD,
-        multiwoz.FORMAT,
-        sgd.FORMAT,
-        convlab.GOLD,
-        woz.FORMAT,
-        glad.FORMAT,
-        woz.TSV,
-        simulated.FORMAT,
-        crosswoz.FORMAT,
-        risawoz.FORMAT,
-        dstc2.GOLD,
+        *tsv.FORMATS,
+        *ROWS.values(),
         dstc2.FORMAT,
         # last, as they take any keys
         csv_records.FORMAT,

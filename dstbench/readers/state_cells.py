@@ -19,8 +19,6 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
-import msgspec
-
 from dstbench.conventions.slots import KNOWN_SLOTS, canonical_slot, split_pair
 from dstbench.readers.builder import Pairs, split_triple
 from dstbench.readers.key_names import says_its_side, turn_in
@@ -31,9 +29,6 @@ from dstbench.schema.core import BETWEEN
 
 #: A state: slots and values, in which a slot may come twice if they are pairs.
 State: TypeAlias = dict[str, str] | Pairs
-
-#: (dialogue, turn, gold, pred); the states are cells of a file, ``msgspec.UNSET`` where the turn has none.
-Turn: TypeAlias = tuple[str, int, Any, Any]
 
 #: What a state may look like, for hints.
 SHAPES: Final = (
@@ -107,18 +102,6 @@ class StateCells:
         elif not is_missing(cell):
             raise Misfit(f"{named(cell)}, where a state must be")
         return pairs
-
-    def turns(self, source: Source, turns: list[Turn]) -> list[Turn]:
-        """The turns with their cells read as states; the same list if cells are still texts (see `shapes`)."""
-        if any(isinstance(cell, msgspec.Raw) for turn in turns for cell in turn[2:]):
-            return turns
-
-        def state(cell: Any, name: str, number: int) -> Any:
-            return cell if cell is msgspec.UNSET else self.checked(source, cell, dialogue=name, turn=number)
-
-        return [
-            (name, number, *(state(cell, name, number) for cell in (gold, pred))) for name, number, gold, pred in turns
-        ]
 
     def checked(self, source: Source, cell: Any, **where: Any) -> State:
         """The state in a cell of a file; if the cell is no state, the error says in which dialogue and turn."""
