@@ -69,6 +69,23 @@ def split_span(span: str) -> tuple[Pairs, int]:
     return [(slot, " ".join(value)) for slot, value in pairs if slot], lost
 
 
+class _Names(dict[str, str]):
+    """The names of a domain's slots; looking one up takes a third of the time of making it."""
+
+    def __init__(self, domain: str) -> None:
+        super().__init__()
+        self._domain = domain
+
+    def __missing__(self, slot: str) -> str:
+        name = self[slot] = f"{self._domain}-{slot}"
+        return name
+
+
+@lru_cache(maxsize=1024)
+def _names_in(domain: str) -> _Names:
+    return _Names(domain)
+
+
 class SideBuilder:
     """Collects the states of one side; `at` is the row of a state's turn, as `StatesBuilder.turn` returns it."""
 
@@ -91,12 +108,13 @@ class SideBuilder:
         self.present.append(at)
         self.sizes.append(sum(map(len, state.values())))
         for domain, slots in state.items():
-            self.slot.extend([f"{domain}-{slot}" for slot in slots])
+            self.slot.extend(map(_names_in(domain).__getitem__, slots))
             self.value.extend(slots.values())
 
     def cells(self, at: int, state: Sequence[tuple[str, str]], lost: int = 0) -> None:
         """Add a state [(slot, value)]; `lost` other pieces of its text were not a slot and its value."""
-        self._add(at, [slot for slot, _ in state], [value for _, value in state])
+        slots, values = zip(*state, strict=True) if state else ((), ())
+        self._add(at, slots, values)
         self.lost += lost
 
     def state(self, at: int, state: Mapping[str, str] | Sequence[tuple[str, str]]) -> None:

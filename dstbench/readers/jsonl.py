@@ -40,7 +40,7 @@ def _sniff(source: Source) -> bool:
 
 def _read(source: Source, states: StatesBuilder) -> None:
     try:
-        items = source.json if source.kind == "json" else [item for _, item in source.json_lines()]
+        items = source.json if source.kind == "json" else [item for _, item in source.whole_lines()]
         turns = msgspec.convert(items if isinstance(items, list) else [items], list[_Exact])
     except msgspec.ValidationError:
         turns = []

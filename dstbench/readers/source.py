@@ -221,7 +221,17 @@ class Source(File):
         """(``line N: ``, decoded value) of every one of the JSON Lines, of which there may be only one."""
         if self.kind not in ("jsonl", "json"):
             raise self.misshapen("not JSON Lines")
-        return self.json_lines() if self.kind == "jsonl" else iter([("line 1: ", self.json)])
+        if self.kind == "json":
+            return iter([("line 1: ", self.json)])
+        decode = msgspec.json.Decoder().decode
+        try:
+            # Not `decode_lines`: it accepts two values in one line, and one value over two lines.
+            items = [(number, decode(line)) for number, line in enumerate(io.BytesIO(self.raw), 1) if line.strip()]
+        except _NOT_JSON:
+            return self.json_lines()  # says where
+        if may_repeat_keys(self.raw, [item for _, item in items]):
+            return self.json_lines()
+        return ((f"line {number}: ", item) for number, item in items)
 
     def lines(self, shape: type[T]) -> Iterator[tuple[str, T]]:
         """(``line N: ``, checked value) of every one of the JSON Lines."""

@@ -36,6 +36,7 @@ SHAPES: Final = (
     "hotel-area = north; hotel-stars = 4"
 )
 # Where raw MultiWOZ puts the slots of a domain; `booked` is what was booked, and no slot.
+_STRING: Final = {str}
 _PARTS: Final = {"semi": "", "book": "book "}
 _BOOKED: Final = "booked"
 _SEPARATORS: Final = ("-", "_", ".", " ")
@@ -80,9 +81,7 @@ class StateCells:
             if {*map(type, cell)} | kinds == {str}:
                 return cell
             if {*map(type, cell)} == {str} and kinds == {dict} and all(map(_are_strings, cell.values())):
-                return [
-                    (joined(domain, slot), value) for domain, slots in cell.items() for slot, value in slots.items()
-                ]
+                return [(joined(domain, slot), text) for domain, slots in cell.items() for slot, text in slots.items()]
         elif is_missing(cell):
             self._loose["state"] += 1
             return {}
@@ -184,7 +183,7 @@ class StateCells:
 
 def _are_strings(slots: dict[Any, Any]) -> bool:
     """Whether slots and values are strings."""
-    return {*map(type, slots), *map(type, slots.values())} <= {str}
+    return {*map(type, slots), *map(type, slots.values())} <= _STRING
 
 
 def without_numpy(value: Any) -> Any:
@@ -263,6 +262,7 @@ def _could_be_entry(value: Any, depth: int = 0) -> bool:
     return not isinstance(value, (list, tuple)) or not any(isinstance(item, (Mapping, list, tuple)) for item in value)
 
 
+@lru_cache(maxsize=65_536)
 def joined(domain: str, slot: str) -> str:
     """Domain and slot as one name; the slot's name may already contain the domain."""
     begins = slot[: len(domain)].lower() == domain.lower() and slot[len(domain) :][:1] in _SEPARATORS
