@@ -182,7 +182,7 @@ def show(
     return render_walkthrough(walkthrough, table.form)
 
 
-@command(app, doing="querying", isolated=True, example="query \"SELECT slot, count(*) AS n FROM classes WHERE kind = 'wrong' GROUP BY slot ORDER BY n DESC\" predictions.json")  # fmt: skip  # noqa: E501
+@command(app, doing="querying", example="query \"SELECT slot, count(*) AS n FROM classes WHERE kind = 'wrong' GROUP BY slot ORDER BY n DESC\" predictions.json")  # fmt: skip  # noqa: E501
 def query(
     *,
     sql: Annotated[

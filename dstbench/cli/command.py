@@ -16,15 +16,14 @@ from typing import Annotated, Any, Final, NamedTuple
 
 import typer
 
-from dstbench.cli.isolation import run_in_child
 from dstbench.cli.options import OptionGroup, TableOutput
 from dstbench.cli.output import Notes, as_path, emit, progress, reporting, say
 
-# The options that name a file and a folder to write; every other path is read.
+# The options that name a file, and a folder, to write; every other path is read.
 _OUTPUTS: Final = ("output", "log", "review", "manifest")
 _FOLDERS: Final = ("charts", "figures")
 # Options whose texts NAME=FILE name a file to read.
-_NAMED_FILES: Final = ("tables", "version")
+_NAMED_FILES: Final = ("tables", "version", "other_gold")
 # Every command has them: any may have notes, or meet a name that is not built in.
 _VERBOSE: Final = inspect.Parameter(
     "verbose",
@@ -75,7 +74,7 @@ def _may_run(name: str) -> bool:
 
 
 def command(
-    app: typer.Typer, name: str | None = None, *, doing: str, example: str, isolated: bool = False
+    app: typer.Typer, name: str | None = None, *, doing: str, example: str
 ) -> Callable[[Callable[..., str | Result]], Callable[..., None]]:
     """Add a command to an application.
 
@@ -93,7 +92,6 @@ def command(
         name: Name of the command, if it is not the function's.
         doing: What the spinner says while the command computes, such as "scoring".
         example: The example in its help, without ``dstbench``.
-        isolated: Whether it computes in a child process, as it may ask for any amount of memory.
     """
 
     def add(function: Callable[..., str | Result]) -> Callable[..., None]:
@@ -109,9 +107,6 @@ def command(
         def run(**options: Any) -> None:
             options = {option: None if value == [] else value for option, value in options.items()}
             notes, plugins = Notes(verbose=options.pop(_VERBOSE.name)), options.pop(_PLUGINS.name)
-            if isolated:
-                with reporting(notes):
-                    run_in_child()
             with ExitStack() as stack:
                 stack.callback(notes.tell)
                 with reporting(notes), progress(doing):
@@ -178,20 +173,18 @@ def _refuse_other_encodings(values: list[Any]) -> None:
             raise UsageError(f"{text!r} is not UTF-8", hint="set the terminal, or the script, to UTF-8")
 
 
-def _paths(options: dict[str, Any], plugins: list[str] | None) -> tuple[list[Path], list[Path], list[Path]]:
-    """The paths that a command line names: to be read, files to be written, and folders to be written to.
+def _paths(options: dict[str, Any], plugins: list[str] | None) -> tuple[list[Path], list[Path]]:
+    """The paths that a command line names: to be read, and files to be written.
 
     Standard output is among them, as it may be a file, too.
     """
-    inputs, files, folders = [], [Path("/dev/stdout")], []
+    inputs, files = [], [Path("/dev/stdout")]
     for option, value in options.items():
         values = [item for item in (value if isinstance(value, list) else [value]) if item is not None]
         paths = [item for item in values if isinstance(item, Path)]
         if option in _OUTPUTS:
             files += [path for path in paths if str(path) != "-"]
-        elif option in _FOLDERS:
-            folders += paths
-        else:
+        elif option not in _FOLDERS:
             inputs += [Path(as_path(path)) for path in paths]
         if option in _NAMED_FILES:
             inputs += [Path(item.partition("=")[2]) for item in values]
@@ -200,4 +193,4 @@ def _paths(options: dict[str, Any], plugins: list[str] | None) -> tuple[list[Pat
     for name in ",".join(plugins or ()).split(","):
         module = Path(name.strip().removesuffix(".py") if name.endswith(".py") else name.strip().replace(".", "/"))
         inputs += [module, Path(f"{module}.py")] if name else []
-    return inputs, files, folders
+    return inputs, files

@@ -1,4 +1,4 @@
-"""Commands that score: score, compare, pairs, sweep, check, signature."""
+"""Commands that score: score, compare, pairs, sweep, reconcile, diff, check, signature."""
 
 import re
 from pathlib import Path
@@ -14,6 +14,7 @@ from dstbench.cli.options import (
     Baseline,
     ConventionChoices,
     Drawing,
+    HowToRead,
     Metrics,
     Models,
     Resamples,
@@ -23,7 +24,7 @@ from dstbench.cli.options import (
     TestLevel,
     named_values,
 )
-from dstbench.cli.output import as_text
+from dstbench.cli.output import as_path, as_text
 
 
 @command(app, doing="scoring", example="score predictions.json --profile trade")
@@ -148,6 +149,88 @@ def sweep(
         **runs.reading,
     )
     return Result(render_sweep(rows, table.form), drawing.write(sweep_charts, rows))
+
+
+class _Profile(ConventionChoices):
+    """The profile alone: single choices are what is tried."""
+
+    offered = ()
+
+
+@command(app, doing="trying choices", example="reconcile 55.3 predictions.json --with jga")
+def reconcile(
+    *,
+    target: Annotated[
+        str, typer.Argument(metavar="SCORES", help="The published scores as printed: 55.3, or jga=55.3,sa=97.3.")
+    ],
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="A prediction file, or a long table (.parquet).")],
+    metrics: Annotated[
+        str, typer.Option("--with", metavar="METRIC", help="The metric of a score without name.")
+    ] = "jga",
+    other_gold: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=FILE", help="Another gold that may have been used: 2.4=gold24.json. Repeatable."),
+    ] = None,
+    labels: Annotated[Path | None, typer.Option("--label-map", help="A label map that may have been used.")] = None,
+    most: Annotated[int, typer.Option(min=1, max=4, help="The most choices that are combined.")] = 4,
+    how: HowToRead,
+    table: TableOutput,
+    choices: _Profile,
+) -> str:
+    """Find out why a published score is not the one computed here: which choices of convention lead to it."""
+    from dstbench.rendering.reconcile import render_reconciliation
+
+    result = dstbench.reconcile(
+        target,
+        as_path(run),
+        metrics=metrics,
+        other_golds=named_values("--other-gold", other_gold, "name and file of gold", "2.4=gold24.json", once=True),
+        labels=as_text(labels),
+        most=most,
+        profile=choices.convention(),
+        **how.reading,
+    )
+    return render_reconciliation(result, table.form)
+
+
+class _OfValuesAndTurns(ConventionChoices):
+    """The choices that concern which values and turns are right."""
+
+    offered = tuple(
+        name for name in ConventionChoices.offered if name not in ("wrong_costs", "unit", "domain_turns", "seen")
+    )
+
+
+@command(app, doing="comparing", example="diff before.json after.json")
+def diff(
+    *,
+    before: Annotated[Path, typer.Argument(metavar="BEFORE", help="The run before: a prediction file or long table.")],
+    after: Annotated[Path, typer.Argument(metavar="AFTER", help="The run after.")],
+    most: Annotated[int, typer.Option(min=1, help="Number of dialogues that are listed.")] = 10,
+    resamples: Resamples = 10_000,
+    seed: Seed = 0,
+    level: TestLevel = 0.95,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Show all groups, and those by domain, class and turn.")
+    ] = False,
+    how: HowToRead,
+    table: TableOutput,
+    choices: _OfValuesAndTurns,
+) -> str:
+    """Show what a new checkpoint fixed and broke: turns and values, by slot, domain, error and turn."""
+    from dstbench.rendering.changes import render_changes
+
+    changes = dstbench.diff(
+        as_path(before),
+        as_path(after),
+        most=most,
+        resamples=resamples,
+        seed=seed,
+        level=level,
+        profile=choices.convention(),
+        **how.reading,
+    )
+    return render_changes(changes, table.form, everything=everything)
 
 
 @command(app, doing="checking", example="check predictions.json --ontology ontology.json")

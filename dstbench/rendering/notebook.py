@@ -9,16 +9,18 @@ from typing import Any, Final, NamedTuple
 import polars as pl
 
 from dstbench import audit
+from dstbench.analysis.changes import Changes
 from dstbench.analysis.compare import Leaderboard
 from dstbench.analysis.compare_metrics import MetricComparison
 from dstbench.analysis.conclusion import conclusion
 from dstbench.analysis.correlate import Correlations
 from dstbench.analysis.diagnose import Diagnosis
+from dstbench.analysis.reconcile import Reconciliation
 from dstbench.analysis.sensitivity import Sensitivity
 from dstbench.analysis.traits import Traits
 from dstbench.errors import shortened
 from dstbench.readers.states import Side
-from dstbench.rendering import compare_metrics, ratings, sensitivity
+from dstbench.rendering import changes, compare_metrics, ratings, reconcile, sensitivity
 from dstbench.rendering.audit import bias_page, differences_page, seen_in_training, version_scores_page
 from dstbench.rendering.audit_words import (
     agreement_page,
@@ -63,6 +65,8 @@ _VIEWS: Final[Mapping[type, _View]] = {
     Correlations: _View(correlations_page, lambda record: ratings.finding(record) if record.rated.height else []),
     MetricComparison: _View(metrics_page, compare_metrics.finding),
     Sensitivity: _View(sensitivity_page, sensitivity.conclusion),
+    Changes: _View(changes.changes_page, changes.finding),
+    Reconciliation: _View(reconcile.reconciliation_page, reconcile.finding),
     audit.Bias: _View(bias_page, seen_in_training),
     audit.Differences: _View(differences_page),
     audit.VersionScores: _View(version_scores_page),

@@ -23,7 +23,7 @@ def render_sweep(rows: pl.DataFrame, form: TableFormat) -> str:
         return render_rows(rows, "sweep", form)
     if form == "latex":
         return latex_page([sweep_table(rows)])
-    gap, findings = "\n" if form == "md" else "", escape_lines(_findings(rows), form)
+    gap, findings = "\n" if form == "md" else "", escape_lines(published_findings(rows), form)
     findings += "\n" if findings else ""
     sections = sweep_page(rows).sections
     if form == "text" and len(sections) > 1:
@@ -33,7 +33,7 @@ def render_sweep(rows: pl.DataFrame, form: TableFormat) -> str:
     return findings + "\n".join(tables)
 
 
-def _findings(rows: pl.DataFrame) -> list[str]:
+def published_findings(rows: pl.DataFrame) -> list[str]:
     """If there are published scores, a line per run: the profiles that agree with them, or come nearest."""
     if "target" not in rows.columns:
         return []
@@ -148,7 +148,7 @@ def sweep_table(rows: pl.DataFrame) -> PaperTable:
         table.select("profile", pl.exclude("profile", *groups)),
         caption,
         "tab:sweep",
-        _findings(published),
+        published_findings(published),
         titles,
         heads,
     )
