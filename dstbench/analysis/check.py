@@ -66,7 +66,7 @@ def check(
     Args:
         data: A path, several, a frame, states, or a mapping from run name to any of these.
         profile: The convention under which runs are scored, or its name.
-        ontology: The values that each slot may have, or a JSON file {slot: [values]}; None: gold's values.
+        ontology: JSON {slot: [values]}; None: gold's values. In Python, also a mapping.
         **reading: `gold`, `format`, `names`, `missing` (default: "wrong"), `split`: see `dstbench.open_runs`.
 
     Returns:

@@ -116,14 +116,15 @@ def compare(
         metrics: Metrics in dstbench's notation; None: JGA.
         models: Model name to its runs (seeds), as names or patterns (``t5_*``), in a list or comma-separated. A run
             that no model names stands for itself. None: runs are compared, not models.
-        baseline: The run (its name, or its path as in `data`), or the model, that all others are compared to; None:
-            all pairs, in the order of the data.
-        resamples: Number of random swaps of two runs; ten times as many where p is close to 1 − level.
-        seed: Random seed.
-        level: Confidence level of the intervals; a difference is significant if its adjusted p is at most 1 − level. A
-            warning says if no p can be so small, with so few resamples or so few dialogues that differ, and if another
-            seed may give the other verdict.
-        adjust: How p-values are adjusted for the number of differences of one metric.
+        baseline: Compare every other run (or model) to this one only. It is named, or given by its path as in
+            `data`; None: all pairs, in the order of the data.
+        resamples: Number of bootstrap and randomisation resamples. There are ten times as many random swaps where p
+            is close to 1 − level.
+        seed: Random seed of the intervals and tests.
+        level: Confidence level of the intervals; tests use 1 - level. A difference is significant if its adjusted p
+            is at most 1 − level. A warning says if no p can be so small, with so few resamples or so few dialogues
+            that differ, and if another seed may give the other verdict.
+        adjust: How p-values are adjusted for the number of differences of a metric.
         profile: The convention, or its name.
         **reading: `gold`, `format`, `names`, `missing` (default: the convention's), `split`: see `dstbench.open_runs`.
 

@@ -92,10 +92,11 @@ def compare_metrics(
         table: In place of `data`: scores that exist only as a table, a CSV or Parquet file, or a frame, with the
             columns `model`, `metric` (any name) and `value` (a share). It gives spread and orders, without intervals.
         metrics: Metrics in dstbench's notation, or those of the table; None: the default metrics, or all of the table.
-        resamples: Number of bootstrap resamples, and of random swaps of two runs.
-        seed: Random seed.
-        level: Confidence level of the intervals; two runs are told apart if p is at most 1 − level.
-        adjust: How p-values are adjusted for the number of pairs of one metric.
+        resamples: Number of bootstrap and randomisation resamples.
+        seed: Random seed of the intervals and tests.
+        level: Confidence level of the intervals; tests use 1 - level. Two runs are told apart if p is at most 1 −
+            level.
+        adjust: How p-values are adjusted for the number of differences of a metric.
         profile: The convention, or its name.
         **reading: `gold`, `format`, `names`, `missing` (default: the convention's), `split`: see `dstbench.open_runs`.
 

@@ -99,18 +99,20 @@ def correlate(
         data: A path, several, a frame, states, or a mapping from run name to any of these.
         metrics: Metrics in dstbench's notation, and columns of `schema.analysis.DIALOGUES` (over turns: of
             `schema.core.TURNS`), such as ``to_mean`` or ``turns``; None: the usual metrics.
-        per: Correlate scores of dialogues or of turns; None: of what the ratings rate, or else of dialogues.
+        per: Correlate the scores of dialogues (the default), or of turns. With ratings, the default is what they
+            rate.
         differences: Correlations to compare, each as four metrics or columns, A,B,C,D: r(A, B) less r(C, D); or as
             three, A,B,C: r(A, B) less r(A, C). The metrics and columns that they name are correlated too.
-        between_runs: Compare each correlation between each two runs. Two runs must have the same dialogues, or no
-            dialogue in common. Not over turns.
-        ratings: People's ratings, as a path (CSV or Parquet) or a frame with the columns dialogue, rating, turn (if
-            turns are rated) and run (if runs are rated). Only rated dialogues or turns are correlated. The correlations
-            of any two metrics with the rating are compared, unless lower scores are better by one of them.
-        test: A classical test to show beside p, by its name in cocor, or ``all``. These tests assume independent rows
-            of normal data, so there are none over turns or of pooled runs, and scores of dialogues make them reject
-            too often or too seldom.
-        level: Confidence level of all intervals.
+        between_runs: Compare each correlation of one run with that of another. Two runs must have the same
+            dialogues, or no dialogue in common. Not over turns.
+        ratings: People's ratings: CSV or Parquet with the columns dialogue, rating[, turn][, run]. In Python, also
+            a frame. They have `turn` if turns are rated, and `run` if runs are rated. Only rated dialogues or turns
+            are correlated. The correlations of any two metrics with the rating are compared, unless lower scores
+            are better by one of them.
+        test: A classical test of differences, by its name in cocor, or ``all``. It stands beside p. These tests
+            assume independent rows of normal data, so there are none over turns or of pooled runs, and scores of
+            dialogues make them reject too often or too seldom.
+        level: Confidence level of the intervals.
         profile: The convention, or its name.
         **reading: `gold`, `format`, `names`, `missing` (default: the convention's), `split`: see `dstbench.open_runs`.
 

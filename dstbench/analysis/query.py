@@ -73,7 +73,8 @@ def query(
     (`schema.SCORES`).
 
     Args:
-        sql: A query that reads: SELECT, WITH, EXPLAIN, SHOW TABLES.
+        sql: A query over the tables long, classes, turns, dialogues, scores. It reads: SELECT, WITH, EXPLAIN, SHOW
+            TABLES.
         data: A path, several, a frame, states, or a mapping from run name to any of these.
         metrics: The metrics of ``dialogues`` and ``scores``; None: those of the profile.
         profile: The convention, or its name, for all tables but ``long``.

@@ -112,9 +112,9 @@ def sensitivity(
     Args:
         data: Gold: a path, a frame, or states; predictions in it are ignored.
         metrics: Metrics in dstbench's notation; None: those of the profile.
-        kinds: Kinds of errors, of ``missed``, ``wrong``, ``late``, ``dropped``, ``over``, ``swap``; None: all.
-        bins: Number of equal parts of a dialogue in which mean losses are given, at most 100.
-        sample: Number of errors of each kind that are drawn in each dialogue; None: all are taken.
+        kinds: Kinds of errors: missed, wrong, late, dropped, over, swap; None: all.
+        bins: Number of equal parts of a dialogue. Mean losses are given in each; at most 100.
+        sample: Number of errors of each kind to draw in each dialogue; None: all.
         seed: Random seed of the draws.
         level: Confidence level of the intervals.
         profile: The convention, or its name.

@@ -41,13 +41,14 @@ def sweep(
     Args:
         data: A path, several, a frame, states, or a mapping from run name to any of these.
         metrics: Metrics in dstbench's notation; the rows are ordered by the first one.
-        profiles: The profiles, comma-separated or in a list; None: all. A profile that does not suit a run is left
-            out, with a warning.
-        labels: A label map, or its file, for ``trippy``.
-        typos: A typo table, or its file, for profiles whose normaliser has the step ``typos``.
-        target: Published scores, with all digits that are printed: ``"jga=24.0,sa=91.2"``, or one of the first metric,
-            ``"24.0"``. A number with a percent sign is in percent; without one, it is a fraction if it has decimals and
-            is at most 1 (``"0.395"``), else in percent. The result says which profiles agree with them.
+        profiles: The profiles, comma-separated; None: all that suit. In Python, also a list. A profile that does
+            not suit a run is left out, with a warning.
+        labels: Label map for the profile trippy. In Python, also a `Table`.
+        typos: Typo table for the profiles that correct typos. Their normalisers have the step ``typos``.
+        target: Published scores, 24.0 or jga=24.0,sa=91.2: say which profiles agree with all of them. They have all
+            digits that are printed; a single number is that of the first metric. A number with a percent sign is in
+            percent; without one, it is a fraction if it has decimals and is at most 1 (``"0.395"``), else in
+            percent.
         **reading: `gold`, `format`, `names`, `missing` (default: "error"; the same for all profiles), `split`: see
             `dstbench.open_runs`.
 

@@ -92,10 +92,10 @@ def score(
         data: A path, several, a frame, states, or a mapping from run name to any of these.
         metrics: Metrics in dstbench's notation, comma-separated or in a list. None: those of the profile; by slot,
             accuracy (JGA of one slot), precision, recall and F1 from summed counts, and counts of errors.
-        by: What to group by in addition to the run: ``domain``, ``slot``, ``dialogue``, ``turn``, ``length`` (number of
-            turns of the dialogue), or a count of the turn table (``n_gold``, …). With ``domain``, states are restricted
-            to the domain, and only turns count whose gold state has a slot of it. With ``slot``, all turns count, and
-            a slot that is absent on both sides is right.
+        by: Group by run, domain, slot, dialogue, turn, length, n_gold, seen; comma-separated. `length` is the
+            number of turns of the dialogue, and any count of the turn table may take the place of ``n_gold``. With
+            ``domain``, states are restricted to the domain, and only turns count whose gold state has a slot of it.
+            With ``slot``, all turns count, and a slot that is absent on both sides is right.
         profile: The convention, or its name (see `dstbench.profile` for one with other choices).
         **reading: `gold`, `format`, `names`, `missing` (default: the convention's), `split`: see `dstbench.open_runs`.
 

@@ -96,8 +96,8 @@ FORMLESS: Final = ("signature", "convert", "contexts", "help")
 
 SCORING: Final = ("score", "compare", "sweep", "check", "diagnose", "traits", "correlate", "query", "compare-metrics",
                   "report", "audit memorisation")  # fmt: skip
-RUNS_OF: Final = (*SCORING, "pairs")
-READING: Final = (*RUNS_OF, "show", "convert", "reconcile", "diff")
+RUNS_OF: Final = (*SCORING, "pairs", "reconcile")
+READING: Final = (*RUNS_OF, "show", "convert", "diff")
 BY_CONVENTION: Final = ("score", "compare", "check", "diagnose", "traits", "correlate", "show", "query", "diff",
                         "compare-metrics", "sensitivity", "report", "audit scores", "audit memorisation")  # fmt: skip
 BY_VALUES: Final = (*BY_CONVENTION, "pairs", "audit diff")
