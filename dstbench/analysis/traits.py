@@ -18,7 +18,7 @@ import polars as pl
 from dstbench.analysis.associations import (
     POOLED,
     Rows,
-    compare_pairs,
+    compare_within,
     correlations,
     difference_rows,
     numbered,
@@ -145,7 +145,7 @@ def traits(
         whole = [(run.name, table.drop_nulls([*both, *scores])) for run, table in zip(runs, tables, strict=True)]
         correlated = with_pooled(whole, [*both, *scores], taken=rows_taken)
     compared = [
-        compare_pairs((rows.run,) * 2, [rows.columns[c] for c in (t, a, t, b)], rows, ((t, a), (t, b)), level)
+        compare_within(rows, ((t, a), (t, b)), level)
         for t in both
         for a, b in pairwise(scores[:2])
         for rows in correlated

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 import polars as pl
 
 from dstbench.analysis.associations import POOLED
-from dstbench.analysis.conclusion import conclusion
+from dstbench.analysis.findings import conclusion
 from dstbench.errors import number_of
 from dstbench.rendering.differences import difference_sections, differences_in_words, rows_taken
 from dstbench.rendering.latex import PaperTable, cell

@@ -12,9 +12,9 @@ from dstbench import audit
 from dstbench.analysis.changes import Changes
 from dstbench.analysis.compare import Leaderboard
 from dstbench.analysis.compare_metrics import MetricComparison
-from dstbench.analysis.conclusion import conclusion
 from dstbench.analysis.correlate import Correlations
 from dstbench.analysis.diagnose import Diagnosis
+from dstbench.analysis.findings import conclusion
 from dstbench.analysis.reconcile import Reconciliation
 from dstbench.analysis.sensitivity import Sensitivity
 from dstbench.analysis.traits import Traits

@@ -11,12 +11,12 @@ from typing import Final, Unpack
 import polars as pl
 
 from dstbench._version import __version__
-from dstbench.analysis.check import GOLD, check
+from dstbench.analysis.check import GOLD, badges, check
 from dstbench.analysis.compare import Design, Leaderboard, index_of, resample, seeds_of
 from dstbench.analysis.correlate import CORRELATED, Correlations, correlate
 from dstbench.analysis.diagnose import Diagnosis, diagnose
 from dstbench.analysis.explorer import MOST, Explorer, explore
-from dstbench.analysis.findings import badges, findings
+from dstbench.analysis.findings import findings
 from dstbench.analysis.paired import pair_up
 from dstbench.analysis.sensitivity import Sensitivity, sensitivity
 from dstbench.analysis.sentences import Finding

@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 import polars as pl
 
 from dstbench import tables
-from dstbench.errors import UsageError
+from dstbench.errors import DstbenchError, UsageError
 from dstbench.io import parquet
 from dstbench.io.files import File, path_text
 from dstbench.readers.frames import IS_FRAME, count_frames
