@@ -148,7 +148,7 @@ class Turn(NamedTuple):
 
 #: Which types of states are checked: all, those that `Notation.add` does not check, or none.
 _States: TypeAlias = Literal["whole", "light", "none"]
-#: What a path has given so far: dialogue, turn, the dialogue's content; and its line, for messages (None: it is sniffed).
+#: What a path has given so far: dialogue, turn, the dialogue's content; and its line for messages (None: sniffing).
 At: TypeAlias = tuple[Any, Any, Any, str | None]
 START: Final[At] = (None, None, None, "")
 _SNIFFING: Final[At] = (None, None, None, None)
