@@ -148,9 +148,10 @@ class Turn(NamedTuple):
 
 #: Which types of states are checked: all, those that `Notation.add` does not check, or none.
 _States: TypeAlias = Literal["whole", "light", "none"]
-#: What a path has given so far: dialogue, turn, the dialogue's content; and its line, for messages.
-At: TypeAlias = tuple[Any, Any, Any, str]
+#: What a path has given so far: dialogue, turn, the dialogue's content; and its line for messages (None: sniffing).
+At: TypeAlias = tuple[Any, Any, Any, str | None]
 START: Final[At] = (None, None, None, "")
+_SNIFFING: Final[At] = (None, None, None, None)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -395,8 +396,12 @@ class Row:
             elif id_.of == "turn":
                 turn = value // id_.step if id_.step > 1 else value
             else:
-                what = f"{place}the {id_.key}" if id_.key else "the key"
-                dialogue, turn = source.split_key(value, "-" if id_.key else "_", what)
+                what = f"{place or ''}the {id_.key}" if id_.key else "the key"
+                try:
+                    dialogue, turn = source.split_key(value, "-" if id_.key else "_", what)
+                except DstbenchError:
+                    if place is not None:  # reading says what is wrong
+                        raise
         return dialogue, turn, around, place
 
     def _exchanges(self, step: Step, items: list[Any]) -> Iterator[tuple[int, Any, Mapping[str, Place]]]:
@@ -434,7 +439,7 @@ class Row:
             items = [[item] for item in source.sample] if isinstance(source.sample, list) else []
         for item in items:
             with suppress(*_NOT_THERE, DstbenchError):
-                for turn in self._walk(source, item, self.steps, START):
+                for turn in self._walk(source, item, self.steps, _SNIFFING):
                     if turn.content is not None and self._is_one(turn):
                         return True
         return False

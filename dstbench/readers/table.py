@@ -489,7 +489,7 @@ ROWS: Final[dict[str, Format]] = {
             title="T5DST's preprocessed MultiWOZ (<split>_dials.json), gold",
             example='[{"dial_id": "MUL9901.json", "turns": [{"state": {"slot_values": {"hotel-area": "north"}}}]}]',
             path="[dialogue=dial_id] turns [turn]", gold="state.slot_values:flat",
-            said=("system", "user"), is_silent_first=True,
+            marks=(), said=("system", "user"), is_silent_first=True,
         ),
         Row(
             name="simpletod-gold",
