@@ -149,11 +149,7 @@ def counts_of(metric: Metric) -> dict[str, pl.Expr]:
 
 
 def counts_and_stats(metrics: Iterable[Metric]) -> tuple[dict[str, pl.Expr], dict[str, pl.Expr]]:
-    """What is summed for metrics: their own counts (`counts_of`), and their statistics (`stats_of`).
-
-    Raises:
-        UsageError: Two metrics have different counts of the same name.
-    """
+    """What is summed for metrics: their own counts (`counts_of`), and their statistics (`stats_of`)."""
     counts: dict[str, pl.Expr] = {}
     stats: dict[str, pl.Expr] = {}
     for metric in metrics:
@@ -172,15 +168,9 @@ def score_of(metric: Metric, sums: Mapping[str, pl.Expr]) -> pl.Expr:
 
 
 def check_own(metric: Metric, built_in: Collection[str]) -> None:
-    """Check that a user's own metric has a unique name, and statistics that can be summed.
+    """Refuse a user's own metric whose name is invalid or taken, or whose statistics cannot be summed.
 
-    Args:
-        metric: Any metric; built-in ones pass.
-        built_in: The names of the built-in metrics.
-
-    Raises:
-        UsageError: Its name is invalid or taken; a statistic is not a number, cannot be computed from the turn table,
-            or depends on rows other than the turn's own; or the score cannot be computed from the sums.
+    A statistic must be a number computed from the turn's own row, and the score must follow from the sums.
     """
     if is_built_in(metric):
         return
@@ -228,15 +218,9 @@ def check_own(metric: Metric, built_in: Collection[str]) -> None:
 
 
 def check_counts(counts: Mapping[str, pl.Expr], place: str = "") -> None:
-    """Check that expressions over judged rows can be summed as counts.
+    """Refuse counts (expressions over judged rows) whose names are taken, or that cannot be summed.
 
-    Args:
-        counts: Name to expression.
-        place: What has them, before the messages.
-
-    Raises:
-        UsageError: A name is taken, or an expression is not a number or a Boolean, cannot be computed from judged rows,
-            or depends on rows of other dialogues.
+    A count must be a number or a Boolean that depends on rows of its own dialogue only; `place` says whose they are.
     """
     example = _example_rows()
     for name, expression in counts.items():

@@ -44,9 +44,8 @@ def formula(expression: pl.Expr) -> str:
 def formulas(metric: Metric) -> dict[str, str]:
     """A metric as the query that it is.
 
-    Returns:
-        counts: What each row adds to counts of the metric's own, if it has any; per_turn: its statistics of a turn;
-        value: the metric, from the sums of these over turns.
+    `counts` says what each row adds to counts of the metric's own, `per_turn` what a turn adds to its statistics, and
+    `value` how it follows from the sums of these.
     """
     stats = metric.stats()
     return {

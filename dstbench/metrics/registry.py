@@ -38,11 +38,7 @@ _OF_STATES: Final = tuple(name for name, metric in REGISTRY.items() if metric no
 
 
 def checked_metric(metric: type[Metric], _: str = "") -> type[Metric]:
-    """The class of a metric that is not built in; refuses a class that cannot be used by its name.
-
-    Raises:
-        UsageError: It is not a dataclass, a parameter has no default, or `check_own` refuses it.
-    """
+    """The class of a metric that is not built in; refuses a class that cannot be used by its name."""
     if "__dataclass_fields__" not in vars(metric):  # then signatures would lack its parameters
         raise UsageError(f"{metric.__qualname__} is not a dataclass", hint="put @dataclass(frozen=True) above it")
     if required := [f.name for f in fields(metric) if f.default is MISSING]:
@@ -64,11 +60,7 @@ PLUGINS: Final = Plugins(
 
 
 def find_metric(name: str) -> type[Metric] | None:
-    """The metric of this name, in upper or lower case; None: there is none.
-
-    Raises:
-        DstbenchError: It is not built in, and cannot be used.
-    """
+    """The metric of this name, in upper or lower case; None: there is none."""
     return REGISTRY.get(name.lower()) or PLUGINS.find(name) or PLUGINS.find(name.lower())
 
 
@@ -97,11 +89,7 @@ def parse(notation: str) -> Metric:
 
 
 def with_parameters(metric: type[Metric], parts: Sequence[str], notation: str) -> Metric:
-    """A metric with the parameters that its notation has after the name, such as ``lam=0.25``.
-
-    Raises:
-        UsageError: A parameter or its value is unknown.
-    """
+    """A metric with the parameters that its notation has after the name, such as ``lam=0.25``."""
     place = f"metric {notation!r}"
     try:
         hints = get_type_hints(metric)

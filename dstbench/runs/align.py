@@ -152,11 +152,7 @@ def _by_golds_names(source: str, pred: Side, gold: States) -> Side:
 
 
 def _predicted_split(source: str, predicted: pl.Series, gold: States) -> States:
-    """Gold's states; if it has several splits, those of the only split with predicted dialogues, named by a warning.
-
-    Raises:
-        DstbenchError: Several splits have predicted dialogues.
-    """
+    """Gold's states; if it has several splits, those of the only split with predicted dialogues, named by a warning."""
     if gold.splits is None or gold.splits["split"].n_unique() == 1:
         return gold
     splits = gold.splits.filter(pl.col("dialogue").is_in(predicted.implode()))["split"].unique().sort()
@@ -204,13 +200,8 @@ def _spine(
 ) -> tuple[pl.DataFrame, dict[str, Any]]:
     """The turns to score, sorted: (at: row in gold's turns, dialogue, turn, predicted: bool); and the coverage.
 
-    Args:
-        source: Name of the file, for messages.
-        gold: The gold side.
-        pred: The predicted side.
-        missing: What to do with gold turns that have no prediction.
-        embedded: Whether gold is in the file of the predictions.
-        numbered: Whether the user says how turns are numbered.
+    `embedded`: whether gold is in the file of the predictions; `numbered`: whether the user says how turns are
+    numbered.
     """
     spine = gold.sorted_turns.with_columns(predicted=True)
     absent, extra = spine.clear(), pred.turns.clear()

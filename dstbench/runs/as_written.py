@@ -12,10 +12,8 @@ def as_written(run: Run) -> Run:
     """The run with two slots for each booking slot that gold and predictions spell differently.
 
     The prediction of ``hotel-book day`` becomes one of ``hotel-day`` if only gold has ``book`` in its name, and of
-    ``hotel-bookday`` if only the predictions have; gold keeps the canonical name.
-
-    Raises:
-        DstbenchError: Gold or the predictions spell a slot in both ways.
+    ``hotel-bookday`` if only the predictions have; gold keeps the canonical name. A slot that one side spells in both
+    ways is refused.
     """
     with_book = run.meta.get("with_book", {})
     gold, pred = (with_book.get(side, {}) for side in ("gold", "pred"))

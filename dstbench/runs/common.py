@@ -22,12 +22,6 @@ def over_common_turns(runs: Sequence[Run]) -> list[Run]:
 
     A warning says how many turns these are. If no run was opened so, or all have the same turns, all are returned as
     they are; else runs that have other turns, too, are returned without these, in memory.
-
-    Args:
-        runs: The runs.
-
-    Raises:
-        DstbenchError: There is no such turn.
     """
     if len(runs) < 2 or not any("intersect" in run.meta["missing"] for run in runs):
         return list(runs)

@@ -62,8 +62,7 @@ def gold_fingerprint(long: pl.DataFrame) -> int:
 def gold_by_dialogue(long: pl.DataFrame) -> pl.DataFrame:
     """The fingerprint of each dialogue's gold as written; their sum, modulo 2⁶⁴, is `gold_fingerprint`.
 
-    Returns:
-        (dialogue: String, turns: Int64, fingerprint: UInt64), in the order of the table.
+    The columns are dialogue, turns (Int64) and fingerprint (UInt64), in the order of the table.
     """
     rows = _as_written(long)
     same_slot = (C("dialogue") == C("dialogue").shift(1)) & (C("slot") == C("slot").shift(1))

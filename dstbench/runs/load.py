@@ -131,14 +131,7 @@ def _named_frames(data: Any) -> list[tuple[str, pl.LazyFrame | list[dict[str, An
 
 
 def load(name: str, item: Any, options: ReadOptions = AS_USUAL, split: str | None = None) -> Run | States:
-    """The run, if the data are a long table; else the states.
-
-    Args:
-        name: Name of the run.
-        item: The data of one run (see `open.Data`).
-        options: How native files are read.
-        split: The split that native files are read for; None: all.
-    """
+    """One run's data (see `open.Data`): the run, if they are a long table; else the states, of `split` (None: all)."""
     source = name
     if isinstance(item, RunIn):
         file = File(item.path)

@@ -56,11 +56,7 @@ def write_table(path: str | PathLike[str], table: pl.DataFrame, meta: Mapping[st
 
 
 def read_footer(texts: Mapping[str, str]) -> Footer:
-    """The footer of a Parquet file, from the texts in it.
-
-    Raises:
-        ForeignError: dstbench did not write the file.
-    """
+    """The footer of a Parquet file, from the texts in it; a `ForeignError` if dstbench did not write the file."""
     try:
         return Footer(
             dict(json.loads(texts[_METADATA])),

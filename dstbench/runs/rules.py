@@ -16,19 +16,10 @@ _STRINGS: Final = (pl.String, pl.Categorical, pl.Enum, pl.Null)
 
 
 def conform_long(frame: pl.LazyFrame, *, source: str) -> pl.LazyFrame:
-    """Give a frame the long table's columns, order and types.
+    """A frame with the columns, order and types of `LONG`.
 
-    Args:
-        frame: Any frame with the five columns (others are dropped); strings may be plain or dictionary, turns any
-            integer type.
-        source: Name of the file or object, for messages.
-
-    Returns:
-        The frame with the schema of `LONG`. Values are unchanged, but a turn out of range is null, for `check_long`
-        to find.
-
-    Raises:
-        DstbenchError: A column is missing or has a type that cannot be cast.
+    It may have further columns, plain or dictionary strings, and turns of any integer type. Values are unchanged, but a
+    turn out of range is null, for `check_long` to find. A column that lacks or cannot be cast is refused.
     """
     schema = frame.collect_schema()
     missing = [name for name in LONG.columns if name not in schema]
@@ -56,11 +47,7 @@ def conform_long(frame: pl.LazyFrame, *, source: str) -> pl.LazyFrame:
 
 
 def with_canonical_names(table: pl.DataFrame, *, source: str) -> pl.DataFrame:
-    """A table with the columns of `LONG`, with canonical dialogues and slots (see `conventions.slots`).
-
-    Raises:
-        DstbenchError: Two dialogues, or two slots of one turn, get the same name.
-    """
+    """A table with canonical dialogues and slots (see `conventions.slots`); refuses two that get the same name."""
 
     def refuse(what: str, spellings: pl.Series, **where: Any) -> DstbenchError:
         both = " and ".join(repr(name) for name in spellings[:2])
@@ -117,18 +104,9 @@ def unsorted(source: str | None = None) -> DstbenchError:
 
 
 def check_long(table: pl.DataFrame, *, source: str) -> dict[str, int]:
-    """Refuse a table whose rows break a rule of the long table.
+    """Refuse a table (schema and order of `LONG`) whose rows break a rule; else, its numbers of turns and dialogues.
 
-    Args:
-        table: A table with the schema of `LONG`, sorted by (dialogue, slot, turn).
-        source: Name of the file or object, for messages.
-
-    Returns:
-        Its numbers of ``turns`` and ``dialogues``.
-
-    Raises:
-        DstbenchError: The table is empty; or a rule is broken: the message says in how many rows, and which is the
-            first.
+    The message says in how many rows a rule is broken, and which is the first.
     """
     if table.is_empty():
         raise DstbenchError("no dialogue in the table", file=source)

@@ -65,11 +65,7 @@ class SplitGold:
         self._states: dict[str, States] = {}
 
     def of(self, states: States) -> States:
-        """The gold states of the split that has these predictions.
-
-        Raises:
-            DstbenchError: Several splits may be meant, or the split cannot be read.
-        """
+        """The gold states of the split that has these predictions."""
         if states.pred is None:
             what = f"only gold tells which dialogues it has ({states.format}), and {self.source} has several splits"
             raise error_in(states, what, f"choose one: --split {next(iter(self._files))}")
@@ -136,13 +132,7 @@ class SplitGold:
 
 
 def split_gold(gold: Any, split: str | None = None, options: ReadOptions = AS_USUAL) -> SplitGold | None:
-    """Gold of several splits; None: it is not in a folder of several splits, or one of them is chosen.
-
-    Args:
-        gold: Any kind of `Data` with one run.
-        split: The split that is chosen; None: none.
-        options: How runs are read.
-    """
+    """Gold of several splits; None: it is not in a folder of several splits, or one of them is chosen (`split`)."""
     parts = named_parts(gold)
     if split is not None or len(parts) != 1 or not isinstance(parts[0][1], (str, PathLike)):
         return None

@@ -37,20 +37,10 @@ _MARK: Final = pl.format("no prediction for turn {}", "turn").cast(pl.Categorica
 
 
 def spread(source: str, spine: pl.DataFrame, gold: Side, pred: Side) -> pl.DataFrame:
-    """The long table of both sides.
+    """The long table of both sides, over the turns of a spine (`align`); cells of other turns are left out.
 
-    Args:
-        source: Name of the file, for messages.
-        spine: The turns to score, sorted: (at: their row in gold's turns, dialogue, turn, predicted: whether there is
-            a prediction).
-        gold: The gold side; cells of turns that the spine lacks are left out.
-        pred: The predicted side, likewise.
-
-    Returns:
-        Schema `LONG`, sorted; a turn without a prediction has a row without a slot that says so.
-
-    Raises:
-        DstbenchError: There would be far more rows than turns and listed slots (`limits.SPREAD`).
+    A turn without a prediction has a row without a slot that says so. Far more rows than turns and listed slots are
+    refused (`limits.SPREAD`).
     """
     turns = spine.with_row_index("place").lazy().with_columns(number=C("dialogue").rle_id())
     of_pred = turns

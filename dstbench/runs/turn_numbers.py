@@ -59,14 +59,9 @@ class Numbering(NamedTuple):
 
 
 def find_numbering(gold: Side, pred: Side) -> Numbering | None:
-    """The numbering under which most states agree, of those under which at least as many turns meet.
+    """The numbering under which most states agree, of those under which at least as many turns meet; None: no other.
 
-    Args:
-        gold: The gold side.
-        pred: The predicted side, some of whose turns gold lacks, or the other way round.
-
-    Returns:
-        The numbering; None: under no other one as many turns meet.
+    At least one side has turns that the other lacks.
     """
     golds = _states(gold)
     preds = _states(pred).join(golds, on="dialogue", how="semi", maintain_order="left")
@@ -103,12 +98,7 @@ def find_numbering(gold: Side, pred: Side) -> Numbering | None:
 
 
 def report_gaps(source: str, turns: pl.DataFrame) -> None:
-    """Warn about dialogues whose turn numbers do not start at 0 or skip numbers.
-
-    Args:
-        source: Name of the file, for messages.
-        turns: (dialogue, turn, …), sorted.
-    """
+    """Warn about dialogues whose turn numbers (dialogue, turn, sorted) do not start at 0 or skip numbers."""
     expected = pl.when(C("dialogue") == C("dialogue").shift(1)).then(C("turn").cast(pl.Int64).shift(1) + 1).otherwise(0)
     gap = turns.filter(C("turn") != expected)
     if gap.height:

@@ -62,11 +62,10 @@ _PREDICTED: Final = ("correct", "wrong", "over")
 
 
 def count_classes(run: Run, convention: Convention) -> tuple[pl.DataFrame, int]:
-    """How often each slot is in each class, over the turns that the convention scores.
+    """How often each slot is in each class, over the scored turns; and the number of these turns.
 
-    Returns:
-        (slot: String, null for ``no-prediction``; class: String; kind: String; n: Int64, above 0; timed: Int64, how
-        many of these are late or early), in no particular order; and the number of scored turns.
+    The table has slot (String, null for ``no-prediction``), class, kind, n (Int64, above 0), and timed (Int64, how many
+    of these are late or early), in no particular order.
     """
 
     def count(part: Part) -> tuple[pl.DataFrame, int]:
@@ -82,11 +81,7 @@ def count_classes(run: Run, convention: Convention) -> tuple[pl.DataFrame, int]:
 
 
 def list_classes(table: pl.DataFrame, convention: Convention) -> pl.DataFrame:
-    """The class of every slot that gold or prediction has, turn by turn, in the order of the long table.
-
-    Returns:
-        The columns of `schema.analysis.SLOT_CLASSES` but `run`.
-    """
+    """The class of every slot that gold or prediction has, in the long table's order (`SLOT_CLASSES` without `run`)."""
     rows = with_events(judged(lay_out(table), convention), convention)
     rows, _ = _scored_classes(rows, convention)
     same = ~C("first") & pl.all_horizontal(C(side).eq_missing(C(side).shift(1)) for side in ("gold", "pred"))
@@ -158,11 +153,9 @@ def _with_swaps(rows: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def rate_classes(counts: pl.DataFrame, turns: int, by: str | None = None) -> pl.DataFrame:
-    """Counts of classes (`count_classes`) with their rates, for the whole run, per ``domain`` or per ``slot``.
+    """Counts of classes with their rates, for the whole run or per ``domain`` or ``slot`` (`ERRORS`, `by` for `run`).
 
-    Returns:
-        The columns of `schema.analysis.ERRORS` but `run`, with a column `by` in front. Every group has a row for every
-        class, in the order of `CLASSES`.
+    Every group has a row for every class, in the order of `CLASSES`.
     """
     domains = [None if slot is None else domain_of(slot) for slot in counts["slot"]]
     groups = counts.with_columns(pl.Series("domain", domains, pl.String)).with_columns(

@@ -25,16 +25,7 @@ COUNTS: Final = (
 
 
 def with_events(rows: pl.LazyFrame, convention: Convention) -> pl.LazyFrame:
-    """Judged rows, with what each adds to the counts of its turn.
-
-    Args:
-        rows: Judged rows of whole dialogues, in order.
-        convention: The convention.
-
-    Returns:
-        The rows with `g_new` and `p_new`, whether a value differs from that of the row before; and `COUNTS`, each a
-        Boolean.
-    """
+    """Judged rows of whole dialogues, in order, with `g_new`, `p_new` (see `is_new`), and `COUNTS`, each a Boolean."""
 
     def seen(side: str) -> pl.Expr:
         is_listed = C(f"{side}_listed")

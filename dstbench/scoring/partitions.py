@@ -72,12 +72,7 @@ class Part:
         return kept
 
     def rows(self, convention: Convention, *, frames: bool = False) -> pl.LazyFrame:
-        """The rows under a convention, with what each adds to counts (`events.with_events`).
-
-        Args:
-            convention: The convention.
-            frames: Whether rows of gold's frames count (`rows.with_frames`); otherwise they are left out.
-        """
+        """The rows under a convention, with what each adds to counts (`with_events`); `frames`: with gold's frames."""
         return with_events(judged(self.laid_out(frames=frames), convention), convention)
 
     def laid_out(self, *, frames: bool = False) -> Rows:
@@ -87,13 +82,7 @@ class Part:
     def turns(
         self, convention: Convention, counts: Mapping[str, pl.Expr] | None = None, *, spelling: bool = False
     ) -> pl.LazyFrame:
-        """The turn table, of whole states.
-
-        Args:
-            convention: The convention.
-            counts: Further columns (see `turns.turn_table`).
-            spelling: Whether there is a column `n_spelling`: wrong slots whose values differ by spelling only.
-        """
+        """The turn table, of whole states; `n_spelling` counts wrong slots whose values differ by spelling only."""
 
         def count() -> pl.LazyFrame:
             spelled = {"n_spelling": spelling_errors(self.laid_out(), convention)} if spelling else {}
@@ -196,13 +185,9 @@ def over_partitions(run: Run, function: Callable[[pl.DataFrame], T], *, frames: 
 def over_parts(run: Run, function: Callable[[Part], T], *, frames: bool = False) -> list[T]:
     """Apply a function to every partition; the results are in the partitions' order.
 
-    The function may be called in several threads, or in other processes. So whatever it refers to or returns must keep
-    its meaning when it is pickled: strings or dictionary columns, never codes.
-
-    Args:
-        run: The run.
-        function: The function; it must not change the partition, which the next function may get too.
-        frames: Whether the function gets the rows that describe frames, too.
+    The function may be called in several threads, or in other processes, and must not change the partition. Whatever it
+    refers to or returns must keep its meaning when it is pickled: strings or dictionary columns, never codes. With
+    `frames`, it gets the rows that describe frames, too.
 
     Raises:
         DstbenchError: Partitions cannot be read, or a dialogue is in two of them.
@@ -227,11 +212,7 @@ def over_parts(run: Run, function: Callable[[Part], T], *, frames: bool = False)
 
 
 def each_part(run: Run) -> Iterator[Part]:
-    """The parts of a run, one after the other as they are needed, in this thread; without rows of frames.
-
-    Raises:
-        DstbenchError: As of `over_parts`.
-    """
+    """The parts of a run, one after the other as they are needed, in this thread; without rows of frames."""
     make, omits_frames = _maker(run, frames=False)
     ends: list[list[str | None]] = []
     for start, rows in partitions(run):

@@ -28,10 +28,6 @@ def open_under(convention: Convention, data: Data, **reading: Unpack[Reading]) -
 
     In a long table, missing turns were dealt with when the table was written. `open_runs` warns that `missing` changes
     nothing there; users get this warning only if they have set `missing` themselves.
-
-    Raises:
-        DstbenchError: Data cannot be used, or the convention scores none of gold's slots.
-        UsageError: The convention's own metrics cannot be computed.
     """
     check_metrics(convention)  # before files are read, so that a typo costs no time
     with warnings.catch_warnings():
@@ -47,11 +43,7 @@ def open_under(convention: Convention, data: Data, **reading: Unpack[Reading]) -
 
 
 def named_under(convention: Convention, run: Run) -> Run:
-    """The run with its booking slots as the convention names them (`Convention.booking`).
-
-    Raises:
-        DstbenchError: The convention takes the file's names, and the file has two for a slot.
-    """
+    """The run with its booking slots as the convention names them (`Convention.booking`)."""
     return as_written(run) if convention.booking == "as-written" else run
 
 
@@ -138,13 +130,10 @@ def warn_of_unscored(run: Run, convention: Convention) -> None:
 
 
 def unscored(run: Run, convention: Convention) -> pl.DataFrame:
-    """The number of turns in which a slot is predicted, and how many of these predictions are in no score.
+    """For each slot: the number of turns in which it is predicted, and how many of these predictions are in no score.
 
-    Predictions that mean "not in the state" under the convention do not count.
-
-    Returns:
-        (slot: String, predicted: UInt32, unscored: UInt32), the most frequently unscored slot first; empty if the
-        convention scores every prediction.
+    Predictions that mean "not in the state" under the convention do not count. The table has slot (String), predicted
+    and unscored (UInt32), the most frequently unscored slot first; it is empty if every prediction is scored.
     """
     may = _leaving_out(convention).keys()
     if may <= {"slots", "outside", "schema"} and scores_every_slot(run, convention):
@@ -190,12 +179,9 @@ def _leaving_out(convention: Convention) -> dict[str, str]:
 
 
 def gold_counts(run: Run, convention: Convention) -> pl.DataFrame:
-    """The number of turns in which gold has a value of each slot, the most frequent slot first.
+    """For each slot (String), the number (n: UInt32) of turns in which gold has a value of it, the most frequent first.
 
     Values are as the file has them; literals that the convention drops from gold do not count as values.
-
-    Returns:
-        (slot: String, n: UInt32).
     """
 
     def count(table: pl.DataFrame) -> pl.DataFrame:

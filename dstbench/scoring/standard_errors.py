@@ -36,11 +36,10 @@ def moments_of(metrics: Iterable[Metric]) -> list[tuple[str, str]]:
 
 
 def scores_and_errors(metrics: Sequence[Metric], sums: pl.DataFrame) -> tuple[pl.DataFrame, Floats]:
-    """The scores of metrics and their standard errors, per group, from sums and moments (`sums.Sums.table`).
+    """The scores of metrics (see `scores`), and their standard errors (groups × metrics), from `sums.Sums.table`.
 
-    Returns:
-        The scores as `scores` returns them; and the errors, groups × metrics. An error is NaN for counts, for undefined
-        scores, for a single dialogue, where all dialogues are alike, and without moments.
+    An error is NaN for counts, for undefined scores, for a single dialogue, where all dialogues are alike, and without
+    moments.
     """
     floats = sums.select_seq(cs.starts_with("stat:", "moment:").cast(pl.Float64))  # all in one query
     numbers = dict(zip(floats.columns, floats.to_numpy().T, strict=True))

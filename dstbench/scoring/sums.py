@@ -132,8 +132,8 @@ def sum_up(
         moments: Pairs of statistics. The products of their sums in each dialogue are summed too, for standard errors;
             ratios in units of `metrics.exact_sums.STEP`. Ignored by slot, because turns are padded after they are
             summed, and by dialogue, because a single dialogue has no spread.
-        counts: Further columns of the turn table (see `turns.turn_table`): metrics' own counts.
-        signed: Whether to compute `Sums.fingerprint`; otherwise it is 0.
+        counts: Metrics' own counts (see `turns.turn_table`).
+        signed: Whether to compute `Sums.fingerprint`.
         with_slots: Whether to find `Sums.gold_slots` and `Sums.is_multiwoz`.
         spelling: Whether to count `Sums.spelling`; ignored in views and for runs without states.
         exact: Whether to compute `Sums.exact`.

@@ -37,15 +37,9 @@ def with_timing(rows: pl.LazyFrame, convention: Convention) -> pl.LazyFrame:
 
 
 def rate_timing(counts: pl.DataFrame, by: str | None = None) -> pl.DataFrame:
-    """How many missed slots are late and how many over-predicted ones are early, for the whole run or per ``slot``.
+    """How many missed slots are late, and over-predicted ones early, for the whole run or per ``slot`` (`TIMING`).
 
-    Args:
-        counts: Per slot and class, `n` and how many of them are `timed`, as `error_classes.count_classes` gives them;
-            with the class's kind.
-        by: ``slot`` or None.
-
-    Returns:
-        The columns of `schema.analysis.TIMING` but `run`, with `slot` in front if asked for.
+    `counts` has, per slot and class (with its kind), `n` and how many of them are `timed` (`count_classes`).
     """
     sums = [
         pl.col(column).filter(pl.col("kind") == kind).sum().cast(pl.UInt64).alias(name)

@@ -63,17 +63,12 @@ def to_turns(
 def turn_table(
     rows: pl.LazyFrame, view: View | None = None, counts: Mapping[str, pl.Expr] | None = None
 ) -> pl.LazyFrame:
-    """Counts per turn, or per turn and domain (slot).
+    """Counts per turn, or per turn and domain (slot), of what `with_events` returned.
 
-    Args:
-        rows: What `with_events` returned.
-        view: Restrict states to each ``domain`` or each ``slot``: then a dialogue's turns are those from the first in
-            which gold or prediction lists it. None: whole states.
-        counts: Further columns: expressions over the rows, which are summed per turn.
-
-    Returns:
-        (number: UInt32, the dialogue's number in the table, from 1; the view's column, and a slot's `domain`; the
-        columns of `schema.TURNS`; n_dropped, n_ignored; those of `counts`), sorted by dialogue, view, turn.
+    In a view, a dialogue's turns are those from the first in which gold or prediction lists the domain (slot). The
+    columns are number (UInt32, the dialogue's number in the table, from 1), the view's, a slot's `domain`, those of
+    `schema.TURNS`, n_dropped, n_ignored, and `counts` (further expressions over the rows, which are summed); sorted by
+    dialogue, view, turn.
     """
     counts = counts or {}
     # Before grouping, as some expressions are slow in groups. Within a group, rows keep their order, so sums and
@@ -145,14 +140,9 @@ def counts_frames(convention: Convention, view: View | None) -> bool:
 def counted_turns(
     whole: pl.LazyFrame, in_view: pl.LazyFrame, view: View, convention: Convention, *, frames: bool
 ) -> pl.LazyFrame:
-    """The rows of a view that are summed: those of scored turns that count for their domain (slot).
+    """The rows of a view (`in_view`) that are summed: those of scored turns that count for their domain (slot).
 
-    Args:
-        whole: The turn table without a view.
-        in_view: The turn table in the view.
-        view: The view.
-        convention: The convention.
-        frames: Whether the rows have gold's frames (`rows.with_frames`).
+    `whole` is the turn table without a view; `frames`: whether the rows have gold's frames (`rows.with_frames`).
     """
     scored = scored_turns(whole, convention)
     counted = in_view.join(scored.select(TURN), on=TURN, how="semi", maintain_order="left")

@@ -114,14 +114,7 @@ def of_cells(rows: Rows, convention: Convention) -> pl.DataFrame:
 
 
 def judged(rows: Rows, convention: Convention) -> pl.LazyFrame:
-    """Rows with what their values mean under a convention.
-
-    Returns:
-        The rows of `rows`, with a column per field of `Judgement`.
-
-    Raises:
-        DstbenchError: Two values are too long to be compared.
-    """
+    """Rows with a column per field of `Judgement`: what their values mean under a convention."""
     table = rows.lazy.with_columns(pl.lit(column).gather(C("cell")) for column in of_cells(rows, convention))
     if convention.over != "gold-domains":
         return table
