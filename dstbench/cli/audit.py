@@ -217,11 +217,15 @@ def inconsistency(
     ] = None,
     split: SplitOption = None,
     support: Annotated[
-        int, typer.Option(min=1, help="Where no rule applies: the fewest similar places that are evidence.")
-    ] = 10,
+        int | None,
+        typer.Option(
+            min=1, help="Judge domains without names by similar places, too: the fewest that are evidence (10)."
+        ),
+    ] = None,
     at_least: Annotated[
-        float, typer.Option(min=0, max=1, help="Where no rule applies: the least share of them that gold annotates.")
-    ] = 0.5,
+        float | None,
+        typer.Option(min=0, max=1, help="The same: the least share of similar places that gold annotates (0.5)."),
+    ] = None,
     apply: Annotated[
         bool,
         typer.Option("--apply", help="Write the dataset with the missing annotations, in its own format, to -o OUT."),
