@@ -103,10 +103,6 @@ def lay_out(
         ["slot", "value"], keep="first", maintain_order=True
     )
     texts = utterances(turns.join(said, on=_KEY, how="left", maintain_order="left").select("row", "system", "user"))
-    active = cells.join(domains, on="slot").select("talk", "domain").unique()
-    mentions = find_mentions(texts, vocabulary).join(domains, on="slot")
-    mentions = mentions.join(turns.select("row", "talk", "id", "is_evidence"), on="row")
-    mentions = mentions.join(active, on=["talk", "domain"], how="semi").drop("talk")
     return Corpus(
         turns=turns,
         cells=cells.select("row", _codes("slot", "value")),
@@ -116,7 +112,7 @@ def lay_out(
         domains=domains.select(_codes("slot", "domain")),
         spelled=spelled.drop("n"),
         texts=texts,
-        mentions=_with_cues(mentions, texts).with_columns(_codes("speaker", "slot", "value", "domain", "one", "other")),
+        mentions=pl.DataFrame(),
     )
 
 
@@ -160,12 +156,16 @@ def look_up(rows: pl.DataFrame, frame: pl.DataFrame, on: list[str] | None = None
     return rows.hstack(rows.select(keys).join(frame, on=keys, how="left", maintain_order="left").drop(keys))
 
 
-def without_mentions(corpus: Corpus, slots: list[str]) -> Corpus:
-    """The corpus without mentions of these slots, except slots that share words with others, as these are compared."""
-    mentions = corpus.mentions
-    is_other = ~pl.col("slot").cast(pl.String).is_in(slots)
-    compared = mentions.filter(is_other.any().over("mention"))["slot"].unique()
-    return replace(corpus, mentions=mentions.filter(pl.col("slot").is_in(compared.implode())))
+def with_mentions(corpus: Corpus, vocabulary: Vocabulary, slots: list[str]) -> Corpus:
+    """The corpus with the mentions of these slots, and of slots that share words with them, as these are compared."""
+    mentions = find_mentions(corpus.texts if slots else corpus.texts.clear(), vocabulary)
+    mentions = mentions.filter(pl.col("slot").is_in(slots).any().over("mention"))
+    mentions = mentions.join(corpus.domains.cast(pl.String), on="slot")
+    mentions = mentions.join(corpus.turns.select("row", "talk", "id", "is_evidence"), on="row")
+    active = corpus.cells.join(corpus.domains, on="slot").join(corpus.turns, on="row")
+    active = active.select("talk", pl.col("domain").cast(pl.String)).unique()
+    mentions = _with_cues(mentions.join(active, on=["talk", "domain"], how="semi").drop("talk"), corpus.texts)
+    return replace(corpus, mentions=mentions.with_columns(_codes("speaker", "slot", "value", "domain", "one", "other")))
 
 
 def _joined(data: Dialogues, evidence: Dialogues | None, name: str) -> pl.DataFrame:

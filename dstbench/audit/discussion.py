@@ -38,6 +38,8 @@ _OF_DOMAIN: Final = ["row", "domain"]
 _IS_NOW: Final = pl.col("every").list.contains(pl.col("value")).fill_null(False)
 #: Least number of similar places in other dialogues that gold must annotate.
 SUPPORT: Final = 3
+#: A single word of a name stands for it if gold has the name in at least this share of the turns that say the word.
+MOSTLY: Final = 0.5
 #: The rules, by precedence.
 RULES: Final = ("name", "fact", "feature", "kind", "cue", "wish")
 
@@ -63,7 +65,7 @@ def names_in(corpus: Corpus, cells: pl.DataFrame, places: Places) -> pl.DataFram
     Words that hardly ever mean the place (a restaurant called `ask`), according to these `cells` (as `Corpus.cells`),
     are left out.
     """
-    of_name = places.names.select("domain", "entity", added="value", value="name")
+    of_name = places.names.select("domain", "entity", "is_part", added="value", value="name")
     names = places.mentions.filter("names_place", ~(pl.col("of_travel") & (pl.col("speaker") == "user")))
     names = names.join(of_name, on=["domain", "value"])
     is_name = pl.col("slot").cast(pl.String).is_in(places.name_slots["slot"].implode())
@@ -71,7 +73,9 @@ def names_in(corpus: Corpus, cells: pl.DataFrame, places: Places) -> pl.DataFram
     is_meant = (pl.col("annotated") == pl.col("entity")).fill_null(False)
     words = ["slot", "value"]
     n, meant = (counted.sum().over(words) for counted in (pl.col("is_evidence"), pl.col("is_evidence") & is_meant))
-    return names.filter((n <= 2 * SUPPORT) | (meant >= RARELY * n)).drop("annotated")
+    is_known_part = pl.col("is_part") & (meant >= SUPPORT) & (meant >= MOSTLY * n)
+    is_name = ~pl.col("is_part") & ((n <= 2 * SUPPORT) | (meant >= RARELY * n))
+    return names.filter(is_known_part | is_name).drop("annotated")
 
 
 def discuss(corpus: Corpus, cells: pl.DataFrame, names: pl.DataFrame, places: Places, rules: Rules) -> Discussion:
@@ -124,7 +128,9 @@ def _judged(discussion: Discussion, places: Places, rules: Rules, is_feature: pl
         how="diagonal",
     )
     said = said.join(discussion.turns, on=_OF_DOMAIN)
-    return said.filter(pl.col("has_begun") | pl.col("slot").str.contains(rules.early)).with_columns(
+    return said.filter(
+        pl.col("has_begun") | (pl.col("slot").str.contains(rules.early) & (pl.col("of_domain") | ~_is_spoken(rules)))
+    ).with_columns(
         value=pl.when(is_feature & pl.col("denied")).then(pl.lit("no")).otherwise("value"),
         in_name=pl.col("in_name").fill_null(False),
     )
@@ -171,6 +177,10 @@ def _is_offer(rules: Rules) -> pl.Expr:
 def _is_refused(rules: Rules) -> pl.Expr:
     """Whether the user refuses what the system offers, unless the rules ignore refusals."""
     return pl.col("refused") & (not rules.refused)
+
+
+def _is_spoken(rules: Rules) -> pl.Expr:
+    return pl.col("slot").str.contains(rules.spoken)
 
 
 def propose_places(judged: pl.DataFrame, rules: Rules) -> pl.DataFrame:
@@ -271,12 +281,18 @@ def _discussed(corpus: Corpus, state: pl.DataFrame, names: pl.DataFrame, places:
     is_open = named.is_null() & ((pl.col("system_n") > 0) | is_refused)  # several offered, or none wanted
     spoken_of = pl.col("changed") | (pl.col("user_n") > 0) | (pl.col("system_n") > 0)
     group = ["talk", "domain"]
+    turns = look_up(turns, _last_words(corpus, turns.filter(spoken_of), names, rules))
+    # Of two domains that a turn is about, the topic is the one that was named last.
+    by_system, by_either = (
+        pl.col("row") + last.fill_null(0)
+        for last in (pl.col("system_last"), pl.max_horizontal("system_last", pl.col("user_last") + 0.5))
+    )
     turns = turns.with_columns(
         offered=offered,
         place=pl.when(is_open).then(pl.lit("")).otherwise(named).forward_fill().over(group),
-        spoken_of=pl.when(spoken_of).then("row").forward_fill().over(group),
+        spoken_of=pl.when(spoken_of).then(by_either).forward_fill().over(group),
     )
-    before = pl.when(pl.col("system_n") > 0).then("row").otherwise(pl.col("spoken_of").shift(1).over(group))
+    before = pl.when(pl.col("system_n") > 0).then(by_system).otherwise(pl.col("spoken_of").shift(1).over(group))
     turns = turns.with_columns(before=before)
     return turns.select(
         *_OF_DOMAIN,
@@ -290,6 +306,37 @@ def _discussed(corpus: Corpus, state: pl.DataFrame, names: pl.DataFrame, places:
         is_topic=(pl.col("spoken_of") == pl.col("spoken_of").max().over("row")).fill_null(False),
         was_topic=(pl.col("before") == pl.col("before").max().over("row")).fill_null(False),
         elsewhere=(pl.col("system_n") > 0).sum().over("row") > (pl.col("system_n") > 0).cast(pl.UInt32),
+    )
+
+
+def _last_words(corpus: Corpus, turns: pl.DataFrame, names: pl.DataFrame, rules: Rules) -> pl.DataFrame:
+    """(row, domain, user_last, system_last): where each utterance last names a domain or a place of it, 0 to 0.5.
+
+    Only of the (row, domain) of `turns` that are not the only ones of their row.
+    """
+    tied = turns.filter(pl.len().over("row") > 1).select(_OF_DOMAIN)
+    texts = tied.join(corpus.texts.select("row", "speaker", text=pl.col("text").str.to_lowercase()), on="row")
+    length = pl.col("text").str.len_chars()
+    is_domain = {domain: pl.col("domain").str.to_lowercase().str.starts_with(domain) for domain in rules.domains}
+    rest = (
+        pl.when(is_own).then(pl.col("text").str.extract(rf"(?s)^.*(?:{rules.domains[domain]})(.*)$").str.len_chars())
+        for domain, is_own in is_domain.items()
+    )
+    at = texts.with_columns(at=length - pl.coalesce(*rest, pl.lit(None, pl.UInt32)))
+    said = pl.concat(
+        [
+            at.select(*_OF_DOMAIN, "speaker", "at"),
+            names.select(*_OF_DOMAIN, "speaker", at=pl.col("start").cast(pl.UInt32)),
+        ]
+    )
+    is_user = pl.col("speaker") == "user"
+    return (
+        said.join(tied, on=_OF_DOMAIN, how="semi")
+        .group_by(_OF_DOMAIN)
+        .agg(
+            user_last=pl.col("at").filter(is_user).max().clip(upper_bound=9_999) / 20_000,
+            system_last=pl.col("at").filter(~is_user).max().clip(upper_bound=9_999) / 20_000,
+        )
     )
 
 
@@ -342,15 +389,16 @@ def _rules(rules: Rules, is_feature: pl.Expr) -> dict[str, pl.Expr]:
     has_all = pl.col("of_all") & (pl.col("value") == "yes") & ~differs
     is_other = (pl.col("system_names") > 0) & ~pl.col("system_names_place")
     stated = by_system & ~pl.col("asked") & ((confirmed & ~is_other) | has_all)
-    wished = by_user & (pl.col("value") == "yes") & ~pl.col("asked") & ~pl.col("indifferent") & ~differs
+    wished = by_user & (pl.col("value") == "yes") & ~pl.col("asked") & ~differs
     asked_for = is_kind & ~pl.col("in_name") & by_user & is_single & ~pl.col("of_travel")
     is_free = pl.col("taken_by").is_null() | (pl.col("taken_by") == pl.col("slot"))
     kind_in_name = pl.col("in_name") & is_named & agrees & (by_user | ~is_kind)
     is_wish = by_user & pl.col("is_topic") & ~pl.col("denied") & ~pl.col("queried") & ~differs & is_free & of_domain
+    of_place &= pl.col("system_names_place") | pl.col("of_domain") | ~_is_spoken(rules)
     return {
         "by_name": pl.col("names_place") & is_named,
         "by_fact": by_system & ((is_stated & confirmed & of_place) | of_each),
-        "by_feature": is_feature & ~pl.col("vague") & (stated | wished),
+        "by_feature": is_feature & (stated | wished),
         "by_kind": kind_in_name
         | (asked_for & pl.when("asks_kind").then(~differs).otherwise(agrees & ~pl.col("definite"))),
         "by_cue": is_cued & is_single & ~pl.col("denied") & ~pl.col("asked") & ~pl.col("is_held"),

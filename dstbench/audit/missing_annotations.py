@@ -1,9 +1,9 @@
 """Missing annotations: values that are said and not annotated, although they are annotated in similar places.
 
-(Qian et al. 2021, §3.) A value that is said belongs to the state by a rule (`discussion`), or because gold annotates
-most similar places (`evidence`); the latter is not enough for slots whose values a database can confirm. An added
-annotation holds from its turn until gold next has a value of the slot. Additions change what is discussed and are
-evidence themselves, so the search is repeated until it finds nothing: correcting a corrected dataset changes nothing.
+(Qian et al. 2021, §3.) A value that is said belongs to the state by a rule (`discussion`), or, in domains without
+names and on request, because gold annotates most similar places (`evidence`). An added annotation holds from its turn
+until gold next has a value of the slot. Additions change what is discussed and are evidence themselves, so the search
+is repeated until it finds nothing: correcting a corrected dataset changes nothing.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from os import PathLike
 import polars as pl
 
 from dstbench.audit.candidates import list_candidates, list_proposals
-from dstbench.audit.corpus import lay_out, without_mentions
+from dstbench.audit.corpus import Corpus, lay_out, with_mentions
 from dstbench.audit.inputs import Dialogues, gold_of
 from dstbench.audit.mentions import Vocabulary
 from dstbench.audit.missing_pairs import find_pairs
@@ -27,7 +27,7 @@ from dstbench.audit.missing_tables import (
     count_modified,
     summarise,
 )
-from dstbench.audit.places import lay_out_places
+from dstbench.audit.places import Places, lay_out_places
 from dstbench.audit.rounds import Method, search
 from dstbench.audit.rules import Rules, read_rules
 from dstbench.errors import DstbenchError, UsageError
@@ -71,8 +71,8 @@ def inconsistency(
     database: str | PathLike[str] | None = None,
     said: pl.DataFrame | None = None,
     split: str | None = None,
-    support: int = 10,
-    at_least: float = 0.5,
+    support: int | None = None,
+    at_least: float | None = None,
     rules: str | PathLike[str] | None = None,
     evidence: Data | None = None,
 ) -> Inconsistency:
@@ -87,9 +87,9 @@ def inconsistency(
             same sentence.
         said: What was said, schema `schema.CONTEXTS`; None: read it from the data's files.
         split: The split to look at, where there are several; None: all.
-        support: Where no rule applies: the fewest similar places that are evidence. (With a rule, gold must
-            annotate `discussion.SUPPORT` of them.)
-        at_least: Where no rule applies: the least share of them that gold annotates.
+        support: Judge domains without names by similar places, too: the fewest that are evidence (10). Slots of these
+            domains cannot be judged by rules. (With a rule, gold must annotate `discussion.SUPPORT` of them.)
+        at_least: The same: the least share of similar places that gold annotates (0.5).
         rules: Words and patterns by which values are judged, JSON; None: English. Or the name of rules that come
             with dstbench (``qian2021`` adds what the script of Qian et al. adds).
         evidence: A dataset (or several) that shows how gold annotates, such as the training set; what is missing in a
@@ -112,6 +112,8 @@ def inconsistency(
     >>> inconsistency(states, said=said, support=5).proposals.select("dialogue", "slot", "value", "share").rows()
     [('D15', 'hotel-area', 'south', 1.0)]
     """
+    is_compared = support is not None or at_least is not None
+    support, at_least = 10 if support is None else support, 0.5 if at_least is None else at_least
     if support < 1 or not 0 < at_least <= 1:
         raise UsageError(
             f"support={support}, at_least={at_least}", hint="support is 1 or more; at_least is a share above 0, up to 1"
@@ -121,17 +123,12 @@ def inconsistency(
     _check_rules(dialogues.cells["slot"].unique().sort(), words)
     elsewhere = None if evidence is None else Dialogues.read(evidence)
     _check_evidence(dialogues.cells["slot"].unique(), (elsewhere or dialogues).cells["slot"].unique())
-    corpus = lay_out(
-        dialogues,
-        _vocabulary((elsewhere or dialogues).cells, ontology, database),
-        elsewhere,
-        over_dontcare=words.over_dontcare,
-    )
+    vocabulary = _vocabulary((elsewhere or dialogues).cells, ontology, database)
+    corpus = lay_out(dialogues, vocabulary, elsewhere, over_dontcare=words.over_dontcare)
     places = lay_out_places(corpus, None if database is None else str(database), words)
-    # If the database can confirm what is said, similar places alone are not enough.
-    confirmed = [] if places is None or database is None else places.slots
-    corpus = without_mentions(corpus, confirmed)
-    judged, rounds, corpus = search(corpus, Method(places, words, confirmed, support, at_least))
+    compared = _unnamed(corpus, places) if is_compared else []
+    corpus = with_mentions(corpus, vocabulary, compared)
+    judged, rounds, corpus = search(corpus, Method(places, words, compared, support, at_least))
     del places  # the next step takes most memory
     candidates = list_candidates(judged, rounds, corpus, at_least)
     del judged
@@ -147,6 +144,14 @@ def inconsistency(
         proposals=proposals,
         candidates=candidates,
     )
+
+
+def _unnamed(corpus: Corpus, places: Places | None) -> list[str]:
+    """The slots of domains without names of places, except those that a rule judges."""
+    named = [] if places is None else places.name_slots["domain"].to_list()
+    judged = [] if places is None else places.slots
+    slots = corpus.domains.cast(pl.String).filter(~pl.col("domain").is_in(named), ~pl.col("slot").is_in(judged))
+    return slots["slot"].to_list()
 
 
 def _check_rules(slots: pl.Series, rules: Rules) -> None:

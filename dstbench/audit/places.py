@@ -84,6 +84,8 @@ def lay_out_places(corpus: Corpus, folder: str | None, rules: Rules) -> Places |
         for slot in slots.filter(~is_name)
         if slot not in (*rules.features, *rules.kinds)
     }
+    slips = _names_as_values(corpus, {*entities["entity"]} - {*facts["fact"]}, {*facts["fact"]}, name_slots)
+    searched = {slot: listed if slot in rules.cues else listed - slips for slot, listed in searched.items()}
     common = no_names | {value for slot, listed in searched.items() for value in listed if slot not in rules.cues}
     names = _with_spelling(_names(entities, values, name_slots, common, rules), name_slots, corpus)
     named = names.join(name_slots, on="domain").select("slot", "name")
@@ -103,6 +105,15 @@ def lay_out_places(corpus: Corpus, folder: str | None, rules: Rules) -> Places |
         mentions=mentions,
         refusals=_refusals(corpus, rules, discussed),
     )
+
+
+def _names_as_values(corpus: Corpus, of_database: set[str], facts: set[str], name_slots: pl.DataFrame) -> set[str]:
+    """Names that gold has as values of other slots by a slip: the database's, and those that are names more often."""
+    n, is_name = pl.col("n"), pl.col("slot").cast(pl.String).is_in(name_slots["slot"].implode())
+    counts = corpus.forms.group_by(pl.col("value").cast(pl.String)).agg(
+        of_names=n.filter(is_name).sum(), of_others=n.filter(~is_name).sum()
+    )
+    return of_database | {*counts.filter(pl.col("of_names") > pl.col("of_others"))["value"]} - facts
 
 
 def _vocabulary(
@@ -174,8 +185,19 @@ def _names(
             if len(value) > 3:
                 entity_of.setdefault((domain, value), entity(domain, value))
                 alike.setdefault((domain, _bare(value)), entity_of[domain, value])
-    rows = [(domain, name, entity) for (domain, name), entity in sorted(entity_of.items())]
-    return pl.DataFrame(rows, schema=dict.fromkeys(("domain", "name", "entity"), pl.String), orient="row")
+    entities_of_word: dict[tuple[str, str], set[str]] = {}
+    for domain, name in entities.iter_rows():
+        for word in name.split():
+            entities_of_word.setdefault((domain, word), set()).add(name)
+    small = common | {word for ending in rules.name_endings for word in ending.split()}
+    parts = {
+        (domain, word): min(which)
+        for (domain, word), which in entities_of_word.items()
+        if len(which) == 1 and len(word) > 4 and word not in small and (domain, word) not in entity_of
+    }
+    rows = [(*key, entity, key in parts) for key, entity in sorted({**entity_of, **parts}.items())]
+    schema = {**dict.fromkeys(("domain", "name", "entity"), pl.String), "is_part": pl.Boolean}
+    return pl.DataFrame(rows, schema=schema, orient="row")
 
 
 def _with_spelling(names: pl.DataFrame, name_slots: pl.DataFrame, corpus: Corpus) -> pl.DataFrame:
@@ -247,15 +269,13 @@ def _with_sentences(mentions: pl.DataFrame, corpus: Corpus, rules: Rules) -> pl.
             queried=sentence.str.contains(rules.query),
             denied=sentence.str.contains(rules.negation),
             asked=pl.when(is_user).then(sentence.str.contains(rules.request)).otherwise(sentence.str.contains(r"\?")),
-            indifferent=sentence.str.contains(rules.indifference),
-            vague=sentence.str.contains(rules.vagueness),
             of_all=sentence.str.contains(rules.every),
             of_travel=pl.any_horizontal(pl.lit(False), *travel),
         )
     )
     # For some slots, a value counts only after certain words.
     mentions = mentions.filter(
-        ~(pl.col("names_place") & pl.col("after").is_in(rules.streets).fill_null(False)),
+        ~pl.col("after").is_in(rules.streets).fill_null(False),
         ~is_cued | cued,
     ).with_columns(
         definite=pl.col("slot").str.contains(rules.types) & pl.col("before").is_in(rules.definite).fill_null(False),
@@ -295,8 +315,7 @@ def _refusals(corpus: Corpus, rules: Rules, domains: list[str]) -> pl.DataFrame:
     """`Places.refusals`; a refusal in a sentence about another domain only is not one."""
     of_user = corpus.texts.filter(speaker="user")
     sentences = of_user.select("row", sentence=_sentences(pl.col("text"), rules)).explode("sentence")
-    said = pl.col("sentence").str.replace_all(rules.details, " ")
-    sentences = sentences.filter(said.str.contains(rules.refusal))
+    sentences = sentences.filter(pl.col("sentence").str.contains(rules.refusal))
     sentences = sentences.join(pl.DataFrame({"domain": domains}, schema={"domain": pl.String}), how="cross")
     own, other = (says_domain(domain_words(pl.col("sentence"), rules), own=own) for own in (True, False))
     return sentences.filter(own | ~other).select(_OF_DOMAIN).unique()

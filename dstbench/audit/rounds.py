@@ -36,11 +36,11 @@ class Judged(NamedTuple):
 
 
 class Method(NamedTuple):
-    """How missing annotations are found: by rules, and, except for the slots `confirmed`, by similar places."""
+    """How missing annotations are found: by rules, and those of the slots `compared` by similar places."""
 
     places: Places | None
     rules: Rules
-    confirmed: list[str]
+    compared: list[str]
     support: int
     at_least: float
 
@@ -80,7 +80,7 @@ class Method(NamedTuple):
 
     def propose(self, judged: Judged, corpus: Corpus) -> tuple[list[pl.DataFrame], pl.DataFrame]:
         """The mentions with their evidence, by rules and by similar places; and the missing ones among them."""
-        is_similar = ~pl.col("slot").cast(pl.String).is_in(self.confirmed)
+        is_similar = pl.col("slot").cast(pl.String).is_in(self.compared)
         is_allowed = pl.col("slot").str.contains(self.rules.slots)
         similar = weigh(judged.similar, support=self.support).with_columns(rule=_SIMILAR)
         proposed = propose(similar, at_least=self.at_least).with_columns(entity=None, fact=None, refused=None)

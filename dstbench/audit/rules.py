@@ -20,9 +20,9 @@ from dstbench.typing import Preset
 NOTHING: Final = "^\\b$"
 # The rules that are a pattern, or have patterns as values.
 _PATTERNS: Final = (
-    "sentence_end", "refusal", "details", "negation", "request", "query", "offer", "indifference", "vagueness", "every",
+    "sentence_end", "refusal", "negation", "request", "query", "offer", "every",
     "names", "types", "bookings", "domains", "kinds", "cues", "slots", "of_user", "lists", "over_dontcare",
-    "unconfirmed", "early",
+    "unconfirmed", "spoken", "early",
 )  # fmt: skip
 _HINT: Final = "dstbench/audit/rules.json is an example"
 
@@ -33,13 +33,10 @@ class Rules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     Attributes:
         sentence_end: Where a sentence ends, or a part of it that says something else ("but").
         refusal: The user asks for another place.
-        details: The user asks for details of a place, in words that also match `refusal`.
         negation: A sentence denies something.
         request: The user asks for information.
         query: The user asks whether a place has a value.
         offer: The system asks whether the user wants something.
-        indifference: The user does not mind.
-        vagueness: A statement is about some or almost all places.
         every: A statement is about all places.
         names: Slots that hold the name of a place.
         types: Slots that hold the kind of a place.
@@ -60,18 +57,16 @@ class Rules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         over_dontcare: Slots of which values are added even if gold has dontcare.
         refused: Whether offers that the user refuses are added.
         unconfirmed: Slots of which values are added even if the database does not confirm them.
+        spoken: Slots of which values are added only where the utterance has words of the domain.
         early: Slots of which values are added even before gold annotates the domain.
     """
 
     sentence_end: str
     refusal: str
-    details: str
     negation: str
     request: str
     query: str
     offer: str
-    indifference: str
-    vagueness: str
     every: str
     names: str
     types: str
@@ -92,6 +87,7 @@ class Rules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     over_dontcare: str = NOTHING
     refused: bool = False
     unconfirmed: str = NOTHING
+    spoken: str = NOTHING
     early: str = NOTHING
 
 

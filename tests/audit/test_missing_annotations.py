@@ -234,9 +234,9 @@ def scores(found: pl.DataFrame, gone: Planted) -> tuple[float, float]:
 
 
 @pytest.mark.parametrize(("seed", "share"), [(3, 0.2)])
-def test_what_was_taken_out_is_found(seed: int, share: float) -> None:
+def test_what_was_taken_out_is_found(seed: int, share: float, similar_only: Path) -> None:
     states, gone = take_out(consistent(900, seed), share, seed)
-    precision, recall = scores(find(states).proposals, gone)
+    precision, recall = scores(find(states, support=10, rules=similar_only).proposals, gone)
     assert len(gone) > 300
     assert precision >= 0.98
     assert recall >= 0.98
@@ -262,6 +262,14 @@ def test_rates_add_up() -> None:
     assert whole["share"].to_list() == pytest.approx([1.0] * whole.height)
 
 
+def test_similar_places_judge_on_request_and_only_domains_without_names() -> None:
+    states, _ = take_out(consistent(200, 6), 0.2, 6)
+    assert set(find(states).proposals["rule"]) >= {"name"}
+    assert "similar" not in find(states).proposals["rule"]
+    similar = find(states, support=10).proposals.filter(rule="similar")
+    assert {slot.split("-")[0] for slot in similar["slot"]} == {"train"}
+
+
 # --- by hand -------------------------------------------------------------------------------------------------------
 
 
@@ -284,7 +292,7 @@ def hotels(*, name: bool) -> States:
 
 
 def test_an_offer_that_is_taken_elsewhere(similar_only: Path) -> None:
-    found = find(hotels(name=False), rules=similar_only)
+    found = find(hotels(name=False), support=10, rules=similar_only)
     row = found.proposals.row(0, named=True)
     assert row == {
         "dialogue": "D11", "turn": 1, "slot": "hotel-name", "value": "ashley hotel", "turns": 2, "speaker": "system",

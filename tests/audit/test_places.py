@@ -93,9 +93,6 @@ EARLY: list[Turn] = [
     (None, "indian food", {"restaurant-food": "indian"}),
     ("ok", "a hotel please", IT),
 ]
-_DETAILS = ("any information on it", "a phone number", "an address for that")
-
-
 #: Dialogues, and what they lack, if gold does not have the slot.
 SAID: list[tuple[Sequence[Turn], dict[str, str]]] = [
     (after(_ACORN, "great , book it"), _ALL),
@@ -109,7 +106,6 @@ SAID: list[tuple[Sequence[Turn], dict[str, str]]] = [
     (after("lensfield hotel has no parking .", "ok"), {"hotel-name": "lensfield hotel", "hotel-parking": "no"}),
     (after("the acorn guest house . do you need parking ?", "ok"), IT),  # asks
     (after("all of them have parking .", "ok"), {"hotel-parking": "yes"}),
-    (after("almost all of them have parking .", "ok"), {}),
     (after("it is in the north .", "ok", name="acorn guest house"), {"hotel-area": "north"}),  # gold's name
     (after("it is in the south .", "ok", name="acorn guest house"), {}),
     (after("it is in the north .", "ok", name="acorn guest house", area="dontcare"), {}),
@@ -128,7 +124,9 @@ SAID: list[tuple[Sequence[Turn], dict[str, str]]] = [
     (after(_NICE, "is it in the north ?"), TAKEN),  # who asks has not refused
     (after(SIGNS, "great !!!"), OF_SIGNS),
     (EARLY, {}),  # before gold begins the domain
-    *((after("how about the acorn guest house ?", f"do you have {detail} ?"), IT) for detail in _DETAILS),
+    (after("how about the acorn guest house ?", "are there any hotels ?"), {"hotel-type": "hotel"}),
+    (after("the acorn guest house is at 4 north road .", "great"), IT),  # an address
+    (after("the acorn guest house is on south street , north .", "ok"), {**IT, "hotel-area": "north"}),
     (after("how about the acorn guest house ?", "do you have any in the south ?"), {"hotel-area": "south"}),
 ]  # fmt: skip
 
@@ -215,6 +213,36 @@ def test_additions_that_were_read(data: Path) -> None:
     assert counts["right"] == read.filter(verdict="right").height
     assert counts["right"] >= 0.9 * read.height
     assert counts.get("wrong", 0) <= 2
+
+
+def test_a_slip_of_an_annotator_does_not_make_a_name_a_common_word(database: str) -> None:
+    """Gold has a hotel's name once as an area: it stays a name, and is no area."""
+    slip = after("ok .", "fine", area="acorn guest house")
+    assert added(database, slip, after("the acorn guest house is nice .", "great"))[1] == {(1, *IT.copy().popitem())}
+
+
+def test_a_word_that_only_one_name_has_stands_for_it_where_gold_mostly_means_it(database: str) -> None:
+    state = {"restaurant-food": "indian", "restaurant-name": "curry garden"}
+    meant: list[Turn] = [(None, "indian food", _FOOD), ("the garden is nice .", "great", state)]
+    lacking = [meant[0], (*meant[1][:2], _FOOD)]
+    assert added(database, *[meant] * SUPPORT, lacking)[-1] == {(1, "restaurant-name", "curry garden")}
+    assert added(database, lacking) == [set()], "gold never means it"
+
+
+def test_of_two_domains_in_a_turn_the_one_named_last_is_the_topic(database: str) -> None:
+    state = {"hotel-type": "guesthouse", **_FOOD}
+    both = ("a guest house and indian food", "indian food and a guest house")
+    dialogues = [[(None, wish, state), ("ok .", "in the south please", state)] for wish in both]
+    assert added(database, *dialogues) == [set(), {(1, "hotel-area", "south")}]
+
+
+def test_the_papers_taxi_is_called_a_taxi() -> None:
+    ride: list[Turn] = [(None, "a taxi to the acorn guest house", {"taxi-destination": "acorn guest house"})]
+    late: list[Turn] = [("ok .", "thanks", {}), ("ok .", "autumn house", {"taxi-destination": "autumn house"})]
+    wishes = ("a taxi to the acorn guest house", "what is the address to the acorn guest house")
+    states, said = corpus(*[ride] * 5, *([(None, wish, {}), *late] for wish in wishes))
+    proposals = audit.inconsistency(states, said=said, rules="qian2021").proposals
+    assert proposals.filter(slot="taxi-destination")["dialogue"].to_list() == ["D5"]
 
 
 # --- without a database, and another domain ---------------------------------------------------------------------------

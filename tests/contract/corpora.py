@@ -231,6 +231,7 @@ def _beside(files: dict[str, str]) -> None:
     files["donors.json"] = json.dumps(DONORS)
     files["rivals.json"] = json.dumps({slot: [f"{name} annex" for name in names] for slot, names in DONORS.items()})
     files["rules.json"] = json.dumps({"slots": "hotel-.*", "of_user": "hotel-.*"})
+    files["unnamed.json"] = json.dumps({"names": "no slot", "cues": {}})
     files["mine.toml"] = 'base = "verbatim"\ndontcare = "drop"\n'
 
 

@@ -452,14 +452,20 @@ _add(
     rules=Row("rules.json"),
     evidence=Row("train.jsonl"),
     support=Row("9", line="audit inconsistency gold.jsonl"),
-    at_least=Row("0.95"),
+    at_least=Row("0.95", line="audit inconsistency gold.jsonl --support 2 --rules unnamed.json"),
     apply=Row(both="-o out/x.jsonl", changes="x.jsonl text"),
     output=Row("out/x.json", changes="text x.json"),
     log=Row("out/x.csv", changes="x.csv"),
     review=Row("out/x.csv", changes="x.csv"),
     sample=Row("2", both="--review out/x.csv", changes="x.csv"),
     seed=Row("5", both="--review out/x.csv --sample 2", changes="x.csv"),
-    pairs=Row("1", both="--charts out/charts", form="text", changes="text charts"),
+    pairs=Row(
+        "1",
+        line="audit inconsistency gold.jsonl --support 2 --rules unnamed.json",
+        both="--charts out/charts",
+        form="text",
+        changes="text charts",
+    ),
 )
 _add("audit contradictions", database=Row("db", line="audit contradictions gold.jsonl"),
      top=Row("1", form="text", changes="text"))  # fmt: skip
