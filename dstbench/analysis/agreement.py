@@ -21,8 +21,8 @@ from dstbench.analysis.ratings import RATING
 from dstbench.arrays import Flags
 from dstbench.errors import UsageError, warn
 from dstbench.metrics import Metric
+from dstbench.metrics.registry import sign_of
 from dstbench.schema.analysis import RATED, RATED_DIFFERENCES
-from dstbench.schema.names import sign_of
 from dstbench.stats import RankCorrelation, compare_rank_correlations, holm, kendall, spearman
 from dstbench.stats.correlations import LEAST
 

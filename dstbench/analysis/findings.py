@@ -17,7 +17,7 @@ from dstbench.analysis.diagnose import Diagnosis
 from dstbench.analysis.sentences import Finding, listed, percent, ranked
 from dstbench.analysis.standing_findings import best_run, order_of_runs, spread_of_run
 from dstbench.errors import number_of
-from dstbench.schema.names import name_of
+from dstbench.metrics.registry import name_of
 from dstbench.signature import parse
 
 _FEW: Final = 3  # slots with a number each, or runs with a clause each

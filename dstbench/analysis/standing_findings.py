@@ -11,7 +11,7 @@ from dstbench.analysis.check import SPELLED
 from dstbench.analysis.compare import Leaderboard
 from dstbench.analysis.sentences import SHOWN, Finding, led_by_others, listed, percent, place, ranked
 from dstbench.analysis.verdicts import FEWEST_SEEDS
-from dstbench.schema.names import name_of, sign_of
+from dstbench.metrics.registry import name_of, sign_of
 
 _FEW: Final = 3  # metrics with a number each
 # Why a difference is not tested.

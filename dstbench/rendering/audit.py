@@ -12,6 +12,7 @@ import polars as pl
 
 from dstbench.audit.entity_bias import frequent_values, slot_order
 from dstbench.audit.version_diff import split_rows
+from dstbench.metrics.registry import name_of
 from dstbench.rendering.latex import PaperTable
 from dstbench.rendering.tables import (
     IS_COUNT,
@@ -27,7 +28,6 @@ from dstbench.rendering.tables import (
     value_text,
 )
 from dstbench.schema.audit import KINDS
-from dstbench.schema.names import name_of
 from dstbench.typing import SlotOrder
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import polars as pl
 
 from dstbench.analysis.associations import POOLED
 from dstbench.analysis.orders import spread_of
-from dstbench.metrics.registry import find_metric
+from dstbench.metrics.registry import find_metric, name_of, sign_of
 from dstbench.rendering.charts.dialogues import trait_charts
 from dstbench.rendering.charts.grammar import with_names
 from dstbench.rendering.compare import beaten, leaderboard_page, standings_table
@@ -29,7 +29,6 @@ from dstbench.rendering.tables import (
     three_decimals,
     value_text,
 )
-from dstbench.schema.names import name_of, sign_of
 
 if TYPE_CHECKING:
     from dstbench.analysis.compare import Leaderboard

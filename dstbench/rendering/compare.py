@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from dstbench.analysis.verdicts import FEWEST_SEEDS, doubts, pairs_text
+from dstbench.metrics.registry import name_of, sign_of
 from dstbench.rendering.latex import PaperTable, cell, is_best
 from dstbench.rendering.scores import heads_of, named, sign, sizes_of
 from dstbench.rendering.tables import (
@@ -32,7 +33,6 @@ from dstbench.rendering.tables import (
     texts,
     value_text,
 )
-from dstbench.schema.names import name_of, sign_of
 
 if TYPE_CHECKING:
     from dstbench.analysis.compare import Leaderboard

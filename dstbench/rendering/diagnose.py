@@ -13,6 +13,7 @@ import polars as pl
 from dstbench.analysis.associations import POOLED
 from dstbench.analysis.conclusion import conclusion
 from dstbench.errors import number_of
+from dstbench.metrics.registry import name_of
 from dstbench.rendering.differences import difference_sections, differences_in_words, rows_taken
 from dstbench.rendering.latex import PaperTable, cell
 from dstbench.rendering.ratings import about_tests, finding, rated_sections, rated_table, shown_run
@@ -35,7 +36,6 @@ from dstbench.rendering.tables import (
     three_decimals,
     value_text,
 )
-from dstbench.schema.names import name_of
 from dstbench.scoring.timing import TIMING
 from dstbench.typing import TableFormat
 

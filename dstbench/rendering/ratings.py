@@ -8,10 +8,10 @@ import polars as pl
 
 from dstbench.analysis.associations import JACKKNIFE, POOLED
 from dstbench.errors import number_of
+from dstbench.metrics.registry import name_of, sign_of
 from dstbench.rendering.differences import zou_text
 from dstbench.rendering.latex import PaperTable, cell
 from dstbench.rendering.tables import UNDEFINED, brackets, interval_text, p_text, pivoted, three_decimals
-from dstbench.schema.names import name_of, sign_of
 
 if TYPE_CHECKING:
     from dstbench.analysis.correlate import Correlations

@@ -8,6 +8,7 @@ from typing import Final
 import polars as pl
 
 from dstbench.errors import UsageError, number_of
+from dstbench.metrics.registry import name_of, sign_of
 from dstbench.rendering.latex import PaperTable, cell, is_best, latex_page
 from dstbench.rendering.tables import (
     IS_COUNT,
@@ -26,7 +27,6 @@ from dstbench.rendering.tables import (
 )
 from dstbench.rendering.text_tables import NO_STYLES
 from dstbench.schema.core import SCORES
-from dstbench.schema.names import name_of, sign_of
 from dstbench.typing import TableFormat
 
 # The column of scores with exact matching, beside fuzzy ones.

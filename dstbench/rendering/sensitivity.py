@@ -8,6 +8,7 @@ import polars as pl
 
 from dstbench.analysis.sentences import listed
 from dstbench.errors import number_of
+from dstbench.metrics.registry import name_of
 from dstbench.rendering.latex import PaperTable, cell
 from dstbench.rendering.tables import (
     Page,
@@ -19,7 +20,6 @@ from dstbench.rendering.tables import (
     signature_lines,
     three_decimals,
 )
-from dstbench.schema.names import name_of
 
 if TYPE_CHECKING:
     from dstbench.analysis.sensitivity import Sensitivity

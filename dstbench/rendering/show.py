@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 import polars as pl
 
 from dstbench.io.escape import plain_text
+from dstbench.metrics.registry import sign_of
 from dstbench.rendering.tables import (
     UNDEFINED,
     Page,
@@ -30,7 +31,6 @@ from dstbench.rendering.tables import (
 )
 from dstbench.rendering.terminal import screen
 from dstbench.rendering.text_tables import Styles, text_table
-from dstbench.schema.names import sign_of
 from dstbench.signature import parse
 from dstbench.typing import TableFormat
 

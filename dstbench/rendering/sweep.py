@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import polars as pl
 
+from dstbench.metrics.registry import name_of
 from dstbench.rendering.latex import PaperTable, cell, is_best, latex_page
 from dstbench.rendering.scores import named, number_text, with_texts
 from dstbench.rendering.tables import Page, counts, draw, escape_lines, pivoted, render_rows
-from dstbench.schema.names import name_of
 from dstbench.typing import TableFormat
 
 
