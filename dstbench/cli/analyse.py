@@ -34,10 +34,10 @@ def diagnose(
 ) -> Result:
     """Find out where runs fail. Shows first failures, gold slots, JGA by turn and length, errors by kind and timing."""
     from dstbench.rendering.charts.dialogues import diagnosis_charts
-    from dstbench.rendering.diagnose import render_diagnosis
+    from dstbench.rendering.tables import render
 
     diagnosis = dstbench.diagnose(runs.paths, few=few, profile=choices.convention(), **runs.reading)
-    text = render_diagnosis(diagnosis, table.form, everything=everything)
+    text = render(diagnosis, table.form, everything=everything or table.form != "text")
     return Result(text, drawing.write(diagnosis_charts, diagnosis))
 
 
@@ -68,7 +68,7 @@ def traits(
 ) -> Result:
     """Show how scores depend on where in dialogues mistakes are. Uses tail orientation and non-uniformity."""
     from dstbench.rendering.charts.dialogues import trait_charts
-    from dstbench.rendering.diagnose import render_traits
+    from dstbench.rendering.tables import render
 
     of_dialogues = dstbench.traits(
         runs.paths,
@@ -82,7 +82,7 @@ def traits(
         profile=choices.convention(),
         **runs.reading,
     )
-    return Result(render_traits(of_dialogues, table.form), drawing.write(trait_charts, of_dialogues))
+    return Result(render(of_dialogues, table.form), drawing.write(trait_charts, of_dialogues))
 
 
 @command(app, doing="scoring", example="correlate predictions.json -m jga,fga,gca --versus jga,fga,gca")
@@ -119,7 +119,7 @@ def correlate(
 ) -> Result:
     """Correlate metrics, traits and ratings, and compare correlations."""
     from dstbench.rendering.charts.runs import correlation_charts
-    from dstbench.rendering.diagnose import render_correlations
+    from dstbench.rendering.tables import render
 
     correlations = dstbench.correlate(
         runs.paths,
@@ -133,7 +133,7 @@ def correlate(
         profile=choices.convention(),
         **runs.reading,
     )
-    return Result(render_correlations(correlations, table.form), drawing.write(correlation_charts, correlations))
+    return Result(render(correlations, table.form), drawing.write(correlation_charts, correlations))
 
 
 # --- one dialogue, and queries ----------------------------------------------------------------------------------------
@@ -165,12 +165,12 @@ def show(
     Without DIALOGUE it lists the dialogues with the lowest scores, or (--against) those in which two runs differ most.
     """
     from dstbench.analysis.show import walk_through, worst_dialogues
-    from dstbench.rendering.show import render_walkthrough, render_worst
+    from dstbench.rendering.tables import render
 
     paths = [as_path(path) for path in (run, against) if path is not None]
     if dialogue is None:
         worst = worst_dialogues(paths, most=most, metrics=metrics, profile=choices.convention(), **how.reading)
-        return render_worst(worst, table.form)
+        return render(worst, table.form)
     walkthrough = walk_through(
         paths,
         dialogue,
@@ -179,7 +179,7 @@ def show(
         profile=choices.convention(),
         **how.reading,
     )
-    return render_walkthrough(walkthrough, table.form)
+    return render(walkthrough, table.form)
 
 
 @command(app, doing="querying", isolated=True, example="query \"SELECT slot, count(*) AS n FROM classes WHERE kind = 'wrong' GROUP BY slot ORDER BY n DESC\" predictions.json")  # fmt: skip  # noqa: E501

@@ -84,8 +84,8 @@ def bias(
     choices: _GoldChoices,
 ) -> Result:
     """Measure entity bias. Shows how unevenly values are distributed, and which test values training has."""
-    from dstbench.rendering.audit import render_bias
     from dstbench.rendering.charts.audits import bias_charts
+    from dstbench.rendering.tables import render
 
     distributions = dstbench.audit.bias(
         [as_path(path) for path in data],
@@ -97,7 +97,7 @@ def bias(
         split=split,
     )
     return Result(
-        render_bias(distributions, table.form, top=top, sort=sort), drawing.write(bias_charts, distributions, top, sort)
+        render(distributions, table.form, top=top, sort=sort), drawing.write(bias_charts, distributions, top, sort)
     )
 
 
@@ -121,13 +121,13 @@ def diff(
     later version already has the value that the earlier version has in a later turn) or moved later; added; removed;
     or changed.
     """
-    from dstbench.rendering.audit import render_differences
     from dstbench.rendering.charts.audits import difference_charts
+    from dstbench.rendering.tables import render
 
     differences = dstbench.audit.diff(
         as_path(before), as_path(after), profile=choices.convention(), names=listed_names(name, 2), split=split
     )
-    return Result(render_differences(differences, table.form, top=top), drawing.write(difference_charts, differences))
+    return Result(render(differences, table.form, top=top), drawing.write(difference_charts, differences))
 
 
 @command(
@@ -158,8 +158,8 @@ def scores(
     choices: _FuzzyChoices,
 ) -> Result:
     """Score runs on several versions of their dataset. Gives exact and fuzzy scores, spread over seeds, error turns."""
-    from dstbench.rendering.audit import render_version_scores
     from dstbench.rendering.charts.audits import version_charts
+    from dstbench.rendering.tables import render
 
     golds = named_values("--version", version, "version and its gold", "2.1=gold.tsv", once=True) or {}
     versions = {name: as_path(Path(gold)) for name, gold in golds.items()}
@@ -174,7 +174,7 @@ def scores(
         missing=missing,
         split=split,
     )
-    return Result(render_version_scores(version_scores, table.form), drawing.write(version_charts, version_scores))
+    return Result(render(version_scores, table.form), drawing.write(version_charts, version_scores))
 
 
 # --- utterances of a dataset ------------------------------------------------------------------------------------------
@@ -261,8 +261,8 @@ def inconsistency(
         )
     from dstbench.io.atomic import replacing
     from dstbench.io.escape import csv_text
-    from dstbench.rendering.audit_words import render_inconsistency
     from dstbench.rendering.charts.audits import inconsistency_charts
+    from dstbench.rendering.tables import render
     from dstbench.rendering.terminal import Screen, laid_out_for, screen
 
     paths = [as_path(path) for path in data]
@@ -289,7 +289,7 @@ def inconsistency(
     report = None if apply else output
     form = table.form_of(report)
     with laid_out_for(screen() if report is None else Screen()):
-        text = render_inconsistency(missing, form, pairs=pairs)
+        text = render(missing, form, pairs=pairs)
     return Result(text, written, output=report)
 
 
@@ -309,8 +309,8 @@ def review(
     dialogue, or of none: then there is no recall. For the sheets of several readers it also gives their agreement:
     Cohen's kappa of two readers, Fleiss' of more.
     """
-    from dstbench.rendering.audit_words import render_agreement, render_review
+    from dstbench.rendering.tables import render
 
     if len(sheets) == 1:
-        return render_review(dstbench.audit.review(as_path(sheets[0])), table.form)
-    return render_agreement(dstbench.audit.agreement([as_path(sheet) for sheet in sheets]), table.form)
+        return render(dstbench.audit.review(as_path(sheets[0])), table.form)
+    return render(dstbench.audit.agreement([as_path(sheet) for sheet in sheets]), table.form)

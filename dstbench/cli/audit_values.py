@@ -29,10 +29,10 @@ def contradictions(
     table: TableOutput,
 ) -> str:
     """Find doubtful gold values. They contradict the database, or nobody has said them."""
-    from dstbench.rendering.audit_words import render_contradictions
+    from dstbench.rendering.tables import render
 
     doubtful = dstbench.audit.contradictions(as_path(data), database=as_text(database), split=split)
-    return render_contradictions(doubtful, table.form, top=top)
+    return render(doubtful, table.form, top=top)
 
 
 @command(
@@ -81,7 +81,7 @@ def replace(
     if manifest is not None and manifest.suffix not in (".csv", ".json"):
         raise UsageError(f"{manifest}: a manifest is written as CSV or JSON", hint=f"--manifest {manifest.stem}.csv")
     from dstbench.io.atomic import replacing
-    from dstbench.rendering.audit_words import render_replacement
+    from dstbench.rendering.tables import render
 
     maps = named_values("--map", mapping, "slot and its donors' slot", "hotel-name=Hotels_4-place_name")
     replacement = dstbench.audit.replace(
@@ -97,9 +97,9 @@ def replace(
     )
     if manifest is not None:
         with replacing(manifest) as part:
-            listed = render_replacement(replacement, "csv" if manifest.suffix == ".csv" else "json", kept=keep)
+            listed = render(replacement, "csv" if manifest.suffix == ".csv" else "json", kept=keep)
             part.write_text(listed, encoding="utf-8")
-    return Result(render_replacement(replacement, table.form, kept=keep), [output, *([manifest] if manifest else [])])
+    return Result(render(replacement, table.form, kept=keep), [output, *([manifest] if manifest else [])])
 
 
 @command(
@@ -118,8 +118,8 @@ def memorisation(
     choices: ConventionChoices,
 ) -> Result:
     """Count wrong values that nobody has said. Trackers may have memorised them."""
-    from dstbench.rendering.audit_words import render_memorisation
     from dstbench.rendering.charts.audits import memorisation_charts
+    from dstbench.rendering.tables import render
 
     memorised = dstbench.audit.memorisation(
         runs.paths,
@@ -129,4 +129,4 @@ def memorisation(
         profile=choices.convention(),
         **runs.reading,
     )
-    return Result(render_memorisation(memorised, table.form), drawing.write(memorisation_charts, memorised))
+    return Result(render(memorised, table.form), drawing.write(memorisation_charts, memorised))

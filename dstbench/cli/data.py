@@ -88,12 +88,11 @@ def demo(
     """Score a bundled sample and write a report on it. The sample has three invented trackers and papers' examples."""
     from dstbench.demo import synthetic, worked_scores, write_sample
     from dstbench.io.atomic import replacing
-    from dstbench.rendering.scores import render_scores
-    from dstbench.rendering.tables import render_rows
+    from dstbench.rendering.tables import render, render_rows
 
     corpus = synthetic(dialogues)
     written = write_sample(corpus, output) if output else []
-    text = render_scores(dstbench.score(corpus), table.form)
+    text = render({"scores": dstbench.score(corpus)}, table.form)
     if table.form == "text":
         text = (
             f"Three invented trackers on {number_of(dialogues, 'invented dialogue')}\n\n{text}\n"

@@ -54,7 +54,7 @@ def compare_metrics(
 ) -> Result:
     """Compare metrics over the same runs. Shows spread, pairs told apart, agreement of orders, dependence on traits."""
     from dstbench.rendering.charts.runs import metric_charts
-    from dstbench.rendering.compare_metrics import render_metrics
+    from dstbench.rendering.tables import render
 
     compared = dstbench.compare_metrics(
         runs.paths if runs.runs else None,
@@ -67,4 +67,4 @@ def compare_metrics(
         profile=choices.convention(),
         **runs.reading,
     )
-    return Result(render_metrics(compared, table.form), drawing.write(metric_charts, compared))
+    return Result(render(compared, table.form), drawing.write(metric_charts, compared))

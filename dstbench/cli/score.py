@@ -47,7 +47,8 @@ def score(
 ) -> Result:
     """Score runs: JGA, SA, RSA, AGA, F1, FGA, GCA, TLA or others."""
     from dstbench.rendering.charts.runs import score_charts
-    from dstbench.rendering.scores import render_scores, titles_of
+    from dstbench.rendering.of_scores import titles_of
+    from dstbench.rendering.tables import render
     from dstbench.runs.gold_sets import gold_lines
     from dstbench.runs.open import parts_to_open
     from dstbench.scoring.score import open_and_score
@@ -56,7 +57,7 @@ def score(
         titles_of(groups, [name for name, _ in parts_to_open(runs.paths, **runs.reading)], by.split(","))
     opened, rows = open_and_score(runs.paths, metrics=metrics, by=by, profile=choices.convention(), **runs.reading)
     gold = [] if table.form in ("json", "csv") else gold_lines(opened)
-    return Result(render_scores(rows, table.form, groups, gold), drawing.write(score_charts, rows))
+    return Result(render({"scores": rows}, table.form, groups=groups, gold=gold), drawing.write(score_charts, rows))
 
 
 @command(app, doing="scoring", example="compare a.json b.json c.json --baseline a -m jga,gca")
@@ -79,7 +80,7 @@ def compare(
 ) -> Result:
     """Test which runs are better than others over the same gold. Gives scores and differences with intervals, and p."""
     from dstbench.rendering.charts.runs import leaderboard_charts
-    from dstbench.rendering.compare import render_leaderboard
+    from dstbench.rendering.tables import render
 
     leaderboard = dstbench.compare(
         runs.paths,
@@ -93,7 +94,7 @@ def compare(
         profile=choices.convention(),
         **runs.reading,
     )
-    text = render_leaderboard(leaderboard, table.form, pairs=pairs)
+    text = render(leaderboard, table.form, pairs=pairs)
     return Result(text, drawing.write(leaderboard_charts, leaderboard))
 
 
@@ -136,7 +137,7 @@ def sweep(
 ) -> Result:
     """Score the same predictions under every profile. This shows how much the convention matters."""
     from dstbench.rendering.charts.runs import sweep_charts
-    from dstbench.rendering.sweep import render_sweep
+    from dstbench.rendering.tables import render
 
     rows = dstbench.sweep(
         runs.paths,
@@ -147,7 +148,7 @@ def sweep(
         target=target,
         **runs.reading,
     )
-    return Result(render_sweep(rows, table.form), drawing.write(sweep_charts, rows))
+    return Result(render({"sweep": rows}, table.form), drawing.write(sweep_charts, rows))
 
 
 @command(app, doing="checking", example="check predictions.json --ontology ontology.json")
@@ -163,10 +164,11 @@ def check(
     choices: ConventionChoices,
 ) -> Result:
     """Check runs before you believe their scores. Looks at floors, coverage, slots, values and cumulative states."""
-    from dstbench.rendering.checks import failed, render_checks
+    from dstbench.rendering.sentences import failed
+    from dstbench.rendering.tables import render
 
     rows = dstbench.check(runs.paths, profile=choices.convention(), ontology=as_text(ontology), **runs.reading)
-    text, failures = render_checks(rows.drop("short", "n", "jga"), table.form, everything=everything), failed(rows)
+    text, failures = render({"checks": rows.drop("short", "n", "jga")}, table.form, everything=everything), failed(rows)
     return Result(text, summary=failures, code=1 if strict and failures else 0)
 
 

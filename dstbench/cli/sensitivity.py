@@ -35,7 +35,7 @@ def sensitivity(
 ) -> Result:
     """Show what one error costs under each metric, by kind of error and by when it happens. Needs gold only."""
     from dstbench.rendering.charts.sensitivity import sensitivity_charts
-    from dstbench.rendering.sensitivity import render_sensitivity
+    from dstbench.rendering.tables import render
 
     costs = dstbench.sensitivity(
         as_path(gold),
@@ -48,4 +48,4 @@ def sensitivity(
         profile=choices.convention(),
         split=split,
     )
-    return Result(render_sensitivity(costs, table.form), drawing.write(sensitivity_charts, costs))
+    return Result(render(costs, table.form), drawing.write(sensitivity_charts, costs))

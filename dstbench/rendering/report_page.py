@@ -21,7 +21,8 @@ from dstbench.metrics.registry import name_of
 from dstbench.rendering.charts.draw import LIGHT, draw_on_page
 from dstbench.rendering.html import Markup, element, join, json_text, table
 from dstbench.rendering.latex import PaperTable, latex_page
-from dstbench.rendering.tables import OwnLines, draw, escape_lines
+from dstbench.rendering.tables import draw, escape_lines
+from dstbench.rendering.views import OwnLines
 
 if TYPE_CHECKING:
     import polars as pl

@@ -22,7 +22,7 @@ MAX_TURN: Final = 2**16 - 1
 
 
 #: What the values of a column are, from which every renderer knows how to write them.
-Kind: TypeAlias = Literal["text", "flag", "count", "number", "mean", "share", "score", "r", "ratio", "p"]
+Kind: TypeAlias = Literal["text", "flag", "count", "number", "decimal", "share", "score", "r", "ratio", "p"]
 
 
 class Column(NamedTuple):
@@ -68,13 +68,13 @@ class OpenTable(Table):
 
 
 # Each makes a column of one kind, for example ``share("Its share; null: no turn.", nullable=True)``. `large` is for
-# counts that may exceed 32 bits, `mean` for means of counts, `score` for values that are shares or counts, as the row's
-# `unit` says; `r` for correlations and what is like them.
+# counts that may exceed 32 bits, `decimal` for means of counts, `score` for shares or counts, as the row's `unit`
+# says; `r` for correlations and what is like them.
 text, category = partial(Column, pl.String(), "text"), partial(Column, pl.Categorical(), "text")
 flag, turn = partial(Column, pl.Boolean(), "flag"), partial(Column, pl.UInt16(), "count")
 count, large = partial(Column, pl.UInt32(), "count"), partial(Column, pl.UInt64(), "count")
-_FLOATS: Final[tuple[Kind, ...]] = ("number", "mean", "share", "score", "r", "ratio", "p")
-number, mean, share, score, r, ratio, p = (partial(Column, pl.Float64(), kind) for kind in _FLOATS)
+_FLOATS: Final[tuple[Kind, ...]] = ("number", "decimal", "share", "score", "r", "ratio", "p")
+number, decimal, share, score, r, ratio, p = (partial(Column, pl.Float64(), kind) for kind in _FLOATS)
 
 #: Values that mean "not in the state", as most files have them.
 NOTHING: Final = ("none", "")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from dstbench.schema.core import SCORES, Table, count, large, number, r, ratio, score, share, text
+from dstbench.schema.core import SCORES, Table, count, decimal, large, number, r, ratio, score, share, text
 
 # --- metrics side by side ---------------------------------------------------------------------------------------------
 
@@ -49,13 +49,13 @@ RANK_AGREEMENT: Final = Table(
     first=text("A metric."),
     second=text("Another one."),
     runs=count("Number of runs that both have a score for."),
-    tau=r("Kendall's tau-b; null: one of them ties all runs.", nullable=True),
-    low=r(
+    tau=decimal("Kendall's tau-b; null: one of them ties all runs.", nullable=True),
+    low=decimal(
         "Lower end of its percentile interval, by resampling dialogues; null: tau is null, none are drawn, or tau is "
         "undefined in more than 5 % of the resamples.",
         nullable=True,
     ),
-    high=r("Upper end, likewise.", nullable=True),
+    high=decimal("Upper end, likewise.", nullable=True),
     undefined=count("Resamples left out because tau is undefined in them; null: none are drawn.", nullable=True),
     reversed=count("Pairs of runs that they rank in opposite orders."),
     level=number("Confidence level of the interval; null: there is none.", nullable=True),
@@ -76,14 +76,14 @@ DEPENDENCE: Final = Table(
     "One row per (metric, trait): Pearson's correlation over the dialogues of all runs.",
     **SCORES.only("metric"),
     trait=text("A column of the dialogues' table: turns, n_gold_max, to_mean, nu_paper."),
-    r=r("Their correlation; null: one of them does not vary.", nullable=True),
+    r=decimal("Their correlation; null: one of them does not vary.", nullable=True),
     n=count("Dialogues of runs in which both are defined: a dialogue counts once for each run."),
-    low=r(
+    low=decimal(
         "Lower end of its interval over dialogues (jackknife: each left out in turn in all runs); null: r is null, "
         "fewer than 4 dialogues have both, or one of them varies in one dialogue only.",
         nullable=True,
     ),
-    high=r("Upper end, likewise.", nullable=True),
+    high=decimal("Upper end, likewise.", nullable=True),
     level=number("Confidence level of the interval."),
 )
 

@@ -28,7 +28,7 @@ from dstbench.rendering.charts.grammar import (
     unique,
     with_names,
 )
-from dstbench.rendering.tables import IS_COUNT
+from dstbench.rendering.views import IS_COUNT
 from dstbench.scoring.timing import TIMING
 
 if TYPE_CHECKING:

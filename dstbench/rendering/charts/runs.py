@@ -27,7 +27,7 @@ from dstbench.rendering.charts.grammar import (
     unique,
     with_names,
 )
-from dstbench.rendering.tables import IS_COUNT, pivoted
+from dstbench.rendering.views import IS_COUNT, pivoted
 from dstbench.schema.core import SCORES
 
 if TYPE_CHECKING:
