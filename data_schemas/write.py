@@ -52,6 +52,13 @@ TABLES = {
     "error_kinds": judging.ERROR_KINDS,
     "sweep": analysis.SWEEP,
     "sweep_targets": analysis.SWEEP_TARGETS,
+    "reconciled_steps": analysis.RECONCILED_STEPS,
+    "reconciled_sets": analysis.RECONCILED_SETS,
+    "reconciled_tried": analysis.RECONCILED_TRIED,
+    "reconciled_choices": analysis.RECONCILED_CHOICES,
+    "changed_totals": analysis.CHANGED_TOTALS,
+    "changed_groups": analysis.CHANGED_GROUPS,
+    "changed_dialogues": analysis.CHANGED_DIALOGUES,
     "slot_classes": analysis.SLOT_CLASSES,
     "changes": analysis.CHANGES,
     "turn_scores": analysis.TURN_SCORES,
@@ -98,6 +105,7 @@ TYPES: dict[str, dict[str, Any]] = {
     "UInt16": {"type": "integer", "minimum": 0, "maximum": core.MAX_TURN},
     "UInt32": {"type": "integer", "minimum": 0, "maximum": 2**32 - 1},
     "UInt64": {"type": "integer", "minimum": 0, "maximum": 2**64 - 1},
+    "Int64": {"type": "integer"},
 }
 
 

@@ -9,6 +9,8 @@ correlate        correlations of metrics, traits of dialogues, people's ratings
 diagnose         where runs fail, and by which errors
 sensitivity      what one error costs under each metric, early and late
 sweep            scores of the same predictions under every profile
+reconcile        which choices of convention lead from a published score to yours
+diff             what a new checkpoint fixed and broke
 traits           traits of dialogues, with their scores
 fuzzy_pairs      values that only fuzzy matching accepts
 report           one page on all of this, dialogue by dialogue (Report)
@@ -50,6 +52,7 @@ if TYPE_CHECKING:  # `as` makes a name public for type checkers
     from dstbench import audit as audit
     from dstbench import signature as signature
     from dstbench import stats as stats
+    from dstbench.analysis.changes import diff as diff
     from dstbench.analysis.check import check as check
     from dstbench.analysis.compare import compare as compare
     from dstbench.analysis.compare_metrics import compare_metrics as compare_metrics
@@ -57,6 +60,7 @@ if TYPE_CHECKING:  # `as` makes a name public for type checkers
     from dstbench.analysis.diagnose import diagnose as diagnose
     from dstbench.analysis.fuzzy_pairs import fuzzy_pairs as fuzzy_pairs
     from dstbench.analysis.query import query as query
+    from dstbench.analysis.reconcile import reconcile as reconcile
     from dstbench.analysis.rows import rows as rows
     from dstbench.analysis.sensitivity import sensitivity as sensitivity
     from dstbench.analysis.sweep import sweep as sweep
@@ -87,6 +91,7 @@ if TYPE_CHECKING:  # `as` makes a name public for type checkers
 # Each module to the public names that it defines; they are imported when they are first used, so that `import dstbench`
 # is fast.
 _DEFINED_IN = {
+    "analysis.changes": ["diff"],
     "analysis.check": ["check"],
     "analysis.compare": ["compare"],
     "analysis.compare_metrics": ["compare_metrics"],
@@ -94,6 +99,7 @@ _DEFINED_IN = {
     "analysis.diagnose": ["diagnose"],
     "analysis.fuzzy_pairs": ["fuzzy_pairs"],
     "analysis.query": ["query"],
+    "analysis.reconcile": ["reconcile"],
     "analysis.rows": ["rows"],
     "analysis.sensitivity": ["sensitivity"],
     "analysis.sweep": ["sweep"],

@@ -4,16 +4,15 @@ A package declares them as entry points of the groups ``dstbench.metrics``, ``ds
 ``dstbench.profiles``; the name of an entry point is the name of what it leads to. A module is named in Python by `use`,
 on the command line by ``--plugins``; all that it defines can be used.
 
-Conventions: for a name, what is built in comes first, then what a named module has, then packages. Packages are
-searched only for names that the first two do not have, and only the package that has the name is imported. A package
-that cannot be used is an error that names it; others stay usable.
+Conventions: for a name, what is built in comes first, then what a named module has, then packages, of which only the
+one that has the name is imported. A package that cannot be used is an error that names it; others stay usable.
 """
 
 from __future__ import annotations
 
 import importlib
+import inspect
 import os
-import re
 import sys
 import traceback
 from collections.abc import Callable, Collection, Iterable, Iterator
@@ -21,7 +20,7 @@ from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, Final, Generic, Literal, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, Literal, NamedTuple, TypeAlias, TypeVar, get_args
 
 from dstbench.errors import DstbenchError, UsageError, warn
 
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
 Kind: TypeAlias = Literal["metric", "format", "profile"]
 T = TypeVar("T")
 
-_PACKAGE: Final = __name__.partition(".")[0]
 #: The modules that users have named, by their names.
 _MODULES: Final[dict[str, ModuleType]] = {}
 
@@ -48,12 +46,8 @@ class _Declared(NamedTuple):
 class Plugins(Generic[T]):
     """The metrics, formats or profiles that are not built in.
 
-    Args:
-        kind: The kind of object.
-        built_in: The names of the built-in ones.
-        is_one: Whether an object is of the kind.
-        name_of: The name of an object of the kind, or whatever it has in place of a name.
-        checked: From an object and its origin to what `find` returns; raises a `UsageError` if it cannot be used.
+    `is_one` says whether an object is of the kind, `name_of` gives its name (or what stands in its place). `checked`
+    makes what `find` returns of an object and its origin, or raises a `UsageError`.
     """
 
     def __init__(
@@ -70,28 +64,25 @@ class Plugins(Generic[T]):
         self._loaded: dict[tuple[str, str], T] = {}
 
     def find(self, name: str) -> T | None:
-        """The plugin called `name`; None if there is none.
-
-        Raises:
-            DstbenchError: It cannot be used, or several packages have it; the message names them.
-        """
-        declared = self._declared(name)
-        return None if declared is None else self._get(declared)
+        """The plugin called `name`; None: there is none. An error: it cannot be used, or several packages have it."""
+        for declared in (self._of_modules(), self._of_packages()):
+            if named := [one for one in declared if one.name == name]:
+                if len(named) > 1:
+                    places = " and ".join(one.place for one in named)
+                    raise DstbenchError(f"several {self._kind}s are called {name!r}: {places}", hint="keep one of them")
+                return self._get(named[0])
+        return None
 
     def names(self) -> list[str]:
         """The names, those of modules first; nothing is imported to know them."""
-        names = dict.fromkeys(one.name for one in (*self._of_modules(), *self._of_packages()))
-        return [name for name in names if name not in self._built_in]
+        return list(dict.fromkeys(one.name for one in self._declared() if one.name not in self._built_in))
 
     def usable(self) -> Iterator[tuple[str, T, str]]:
-        """Each plugin that can be used: its name, the plugin, and its origin (`origin_of`).
-
-        Warns of those that cannot be used.
-        """
+        """Name, plugin and origin of each plugin that can be used; warns of the others."""
         for name in self.names():
             try:
-                if (declared := self._declared(name)) is not None:
-                    yield name, self._get(declared), declared.origin
+                if (plugin := self.find(name)) is not None:
+                    yield name, plugin, next(one.origin for one in self._declared() if one.name == name)
             except DstbenchError as error:
                 warn("; ".join(filter(None, [error.what, error.hint])))
 
@@ -101,35 +92,27 @@ class Plugins(Generic[T]):
 
     def shadowed(self) -> list[str]:
         """The places and names of plugins with a built-in name, which are never used, as texts ``place: name``."""
-        declared = [*self._of_modules(), *self._of_packages()]
-        return [f"{one.place}: {one.name}" for one in declared if one.name in self._built_in]
+        return [f"{one.place}: {one.name}" for one in self._declared() if one.name in self._built_in]
 
-    def _declared(self, name: str) -> _Declared | None:
-        for declared in (self._of_modules(), self._of_packages()):
-            named = [one for one in declared if one.name == name]
-            if len(named) > 1:
-                places = " and ".join(one.place for one in named)
-                raise DstbenchError(f"several {self._kind}s are called {name!r}: {places}", hint="keep one of them")
-            if named:
-                return named[0]
-        return None
+    def _declared(self) -> list[_Declared]:
+        return [*self._of_modules(), *self._of_packages()]
 
     def _of_modules(self) -> list[_Declared]:
-        declared = []
+        found: dict[tuple[str, int], _Declared] = {}  # one thing may have several names
         for module in _MODULES.values():
             for attribute, thing in vars(module).items():
-                home = getattr(thing, "__module__", "") if isinstance(thing, type) else module.__name__
+                home = thing.__module__ if isinstance(thing, type) else module.__name__
                 is_its_own = f"{home}.".startswith(f"{module.__name__}.")
                 if not attribute.startswith("_") and is_its_own and self._is_one(thing):
                     name = self._name_of(thing)
                     name = name if isinstance(name, str) else attribute
                     place = f"module {module.__name__}, {attribute}"
-                    declared.append(_Declared(name, place, _of_source(module), lambda thing=thing: thing))  # type: ignore[misc]
-        return list({(one.name, id(one.load())): one for one in declared}.values())  # one thing under several names
+                    found[name, id(thing)] = _Declared(name, place, _of_source(module), lambda thing=thing: thing)  # type: ignore[misc]
+        return [*found.values()]
 
     def _of_packages(self) -> list[_Declared]:
         declared = []
-        for entry, package in _entry_points(f"{_PACKAGE}.{self._kind}s", tuple(sys.path)):
+        for entry, package in _entry_points(self._kind, tuple(sys.path)):
             place = f"package {package.name} {package.version}, entry point {entry.name} = {entry.value}"
             declared.append(_Declared(entry.name, place, _of_package(package), entry.load))
         return declared
@@ -154,9 +137,6 @@ class Plugins(Generic[T]):
         except DstbenchError as error:
             raise DstbenchError(f"{declared.place}: {error.what}", hint=error.hint) from error
         return self._loaded[key]
-
-
-# --- modules ----------------------------------------------------------------------------------------------------------
 
 
 def use(modules: str | Iterable[str]) -> list[ModuleType]:
@@ -204,17 +184,12 @@ def _imported(name: str) -> ModuleType:
         if place not in sys.path:  # last, so that files there hide nothing that is imported later
             sys.path.append(place)
     parts = module_name.split(".")
-    expected_files = (folder.joinpath(*parts).with_suffix(".py"), folder.joinpath(*parts, "__init__.py"))
+    wanted = [folder.joinpath(*parts).with_suffix(".py"), folder.joinpath(*parts, "__init__.py")]
     file = getattr(module, "__file__", None)
-    if any(path.is_file() for path in expected_files) and not any(
-        file and path.samefile(file) for path in expected_files if path.is_file()
-    ):
+    if any(map(os.path.isfile, wanted)) and not (file and Path(file).resolve() in [path.resolve() for path in wanted]):
         where = file or "a part of Python"
         raise UsageError(f"module {name}: another module has its name: {where}", hint="rename the file")
     return module
-
-
-# --- where something is from ------------------------------------------------------------------------------------------
 
 
 def origin_of(thing: Any) -> str:
@@ -224,20 +199,12 @@ def origin_of(thing: Any) -> str:
     module with a hash of its source, ``mylab#1a2b3c4d``; for something typed at a prompt, the module alone.
     """
     name = getattr(thing, "__module__", None) or type(thing).__module__
-    module = sys.modules.get(name)
-    named = next((one for one in _MODULES.values() if f"{name}.".startswith(f"{one.__name__}.")), None)
-    if named is not None:
-        return _of_source(named)
-    for kind in ("metrics", "formats", "profiles"):
-        for entry, package in _entry_points(f"{_PACKAGE}.{kind}", tuple(sys.path)):
-            if entry.module == name:
-                return _of_package(package)
-    if installed := _package_of(name.partition(".")[0], tuple(sys.path)):
-        return installed
+    module = next((one for one in _MODULES.values() if f"{name}.".startswith(f"{one.__name__}.")), None)
+    if module is None and (package := _package_of(name, tuple(sys.path))) is not None:
+        return _of_package(package)
+    module = module or sys.modules.get(name)
     if module is not None and name != "__main__" and getattr(module, "__file__", None):
         return _of_source(module)
-    import inspect
-
     try:
         source = inspect.getsource(thing)
     except (OSError, TypeError):  # typed at a prompt: there is no source file
@@ -247,19 +214,15 @@ def origin_of(thing: Any) -> str:
 
 def is_here(origin: str) -> bool:
     """Whether this process has an origin (`origin_of`): the package in this version, or the module with this source."""
-    if "#" in origin:
-        return any(_of_source(module) == origin for module in (*_MODULES.values(), *_by_name(origin)))
+    name, mark, _ = origin.partition("#")
+    if mark:
+        return name in sys.modules and _of_source(sys.modules[name]) == origin
     from importlib.metadata import PackageNotFoundError, distribution
 
     try:
         return _of_package(distribution(origin.rpartition("-")[0])) == origin
     except (PackageNotFoundError, ValueError):
         return False
-
-
-def _by_name(origin: str) -> list[ModuleType]:
-    module = sys.modules.get(origin.partition("#")[0])
-    return [] if module is None else [module]
 
 
 def _of_package(package: Distribution) -> str:
@@ -275,11 +238,10 @@ def _of_source(module: ModuleType) -> str:
     else:
         files = [Path(file)] if (file := getattr(module, "__file__", None)) else []
     try:
-        return (
-            f"{module.__name__}#{_digest(b''.join(path.read_bytes() for path in files))}" if files else module.__name__
-        )
+        content = b"".join(path.read_bytes() for path in files)
     except OSError:
         return module.__name__
+    return f"{module.__name__}#{_digest(content)}" if files else module.__name__
 
 
 def _digest(content: bytes) -> str:
@@ -287,39 +249,39 @@ def _digest(content: bytes) -> str:
 
 
 @lru_cache(maxsize=32)
-def _entry_points(group: str, path: tuple[str, ...]) -> list[tuple[EntryPoint, Distribution]]:
-    """The entry points of a group, each with its package; `path` is where packages are looked for."""
+def _entry_points(kind: str, path: tuple[str, ...]) -> list[tuple[EntryPoint, Distribution]]:
+    """The entry points of a kind, each with its package; `path` is where packages are looked for."""
     from importlib.metadata import entry_points  # a fifth of what --help takes
 
     del path  # the key of the cache
-    pairs = [(entry, entry.dist) for entry in entry_points(group=group) if entry.dist is not None]
+    pairs = [(entry, entry.dist) for entry in entry_points(group=f"dstbench.{kind}s") if entry.dist is not None]
     return sorted(pairs, key=lambda pair: (pair[0].name, pair[1].name))
 
 
 @lru_cache(maxsize=256)
-def _package_of(top: str, path: tuple[str, ...]) -> str | None:
-    """The package that holds a module at the top, with its version; None: no package does."""
+def _package_of(module: str, path: tuple[str, ...]) -> Distribution | None:
+    """The package that has a module; None: none has."""
     from importlib.metadata import distribution, packages_distributions
 
-    del path
-    return next((_of_package(distribution(name)) for name in packages_distributions().get(top, [])), None)
-
-
-# --- faults -----------------------------------------------------------------------------------------------------------
+    for kind in get_args(Kind):
+        for entry, package in _entry_points(kind, path):
+            if entry.module == module:
+                return package
+    return next((distribution(name) for name in packages_distributions().get(module.partition(".")[0], [])), None)
 
 
 def fault_of(error: BaseException) -> str:
     """An exception from code of others, in a line: its type and message, and the last line of their code before it."""
-    ours = str(Path(__file__).parent)
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if _is_theirs(frame.filename, ours)]
-    message = re.sub(r"\s+", " ", str(error)).strip()
+    ours = (str(Path(__file__).parent), "<frozen")
+    libraries = (f"{os.sep}importlib{os.sep}", f"{os.sep}polars{os.sep}")
+    frames = [
+        frame
+        for frame in traceback.extract_tb(error.__traceback__)
+        if not frame.filename.startswith(ours) and not any(library in frame.filename for library in libraries)
+    ]
+    message = " ".join(str(error).split())
     text = f"{type(error).__name__}: {message}" if message else type(error).__name__
     if not frames or isinstance(error, SyntaxError):  # which says itself where
         return text
     last = next(frame for frame in reversed(frames) if frame.filename == frames[0].filename)
     return f"{text} ({Path(last.filename).name}, line {last.lineno})"
-
-
-def _is_theirs(file: str, ours: str) -> bool:
-    others = (f"{os.sep}importlib{os.sep}", f"{os.sep}polars{os.sep}")
-    return not file.startswith((ours, "<frozen")) and not any(part in file for part in others)

@@ -357,29 +357,10 @@ def trippy(turns: Turns = TOLD) -> str:
     return json.dumps([turn(t) for t in turns], indent=2)
 
 
-def star_partial(turns: Turns = TOLD) -> str:
-    slots = _slots(turns)
-
-    def wrong(t: dict[str, Any]) -> dict[str, Any]:
-        pairs = ((slot, t["pred"].get(slot, "none"), t["gold"].get(slot, "none")) for slot in slots)
-        return {slot: {"pred": pred, "gt": gold} for slot, pred, gold in pairs if pred != gold}
-
-    return json.dumps({f"{t['dialogue_id']}.json_{t['turn']}": wrong(t) for t in turns})
-
-
 def savn(turns: Turns = TOLD) -> str:
     slots = _slots(turns)
     predictions = _numbered(turns, lambda t: [t["pred"].get(slot, "none") for slot in slots])
     return json.dumps({"slots": slots, "predictions": predictions})
-
-
-def convlab_raw(turns: Turns = TOLD) -> str:
-    def text(state: dict[str, str]) -> str:
-        domains = _nested(state).items()
-        return ";".join(f"[{d}]({','.join(f'[{s}][{v}]' for s, v in slots.items())})" for d, slots in domains)
-
-    lines = [{"context": "", "state_seq": text(t["gold"]), "predictions": text(t["pred"])} for t in turns]
-    return "".join(json.dumps(line) + "\n" for line in lines)
 
 
 def dstc10(turns: Turns = TOLD, side: str = "pred") -> str:
@@ -408,12 +389,6 @@ def _lines(turns: Turns) -> list[tuple[str, str]]:
 
 def ldst(turns: Turns = TOLD) -> str:
     return "".join(f"{where}|||{[value]}\n" for where, value in _lines(turns))
-
-
-def sdp_dst(turns: Turns = TOLD) -> tuple[str, str]:
-    """The index, and the predicted values in its order."""
-    lines = _lines(turns)
-    return "".join(f"{where}\n" for where, _ in lines), "\n".join(value for _, value in lines)
 
 
 def trade_gold(turns: Turns = TOLD) -> str:
@@ -661,7 +636,7 @@ WITH_BOTH: dict[str, Callable[..., str]] = {
     "csv (slots)": csv_long,
 }  # fmt: skip
 ONLY_PRED: dict[str, Callable[..., str]] = {
-    "mwzeval": mwzeval, "savn": savn, "star-partial": star_partial, "convlab-raw": convlab_raw, "dstc10": dstc10,
+    "mwzeval": mwzeval, "savn": savn, "dstc10": dstc10,
     "ldst": ldst, "sgd": sgd_pred, "state-lists": state_lists,
 }  # fmt: skip
 ONLY_GOLD: dict[str, Callable[..., str]] = {
@@ -669,8 +644,6 @@ ONLY_GOLD: dict[str, Callable[..., str]] = {
     "icdst (gold)": icdst_gold, "simpletod-gold": simpletod_gold, "multiwoz": multiwoz, "sgd (gold)": sgd_gold,
     "convlab-gold": convlab_gold, "crosswoz": crosswoz, "risawoz": risawoz, "state-lists (gold)": state_lists_gold,
 }  # fmt: skip
-#: In two files, of which the second is called `generated_predictions.txt`.
-TWO_FILES: dict[str, Callable[..., tuple[str, str]]] = {"sdp-dst": sdp_dst}
 #: Without states: which slots are right.
 MARKS: dict[str, Callable[..., str]] = {"fga-trippy": fga_trippy}
 #: Of the restaurant datasets, which have a dialogue of their own.

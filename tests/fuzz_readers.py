@@ -63,8 +63,6 @@ TURNS: dict[str, Callable[[str], int]] = {
     "t5dst": lambda text: sum(len(dialogue["turns"]) for dialogue in _document(text).values()),
     "som": _listed,
     "star": _listed,
-    "star-partial": _listed,
-    "convlab-raw": lambda text: len(_lines(text)),
     "ldst": _placed,
     "simpletod": lambda text: sum(len(d["target_turn_belief"]) for d in _document(text).values()),
     "parlai": lambda text: sum(len(line["dialog"]) for line in _lines(text)),
@@ -98,7 +96,7 @@ TURNS: dict[str, Callable[[str], int]] = {
 #: Formats of which no value is put together from pieces or comes from gold, so that each, or each of its alternatives,
 #: stands in the file as it is.
 VERBATIM = frozenset(TURNS) - {
-    "trippy", "pptod", "fnctod", "star-partial", "convlab-raw", "dstc10", "ldst", "fga-trippy",
+    "trippy", "pptod", "fnctod", "dstc10", "ldst", "fga-trippy",
     "multiwoz", "sgd",  # lists are joined
 }  # fmt: skip
 

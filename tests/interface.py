@@ -77,7 +77,8 @@ def line(command: str, **values: str) -> list[str]:
     words = command.split()
     for option in LEAVES[command].params:
         if option.name in values or option.required:
-            text, flag = values.get(option.name, option.name), flag_of(option)
+            needed = {"target": "50"}.get(option.name, option.name)
+            text, flag = values.get(option.name, needed), flag_of(option)
             own = [*([flag] if flag else []), *[text] * max(option.nargs, 1)]
             words += options[option.name].words(text) if option.name in options else own
     return words

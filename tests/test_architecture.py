@@ -16,8 +16,9 @@ MAP = (ROOT.parent / ".github" / "CONTRIBUTING.md").read_text(encoding="utf-8")
 
 #: The data's way, as the map in CONTRIBUTING.md has it: a package (or a module beside them) imports from those before.
 STEPS = (
-    "_version", "errors", "typing", "arrays", "plugins", "schema", "io", "stats", "conventions", "metrics", "signature",
-    "readers", "runs", "writers", "scoring", "analysis", "audit", "demo", "rendering", "cli", "testing", "__main__",
+    "_version", "errors", "typing", "arrays", "tables", "plugins", "schema", "io", "stats", "conventions", "metrics",
+    "signature", "readers", "runs", "writers", "scoring", "analysis", "audit", "demo", "rendering", "cli",
+    "testing", "__main__",
 )  # fmt: skip
 
 

@@ -45,6 +45,7 @@ WITH: Final[Mapping[str, Callable[[Runs], dict[str, Any]]]] = {
     "query": lambda _: {"sql": "SELECT * FROM classes JOIN turns USING (run, dialogue, turn) ORDER BY ALL"},
     "memorisation": lambda runs: {"context": said(runs)},
     "scores": lambda runs: {"versions": {"gold": runs[0].read().select(pl.exclude("pred"), pred="gold")}},
+    "reconcile": lambda runs: {"data": runs[:1], "target": "99", "most": 2},
     "report": lambda _: {"metrics": "jga,fga", "most": 3},
     "sweep": lambda _: {"metrics": "jga,sa", "profiles": ["verbatim", "star", "trade"]},
     "traits": lambda _: {"disagree": ["fga", "gca"], "to": "released", "nu": "released"},
@@ -63,7 +64,8 @@ def functions() -> Iterator[tuple[str, Callable[..., Any]]]:
         for name in module.__all__:
             function = getattr(module, name)
             taken = inspect.signature(function).parameters if inspect.isfunction(function) else {}
-            if "data" in taken and {"profile", "profiles"} & taken.keys():
+            is_of_runs = "data" in taken or function is dstbench.diff
+            if is_of_runs and {"profile", "profiles"} & taken.keys():
                 yield name, function
 
 
@@ -93,7 +95,10 @@ def results(backwards: bool) -> Iterator[tuple[str, object]]:
         runs = open_runs(data)
         for name, function in reversed([*functions()]) if backwards else functions():
             taken = inspect.signature(function).parameters
-            options = {"data": runs, **({"resamples": 40} if "resamples" in taken else {})}
+            options = {
+                **({"data": runs} if "data" in taken else {"before": runs[0], "after": runs[1]}),
+                **({"resamples": 40} if "resamples" in taken else {}),
+            }
             if name != "report" or corpus == "ties":
                 yield f"{name}, {corpus}", function(**options | (WITH[name](runs) if name in WITH else {}))
     large = open_runs(synthetic(1500, trackers=["eager"]))

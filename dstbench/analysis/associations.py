@@ -9,7 +9,7 @@ classical tests, which assume independent rows of normal data, stand beside them
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import combinations
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -19,6 +19,7 @@ import polars as pl
 from dstbench.arrays import Flags, Floats, Integers
 from dstbench.errors import UsageError, warn
 from dstbench.schema.analysis import CORRELATION_DIFFERENCES, CORRELATION_TESTS, CORRELATIONS
+from dstbench.schema.core import Table
 from dstbench.stats import (
     Comparison,
     Jackknifed,
@@ -78,15 +79,15 @@ class Rows(NamedTuple):
         """
         return self.taken == "released" or len(np.unique(self.dialogues)) == len(self.dialogues)
 
+    def defined(self, *names: str) -> Flags:
+        """The rows in which all of these columns are defined."""
+        return np.asarray(~np.isnan([self.columns[name] for name in names]).any(axis=0))
+
 
 def with_pooled(
     tables: Sequence[tuple[str, pl.DataFrame]], variables: Sequence[str], per: Per = "dialogue", taken: str = "pairwise"
 ) -> list[Rows]:
-    """The rows of each run, and after several runs, of all of them, as `POOLED`.
-
-    Raises:
-        UsageError: One of several runs is called `POOLED`.
-    """
+    """The rows of each run, and after several runs, of all of them, as `POOLED`, which no run may be called."""
     if len(tables) > 1:
         if POOLED in (name for name, _ in tables):
             raise UsageError(
@@ -107,34 +108,33 @@ def as_columns(table: pl.DataFrame, variables: Sequence[str]) -> Columns:
     return {v: table[v].cast(pl.Float64).fill_null(float("nan")).to_numpy().round(_DECIMALS) for v in variables}
 
 
+def as_frame(rows: Sequence[Mapping[str, Any]], table: Table) -> pl.DataFrame:
+    """Rows as a frame with the columns of the table; null for a value that a row lacks, and for NaN."""
+    return pl.DataFrame(rows, schema=table.schema).fill_nan(None)
+
+
 def correlations(rows: Rows, level: float) -> pl.DataFrame:
     """The correlation of each pair of columns, as rows of `schema.analysis.CORRELATIONS`."""
     result = []
     for first, second in combinations(rows.columns, 2):
-        pair = rows.columns[first], rows.columns[second]
-        r, n = pearson(*pair)
+        r, n = pearson(rows.columns[first], rows.columns[second])
         has_fisher = rows.is_classical and n >= LEAST and not np.isnan(r)
+        limits = limits_of(rows, first, second, level)
         fisher = interval(r, n, level) if has_fisher else _NO_LIMITS
-        limits = limits_of(pair, rows.dialogues, level)
         result.append((rows.run, rows.taken, rows.per, first, second, r, n, *limits, *fisher, level))
-    return _frame(result, CORRELATIONS.schema)
+    return pl.DataFrame(result, schema=CORRELATIONS.schema, orient="row").fill_nan(None)
 
 
-def limits_of(
-    pair: tuple[Floats, Floats], dialogues: Integers, level: float
-) -> tuple[float, float] | tuple[None, None]:
+def limits_of(rows: Rows, first: str, second: str, level: float) -> tuple[float, float] | tuple[None, None]:
     """The interval of a correlation over dialogues, symmetric in Fisher's z."""
-    return jackknifed_correlation(*pair, dialogues).limits(level, fisher=True) or _NO_LIMITS
+    of_rows = jackknifed_correlation(rows.columns[first], rows.columns[second], rows.dialogues)
+    return of_rows.limits(level, fisher=True) or _NO_LIMITS
 
 
 def warn_of_no_interval(run: str | None, first: str, second: str) -> None:
     """Warn of a correlation that has no interval over dialogues."""
     what = "too few dialogues, or all but one have the same value"
-    warn(
-        f"r({first}, {second}) has no interval: {what}",
-        run=run,
-        kind=f"correlations without an interval: {what}",
-    )
+    warn(f"r({first}, {second}) has no interval: {what}", run=run, kind=f"correlations without an interval: {what}")
 
 
 def warn_of_gaps(run: str | None, columns: Columns, rows: str) -> None:
@@ -147,12 +147,14 @@ def warn_of_gaps(run: str | None, columns: Columns, rows: str) -> None:
             warn(f"{name} {lacking}: {rest}", run=run, kind=f"columns that are undefined in most {rows}")
 
 
+# --- differences between two correlations -----------------------------------------------------------------------------
+
+
 class Compared(NamedTuple):
     """Two correlations and their comparison."""
 
     runs: Pair
-    first: Pair
-    second: Pair
+    pairs: tuple[Pair, Pair]
     kind: str  # a key of `TESTS`
     r: tuple[float, float]
     n: tuple[int, int]
@@ -161,59 +163,78 @@ class Compared(NamedTuple):
     classical: Comparison | None = None  # Zou's interval and the classical tests; None: rows are not independent
     why_not: str | None = None  # why they cannot be compared
 
+    def outcomes(self, test: str | None) -> list[tuple[str, Outcome]]:
+        """The classical tests that are asked for: by name, `ALL_TESTS`, or none."""
+        tests = {} if self.classical is None else self.classical.tests
+        return [(name, tests[name]) for name in TESTS[self.kind] if name in tests and test in (name, ALL_TESTS)]
+
+    def values(self) -> dict[str, float | None]:
+        """The difference, its interval, and Zou's interval; None if it has none."""
+        low, high = self.limits or _NO_LIMITS
+        zou_low, zou_high = self.classical.zou if self.classical else _NO_LIMITS
+        difference = None if self.limits is None else self.r[0] - self.r[1]
+        return {"difference": difference, "low": low, "high": high, "zou_low": zou_low, "zou_high": zou_high}
+
+    def names(self) -> dict[str, str]:
+        """The runs and the columns that are compared."""
+        first, second = (",".join(pair) for pair in self.pairs)
+        return {"run": self.runs[0], "other_run": self.runs[1], "first": first, "second": second}
+
+
+def compare_within(rows: Rows, pairs: tuple[Pair, Pair], level: float) -> Compared:
+    """Compare two correlations in the same rows."""
+    return compare_pairs((rows.run,) * 2, pairs, [rows.columns[name] for pair in pairs for name in pair], rows, level)
+
 
 def compare_pairs(
-    runs: Pair, columns: Sequence[Floats], rows: Rows, pairs: tuple[Pair, Pair], level: float
+    runs: Pair, pairs: tuple[Pair, Pair], columns: Sequence[Floats], rows: Rows, level: float
 ) -> Compared:
     """Compare two correlations over the rows in which all four columns are defined.
 
     A column of the first pair that equals one of the second counts as shared, whatever the two are called.
-
-    Args:
-        runs: The runs of the first and of the second correlation.
-        columns: The two columns of the first pair, then those of the second, all of one length; NaN where undefined.
-        rows: The dialogues of their rows.
-        pairs: Names of the first and of the second pair.
-        level: Confidence level of the interval.
     """
-    defined = _defined(columns)
+    defined = ~np.isnan(columns).any(axis=0)
     j, k, h, m = (column[defined] for column in columns)
-    dialogues = rows.dialogues[defined]
-    unshared = _unshared(j, k, h, m)
-    r, n = (pearson(j, k)[0], pearson(h, m)[0]), len(j)
-    compared = Compared(runs, *pairs, "overlapping" if unshared else "nonoverlapping", r, (n, n))
-    one, other = jackknifed_correlation(j, k, dialogues), jackknifed_correlation(h, m, dialogues)
-    compared = _over_dialogues(compared, one, other, one - other, level)
-    if compared.why_not or not rows.is_classical:
-        return compared
-    try:
+    r, n, dialogues = (pearson(j, k)[0], pearson(h, m)[0]), len(j), rows.dialogues[defined]
+    orders = (((j, k), (h, m)), ((j, k), (m, h)), ((k, j), (h, m)), ((k, j), (m, h)))
+    # For each shared column, what the first and the second pair have beside it.
+    unshared = [(one[1], other[1]) for one, other in orders if np.array_equal(one[0], other[0])]
+
+    def classical() -> Comparison:
         if unshared:
-            classical = compare_overlapping(*r, pearson(*unshared[0])[0], n, level=level)
-        else:
-            r_jh, r_jm, r_kh, r_km = (pearson(a, b)[0] for a in (j, k) for b in (h, m))
-            classical = compare_nonoverlapping(*r, r_jh, r_jm, r_kh, r_km, n, level=level)
-    except UsageError:  # a correlation is ±1, or a column follows from the others
-        return compared
-    return compared._replace(classical=classical)
+            return compare_overlapping(*r, pearson(*unshared[0])[0], n, level=level)
+        r_jh, r_jm, r_kh, r_km = (pearson(a, b)[0] for a in (j, k) for b in (h, m))
+        return compare_nonoverlapping(*r, r_jh, r_jm, r_kh, r_km, n, level=level)
+
+    one, other = jackknifed_correlation(j, k, dialogues), jackknifed_correlation(h, m, dialogues)
+    compared = Compared(runs, pairs, "overlapping" if unshared else "nonoverlapping", r, (n, n))
+    return _tested(compared, (one, other, one - other), classical if rows.is_classical else None, level)
 
 
-def compare_separate_runs(runs: Pair, one: Rows, other: Rows, pair: Pair, level: float) -> Compared:
+def compare_separate_runs(one: Rows, other: Rows, pair: Pair, level: float) -> Compared:
     """Compare one correlation between two runs that share no dialogue."""
-    a, b = pair
-    (r_first, n_first), (r_second, n_second) = (pearson(rows.columns[a], rows.columns[b]) for rows in (one, other))
-    compared = Compared(runs, pair, pair, "independent", (r_first, r_second), (n_first, n_second))
-    first, second = (jackknifed_correlation(rows.columns[a], rows.columns[b], rows.dialogues) for rows in (one, other))
+    columns = [[rows.columns[name] for name in pair] for rows in (one, other)]
+    (r_one, n_one), (r_other, n_other) = (pearson(*of_run) for of_run in columns)
+    first, second = (
+        jackknifed_correlation(x, y, rows.dialogues) for (x, y), rows in zip(columns, (one, other), strict=True)
+    )
     difference = Jackknifed(first.value - second.value, np.concatenate([first.influence, -second.influence]))
-    compared = _over_dialogues(compared, first, second, difference, level)
-    if compared.why_not or max(map(abs, compared.r)) >= 1:
-        return compared
-    return compared._replace(classical=compare_independent(r_first, n_first, r_second, n_second, level=level))
+    compared = Compared((one.run, other.run), (pair, pair), "independent", (r_one, r_other), (n_one, n_other))
+    classical = lambda: compare_independent(r_one, n_one, r_other, n_other, level=level)  # noqa: E731
+    return _tested(compared, (first, second, difference), classical, level)
 
 
-def _over_dialogues(
-    compared: Compared, one: Jackknifed, other: Jackknifed, difference: Jackknifed, level: float
+def _tested(
+    compared: Compared,
+    jackknifed: tuple[Jackknifed, Jackknifed, Jackknifed],
+    classical: Callable[[], Comparison] | None,
+    level: float,
 ) -> Compared:
-    """The comparison with the interval and p of the difference over dialogues, or with the reason why it has none."""
+    """The comparison with interval, p and classical tests of the difference, or with the reason why it has none.
+
+    `jackknifed` are both correlations and their difference.
+    """
+    one, other, difference = jackknifed
     dialogues = min(len(one.influence), len(other.influence))
     why_not, limits = None, difference.limits(level)
     if dialogues < LEAST:
@@ -225,63 +246,35 @@ def _over_dialogues(
     elif difference.spread.se**2 <= _NEGLIGIBLE * (one.spread.se**2 + other.spread.se**2):
         is_exact = max(map(abs, compared.r)) > _EXACT
         why_not = "two columns correlate perfectly" if is_exact else "one of the columns follows from the others"
-    return compared._replace(why_not=why_not) if why_not else compared._replace(limits=limits, p=difference.p())
-
-
-def _defined(columns: Sequence[Floats]) -> Flags:
-    """The rows in which all columns are defined."""
-    defined: Flags = np.logical_and.reduce([~np.isnan(column) for column in columns])
-    return defined
-
-
-def _unshared(j: Floats, k: Floats, h: Floats, m: Floats) -> list[tuple[Floats, Floats]]:
-    """For each shared column: the columns of the first and the second pair that are paired with it."""
-    orders = (((j, k), (h, m)), ((j, k), (m, h)), ((k, j), (h, m)), ((k, j), (m, h)))
-    return [(one[1], other[1]) for one, other in orders if np.array_equal(one[0], other[0])]
-
-
-def chosen_outcomes(compared: Compared, test: str | None) -> list[tuple[str, Outcome]]:
-    """The classical tests of a difference that are asked for: by name, `ALL_TESTS`, or none."""
-    tests = {} if compared.classical is None else compared.classical.tests
-    return [(name, tests[name]) for name in TESTS[compared.kind] if name in tests and test in (name, ALL_TESTS)]
+    if why_not:
+        return compared._replace(why_not=why_not)
+    compared = compared._replace(limits=limits, p=difference.p())
+    try:
+        return compared._replace(classical=classical and classical())
+    except UsageError:  # a correlation is ±1, or a column follows from the others
+        return compared
 
 
 def difference_rows(
     compared: Iterable[Compared], level: float, taken: str = "complete", per: Per = "dialogue"
 ) -> pl.DataFrame:
     """Differences as rows of `schema.analysis.CORRELATION_DIFFERENCES`; `taken` is its `rows`."""
-    rows = [(*_keys(each), taken, per, each.kind, *each.r, *values_of(each), *each.n, level) for each in compared]
-    return _frame(rows, CORRELATION_DIFFERENCES.schema)
-
-
-def values_of(compared: Compared) -> tuple[float | None, ...]:
-    """The difference, its interval, p and Zou's interval; None if it has none."""
-    difference = None if compared.limits is None else compared.r[0] - compared.r[1]
-    zou = _NO_LIMITS if compared.classical is None else compared.classical.zou
-    return difference, *(compared.limits or _NO_LIMITS), compared.p, *zou
+    rows = [
+        {
+            **each.names(), "rows": taken, "per": per, "kind": each.kind, "r_first": each.r[0], "r_second": each.r[1],
+            **each.values(), "p": each.p, "n_first": each.n[0], "n_second": each.n[1], "level": level,
+        }
+        for each in compared
+    ]  # fmt: skip
+    return as_frame(rows, CORRELATION_DIFFERENCES)
 
 
 def outcome_rows(compared: Iterable[Compared], test: str | None, level: float) -> pl.DataFrame:
-    """Tests of differences, as rows of `schema.analysis.CORRELATION_TESTS`.
-
-    Args:
-        compared: The differences.
-        test: See `chosen_outcomes`.
-        level: Confidence level of the intervals that tests have.
-    """
-    rows = [
-        (*_keys(each), name, outcome.statistic, outcome.df, outcome.p, *(outcome.interval or (None, None)), level)
-        for each in compared
-        for name, outcome in chosen_outcomes(each, test)
-    ]
-    return _frame(rows, CORRELATION_TESTS.schema)
-
-
-def _keys(compared: Compared) -> tuple[str, ...]:
-    """The columns `run`, `other_run`, `first` and `second` of a row."""
-    return *compared.runs, ",".join(compared.first), ",".join(compared.second)
-
-
-def _frame(rows: Sequence[tuple[Any, ...]], schema: pl.Schema) -> pl.DataFrame:
-    """Rows as a frame, with null for NaN."""
-    return pl.DataFrame(rows, schema=schema, orient="row").fill_nan(None)
+    """The classical tests of differences that are asked for, as rows of `schema.analysis.CORRELATION_TESTS`."""
+    rows = []
+    for each in compared:
+        for name, outcome in each.outcomes(test):
+            low, high = outcome.interval or _NO_LIMITS
+            found = {"statistic": outcome.statistic, "df": outcome.df, "p": outcome.p, "low": low, "high": high}
+            rows.append({**each.names(), "test": name, **found, "level": level})
+    return as_frame(rows, CORRELATION_TESTS)

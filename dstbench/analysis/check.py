@@ -66,7 +66,7 @@ def check(
     Args:
         data: A path, several, a frame, states, or a mapping from run name to any of these.
         profile: The convention under which runs are scored, or its name.
-        ontology: The values that each slot may have, or a JSON file {slot: [values]}; None: gold's values.
+        ontology: JSON {slot: [values]}; None: gold's values. In Python, also a mapping.
         **reading: `gold`, `format`, `names`, `missing` (default: "wrong"), `split`: see `dstbench.open_runs`.
 
     Returns:
@@ -95,6 +95,21 @@ def check(
     }
     checked = pl.DataFrame(rows, schema=schema, orient="row")
     return checked.with_columns(pl.when(pl.col("status").is_in(["warn", "fail"])).then("short").alias("short"))
+
+
+def badges(checks: pl.DataFrame) -> dict[str, list[tuple[str, str, str]]]:
+    """For each run its failures and then its warnings, from `check`: the status, about five words, and the whole text.
+
+    >>> from dstbench import check
+    >>> states = [{"dialogue_id": "D", "turn": 0, "gold": {"hotel-area": "north"}, "pred": {}}]
+    >>> badges(check({"a": states}))["a"][0][:2]
+    ('warn', 'JGA, SA not above empty prediction')
+    """
+    doubts = checks.drop_nulls("short").sort(pl.col("status") != "fail", maintain_order=True)
+    texts: dict[str, list[tuple[str, str, str]]] = {run: [] for run in checks["run"]}
+    for run, status, short, whole in doubts.select("run", "status", "short", "found").iter_rows():
+        texts[run].append((status, short, whole))
+    return texts
 
 
 def _checks(run: Run, convention: Convention, ontology: Mapping[str, frozenset[str]] | None) -> Iterator[_Check]:

@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from functools import cached_property
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, Final, Unpack, get_args
 
@@ -26,6 +27,7 @@ import numpy as np
 import polars as pl
 
 from dstbench import stats
+from dstbench.analysis.associations import as_frame
 from dstbench.analysis.paired import Paired, pair_up
 from dstbench.analysis.verdicts import FEWEST_SEEDS, doubts, judge, judge_models, strictest_level
 from dstbench.arrays import Floats
@@ -36,7 +38,6 @@ from dstbench.metrics import Metric, parse_all, stats_of
 from dstbench.runs.common import over_common_turns
 from dstbench.runs.open import Data, Reading, parts_to_open
 from dstbench.schema.analysis import DESIGN, MODELS, RUN_DIFFERENCES, STANDINGS
-from dstbench.schema.core import Table
 from dstbench.schema.record import Record
 from dstbench.scoring.scope import open_under
 from dstbench.stats import Null, Spread, influences, spread, spread_over_seeds
@@ -115,14 +116,15 @@ def compare(
         metrics: Metrics in dstbench's notation; None: JGA.
         models: Model name to its runs (seeds), as names or patterns (``t5_*``), in a list or comma-separated. A run
             that no model names stands for itself. None: runs are compared, not models.
-        baseline: The run (its name, or its path as in `data`), or the model, that all others are compared to; None:
-            all pairs, in the order of the data.
-        resamples: Number of random swaps of two runs; ten times as many where p is close to 1 − level.
-        seed: Random seed.
-        level: Confidence level of the intervals; a difference is significant if its adjusted p is at most 1 − level. A
-            warning says if no p can be so small, with so few resamples or so few dialogues that differ, and if another
-            seed may give the other verdict.
-        adjust: How p-values are adjusted for the number of differences of one metric.
+        baseline: Compare every other run (or model) to this one only. It is named, or given by its path as in
+            `data`; None: all pairs, in the order of the data.
+        resamples: Number of bootstrap and randomisation resamples. There are ten times as many random swaps where p
+            is close to 1 − level.
+        seed: Random seed of the intervals and tests.
+        level: Confidence level of the intervals; tests use 1 - level. A difference is significant if its adjusted p
+            is at most 1 − level. A warning says if no p can be so small, with so few resamples or so few dialogues
+            that differ, and if another seed may give the other verdict.
+        adjust: How p-values are adjusted for the number of differences of a metric.
         profile: The convention, or its name.
         **reading: `gold`, `format`, `names`, `missing` (default: the convention's), `split`: see `dstbench.open_runs`.
 
@@ -157,14 +159,7 @@ def resample(
     models: Models | None = None,
     baseline: int | None = None,
 ) -> Leaderboard:
-    """Compare paired runs; see `compare`.
-
-    Args:
-        paired: The runs.
-        design: How they are compared.
-        models: Model name to the indices of its runs; None: runs are compared.
-        baseline: The index of the run (or model) that the others are compared to; None: all pairs.
-    """
+    """Compare paired runs; see `compare`."""
     if models is not None and design.adjust == "max-t":
         raise UsageError("max-t needs resamples, and models are compared without any", hint="--adjust holm")
     names = list(paired.runs if models is None else models)
@@ -201,10 +196,10 @@ def resample(
         "baseline": None if baseline is None else names[baseline],
     }
     leaderboard = Leaderboard(
-        scores=_frame(scores, STANDINGS),
-        models=_frame(means, MODELS),
-        differences=_frame(differences, RUN_DIFFERENCES),
-        design=_frame([design_row], DESIGN),
+        scores=as_frame(scores, STANDINGS),
+        models=as_frame(means, MODELS),
+        differences=as_frame(differences, RUN_DIFFERENCES),
+        design=as_frame([design_row], DESIGN),
     )
     few = [name for name, runs in (models or {}).items() if len(runs) < FEWEST_SEEDS]
     if few and pairs:
@@ -249,29 +244,27 @@ class _Measured:
         return spread_over_seeds([values[list(seeds)] for _, seeds in models], signed)
 
 
+@dataclass(frozen=True, eq=False)
 class _Swaps:
     """The random swaps of a design, which all metrics share; and more of them, for some runs only."""
 
-    def __init__(self, paired: Paired, design: Design) -> None:
-        self.design, self._paired = design, paired
-        self._all: stats.Randomisation | None = None
+    paired: Paired
+    design: Design
 
-    def nulls(self, metric: Metric, pairs: Sequence[tuple[int, int]], discordant: Sequence[int]) -> list[Null]:
-        """The differences of pairs of runs in a metric, with those that swaps make."""
-        if self._all is None:
-            self._all = stats.Randomisation.draw(self._paired.sums, self.design.resamples, self.design.seed)
-        score = self._paired.score(metric)
-        return [self._all.null(score, *pair, number) for pair, number in zip(pairs, discordant, strict=True)]
+    @cached_property
+    def _of_all(self) -> stats.Randomisation:
+        return stats.Randomisation.draw(self.paired.sums, self.design.resamples, self.design.seed)
 
-    def more(self, metric: Metric, pairs: Sequence[tuple[int, int]], discordant: Sequence[int]) -> list[Null]:
-        """The same with more swaps, which begin with the same ones."""
-        runs = sorted({run for pair in pairs for run in pair})
-        some = stats.Randomisation.draw(self._paired.sums[runs], _MORE * self.design.resamples, self.design.seed)
-        score = self._paired.score(metric)
-        return [
-            some.null(score, runs.index(a), runs.index(b), number)
-            for (a, b), number in zip(pairs, discordant, strict=True)
-        ]
+    def nulls(
+        self, metric: Metric, pairs: Sequence[tuple[int, int]], discordant: Sequence[int], *, more: bool = False
+    ) -> list[Null]:
+        """The differences of pairs of runs in a metric, with those that swaps (`more`: and further ones) make."""
+        swaps, runs = None if more else self._of_all, list(range(len(self.paired.runs)))
+        if swaps is None:
+            runs = sorted({run for pair in pairs for run in pair})
+            swaps = stats.Randomisation.draw(self.paired.sums[runs], _MORE * self.design.resamples, self.design.seed)
+        score, of_pairs = self.paired.score(metric), zip(pairs, discordant, strict=True)
+        return [swaps.null(score, runs.index(a), runs.index(b), number) for (a, b), number in of_pairs]
 
 
 def _differences_of_runs(own: _Measured, values: Floats, pairs: Sequence[tuple[int, int]], swaps: _Swaps) -> list[Row]:
@@ -290,7 +283,8 @@ def _differences_of_runs(own: _Measured, values: Floats, pairs: Sequence[tuple[i
         if design.adjust == "max-t":  # it needs the same swaps for all
             close = set(range(len(pairs)))
         chosen = sorted(close)
-        more = swaps.more(own.metric, [pairs[pair] for pair in chosen], [discordant[pair] for pair in chosen])
+        numbers = [discordant[pair] for pair in chosen]
+        more = swaps.nulls(own.metric, [pairs[pair] for pair in chosen], numbers, more=True)
         for pair, null in zip(chosen, more, strict=True):
             nulls[pair] = null
         redrawn |= close
@@ -332,24 +326,11 @@ def _differences_of_models(
 
 
 def _count_dialogues(paired: Paired, metric: Metric, scores: Floats, first: int, second: int) -> Row:
-    """The numbers of dialogues that the first run wins, ties or loses, that have no score, and whose sums differ.
-
-    Args:
-        paired: The runs.
-        metric: The metric.
-        scores: Its scores, runs × dialogues.
-        first: Index of the first run.
-        second: Index of the second run.
-    """
-    counts = stats.tally(scores[first], scores[second])
+    """Of scores (runs × dialogues), the dialogues that the first run wins, ties, loses; and whose sums differ."""
+    counts = vars(stats.tally(scores[first], scores[second]))
     own, (one, other) = [paired.statistics.index(name) for name in stats_of(metric)], paired.sums[[first, second]]
-    return {
-        "wins": counts.wins,
-        "ties": counts.ties,
-        "losses": counts.losses,
-        "unscored": counts.undefined,
-        "discordant": int((one[:, own] != other[:, own]).any(axis=1).sum()),
-    }
+    discordant = int((one[:, own] != other[:, own]).any(axis=1).sum())
+    return {**counts, "unscored": counts["undefined"], "discordant": discordant}
 
 
 def _ends(limits: tuple[float, float] | None) -> Row:
@@ -362,24 +343,11 @@ def _positive(se: float) -> float | None:
     return se if se > 0 else None
 
 
-def _frame(rows: Sequence[Row], table: Table) -> pl.DataFrame:
-    """Rows as a frame with the columns of the table; null for a value that a row lacks, and for NaN."""
-    return pl.DataFrame(rows, schema=table.schema).fill_nan(None)
-
-
 # --- runs and models by name -----------------------------------------------------------------------------------------
 
 
 def seeds_of(models: Mapping[str, str | Sequence[str]], names: Sequence[str]) -> dict[str, list[int]]:
-    """Indices of each model's runs (seeds); a run that no model names is a model of its own.
-
-    Args:
-        models: Model name to its runs, as names or patterns, in a list or comma-separated.
-        names: The runs.
-
-    Raises:
-        UsageError: No run has such a name, or a run would belong to two models.
-    """
+    """Indices of each model's runs (seeds); a run that no model names is a model of its own."""
     seeds: dict[str, list[int]] = {}
     owner: dict[int, str] = {}
     for model, patterns in models.items():
@@ -401,16 +369,7 @@ def seeds_of(models: Mapping[str, str | Sequence[str]], names: Sequence[str]) ->
 
 
 def runs_called(patterns: str | Sequence[str], names: Sequence[str], what: str) -> list[int]:
-    """Indices of the runs with these names, or with names that fit these patterns.
-
-    Args:
-        patterns: Names and patterns, in a list or comma-separated.
-        names: The names of all runs.
-        what: What the runs are named for, for messages.
-
-    Raises:
-        UsageError: No run has such a name.
-    """
+    """Indices of the runs with these names, or with names that fit these patterns."""
     runs: list[int] = []
     for pattern in [part.strip() for part in patterns.split(",")] if isinstance(patterns, str) else patterns:
         matching = [i for i, name in enumerate(names) if name == pattern or fnmatchcase(name, pattern)]

@@ -16,7 +16,9 @@ import numpy as np
 import polars as pl
 
 from dstbench.analysis.associations import (
+    POOLED,
     Columns,
+    Rows,
     as_columns,
     limits_of,
     numbered,
@@ -90,10 +92,11 @@ def compare_metrics(
         table: In place of `data`: scores that exist only as a table, a CSV or Parquet file, or a frame, with the
             columns `model`, `metric` (any name) and `value` (a share). It gives spread and orders, without intervals.
         metrics: Metrics in dstbench's notation, or those of the table; None: the default metrics, or all of the table.
-        resamples: Number of bootstrap resamples, and of random swaps of two runs.
-        seed: Random seed.
-        level: Confidence level of the intervals; two runs are told apart if p is at most 1 − level.
-        adjust: How p-values are adjusted for the number of pairs of one metric.
+        resamples: Number of bootstrap and randomisation resamples.
+        seed: Random seed of the intervals and tests.
+        level: Confidence level of the intervals; tests use 1 - level. Two runs are told apart if p is at most 1 −
+            level.
+        adjust: How p-values are adjusted for the number of differences of a metric.
         profile: The convention, or its name.
         **reading: `gold`, `format`, `names`, `missing` (default: the convention's), `split`: see `dstbench.open_runs`.
 
@@ -199,14 +202,13 @@ def _dependence(runs: Sequence[Run], metrics: Sequence[Metric], convention: Conv
         return pl.DataFrame(schema=DEPENDENCE.schema)
     names = [str(metric) for metric in metrics]
     every = pl.concat([per_dialogue(run, metrics, convention)[0] for run in runs])
-    columns = as_columns(every, [*names, *TRAITS])
-    dialogues = numbered(every["dialogue"])
-    rows: list[tuple[Any, ...]] = []
-    for name, trait in product(names, TRAITS):
-        both = columns[name], columns[trait]
-        rows.append((name, trait, *pearson(*both), *limits_of(both, dialogues, design.level), design.level))
-    _warn_of_columns(columns, names)
-    dependence = pl.DataFrame(rows, schema=DEPENDENCE.schema, orient="row").fill_nan(None)
+    rows = Rows(POOLED, as_columns(every, [*names, *TRAITS]), numbered(every["dialogue"]))
+    found = [
+        (*pair, *pearson(*(rows.columns[name] for name in pair)), *limits_of(rows, *pair, design.level), design.level)
+        for pair in product(names, TRAITS)
+    ]
+    _warn_of_columns(rows.columns, names)
+    dependence = pl.DataFrame(found, schema=DEPENDENCE.schema, orient="row").fill_nan(None)
     for pair in dependence.filter(pl.col("r").is_not_null(), pl.col("low").is_null()).select("metric", "trait").rows():
         warn_of_no_interval(None, *pair)
     return dependence
@@ -216,12 +218,7 @@ def _dependence(runs: Sequence[Run], metrics: Sequence[Metric], convention: Conv
 
 
 def _warn_of_scores(scores: pl.DataFrame, of_one_run: str) -> None:
-    """Warn if there are few runs, or if a metric is undefined or the same for all runs.
-
-    Args:
-        scores: (run, metric, value).
-        of_one_run: What can be computed for a single run.
-    """
+    """Warn if there are few runs, or if a metric is undefined or the same for all runs."""
     runs = scores["run"].n_unique()
     if runs == 1:
         warn(

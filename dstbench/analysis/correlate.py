@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import chain, combinations
 from typing import Any, Final, NamedTuple, Unpack, get_args
 
 import polars as pl
 
-from dstbench.analysis.agreement import RatedRun, pairs_of_scores
 from dstbench.analysis.associations import (
     ALL_TESTS,
     TESTS,
@@ -23,6 +22,7 @@ from dstbench.analysis.associations import (
     as_columns,
     compare_pairs,
     compare_separate_runs,
+    compare_within,
     correlations,
     difference_rows,
     outcome_rows,
@@ -31,12 +31,12 @@ from dstbench.analysis.associations import (
     with_pooled,
 )
 from dstbench.analysis.dialogues import per_dialogue, with_scores
-from dstbench.analysis.ratings import RATING, Ratings, check_runs, rated_rows, read_ratings
+from dstbench.analysis.ratings import RATING, Ratings, check_runs, compare_with_ratings, rated_rows, read_ratings
 from dstbench.conventions.convention import Convention
 from dstbench.conventions.profiles import as_convention
 from dstbench.errors import DstbenchError, UsageError, did_you_mean, warn
 from dstbench.metrics import Metric, parse, parse_all
-from dstbench.metrics.registry import PLUGINS, REGISTRY, find_metric, split
+from dstbench.metrics.registry import PLUGINS, REGISTRY, find_metric, sign_of, split
 from dstbench.runs.open import Data, Reading
 from dstbench.runs.run import Run
 from dstbench.schema.analysis import DIALOGUES, RATED, RATED_DIFFERENCES
@@ -98,18 +98,20 @@ def correlate(
         data: A path, several, a frame, states, or a mapping from run name to any of these.
         metrics: Metrics in dstbench's notation, and columns of `schema.analysis.DIALOGUES` (over turns: of
             `schema.core.TURNS`), such as ``to_mean`` or ``turns``; None: the usual metrics.
-        per: Correlate scores of dialogues or of turns; None: of what the ratings rate, or else of dialogues.
+        per: Correlate the scores of dialogues (the default), or of turns. With ratings, the default is what they
+            rate.
         differences: Correlations to compare, each as four metrics or columns, A,B,C,D: r(A, B) less r(C, D); or as
             three, A,B,C: r(A, B) less r(A, C). The metrics and columns that they name are correlated too.
-        between_runs: Compare each correlation between each two runs. Two runs must have the same dialogues, or no
-            dialogue in common. Not over turns.
-        ratings: People's ratings, as a path (CSV or Parquet) or a frame with the columns dialogue, rating, turn (if
-            turns are rated) and run (if runs are rated). Only rated dialogues or turns are correlated. The correlations
-            of any two metrics with the rating are compared, unless lower scores are better by one of them.
-        test: A classical test to show beside p, by its name in cocor, or ``all``. These tests assume independent rows
-            of normal data, so there are none over turns or of pooled runs, and scores of dialogues make them reject
-            too often or too seldom.
-        level: Confidence level of all intervals.
+        between_runs: Compare each correlation of one run with that of another. Two runs must have the same
+            dialogues, or no dialogue in common. Not over turns.
+        ratings: People's ratings: CSV or Parquet with the columns dialogue, rating[, turn][, run]. In Python, also
+            a frame. They have `turn` if turns are rated, and `run` if runs are rated. Only rated dialogues or turns
+            are correlated. The correlations of any two metrics with the rating are compared, unless lower scores
+            are better by one of them.
+        test: A classical test of differences, by its name in cocor, or ``all``. It stands beside p. These tests
+            assume independent rows of normal data, so there are none over turns or of pooled runs, and scores of
+            dialogues make them reject too often or too seldom.
+        level: Confidence level of the intervals.
         profile: The convention, or its name.
         **reading: `gold`, `format`, `names`, `missing` (default: the convention's), `split`: see `dstbench.open_runs`.
 
@@ -149,42 +151,35 @@ def correlate(
     about_rating = []
     if rating_table is not None:
         results = _rated(results, rating_table)
-        about_rating = [_Contrast((RATING, a), (RATING, b), {}) for a, b in pairs_of_scores(chosen)]
+        # Not metrics whose lower scores are known to be better.
+        scores = [name for name, metric in chosen.items() if metric is not None and sign_of(name) != -1]
+        about_rating = [((RATING, a), (RATING, b)) for a, b in combinations(scores, 2)]
         names.append(RATING)
     runs, tables, signatures = (list(part) for part in zip(*results, strict=True))
     _warn_of_parameters(pl.concat(signatures))
     of_runs = with_pooled([(run.name, table) for run, table in zip(runs, tables, strict=True)], names, per)
-    compared_per_run = [
-        [
-            compare_pairs((rows.run,) * 2, [rows.columns[c] for c in (*first, *second)], rows, (first, second), level)
-            for first, second, _ in [*contrasts, *about_rating]
-        ]
-        for rows in of_runs
-    ]
-    compared = [each for of_contrast in zip(*compared_per_run, strict=True) for each in of_contrast]
-    requested = compared[: len(contrasts) * len(of_runs)]
+    asked = [compare_within(rows, each.pairs, level) for each in contrasts for rows in of_runs]
     if between_runs:
-        requested += _between(tables, of_runs, level)
-    for each in [*requested, *compared[len(contrasts) * len(of_runs) :]]:
+        asked += _between(tables, of_runs, level)
+    with_ratings = [[compare_within(rows, pairs, level) for pairs in about_rating] for rows in of_runs]
+    for each in [*asked, *chain.from_iterable(zip(*with_ratings, strict=True))]:
         _warn_of(each, test)
     for rows in of_runs[: len(runs)]:
         warn_of_gaps(rows.run, rows.columns, f"{'' if rating_table is None else 'rated '}{per}s")
-    matrices = [correlations(rows, level) for rows in of_runs]
-    for pair in pl.concat(matrices).filter(pl.col("r").is_not_null(), pl.col("low").is_null()).iter_rows(named=True):
+    matrix = pl.concat([correlations(rows, level) for rows in of_runs])
+    for pair in matrix.filter(pl.col("r").is_not_null(), pl.col("low").is_null()).iter_rows(named=True):
         warn_of_no_interval(pair["run"], pair["first"], pair["second"])
-    rated, rated_differences = [RATED.schema.to_frame()], [RATED_DIFFERENCES.schema.to_frame()]
+    rated, rated_differences = RATED.schema.to_frame(), RATED_DIFFERENCES.schema.to_frame()
     if rating_table is not None:
-        for rows, matrix, each in zip(of_runs, matrices, compared_per_run, strict=True):
-            run = RatedRun(rows, level)
-            rated.append(run.agreement(matrix))
-            rated_differences.append(run.differences(each[len(contrasts) :], test))
+        found = [compare_with_ratings(*of_run, test, level) for of_run in zip(of_runs, with_ratings, strict=True)]
+        rated, rated_differences = (pl.concat(tables) for tables in zip(*found, strict=True))
     return Correlations(
-        pl.concat(matrices),
-        difference_rows(requested, level, per=per),
-        outcome_rows(requested, test, level),
+        matrix,
+        difference_rows(asked, level, per=per),
+        outcome_rows(asked, test, level),
         pl.concat(signatures),
-        pl.concat(rated),
-        pl.concat(rated_differences),
+        rated,
+        rated_differences,
     )
 
 
@@ -194,8 +189,7 @@ def correlate(
 class _Contrast(NamedTuple):
     """Two correlations to compare, and their variables."""
 
-    first: Pair
-    second: Pair
+    pairs: tuple[Pair, Pair]
     variables: dict[str, Metric | None]
 
 
@@ -232,7 +226,7 @@ def _contrast(notations: str | Sequence[str | Metric], per: Per) -> _Contrast:
             raise UsageError(f"r({pair[0]}, {pair[1]}) is the correlation of a column with itself")
     if set(first) == set(second):
         raise UsageError(f"r({', '.join(first)}) is compared with itself")
-    return _Contrast(first, second, dict(parts))
+    return _Contrast((first, second), dict(parts))
 
 
 def _unit(per: Per | None, ratings: Ratings | None) -> Per:
@@ -304,7 +298,6 @@ def _between(tables: Sequence[pl.DataFrame], of_runs: Sequence[Rows], level: flo
     """Each correlation between each two runs."""
     # `of_runs` may end with all runs pooled, which no table is of.
     for (first, one), (second, other) in combinations(zip(tables, of_runs, strict=False), 2):
-        names = one.run, other.run
         # Both tables are sorted by dialogue, so the dialogues that they share are in the same order.
         shared_first, shared_second = (
             table.join(another, on="dialogue", how="semi", maintain_order="left")
@@ -319,10 +312,10 @@ def _between(tables: Sequence[pl.DataFrame], of_runs: Sequence[Rows], level: flo
         both = [as_columns(table, list(one.columns)) for table in (shared_first, shared_second)]
         for pair in combinations(one.columns, 2):
             if shared_first.is_empty():
-                yield compare_separate_runs(names, one, other, pair, level)
+                yield compare_separate_runs(one, other, pair, level)
             else:
                 columns = [of_run[name] for of_run in both for name in pair]
-                yield compare_pairs(names, columns, one, (pair, pair), level)
+                yield compare_pairs((one.run, other.run), (pair, pair), columns, one, level)
 
 
 def _warn_of(compared: Compared, test: str | None) -> None:
@@ -333,7 +326,7 @@ def _warn_of(compared: Compared, test: str | None) -> None:
         what = f"are {compared.kind}, and {test} does not test such correlations"
     else:
         return
-    pairs = " and ".join(dict.fromkeys(f"r({', '.join(pair)})" for pair in (compared.first, compared.second)))
+    pairs = " and ".join(dict.fromkeys(f"r({', '.join(pair)})" for pair in compared.pairs))
     place = " and ".join(dict.fromkeys(compared.runs))
     warn(f"{pairs} {what}", run=place, kind=f"correlations that {what}")
 

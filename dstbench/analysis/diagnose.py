@@ -62,7 +62,7 @@ def diagnose(
 
     Args:
         data: A path, several, a frame, states, or a mapping from run name to any of these.
-        few: A dialogue has few gold slots if every turn has fewer than this number.
+        few: Count the dialogues with fewer gold slots than this number. Every turn must have fewer.
         profile: The convention, or its name.
         **reading: `gold`, `format`, `names`, `missing` (default: the convention's), `split`: see `dstbench.open_runs`.
 

@@ -75,19 +75,7 @@ def explore(
     contrasted: tuple[str, str] | None = None,
     most: int = MOST,
 ) -> Explorer:
-    """Take the most telling dialogues of runs over one gold.
-
-    Args:
-        runs: The runs.
-        dialogues: The rows of all runs' dialogues (`schema.analysis.DIALOGUES`), with a column per metric; other
-            columns are ignored.
-        metrics: The metrics to give by dialogue and turn; by the first one, dialogues are chosen on which runs disagree
-            (`choose`).
-        convention: How values are compared and which turns count.
-        said: The utterances (`schema.CONTEXTS`); None: they are not known.
-        contrasted: Two metrics, columns of `dialogues`, by whose disagreement dialogues are chosen too; None: none.
-        most: The largest number of dialogues to take.
-    """
+    """Take the most telling dialogues of runs over one gold."""
     names = [str(metric) for metric in metrics]
     chosen, title = choose(dialogues, names[0], most, contrasted)
     tables = [_rows(run, chosen) for run in runs]

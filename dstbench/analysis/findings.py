@@ -1,4 +1,4 @@
-"""The main findings of a report, in sentences: which run is best and under which conventions, and where runs fail.
+"""Results in sentences: which run is best and under which conventions, and where runs fail.
 
 Conventions: values that are equal in percent with one decimal count as equal where an order is named. Runs are named
 from the highest value to the lowest, those with the same value in the order of the data.
@@ -6,38 +6,33 @@ from the highest value to the lowest, those with the same value in the order of 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
 import polars as pl
 
-from dstbench.analysis.check import COVERAGE
+from dstbench.analysis.check import COVERAGE, SPELLED
 from dstbench.analysis.compare import Leaderboard
 from dstbench.analysis.diagnose import Diagnosis
-from dstbench.analysis.sentences import Finding, listed, percent, ranked
-from dstbench.analysis.standing_findings import best_run, order_of_runs, spread_of_run
+from dstbench.analysis.sentences import SHOWN, Finding, led_by_others, listed, percent, place, ranked
+from dstbench.analysis.verdicts import FEWEST_SEEDS
 from dstbench.errors import number_of
-from dstbench.metrics.registry import name_of
+from dstbench.metrics.registry import name_of, sign_of
 from dstbench.signature import parse
 
-_FEW: Final = 3  # slots with a number each, or runs with a clause each
+_FEW: Final = 3  # slots, runs or metrics with a number each
 _F1: Final = "f1:avg=micro"
 _KINDS: Final = {"missed": "missed slots", "wrong": "wrong values", "over": "over-predicted slots"}
 _MISSING_TURNS: Final = {"wrong": "count as wrong", "empty": "count as empty states", "intersect": "are not scored"}
+# Why a difference is not tested.
+_FEW_DIALOGUES: Final = "too few dialogues differ for a test"
+_FEW_SEEDS: Final = f"models of fewer than {FEWEST_SEEDS} runs are not tested"
 
 
 def findings(
     leaderboard: Leaderboard, by_slot: pl.DataFrame, swept: pl.DataFrame, diagnosis: Diagnosis, checks: pl.DataFrame
 ) -> list[Finding]:
-    """The findings on runs over one gold, in order of interest; none where there is nothing to say.
-
-    Args:
-        leaderboard: The runs' scores and differences (`compare`). The first metric that is a share ranks the runs.
-        by_slot: Their scores by slot, by the default metrics.
-        swept: Their scores by that metric under other conventions (`sweep`).
-        diagnosis: Where they fail.
-        checks: What is doubtful about them (`check`).
-    """
+    """The findings on runs over one gold, in order of interest; none where there is nothing to say."""
     board = ranked(leaderboard.scores)
     runs = board["run"].to_list() or diagnosis.runs["run"].to_list()
     slots = _counts_by_slot(by_slot, runs)
@@ -49,31 +44,14 @@ def findings(
     return [finding for finding in [*first, *rest] if finding is not None]
 
 
-def badges(checks: pl.DataFrame) -> dict[str, list[tuple[str, str, str]]]:
-    """For each run its failures and then its warnings, from `check`: the status, about five words, and the whole text.
-
-    >>> from dstbench import check
-    >>> states = [{"dialogue_id": "D", "turn": 0, "gold": {"hotel-area": "north"}, "pred": {}}]
-    >>> badges(check({"a": states}))["a"][0][:2]
-    ('warn', 'JGA, SA not above empty prediction')
-    """
-    doubts = checks.drop_nulls("short").sort(pl.col("status") != "fail", maintain_order=True)
-    texts: dict[str, list[tuple[str, str, str]]] = {run: [] for run in checks["run"]}
-    for run, status, short, whole in doubts.select("run", "status", "short", "found").iter_rows():
-        texts[run].append((status, short, whole))
-    return texts
-
-
 def _score(board: pl.DataFrame, diagnosis: Diagnosis) -> Finding | None:
     """The score of a single run, and how many of its dialogues fail, and when."""
     (run, of, failing), *_ = diagnosis.runs.select("run", "dialogues", "failing").iter_rows()
-    clauses = []
-    for metric, shown in board.select("metric", "shown").iter_rows():
-        clauses.append(
-            f"{name_of(metric)} is undefined for {run}"
-            if shown is None
-            else f"{run} has {name_of(metric)} {percent(shown)}"
-        )
+    scores = [(name_of(metric), shown) for metric, shown in board.select("metric", "shown").iter_rows()]
+    clauses = [
+        f"{name} is undefined for {run}" if shown is None else f"{run} has {name} {percent(shown)}"
+        for name, shown in scores
+    ]
     if of:
         early = diagnosis.first_failures.filter(pl.col("high") <= 0.5)["dialogues"].sum()
         when = f", {early:,} of which have their first in the first half" if failing else ""
@@ -116,21 +94,14 @@ def _worst(slots: pl.DataFrame, runs: Sequence[str]) -> Finding | None:
     if not text and not lowest:
         return None
     are_others = bool(text) and set(worst["slot"]).isdisjoint(never_right["slot"])
-    low_f1 = (
-        f"{'The other slots' if are_others else 'The slots'} with the lowest F1: {listed(lowest)}" if lowest else ""
-    )
-    sentences = [f"{sentence}." for sentence in (text, low_f1) if sentence]
+    sentences = [f"{text}."] if text else []
+    if lowest:
+        sentences.append(f"{'The other slots' if are_others else 'The slots'} with the lowest F1: {listed(lowest)}.")
     return Finding("slots", " ".join(sentences), "slots", tuple(runs) if lowest else named_runs)
 
 
 def _shared(rows: pl.DataFrame, runs: Sequence[str], verbs: tuple[str, str, str]) -> tuple[str, tuple[str, ...]]:
-    """A sentence on slots of gold, with a clause for the slots that the same runs share; and the runs that it names.
-
-    Args:
-        rows: (run, slot, gold: turns).
-        runs: All runs.
-        verbs: What one run does, what several do, and what no run does if all do it.
-    """
+    """A sentence on slots of gold, with a clause for the slots that the same runs share; and the runs that it names."""
     by_slot = rows.group_by("slot", maintain_order=True).agg("run", pl.col("gold").first())
     shared = (
         by_slot.sort("gold", "slot", descending=[True, False])
@@ -141,40 +112,39 @@ def _shared(rows: pl.DataFrame, runs: Sequence[str], verbs: tuple[str, str, str]
     one, several, none = verbs
     clauses: list[str] = []
     for names, slots, _ in shared.head(_FEW).iter_rows():
-        everyone = len(names) == len(runs) > 1
-        who = (
-            f"{'no' if clauses else 'No'} run {none}"
-            if everyone
-            else f"{listed(names)} {several if names[1:] else one}"
-        )
+        who = f"{listed(names)} {several if names[1:] else one}"
+        if len(names) == len(runs) > 1:
+            who = f"{'no' if clauses else 'No'} run {none}"
         clauses.append(f"{who} {number_of(len(slots), 'slot')} of gold: {listed(slots)}")
     named_runs = tuple(dict.fromkeys(shared.head(_FEW)["run"].explode()))
     others = [run for run in runs if run in set(shared["run"].explode()) - set(named_runs)]
     return "; ".join([*clauses, *([f"other slots: {listed(others)}"] if others else [])]), (*named_runs, *others)
 
 
+def _by_kind(errors: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, float]]:
+    """The classes of errors in slots, and the share of each kind in percent, the most frequent first (none: {})."""
+    errors = errors.filter(pl.col("kind").is_in(list(_KINDS)))
+    counts = {kind: int(errors.filter(kind=kind)["n"].sum()) for kind in _KINDS}
+    by_frequency, n = sorted(_KINDS, key=lambda kind: -counts[kind]), sum(counts.values())
+    return errors, {kind: 100 * counts[kind] / n for kind in by_frequency} if n else {}
+
+
 def _errors(diagnosis: Diagnosis, runs: Sequence[str]) -> Finding | None:
     """The most frequent kind of error, the share of old errors, and the run whose share of that kind differs most."""
-    kinds = list(_KINDS)
-    errors = diagnosis.errors.filter(pl.col("kind").is_in(kinds))
-    stale = pl.col("n").filter(pl.col("class").str.ends_with("-stale")).sum()
-    counts = [pl.col("n").filter(kind=kind).sum().alias(kind) for kind in kinds]
-    totals = errors.select(*counts, stale=stale, n=pl.col("n").sum()).row(0, named=True)
-    if not totals["n"]:
+    errors, shares = _by_kind(diagnosis.errors)
+    if not shares:
         return None
-    share = {kind: 100 * totals[kind] / totals["n"] for kind in kinds}
-    first, *others = sorted(kinds, key=lambda kind: -totals[kind])
-    tied = totals[first] == totals[others[0]]
-    verb = "are as frequent as any other error" if tied else "are the most frequent errors"
-    rest = " and ".join(f"{_KINDS[kind]} {percent(share[kind])}" for kind in others)
-    old = percent(100 * totals["stale"] / totals["n"])
+    (first, share), *others = shares.items()
+    verb = "are as frequent as any other error" if share == others[0][1] else "are the most frequent errors"
+    rest = " and ".join(f"{_KINDS[kind]} {percent(of_kind)}" for kind, of_kind in others)
+    stale = errors.select(100 * pl.col("n").filter(pl.col("class").str.ends_with("-stale")).sum() / pl.col("n").sum())
     text = (
-        f"{_KINDS[first].capitalize()} {verb}: {percent(share[first])}, {rest}; at least {old} of errors are carried "
-        "over from the turn before (stale)."
+        f"{_KINDS[first].capitalize()} {verb}: {percent(share)}, {rest}; at least "
+        f"{percent(stale.item())} of errors are carried over from the turn before (stale)."
     )
-    by_run = errors.group_by("run", maintain_order=True).agg(*counts, n=pl.col("n").sum()).filter(pl.col("n") > 0)
-    shares = by_run.select("run", (100 * pl.col(first) / pl.col("n")).alias("share"))
-    gaps = shares.with_columns(gap=(pl.col("share") - share[first]).abs())
+    n = pl.col("n")
+    by_run = errors.group_by("run", maintain_order=True).agg(n.sum(), first=n.filter(kind=first).sum()).filter(n > 0)
+    gaps = by_run.select("run", share=100 * pl.col("first") / n).with_columns(gap=(pl.col("share") - share).abs())
     run, of_run, gap = gaps.sort("gap", descending=True, maintain_order=True).row(0)
     if round(gap, 1):
         text += f" {run} differs most: {percent(of_run)} {_KINDS[first]}."
@@ -201,15 +171,223 @@ def _doubts(checks: pl.DataFrame, diagnosis: Diagnosis, runs: Sequence[str]) -> 
     doubts = []
     other = checks.drop_nulls("short").filter(pl.col("check") != COVERAGE)
     for status, verb in (("fail", "fail for"), ("warn", "give warnings for")):
-        of_runs = other.filter(status=status).group_by("run", maintain_order=True).agg("short")
-        texts = of_runs.select(pl.format("{} ({})", "run", pl.col("short").list.join(", "))).to_series().to_list()
-        if len(texts) > _FEW:
-            doubts.append(
-                f"{verb} {f'all {len(runs)} runs' if len(texts) == len(runs) else listed(of_runs['run'].to_list())}"
-            )
-        elif texts:
-            doubts.append(f"{verb} {listed(texts)}")
+        shorts = other.filter(status=status).group_by("run", maintain_order=True).agg(pl.col("short").str.join(", "))
+        names = [f"{run} ({short})" if shorts.height <= _FEW else run for run, short in shorts.iter_rows()]
+        if names:
+            doubts.append(f"{verb} {f'all {len(runs)} runs' if _FEW < len(names) == len(runs) else listed(names)}")
     if doubts:
         sentences.append(f"Checks {' and '.join(doubts)}.")
     named_runs = tuple(dict.fromkeys([*lacking, *other["run"]]))
     return Finding("check", " ".join(sentences), "notes", named_runs) if sentences else None
+
+
+# --- the order of runs ---
+
+
+def best_run(leaderboard: Leaderboard) -> Finding | None:
+    """Which run, or model if models are compared, has the highest value, by how much, and whether it may be chance."""
+    models = leaderboard.models.rename({"model": "run"})
+    compared = models if models.height else leaderboard.scores
+    board = ranked(compared)
+    if board.is_empty():
+        return None
+    metric, defined = board["metric"][0], board.drop_nulls("value")
+    undefined = board.filter(pl.col("value").is_null())["run"].to_list()
+    runs = set(leaderboard.scores["run"])
+    named_runs = tuple(name for name in board["run"] if name in runs)  # not models
+    if defined.is_empty():
+        return Finding("best", f"{name_of(metric)} is undefined for {listed(undefined)}.", "scores", named_runs)
+    best = defined.filter(value=defined["value"][0])["run"].to_list()
+    rest = defined[len(best) :]
+    verb = "has the highest" if len(best) == 1 else "have the same highest" if rest.height else "have the same"
+    clauses = [f"{listed(best)} {verb} {name_of(metric)}, {percent(defined['shown'][0])}"]
+    if rest.height:
+        second = rest.filter(value=rest["value"][0])["run"].to_list()
+        points = f"{100 * (defined['value'][0] - rest['value'][0]):.1f}"
+        ahead = "less than 0.1 points" if points == "0.0" else f"{points} points"
+        clauses[0] += f": {ahead} above {listed(second)}"
+        clauses += _verdicts(leaderboard, metric, best, rest["run"].to_list())
+    if undefined:
+        clauses.append(f"it is undefined for {listed(undefined)}")
+    others = compared.filter(pl.col("metric") != metric, unit="share").with_columns(SHOWN)
+    led = led_by_others(others, "metric", best)
+    texts = [f"{listed(names)} by {name_of(metric)} ({percent(shown)})" for metric, names, shown in led.iter_rows()]
+    elsewhere = f" By other metrics, others are first: {listed(texts, _FEW)}." if texts else ""
+    return Finding("best", f"{'; '.join(clauses)}.{elsewhere}", "scores", named_runs)
+
+
+def _verdicts(leaderboard: Leaderboard, metric: str, best: Sequence[str], rest: Sequence[str]) -> list[str]:
+    """Which of the rest the best runs are significantly better than and which not, and which cannot be tested."""
+    is_best = pl.col("run").is_in(best)
+    across = leaderboard.differences.filter(pl.col("metric") == metric, is_best != pl.col("other").is_in(best))
+    pairs = across.with_columns(name=pl.when(is_best).then("other").otherwise("run"))
+    # Every best run is compared to each of the rest; the verdict must hold for all of the best.
+    few_resamples = f"{leaderboard.design['resamples'][0]:,} resamples are too few for a test"
+    per_other = pairs.group_by("name").agg(
+        pl.col("adjustment", "m").first(),
+        highest=pl.col("p_adjusted").max(),
+        lowest=pl.col("p_adjusted").min(),
+        better=pl.col("significant").all(ignore_nulls=False),
+        may_flip=pl.col("may_flip").any(),
+        why=pl.when(pl.col("p").is_null().any())
+        .then(pl.lit(_FEW_SEEDS))
+        .when(pl.col("resamples_needed").is_null().any())
+        .then(pl.lit(_FEW_DIALOGUES))
+        .otherwise(pl.lit(few_resamples)),
+    )
+    tested = per_other.join(pl.DataFrame({"name": rest}), "name", maintain_order="right")
+
+    def names_of(rows: pl.DataFrame) -> str:
+        return "all others" if len(rest) == rows.height > 1 else listed(rows["name"].to_list())
+
+    clauses = []
+    than = "better than" if sign_of(metric) else "above"  # lower scores of the user's own metric may be the better ones
+    verdicts = ((True, f"significantly {than}", "highest"), (False, f"not significantly {than}", "lowest"))
+    for better, words, p in verdicts:
+        rows = tested.filter(better=better)
+        if rows.height:
+            adjusted = "" if rows["m"][0] == 1 or rows["adjustment"][0] == "none" else "adjusted "
+            size = (max if better else min)(rows[p])
+            text = "< 0.001" if size < 0.001 else f"= {size:.3f}"
+            close = "; another seed may give the other verdict" if rows["may_flip"].any() else ""
+            clauses.append(f"{words} {names_of(rows)} ({f'{p} ' if rows.height > 1 else ''}{adjusted}p {text}{close})")
+    for why in (few_resamples, _FEW_DIALOGUES, _FEW_SEEDS):
+        rows = tested.filter(pl.col("better").is_null(), why=why)
+        if rows.height:
+            clauses.append(f"whether it is {than} {names_of(rows)} is open, as {why}")
+    return clauses
+
+
+def order_of_runs(board: pl.DataFrame, swept: pl.DataFrame, checks: pl.DataFrame) -> Finding | None:
+    """Whether the order of the runs holds under other conventions; if not, the run whose place changes most."""
+    here, under, conventions = _under_conventions(board, swept)
+    if here.height < 2 or conventions < 2:
+        return None
+    runs = here["run"].to_list()
+    moved = _overtaken(under)
+    if moved.is_empty():
+        text = f"The order of the runs is the same under all {conventions} conventions that suit them."
+        return Finding("order", text, "conventions", tuple(runs))
+    # The run that changes places with most others; of several, the one whose value changes most.
+    change = (pl.col("shown") - pl.col("here")).abs()
+    most = moved.sort(pl.col("others").list.len(), change, descending=True, maintain_order=True).row(0, named=True)
+    place_here = place(here.filter(pl.col("here") > most["here"]).height, here.height)
+    there = under.filter(profile=most["profile"])
+    place_there = place(there.filter(pl.col("shown") > most["shown"]).height, here.height)
+    why = ", because its values are spelled differently" if _is_by_spelling(most, board, checks) else ""
+    first = here.filter(pl.col("here") == pl.col("here").max())["run"].to_list()
+    led = led_by_others(under, "profile", first)
+    leaders, where = first, f"all {conventions} conventions"
+    if led.height:
+        leaders, where = led["run"][0].to_list(), listed(led["profile"].to_list(), 1)
+    text = (
+        f"The order depends on the convention: {most['run']} is {place_here} here ({percent(most['here'])}) and "
+        f"{place_there} under {most['profile']} ({percent(most['shown'])}){why}. "
+        f"{listed(leaders)} {'is' if len(leaders) == 1 else 'are'} first under {where}."
+    )
+    return Finding("order", text, "conventions", tuple(dict.fromkeys([most["run"], *leaders])))
+
+
+def spread_of_run(board: pl.DataFrame, swept: pl.DataFrame) -> Finding | None:
+    """The lowest and the highest score of a single run under other conventions."""
+    here, under, conventions = _under_conventions(board, swept)
+    if conventions < 2:
+        return None
+    metric, run = name_of(here["metric"][0]), here["run"][0]
+    by_value = under.group_by("shown").agg("profile").sort("shown")
+    low, high = (f"{percent(shown)} ({listed(names, 1)})" for shown, names in (by_value.row(0), by_value.row(-1)))
+    text = f"{metric} depends on the convention: from {low} to {high} under the"
+    if by_value.height == 1:
+        text = f"{metric} is {percent(by_value['shown'][0])} under all"
+    return Finding("order", f"{text} {conventions} conventions that suit {run}.", "conventions", (run,))
+
+
+def _under_conventions(board: pl.DataFrame, swept: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame, int]:
+    """The scored runs, their scores under each convention that suits all of them, and how many of these there are."""
+    here = board.drop_nulls("value").select("run", "metric", "value", here="shown")
+    scores = swept.with_columns(SHOWN).drop_nulls("shown").drop("value")
+    under = here.join(scores, ["run", "metric"], maintain_order="left_right")
+    under = under.filter(pl.len().over("profile") == here.height).select("profile", "run", "here", "shown")
+    return here, under, under["profile"].n_unique()
+
+
+def _overtaken(under: pl.DataFrame) -> pl.DataFrame:
+    """Which runs change places under a profile, as (profile, run, here, shown, others: the runs that it passes)."""
+    pairs = under.join(under, "profile", suffix="_other", maintain_order="left_right")
+    before, after = (pl.col(side) - pl.col(f"{side}_other") for side in ("here", "shown"))
+    reversed_pairs = pairs.filter(before * after < 0)
+    return reversed_pairs.group_by("profile", "run", "here", "shown", maintain_order=True).agg(others="run_other")
+
+
+def _is_by_spelling(most: Mapping[str, Any], board: pl.DataFrame, checks: pl.DataFrame) -> bool:
+    """Whether a run rises above the same others once values in other spellings are accepted, as `check` scored them."""
+    if board["metric"][0] != "jga" or most["shown"] <= most["here"]:
+        return False
+    remedied = board.drop_nulls("value").select("run", "value", here="shown")
+    remedied = remedied.join(checks.filter(check=SPELLED).select("run", "jga"), "run", maintain_order="left")
+    respelled = remedied.select("run", "here", pl.lit("").alias("profile"), value=pl.coalesce("jga", "value"))
+    risen = _overtaken(respelled.with_columns(SHOWN)).filter(pl.col("shown") > pl.col("here"), run=most["run"])
+    return set(most["others"]) <= set(risen["others"].explode())
+
+
+# --- a diagnosis ---
+
+
+def conclusion(diagnosis: Diagnosis) -> list[str]:
+    """What share of dialogues fails and how early, which errors are most frequent, and which slots are worst."""
+    return [line for line in (_failing(diagnosis), _errors_in_short(diagnosis.errors), _slots(diagnosis)) if line]
+
+
+def _failing(diagnosis: Diagnosis) -> str:
+    """The share of dialogues that fail, and the part of a dialogue in which half of them have failed first."""
+    runs = diagnosis.runs.filter(pl.col("dialogues") > 0)
+    if not runs["failing"].sum():
+        return "no dialogue fails"
+    share = 100 * (pl.col("failing") / pl.col("dialogues"))
+    shares = runs.select("run", share=share).sort("share", maintain_order=True)
+    (least, low), (most, high) = shares.row(0), shares.row(-1)
+    of_runs = f"{percent(low)} ({least}) to {percent(high)} ({most})" if shares.height > 1 else percent(low)
+    bins = diagnosis.first_failures.group_by("high").agg(pl.col("dialogues").sum()).sort("high")
+    half = bins.filter(2 * pl.col("dialogues").cum_sum() >= pl.col("dialogues").sum())["high"].item(0)
+    early = f"half of these within the first {100 * half:.0f} % of their turns"
+    return f"{of_runs} of dialogues fail, {early if half < 1 else 'more than half of these first in their last tenth'}"
+
+
+def _errors_in_short(errors: pl.DataFrame) -> str | None:
+    """The share of each kind among the slots that are not right, the most frequent class, and turns not predicted."""
+    turns = errors.filter(kind="no-prediction").select(pl.col("n").sum()).item()
+    without = f"{number_of(turns, 'turn')} without a prediction" if turns else None
+    classes, of_kinds = _by_kind(errors)
+    if not of_kinds:
+        return without
+    sums = classes.group_by("class", maintain_order=True).agg(pl.col("n").sum())
+    shares = ", ".join(
+        f"{percent(share)} {_KINDS[kind].removesuffix(' slots')}" for kind, share in of_kinds.items() if share
+    )
+    most = sums.filter(pl.col("n") == pl.col("n").max())
+    share = percent(100 * most["n"][0] / sums["n"].sum())
+    line = f"errors: {shares}; most frequent: {' and '.join(most['class'])} ({share})"
+    return f"{line}; {without}" if without else line
+
+
+def _slots(diagnosis: Diagnosis) -> str | None:
+    """The slot that is right least often where gold has it, and the slots of gold that runs never predict."""
+    slots = diagnosis.errors_by_slot.drop_nulls("slot").group_by("run", "slot", maintain_order=True)
+    counts = slots.agg(
+        pl.col("gold", "predicted").first(), right=pl.col("n").filter(pl.col("kind") == "correct").sum()
+    ).filter(pl.col("gold") > 0)
+    if counts.is_empty():
+        return None
+    predicted = counts.filter(pl.col("predicted") > 0).group_by("slot").agg(pl.col("right", "gold").sum())
+    rates = predicted.with_columns(rate=pl.col("right") / pl.col("gold")).sort("rate", "slot")
+    lines = []
+    if rates.height and rates["rate"][0] < 1:
+        slot, *_, rate = rates.row(0)
+        lines.append(f"worst slot: {slot} (right in {percent(100 * rate)})")
+    never = counts.filter(pl.col("predicted") == 0).group_by("run", maintain_order=True).agg("slot")
+    never = never.sort(pl.col("slot").list.len(), descending=True, maintain_order=True)
+    if never.height:
+        run, names = never.row(0)
+        more = f", and slots of {number_of(never.height - 1, 'more run')}" if never.height > 1 else ""
+        lines.append(f"never predicted: {listed(names, 1)} ({run}){more}")
+    return "; ".join(lines) or "every slot that gold has is right"

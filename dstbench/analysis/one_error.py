@@ -49,15 +49,10 @@ _ROWS: Final = 196_608
 
 
 class Usual(NamedTuple):
-    """The most frequent values and slots of gold.
+    """The most frequent values and slots of gold."""
 
-    Attributes:
-        values: (slot, value, rank): of each slot the `_CANDIDATES` most frequent values.
-        slots: (domain, other, usual, rank): of each domain its slots, and the most frequent value of each.
-    """
-
-    values: pl.DataFrame
-    slots: pl.DataFrame
+    values: pl.DataFrame  # (slot, value, rank): of each slot the `_CANDIDATES` most frequent values
+    slots: pl.DataFrame  # (domain, other, usual, rank): of each domain its slots, and the most frequent value of each
 
 
 def usual_values(run: Run, convention: Convention) -> Usual:
@@ -138,12 +133,6 @@ def in_pieces(rows: pl.DataFrame) -> Iterator[pl.DataFrame]:
 def with_errors(changes: pl.DataFrame, rows: pl.DataFrame, usual: Usual, convention: Convention) -> pl.DataFrame:
     """Changes of gold with the values and slots that their errors need; null where there is no such value or slot.
 
-    Args:
-        changes: The rows that are changes, or some of them.
-        rows: All gold rows of their dialogues (`gold_rows`).
-        usual: The most frequent values and slots.
-        convention: What values mean.
-
     Returns:
         The changes, and (wrong: a wrong value; other: another slot of the domain; usual: its value; swaps: whether the
         value can stand in it; is_late: whether the old value is not the new one).
@@ -218,10 +207,6 @@ def copies_of(changes: pl.DataFrame, kinds: Sequence[str]) -> pl.DataFrame:
 
 def base_rows(rows: pl.DataFrame, changes: pl.DataFrame) -> pl.DataFrame:
     """The rows that copies repeat: those of gold, and one in each turn of a dialogue per slot that an error adds to it.
-
-    Args:
-        rows: What `gold_rows` returned.
-        changes: What `with_errors` returned.
 
     Returns:
         (number, turn, place, slot, gold, is_added), sorted by (number, slot, turn).

@@ -32,21 +32,13 @@ _SCORES: Final = ("run", "metric", "unit", "value", "turns", "dialogues", "signa
 
 @dataclass(frozen=True)
 class Paired:
-    """Runs over the same dialogues.
-
-    Attributes:
-        runs: Their names.
-        metrics: The metrics; parameters that depend on the slots have their values.
-        statistics: The names of the statistics that the metrics need.
-        sums: Runs × dialogues × statistics, as doubles that add up without rounding.
-        scores: The runs' score rows: `run`, `metric`, `unit`, `value`, `turns`, `dialogues`, `signature`.
-    """
+    """Runs over the same dialogues."""
 
     runs: list[str]
-    metrics: list[Metric]
-    statistics: list[str]
-    sums: Floats
-    scores: pl.DataFrame
+    metrics: list[Metric]  # parameters that depend on the slots have their values
+    statistics: list[str]  # that the metrics need
+    sums: Floats  # runs × dialogues × statistics, as doubles that add up without rounding
+    scores: pl.DataFrame  # the runs' rows, `_SCORES`
 
     def score(self, metric: Metric) -> Callable[[Floats], Floats]:
         """A metric as a function from sums (B × statistics) to scores (B); NaN where undefined."""
@@ -61,11 +53,7 @@ class Paired:
 
 
 def pair_up(runs: Sequence[Run], metrics: Sequence[Metric], convention: Convention) -> Paired:
-    """The sums per dialogue of runs over one gold.
-
-    Raises:
-        DstbenchError: Runs do not have the same turns and gold, or fewer than two dialogues are scored.
-    """
+    """The sums per dialogue of runs over one gold."""
     settings: list[dict[str, str]] = []
     scored: list[tuple[Run, Sums]] = []
     corpora: set[tuple[int, ...]] = set()

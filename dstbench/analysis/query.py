@@ -52,6 +52,9 @@ _TABLE: Final = re.compile(r"\b(?:select|join)\b", re.IGNORECASE)
 _NAME: Final = re.compile(r"[A-Za-z_]\w*")
 _COMMENT: Final = re.compile(r"--[^\n]*|/\*.*?\*/", re.DOTALL)
 
+# Queries that were cancelled: Polars panics if the place for their rows is gone when they end.
+_CANCELLED: Final[list[object]] = []
+
 
 def query(
     sql: str,
@@ -70,7 +73,8 @@ def query(
     (`schema.SCORES`).
 
     Args:
-        sql: A query that reads: SELECT, WITH, EXPLAIN, SHOW TABLES.
+        sql: A query over the tables long, classes, turns, dialogues, scores. It reads: SELECT, WITH, EXPLAIN, SHOW
+            TABLES.
         data: A path, several, a frame, states, or a mapping from run name to any of these.
         metrics: The metrics of ``dialogues`` and ``scores``; None: those of the profile.
         profile: The convention, or its name, for all tables but ``long``.
@@ -196,6 +200,7 @@ def _within_limits(answer: pl.LazyFrame) -> pl.DataFrame:
         ):
             if value > limit.value:
                 running.cancel()  # Polars ends it at its next step, or with the process
+                _CANCELLED.append(running)
                 hint = f"does each of its joins have a condition? if the query is right, set {limit.variable} to more"
                 raise DstbenchError(f"the query takes more than {limit.value:,} {what}", hint=hint)
         if rows is not None:

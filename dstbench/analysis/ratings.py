@@ -1,33 +1,42 @@
-"""People's ratings of dialogues or turns: read from a user's table, and joined to tables of scores."""
+"""People's ratings of dialogues or turns: read, joined to tables of scores, and how much scores agree with them.
+
+Conventions: see `associations`. A score's agreement is over the rated rows in which it is defined; two scores are
+compared over those in which both are. Differences of Pearson's r have the interval and test of `correlate`; those of
+rank correlations have Zou's interval and a test from linearised standard errors, dialogues as clusters.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
 from typing import Any, Final, NamedTuple
 
+import numpy as np
 import polars as pl
 
+from dstbench.analysis.associations import JACKKNIFE, Compared, Rows, as_frame, limits_of
 from dstbench.analysis.user_tables import read_user_table
+from dstbench.analysis.verdicts import adjust_defined
+from dstbench.arrays import Flags
 from dstbench.conventions.dialogue_ids import near_dialogues
 from dstbench.conventions.slots import canonical_dialogue
 from dstbench.errors import DstbenchError, UsageError, warn
+from dstbench.schema.analysis import RATED, RATED_DIFFERENCES
 from dstbench.schema.core import MAX_TURN
+from dstbench.stats import RankCorrelation, compare_rank_correlations, kendall, pearson, spearman
 from dstbench.stats.correlations import LEAST
 from dstbench.typing import Per
 
 #: The column of ratings, beside those of scores.
 RATING: Final = "rating"
+_RANKED: Final[Mapping[str, Callable[..., RankCorrelation]]] = {"spearman": spearman, "kendall": kendall}
 
 
 class Ratings(NamedTuple):
-    """Ratings, canonical and checked.
+    """Ratings, canonical and checked."""
 
-    Attributes:
-        name: What messages call the table.
-        rows: ([run: String,] dialogue: String, [turn: Int64,] rating: Float64), one row per rated dialogue or turn.
-    """
-
-    name: str
-    rows: pl.DataFrame
+    name: str  # what messages call the table
+    rows: pl.DataFrame  # ([run: String,] dialogue: String, [turn: Int64,] rating: Float64), each rated once
 
     @property
     def per(self) -> Per:
@@ -36,15 +45,7 @@ class Ratings(NamedTuple):
 
 
 def read_ratings(ratings: Any) -> Ratings:
-    """Read ratings from a CSV or Parquet file, or a frame; rows whose rating is empty (or NaN) are left out.
-
-    Args:
-        ratings: A path, or a frame, with the columns dialogue, rating, and, if there are any, turn and run.
-
-    Raises:
-        DstbenchError: It cannot be read; a column is missing; a rating or turn is not a number; or a dialogue (turn) is
-            rated twice.
-    """
+    """Read ratings from a CSV or Parquet file, or a frame; rows whose rating is empty (or NaN) are left out."""
     name, rows = read_user_table(ratings, "ratings", ("dialogue", RATING), ("run", "turn"), numbers=("turn", RATING))
     columns = [column for column in rows.columns if column != "at"]
     numbers = [column for column in columns if column in ("turn", RATING)]
@@ -82,17 +83,7 @@ def read_ratings(ratings: Any) -> Ratings:
 
 
 def rated_rows(ratings: Ratings, table: pl.DataFrame, run: str) -> pl.DataFrame:
-    """The rated rows of a run's table of dialogues or turns, with their rating; warns if ratings or rows are left out.
-
-    Args:
-        ratings: The ratings.
-        table: A row per dialogue, or per (dialogue, turn).
-        run: The run's name.
-
-    Raises:
-        DstbenchError: The ratings count turns from 1, or count the system's turns too.
-        UsageError: A metric has the ratings' name.
-    """
+    """The rated rows of a run's table, with their rating; warns if ratings or rows are left out."""
     if RATING in table.columns:
         raise UsageError(f"a metric is called {RATING!r}, which is the name of the ratings", hint="rename the metric")
     of_run = ratings.rows.filter(run=run).drop("run") if "run" in ratings.rows.columns else ratings.rows
@@ -140,11 +131,7 @@ def _check_turns(name: str, ratings: pl.DataFrame, table: pl.DataFrame) -> None:
 
 
 def check_runs(ratings: Ratings, runs: list[str]) -> None:
-    """Warn of ratings of other runs, and of ratings that are used for several runs because they name none.
-
-    Raises:
-        DstbenchError: All ratings are of other runs.
-    """
+    """Warn of ratings of other runs, and of ratings that are used for several runs because they name none."""
     if "run" not in ratings.rows.columns:
         if len(runs) > 1:
             warn("the ratings name no run, and are used for every run", file=ratings.name, when="before")
@@ -163,3 +150,103 @@ def check_runs(ratings: Ratings, runs: list[str]) -> None:
             file=ratings.name,
             when="before",
         )
+
+
+# --- how much scores agree with ratings -------------------------------------------------------------------------------
+
+
+def compare_with_ratings(
+    rows: Rows, compared: Iterable[Compared], test: str | None, level: float
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """How much each column agrees with the ratings (`RATED`), and how much more than another (`RATED_DIFFERENCES`)."""
+
+    @cache  # most metrics are defined in the same rows
+    def ranked(coefficient: str, metric: str, taken: bytes) -> RankCorrelation:
+        at = np.frombuffer(taken, bool)
+        columns = (rows.columns[name][at] for name in (metric, RATING))
+        return _RANKED[coefficient](*columns, rows.dialogues[at], level=level)
+
+    rated, differences = list[dict[str, Any]](), list[dict[str, Any]]()
+    for metric in rows.columns:
+        if metric == RATING:
+            continue
+        taken, sizes = _rows_with(rows, metric)
+        _warn_of_metric(rows, metric, taken, sizes["dialogues"])
+        (r, _), limits = pearson(rows.columns[metric], rows.columns[RATING]), limits_of(rows, metric, RATING, level)
+        values = {"pearson": (r, *limits)}
+        for coefficient in _RANKED:
+            of_metric = ranked(coefficient, metric, taken.tobytes())
+            values[coefficient] = of_metric.value, of_metric.low, of_metric.high
+        for coefficient, (value, low, high) in values.items():
+            shown = {"value": value, "low": low, "high": high} if sizes["dialogues"] >= LEAST else {}
+            how = JACKKNIFE if coefficient == "pearson" else "linearised"
+            rated.append({"metric": metric, "coefficient": coefficient, "interval": how, **shown, **sizes})
+    for each in compared:
+        one, other = (pair[1] for pair in each.pairs)
+        taken, sizes = _rows_with(rows, one, other)
+        found = [{"coefficient": "pearson", **of_test} for of_test in _by_r(each, test)]
+        for coefficient in _RANKED:
+            both = [ranked(coefficient, metric, taken.tobytes()) for metric in (one, other)]
+            of_ranks, why_not = _by_ranks(*both)
+            found.append({"coefficient": coefficient, **of_ranks})
+            if why_not and not each.why_not:
+                what = f"no difference of {coefficient.capitalize()}'s coefficients with the ratings: {why_not}"
+                warn(f"{one} and {other}: {what}", run=rows.run, kind=what)
+        for row in found:
+            shown = row if sizes["dialogues"] >= LEAST else {"coefficient": row["coefficient"]}
+            differences.append({"metric": one, "other": other, **shown, **sizes})
+    about = {"run": rows.run, "per": rows.per, "level": level}
+    return (
+        as_frame([row | about for row in rated], RATED),
+        as_frame([row | about for row in differences], RATED_DIFFERENCES).with_columns(
+            p_adjusted=pl.col("p").map_batches(_by_holm, pl.Float64).over("coefficient", "test")
+        ),
+    )
+
+
+def _rows_with(rows: Rows, *metrics: str) -> tuple[Flags, dict[str, int]]:
+    """The rows in which the rating and these metrics are defined; and their number, and that of their dialogues."""
+    taken = rows.defined(RATING, *metrics)
+    return taken, {"n": int(taken.sum()), "dialogues": len(np.unique(rows.dialogues[taken]))}
+
+
+def _warn_of_metric(rows: Rows, metric: str, taken: Flags, dialogues: int) -> None:
+    """Warn of a metric that does not correlate with the ratings, and is defined in so many dialogues."""
+    column = rows.columns[metric][taken]
+    if dialogues < LEAST:
+        if len(np.unique(rows.dialogues)) >= LEAST:  # otherwise a warning has said so
+            what = f"is defined in {dialogues} rated dialogues only, and a correlation needs {LEAST}"
+            warn(f"{metric} {what}", run=rows.run)
+    elif column.min() == column.max():
+        warn(f"{metric} is the same in all rated {rows.per}s, so it does not correlate with the ratings", run=rows.run)
+
+
+def _by_r(compared: Compared, test: str | None) -> list[dict[str, Any]]:
+    """The difference of two r, over dialogues, and by each classical test that is asked for."""
+    values = {"value": compared.r[0], "other_value": compared.r[1]}
+    if compared.limits is None:
+        return [values]
+    tests: list[dict[str, Any]] = [{"test": JACKKNIFE, "p": compared.p}]
+    tests += [
+        {"test": name, "statistic": outcome.statistic, "df": outcome.df, "p": outcome.p}
+        for name, outcome in compared.outcomes(test)
+    ]
+    return [{**values, **compared.values(), "interval": JACKKNIFE, **of_test} for of_test in tests]
+
+
+def _by_ranks(one: RankCorrelation, other: RankCorrelation) -> tuple[dict[str, Any], str | None]:
+    """The difference of two rank correlations; or why they have none."""
+    values: dict[str, Any] = {"value": one.value, "other_value": other.value}
+    try:
+        comparison = compare_rank_correlations(one, other)
+    except UsageError as error:
+        return values, error.what
+    ((test, outcome),) = comparison.tests.items()
+    values |= {"difference": comparison.difference, "interval": "zou2007", "test": test}
+    values |= {"low": comparison.zou[0], "high": comparison.zou[1]}
+    return {**values, "statistic": outcome.statistic, "df": outcome.df, "p": outcome.p}, None
+
+
+def _by_holm(p: pl.Series) -> pl.Series:
+    """The p of one coefficient and test, adjusted for their number."""
+    return pl.Series(adjust_defined(p.to_numpy(), "holm")).fill_nan(None)

@@ -14,19 +14,7 @@ from dstbench.metrics.registry import says_all, split
 
 
 def read_score_table(table: Any, metrics: str | Iterable[str | Metric] | None = None) -> pl.DataFrame:
-    """The scores of a table, as (run, metric, unit, value, se): every run with every metric; `se` is null.
-
-    Args:
-        table: A CSV or Parquet file, or a frame, with the columns `model`, `metric` and `value`, a share from 0 to 1
-            (slot accuracy may be below 0). If the value is empty, or there is no such row, the model has no such score.
-            Metrics may have any names.
-        metrics: The metrics to take, by their names in the table; None: all.
-
-    Raises:
-        DstbenchError: The table cannot be read, lacks a column, has no row, names a score twice, or has a value that is
-            not a share.
-        UsageError: The table lacks one of the metrics.
-    """
+    """The scores of a table, as (run, metric, unit, value, se): every run with every metric; `se` is null."""
     name, rows = read_user_table(table, "scores", ("model", "metric", "value"), numbers=("value",))
     rows = rows.filter(pl.any_horizontal(pl.exclude("at") != ""))  # blank lines
     is_empty, value = pl.col("value") == "", pl.col("value").cast(pl.Float64, strict=False)

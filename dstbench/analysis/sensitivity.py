@@ -17,10 +17,11 @@ uncertainty of the draws too.
 from __future__ import annotations
 
 import logging
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from functools import partial
+from itertools import product
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -43,18 +44,21 @@ from dstbench.metrics import Metric, parse_all
 from dstbench.metrics.registry import says_all
 from dstbench.runs.gold_run import gold_run
 from dstbench.runs.open import Data
+from dstbench.runs.run import Run
 from dstbench.schema.judging import ERROR_COSTS, ERROR_KINDS, POSITION_BIAS
 from dstbench.schema.record import Record
 from dstbench.scoring.partitions import partitions
 from dstbench.scoring.scope import check_gold_scope
 from dstbench.scoring.score import choose_metrics, score_run
 from dstbench.scoring.sums import resolve
-from dstbench.stats.clusters import ClusterRatio, Interval, sums_of_mean, sums_of_slope
+from dstbench.stats.clusters import mean_over_clusters, slope_within_clusters
 from dstbench.stats.normal import check_level
 
 _LOG: Final = logging.getLogger(__name__)
 # Bins are called by whole percents.
 _MOST_BINS: Final = 100
+# The columns of an error.
+_ERROR: Final = ("kind", "number", "place", "turns", "of", "drawn")
 # Why no change of gold has an error of a kind.
 _NEVER: Final = {
     "missed": "gold sets no slot",
@@ -108,9 +112,9 @@ def sensitivity(
     Args:
         data: Gold: a path, a frame, or states; predictions in it are ignored.
         metrics: Metrics in dstbench's notation; None: those of the profile.
-        kinds: Kinds of errors, of ``missed``, ``wrong``, ``late``, ``dropped``, ``over``, ``swap``; None: all.
-        bins: Number of equal parts of a dialogue in which mean losses are given, at most 100.
-        sample: Number of errors of each kind that are drawn in each dialogue; None: all are taken.
+        kinds: Kinds of errors: missed, wrong, late, dropped, over, swap; None: all.
+        bins: Number of equal parts of a dialogue. Mean losses are given in each; at most 100.
+        sample: Number of errors of each kind to draw in each dialogue; None: all.
         seed: Random seed of the draws.
         level: Confidence level of the intervals.
         profile: The convention, or its name.
@@ -145,24 +149,16 @@ def sensitivity(
         raise UsageError(f"{counts}: a count of errors, which has no loss", hint="metrics that are scores: -m jga,fga")
     rows, sums = score_run(run, chosen, (), convention)
     chosen = resolve(chosen, [sums], convention)
-    totals = _Totals(chosen_kinds, [str(metric) for metric in chosen], bins)
-    usual, generator = usual_values(run, convention), np.random.default_rng(seed)
-    parts = partitions(run)
-    for done, part in enumerate(parts):
-        _LOG.info("scoring copies of %s", run.name, extra={"done": done, "of": len(parts)})
-        for gold in in_pieces(gold_rows(run.part(*part), convention)):
-            changes = totals.with_position(gold)
-            if changes.height:
-                changes = with_errors(changes, gold, usual, convention)
-                copies = totals.draw(copies_of(changes, chosen_kinds), sample, generator.random(changes.height))
-                totals.add(copies, score_copies(base_rows(gold, changes), copies, run, chosen, convention))
-    _LOG.info("scoring copies of %s", run.name, extra={"done": len(parts), "of": len(parts)})
-    totals.check(run.name)
+    draw = partial(_draw, sample=sample, generator=np.random.default_rng(seed))
+    made = _make(run, chosen, chosen_kinds, convention, draw)
+    costs, bias = _figures(made, chosen_kinds, [str(metric) for metric in chosen], bins, level)
+    errors = _count(made, chosen_kinds)
+    _check(run.name, errors, bias)
     by_dialogue = pl.col("signature").str.replace("|by:run|", "|by:dialogue|", literal=True)
     return Sensitivity(
-        ERROR_COSTS.conform(totals.costs(level)),
-        POSITION_BIAS.conform(totals.position_bias(level)),
-        ERROR_KINDS.conform(totals.errors().with_columns(sample=pl.lit(sample), seed=pl.lit(sample and seed))),
+        ERROR_COSTS.conform(costs),
+        POSITION_BIAS.conform(bias),
+        ERROR_KINDS.conform(errors.with_columns(sample=pl.lit(sample), seed=pl.lit(sample and seed))),
         rows.select("run", "metric", "unit", by_dialogue),
     )
 
@@ -181,143 +177,124 @@ def _predicts_gold(table: pl.DataFrame) -> pl.DataFrame:
     return table.with_columns(pl.col("gold").alias("pred"))
 
 
-class _Totals:
-    """The sums over partitions from which the tables of a result are made."""
+class _Made(NamedTuple):
+    """The errors that were made in copies of gold, one row each, and what they cost."""
 
-    def __init__(self, kinds: Sequence[str], metrics: Sequence[str], bins: int) -> None:
-        self.kinds, self.metrics, self.bins = kinds, metrics, bins
-        # A mean per kind, metric and bin, where the bin None is the whole; a slope per kind and metric.
-        self.loss: defaultdict[tuple[str, str, int | None], ClusterRatio] = defaultdict(ClusterRatio)
-        self.bias: defaultdict[tuple[str, str], ClusterRatio] = defaultdict(ClusterRatio)
-        self.losses: defaultdict[tuple[str, str, int | None], int] = defaultdict(int)  # how many each mean is of
-        self.possible = dict.fromkeys(kinds, 0)
-        self.made = dict.fromkeys(kinds, 0)
-        self.undefined: defaultdict[tuple[str, str], int] = defaultdict(int)
-        self.changes = self.in_single_turns = 0
+    errors: pl.DataFrame  # `_ERROR`: its kind, the dialogue's number, and from how many (of) it was drawn with others
+    losses: Floats  # errors × metrics; NaN where undefined
+    changes: int  # of gold
+    single: int  # those in dialogues of one turn, which have no position
 
-    def with_position(self, rows: pl.DataFrame) -> pl.DataFrame:
-        """Count the changes of gold, and return those that have a position."""
-        changes = rows.filter("is_change")
-        several = changes.filter(pl.col("turns") > 1)
-        self.changes += changes.height
-        self.in_single_turns += changes.height - several.height
-        return several
 
-    def draw(self, copies: pl.DataFrame, sample: int | None, order: Floats) -> pl.DataFrame:
-        """Draw from the copies of each kind and dialogue.
+def _make(
+    run: Run,
+    metrics: Sequence[Metric],
+    kinds: Sequence[str],
+    convention: Convention,
+    draw: Callable[[pl.DataFrame, int], pl.DataFrame],
+) -> _Made:
+    """Score gold, and the drawn copies of its dialogues with one error each."""
+    usual, parts = usual_values(run, convention), partitions(run)
+    none = pl.DataFrame(schema={name: pl.String if name == "kind" else pl.Int64 for name in _ERROR})
+    errors, losses = [none], [np.zeros((0, len(metrics)))]
+    changes_of_gold = single = dialogues = 0
+    for done, part in enumerate(parts):
+        _LOG.info("scoring copies of %s", run.name, extra={"done": done, "of": len(parts)})
+        rows = gold_rows(run.part(*part), convention).with_columns(pl.col("number") + dialogues)
+        dialogues += rows["number"].n_unique()
+        for gold in in_pieces(rows):
+            every = gold.filter("is_change")
+            changes = every.filter(pl.col("turns") > 1)
+            changes_of_gold += every.height
+            single += every.height - changes.height
+            if changes.is_empty():
+                continue
+            changes = with_errors(changes, gold, usual, convention)
+            copies = draw(copies_of(changes, kinds), changes.height)
+            scored = score_copies(base_rows(gold, changes), copies, run, metrics, convention)
+            is_gold, number = copies["kind"].is_null().to_numpy(), copies["number"].to_numpy()
+            of_gold = np.full((int(number.max()) + 1, len(metrics)), np.nan)
+            of_gold[number[is_gold]] = scored[is_gold]
+            losses.append((of_gold[number] - scored)[~is_gold])
+            errors.append(copies.drop_nulls("kind").select(_ERROR))
+    _LOG.info("scoring copies of %s", run.name, extra={"done": len(parts), "of": len(parts)})
+    return _Made(pl.concat(errors), np.concatenate(losses), changes_of_gold, single)
 
-        Args:
-            copies: What `copies_of` returned.
-            sample: How many of each kind and dialogue; None: all.
-            order: A random number for each change: the smallest are drawn.
 
-        Returns:
-            The drawn copies with the columns (of: the number of copies from which they were drawn; drawn: how many).
-        """
-        number = pl.col("order").rank("ordinal").over("kind", "number")
-        drawn = copies.with_columns(
-            pl.Series("order", order[copies["change"].to_numpy()]), of=pl.len().over("kind", "number").cast(pl.Int64)
-        ).with_columns(drawn=pl.col("of") if sample is None else pl.min_horizontal("of", sample))
-        for kind, possible in copies.drop_nulls("kind").group_by("kind").len().iter_rows():
-            self.possible[kind] += possible
-        return drawn.filter(number <= pl.col("drawn")).drop("order")
+def _draw(copies: pl.DataFrame, changes: int, *, sample: int | None, generator: np.random.Generator) -> pl.DataFrame:
+    """Draw `sample` copies of each kind and dialogue (None: all): how many (drawn), and from how many (of)."""
+    order = generator.random(changes)
+    number = pl.col("order").rank("ordinal").over("kind", "number")
+    drawn = copies.with_columns(
+        pl.Series("order", order[copies["change"].to_numpy()]), of=pl.len().over("kind", "number").cast(pl.Int64)
+    ).with_columns(drawn=pl.col("of") if sample is None else pl.min_horizontal("of", sample))
+    return drawn.filter(number <= pl.col("drawn")).drop("order")
 
-    def add(self, copies: pl.DataFrame, scored: Floats) -> None:
-        """Add the losses of copies, those without an error included."""
-        is_gold = copies["kind"].is_null().to_numpy()
-        number, place, turns, of, drawn = (
-            copies[name].to_numpy() for name in ("number", "place", "turns", "of", "drawn")
+
+def _figures(
+    made: _Made, kinds: Sequence[str], metrics: Sequence[str], bins: int, level: float
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The columns of `ERROR_COSTS`; those of `POSITION_BIAS`, with `slopes`, the number of dialogues that have one."""
+    number, place, turns, of, drawn = (made.errors[name].to_numpy() for name in _ERROR[1:])
+    weight, weight_of_slope = of / drawn, (of - 1) / np.maximum(drawn - 1, 1)
+    position, bin_of = place / (turns - 1), np.maximum((place * bins - 1) // (turns - 1), 0)
+    costs, bias = list[dict[str, Any]](), list[dict[str, Any]]()
+    for kind, (metric, loss) in product(kinds, zip(metrics, made.losses.T, strict=True)):
+        is_kind = (made.errors["kind"] == kind).to_numpy()
+        defined = is_kind & ~np.isnan(loss)
+        about = {"kind": kind, "metric": metric, "level": level}
+        for at in range(bins):
+            taken = defined & (bin_of == at)
+            mean = mean_over_clusters(number[taken], loss[taken], weight[taken], level)
+            about_bin = {"bin": at, "start": at / bins, "end": (at + 1) / bins, "errors": int(taken.sum())}
+            found = {"loss": mean.value, "low": mean.low, "high": mean.high, "dialogues": mean.clusters}
+            costs.append(about | about_bin | found)
+        mean = mean_over_clusters(number[defined], loss[defined], weight[defined], level)
+        slope = slope_within_clusters(
+            number[defined], position[defined], loss[defined], weight_of_slope[defined], level
         )
-        weight, weight_of_slope = of / drawn, (of - 1) / np.maximum(drawn - 1, 1)
-        of_gold = np.full((int(number.max()) + 1, scored.shape[1]), np.nan)
-        of_gold[number[is_gold]] = scored[is_gold]
-        losses = of_gold[number] - scored
-        position = place / (turns - 1)
-        bin_of = np.maximum((place * self.bins - 1) // (turns - 1), 0)
-        for kind in self.kinds:
-            of_kind = (copies["kind"] == kind).fill_null(value=False).to_numpy()
-            self.made[kind] += int(of_kind.sum())
-            for metric, column in zip(self.metrics, losses.T, strict=True):
-                is_defined = of_kind & ~np.isnan(column)
-                self.undefined[kind, metric] += int((of_kind & np.isnan(column)).sum())
-                self.bias[kind, metric].add(
-                    *sums_of_slope(
-                        number[is_defined], position[is_defined], column[is_defined], weight_of_slope[is_defined]
-                    )
-                )
-                for bin_or_all in (None, *range(self.bins)):
-                    taken = is_defined if bin_or_all is None else is_defined & (bin_of == bin_or_all)
-                    self.losses[kind, metric, bin_or_all] += int(taken.sum())
-                    self.loss[kind, metric, bin_or_all].add(*sums_of_mean(number[taken], column[taken], weight[taken]))
-
-    def check(self, name: str) -> None:
-        """Refuse gold in which no error can be made, and warn of what is left out."""
-        if not self.changes:
-            raise DstbenchError("gold sets no slot that the convention scores, so there is no error to make", file=name)
-        if self.changes == self.in_single_turns:
-            raise DstbenchError(
-                "each dialogue has one turn, so no error is earlier or later than another",
-                file=name,
-                hint="gold needs dialogues of several turns",
-            )
-        never = [f"{kind} ({_NEVER[kind]})" for kind in self.kinds if not self.made[kind]]
-        none_of = f"no change of gold can have the error {', '.join(never)}"
-        if len(never) == len(self.kinds):
-            raise DstbenchError(none_of, file=name, hint="other kinds of errors")
-        if self.in_single_turns:
-            share = f"{self.in_single_turns:,} of {self.changes:,} changes of gold"
-            warn(f"{share} are in dialogues of one turn, which have no position, and are left out", run=name)
-        if never:
-            warn(none_of, run=name)
-        for metric in self.metrics:
-            undefined = sum(self.undefined[kind, metric] for kind in self.kinds)
-            if undefined:
-                of = f"{undefined:,} of {sum(self.made.values()):,} errors"
-                warn(f"{metric} is undefined with {of}, which its means leave out", run=name)
-        if not any(slope.clusters for slope in self.bias.values()):
-            errors = "errors" if self.made == self.possible else "drawn errors"
-            warn(f"no dialogue has {errors} in two turns, so there is no position bias", run=name)
-        elif all(mean.clusters < 2 for mean in self.loss.values()):
-            warn("all errors are in one dialogue, so there are no intervals over dialogues", run=name)
-
-    def costs(self, level: float) -> pl.DataFrame:
-        """The columns of `ERROR_COSTS`."""
-        rows = [
-            {
-                "kind": kind, "metric": metric, "bin": at, "start": at / self.bins, "end": (at + 1) / self.bins,
-                **_named(mean.interval(level), "loss"), "level": level,
-                "errors": self.losses[kind, metric, at], "dialogues": mean.clusters,
-            }
-            for kind, metric in self._pairs()
-            for at in range(self.bins)
-            for mean in (self.loss[kind, metric, at],)
-        ]  # fmt: skip
-        return pl.DataFrame(rows).fill_nan(None)
-
-    def position_bias(self, level: float) -> pl.DataFrame:
-        """The columns of `POSITION_BIAS`."""
-        rows = [
-            {
-                "kind": kind, "metric": metric, "loss": mean.interval(level).value,
-                **_named(self.bias[kind, metric].interval(level), "bias"), "level": level,
-                "errors": self.losses[kind, metric, None], "dialogues": mean.clusters,
-                "undefined": self.undefined[kind, metric],
-            }
-            for kind, metric in self._pairs()
-            for mean in (self.loss[kind, metric, None],)
-        ]  # fmt: skip
-        table = pl.DataFrame(rows).fill_nan(None)
-        return table.with_columns(relative=pl.when(pl.col("loss") != 0).then(pl.col("bias") / pl.col("loss")))
-
-    def errors(self) -> pl.DataFrame:
-        """The columns of `ERROR_KINDS`, but for `sample` and `seed`."""
-        counts = {"changes": self.changes, "single": self.in_single_turns}
-        made = ({"kind": kind, "possible": self.possible[kind], "errors": self.made[kind]} for kind in self.kinds)
-        return pl.DataFrame([of_kind | counts for of_kind in made])
-
-    def _pairs(self) -> Iterator[tuple[str, str]]:
-        return ((kind, metric) for kind in self.kinds for metric in self.metrics)
+        counts = {"errors": int(defined.sum()), "dialogues": mean.clusters, "slopes": slope.clusters}
+        found = {"loss": mean.value, "bias": slope.value, "low": slope.low, "high": slope.high}
+        bias.append(about | found | counts | {"undefined": int((is_kind & np.isnan(loss)).sum())})
+    relative = pl.when(pl.col("loss") != 0).then(pl.col("bias") / pl.col("loss"))
+    return pl.DataFrame(costs).fill_nan(None), pl.DataFrame(bias).fill_nan(None).with_columns(relative=relative)
 
 
-def _named(interval: Interval, name: str) -> dict[str, float]:
-    return {name: interval.value, "low": interval.low, "high": interval.high}
+def _count(made: _Made, kinds: Sequence[str]) -> pl.DataFrame:
+    """The columns of `ERROR_KINDS`, but for `sample` and `seed`."""
+    of_dialogues = made.errors.group_by("kind", "number").agg(pl.col("of", "drawn").first())
+    sums = of_dialogues.group_by("kind").agg(possible=pl.col("of").sum(), errors=pl.col("drawn").sum())
+    counts = pl.DataFrame({"kind": kinds}).join(sums, on="kind", how="left", maintain_order="left")
+    counted = pl.col("possible", "errors").fill_null(0)
+    return counts.with_columns(counted, changes=pl.lit(made.changes), single=pl.lit(made.single))
+
+
+def _check(name: str, errors: pl.DataFrame, bias: pl.DataFrame) -> None:
+    """Refuse gold in which no error can be made, and warn of what is left out."""
+    changes, single = errors.select("changes", "single").row(0)
+    if not changes:
+        raise DstbenchError("gold sets no slot that the convention scores, so there is no error to make", file=name)
+    if changes == single:
+        raise DstbenchError(
+            "each dialogue has one turn, so no error is earlier or later than another",
+            file=name,
+            hint="gold needs dialogues of several turns",
+        )
+    never = [f"{kind} ({_NEVER[kind]})" for kind in errors.filter(errors=0)["kind"]]
+    none_of = f"no change of gold can have the error {', '.join(never)}"
+    if len(never) == errors.height:
+        raise DstbenchError(none_of, file=name, hint="other kinds of errors")
+    if single:
+        share = f"{single:,} of {changes:,} changes of gold"
+        warn(f"{share} are in dialogues of one turn, which have no position, and are left out", run=name)
+    if never:
+        warn(none_of, run=name)
+    for metric, undefined in bias.group_by("metric", maintain_order=True).agg(pl.col("undefined").sum()).iter_rows():
+        if undefined:
+            of = f"{undefined:,} of {errors['errors'].sum():,} errors"
+            warn(f"{metric} is undefined with {of}, which its means leave out", run=name)
+    if not (bias["slopes"] > 0).any():
+        drawn = "errors" if (errors["errors"] == errors["possible"]).all() else "drawn errors"
+        warn(f"no dialogue has {drawn} in two turns, so there is no position bias", run=name)
+    elif (bias["dialogues"] < 2).all():
+        warn("all errors are in one dialogue, so there are no intervals over dialogues", run=name)

@@ -63,11 +63,6 @@ def ranked(scores: pl.DataFrame) -> pl.DataFrame:
 def led_by_others(values: pl.DataFrame, by: str, best: Sequence[str]) -> pl.DataFrame:
     """The groups in which none of the best runs has the highest value.
 
-    Args:
-        values: Rows with `run`, `shown` and the group.
-        by: The column of the group.
-        best: Names of runs.
-
     Returns:
         (`by`, run: the names of the runs that have it, shown).
     """

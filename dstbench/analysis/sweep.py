@@ -41,13 +41,14 @@ def sweep(
     Args:
         data: A path, several, a frame, states, or a mapping from run name to any of these.
         metrics: Metrics in dstbench's notation; the rows are ordered by the first one.
-        profiles: The profiles, comma-separated or in a list; None: all. A profile that does not suit a run is left
-            out, with a warning.
-        labels: A label map, or its file, for ``trippy``.
-        typos: A typo table, or its file, for profiles whose normaliser has the step ``typos``.
-        target: Published scores, with all digits that are printed: ``"jga=24.0,sa=91.2"``, or one of the first metric,
-            ``"24.0"``. A number with a percent sign is in percent; without one, it is a fraction if it has decimals and
-            is at most 1 (``"0.395"``), else in percent. The result says which profiles agree with them.
+        profiles: The profiles, comma-separated; None: all that suit. In Python, also a list. A profile that does
+            not suit a run is left out, with a warning.
+        labels: Label map for the profile trippy. In Python, also a `Table`.
+        typos: Typo table for the profiles that correct typos. Their normalisers have the step ``typos``.
+        target: Published scores, 24.0 or jga=24.0,sa=91.2: say which profiles agree with all of them. They have all
+            digits that are printed; a single number is that of the first metric. A number with a percent sign is in
+            percent; without one, it is a fraction if it has decimals and is at most 1 (``"0.395"``), else in
+            percent.
         **reading: `gold`, `format`, `names`, `missing` (default: "error"; the same for all profiles), `split`: see
             `dstbench.open_runs`.
 
@@ -67,10 +68,10 @@ def sweep(
     chosen = parse_all(metrics)
     if not chosen:
         raise UsageError("no metric to compute", hint="name at least one: jga")
-    chosen, targets = _parse_targets(None if target is None else str(target), chosen)
+    chosen, targets = parse_targets(None if target is None else str(target), chosen)
     names = [name.strip() for name in profiles.split(",")] if isinstance(profiles, str) else profiles
     conventions = {name: _convention(name, labels, typos) for name in names or PROFILES}
-    choices_of = {name: _what_counts(convention, chosen) for name, convention in conventions.items()}
+    choices_of = {name: what_counts(convention, chosen) for name, convention in conventions.items()}
     scored: list[_Scored] = []
     for number_of_run, run in enumerate(open_under(profile("verbatim"), data, **reading)):
         scores: dict[Convention, Whole] = {}
@@ -120,7 +121,7 @@ class _Scored(NamedTuple):
             yield self.run, self.profile, *score, self.changed, sign(metric.settings(), self.settings)
 
 
-class _Target(NamedTuple):
+class Target(NamedTuple):
     """A published score of a metric: as printed, its value, and by how much rounding may have changed it."""
 
     metric: str
@@ -129,11 +130,11 @@ class _Target(NamedTuple):
     rounding: float
 
 
-def _parse_targets(text: str | None, metrics: list[Metric]) -> tuple[list[Metric], list[_Target]]:
+def parse_targets(text: str | None, metrics: list[Metric]) -> tuple[list[Metric], list[Target]]:
     """The metrics, with those of a target that are not among them at the end, and the published scores."""
     if text is None:
         return metrics, []
-    metrics, targets = list(metrics), list[_Target]()
+    metrics, targets = list(metrics), list[Target]()
     for part in re.split(r",(?=\s*[^\W\d])", text):  # a comma before a digit is a decimal comma
         notation, _, score = part.rpartition("=")
         (metric,) = parse_all(notation) if notation.strip() else metrics[:1]
@@ -147,7 +148,7 @@ def _parse_targets(text: str | None, metrics: list[Metric]) -> tuple[list[Metric
     return metrics, targets
 
 
-def _parse_score(metric: Metric, text: str) -> _Target:
+def _parse_score(metric: Metric, text: str) -> Target:
     """A score is in percent if it has a percent sign; without one, if it is above 1 or has no decimals."""
     number = re.fullmatch(r"(\d{0,12})(?:[.,](\d{1,12}))?(\s*%)?", text)
     if number is None or not (number[1] or number[2]):
@@ -159,7 +160,7 @@ def _parse_score(metric: Metric, text: str) -> _Target:
     if metric.is_count:
         if decimals or number[3]:
             raise UsageError(f"target {text!r} is not a score of {metric}, which is a count", hint="a whole number")
-        return _Target(str(metric), text, value, 0.5)
+        return Target(str(metric), text, value, 0.5)
     is_fraction = decimals > 0 and value <= 1 and not number[3]
     scale = 1 if is_fraction else 100
     if value > scale:
@@ -167,13 +168,13 @@ def _parse_score(metric: Metric, text: str) -> _Target:
             f"target {text!r} is not a score of {metric}: it is above 100 %",
             hint="in percent, 39.5 or 39.5%, or as a fraction, 0.395",
         )
-    return _Target(str(metric), text, value / scale, 0.5 * 10.0**-decimals / scale)
+    return Target(str(metric), text, value / scale, 0.5 * 10.0**-decimals / scale)
 
 
-def _compared(rows: pl.DataFrame, targets: Sequence[_Target]) -> pl.DataFrame:
+def _compared(rows: pl.DataFrame, targets: Sequence[Target]) -> pl.DataFrame:
     """The rows with the columns that `SWEEP_TARGETS` has in addition."""
     joined = rows.join(
-        pl.DataFrame(targets, schema=_Target._fields, orient="row"), "metric", "left", maintain_order="left"
+        pl.DataFrame(targets, schema=Target._fields, orient="row"), "metric", "left", maintain_order="left"
     )
     value, rounding = pl.col("value"), pl.col("rounding")
     one_turn = pl.when(unit="share").then(1 / pl.col("turns").min().clip(1)).otherwise(1)
@@ -199,7 +200,7 @@ def _convention(name: str, labels: str | Table | None, typos: str | Table | None
     return profile(name, labels=labels if name.startswith("trippy") else None, typos=typos if takes_typos else None)
 
 
-def _what_counts(convention: Convention, metrics: Sequence[Metric]) -> Convention:
+def what_counts(convention: Convention, metrics: Sequence[Metric]) -> Convention:
     """The convention without choices that cannot change these metrics; two that are then equal are scored once."""
     counts = {name for metric in metrics for stat in stats_of(metric).values() for name in stat.meta.root_names()}
     return replace(

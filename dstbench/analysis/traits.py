@@ -18,7 +18,7 @@ import polars as pl
 from dstbench.analysis.associations import (
     POOLED,
     Rows,
-    compare_pairs,
+    compare_within,
     correlations,
     difference_rows,
     numbered,
@@ -98,13 +98,14 @@ def traits(
     Args:
         data: A path, several, a frame, states, or a mapping from run name to any of these.
         metrics: Metrics in dstbench's notation; None: FGA and GCA (`PROTOCOLS`).
-        to: The variant of tail orientation for bins and correlations; None: that of the protocol (`PROTOCOLS`).
-        nu: The variant of non-uniformity for bins and correlations; None: that of the protocol.
-        protocol: The dialogues over which traits and scores are correlated: with ``plain``, all in which they are
-            defined; with ``released``, as in Aksu & Chen 2024, those of all runs pooled that are not perfect under both
-            metrics and whose two standard scores are 0.1 or more apart.
+        to: Tail orientation to bin and correlate; None: mean. With ``released``, that of the protocol
+            (`PROTOCOLS`).
+        nu: Non-uniformity to bin and correlate; None: paper. With ``released``, that of the protocol (`PROTOCOLS`).
+        protocol: Correlate over all dialogues, or as the authors of GCA did (FGA at 0.75, pooled). With ``plain``,
+            all in which traits and scores are defined; with ``released``, as in Aksu & Chen 2024, those of all runs
+            pooled that are not perfect under both metrics and whose two standard scores are 0.1 or more apart.
         level: Confidence level of the intervals.
-        disagree: Two metrics whose strongest disagreements are listed; None: no list.
+        disagree: List the dialogues on which these metrics differ most. None: no list.
         most: Number of dialogues to list in each direction.
         profile: The convention, or its name.
         **reading: `gold`, `format`, `names`, `missing` (default: the convention's), `split`: see `dstbench.open_runs`.
@@ -145,7 +146,7 @@ def traits(
         whole = [(run.name, table.drop_nulls([*both, *scores])) for run, table in zip(runs, tables, strict=True)]
         correlated = with_pooled(whole, [*both, *scores], taken=rows_taken)
     compared = [
-        compare_pairs((rows.run,) * 2, [rows.columns[c] for c in (t, a, t, b)], rows, ((t, a), (t, b)), level)
+        compare_within(rows, ((t, a), (t, b)), level)
         for t in both
         for a, b in pairwise(scores[:2])
         for rows in correlated

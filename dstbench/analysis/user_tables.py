@@ -19,34 +19,16 @@ _SECOND: Final = "_duplicated_0"
 
 
 class UserTable(NamedTuple):
-    """A table as texts.
+    """The columns of a table that were asked for, as texts without spaces around them; empty: no value."""
 
-    Attributes:
-        name: What messages call it.
-        rows: The columns that were asked for, without spaces around texts; empty: no value. Before them, `at`: what
-            messages call the row, such as ``line 2``.
-    """
-
-    name: str
-    rows: pl.DataFrame
+    name: str  # what messages call the table
+    rows: pl.DataFrame  # first `at`: what messages call the row, such as ``line 2``
 
 
 def read_user_table(
     table: Any, what: str, needed: Sequence[str], others: Sequence[str] = (), numbers: Sequence[str] = ()
 ) -> UserTable:
-    """Read a user's table; columns that are not asked for are left out.
-
-    Args:
-        table: The path of a CSV file (separated by commas, semicolons or tabs) or Parquet file, or a frame.
-        what: What it holds, such as ``ratings``.
-        needed: Columns that it must have.
-        others: Columns that it may have.
-        numbers: Those of the columns that hold numbers.
-
-    Raises:
-        DstbenchError: It cannot be read, lacks a column, or has a column twice or of lists and the like.
-        UsageError: It is neither a path nor a frame.
-    """
+    """Read a user's table; columns that are not asked for are left out."""
     is_path = isinstance(table, (str, PathLike))
     name = str(table) if is_path else what
     rows, place, first = (

@@ -42,11 +42,6 @@ _MOST_PAIRS: Final = 5
 def judge(nulls: Sequence[Null], adjust: Adjustment, level: float) -> list[dict[str, Any]]:
     """p-values of one metric's differences of runs, adjusted for the number of defined ones, and their significance.
 
-    Args:
-        nulls: The differences; for ``max-t``, all with the same resamples.
-        adjust: How p-values are adjusted.
-        level: Confidence level; tests use 1 − level.
-
     Returns:
         For each difference, the columns `p` to `may_flip` of `schema.analysis.RUN_DIFFERENCES`.
     """
@@ -59,16 +54,19 @@ def judge(nulls: Sequence[Null], adjust: Adjustment, level: float) -> list[dict[
         enough = iter(stats.resamples_needed(bounds[defined], 1 - level, _ADJUST[adjust]))
         needed = [next(enough) if one else None for one in defined]
     own_smallest = np.where(defined, stats.smallest_p(bounds, resamples), np.nan)
-    smallest = _adjusted(own_smallest, adjust)
+    smallest = adjust_defined(own_smallest, adjust)
     low, high = (np.clip(p + sign * _SAFE * np.sqrt(p * (1 - p) / resamples), bounds, 1) for sign in (-1, 1))
     if adjust == "max-t":
         # p may have a bound, below which no p adjusted for several differences is.
         adjusted = np.full(len(p), np.nan)
-        adjusted[defined] = np.maximum(_by_largest(chosen), p[defined]) if chosen else []
+        if chosen:
+            observed, tolerances = ([getattr(null, name) for null in chosen] for name in ("observed", "tolerance"))
+            by_largest = stats.max_t(observed, np.stack([null.resampled for null in chosen], axis=1), tolerances)
+            adjusted[defined] = np.maximum(by_largest, p[defined])
         reach = _SAFE * np.sqrt(adjusted * (1 - adjusted) / resamples)
         lowest, highest = np.maximum(adjusted - reach, low), np.minimum(adjusted + reach, 1)
     else:
-        adjusted, lowest, highest = (_adjusted(each, adjust) for each in (p, low, high))
+        adjusted, lowest, highest = (adjust_defined(each, adjust) for each in (p, low, high))
     significant, testable = at_most(adjusted, 1 - level), at_most(smallest, 1 - level)
     may_flip = at_most(own_smallest, 1 - level) & at_most(low, 1 - level) & ~at_most(high, 1 - level)
     may_flip |= testable & at_most(lowest, 1 - level) & ~at_most(highest, 1 - level)
@@ -89,16 +87,9 @@ def judge(nulls: Sequence[Null], adjust: Adjustment, level: float) -> list[dict[
 def judge_models(
     spreads: Sequence[Spread | None], differences: Floats, adjust: Adjustment, level: float
 ) -> list[dict[str, Any]]:
-    """The same for differences of models, whose p need no resamples.
-
-    Args:
-        spreads: Their standard errors; None: a model has too few seeds for a test.
-        differences: The differences; NaN where undefined.
-        adjust: How p-values are adjusted; not ``max-t``.
-        level: Confidence level; tests use 1 − level.
-    """
+    """The same for differences of models, whose p need no resamples."""
     p = np.array([np.nan if of is None else of.p(size) for of, size in zip(spreads, differences, strict=True)])
-    adjusted, defined = _adjusted(p, adjust), ~np.isnan(p)
+    adjusted, defined = adjust_defined(p, adjust), ~np.isnan(p)
     return [
         {
             "p": one,
@@ -113,14 +104,7 @@ def judge_models(
 
 
 def strictest_level(nulls: Sequence[Null], m: int, adjust: Adjustment, level: float) -> float:
-    """The level that one of m differences meets if no other is significant: the strictest of its test.
-
-    Args:
-        nulls: The differences, for ``max-t``.
-        m: Their number, at least 1.
-        adjust: How p-values are adjusted.
-        level: Confidence level; tests use 1 − level.
-    """
+    """The level that one of m differences meets if no other is significant: the strictest of its test."""
     alpha = 1 - level
     if adjust == "max-t":
         drawn = np.abs(np.stack([null.resampled for null in nulls], axis=1))
@@ -132,30 +116,15 @@ def strictest_level(nulls: Sequence[Null], m: int, adjust: Adjustment, level: fl
     return alpha * few / float(_ADJUST[adjust](np.append(few, np.ones(m - 1)))[0])
 
 
-def _adjusted(p: Floats, adjust: Adjustment) -> Floats:
+def adjust_defined(p: Floats, adjust: Adjustment) -> Floats:
     """Adjusted p; NaN where p is undefined."""
     adjusted, defined = np.full(len(p), np.nan), ~np.isnan(p)
     adjusted[defined] = _ADJUST[adjust](p[defined])
     return adjusted
 
 
-def _by_largest(nulls: Sequence[Null]) -> Floats:
-    """p-values adjusted by `stats.max_t`."""
-    return stats.max_t(
-        [null.observed for null in nulls],
-        np.stack([null.resampled for null in nulls], axis=1),
-        [null.tolerance for null in nulls],
-    )
-
-
 def doubts(differences: pl.DataFrame, resamples: int, level: float) -> list[str]:
-    """Lines of text about differences that cannot be significant, and about verdicts that another seed may turn round.
-
-    Args:
-        differences: Rows of `schema.analysis.RUN_DIFFERENCES`.
-        resamples: Number of resamples, where no more are drawn.
-        level: Confidence level; tests use 1 − level.
-    """
+    """Lines about differences that cannot be significant, and about verdicts that another seed may turn round."""
     alpha = round(1 - level, 12)
     metrics_of: dict[str, list[str]] = {}
     for (metric,), rows in differences.drop_nulls("p").group_by("metric", maintain_order=True):
@@ -187,12 +156,7 @@ def doubts(differences: pl.DataFrame, resamples: int, level: float) -> list[str]
 
 
 def pairs_text(rows: pl.DataFrame, beside: str | None = None) -> str:
-    """The names of pairs of runs, or of the first pairs if there are many.
-
-    Args:
-        rows: Rows of `schema.analysis.RUN_DIFFERENCES`.
-        beside: A column whose value is shown beside each pair; None: none.
-    """
+    """The names of pairs of runs, or of the first pairs if there are many."""
     pairs = [f"{run} and {other}" for run, other in rows.head(_MOST_PAIRS).select("run", "other").iter_rows()]
     if beside is not None:
         pairs = [f"{pair} ({number})" for pair, number in zip(pairs, rows[beside], strict=False)]

@@ -53,7 +53,8 @@ def contradictions(
 
     Args:
         data: The dataset: a file or folder that holds gold states and utterances, or states in memory.
-        database: A folder of ``DOMAIN_db.json``; None: no value is compared with a database.
+        database: Folder of hotel_db.json, …: compare values with the entity that gold names in the state. None: no
+            value is compared.
         said: What was said, schema `schema.CONTEXTS`; None: read it from the data's files.
         split: The split to look at, where there are several; None: all.
 

@@ -65,11 +65,11 @@ def bias(
         data: A dataset (a path, a frame, states), several paths, or a mapping from name to dataset; several datasets
             are splits with these names. A single dataset that knows its splits is divided into them.
         slots: The slots, in any spelling; None: all.
-        counting: When a value counts: ``cumulative`` (in every turn whose state holds it), ``update`` (in those that
-            set it), ``final`` (in each dialogue's last state), or several with commas or in a list; None: all three.
+        counting: A value counts in every turn whose state holds it (``cumulative``), in those in which it is set
+            (``update``), or in the last state (``final``); comma-separated; None: all three.
         train: The split that is the training set; None: the one called ``train`` or ``…/train``, if there is one.
-        least: Omit values that are counted less often than this in a split, slot and counting. A value of the training
-            set counts as seen even where it is omitted.
+        least: Omit values that are counted less often. The count is that in a split, slot and counting; a value of
+            the training set counts as seen even where it is omitted.
         profile: The convention, or its name: it decides what gold values mean.
         split: Read only this split; None: all.
 

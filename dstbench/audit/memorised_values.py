@@ -66,9 +66,9 @@ def memorisation(
     Args:
         data: A path, several paths, a frame, states, or a mapping from run name to any of these.
         context: The utterances: files or folders that hold them, or what `contexts` returns.
-        train: The training set's gold states, which tell what values it has and which one most often (over turns);
-            None: the columns about it are null.
-        most: How many ungrounded values to list per run.
+        train: Training set, to count the values that are in it. Its gold states also tell which value is most
+            frequent (over turns). None: the columns about it are null.
+        most: Number of values to list per run.
         profile: The convention that says what is wrong, or its name.
         **reading: `gold`, `format`, `names`, `missing` (default: the convention's), `split`: see `dstbench.open_runs`.
 

@@ -81,16 +81,17 @@ def inconsistency(
     Args:
         data: The dataset: a file or folder that holds gold states and utterances, or states in memory. Several paths,
             or a mapping from name to dataset, are the splits of one corpus; a single dataset may know its splits.
-        ontology: Values to search for: an ontology {slot: [values]}, a schema, or the path of either.
-        database: A folder of ``DOMAIN_db.json``: it has values to search for (without it and an ontology, gold's are),
-            and confirms what is said of a place; None: instead, the place's name must be in the same sentence.
+        ontology: Values to search for: JSON {slot: [values]}, or a schema. In Python, also a mapping.
+        database: A folder of hotel_db.json, …: values to search for, and what confirms what is said of a place.
+            Without it and an ontology, gold's values are searched for; without it, a place's name must be in the
+            same sentence.
         said: What was said, schema `schema.CONTEXTS`; None: read it from the data's files.
         split: The split to look at, where there are several; None: all.
-        support: Without a rule: the least number of similar places elsewhere that is evidence. (With a rule, gold must
+        support: Where no rule applies: the fewest similar places that are evidence. (With a rule, gold must
             annotate `discussion.SUPPORT` of them.)
-        at_least: Without a rule: an annotation is missing if gold annotates at least this share of them.
-        rules: A JSON file with the words and patterns by which values are judged, or the name of rules that come with
-            dstbench (``qian2021`` adds what the script of Qian et al. adds); None: English, precision first.
+        at_least: Where no rule applies: the least share of them that gold annotates.
+        rules: Words and patterns by which values are judged, JSON; None: English. Or the name of rules that come
+            with dstbench (``qian2021`` adds what the script of Qian et al. adds).
         evidence: A dataset (or several) that shows how gold annotates, such as the training set; what is missing in a
             dialogue then depends only on it and this dataset. None: the other dialogues of the data.
 

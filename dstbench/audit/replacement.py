@@ -70,15 +70,15 @@ def replace(
     Args:
         data: The dataset, in a format that `rewrite` can write.
         out: The file (or folder) to write.
-        train: The training set; no new value is among its values or said in it.
-        donors: Where new values come from: a mapping or a JSON file, {slot: [values]}; a dataset, from whose similar
-            slots they are taken; None: they are built from the words of the training set's values.
-        invent: Build new values from the words of the donors' values, instead of using these as they are.
+        train: The training set; no new value is one of its values. Nor is it said in it.
+        donors: New values: JSON {slot: [values]}, or a dataset with these slots; None: they are built from the
+            words of the training set's names. In Python, also a mapping.
+        invent: Build new values from the words of the donors' names. Otherwise they are used as they are.
         mapping: Slots whose new values come only from another slot of the donors (or from several):
             {"restaurant-name": "Restaurants_2-restaurant_name"}.
         slots: The slots whose values are replaced; None: those called name, departure or destination.
-        seed: Random seed of the choice among the donors; the same seed gives the same bytes.
-        keep_unfound: Keep dialogues with a value that nobody has said, unchanged; by default they are omitted.
+        seed: Random seed of the choice of new values. The same seed gives the same bytes.
+        keep_unfound: Keep dialogues whose values nobody says, unchanged. By default they are omitted.
 
     Returns:
         What was replaced, and what was refused.

@@ -9,15 +9,10 @@ from __future__ import annotations
 import signal
 import sys
 from contextlib import suppress
-from importlib import import_module
 
 from dstbench.cli.app import app
 from dstbench.cli.output import discard_output
 from dstbench.cli.streams import open_streams
-
-# Each module adds its commands to `app`; --help lists them in this order.
-for _module in ("score", "analyse", "judging", "sensitivity", "report", "data", "help", "audit", "audit_values"):
-    import_module(f"dstbench.cli.{_module}")
 
 
 def main() -> None:

@@ -1,37 +1,34 @@
 """The command that explains topics; each is a text in Markdown, a file in the folder `topics`."""
 
+from __future__ import annotations
+
 import io
 import sys
 from pathlib import Path
-from typing import Annotated
 
-import typer
-
-from dstbench.cli.app import app
-from dstbench.cli.command import command
+from dstbench.cli.command import Call, Result
 
 # Lines of prose are no wider than this, however wide the terminal.
 _WIDEST = 100
 
 
-@command(app, "help", doing="reading", example="help conventions")
-def show_topic(
-    topic: Annotated[
-        str | None, typer.Argument(metavar="[TOPIC]", help="A topic; without it, all topics are listed.")
-    ] = None,
-) -> str:
-    """Explain a topic: conventions, statistics, formats, and more."""
+def show_topic(call: Call, topic: str | None = None) -> Result:
+    """A topic, or their list.
+
+    Args:
+        topic: A topic; without it, all topics are listed.
+    """
     from dstbench.errors import UsageError, did_you_mean
 
     texts = topics()
     if topic is None:
         width = max(map(len, texts))
         lines = (f"  {name:<{width}}  {text.partition('# ')[2].splitlines()[0]}\n" for name, text in texts.items())
-        return "".join(["Topics, which `dstbench help TOPIC` shows:\n\n", *lines])
+        return Result("".join(["Topics, which `dstbench help TOPIC` shows:\n\n", *lines]))
     if topic not in texts:
         hint = did_you_mean(topic, texts) or f"one of {', '.join(texts)}"
         raise UsageError(f"there is no topic {topic!r}", hint=hint)
-    return _rendered(texts[topic]) if sys.stdout.isatty() else texts[topic]
+    return Result(_rendered(texts[topic]) if sys.stdout.isatty() else texts[topic])
 
 
 def topics() -> dict[str, str]:

@@ -1,199 +1,45 @@
-"""Options that several commands share, single and in groups, and the options of a convention."""
+"""Options that several commands share, in groups, and what signatures do not say of single ones."""
+
+from __future__ import annotations
 
 import functools
 import inspect
 import re
 import sys
-from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, Final, Literal, get_args, get_origin
 
-import typer
-
-from dstbench.cli.output import as_path, as_text, write_files
+from dstbench.cli.declared import Declared, Detail, Option, load, meanings_in, option
+from dstbench.cli.output import write_files
 from dstbench.conventions.choices import CHOICES, description, file_type
-from dstbench.errors import UsageError
-from dstbench.typing import Adjustment, EngineName, FigureFormat, Missing, TableFormat
+from dstbench.errors import UsageError, warn
+from dstbench.typing import EngineName, FigureFormat, TableFormat
 
 if TYPE_CHECKING:
-    from dstbench.conventions.convention import Convention
-    from dstbench.rendering.charts.grammar import Chart
-    from dstbench.runs.open import Reading
+    from collections.abc import Callable, Collection, Mapping
 
 
-def _completed(names: Callable[[], Iterable[str]]) -> Callable[[str], list[str]]:
+def _completed(registry: str, built_in: str, *more: str) -> Callable[[str], list[str]]:
     """Completion for a shell: the names that begin with the word, or with its part after the last comma."""
 
     def complete(incomplete: str) -> list[str]:
         done, comma, last = incomplete.rpartition(",")
-        return [f"{done}{comma}{name}" for name in names() if name.startswith(last)]
+        names = [*load(f"{registry}:{built_in}"), *load(f"{registry}:PLUGINS").names(), *more]
+        return [f"{done}{comma}{name}" for name in names if name.startswith(last)]
 
     return complete
 
 
-def _metrics() -> Iterable[str]:
-    from dstbench.metrics.registry import ALL, PLUGINS, REGISTRY
-
-    return [*REGISTRY, *PLUGINS.names(), ALL]
+def _keys(given: list[str] | None) -> Any:
+    return load("readers.options:parse_keys")(given) if given else None
 
 
-def _formats() -> Iterable[str]:
-    from dstbench.readers.registry import FORMATS, PLUGINS
-
-    return [*FORMATS, *PLUGINS.names()]
-
-
-def _profiles() -> Iterable[str]:
-    from dstbench.conventions.profiles import PLUGINS, PROFILES
-
-    return [*PROFILES, *PLUGINS.names()]
-
-
-Gold = Annotated[Path | None, typer.Option(help="File or folder with the gold states, if RUN does not hold them.")]
-_FORMAT_HELP = "Format of the files; default: found by content."
-From = Annotated[
-    str | None,
-    typer.Option("--from", metavar="FORMAT", help=_FORMAT_HELP, autocompletion=_completed(_formats)),
-]
-MissingOption = Annotated[Missing | None, typer.Option(help=description(CHOICES["missing"]))]
-_METRICS_HELP = "Metrics, such as jga,fga:lam=0.25, or all; see `ls metrics`."
-Metrics = Annotated[
-    list[str] | None,
-    typer.Option("-m", "--metrics", help=_METRICS_HELP, autocompletion=_completed(_metrics)),
-]
-Split = Annotated[
-    str | None,
-    typer.Option(help="train, dev or test, if gold has several splits; default: the one with predictions."),
-]
-KeysOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--keys", metavar="FIELD=KEY", help="Keys of turn records with other names: id=flag,gold=truth,pred=output."
-    ),
-]
-Models = Annotated[
-    list[str] | None,
-    typer.Option(metavar="NAME=RUNS", help="Runs of one model (its seeds), by name or pattern: t5=t5_*. Repeatable."),
-]
-Baseline = Annotated[
-    str | None, typer.Option(metavar="RUN", help="Compare every other run (or model) to this one only.")
-]
-Seed = Annotated[int, typer.Option(min=0, help="Random seed of the intervals and tests.")]
-Resamples = Annotated[int, typer.Option(min=1, help="Number of bootstrap and randomisation resamples.")]
-Level = Annotated[float, typer.Option(help="Confidence level of the intervals.")]
-TestLevel = Annotated[float, typer.Option(help="Confidence level of the intervals; tests use 1 - level.")]
-Adjust = Annotated[
-    Adjustment, typer.Option(help="How p-values are adjusted for the number of differences of a metric.")
-]
-
-
-class OptionGroup:
-    """Options that belong together: a command declares one parameter of this type and gets all of them as one object.
-
-    `dstbench.cli.command` adds what `options` returns to the command, and makes the object from the values that are
-    given.
-    """
-
-    @classmethod
-    def options(cls) -> Mapping[str, tuple[Any, Any]]:
-        """Each option's name to its type, annotated for Typer, and its default (`inspect.Parameter.empty`: none)."""
-        raise NotImplementedError
-
-    def active(self) -> AbstractContextManager[object]:
-        """A context in which the command computes; entering it raises the errors that can be known before."""
-        return nullcontext()
-
-
-class _Fields(OptionGroup):
-    """A group whose options are the fields of a dataclass."""
-
-    @classmethod
-    @functools.cache
-    def options(cls) -> Mapping[str, tuple[Any, Any]]:
-        hints = get_type_hints(cls, include_extras=True)
-        required = inspect.Parameter.empty
-        return {f.name: (hints[f.name], required if f.default is MISSING else f.default) for f in fields(cls)}  # type: ignore[arg-type]
-
-
-@dataclass(frozen=True, kw_only=True)
-class HowToRead(_Fields):
-    """How prediction files are read, and what they are compared to."""
-
-    gold: Gold = None
-    from_format: From = None
-    missing: MissingOption = None
-    split: Split = None
-    keys: KeysOption = None
-    slot_map: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Your slots and their other names: two columns (CSV, TSV), or JSON."),
-    ] = None
-    id_map: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Your ids of dialogues and gold's: two columns, or JSON.")
-    ] = None
-    turns_from: Annotated[
-        int | None, typer.Option(metavar="N", help="Number of your first turn, where gold's is 0; see `help formats`.")
-    ] = None
-    turn_step: Annotated[
-        int | None, typer.Option(metavar="N", help="Step of your turn numbers: 2 if they are 0, 2, 4; default: 1.")
-    ] = None
-
-    @property
-    def reading(self) -> "Reading":
-        """How the runs are read, as keyword arguments of functions."""
-        from dstbench.readers.options import parse_keys
-
-        if self.turn_step is not None and self.turn_step < 1:
-            raise UsageError(f"--turn-step {self.turn_step} is not 1 or more", hint="--turn-step 2 for 0, 2, 4")
-        return {
-            "gold": as_text(self.gold),
-            "format": self.from_format,
-            "missing": self.missing,
-            "split": self.split,
-            "keys": parse_keys(self.keys) if self.keys else None,
-            "slot_map": as_text(self.slot_map),
-            "id_map": as_text(self.id_map),
-            "turns_from": self.turns_from,
-            "turn_step": self.turn_step,
-        }
-
-
-@dataclass(frozen=True, kw_only=True)
-class Runs(HowToRead):
-    """The runs that a command works on, how they are read, and the engine that computes."""
-
-    runs: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="RUN...", help="Prediction files, packed or not, folders of them, or long tables (.parquet)."
-        ),
-    ]
-    name: Annotated[
-        list[str] | None, typer.Option("--name", help="Names of the runs, in their order: a,b, or one option for each.")
-    ] = None
-    engine: Annotated[EngineName, typer.Option(help="Compute in this process, or on a Ray cluster.")] = "local"
-    address: Annotated[
-        str | None,
-        typer.Option(metavar="HOST:PORT", help="The Ray cluster to join, or auto; default: this machine only."),
-    ] = None
-
-    def active(self) -> AbstractContextManager[object]:
-        """The engine is in use while the command computes."""
-        from dstbench.scoring.engines import engine
-
-        return engine(self.engine, address=self.address)
-
-    @property
-    def paths(self) -> list[str]:
-        """The runs, as the argument `data` of functions."""
-        return [as_path(run) for run in self.runs]
-
-    @property
-    def reading(self) -> "Reading":
-        """How the runs are read, and what they are called."""
-        return {**super().reading, "names": listed_names(self.name, len(self.runs or ()))}
+def _step(given: int | None) -> int | None:
+    if given is not None and given < 1:
+        raise UsageError(f"--turn-step {given} is not 1 or more", hint="--turn-step 2 for 0, 2, 4")
+    return given
 
 
 def listed_names(given: list[str] | None, number: int) -> list[str] | None:
@@ -210,6 +56,119 @@ def listed_names(given: list[str] | None, number: int) -> list[str] | None:
     return [name.strip() for text in given for name in text.split(",")]
 
 
+_MODEL: Final = ("model and its runs", "t5=t5_seed1,t5_seed2")
+#: What is not in the signatures: parameter to the details of its option, in all commands.
+DETAILS: Final[dict[str, Detail]] = {
+    # how runs are read
+    "gold": Detail(type=Path, help="File or folder with the gold states, if RUN does not hold them."),
+    "format": Detail(
+        "--from", metavar="FORMAT", help="Format of the files; default: found by content.",
+        autocompletion=_completed("readers.registry", "FORMATS"),
+    ),
+    "names": Detail("--name", type=list[str], help="Names of the runs, in their order: a,b, or one option for each."),
+    "missing": Detail(help=description(CHOICES["missing"])),
+    "split": Detail(help="train, dev or test, if gold has several splits; default: the one with predictions."),
+    "keys": Detail(
+        type=list[str], parse=_keys, metavar="FIELD=KEY",
+        help="Keys of turn records with other names: id=flag,gold=truth,pred=output.",
+    ),
+    "slot_map": Detail(
+        type=Path, metavar="FILE", help="Your slots and their other names: two columns (CSV, TSV), or JSON."
+    ),
+    "id_map": Detail(type=Path, metavar="FILE", help="Your ids of dialogues and gold's: two columns, or JSON."),
+    "turns_from": Detail(metavar="N", help="Number of your first turn, where gold's is 0; see `help formats`."),
+    "turn_step": Detail(parse=_step, metavar="N", help="Step of your turn numbers: 2 if they are 0, 2, 4; default: 1."),
+    # what is computed
+    "metrics": Detail(
+        "-m", "--metrics", type=list[str], help="Metrics, such as jga,fga:lam=0.25, or all; see `ls metrics`.",
+        autocompletion=_completed("metrics.registry", "REGISTRY", "all"),
+    ),
+    "models": Detail(
+        "--model", of=_MODEL, metavar="NAME=RUNS",
+        help="Runs of one model (its seeds), by name or pattern: t5=t5_*. Repeatable.",
+    ),
+    "baseline": Detail(metavar="RUN"),
+    "resamples": Detail(min=1),
+    "seed": Detail(min=0),
+    "few": Detail(min=0),
+    "most": Detail(min=1),
+    "top": Detail(min=1),
+    "least": Detail(min=1),
+    "support": Detail(min=1),
+    "sample": Detail(min=1),
+    "at_least": Detail(min=0, max=1),
+    "bins": Detail(min=1, max=100),
+    "dialogues": Detail(min=1),
+    "kinds": Detail(type=list[str]),
+    "test": Detail(metavar="NAME"),
+    "target": Detail(metavar="SCORES"),
+    "disagree": Detail(type=tuple[str, str], metavar="A B"),
+    "differences": Detail(
+        "--versus", type=list[str], metavar="A,B,C[,D]",
+        help="Compare r(A, B) with r(A, C), or r(A, B) with r(C, D); repeatable.",
+    ),
+    # files
+    "labels": Detail("--label-map", type=Path),
+    **dict.fromkeys(("typos", "ontology", "database", "donors", "rules", "train"), Detail(type=Path)),
+    "context": Detail(type=Path),
+    "ratings": Detail(type=Path, metavar="FILE"),
+    "out": Detail("-o", "--output", type=Path, help="The dataset to write, in the same format."),
+    "output": Detail("-o", "--output"),
+    # of commands
+    "everything": Detail("--all"),
+    "chosen": Detail("--format"),
+    **dict.fromkeys(("charts", "figures"), Detail(metavar="DIR")),
+    "width": Detail(min=100, metavar="POINTS"),
+    "address": Detail(metavar="HOST:PORT"),
+    "plugins": Detail("--plugins", metavar="MODULE"),
+}  # fmt: skip
+
+
+def detail_of(name: str, own: Mapping[str, Detail]) -> Detail:
+    """The details of a parameter: a command's own, or those that it has in all commands."""
+    return own.get(name) or DETAILS.get(name) or Detail()
+
+
+class Group:
+    """Options that belong together: the fields of a dataclass, whose docstring is their help.
+
+    A command gets all of them as one object.
+    """
+
+    @classmethod
+    @functools.cache
+    def options(cls) -> Mapping[str, Option]:
+        """The options, by the names of the fields."""
+        meanings = meanings_in(inspect.getdoc(cls) or "")
+        declared = [
+            Declared(one.name, str(one.type).removesuffix(" | None"), one.default, meanings[one.name], False)
+            for one in fields(cls)  # type: ignore[arg-type]
+        ]
+        return {one.name: option(one, detail_of(one.name, {})) for one in declared}
+
+    def active(self) -> AbstractContextManager[object]:
+        """A context in which the command computes; entering it raises the errors that can be known before."""
+        return nullcontext()
+
+
+@dataclass(frozen=True)
+class Engine(Group):
+    """The engine that computes.
+
+    Attributes:
+        engine: Compute in this process, or on a Ray cluster.
+        address: The Ray cluster to join, or auto; default: this machine only.
+    """
+
+    engine: EngineName = "local"
+    address: str | None = None
+
+    def active(self) -> AbstractContextManager[object]:
+        """The engine is in use while the command computes."""
+        context: AbstractContextManager[object] = load("scoring.engines:engine")(self.engine, address=self.address)
+        return context
+
+
 def promised(output: Path | None, formats: Any) -> Any:
     """The format that a file's name ends in; None if it ends in none of `formats` (a ``Literal``)."""
     ending = output.suffix.lower() if output else ""
@@ -218,15 +177,16 @@ def promised(output: Path | None, formats: Any) -> Any:
 
 
 @dataclass(frozen=True)
-class Table(_Fields):
-    """The format of a command's table, and whether a terminal shows all of its columns."""
+class Table(Group):
+    """How a table is shown.
 
-    chosen: Annotated[
-        TableFormat | None, typer.Option("--format", help="Output format of the table; default: text.")
-    ] = None
-    wide: Annotated[
-        bool, typer.Option("--wide", help="Show all columns: in several parts if the terminal is too narrow.")
-    ] = False
+    Attributes:
+        chosen: Output format of the table; default: text.
+        wide: Show all columns: in several parts if the terminal is too narrow.
+    """
+
+    chosen: TableFormat | None = None
+    wide: bool = False
 
     @property
     def form(self) -> TableFormat:
@@ -237,8 +197,6 @@ class Table(_Fields):
         """The format of a table that goes to this file; warns if the file's name ends in another format."""
         of_name = promised(output, TableFormat)
         if of_name and self.chosen and of_name != self.chosen:
-            from dstbench.errors import warn
-
             warn(f"{output} holds {self.chosen}; --format {of_name} writes {of_name}")
         return self.chosen or of_name or "text"
 
@@ -251,18 +209,17 @@ class Table(_Fields):
 
 @dataclass(frozen=True)
 class TableOutput(Table):
-    """The format of a command's table, the file that it is written to, and its label in LaTeX."""
+    """How a table is shown, and the file that it is written to.
 
-    chosen: Annotated[
-        TableFormat | None,
-        typer.Option("--format", help="Output format of the table; default: by the name of -o (x.json), else text."),
-    ] = None
-    output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="Write to this file instead of the terminal.")
-    ] = None
-    label: Annotated[
-        str | None, typer.Option(help="LaTeX's label of the table; default: by the command, such as tab:score.")
-    ] = None
+    Attributes:
+        chosen: Output format of the table; default: by the name of -o (x.json), else text.
+        wide: Show all columns: in several parts if the terminal is too narrow.
+        output: Write to this file instead of the terminal.
+        label: LaTeX's label of the table; default: by the command, such as tab:score.
+    """
+
+    output: Path | None = None
+    label: str | None = None
 
     @functools.cached_property
     def form(self) -> TableFormat:
@@ -278,32 +235,24 @@ class TableOutput(Table):
                 raise UsageError(f"--label {self.label!r} cannot be a label", hint="letters, digits, and : . _ / -")
         return super().active() if str(self.output or "-") == "-" else nullcontext()
 
-    def labelled(self, text: str) -> str:
-        """The command's text with the label."""
-        from dstbench.rendering.latex import relabelled
-
-        return text if self.label is None else relabelled(text, self.label)
-
 
 @dataclass(frozen=True)
-class Drawing(_Fields):
-    """The folders for charts: one for their specifications, one for the drawn figures."""
+class Drawing(Group):
+    """The folders for charts: one for their specifications, one for the drawn figures.
 
-    charts: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Also write the charts to this folder, as Vega-Lite.")
-    ] = None
-    figures: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Also draw the charts as figures and write them to this folder.")
-    ] = None
-    figure_format: Annotated[FigureFormat, typer.Option(help="File type of the figures.")] = "svg"
-    width: Annotated[
-        float | None,
-        typer.Option(
-            min=100, metavar="POINTS", help="Width of the figures; default: ACL's column (219), or page (455) if wide."
-        ),
-    ] = None
+    Attributes:
+        charts: Also write the charts to this folder, as Vega-Lite.
+        figures: Also draw the charts as figures and write them to this folder.
+        figure_format: File type of the figures.
+        width: Width of the figures; default: ACL's column (219), or page (455) if wide.
+    """
 
-    def write(self, charts_of: Callable[..., dict[str, "Chart"]], *args: Any) -> list[Path]:
+    charts: Path | None = None
+    figures: Path | None = None
+    figure_format: FigureFormat = "svg"
+    width: float | None = None
+
+    def write(self, charts_of: Callable[..., Any], *args: Any) -> list[Path]:
         """Write the charts that `charts_of` makes of the arguments to the folders that are given; the files' paths."""
         if self.charts is None and self.figures is None:
             return []
@@ -321,75 +270,24 @@ class Drawing(_Fields):
         return written
 
 
-#: The choices that have an option, by the convention's field.
-_CHOICES = {name: choice for name, choice in CHOICES.items() if choice.metadata["option"] is not None}
+#: The choices of a convention that have an option.
+CHOSEN: Final = {name: choice for name, choice in CHOICES.items() if choice.metadata["option"] is not None}
+#: Those that concern gold values alone; that also concern when two of them match; that concern predicted ones, too.
+GOLD: Final = ("dontcare", "none", "typos", "gold_steps")
+MATCH: Final = (*GOLD, "multi", "match", "fuzzy", "labels", "schema")
+VALUES: Final = (*MATCH, "pred_steps")
+#: Those that concern which values and turns are right.
+TURNS_AND_VALUES: Final = tuple(name for name in CHOSEN if name not in ("wrong_costs", "unit", "domain_turns", "seen"))
 
 
-def named_values(
-    flag: str, given: list[str] | None, what: str, example: str, *, once: bool = False
-) -> dict[str, str] | None:
-    """The values of a repeatable option NAME=VALUE, by name; None if the option is not given.
-
-    Args:
-        flag: The option, for messages.
-        given: The texts NAME=VALUE.
-        what: What such a text names, for messages.
-        example: An example of such a text.
-        once: Whether a name may be given only once; otherwise its values are joined by commas.
-
-    Raises:
-        UsageError: A text has no name or no value, or a name is given twice though it must not be.
-    """
-    from dstbench.errors import UsageError
-
-    values: dict[str, str] = {}
-    for item in given or ():
-        name, _, value = item.partition("=")
-        if not name or not value:
-            raise UsageError(f"{flag} {item!r} names no {what}", hint=f"{flag} {example}")
-        if once and name in values:
-            raise UsageError(f"{flag} {name!r} is given twice", hint="give each a name of its own")
-        values[name] = f"{values[name]},{value}" if name in values else value
-    return values or None
-
-
-class ConventionChoices(OptionGroup):
-    """``--profile``, and an option for each choice that can replace the profile's."""
-
-    default: ClassVar[str] = "verbatim"
-    #: The fields of a convention that the command has options for; the others would change nothing.
-    offered: ClassVar[Collection[str]] = _CHOICES
-
-    def __init__(self, *, profile: str, **choices: Any) -> None:
-        self._profile = profile
-        self._choices = {name: str(value) if isinstance(value, Path) else value for name, value in choices.items()}
-
-    @classmethod
-    def options(cls) -> Mapping[str, tuple[Any, Any]]:
-        """The options; the default of ``--profile`` is `default`."""
-        profile, choices = _convention_options()
-        return {"profile": (profile, cls.default)} | {name: choices[name] for name in choices if name in cls.offered}
-
-    def convention(self) -> "Convention":
-        """The convention that the options describe.
-
-        Raises:
-            UsageError: There is no such profile, or a choice is not possible.
-        """
-        from dstbench.conventions.profiles import profile
-
-        return profile(self._profile, **self._choices)
-
-
-@functools.cache  # making them takes long, and they are the same for all commands
-def _convention_options() -> tuple[Any, Mapping[str, tuple[Any, Any]]]:
-    """The type of ``--profile``, and of each choice its type and default."""
-    help_of_profile = "Convention by which values are compared and counted: one of `ls profiles`, or a file (.toml)."
-    profile = Annotated[str, typer.Option(help=help_of_profile, autocompletion=_completed(_profiles))]
-    options = {}
-    for name, choice in _CHOICES.items():
-        values: Any = Path if file_type(choice) else choice.type if get_origin(choice.type) is Literal else str
-        flag = choice.metadata["option"] or name.replace("_", "-")
-        option = typer.Option(f"--{flag}", help=description(choice))
-        options[name] = (Annotated[values | None, option], None)
-    return profile, options
+def convention_options(default: str, offered: Collection[str]) -> dict[str, Option]:
+    """``--profile``, and an option for each of the choices `offered` that can replace the profile's."""
+    words = "Convention by which values are compared and counted: one of `ls profiles`, or a file (.toml)."
+    completion = _completed("conventions.profiles", "PROFILES")
+    options = {"profile": option(Declared("profile", "str", default, words, False), Detail(autocompletion=completion))}
+    for name, choice in CHOSEN.items():
+        if name in offered:
+            kind: Any = Path if file_type(choice) else choice.type if get_origin(choice.type) is Literal else str
+            flag = f"--{choice.metadata['option'] or name.replace('_', '-')}"
+            options[name] = option(Declared(name, "", None, description(choice), False), Detail(flag, type=kind))
+    return options

@@ -15,14 +15,7 @@ from dstbench.typing import Dontcare, Fuzzy, Missing, Multi
 
 
 def _words(meaning: str, values: str, *, option: str | None = "", signed: bool = True) -> dict[str, Any]:
-    """The metadata of a choice.
-
-    Args:
-        meaning: What the choice is about, in a few words, which `dstbench signature` prints.
-        values: What its values mean; follows `meaning` in help and documentation.
-        option: The name of its command-line option; empty: the same as the field's; None: it has no option.
-        signed: Whether it is part of signatures, because it can change a score by itself.
-    """
+    """The metadata of a choice; option: the field's name if empty, None: it has none; signed: it can change a score."""
     return {"meaning": meaning, "values": values, "option": option, "signed": signed}
 
 

@@ -160,10 +160,6 @@ def from_text(name: str, value: Any) -> Any:
 def why_unknown(key: str, text: str) -> str | None:
     """Why no value of a choice has the text `text` in this version; None: one has.
 
-    Args:
-        key: A key of `DEFAULTS`, or ``missing``.
-        text: What a signature has there.
-
     >>> why_unknown("multi", "any"), why_unknown("dontcare", "lose")
     (None, "dontcare='lose' is none of keep, drop, drop-gold, drop-pred, skip")
     """

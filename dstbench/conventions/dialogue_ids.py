@@ -15,10 +15,6 @@ _SIMILAR: Final = 0.6
 def near_dialogues(dialogue: str, dialogues: pl.Series) -> list[str]:
     """The ids that may be meant by an id that does not exist: those with the same number, else the most similar ones.
 
-    Args:
-        dialogue: The id.
-        dialogues: The ids that exist.
-
     >>> near_dialogues("mul484.json", pl.Series(["MUL0481", "PMUL0484", "MUL0484"]))
     ['PMUL0484', 'MUL0484']
     >>> near_dialogues("MUL0448", pl.Series(["MUL0484", "SNG0073"])), near_dialogues("x", pl.Series(["MUL0484"]))

@@ -109,11 +109,7 @@ class Schema(UserFile):
 
 
 def read_json(path: str | Path, kind: type | tuple[type, ...]) -> Any:
-    """Read the JSON document in a small file; `kind` is what it must be: dict, list, or both in a tuple.
-
-    Raises:
-        DstbenchError: The file cannot be read, or holds something else.
-    """
+    """Read the JSON document in a small file; `kind` is what it must be: dict, list, or both in a tuple."""
     import json
 
     from dstbench.io.files import File

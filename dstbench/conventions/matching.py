@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from math import inf
 from typing import Final, NamedTuple
 
 from dstbench.conventions.files import Table
@@ -66,8 +67,11 @@ class Matcher:
 
     def accepts(self, gold: str, pred: str) -> bool:
         """Whether two strings are similar enough; equal strings always match."""
-        similarity = self.similarity(gold, pred)
-        return gold == pred or (similarity > self.threshold if self.above else similarity >= self.threshold)
+        return self.reaches(inf if gold == pred else self.similarity(gold, pred))
+
+    def reaches(self, similarity: float) -> bool:
+        """Whether a similarity is high enough."""
+        return similarity > self.threshold if self.above else similarity >= self.threshold
 
     def __str__(self) -> str:
         return f"{self.kind}:{'above' if self.above else 'least'}={self.threshold:g}" if self.is_fuzzy else self.kind
@@ -147,43 +151,33 @@ MATCHERS: Final[dict[str, _Kind]] = {
 
 @dataclass(frozen=True)
 class ValueMatcher:
-    """The complete rule by which a predicted value of a slot matches a gold value.
-
-    Attributes:
-        matcher: How two strings are compared.
-        multi: What alternatives mean.
-        fuzzy: Whether a fuzzy matcher compares ``all`` values or ``text`` only.
-        labels: Variants that are accepted for a gold value. (A gold variant does not accept the value.)
-        exact_slots: Slots that are never compared fuzzily.
-    """
+    """The complete rule by which a predicted value of a slot matches a gold value."""
 
     matcher: Matcher
     multi: Multi
     fuzzy: Fuzzy = "text"
-    labels: Table | None = None
-    exact_slots: frozenset[str] = frozenset()
+    labels: Table | None = None  # variants that are accepted for a gold value; a gold variant does not accept the value
+    exact_slots: frozenset[str] = frozenset()  # never compared fuzzily
 
     def accepts(self, slot: str, gold: str, pred: str) -> bool:
         """Whether the prediction is right."""
-        if gold == pred:
-            return True
-        golds, preds = self._bounded_sides(slot, gold, pred)
-        matches = [[self._matches(slot, one, other) for other in preds] for one in golds]
-        if self.multi == "all":  # each value of either side matches one of the other side
-            return all(map(any, matches)) and all(map(any, zip(*matches, strict=True)))
-        return any(map(any, matches))
+        return self.matcher.reaches(self._nearness(slot, gold, pred))
 
     def similarity(self, slot: str, gold: str, pred: str) -> float:
         """The similarity that decides whether the prediction is right, from 0 to 1, whatever the threshold."""
+        return min(max(self._nearness(slot, gold, pred), 0.0), 1.0)
+
+    def _nearness(self, slot: str, gold: str, pred: str) -> float:
+        """The similarity that decides; ∞ if values are equal, -∞ if they are neither equal nor compared fuzzily."""
         if gold == pred:
-            return 1.0
+            return inf
         golds, preds = self._bounded_sides(slot, gold, pred)
-        similarities = [[self._similarity(slot, one, other) for other in preds] for one in golds]
-        nearest = [max(row) for row in similarities]
+        pairs = [[self._nearness_of_one(slot, one, other) for other in preds] for one in golds]
+        nearest = [max(row) for row in pairs]
         if self.multi == "all":  # the least similar value of either side decides
-            nearest += [max(column) for column in zip(*similarities, strict=True)]
+            nearest += [max(column) for column in zip(*pairs, strict=True)]
             return min(nearest)
-        return max(nearest, default=0.0)
+        return max(nearest, default=-inf)
 
     def _bounded_sides(self, slot: str, gold: str, pred: str) -> tuple[Sequence[str], Sequence[str]]:
         """`_sides`; refuses values that would take too long to compare (`limits.COMPARED`)."""
@@ -207,18 +201,10 @@ class ValueMatcher:
         preds = alternatives(pred) if self.multi in ("overlap", "all") else [pred]
         return alternatives(gold)[: 1 if only_first else None], preds
 
-    def _similarity(self, slot: str, gold: str, pred: str) -> float:
-        if self._are_equal(gold, pred):
-            return 1.0
-        return self.matcher.similarity(gold, pred) if self._is_fuzzy(slot, gold, pred) else 0.0
-
-    def _matches(self, slot: str, gold: str, pred: str) -> bool:
-        if self._are_equal(gold, pred):
-            return True
-        return self._is_fuzzy(slot, gold, pred) and self.matcher.accepts(gold, pred)
-
-    def _are_equal(self, gold: str, pred: str) -> bool:
-        return gold == pred or (self.labels is not None and pred in self.labels.content.get(gold, ()))
+    def _nearness_of_one(self, slot: str, gold: str, pred: str) -> float:
+        if gold == pred or (self.labels is not None and pred in self.labels.content.get(gold, ())):
+            return inf
+        return self.matcher.similarity(gold, pred) if self._is_fuzzy(slot, gold, pred) else -inf
 
     def _is_fuzzy(self, slot: str, gold: str, pred: str) -> bool:
         """Whether two values are compared fuzzily."""

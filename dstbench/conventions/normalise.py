@@ -123,10 +123,6 @@ def spellings(slot: str, value: str) -> list[str]:
 def normaliser(steps: Iterable[str], table: Table | None = None) -> Callable[[str, str], str]:
     """The function (slot, value) → value that applies the steps in order to each alternative.
 
-    Args:
-        steps: Names from `STEPS`.
-        table: The user's typo table, whose corrections take precedence over ours in the step ``typos``.
-
     >>> times = normaliser(["times"])
     >>> [times("train-leaveat", value) for value in ("5:05 pm", "12:30 am", "12 pm", "1705")]
     ['17:05', '00:30', '12:00', '17:05']

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
 from dstbench.conventions.choices import CHOICES, file_type
-from dstbench.conventions.convention import DEFAULTS, Convention, from_text
+from dstbench.conventions.convention import DEFAULTS, from_text
 from dstbench.conventions.files import UserFile
-from dstbench.errors import DstbenchError, did_you_mean
+from dstbench.errors import did_you_mean
 
 #: The key of the profile to start from.
 BASE: Final = "base"
@@ -26,14 +25,7 @@ _KEYS: Final[Mapping[str, str]] = {
 
 
 def read_choices(path: Path) -> tuple[str, dict[str, Any]]:
-    """The name of the profile to start from, ``verbatim`` if the file names none, and the choices that replace its own.
-
-    Args:
-        path: The file. The files that it names (a label map, a schema) are looked for beside it.
-
-    Raises:
-        DstbenchError: It cannot be read, or has a choice or value that no convention has.
-    """
+    """The profile to start from (``verbatim`` if the file names none), and the choices that replace its own."""
     import tomllib
 
     from dstbench.io.files import File
@@ -64,18 +56,7 @@ def read_choices(path: Path) -> tuple[str, dict[str, Any]]:
     return base, {"title": f"choices of {path.name}, otherwise as {base}", **chosen}
 
 
-def signed_name(path: Path, convention: Convention) -> str:
-    """The convention's name in signatures: the file's name, and a hash of all its choices."""
-    name = re.sub(r"[^\w.-]", "-", path.stem)
-    return f"{name}#{hash_of(convention.settings())}"
-
-
 def hash_of(settings: Mapping[str, str]) -> str:
     """A hash of the choices in the settings of a signature (`Convention.settings`), whatever the profile's name."""
     choices = {key: text for key, text in settings.items() if key in DEFAULTS and key != "profile"}
     return UserFile.of(choices).digest
-
-
-def in_file(error: DstbenchError, path: Path) -> DstbenchError:
-    """An error about a choice, which says in which file it is."""
-    return DstbenchError(error.what, file=error.file or str(path), hint=error.hint)

@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from dstbench.conventions.choices import CHOICES
 from dstbench.conventions.convention import SLOT_KINDS, Convention, from_text
-from dstbench.conventions.profile_files import ENDING, in_file, read_choices, signed_name
+from dstbench.conventions.profile_files import ENDING, hash_of, read_choices
 from dstbench.conventions.slots import KNOWN_SLOTS, SLOT_SETS, domain_of
 from dstbench.errors import DstbenchError, UsageError, check_known, did_you_mean
 from dstbench.plugins import Plugins
@@ -167,11 +167,7 @@ PROFILES: Final[dict[str, Convention]] = {c.name.rpartition(".")[0]: c for c in 
 
 
 def _checked(convention: Convention, origin: str) -> Convention:
-    """A convention that is not built in, under its name in signatures: its name, version and origin.
-
-    Raises:
-        UsageError: Its name is not a name and a version.
-    """
+    """A convention that is not built in, under its name in signatures: its name, version and origin."""
     if not _VERSIONED.fullmatch(convention.name):
         raise UsageError(
             f"the convention cannot be called {convention.name!r}", hint='a name and a version: name="mylab.1"'
@@ -238,8 +234,9 @@ def _in_file(path: Path) -> Convention:
     try:
         convention = _with(_named(base), chosen)
     except UsageError as error:
-        raise in_file(error, path) from None
-    return replace(convention, name=signed_name(path, convention))
+        raise DstbenchError(error.what, file=error.file or str(path), hint=error.hint) from None
+    stem = re.sub(r"[^\w.-]", "-", path.stem)
+    return replace(convention, name=f"{stem}#{hash_of(convention.settings())}")
 
 
 def _with(base: Convention, chosen: Mapping[str, Any]) -> Convention:

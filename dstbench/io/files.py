@@ -14,7 +14,7 @@ from dstbench.errors import DstbenchError
 from dstbench.io import archives
 from dstbench.io.foreign import LOOKED_AT, Foreign, by_content, by_members, url
 from dstbench.io.limits import UNPACKED
-from dstbench.io.overwriting import note_read
+from dstbench.io.overwriting import note
 
 T = TypeVar("T")
 
@@ -215,7 +215,7 @@ class File:
             content = io.BytesIO(self._guarded(lambda: self._piped))
             return io.BufferedReader(content)
         file = self._guarded(lambda: self._place[0].open("rb"))
-        note_read(file.fileno())
+        note(file.fileno())
         return file
 
     def _walk(self) -> Iterator[Path]:

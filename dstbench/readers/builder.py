@@ -1,26 +1,22 @@
-"""Builds `States` from what a reader finds in a file, turn by turn, or all turns at once as columns.
+"""Builds `States` from what a reader finds in a file, turn by turn.
 
-Each distinct name of a slot or dialogue is made canonical and checked once; after that, codes stand for names.
+Each distinct name of a slot or dialogue is made canonical and checked once.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
-from itertools import chain
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
-import msgspec
 import numpy as np
 import polars as pl
 
+from dstbench.arrays import Numbers
 from dstbench.conventions.slots import KNOWN_SLOTS, canonical_dialogue, canonical_slot, spelled_with_book, split_pair
 from dstbench.errors import DstbenchError
 from dstbench.readers.frames import IS_FRAME, is_frame
-from dstbench.readers.shapes import Unusual
-from dstbench.readers.state_texts import split_flat, split_nested, split_pairs
 from dstbench.readers.states import Side, States
-from dstbench.readers.words import Columns, Listed, Words, are_distinct
 from dstbench.schema.core import MAX_TURN
 
 #: A state as slots and values.
@@ -42,6 +38,54 @@ def split_triple(triple: str) -> tuple[str, str] | None:
     return None
 
 
+# fmt: off
+_SPAN_SLOTS: Final = frozenset((
+    "area", "arrive", "day", "department", "departure", "destination", "food", "internet", "leave", "name", "parking",
+    "people", "pricerange", "stars", "stay", "time", "type",
+))
+# fmt: on
+
+
+def split_span(span: str) -> tuple[Pairs, int]:
+    """Slots and values of ``[domain] slot value slot value [domain] …``, and the number of words lost.
+
+    >>> split_span("[hotel] area north book day [train] leave 09:15")
+    ([('hotel-area', 'north book'), ('hotel-book day', ''), ('train-leaveat', '09:15')], 0)
+    >>> split_span("area north [hotel]")
+    ([], 2)
+    """
+    pairs: list[tuple[str, list[str]]] = []
+    domain, lost = "", 0
+    for word in span.split():
+        if word.startswith("[") and word.endswith("]"):
+            domain = word[1:-1]
+            pairs.append(("", []))
+        elif domain and word in _SPAN_SLOTS:
+            pairs.append((canonical_slot(f"{domain}-{word}"), []))
+        elif pairs and pairs[-1][0]:
+            pairs[-1][1].append(word)
+        else:
+            lost += 1
+    return [(slot, " ".join(value)) for slot, value in pairs if slot], lost
+
+
+class _Names(dict[str, str]):
+    """The names of a domain's slots; looking one up takes a third of the time of making it."""
+
+    def __init__(self, domain: str) -> None:
+        super().__init__()
+        self._domain = domain
+
+    def __missing__(self, slot: str) -> str:
+        name = self[slot] = f"{self._domain}-{slot}"
+        return name
+
+
+@lru_cache(maxsize=1024)
+def _names_in(domain: str) -> _Names:
+    return _Names(domain)
+
+
 class SideBuilder:
     """Collects the states of one side; `at` is the row of a state's turn, as `StatesBuilder.turn` returns it."""
 
@@ -50,49 +94,27 @@ class SideBuilder:
         self.sizes: list[int] = []
         self.slot: list[str] = []
         self.value: list[str] = []
-        #: If states are added in parts (`parted`): the numbers of their parts, state by state; None: they are not.
-        self.taken: list[int] | None = None
-        #: Likewise, the number of parts of each state.
-        self.counts: list[int] = []
-        #: The method that adds a state; states that are texts (see `shapes`) are of the same form.
-        self.kind: Callable[[SideBuilder, int, Any], None] = SideBuilder.flat
-        self.texts: list[msgspec.Raw] = []
-        #: Makes a slot's name from its domain and its name in a nested state.
-        self.join: Callable[[str, str], str] = "{}-{}".format
         #: Number of pieces of generated text that were not a slot and its value.
         self.lost = 0
-
-    def all(self, first: int, states: list[Any]) -> None:
-        """Add the states of the turns from row `first` on; ``msgspec.UNSET``: the turn has none."""
-        rows: Sequence[int] = range(first, first + len(states))
-        types = set(map(type, states))
-        if msgspec.UnsetType in types:
-            rows = [row for row, state in zip(rows, states, strict=True) if state is not msgspec.UNSET]
-            states = [state for state in states if state is not msgspec.UNSET]
-        if msgspec.Raw in types:
-            self.present += rows
-            self.texts += states
-            return
-        for row, state in zip(rows, states, strict=True):
-            self.kind(self, row, state)
+        #: The first text that is not ``domain-slot-value``, and its turn.
+        self.odd: tuple[int, str] | None = None
 
     def flat(self, at: int, state: Mapping[str, str]) -> None:
         """Add a state {slot: value}."""
-        self.present.append(at)
-        self.part(state, state.values())
+        self._add(at, state, state.values())
 
     def nested(self, at: int, state: Mapping[str, Mapping[str, str]]) -> None:
         """Add a state {domain: {slot: value}}."""
         self.present.append(at)
         self.sizes.append(sum(map(len, state.values())))
         for domain, slots in state.items():
-            self.slot.extend([f"{domain}-{slot}" for slot in slots])
+            self.slot.extend(map(_names_in(domain).__getitem__, slots))
             self.value.extend(slots.values())
 
     def cells(self, at: int, state: Sequence[tuple[str, str]], lost: int = 0) -> None:
         """Add a state [(slot, value)]; `lost` other pieces of its text were not a slot and its value."""
-        self.present.append(at)
-        self.part([slot for slot, _ in state], [value for _, value in state])
+        slots, values = zip(*state, strict=True) if state else ((), ())
+        self._add(at, slots, values)
         self.lost += lost
 
     def state(self, at: int, state: Mapping[str, str] | Sequence[tuple[str, str]]) -> None:
@@ -108,58 +130,20 @@ class SideBuilder:
         self.cells(at, [pair for pair in pairs if pair is not None], pairs.count(None))
 
     def pairs(self, at: int, state: Sequence[str]) -> None:
-        """Add a state [``domain-slot-value``]; the pairs are split when the table is built."""
+        """Add a state [``domain-slot-value``]; a text of another form is an error when the states are built."""
+        pairs = [*map(_split_pair, state)]
+        if None in pairs:
+            self.odd = self.odd or (at, state[pairs.index(None)])
+        self.cells(at, [pair for pair in pairs if pair is not None])
+
+    def _add(self, at: int, slots: Collection[str], values: Iterable[str]) -> None:
         self.present.append(at)
-        self.sizes.append(len(state))
-        self.value.extend(state)
-
-    def parted(self, at: int, numbers: Sequence[int]) -> None:
-        """Add a state that consists of parts, by their numbers; `part` may add these before or after."""
-        self.present.append(at)
-        self.counts.append(len(numbers))
-        self.taken = [] if self.taken is None else self.taken
-        self.taken.extend(numbers)
-
-    def with_values(self, values: list[str]) -> SideBuilder:
-        """The same states with their values replaced by these, in order."""
-        side = SideBuilder()
-        side.__dict__ |= {**self.__dict__, "value": values}
-        return side
-
-    def part(self, slots: Collection[str], values: Iterable[str]) -> None:
-        """Add a part, which many states may share; the first has the number 0."""
         self.sizes.append(len(slots))
         self.slot.extend(slots)
         self.value.extend(values)
 
-    def listed(self) -> Listed:
-        """The collected states as columns.
 
-        Raises:
-            Unusual: There are states that are texts and cannot be split, or others beside them.
-        """
-        present = np.array(self.present, dtype=np.int64)
-        if not self.texts:
-            slot, value = (Words.of(pl.Series(strings, dtype=pl.String)) for strings in (self.slot, self.value))
-            if self.taken is None:
-                return Listed(
-                    present, np.repeat(present, self.sizes), None if self.kind is SideBuilder.pairs else slot, value
-                )
-            sizes, taken = np.array(self.sizes, dtype=np.int64), np.array(self.taken, dtype=np.int64)
-            size, first = sizes[taken], (np.cumsum(sizes) - sizes)[taken]
-            cell = np.arange(size.sum()) + np.repeat(first - (np.cumsum(size) - size), size)
-            at = np.repeat(np.repeat(present, self.counts), size)
-            return Listed(present, at, slot.only(cell), value.only(cell))
-        if self.sizes:
-            raise Unusual
-        if self.kind is SideBuilder.pairs:
-            row, value = split_pairs(self.texts)
-            return Listed(present, present[row], None, value)
-        if self.kind is SideBuilder.nested:
-            row, domain, slot, value = split_nested(self.texts)
-            return Listed(present, present[row], slot.under(domain, self.join), value)
-        row, slot, value = split_flat(self.texts)
-        return Listed(present, present[row], slot, value)
+_split_pair = lru_cache(maxsize=65_536)(split_pair)
 
 
 class StatesBuilder:
@@ -176,6 +160,7 @@ class StatesBuilder:
         places: (dialogue, file, position) of each dialogue; for `States`, as are `splits`, `either` and `only`.
         aliases: (dialogue, its other name), for `States`.
         domains: Each dialogue's domain, likewise.
+        recheck: Raises the error that says where a slot or a value is no string, if the reader knows better.
         has_frames: Whether the format has frames, even if no turn of this file has one.
     """
 
@@ -185,12 +170,12 @@ class StatesBuilder:
         self._turns: list[int] | list[str] = []
         self._notes: list[str] = []
         self.gold, self.pred = SideBuilder(), SideBuilder()
-        self._columns: Columns | None = None
         self.places: list[tuple[str, str, int]] = []
         self.splits: dict[str, str] = {}
         self.aliases: list[tuple[str, str]] = []
         self.domains: dict[str, str] = {}
         self.either = self.has_frames = False
+        self.recheck: Callable[[], object] = lambda: None
         self.only: tuple[str, ...] | None = None
 
     def turn(self, dialogue: str, turn: int | str) -> int:
@@ -199,26 +184,13 @@ class StatesBuilder:
         self._turns.append(turn)  # type: ignore[arg-type] # a format spells all its turns in one way
         return len(self._dialogues) - 1
 
-    def add(
-        self, turns: Iterable[tuple[str, int | str, Any, Any]], kind: Callable[[SideBuilder, int, Any], None]
-    ) -> None:
-        """Add turns with their states.
-
-        Args:
-            turns: (dialogue, turn, gold, pred); ``msgspec.UNSET``: the turn does not have this side.
-            kind: The method of `SideBuilder` that adds such a state; it is not called for states that are texts.
-        """
-        self.gold.kind = self.pred.kind = kind
-        flat = [*chain.from_iterable(turns)]
-        first = len(self._dialogues)
-        self._dialogues += flat[::4]
-        self._turns += flat[1::4]
-        self.gold.all(first, flat[2::4])
-        self.pred.all(first, flat[3::4])
-
-    def take(self, columns: Columns) -> None:
-        """Set all turns and their states at once, instead of opening turns one by one."""
-        self._columns = columns
+    def lines(self, dialogues: Iterable[str], turns: Iterable[str], cells: pl.DataFrame) -> None:
+        """Set all turns at once, and gold's slots: (at: row of the turn, slot, value)."""
+        self._dialogues, self._turns = [*dialogues], [*turns]
+        self.gold.present = [*range(len(self._dialogues))]
+        cells = cells.sort("at", maintain_order=True)
+        self.gold.sizes = np.bincount(cells["at"].to_numpy(), minlength=len(self._dialogues)).tolist()
+        self.gold.slot, self.gold.value = (cells[name].to_list() for name in ("slot", "value"))
 
     def note(self, text: str) -> None:
         """Add a note on this file (see `States.notes`)."""
@@ -237,7 +209,7 @@ class StatesBuilder:
             numbers = pl.Series(self._turns)
         except (TypeError, OverflowError):  # an integer larger than any that Polars has
             numbers = pl.Series([str(turn) for turn in self._turns])
-        return checked_turns(self._source, Words.of(pl.Series(self._dialogues, dtype=pl.String)), numbers)
+        return checked_turns(self._source, pl.Series(self._dialogues, dtype=pl.String), numbers)
 
     def build(self) -> States:
         """The collected states.
@@ -246,16 +218,18 @@ class StatesBuilder:
             DstbenchError: There is no turn, a turn is not a number or is there twice, or a pair is not of the form
                 ``domain-slot-value``.
         """
-        columns = self._columns
-        if columns is None:
-            turns, sides = self.turns(), {"gold": self.gold.listed(), "pred": self.pred.listed()}
-        else:
-            turns = checked_turns(self._source, columns.dialogue, columns.turn)
-            sides = {name: side for name in ("gold", "pred") if (side := getattr(columns, name)) is not None}
+        turns = self.turns()
+        for side in (self.gold, self.pred):
+            if side.odd is not None:
+                dialogue, turn = turns.row(side.odd[0])
+                what = f"{side.odd[1]!r} is not of the form domain-slot-value"
+                raise DstbenchError(what, file=self._source, dialogue=dialogue, turn=turn)
         if lost := self.gold.lost + self.pred.lost:
             self.note(f"{lost:,} pieces of text that are not a slot and its value, left out")
         built = {
-            name: self.side(name, turns, side.without(self._omits)) for name, side in sides.items() if len(side.present)
+            name: self.side(name, turns, np.array(side.present), np.array(side.sizes), side.slot, side.value)
+            for name, side in (("gold", self.gold), ("pred", self.pred))
+            if side.present
         }
         aliases = _by_dialogue(self.aliases, {"alias": pl.String})
         return States(
@@ -272,28 +246,65 @@ class StatesBuilder:
             only=self.only,
         )
 
-    def side(self, name: str, turns: pl.DataFrame, listed: Listed) -> Side:
+    def side(  # noqa: PLR0917 (columns)
+        self,
+        name: str,
+        turns: pl.DataFrame,
+        present: Numbers,
+        sizes: Numbers,
+        slots: Sequence[str],
+        values: Sequence[str],
+    ) -> Side:
         """One side of these states, with canonical slots.
 
         Args:
             name: What notes call it: gold or pred.
             turns: All turns of the file, canonical.
-            listed: The slots that the side lists in these turns.
+            present: The rows of the turns that have this side.
+            sizes: The number of slots that each of their states lists.
+            slots: These slots, as they are written.
+            values: Their values.
         """
-        slot, value = (listed.slot, listed.value) if listed.slot is not None else self._split(turns, listed)
-        names, with_book = [canonical_slot(word) for word in slot.words], spelled_with_book(slot.words)
-        slot = Words.named(slot.code, names)
-        cells = pl.DataFrame({"at": listed.at.astype(np.uint32), "slot": slot.column(), "value": value.column()})
-        if not are_distinct(listed.at, slot.code, len(slot.words)):
+        columns = {"slot": slots, "value": values}
+        try:
+            texts = {key: pl.Series(key, strings, dtype=pl.String) for key, strings in columns.items()}
+        except TypeError:
+            texts = {}
+        if not texts or any(text.null_count() for text in texts.values()):
+            raise self._no_text(turns, np.repeat(present, sizes), slots, values)
+        cells = pl.DataFrame({"at": np.repeat(present, sizes).astype(np.uint32), **texts})
+        if self._omits:
+            cells = cells.filter(~pl.col("value").is_in([*self._omits]))
+        codes = cells["slot"].cast(pl.Categorical)
+        spelled = codes.unique(maintain_order=True)
+        names, with_book = [*map(canonical_slot, spelled)], spelled_with_book(spelled.to_list())
+        numbers = spelled.to_physical().to_numpy()
+        place = np.zeros(int(numbers.max(initial=0)) + 1, dtype=np.uint32)
+        place[numbers] = np.arange(len(spelled))
+        slot = pl.Series(names, dtype=pl.String).cast(pl.Categorical)[place[codes.to_physical().to_numpy()]]
+        cells = cells.with_columns(slot.alias("slot"), pl.col("value").cast(pl.Categorical))
+        key = pl.col("at").cast(pl.UInt64) * (1 << 32) + pl.col("slot").to_physical()
+        if cells.select(key.n_unique()).item() < cells.height:
             cells = self._without_repeated(name, turns, cells)
-        if len(listed.present) < turns.height:
+        present = np.sort(present)
+        if len(present) < turns.height:
             row = np.zeros(turns.height, dtype=np.uint32)
-            row[listed.present] = np.arange(len(listed.present))
-            turns = turns.select(pl.all().gather(pl.Series(listed.present)))
+            row[present] = np.arange(len(present))
+            turns = turns.select(pl.all().gather(pl.Series(present)))
             cells = cells.with_columns(at=pl.Series(row[cells["at"].to_numpy()]))
         if self.has_frames or any(map(is_frame, names)):
             return Side(turns, cells.filter(~IS_FRAME), cells.filter(IS_FRAME), with_book)
         return Side(turns, cells, with_book=with_book)
+
+    def _no_text(self, turns: pl.DataFrame, at: Numbers, slots: Sequence[Any], values: Sequence[Any]) -> DstbenchError:
+        """The error for the first slot or value that is not a string."""
+        self.recheck()
+        row, slot, value = next(
+            cell for cell in zip(at, slots, values, strict=True) if not all(isinstance(part, str) for part in cell[1:])
+        )
+        dialogue, turn = turns.row(int(row))
+        what = f"expected a string, found {slot if isinstance(value, str) else value}"
+        return DstbenchError(what, file=self._source, dialogue=dialogue, turn=turn, slot=str(slot))
 
     def _without_repeated(self, name: str, turns: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
         """The cells without repetitions: of a slot that a state lists twice, the last value is kept."""
@@ -308,20 +319,8 @@ class StatesBuilder:
             )
         return cells.unique(["at", "slot"], keep="last", maintain_order=True)
 
-    def _split(self, turns: pl.DataFrame, listed: Listed) -> tuple[Words, Words]:
-        """Slots and values of ``domain-slot-value`` pairs; each distinct pair is split once."""
-        pairs = listed.value
-        split = [split_pair(pair) for pair in pairs.words]
-        if None in split:
-            number = split.index(None)
-            dialogue, turn = turns.row(int(listed.at[np.flatnonzero(pairs.code == number)[0]]))
-            what = f"{pairs.words[number]!r} is not of the form domain-slot-value"
-            raise DstbenchError(what, file=self._source, dialogue=dialogue, turn=turn)
-        slots, values = zip(*filter(None, split), strict=True) if split else ((), ())
-        return Words.named(pairs.code, slots), Words.named(pairs.code, values)
 
-
-def checked_turns(source: str, dialogues: Words, numbers: pl.Series) -> pl.DataFrame:
+def checked_turns(source: str, dialogues: pl.Series, numbers: pl.Series) -> pl.DataFrame:
     """A file's turns, canonical: (dialogue: String, turn: UInt16), in the order of the file.
 
     Args:
@@ -334,21 +333,19 @@ def checked_turns(source: str, dialogues: Words, numbers: pl.Series) -> pl.DataF
     """
 
     def fail(what: str, at: int, hint: str) -> DstbenchError:
-        dialogue = dialogues.words[int(dialogues.code[at])]
-        return DstbenchError(what, file=source, dialogue=dialogue, turn=numbers[at], hint=hint)
+        return DstbenchError(what, file=source, dialogue=dialogues[at], turn=numbers[at], hint=hint)
 
     turns = numbers.cast(pl.UInt16, strict=False)
     if turns.null_count():
         at = int(turns.is_null().arg_max() or 0)
         raise fail(f"the turn is not a number from 0 to {MAX_TURN}", at, "number user turns from 0")
-    names = pl.DataFrame({"dialogue": dialogues.words}).select(canonical_dialogue(pl.col("dialogue"))).to_series()
-    canonical = Words.named(dialogues.code, names.to_list())
-    key = pl.Series(canonical.code.astype(np.int64) * (MAX_TURN + 1) + turns.to_numpy())
-    if key.n_unique() < len(key):
-        repeated = key.is_first_distinct().not_().arg_true()
+    names = dialogues.unique().alias("name").to_frame().with_columns(dialogue=canonical_dialogue(pl.col("name")))
+    table = pl.DataFrame({"dialogue": dialogues.replace_strict(names["name"], names["dialogue"]), "turn": turns})
+    repeated = table.select(pl.struct(pl.all()).is_first_distinct().not_().arg_true()).to_series()
+    if len(repeated):
         more = f", and {len(repeated) - 1} more" if len(repeated) > 1 else ""
         raise fail(f"the same turn twice{more}", repeated[0], "keep one state per dialogue and turn")
-    return pl.DataFrame({"dialogue": canonical.strings(), "turn": turns})
+    return table
 
 
 def _by_dialogue(rows: list[Any], columns: dict[str, type[pl.DataType]]) -> pl.DataFrame | None:

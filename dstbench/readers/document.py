@@ -8,20 +8,15 @@ except the ``turn_label`` of TRADE's and WOZ 2.0's files, which repeats the chan
 """
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar
 
 import msgspec
 
 from dstbench.conventions.slots import domain_of
-from dstbench.readers.format import Said
+from dstbench.readers.notations import Cell, Place
 from dstbench.readers.source import Source
-
-#: The place of a value or a text: a list or an object, and the index or key in it.
-Place: TypeAlias = tuple[Any, Any]
-#: A slot of a state: its canonical name, its place, and its spelling, from which `Document.make` makes other places.
-Cell: TypeAlias = tuple[str, Place, Any]
 
 
 @dataclass(frozen=True)
@@ -116,79 +111,6 @@ class Document:
         """The usual spelling of the slot's name, without its domain."""
         name = slot.removeprefix(f"{domain_of(slot)}-")
         return self.usual.get(name, name)
-
-
-def said_in(
-    document: Callable[[Source], Document], check: Callable[[Source], object]
-) -> Callable[[Source], Iterator[Said]]:
-    """The `Format.said` of a format whose files can be opened as documents.
-
-    Args:
-        document: Opens a source.
-        check: Raises a `DstbenchError` if the texts of a source, or the objects around them, have the wrong type.
-    """
-
-    def said(source: Source) -> Iterator[Said]:
-        check(source)
-        for turn in document(source).turns():
-            if turn.state is not None:
-                yield turn.dialogue, turn.number, turn.text("system"), turn.text("user")
-
-    return said
-
-
-def exchanges(
-    dialogue: str, turns: Iterable[dict[str, Any]], user: Callable[[dict[str, Any]], bool]
-) -> Iterator[DocumentTurn]:
-    """The turns of a dialogue that lists both speakers' turns as objects with an ``utterance``.
-
-    Args:
-        dialogue: The dialogue, as the file spells it.
-        turns: Its objects.
-        user: Whether an object is the user's.
-    """
-    number, texts = 0, dict[str, Place]()
-    for turn in turns:
-        if user(turn):
-            yield DocumentTurn(dialogue, number, turn, texts | {"user": (turn, "utterance")})
-            number, texts = number + 1, {}
-        else:
-            texts = {"system": (turn, "utterance")}
-    if texts:
-        yield DocumentTurn(dialogue, number, None, texts)
-
-
-class JsonDocument(Document):
-    """A JSON list of dialogues, or an object of them by name."""
-
-    #: The key in a dialogue that holds its name; empty: the file is an object {name: dialogue}.
-    name: ClassVar[str] = ""
-
-    def __init__(self, source: Source) -> None:
-        super().__init__(source)
-        self.content = source.json
-
-    def title(self, dialogue: Any) -> str:
-        """The name of a dialogue of a list."""
-        return str(dialogue[self.name])
-
-    def dialogues(self) -> Iterator[tuple[str, Any]]:
-        """(name, dialogue), in the order of the file."""
-        if self.name:  # even if the file is an object of dialogues
-            items = self.content.values() if isinstance(self.content, dict) else self.content
-            yield from ((self.title(item), item) for item in items)
-        else:
-            yield from self.content.items()
-
-    def drop(self, dialogues: Collection[str]) -> None:
-        kept = [name not in dialogues for name, _ in self.dialogues()]
-        if isinstance(self.content, dict):
-            self.content = {key: item for (key, item), keep in zip(self.content.items(), kept, strict=True) if keep}
-        else:
-            self.content = [item for item, keep in zip(self.content, kept, strict=True) if keep]
-
-    def dump(self) -> bytes:
-        return laid_out_as(self.source.raw, self.content)
 
 
 def laid_out_as(raw: bytes, content: Any) -> bytes:

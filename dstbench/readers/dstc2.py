@@ -5,37 +5,11 @@ Conventions: slots have no domain in these files, as there is only one, and get 
 ``label.json`` in a folder of its own.
 """
 
-from collections.abc import Iterator
 from typing import Any, Final
 
 import msgspec
 
-from dstbench.readers.format import Format, Said, Source, StatesBuilder
-from dstbench.readers.woz import DOMAIN, with_domain
-
-
-class LabelTurn(msgspec.Struct):
-    """One turn of a DSTC2 call."""
-
-    turn: int = msgspec.field(name="turn-index")
-    goals: dict[str, str] = msgspec.field(name="goal-labels")
-
-
-class LabelCall(msgspec.Struct):
-    """One DSTC2 call."""
-
-    session: str = msgspec.field(name="session-id")
-    turns: list[LabelTurn]
-
-
-class _SpokenTurn(msgspec.Struct):
-    turn: int = msgspec.field(name="turn-index")
-    transcription: str = ""
-
-
-class _SpokenCall(msgspec.Struct):
-    session: str = msgspec.field(name="session-id")
-    turns: list[_SpokenTurn]
+from dstbench.readers.format import Format, Source, StatesBuilder
 
 
 class Hypothesis(msgspec.Struct):
@@ -79,44 +53,17 @@ def _whole(source: Source) -> dict[str, Any]:
     return next(iter(source.objects_at(0)), {})
 
 
-def _sniff_gold(source: Source) -> bool:
-    call = _whole(source)
-    turns = call.get("turns") if "session-id" in call else None
-    return isinstance(turns, list) and any(isinstance(turn, dict) and "goal-labels" in turn for turn in turns[:4])
-
-
-def _read_gold(source: Source, states: StatesBuilder) -> None:
-    call = source.whole(LabelCall, None, "turn", None, "slot")
-    states.domains[call.session] = DOMAIN
-    for turn in call.turns:
-        states.gold.cells(states.turn(call.session, turn.turn), with_domain(turn.goals.items()))
-
-
-def _said(source: Source) -> Iterator[Said]:
-    call = source.whole(_SpokenCall, None, "turn")
-    for turn in call.turns:
-        yield call.session, turn.turn, None, turn.transcription
-
-
 def _read(source: Source, states: StatesBuilder) -> None:
     document = source.json if source.kind == "json" else None
     sessions = document.get("sessions") if isinstance(document, dict) else []
     for call in source.objects(TrackerCall, "session-id", None, "turn", None, "slot", items=sessions):
         for number, turn in enumerate(call.turns):
-            states.pred.cells(states.turn(call.session, number), with_domain(turn.best().items()))
+            states.pred.cells(
+                states.turn(call.session, number),
+                [(f"restaurant-{slot}", value) for slot, value in turn.best().items()],
+            )
 
 
-GOLD: Final = Format(
-    name="dstc2-gold",
-    title="DSTC2 (label.json of each call), gold",
-    holds=("gold",),
-    example='{"session-id": "voip-1", "turns": [{"turn-index": 0, "goal-labels": {"pricerange": "cheap"}}]}',
-    shape=LabelCall,
-    sniff=_sniff_gold,
-    reader=_read_gold,
-    sharded=True,
-    said=_said,
-)
 FORMAT: Final = Format(
     name="dstc2",
     title="DSTC2 trackers; need --gold",

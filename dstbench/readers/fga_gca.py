@@ -12,34 +12,9 @@ changed. Therefore the value of a wrong slot stands for the whole set, so that i
 
 from typing import Final
 
-import msgspec
+from dstbench.readers.format import Format, Source, StatesBuilder
 
-from dstbench.readers.format import Format, NestedState, SideBuilder, Source, StatesBuilder
-from dstbench.readers.key_names import name_record
-
-
-class Turn(msgspec.Struct):
-    """One turn: the gold (``gt``) and the predicted (``pr``) state."""
-
-    gt: NestedState
-    pr: NestedState
-
-
-_SHAPE: Final = dict[str, dict[str, Turn]]
 _MARKS: Final = dict[str, dict[str, list[int]]]
-
-
-def _sniff(source: Source) -> bool:
-    """Whether turns hold ``gt`` or ``pr``, and no other name of a prediction, as slots of STAR's files do."""
-    return any(
-        turn.keys() & {"gt", "pr"} and not name_record(turn.keys() - {"gt", "pr"}) for turn in source.objects_at(2)
-    )
-
-
-def _read(source: Source, states: StatesBuilder) -> None:
-    dialogues = source.whole(_SHAPE, "dialogue", "turn", None, "slot", "slot")
-    turns = ((name, number, turn.gt, turn.pr) for name, turns in dialogues.items() for number, turn in turns.items())
-    states.add(turns, SideBuilder.nested)
 
 
 def _sniff_marks(source: Source) -> bool:
@@ -66,14 +41,6 @@ def _read_marks(source: Source, states: StatesBuilder) -> None:
     )
 
 
-FORMAT: Final = Format(
-    name="gtpr",
-    title="FGA and GCA result files",
-    example='{"MUL9901.json": {"0": {"gt": {"hotel": {"area": "north"}}, "pr": {"hotel": {"area": "north"}}}}}',
-    shape=_SHAPE,
-    sniff=_sniff,
-    reader=_read,
-)
 MARKS: Final = Format(
     name="fga-trippy",
     title="FGA's result file of TripPy: which slots are right, no states; JGA, SA and FGA only",

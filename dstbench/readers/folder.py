@@ -39,8 +39,6 @@ def data_files(
     folder: Source,
     sniff: Callable[[Source], Format | None],
     split: str | None = None,
-    *,
-    why: Callable[[Source], DstbenchError | None] = lambda _: None,
 ) -> Iterator[tuple[Source, Format]]:
     """The files of a folder that are data, one by one, sorted by name; each knows its split (`Source.split`).
 
@@ -48,7 +46,6 @@ def data_files(
         folder: The folder.
         sniff: Returns the format of a file; None: it is of no known format.
         split: If subfolders or files are splits, only the files of this one; None: all.
-        why: Returns a specific error about a file of no known format, or None; the error is raised if no file is data.
 
     Raises:
         DstbenchError: There are no such files, they are of several formats or runs, or a part of a run is of no known
@@ -64,7 +61,6 @@ def data_files(
     first: Format | None = None
     is_one = True
     series: set[str] = set()
-    reason: DstbenchError | None = None
     loose: list[Source] = []
     unknown: list[Source] = []
     alike: set[str] = set()
@@ -74,7 +70,6 @@ def data_files(
             form = sniff(file) if may_be_read(file) else None
             if form is None and not file.is_parquet:
                 if may_be_read(file):
-                    reason = reason or why(file)
                     file.forget()
                     unknown.append(file)
                 continue
@@ -96,7 +91,7 @@ def data_files(
                 yield file, form
         files = [] if data else loose
     if not data:
-        raise reason or _without_data(folder, number, others)
+        raise _without_data(folder, number, others)
     if not is_one:
         raise _several_runs(folder, data)
     if damaged := next((file for file in unknown if alike & _alike(file)), None):

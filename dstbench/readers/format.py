@@ -10,9 +10,7 @@ import msgspec
 import polars as pl
 
 from dstbench.conventions.slots import canonical_dialogue
-from dstbench.errors import DstbenchError
 from dstbench.readers.builder import Pairs, SideBuilder, StatesBuilder
-from dstbench.readers.shapes import FlatState, NestedState, PairsState, Unusual
 from dstbench.readers.source import Source
 from dstbench.readers.states import States, sides_of
 
@@ -21,11 +19,8 @@ if TYPE_CHECKING:
 
 #: What a format's module imports, including names that are defined elsewhere.
 __all__ = [
-    "FlatState",
     "Format",
-    "NestedState",
     "Pairs",
-    "PairsState",
     "Said",
     "SideBuilder",
     "Source",
@@ -124,14 +119,6 @@ class Format:
         return table.select(canonical_dialogue(pl.col("dialogue")), numbers).explode("turn").drop_nulls()
 
     def _build(self, source: Source) -> States:
-        try:
-            return self._states(source)
-        except (Unusual, DstbenchError):
-            if not source.without_texts():
-                raise
-            return self._states(source)  # raises the first error in the file, if there is one
-
-    def _states(self, source: Source) -> States:
         states = StatesBuilder(source.name, self.name, self.omits)
         if source.inside:
             beside = f", not what is under {', '.join(source.beside)}" if source.beside else ""

@@ -12,7 +12,7 @@ from typing import Final
 import msgspec
 
 from dstbench.readers import records
-from dstbench.readers.format import FlatState, Format, SideBuilder, Source, StatesBuilder
+from dstbench.readers.format import Format, Source, StatesBuilder
 from dstbench.readers.jsonl_document import TurnsDocument
 from dstbench.readers.states import noting_vanishing_slots
 
@@ -22,10 +22,14 @@ class Turn(msgspec.Struct):
 
     dialogue_id: str
     turn: int
-    gold: FlatState | msgspec.UnsetType = msgspec.UNSET
-    pred: FlatState | msgspec.UnsetType = msgspec.UNSET
+    gold: dict[str, str] | msgspec.UnsetType = msgspec.UNSET
+    pred: dict[str, str] | msgspec.UnsetType = msgspec.UNSET
     system: str | msgspec.UnsetType = msgspec.UNSET
     user: str | msgspec.UnsetType = msgspec.UNSET
+
+
+class _Exact(Turn, forbid_unknown_fields=True):
+    """A turn without other keys."""
 
 
 def _sniff(source: Source) -> bool:
@@ -35,11 +39,19 @@ def _sniff(source: Source) -> bool:
 
 
 def _read(source: Source, states: StatesBuilder) -> None:
-    turns = None if source.keys else source.typed(list[Turn], exact=True)
-    if turns is None or any(turn.gold is turn.pred for turn in turns):  # not of the type `Turn`, or without a state
+    try:
+        items = source.json if source.kind == "json" else [item for _, item in source.whole_lines()]
+        turns = msgspec.convert(items if isinstance(items, list) else [items], list[_Exact])
+    except msgspec.ValidationError:
+        turns = []
+    if source.keys or not turns or any(turn.gold is turn.pred for turn in turns):  # other keys, or no state
         records.read(source, states)
         return
-    states.add(((turn.dialogue_id, turn.turn, turn.gold, turn.pred) for turn in turns), SideBuilder.flat)
+    for turn in turns:
+        at = states.turn(turn.dialogue_id, turn.turn)
+        for side, state in ((states.gold, turn.gold), (states.pred, turn.pred)):
+            if state is not msgspec.UNSET:
+                side.flat(at, state)
 
 
 FORMAT: Final = Format(

@@ -13,7 +13,8 @@ from typing import Any, Final
 import msgspec
 
 from dstbench.conventions.slots import canonical_slot
-from dstbench.readers.document import Cell, Document, DocumentTurn, Place, laid_out_as
+from dstbench.readers.document import Document, DocumentTurn, laid_out_as
+from dstbench.readers.notations import Cell, Place
 from dstbench.readers.source import Source
 
 _SPEAKERS: Final = ("user", "system")

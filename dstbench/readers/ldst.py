@@ -6,7 +6,7 @@ mentioned`` and an empty list say that one is not in the state. Several values a
 """
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Final, NamedTuple
@@ -19,7 +19,7 @@ from dstbench.readers.states import error_in
 from dstbench.schema.core import BETWEEN
 
 #: The separator of a line's parts.
-BAR: Final = "|||"
+_BAR: Final = "|||"
 
 
 class LdstLine(msgspec.Struct):
@@ -49,7 +49,7 @@ def _sniff(source: Source) -> bool:
 
 
 def _parts(line: str) -> list[str]:
-    return line.split(BAR, len(LdstLine.__struct_fields__) - 1)
+    return line.split(_BAR, len(LdstLine.__struct_fields__) - 1)
 
 
 @lru_cache(maxsize=65_536)
@@ -72,52 +72,34 @@ def _lines(source: Source) -> Iterator[Predicted]:
             continue
         parts = _parts(text.strip())
         if len(parts) != len(LdstLine.__struct_fields__):
-            raise source.misshapen(f"line {number} has {len(parts)} parts between {BAR}")
+            raise source.misshapen(f"line {number} has {len(parts)} parts between {_BAR}")
         line = LdstLine(*parts)
         strings = literal(line.value.strip())
         if strings is None:
             what = f"line {number}: the value {line.value[:40]!r} is not a list of strings"
             raise source.misshapen(what, dialogue=line.dialogue, turn=line.turn[:20])
-        turn = turn_number(source, number, line.dialogue, line.turn)
-        yield Predicted(line.file, line.dialogue, turn, f"{line.domain}-{line.slot}", BETWEEN.join(strings))
-
-
-def turn_number(source: Source, number: int, dialogue: str, turn: str) -> int:
-    """The number of a user turn, for its position among both speakers' turns.
-
-    Args:
-        source: The file, for the error.
-        number: The number of the line, for the error.
-        dialogue: The dialogue, for the error.
-        turn: The position, as the line spells it.
-
-    Raises:
-        DstbenchError: It is not a number.
-    """
-    if not (turn.isdecimal() and len(turn) < 10):
-        raise source.misshapen(f"line {number}: the turn is not a number", dialogue=dialogue, turn=turn[:20])
-    return int(turn) // 2
+        if not (line.turn.isdecimal() and len(line.turn) < 10):
+            raise source.misshapen(
+                f"line {number}: the turn is not a number", dialogue=line.dialogue, turn=line.turn[:20]
+            )
+        slot, value = f"{line.domain}-{line.slot}", BETWEEN.join(strings)
+        yield Predicted(line.file, line.dialogue, int(line.turn) // 2, slot, value)  # both speakers' turns are counted
 
 
 def _read(source: Source, states: StatesBuilder) -> None:
     if source.kind != "text":
-        raise source.misshapen(f"no lines with {BAR}")
-    add_lines(_lines(source), states)
-
-
-def add_lines(lines: Iterable[Predicted], states: StatesBuilder) -> None:
-    """Add the turns of these lines; if they name places, file and place stand for the dialogue's id."""
+        raise source.misshapen(f"no lines with {_BAR}")
     turns: dict[tuple[str, str, int], Pairs] = {}
-    for line in lines:
+    for line in _lines(source):
         turns.setdefault((line.file, line.dialogue, line.turn), []).append((line.slot, line.value))
     are_places = all(dialogue.isdecimal() for _, dialogue, _ in turns)
     for (file, dialogue, turn), pairs in turns.items():
-        states.pred.cells(states.turn(f"{file}{BAR}{dialogue}" if are_places else dialogue, turn), pairs)
+        states.pred.cells(states.turn(f"{file}{_BAR}{dialogue}" if are_places else dialogue, turn), pairs)
 
 
-def needing_gold(lines: States) -> States:
+def _needing_gold(lines: States) -> States:
     """The lines as they are, or, if they name places, as predictions that need gold to find the dialogues."""
-    if lines.pred is None or not lines.pred.turns["dialogue"].str.contains(BAR, literal=True).all():
+    if lines.pred is None or not lines.pred.turns["dialogue"].str.contains(_BAR, literal=True).all():
         return lines
     return replace(lines, pred=None, complete=partial(_by_place, lines))
 
@@ -137,7 +119,7 @@ def _by_place(lines: States, gold: States) -> States:
             f"it names dialogues by their place in a file, and {gold.source} has several files {twice['file'][0]}",
             "choose the split: --split test, or the folder of that split as --gold",
         )
-    place = pl.col("dialogue").str.split_exact(BAR, 1).struct
+    place = pl.col("dialogue").str.split_exact(_BAR, 1).struct
     turns = lines.pred.turns.select(
         "turn",
         file=place.field("field_0").str.split("/").list.last(),
@@ -160,5 +142,5 @@ FORMAT: Final = Format(
     sniff=_sniff,
     reader=_read,
     omits=("", "NONE", "not mentioned"),
-    finish=needing_gold,
+    finish=_needing_gold,
 )

@@ -55,7 +55,7 @@ def _rows(source: Source) -> Iterator[Row]:
     if source.raw.startswith(parquet.MAGIC):
         yield from frame_rows(parquet.read(source, source.raw))
     elif source.kind == "jsonl":
-        lines = [(place, record) for place, item in source.json_lines() if (record := opened(item)) is not FAILED]
+        lines = [(place, record) for place, item in source.whole_lines() if (record := opened(item)) is not FAILED]
         ways = (find_steps(item, partial(is_record, given=source.keys)) for _, item in lines[:_SAMPLE])
         steps = next((way for way in ways if way is not None), ())
         for place, item in lines:

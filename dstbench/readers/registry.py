@@ -9,36 +9,17 @@ from typing import Final
 from dstbench.errors import DstbenchError, UsageError, did_you_mean
 from dstbench.plugins import Plugins, origin_of
 from dstbench.readers import (
-    convlab,
-    crosswoz,
     csv_records,
     dstc2,
-    dstc10,
     fga_gca,
-    glad,
-    icdst,
     jsonl,
-    kage,
     ldst,
-    multiwoz,
-    mwzeval,
     parlai,
-    pptod,
     records,
-    risawoz,
     savn,
-    sdp_dst,
-    sgd,
-    simpletod,
-    simulated,
-    som,
-    star,
     state_lists,
-    sumbt,
-    t5dst,
-    trade,
     trippy,
-    woz,
+    tsv,
 )
 from dstbench.readers.folder import data_files
 from dstbench.readers.foreign import checked_format
@@ -47,6 +28,7 @@ from dstbench.readers.options import Keys
 from dstbench.readers.record_keys import KeysError, present
 from dstbench.readers.state_text import named
 from dstbench.readers.states import in_split, merge_states, noting_doubts, only_split
+from dstbench.readers.table import ROWS
 
 #: The native formats, by the name that ``--from`` takes. Sniffing asks them in this order.
 FORMATS: Final[dict[str, Format]] = {
@@ -54,42 +36,12 @@ FORMATS: Final[dict[str, Format]] = {
     for form in (
         trippy.FORMAT,  # first, as it looks no further than the first turn
         jsonl.FORMAT,
-        fga_gca.FORMAT,
         fga_gca.MARKS,
-        trade.FORMAT,
-        t5dst.FORMAT,
-        som.FORMAT,
-        star.FORMAT,
-        star.PARTIAL,
-        simpletod.FORMAT,
         parlai.FORMAT,
-        parlai.CHECKDST,
-        pptod.FORMAT,
-        pptod.FNCTOD,
-        kage.FORMAT,
-        convlab.FORMAT,
-        icdst.FORMAT,
-        mwzeval.FORMAT,
         savn.FORMAT,
-        convlab.RAW,
-        dstc10.FORMAT,
         ldst.FORMAT,
-        sdp_dst.FORMAT,
-        star.TSV,
-        sumbt.FORMAT,
-        trade.GOLD,
-        t5dst.GOLD,
-        simpletod.GOLD,
-        multiwoz.FORMAT,
-        sgd.FORMAT,
-        convlab.GOLD,
-        woz.FORMAT,
-        glad.FORMAT,
-        woz.TSV,
-        simulated.FORMAT,
-        crosswoz.FORMAT,
-        risawoz.FORMAT,
-        dstc2.GOLD,
+        *tsv.FORMATS,
+        *ROWS.values(),
         dstc2.FORMAT,
         # last, as they take any keys
         csv_records.FORMAT,
@@ -142,7 +94,7 @@ def find_format(source: Source, name: str | Format | None = None) -> Format:
         return wanted
     if form := sniff(source):
         return form
-    raise _incomplete(source) or _without_keys(source) or source.error(*_unknown(source))
+    raise _without_keys(source) or source.error(*_unknown(source))
 
 
 def sniff(source: Source) -> Format | None:
@@ -212,15 +164,10 @@ def find_files(
         return
     source.check()  # a file of a model's weights may be a zip, which looks like a folder
     if name is None:
-        yield from data_files(source, sniff, split, why=_incomplete)
+        yield from data_files(source, sniff, split)
     else:
         wanted = find_format(source, name)
-        yield from data_files(source, lambda file: wanted if _shows(wanted, file) else None, split, why=_incomplete)
-
-
-def _incomplete(file: Source) -> DstbenchError | None:
-    """The error for a file whose format needs another file beside it, which is missing; None: it is not such a file."""
-    return sdp_dst.without_values(file) if sdp_dst.is_index(file) else None
+        yield from data_files(source, lambda file: wanted if _shows(wanted, file) else None, split)
 
 
 def _without_keys(file: Source) -> DstbenchError | None:
@@ -288,11 +235,6 @@ def _unknown(source: Source) -> tuple[str, str]:
     if source.kind == "json" and isinstance(source.json, dict) and source.json.keys() >= {"class_types", "slots"}:
         what = "TripPy's configuration, not its predictions"
         return what, "score pred_res.*.json; this file is what --label-map takes"
-    if source.kind == "text" and (index := source.sibling("test.idx", "dev.idx", "train.idx")) is not None:
-        return (
-            "no known format: lines of text",
-            f"if they are SDP-DST's values, name {index.name}, which is beside them",
-        )
     hint = "`dstbench ls formats` shows each with an example; --from FORMAT says which it is"
     if source.kind in ("json", "jsonl"):
         hint += "; if its objects are turns, --keys id=KEY,turn=KEY,gold=KEY,pred=KEY says which key holds what"

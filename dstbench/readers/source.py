@@ -5,9 +5,8 @@ from __future__ import annotations
 import io
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import islice
 from typing import Any, BinaryIO, Final, Literal, Self, TypeVar
 
 import msgspec
@@ -17,7 +16,7 @@ from dstbench.errors import DstbenchError, first_repeated
 from dstbench.io.files import File
 from dstbench.readers.json_stream import first_entries, items, may_repeat_keys
 from dstbench.readers.options import Keys
-from dstbench.readers.shapes import FEW, Unusual, decode_whole, first_misfit, with_texts
+from dstbench.readers.shapes import first_misfit
 from dstbench.readers.wrappers import keys_around, values
 
 T = TypeVar("T")
@@ -25,7 +24,7 @@ Kind = Literal["json", "jsonl", "tsv", "text"]
 _ANYTHING: Final = re.compile(rb"\S")
 _SAMPLE: Final = 200  # entries of a document; no format needs more to be recognised
 # The attributes that keep the content, in various forms.
-_DECODED: Final = frozenset({"raw", "text", "sample", "json", "kind", "around", "_typed"})
+_DECODED: Final = frozenset({"raw", "text", "sample", "json", "kind", "around"})
 _NOT_JSON: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
@@ -36,7 +35,6 @@ class Source(File):
         hint: The hint of errors about the file's shape: what a file of its format looks like.
         keys: The keys of records of turns that the user gives; None: by their usual names.
         split: The split that its folder or its name says; None: none.
-        takes_texts: Whether states may stay texts (see `shapes`).
         inside: The keys from the file's JSON object to the document that is read instead of it.
         beside: The other keys of the objects on the way there, which are not read.
     """
@@ -44,8 +42,6 @@ class Source(File):
     hint: str | None = None
     keys: Keys | None = None
     split: str | None = None
-    takes_texts: bool = True
-    _typed: tuple[Any, Any] | None = None
     inside: tuple[str, ...] = ()
     beside: tuple[str, ...] = ()
 
@@ -179,43 +175,6 @@ class Source(File):
         """
         return self._decode(self.raw)
 
-    def typed(self, shape: type[T], *, exact: bool = False) -> T | None:
-        """The document, for JSON Lines a list of them, as this type; states stay texts (see `shapes`).
-
-        Args:
-            shape: The type, in msgspec's sense.
-            exact: Whether objects must have no keys but those of the type.
-
-        Returns:
-            The document; None: it is not of this type, or something in it is rare or wrong. `whole` then decodes all of
-            it, and says what is wrong, if anything is.
-        """
-        if not self.takes_texts or self.kind not in ("json", "jsonl"):
-            return None
-        if self._typed is None or self._typed[0] != (shape, exact):
-            self._typed = (shape, exact), self._decode_typed(shape, exact=exact)
-        document: T | None = self._typed[1]
-        return document
-
-    def without_texts(self) -> bool:
-        """From now on, decode states, too; returns whether they were left as texts until now."""
-        had_texts = self.takes_texts and self._typed is not None
-        self.takes_texts = False
-        return had_texts
-
-    def _decode_typed(self, shape: Any, *, exact: bool) -> Any:
-        lines = self.kind == "jsonl"
-        samples: list[Any] = []
-        try:
-            if lines and not exact:
-                samples = [[item for _, item in islice(self.json_lines(), FEW)]]
-            elif not exact:
-                sample = self.sample
-                samples = [dict(islice(sample.items(), FEW)) if isinstance(sample, dict) else sample[:FEW]]
-            return decode_whole(self.raw, with_texts(shape, samples), lines=lines)
-        except (*_NOT_JSON, Unusual):
-            return None
-
     def values(self, depth: int, top: type = object, most: int = 20) -> list[Any]:
         """Some of the values `depth` levels down in a JSON document, for sniffing.
 
@@ -258,11 +217,25 @@ class Source(File):
             if line.strip():
                 yield f"line {number}: ", self._decode(line, f"line {number}: ")
 
-    def lines(self, shape: type[T]) -> Iterator[tuple[str, T]]:
-        """(``line N: ``, checked value) of every one of the JSON Lines."""
+    def whole_lines(self) -> Iterator[tuple[str, Any]]:
+        """(``line N: ``, decoded value) of every one of the JSON Lines, of which there may be only one."""
         if self.kind not in ("jsonl", "json"):
             raise self.misshapen("not JSON Lines")
-        for place, item in self.json_lines() if self.kind == "jsonl" else [("line 1: ", self.json)]:
+        if self.kind == "json":
+            return iter([("line 1: ", self.json)])
+        decode = msgspec.json.Decoder().decode
+        try:
+            # Not `decode_lines`: it accepts two values in one line, and one value over two lines.
+            items = [(number, decode(line)) for number, line in enumerate(io.BytesIO(self.raw), 1) if line.strip()]
+        except _NOT_JSON:
+            return self.json_lines()  # says where
+        if may_repeat_keys(self.raw, [item for _, item in items]):
+            return self.json_lines()
+        return ((f"line {number}: ", item) for number, item in items)
+
+    def lines(self, shape: type[T]) -> Iterator[tuple[str, T]]:
+        """(``line N: ``, checked value) of every one of the JSON Lines."""
+        for place, item in self.whole_lines():
             yield place, self.convert(item, shape, place=place)
 
     def objects(
@@ -278,9 +251,6 @@ class Source(File):
             turn: The key of the turn's number, for messages; None: there is none.
         """
         if items is None and self.kind == "json":
-            if (typed := self.typed(list[shape])) is not None:  # type: ignore[valid-type] # a type made at run time
-                yield from typed
-                return
             items = self.json
         if not isinstance(items, list):
             raise self.misshapen("not a JSON list")
@@ -291,8 +261,7 @@ class Source(File):
 
     def whole(self, shape: type[T], *levels: str | None) -> T:
         """The JSON document, checked (see `convert`)."""
-        typed = self.typed(shape) if self.kind == "json" else None
-        return self.convert(self.json, shape, *levels) if typed is None else typed
+        return self.convert(self.json, shape, *levels)
 
     def convert(self, document: Any, shape: type[T], *levels: str | None, place: str = "", **where: Any) -> T:
         """Convert decoded JSON to a type, strictly.
@@ -311,13 +280,37 @@ class Source(File):
         try:
             return msgspec.convert(document, shape)
         except msgspec.ValidationError as error:
-            path, value, reason = first_misfit(document, shape, str(error))
-            for level, key in zip(levels, path, strict=False):
-                if level is not None:
-                    where[level] = f"{where[level]}-{key}" if level in where else str(key)
-            shown = repr(value) if isinstance(value, str) else str(value)
-            shown = shown if len(shown) <= 60 else shown[:57] + "..."
-            raise self.misshapen(f"{place}{reason}, found {shown}", **where) from None
+            raise self.misfit(document, shape, error, lambda _: levels, place, where) from None
+
+    def misfit(  # noqa: PLR0917 (a place)
+        self,
+        value: Any,
+        shape: Any,
+        error: msgspec.ValidationError,
+        levels: Callable[[Sequence[Any]], Iterable[str | None]],
+        place: str,
+        known: Mapping[str, Any] | None,
+    ) -> DstbenchError:
+        """The error for decoded JSON that is not of a type, with its place.
+
+        Args:
+            value: The decoded JSON.
+            shape: The type.
+            error: The converter's error.
+            levels: What each of the keys on the way to the misfit is (see `convert`).
+            place: Where in the file it is, to start the message with.
+            known: The dialogue and turn, where they are already known.
+        """
+        path, value, reason = first_misfit(value, shape, str(error))
+        where = dict(known or {})
+        for level, key in zip(levels(path), path, strict=False):
+            if level == "turn/2":  # of a list of both speakers' turns
+                where["turn"] = str(key // 2)
+            elif level is not None:
+                where[level] = f"{where[level]}-{key}" if level == "slot" and level in where else str(key)
+        shown = repr(value) if isinstance(value, str) else str(value)
+        shown = shown if len(shown) <= 60 else shown[:57] + "..."
+        return self.misshapen(f"{place}{reason}, found {shown}", **where)
 
     def misshapen(self, what: str, **where: Any) -> DstbenchError:
         """An error about the file's shape, with the format's example as a hint."""

@@ -19,8 +19,6 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
-import msgspec
-
 from dstbench.conventions.slots import KNOWN_SLOTS, canonical_slot, split_pair
 from dstbench.readers.builder import Pairs, split_triple
 from dstbench.readers.key_names import says_its_side, turn_in
@@ -32,15 +30,13 @@ from dstbench.schema.core import BETWEEN
 #: A state: slots and values, in which a slot may come twice if they are pairs.
 State: TypeAlias = dict[str, str] | Pairs
 
-#: (dialogue, turn, gold, pred); the states are cells of a file, ``msgspec.UNSET`` where the turn has none.
-Turn: TypeAlias = tuple[str, int, Any, Any]
-
 #: What a state may look like, for hints.
 SHAPES: Final = (
     'a state is {"hotel-area": "north"}, {"hotel": {"area": "north"}}, [["hotel-area", "north"]] or, as text, '
     "hotel-area = north; hotel-stars = 4"
 )
 # Where raw MultiWOZ puts the slots of a domain; `booked` is what was booked, and no slot.
+_STRING: Final = {str}
 _PARTS: Final = {"semi": "", "book": "book "}
 _BOOKED: Final = "booked"
 _SEPARATORS: Final = ("-", "_", ".", " ")
@@ -85,9 +81,7 @@ class StateCells:
             if {*map(type, cell)} | kinds == {str}:
                 return cell
             if {*map(type, cell)} == {str} and kinds == {dict} and all(map(_are_strings, cell.values())):
-                return [
-                    (joined(domain, slot), value) for domain, slots in cell.items() for slot, value in slots.items()
-                ]
+                return [(joined(domain, slot), text) for domain, slots in cell.items() for slot, text in slots.items()]
         elif is_missing(cell):
             self._loose["state"] += 1
             return {}
@@ -107,18 +101,6 @@ class StateCells:
         elif not is_missing(cell):
             raise Misfit(f"{named(cell)}, where a state must be")
         return pairs
-
-    def turns(self, source: Source, turns: list[Turn]) -> list[Turn]:
-        """The turns with their cells read as states; the same list if cells are still texts (see `shapes`)."""
-        if any(isinstance(cell, msgspec.Raw) for turn in turns for cell in turn[2:]):
-            return turns
-
-        def state(cell: Any, name: str, number: int) -> Any:
-            return cell if cell is msgspec.UNSET else self.checked(source, cell, dialogue=name, turn=number)
-
-        return [
-            (name, number, *(state(cell, name, number) for cell in (gold, pred))) for name, number, gold, pred in turns
-        ]
 
     def checked(self, source: Source, cell: Any, **where: Any) -> State:
         """The state in a cell of a file; if the cell is no state, the error says in which dialogue and turn."""
@@ -201,7 +183,7 @@ class StateCells:
 
 def _are_strings(slots: dict[Any, Any]) -> bool:
     """Whether slots and values are strings."""
-    return {*map(type, slots), *map(type, slots.values())} <= {str}
+    return {*map(type, slots), *map(type, slots.values())} <= _STRING
 
 
 def without_numpy(value: Any) -> Any:
@@ -280,6 +262,7 @@ def _could_be_entry(value: Any, depth: int = 0) -> bool:
     return not isinstance(value, (list, tuple)) or not any(isinstance(item, (Mapping, list, tuple)) for item in value)
 
 
+@lru_cache(maxsize=65_536)
 def joined(domain: str, slot: str) -> str:
     """Domain and slot as one name; the slot's name may already contain the domain."""
     begins = slot[: len(domain)].lower() == domain.lower() and slot[len(domain) :][:1] in _SEPARATORS

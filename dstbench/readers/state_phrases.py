@@ -12,8 +12,7 @@ import re
 from typing import Final
 
 from dstbench.conventions.slots import KNOWN_SLOTS, canonical_slot, split_pair
-from dstbench.readers.builder import Pairs, split_triple
-from dstbench.readers.pptod import FORMAT, split_span
+from dstbench.readers.builder import Pairs, split_span, split_triple
 
 _JSON: Final = ("{", "[[", "[{", '["', "['", "[(")
 _SPAN: Final = re.compile(r"\[[a-z]+\](\s|$)")
@@ -41,7 +40,7 @@ def written_out(text: str) -> Pairs | str:
         return text
     if _SPAN.match(text):
         pairs, lost = split_span(text)
-        return text if lost else [(slot, value) for slot, value in pairs if value not in FORMAT.omits]
+        return text if lost else [(slot, value) for slot, value in pairs if value not in ("not mentioned",)]
     separator = next((separator for separator in _SEPARATORS if separator.search(text)), _SEPARATORS[-1])
     entries: Pairs = []
     for part in filter(None, map(str.strip, separator.split(text))):

@@ -1,4 +1,4 @@
-"""Lines of fields separated by tabs: what STAR's and SUMBT's preprocessed MultiWOZ and SUMBT's WOZ 2.0 share.
+"""Lines of fields separated by tabs: what STAR's (Ye et al. 2021) and SUMBT's (Lee et al. 2019) preprocessed MultiWOZ.
 
 Conventions: gold only; one line per turn, cumulative, one column per tracked slot after the text columns. As every
 slot has a column, ``none`` says that a slot is not in the state; ``do not care`` is kept as written. No quoting. Lines
@@ -7,18 +7,17 @@ that start with ``#`` are comments.
 
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import msgspec
-import numpy as np
 import polars as pl
 
 from dstbench.conventions.slots import canonical_slot, domain_of
 from dstbench.readers.builder import StatesBuilder
-from dstbench.readers.document import Cell, Document, DocumentTurn, Place
-from dstbench.readers.format import Said
+from dstbench.readers.document import Document, DocumentTurn
+from dstbench.readers.format import Format, Said
+from dstbench.readers.notations import Cell, Place
 from dstbench.readers.source import Source
-from dstbench.readers.words import Columns, Listed, Words
 
 OMITTED: Final = "none"
 #: The hint for a line with too few or too many fields.
@@ -85,10 +84,7 @@ def reader(line: type[msgspec.Struct]) -> Callable[[Source, StatesBuilder], None
         # A slot at a time: most cells are empty, and all at once would take most of the memory of reading.
         rows = lines.with_row_index("at")
         cells = (rows.select("at", slot=pl.lit(slot), value=slot).filter(pl.col("value") != OMITTED) for slot in slots)
-        listed = pl.concat(cells)
-        slot, value = (Words.of(listed[name]) for name in ("slot", "value"))
-        gold = Listed(np.arange(lines.height), listed["at"].to_numpy(), slot, value)
-        states.take(Columns(Words.of(lines[DIALOGUE]), lines[TURN], gold, None))
+        states.lines(lines[DIALOGUE], lines[TURN], pl.concat(cells))
 
     return read
 
@@ -174,3 +170,128 @@ class TsvDocument(LinesDocument):
 
     def dump(self) -> bytes:
         return ("\t".join(self._header) + self._header_end).encode() + super().dump()
+
+
+class StarLine(msgspec.Struct):
+    """A line's first columns, as strings; one column per slot follows."""
+
+    dialogue: str = msgspec.field(name=DIALOGUE)
+    turn: str = msgspec.field(name=TURN)
+    last: str = msgspec.field(name="Last Turn")
+    system: str = msgspec.field(name=SYSTEM)
+    user: str = msgspec.field(name=USER)
+
+
+class SumbtLine(msgspec.Struct):
+    """A line's first columns, as strings; one column per slot follows."""
+
+    dialogue: str = msgspec.field(name=DIALOGUE)
+    turn: str = msgspec.field(name=TURN)
+    user: str = msgspec.field(name=USER)
+    system: str = msgspec.field(name=SYSTEM)
+
+
+class _SumbtDocument(TsvDocument):
+    usual: ClassVar = {"leaveat": "leave at", "arriveby": "arrive by", "pricerange": "price range"}
+
+
+# --- SUMBT's copy of WOZ 2.0 (Wen et al. 2017), which has no header line, and whose slots have no domain ------------
+
+_DOMAIN: Final = "restaurant"
+
+
+class WozLine(msgspec.Struct):
+    """A line of SUMBT's copy of WOZ 2.0, as strings."""
+
+    dialogue: str
+    turn: str
+    user: str
+    system: str
+    area: str
+    food: str
+    pricerange: str
+
+
+_COLUMNS: Final = WozLine.__struct_fields__
+_SLOTS: Final = _COLUMNS[4:]
+
+
+def _fields(line: str) -> list[str]:
+    """A line's fields, without the empty one after a tab at the end, as in other files by SUMBT."""
+    fields = line.rstrip("\r").split("\t")
+    return fields[:-1] if len(fields) > len(_COLUMNS) and not fields[-1] else fields
+
+
+def _sniff_tsv(source: Source) -> bool:
+    first = _fields(source.raw.lstrip().split(b"\n", 1)[0].decode(errors="replace")) if source.kind == "text" else []
+    return len(first) == len(_COLUMNS) and first[1].isdecimal()
+
+
+def _lines(source: Source) -> Iterator[list[str]]:
+    for number, line in enumerate(source.text.split("\n"), start=1):
+        fields = _fields(line)
+        if fields == [""] or line.startswith("#"):
+            continue
+        if len(fields) != len(_COLUMNS):
+            raise source.error(f"line {number} has {len(fields)} fields, not {len(_COLUMNS)}", CUT_OFF)
+        yield fields
+
+
+def _read_tsv(source: Source, states: StatesBuilder) -> None:
+    for dialogue, turn, _, _, *values in _lines(source):
+        states.domains[dialogue] = _DOMAIN
+        cells = [(f"{_DOMAIN}-{slot}", value) for slot, value in zip(_SLOTS, values, strict=True)]
+        states.gold.cells(states.turn(dialogue, turn), cells)
+
+
+class _Lines(LinesDocument):
+    def body(self, text: str) -> str:
+        self.speakers = {"user": 2, "system": 3}
+        self.columns = [(f"{_DOMAIN}-{name}", column) for column, name in enumerate(_SLOTS, start=4)]
+        return text
+
+    def make(self, state: Any, slot: str, spelling: Any) -> Place:
+        raise self.source.error("no column for this slot, and no header to add one to", slot=slot)
+
+
+def _said_in_woz(source: Source) -> Iterator[Said]:
+    for dialogue, turn, user, system, *_ in _lines(source):
+        yield dialogue, turn, system, user
+
+
+FORMATS: Final = (
+    Format(
+        name="star-tsv",
+        title="STAR's preprocessed MultiWOZ, gold",
+        holds=("gold",),
+        example="# Dialogue ID⇥Turn Index⇥Last Turn⇥System Response⇥User Utterance⇥attraction-area⇥…",
+        shape=StarLine,
+        sniff=sniff(StarLine),
+        reader=reader(StarLine),
+        said=said(StarLine),
+        document=TsvDocument,
+    ),
+    Format(
+        name="sumbt-tsv",
+        title="SUMBT's preprocessed MultiWOZ, gold",
+        holds=("gold",),
+        example="# Dialogue ID⇥Turn Index⇥User Utterance⇥System Response⇥attraction-area⇥…",
+        shape=SumbtLine,
+        sniff=sniff(SumbtLine),
+        reader=reader(SumbtLine),
+        said=said(SumbtLine),
+        document=_SumbtDocument,
+    ),
+    Format(
+        name="woz-tsv",
+        title="SUMBT's copy of WOZ 2.0, gold",
+        holds=("gold",),
+        example="9901⇥0⇥cheap food⇥⇥none⇥none⇥cheap",
+        shape=WozLine,
+        sniff=_sniff_tsv,
+        reader=_read_tsv,
+        omits=(OMITTED,),
+        said=_said_in_woz,
+        document=_Lines,
+    ),
+)

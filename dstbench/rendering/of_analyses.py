@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 import polars as pl
 
 from dstbench.analysis.associations import JACKKNIFE, POOLED
-from dstbench.analysis.conclusion import conclusion
+from dstbench.analysis.findings import conclusion
 from dstbench.errors import number_of
 from dstbench.metrics.registry import name_of, sign_of
 from dstbench.rendering import sentences

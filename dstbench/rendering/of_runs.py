@@ -12,10 +12,11 @@ from dstbench.analysis.verdicts import FEWEST_SEEDS, doubts
 from dstbench.errors import number_of
 from dstbench.rendering.of_scores import UNITS, by_first_metric, named, sizes_of
 from dstbench.rendering.sentences import in_order, profiles_that_agree, spread_over_profiles, verdicts
-from dstbench.rendering.tables import signature_lines
+from dstbench.rendering.tables import render, signature_lines
 from dstbench.rendering.text_tables import UNDEFINED
 from dstbench.rendering.views import Layout, View, percent, pivoted, sign
 from dstbench.schema.analysis import MODELS, RUN_DIFFERENCES, STANDINGS, SWEEP
+from dstbench.typing import TableFormat
 
 if TYPE_CHECKING:
     from dstbench.analysis.compare import Leaderboard
@@ -197,6 +198,11 @@ def sweep(frames: Mapping[str, pl.DataFrame]) -> Layout:
     agreeing = profiles_that_agree(rows)
     paper = view._replace(beside={}, caption=caption, heads={"profile": "Convention"})
     return Layout([view], notes, [*agreeing, *spread_over_profiles(rows)], "sweep", [paper], agreeing)
+
+
+def render_sweep(rows: pl.DataFrame, form: TableFormat) -> str:
+    """What `dstbench.sweep` returns, in a format."""
+    return render({"sweep": rows}, form)
 
 
 def _alike(rows: pl.DataFrame, within: Sequence[str], *, only_beside: bool = False) -> pl.DataFrame:

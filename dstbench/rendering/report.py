@@ -11,12 +11,12 @@ from typing import Final, Unpack
 import polars as pl
 
 from dstbench._version import __version__
-from dstbench.analysis.check import GOLD, check
+from dstbench.analysis.check import GOLD, badges, check
 from dstbench.analysis.compare import Design, Leaderboard, index_of, resample, seeds_of
 from dstbench.analysis.correlate import CORRELATED, Correlations, correlate
 from dstbench.analysis.diagnose import Diagnosis, diagnose
-from dstbench.analysis.explorer import MOST, Explorer, explore
-from dstbench.analysis.findings import badges, findings
+from dstbench.analysis.explorer import Explorer, explore
+from dstbench.analysis.findings import findings
 from dstbench.analysis.paired import pair_up
 from dstbench.analysis.sensitivity import Sensitivity, sensitivity
 from dstbench.analysis.sentences import Finding
@@ -83,7 +83,7 @@ class Report:
         findings: What is most interesting in all of these, in sentences.
         explorer: The most telling dialogues.
         notes: The warnings of all analyses.
-        title: The report's title.
+        title: Title of the report.
         note: A paragraph of the author's; empty: none.
     """
 
@@ -177,7 +177,7 @@ def report(
     *,
     metrics: str | Iterable[str | Metric] | None = None,
     context: str | Sequence[str] | None = None,
-    most: int = MOST,
+    most: int = 1000,
     models: Mapping[str, str | Sequence[str]] | None = None,
     baseline: str | None = None,
     seed: int = 0,
@@ -194,13 +194,13 @@ def report(
         data: A path, several, a frame, states, or a mapping from run name to any of these.
         metrics: Metrics in dstbench's notation; the runs are ordered by the first one; None: the default metrics.
         context: Files with the utterances; None: the files of the runs and of gold, if one of them has utterances.
-        most: The largest number of dialogues on the page; the most telling ones are taken (`explorer.choose`).
+        most: Largest number of dialogues on the page; the most telling ones are taken. See `explorer.choose`.
         models: Model name to its runs (seeds); see `dstbench.compare`.
-        baseline: The run (or model) that all others are compared to; None: all pairs.
+        baseline: Compare every other run (or model) to this one only. None: all pairs.
         seed: Random seed of the intervals and tests.
         level: Confidence level of the intervals; tests use 1 - level.
         adjust: How p-values are adjusted for the number of differences of a metric.
-        title: The report's title.
+        title: Title of the report.
         note: A paragraph of your own, below the title.
         profile: The convention, or its name.
         **reading: `gold`, `format`, `names`, `missing` (default: the convention's), `split`: see `dstbench.open_runs`.

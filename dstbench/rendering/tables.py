@@ -53,6 +53,8 @@ LAYOUTS: Final = {
     "Correlations": "of_analyses.correlations",
     "MetricComparison": "of_analyses.metrics",
     "Sensitivity": "of_analyses.sensitivity",
+    "Changes": "of_changes.changes",
+    "Reconciliation": "of_changes.reconciliation",
     "Walkthrough": "of_dialogues.walkthrough",
     "Worst": "of_dialogues.worst",
     "Bias": "of_audits.bias",

@@ -12,7 +12,7 @@ from dstbench.errors import DstbenchError, UsageError, number_of, warn
 from dstbench.readers.frames import IS_FRAME, count_frames
 from dstbench.readers.renaming import with_domains
 from dstbench.readers.states import Side, States, only_split, same_turns, warn_of_notes
-from dstbench.runs.slot_names import report_other_slots, report_unknown_slots, slot_counts
+from dstbench.runs.slot_names import report_slots
 from dstbench.runs.spread import spread, spread_frames
 from dstbench.runs.turn_numbers import find_numbering, report_gaps
 from dstbench.schema.record import Record
@@ -83,9 +83,7 @@ def _lay_out(states: States, gold: Side, pred: Side, missing: Missing, *, embedd
     frames = None if gold.frames is None else spread_frames(source, spine, gold, pred)
     if frames is not None:
         table = pl.concat([table, frames]).sort("dialogue", "slot", "turn")
-    counts = slot_counts(table)
-    report_other_slots(source, counts, refuse=not states.in_training)
-    report_unknown_slots(source, counts)
+    report_slots(source, table, refuse=not states.in_training)
     with_book = {"gold": gold.with_book, "pred": pred.with_book}
     return Aligned(table, coverage, None if frames is None else count_frames(frames["gold"], frames["pred"]), with_book)
 

@@ -8,6 +8,7 @@ with any version of any library.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
@@ -16,6 +17,7 @@ import polars as pl
 from dstbench.arrays import Hashes
 from dstbench.readers.frames import IS_FRAME
 from dstbench.schema.core import NOTHING
+from dstbench.tables import collect
 
 C: Final = pl.col
 _PRIME: Final = 0x100000001B3
@@ -28,8 +30,8 @@ def string_hash(column: str) -> pl.Expr:
     """A hash (UInt64) per string of a column, computed once per distinct one; null for null."""
 
     def hashes(strings: pl.Series) -> pl.Series:
-        distinct = strings.unique()
-        of_distinct = pl.DataFrame({"string": distinct, "hash": _hashes(distinct.cast(pl.String))})
+        distinct = strings.unique().drop_nulls()
+        of_distinct = pl.DataFrame({"string": distinct, "hash": _hashes(distinct.to_list())})
         return strings.to_frame("string").join(of_distinct, on="string", how="left", maintain_order="left")["hash"]
 
     return C(column).map_batches(hashes, return_dtype=pl.UInt64, is_elementwise=True)
@@ -48,7 +50,8 @@ def cell_hash(gold: str) -> pl.Expr:
 
 def gold_slots(long: pl.DataFrame) -> frozenset[str]:
     """The slots of some rows that have a value in gold other than those that mean "not in the state" in most files."""
-    return frozenset(_as_written(long).drop_nulls("gold").select(C("slot").unique()).collect()["slot"].cast(pl.String))
+    slots = _as_written(long).drop_nulls("gold").select(C("slot").unique().cast(pl.String))
+    return frozenset(collect(slots)["slot"])
 
 
 def gold_fingerprint(long: pl.DataFrame) -> int:
@@ -65,11 +68,11 @@ def gold_by_dialogue(long: pl.DataFrame) -> pl.DataFrame:
     rows = _as_written(long)
     same_slot = (C("dialogue") == C("dialogue").shift(1)) & (C("slot") == C("slot").shift(1))
     changes = rows.filter(C("gold").ne_missing(pl.when(same_slot).then(C("gold").shift(1))))
-    turns = rows.select("dialogue", "turn").unique().with_columns(hash=turn_hash()).collect().lazy()
+    turns = collect(rows.select("dialogue", "turn").unique().with_columns(hash=turn_hash())).lazy()
     cells = changes.join(turns, on=["dialogue", "turn"]).select("dialogue", hash=cell_hash("gold"))
     hashes = pl.concat([turns.select("dialogue", "hash", turns=1), cells.select("dialogue", "hash", turns=0)])
     sums = hashes.group_by("dialogue").agg(C("turns").sum().cast(pl.Int64), fingerprint=C("hash").sum())
-    return sums.sort("dialogue").collect()
+    return collect(sums.sort("dialogue"))
 
 
 def _as_written(long: pl.DataFrame) -> pl.LazyFrame:
@@ -80,17 +83,16 @@ def _as_written(long: pl.DataFrame) -> pl.LazyFrame:
     return long.lazy().filter(~IS_FRAME).with_columns(gold=gold)
 
 
-def _hashes(strings: pl.Series) -> pl.Series:
-    """A hash per string: a polynomial over its UTF-8 bytes, mixed; null for null."""
-    texts = strings.fill_null("")
-    data = np.frombuffer(texts.str.join().item().encode(), np.uint8)
-    length = texts.str.len_bytes().to_numpy().astype(np.int64)
+def _hashes(strings: Sequence[str]) -> Hashes:
+    """A hash per string: a polynomial over its UTF-8 bytes, mixed."""
+    texts = [string.encode() for string in strings]
+    data = np.frombuffer(b"".join(texts), np.uint8)
+    length = np.fromiter(map(len, texts), np.int64, len(texts))
     start = np.cumsum(length) - length
     position = np.arange(len(data)) - np.repeat(start, length)
     powers = np.cumprod(np.full(int(length.max(initial=0)) + 1, _PRIME, np.uint64))  # overflows on purpose
     terms = np.concatenate([(data + np.uint64(1)) * powers[position], np.zeros(1, np.uint64)])
-    sums = _mixed(np.where(length > 0, np.add.reduceat(terms, start), np.uint64(0)))
-    return pl.Series(sums).set(strings.is_null(), None)
+    return _mixed(np.where(length > 0, np.add.reduceat(terms, start), np.uint64(0)))
 
 
 def _mix(numbers: pl.Expr) -> pl.Expr:

@@ -15,7 +15,8 @@ from typing import Any, Final, NamedTuple
 
 import polars as pl
 
-from dstbench.errors import UsageError
+from dstbench import tables
+from dstbench.errors import DstbenchError, UsageError
 from dstbench.io import parquet
 from dstbench.io.files import File, path_text
 from dstbench.readers.frames import IS_FRAME, count_frames
@@ -26,7 +27,7 @@ from dstbench.runs.align import from_long
 from dstbench.runs.parquet import ForeignError, fits, read_footer
 from dstbench.runs.rules import check_long, conform_long, with_canonical_names
 from dstbench.runs.run import Run, collect, in_memory, run_meta, stamp_of
-from dstbench.runs.slot_names import report_other_slots, report_unknown_slots, slot_counts
+from dstbench.runs.slot_names import report_slots
 from dstbench.runs.turn_numbers import report_gaps
 from dstbench.schema.core import SCHEMA_VERSION
 
@@ -90,17 +91,20 @@ def _named_paths(paths: list[Path]) -> list[tuple[str, Path | RunIn]]:
 
 def _runs_in(file: File) -> list[str] | None:
     """The runs of a Parquet file with a column `run`; None: it is another file."""
-    if not (os.path.isfile(file.path) and file.is_parquet and parquet.has_column(file, _RUN)):
+    if not (os.path.isfile(file.path) and file.is_parquet):
         return None
-    with parquet.reading(file.name):
-        return _runs_of(parquet.scan(file).table)
+    try:
+        with parquet.reading(file.name):
+            return _runs_of(parquet.scan(file).table)
+    except DstbenchError:  # which reading it will say
+        return None
 
 
 def _runs_of(frame: pl.LazyFrame) -> list[str] | None:
     """The runs in a column `run`, in their order; None: there is no such column."""
     if _RUN not in frame.collect_schema():
         return None
-    return frame.select(_RUNS.unique(maintain_order=True)).collect().to_series().to_list()
+    return tables.collect(frame.select(_RUNS.unique(maintain_order=True))).to_series().to_list()
 
 
 def _is_frame(data: Any) -> bool:
@@ -181,7 +185,7 @@ def _is_long(frame: pl.LazyFrame, options: ReadOptions) -> bool:
         return False
     from dstbench.readers.records import have_states  # loads many modules, which long tables do not need
 
-    return not have_states(frame.head(_SAMPLE).collect(), options.keys)
+    return not have_states(tables.collect(frame.head(_SAMPLE)), options.keys)
 
 
 def read_file(file: File, options: ReadOptions = AS_USUAL, split: str | None = None) -> States:
@@ -224,11 +228,12 @@ def _parquet(name: str, file: File, options: ReadOptions, split: str | None) -> 
     path = file.utf8_path
     with parquet.reading(file.name):
         stamp = stamp_of(path)
-        table, height, texts = parquet.scan(file)
+        table, texts = parquet.scan(file)
         if len(_runs_of(table) or ()) > 1:
             raise file.error("a table of several runs, where there must be one", "filter it by its column run")
         if not _is_long(table, options):
             return read_file(file, options, split)
+        height = table.select(pl.len()).collect().item()
     conformed = conform_long(table, source=file.name)
     try:
         footer = read_footer(texts)
@@ -259,9 +264,7 @@ def _checked(name: str, frame: pl.LazyFrame, source: str, options: ReadOptions) 
         return renamed(from_long(table, source), options)
     report_gaps(source, table.select("dialogue", "turn").unique().sort("dialogue", "turn"))
     frames = table.filter(IS_FRAME)
-    counts = slot_counts(table)
-    report_other_slots(source, counts)
-    report_unknown_slots(source, counts)
+    report_slots(source, table)
     lacks_prediction = pl.col("slot").is_null() & pl.col("pred").is_not_null()
     meta = run_meta(
         name,

@@ -88,29 +88,23 @@ def with_canonical_names(table: pl.DataFrame, *, source: str) -> pl.DataFrame:
     return table.with_columns(slot)
 
 
-def check_sorted(table: pl.DataFrame) -> None:
-    """Refuse rows of whole dialogues, as our own files have them, that are not sorted or where a slot ends early.
+def sorting_faults() -> dict[str, pl.Expr]:
+    """Whether rows of whole dialogues, as our own files have them, are not sorted, or a slot ends early.
 
-    Args:
-        table: The rows, with `begins`, whether a row is the first of its dialogue, and `first`, whether it is its
-            slot's first in the dialogue, or has no slot.
-
-    Raises:
-        DstbenchError: They are not sorted by (dialogue, slot, turn), a slot has no row in its dialogue's last turn, or
-            a row has no dialogue or turn.
+    These are aggregations over rows with `begins`, whether a row is the first of its dialogue, and `first`, whether it
+    is its slot's first in the dialogue, or has no slot.
     """
-    slot, turn, first = pl.col("slot"), pl.col("turn"), pl.col("first")
-    last_turn = pl.when(pl.col("begins").shift(-1, fill_value=True)).then(turn).backward_fill()
+    slot, turn, first = C("slot"), C("turn"), C("first")
+    last_turn = pl.when(C("begins").shift(-1, fill_value=True)).then(turn).backward_fill()
     ends = first.shift(-1, fill_value=True) & slot.is_not_null()
-    breaks = table.select(
-        falls=((turn <= turn.shift(1)) & ~first).any(),
-        ends=((turn > last_turn) | (ends & (turn != last_turn))).any(),
-        lacks=pl.any_horizontal(pl.col("dialogue", "turn").null_count() > 0),
-        gold=(slot.is_null() & pl.col("gold").is_not_null()).any(),
-        dialogues=(pl.col("dialogue").filter("begins") < pl.col("dialogue").filter("begins").shift(1)).any(),
-    )
-    if any(breaks.row(0)):
-        raise unsorted()
+    dialogues = C("dialogue").filter("begins")
+    return {
+        "falls": ((turn <= turn.shift(1)) & ~first).any(),
+        "ends_early": ((turn > last_turn) | (ends & (turn != last_turn))).any(),
+        "lacks_keys": pl.any_horizontal(C("dialogue", "turn").null_count() > 0),
+        "has_gold_alone": (slot.is_null() & C("gold").is_not_null()).any(),
+        "dialogues_fall": (dialogues < dialogues.shift(1)).any(),
+    }
 
 
 def unsorted(source: str | None = None) -> DstbenchError:

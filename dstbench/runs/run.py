@@ -15,6 +15,7 @@ from typing import Any, Final, NamedTuple
 
 import polars as pl
 
+from dstbench import tables
 from dstbench.errors import DstbenchError, UsageError
 from dstbench.io.parquet import MAGIC, checksums, reading, unreadable
 from dstbench.schema.core import SCHEMA_VERSION
@@ -189,7 +190,7 @@ def stamp_of(path: str | os.PathLike[str]) -> Stamp:
 def collect(table: pl.LazyFrame, source: str) -> pl.DataFrame:
     """Collect a query; if that fails, the error names `source`."""
     with reading(source):
-        return table.collect()
+        return tables.collect(table)
 
 
 def run_meta(

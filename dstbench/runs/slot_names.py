@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Collection
 from difflib import get_close_matches
-from typing import Final
+from typing import Final, NamedTuple
 
 import polars as pl
 
@@ -13,6 +14,7 @@ from dstbench.conventions.slots import KNOWN_SLOTS, domain_of
 from dstbench.errors import DstbenchError, number_of, shortened, warn
 from dstbench.readers.frames import IS_FRAME
 from dstbench.schema.core import NOTHING
+from dstbench.tables import collect
 
 # Characters of a slot that messages show; a longer name is no misspelling of a known slot.
 _LONGEST: Final = 100
@@ -23,40 +25,46 @@ _MANY: Final = 5
 _LEAST: Final = 25
 _SHOWN: Final = 3  # names of gold in a message
 _MAPPED: Final = 40  # names in a map of slots in a message
-#: The columns of `slot_counts`.
-COLUMNS: Final = {"slot": pl.String, "gold": pl.Int64, "pred": pl.Int64, "values": pl.Int64}
 
 
-class OtherSlotsError(DstbenchError):
-    """No slot that is predicted is in gold."""
+class _Slot(NamedTuple):
+    """How often a slot is in a long table's states: numbers of turns."""
+
+    name: str
+    gold: int  # whose gold state lists it
+    pred: int  # whose predicted state lists it
+    values: int  # of these, in which it is predicted to have a value
+    is_frame: bool  # whether it stands for a service's frames
 
 
-def slot_counts(table: pl.DataFrame) -> pl.DataFrame:
-    """How often each slot is in a long table's states.
+def report_slots(source: str, table: pl.DataFrame, *, refuse: bool = True) -> None:
+    """Warn of names that MultiWOZ does not have, and refuse predictions none of whose slots gold has.
 
-    Returns:
-        (slot; gold, pred: numbers of turns whose state lists it; values: of these, those in which it is predicted to
-        have a value), also of frames (see `readers.frames`).
+    Raises:
+        DstbenchError: Gold has none of the predicted slots, and `refuse`.
     """
     rows = table.lazy().drop_nulls("slot")
     rows = rows.with_columns(values=pl.all_horizontal(pl.col("pred") != pl.lit(nothing) for nothing in NOTHING))
     counts = rows.group_by("slot").agg(pl.col("gold", "pred").count(), pl.col("values").sum())
-    return counts.select(pl.col(name).cast(dtype) for name, dtype in COLUMNS.items()).sort("slot").collect()
+    counts = counts.with_columns(pl.col("slot").cast(pl.String), is_frame=IS_FRAME).sort("slot")
+    slots = [_Slot(*row) for row in collect(counts).iter_rows()]
+    services = {domain_of(slot.name) for slot in slots if slot.is_frame}
+    slots = [slot for slot in slots if not slot.is_frame]
+    _report_other_slots(source, slots, services, refuse=refuse)
+    _report_unknown_slots(source, slots)
 
 
-def report_unknown_slots(source: str, counts: pl.DataFrame) -> None:
-    """Warn about slots that MultiWOZ does not have, with their `slot_counts` and known ones of similar spelling."""
-    counts = counts.filter(~IS_FRAME)
-    names = counts["slot"].to_list()
-    if KNOWN_SLOTS.issuperset(names):  # the usual case
+def _report_unknown_slots(source: str, slots: list[_Slot]) -> None:
+    """Warn about slots that MultiWOZ does not have, with known ones of similar spelling."""
+    unknown = [slot for slot in slots if slot.name not in KNOWN_SLOTS]
+    if not unknown:  # the usual case
         return
-    if KNOWN_SLOTS.isdisjoint(names):
-        warn(f"none of the {number_of(len(names), 'slot')} is MultiWOZ's; their names are kept as written", file=source)
+    if len(unknown) == len(slots):
+        warn(f"none of the {number_of(len(slots), 'slot')} is MultiWOZ's; their names are kept as written", file=source)
         return
-    unknown = [row for row in counts.select("slot", "gold", "pred").rows() if row[0] not in KNOWN_SLOTS]
-    unknown.sort(key=lambda row: (-row[1] - row[2], row[0]))
+    unknown.sort(key=lambda slot: (-slot.gold - slot.pred, slot.name))
     shown = []
-    for name, gold, pred in unknown[:5]:
+    for name, gold, pred, *_ in unknown[:5]:
         near = get_close_matches(name, sorted(KNOWN_SLOTS), n=2) if len(name) <= _LONGEST else []
         hint = f"; near: {', '.join(near)}" if near else ""
         shown.append(f"{shortened(name, _LONGEST)} ({gold} in gold, {pred} predicted{hint})")
@@ -69,49 +77,35 @@ def report_unknown_slots(source: str, counts: pl.DataFrame) -> None:
     )
 
 
-def report_other_slots(source: str, counts: pl.DataFrame, *, refuse: bool = True) -> None:
+def _report_other_slots(source: str, slots: list[_Slot], services: Collection[str], *, refuse: bool) -> None:
     """Refuse predictions none of whose slots gold has; warn if that is so of many predicted values.
 
     Where gold has MultiWOZ's slots, those of MultiWOZ that it lacks are spelled alike: a few such values are errors of
     the tracker, noted but not refused. Slots of services that have frames are errors of the tracker, too.
-
-    Args:
-        source: Name of the file, for messages.
-        counts: The counts (`slot_counts`) of all its turns.
-        refuse: Whether to refuse; otherwise, warn.
-
-    Raises:
-        OtherSlotsError: Gold has none of the predicted slots.
     """
-    services = [domain_of(name) for name in counts.filter(IS_FRAME)["slot"]]
-    counts = counts.filter(~IS_FRAME)
-    predicted = counts.filter(pl.col("values") > 0)
-    of_gold = counts.filter(pl.col("gold") > 0).sort("gold", "slot", descending=[True, False])["slot"].to_list()
-    of_services = pl.col("slot").str.extract("^([^-]*)-").is_in(services).fill_null(value=False)
-    others = predicted.filter(~pl.col("slot").is_in(of_gold), ~of_services)
-    others = others.sort("values", "slot", descending=[True, False])
-    total, of_others = int(predicted["values"].sum()), int(others["values"].sum())
+    in_gold = sorted((slot for slot in slots if slot.gold), key=lambda slot: -slot.gold)
+    of_gold = [slot.name for slot in in_gold]
+    others = [slot for slot in slots if slot.values and not slot.gold and not _is_of(slot.name, services)]
+    others.sort(key=lambda slot: -slot.values)
+    total, of_others = (sum(slot.values for slot in some) for some in (slots, others))
     if not of_gold or of_others * _MANY < max(total, 1):
         return
-    names = others["slot"].to_list()
-    in_gold = f"{_listed(of_gold)} in gold"
+    names = [slot.name for slot in others]
+    both = f"{_listed(names)} in the predictions, {_listed(of_gold)} in gold"
     spelled_alike = not KNOWN_SLOTS.isdisjoint(of_gold) and KNOWN_SLOTS.issuperset(names)
     if of_others == total and refuse and not (spelled_alike and of_others < _LEAST):
-        raise OtherSlotsError(
-            f"gold has none of the {number_of(len(names), 'predicted slot')}: {_listed(names)} in the predictions, "
-            f"{in_gold}",
+        raise DstbenchError(
+            f"gold has none of the {number_of(len(names), 'predicted slot')}: {both}",
             file=source,
             hint=_map_lines(names, of_gold),
         )
     remedy = "" if spelled_alike else "; if they are the same slots, --slot-map FILE says which"
-    warn(
-        f"{of_others:,} of {total:,} predicted values are of slots that gold never has, and count as wrong: "
-        f"{_listed(names)} in the predictions, {in_gold}{remedy}",
-        file=source,
-        kind="predicted values are of slots that gold never has, and count as wrong",
-        count=of_others,
-        when="before",
-    )
+    what = "predicted values are of slots that gold never has, and count as wrong"
+    warn(f"{of_others:,} of {total:,} {what}: {both}{remedy}", file=source, kind=what, count=of_others, when="before")
+
+
+def _is_of(slot: str, services: Collection[str]) -> bool:
+    return "-" in slot and domain_of(slot) in services
 
 
 def _listed(names: list[str]) -> str:

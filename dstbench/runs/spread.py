@@ -27,6 +27,7 @@ from dstbench.errors import DstbenchError
 from dstbench.io.limits import FREE, SPREAD
 from dstbench.readers.states import Side, same_turns
 from dstbench.schema.core import LONG
+from dstbench.tables import collect, collect_all
 
 C: Final = pl.col
 # A slot in a turn, as one integer, by which joins take a third of the time.
@@ -51,22 +52,26 @@ def spread(source: str, spine: pl.DataFrame, gold: Side, pred: Side) -> pl.DataF
     Raises:
         DstbenchError: There would be far more rows than turns and listed slots (`limits.SPREAD`).
     """
-    turns = spine.with_row_index("place").with_columns(number=C("dialogue").rle_id())
+    turns = spine.with_row_index("place").lazy().with_columns(number=C("dialogue").rle_id())
     of_pred = turns
     if not same_turns(gold, pred):
-        of_pred = turns.drop("at").join(pred.turns.with_row_index("at"), on=["dialogue", "turn"])
-    golds = gold.cells.join(turns.select("at", "place", "number"), on="at")
-    preds = pred.cells.join(of_pred.select("at", "place", "number"), on="at")
+        of_pred = turns.drop("at").join(pred.turns.with_row_index("at").lazy(), on=["dialogue", "turn"])
+    sides = ((gold, turns), (pred, of_pred))
+    cells = [side.cells.lazy().join(its.select("at", "place", "number"), on="at") for side, its in sides]
+    spined, golds, preds = collect_all([turns, *cells])
+    turns = spined.lazy()
 
     # A slot has a row from the first turn that lists it; before a dialogue's first slot, and where there is no
     # prediction, a turn has a row without a slot.
     listed = pl.concat([golds, preds])
     ends = turns.group_by("number").agg(end=C("place").max() + 1)
-    slots = listed.group_by("number", "slot").agg(start=C("place").min()).join(ends, on="number")
+    slots = collect(listed.lazy().group_by("number", "slot").agg(start=C("place").min()).join(ends, on="number")).lazy()
     first = slots.group_by("number").agg(C("start").min())
     bare = turns.join(first, on="number", how="left", maintain_order="left")
     bare = bare.filter(~C("predicted") | (C("place") < C("start")).fill_null(value=True))
-    total = int(slots.select((C("end") - C("start")).cast(pl.Int64).sum()).item()) + bare.height
+    rows_of_slots = slots.select((C("end") - C("start")).cast(pl.Int64).sum())
+    sized, without = collect_all([rows_of_slots, bare.select("number", "place")])
+    total = int(sized.item()) + without.height
     if total > max(FREE, SPREAD.value * (listed.height + spine.height)):
         raise DstbenchError(
             f"{total:,} rows for {spine.height:,} turns that list {listed.height:,} slots is above the limit of "
@@ -76,15 +81,17 @@ def spread(source: str, spine: pl.DataFrame, gold: Side, pred: Side) -> pl.DataF
         )
 
     places = pl.int_ranges("start", "end", dtype=pl.UInt32)
-    without = bare.group_by("number").agg("place").with_columns(slot=pl.lit(None, pl.Categorical))
-    groups = pl.concat([without.select("number", "slot", "place"), slots.select("number", "slot", place=places)])
-    rows = groups.sort("number", "slot", nulls_last=False).select("slot", "place").explode("place").lazy()
-    rows = rows.with_columns(_KEY, *(pl.lit(turns[name]).gather("place") for name in ("dialogue", "turn", "predicted")))
-    for name, cells in (("gold", golds), ("pred", preds)):
-        values = cells.lazy().select(_KEY, C("value").alias(name))
+    nothing = without.lazy().group_by("number").agg("place").with_columns(slot=pl.lit(None, pl.Categorical))
+    groups = pl.concat([nothing.select("number", "slot", "place"), slots.select("number", "slot", place=places)])
+    rows = groups.sort("number", "slot", nulls_last=False).select("slot", "place").explode("place")
+    rows = rows.with_columns(
+        _KEY, *(pl.lit(spined[name]).gather("place") for name in ("dialogue", "turn", "predicted"))
+    )
+    for name, side in (("gold", golds), ("pred", preds)):
+        values = side.lazy().select(_KEY, C("value").alias(name))
         rows = rows.join(values, on="key", how="left", maintain_order="left")
     mark = pl.when(C("slot").is_null() & ~C("predicted")).then(_MARK).otherwise("pred")
-    return rows.with_columns(pred=mark).select(*LONG.columns).collect()
+    return collect(rows.with_columns(pred=mark).select(*LONG.columns))
 
 
 def spread_frames(source: str, spine: pl.DataFrame, gold: Side, pred: Side) -> pl.DataFrame:

@@ -23,6 +23,7 @@ import polars as pl
 from dstbench.errors import number_of, warn
 from dstbench.readers.states import Side
 from dstbench.schema.core import BETWEEN, NOTHING
+from dstbench.tables import collect, collect_all
 
 C: Final = pl.col
 # Numberings that people use: the number of gold's turn 0, and the step. Besides, the least number may be gold's least.
@@ -80,7 +81,7 @@ def find_numbering(gold: Side, pred: Side) -> Numbering | None:
         numbered, of_gold = preds.lazy().with_columns(turn), golds.lazy().rename({"state": "of_gold"})
         return numbered.join(of_gold, on=["dialogue", "turn"], how="left", maintain_order="left")
 
-    now = meeting(0, 1).select(meets=meets, agrees=agrees).collect()
+    now = collect(meeting(0, 1).select(meets=meets, agrees=agrees))
     met, agreeing = int(now["meets"].sum()), int(now["agrees"].sum())
     preds = preds.with_columns(agreed=now["agrees"])
     least, of_gold = (int(turns["turn"].min()) for turns in (preds, golds))  # type: ignore[arg-type] # there are turns
@@ -92,7 +93,7 @@ def find_numbering(gold: Side, pred: Side) -> Numbering | None:
         "lost": C("agreed") & ~agrees,
     }
     flags = [flag.sum().alias(name) for name, flag in wanted.items()]
-    counts = [table.row(0) for table in pl.collect_all([meeting(*other).select(flags) for other in others])]
+    counts = [table.row(0) for table in collect_all([meeting(*other).select(flags) for other in others])]
     possible = [(other, count) for other, count in zip(others, counts, strict=True) if count[0] >= met]
     if not possible:
         return None
@@ -132,4 +133,4 @@ def _states(side: Side) -> pl.DataFrame:
     cells = side.cells.lazy().join(values.filter(~C("meant").is_in(NOTHING)), on="value")
     states = cells.group_by("at").agg(state=pl.struct("slot", "meant").hash().sum())
     turns = side.turns.lazy().with_row_index("at").join(states, on="at", how="left", maintain_order="left")
-    return turns.select("dialogue", C("turn").cast(pl.Int64), C("state").fill_null(0)).collect()
+    return collect(turns.select("dialogue", C("turn").cast(pl.Int64), C("state").fill_null(0)))

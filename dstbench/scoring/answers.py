@@ -7,6 +7,8 @@ from typing import Any, Final
 
 import polars as pl
 
+from dstbench.tables import collect
+
 C: Final = pl.col
 #: The most combinations whose answers are remembered, at some 300 bytes each.
 MOST_REMEMBERED: Final = 2**20
@@ -15,19 +17,12 @@ MOST_REMEMBERED: Final = 2**20
 def with_answers(
     rows: pl.LazyFrame, function: Callable[..., Any], arguments: Sequence[str], answers: Mapping[str, pl.DataType]
 ) -> pl.LazyFrame:
-    """Rows with what a function of strings says of them; it is called once per distinct combination of arguments.
-
-    Args:
-        rows: The rows.
-        function: From the values of these columns (strings; None for null) to a tuple of answers.
-        arguments: The columns.
-        answers: The names and types of the new columns.
-    """
+    """Rows with what a function of the strings in some columns (`arguments`) says of them; see `Answers`."""
     return Answers(function, arguments, answers).join_to(rows)
 
 
 class Answers:
-    """What a function of strings says of combinations of them, each of which it is asked once.
+    """What a function of strings says of combinations of them; it is asked of each once.
 
     Args:
         function: From the values of some columns (strings; None for null) to a tuple of answers.
@@ -43,37 +38,35 @@ class Answers:
 
     def join_to(self, rows: pl.LazyFrame) -> pl.LazyFrame:
         """Rows with the answers for their arguments."""
-        table = rows.collect()
-        distinct = table.select(self._arguments).unique()
+        table = collect(rows)
+        distinct = collect(table.lazy().select(self._arguments).unique())
         answered = distinct.hstack(self.of(distinct)).lazy()
         return table.lazy().join(answered, on=self._arguments, how="left", nulls_equal=True, maintain_order="left")
 
     def of(self, distinct: pl.DataFrame) -> pl.DataFrame:
         """The answers for rows with distinct arguments, in their order."""
-        asked = distinct[self._arguments]
+        asked, names = distinct[self._arguments], list(self._types)
         known = self._known  # another thread may replace it
-        if known is None:
-            known = self._remembered(asked)
-        answered = self._join(asked, known)
-        if answered["is_known"].null_count():
-            new = asked.filter(answered["is_known"].is_null())
-            known = self._remembered(new, known if known.height + new.height <= MOST_REMEMBERED else None)
+        if known is not None:
             answered = self._join(asked, known)
-            if answered["is_known"].null_count():  # what was known has just been forgotten
-                answered = self._join(asked, self._remembered(asked))
-        return answered[list(self._types)]
+            is_new = answered["is_known"].is_null()
+            if not is_new.any():
+                return answered[names]
+            new = asked.filter(is_new)
+            if known.height + new.height <= MOST_REMEMBERED:
+                self._known = known = pl.concat([known, self._ask(new)])
+                return self._join(asked, known)[names]
+        self._known = answered = self._ask(asked)
+        return answered[names]
 
     def _join(self, asked: pl.DataFrame, known: pl.DataFrame) -> pl.DataFrame:
         return asked.join(known, on=self._arguments, how="left", nulls_equal=True, maintain_order="left")
 
-    def _remembered(self, asked: pl.DataFrame, known: pl.DataFrame | None = None) -> pl.DataFrame:
-        """The known answers, and those for new arguments."""
-        texts = asked.with_columns(C(pl.Categorical).cast(pl.String)).iter_rows()
-        answered = [self._function(*row) for row in texts]
-        answers = (
+    def _ask(self, asked: pl.DataFrame) -> pl.DataFrame:
+        """The arguments with the function's answers."""
+        answered = [self._function(*row) for row in asked.iter_rows()]
+        answers = [
             pl.Series(name, [answer[at] for answer in answered], dtype)
             for at, (name, dtype) in enumerate(self._types.items())
-        )
-        new = asked.with_columns(*answers, is_known=pl.lit(value=True))
-        self._known = new if known is None else pl.concat([known, new])
-        return self._known
+        ]
+        return asked.hstack([*answers, pl.Series("is_known", [True] * asked.height)])

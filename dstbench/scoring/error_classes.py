@@ -32,6 +32,7 @@ from dstbench.scoring.rows import lay_out
 from dstbench.scoring.timing import with_timing
 from dstbench.scoring.turns import TURN, scored_turns, turn_table
 from dstbench.scoring.values import judged, with_matches
+from dstbench.tables import collect
 
 #: For each class, in order of precedence: its kind and its condition.
 CLASSES: Final[Mapping[str, tuple[str, str]]] = {
@@ -72,7 +73,7 @@ def count_classes(run: Run, convention: Convention) -> tuple[pl.DataFrame, int]:
         rows, turns = _scored_classes(part.rows(convention), convention)
         counted = with_timing(rows, convention).filter(is_scored=True).drop_nulls("class")
         sizes = {"n": pl.len().cast(pl.Int64), "timed": C("timed").sum().cast(pl.Int64)}
-        return counted.group_by("slot", "class").agg(**sizes).collect(), turns
+        return collect(counted.group_by("slot", "class").agg(**sizes)), turns
 
     parts = over_parts(run, count)
     counts = pl.concat([counted for counted, _ in parts]).group_by("slot", "class").agg(C("n", "timed").sum())
@@ -92,7 +93,7 @@ def list_classes(table: pl.DataFrame, convention: Convention) -> pl.DataFrame:
     listed = rows.with_columns(carried=same).filter(is_scored=True).drop_nulls("class")
     columns = ("dialogue", "turn", "domain", "slot", "gold", "pred", "kind", "class", "carried")
     names = C("class").cast(pl.String).cast(pl.Categorical)
-    return listed.with_columns(names, kind=_kind().cast(pl.Categorical)).select(columns).collect()
+    return collect(listed.with_columns(names, kind=_kind().cast(pl.Categorical)).select(columns))
 
 
 def _kind() -> pl.Expr:
@@ -101,7 +102,7 @@ def _kind() -> pl.Expr:
 
 def _scored_classes(rows: pl.LazyFrame, convention: Convention) -> tuple[pl.LazyFrame, int]:
     """Rows with their class and `is_scored`, whether the convention scores the turn; the number of scored turns."""
-    scored = scored_turns(turn_table(rows), convention).select(*TURN, is_scored=pl.lit(value=True)).collect()
+    scored = collect(scored_turns(turn_table(rows), convention).select(*TURN, is_scored=pl.lit(value=True)))
     classified = classify(rows, convention).join(scored.lazy(), on=TURN, how="left", maintain_order="left")
     return classified, scored.height
 

@@ -24,7 +24,6 @@ from dstbench.readers.builder import StatesBuilder
 from dstbench.readers.options import Keys, ReadOptions
 from dstbench.readers.records import from_memory
 from dstbench.readers.states import Side, States, sides_of, warn_of_notes
-from dstbench.readers.words import Listed, Words
 from dstbench.runs.align import check_missing, usable_aliases
 from dstbench.runs.gold import gold_fingerprint
 from dstbench.runs.open import Data, aligned_run, open_gold
@@ -213,10 +212,8 @@ class Evaluator:
         if not self._number:
             raise UsageError("no state was added", hint="add(dialogue, turn, state) before compute()")
         rows = np.array(list(self._number))
-        slots, values = (Words.of(pl.Series(strings, dtype=pl.String)) for strings in (self._slots, self._values))
-        listed = Listed(np.sort(rows), np.repeat(rows, np.diff(self._end)), slots, values)
         builder = StatesBuilder(_NAME, self._gold.format)
-        pred = builder.side("pred", self._turns, listed)
+        pred = builder.side("pred", self._turns, rows, np.diff(self._end), self._slots, self._values)
         states = States(_NAME, self._gold.format, None, pred, builder.notes, numbered=True, in_training=True)
         run = aligned_run(_NAME, states, self._gold, self._missing)
         check_scope(run, self._convention)  # under ``intersect`` there may be less gold than there was

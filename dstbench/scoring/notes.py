@@ -21,6 +21,7 @@ from dstbench.runs.run import Run
 from dstbench.scoring.partitions import Part, gold_slots_of, over_parts
 from dstbench.scoring.sums import Sums, resolve, sum_up
 from dstbench.scoring.values import judged, spelling_errors
+from dstbench.tables import collect
 
 # A note is given if another option gains more than this in JGA.
 _WORTH: Final = 0.01
@@ -116,7 +117,7 @@ def _spelling_examples(run: Run, convention: Convention) -> list[str]:
 
     def pairs_of(part: Part) -> pl.DataFrame:
         rows = judged(part.laid_out(), convention).filter(spelling_errors(part.laid_out(), convention))
-        return rows.group_by(cell).agg(turns=pl.len()).collect()
+        return collect(rows.group_by(cell).agg(turns=pl.len()))
 
     pairs = pl.concat(over_parts(run, pairs_of)).group_by(cell).agg(pl.col("turns").sum())
     texts = pairs.with_columns(pl.col(cell).cast(pl.String))

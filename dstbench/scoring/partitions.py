@@ -34,6 +34,7 @@ from dstbench.scoring.events import is_new, with_events
 from dstbench.scoring.rows import Rows, lay_out
 from dstbench.scoring.turns import turn_table
 from dstbench.scoring.values import judged, of_cells, spelling_errors
+from dstbench.tables import collect
 
 T = TypeVar("T")
 
@@ -83,44 +84,42 @@ class Part:
         """The rows, prepared for expressions."""
         return self.keep(("rows", frames), lambda: lay_out(self.table, frames=frames))
 
-    def turns(self, convention: Convention, counts: Mapping[str, pl.Expr] | None = None) -> pl.LazyFrame:
-        """The turn table, of whole states, with `n_spelling`: wrong slots whose values differ by spelling only.
+    def turns(
+        self, convention: Convention, counts: Mapping[str, pl.Expr] | None = None, *, spelling: bool = False
+    ) -> pl.LazyFrame:
+        """The turn table, of whole states.
 
         Args:
             convention: The convention.
             counts: Further columns (see `turns.turn_table`).
+            spelling: Whether there is a column `n_spelling`: wrong slots whose values differ by spelling only.
         """
 
         def count() -> pl.LazyFrame:
-            spelled = {"n_spelling": spelling_errors(self.laid_out(), convention)}
+            spelled = {"n_spelling": spelling_errors(self.laid_out(), convention)} if spelling else {}
             return turn_table(self.rows(convention), counts={**spelled, **(counts or {})})
 
         if counts:  # such a table is not kept: two metrics' counts may differ under one name
             return count()
-        key = ("turns", convention)
+        key = ("turns", convention, spelling)
         if self.is_kept and key in self._asked:
-            return self.keep(key, lambda: count().collect()).lazy()
+            return self.keep(key, lambda: collect(count())).lazy()
         self._asked.add(key)  # most tables are asked for only once, and then only some of their columns
         return count()
 
-    def fingerprint(self, convention: Convention, scored: pl.DataFrame) -> int:
-        """The fingerprint (`runs.gold`) of the gold of scored turns under the convention.
-
-        Args:
-            convention: The convention.
-            scored: The turns that it scores (`number`, `turn`).
-        """
-        scores_all = scored.height == self.turn_hashes.height
+    def fingerprint(self, convention: Convention, scored: pl.DataFrame | None = None) -> int:
+        """The fingerprint (`runs.gold`) of gold under the convention, over some turns (`number`, `turn`); None: all."""
+        hashes = self.turn_hashes
+        if scored is not None and scored.height == hashes.height:
+            scored = None
         # Most conventions find the same values in gold.
-        values = of_cells(self.laid_out(), convention)["g"].to_physical().fill_null(-1 % 2**32)
-        key = values.to_numpy().tobytes() if scores_all else convention
+        values = of_cells(self.laid_out(), convention)["g"].to_physical()
+        key = values.to_numpy().tobytes() if scored is None else convention
 
         def add_up() -> int:
-            hashes = self.turn_hashes
-            if not scores_all:
-                hashes = hashes.join(scored, on=["number", "turn"], how="semi")
-            changes = self.gold_changes(convention, hashes)
-            return int(hashes["hash"].sum() + changes.select(C("gold_hash").sum()).collect().item()) % 2**64
+            counted = hashes if scored is None else hashes.join(scored, on=["number", "turn"], how="semi")
+            changes = self.gold_changes(convention, counted)
+            return int(counted["hash"].sum() + collect(changes.select(C("gold_hash").sum())).item()) % 2**64
 
         return self.keep(("fingerprint", key), add_up)
 
@@ -134,7 +133,7 @@ class Part:
     def turn_hashes(self) -> pl.DataFrame:
         """(number, turn, hash: `runs.gold.turn_hash`)."""
         turns = self.states.lazy().select("number", "turn", "dialogue").unique(["number", "turn"])
-        return turns.select("number", "turn", hash=turn_hash()).collect()
+        return collect(turns.select("number", "turn", hash=turn_hash()))
 
     @property
     def states(self) -> pl.DataFrame:
@@ -149,13 +148,15 @@ class Part:
     @cached_property
     def is_multiwoz(self) -> bool:
         """Whether the dialogues are MultiWOZ's."""
-        return are_multiwoz(self.states.filter("first")["dialogue"].unique())
+        dialogues = collect(self.states.lazy().select(C("dialogue").filter("first").unique()))
+        return are_multiwoz(dialogues["dialogue"])
 
     @cached_property
     def alternatives(self) -> str | None:
         """The first gold value, in alphabetical order, that lists alternatives; None: there is none."""
-        values = self.laid_out().cells.select(pl.col("gold").unique().cast(pl.String))
-        return values.filter(pl.col("gold").str.contains(BETWEEN, literal=True))["gold"].min()  # type: ignore[return-value]
+        values = self.laid_out().cells.lazy().select(C("gold").unique().cast(pl.String))
+        first = collect(values.filter(C("gold").str.contains(BETWEEN, literal=True)).min()).item()
+        return None if first is None else str(first)
 
 
 class Engine(Protocol):

@@ -8,10 +8,10 @@ from typing import Final
 import polars as pl
 
 from dstbench.conventions.convention import Convention
-from dstbench.conventions.slots import domain_of
 from dstbench.readers.frames import IS_FRAME, requested_f1, same_intent
-from dstbench.runs.rules import check_sorted
+from dstbench.runs.rules import sorting_faults, unsorted
 from dstbench.scoring.answers import C, with_answers
+from dstbench.tables import collect_all
 
 #: What a convention looks at in a row.
 CELL: Final = ("slot", "gold", "pred")
@@ -42,49 +42,47 @@ class Rows:
 
 
 def lay_out(long: pl.DataFrame, *, frames: bool = False) -> Rows:
-    """Prepare the rows of a long table.
-
-    Args:
-        long: A long table, sorted by (dialogue, slot, turn), of whole dialogues.
-        frames: Whether gold's frames count (`with_frames`); otherwise their rows are left out.
+    """Prepare the rows of a long table, which are of whole dialogues; `frames`: whether gold's frames count.
 
     Raises:
         DstbenchError: The table is not sorted, or a slot ends before its dialogue does.
     """
-    if frames:
-        long = with_frames(with_domains(long.lazy())).collect()
+    rows = with_frames(with_domains(long.lazy())) if frames else long.lazy()
+    columns = rows.collect_schema().names()
     begins = C("dialogue").ne_missing(C("dialogue").shift(1))
     first = begins | C("slot").ne_missing(C("slot").shift(1)) | C("slot").is_null()
     # Most rows repeat the row before them, so only the first of equal neighbours is looked up.
     differs = first | pl.any_horizontal(C(side).ne_missing(C(side).shift(1)) for side in ("gold", "pred"))
-    table = long.with_columns(begins=begins, first=first, differs=differs)
-    check_sorted(table)
-    heads = table.lazy().filter(differs).select(CELL).collect()
-    cells = heads.unique(maintain_order=True)
-    if cells.lazy().select(IS_FRAME.any()).collect().item():
-        return lay_out(long.filter(~IS_FRAME))
-    numbered = cells.with_row_index("cell")
-    cell = heads.join(numbered, on=CELL, how="left", nulls_equal=True, maintain_order="left")["cell"]
+    rows = rows.with_columns(begins=begins, first=first, differs=differs)
+    heads = rows.filter("differs").select(CELL).with_row_index("at")
+    heads = heads.with_columns(earliest=C("at").first().over(CELL)).with_columns(is_new=C("at") == C("earliest"))
     number = C("begins").cum_sum()
-    return Rows(
-        table.select(
-            *long.columns,
-            "first",
-            number.alias("number"),
-            (number.cast(pl.UInt64) * 2**16 + C("turn")).alias("key"),  # one integer to group by, which is faster
-            pl.lit(cell).gather(C("differs").cum_sum() - 1).alias("cell"),
-        ),
-        with_domains(cells.lazy()).collect(),
+    table, of_heads, cells, faults = collect_all(
+        [
+            rows.select(
+                *columns,
+                "first",
+                number=number,
+                key=number.cast(pl.UInt64) * 2**16 + C("turn"),  # one integer to group by, which is faster
+                head=C("differs").cum_sum() - 1,
+            ),
+            heads.select(cell=(C("is_new").cum_sum() - 1).gather("earliest")),
+            with_domains(heads.filter("is_new").select(*CELL, is_frame=IS_FRAME)),
+            rows.select(**sorting_faults()),
+        ]
     )
+    if any(faults.row(0)):
+        raise unsorted()
+    if cells["is_frame"].any():
+        return lay_out(long.filter(~IS_FRAME))
+    cell = pl.lit(of_heads["cell"]).gather(C("head")).alias("cell")
+    return Rows(table.select(pl.exclude("head"), cell), cells.drop("is_frame"))
 
 
 def with_domains(rows: pl.LazyFrame) -> pl.LazyFrame:
-    """Rows with the domain of their slot, as a dictionary column; null where there is no slot."""
-
-    def domain(slot: str | None) -> tuple[str | None]:
-        return (None if slot is None else domain_of(slot),)
-
-    return with_answers(rows, domain, ("slot",), {"domain": pl.Categorical()})
+    """Rows with the domain of their slot (`slots.domain_of`), as a dictionary column; null where there is no slot."""
+    domain = C("slot").cast(pl.String).str.splitn("-", 2).struct[0]
+    return rows.with_columns(domain=domain.cast(pl.Categorical))
 
 
 def with_frames(rows: pl.LazyFrame) -> pl.LazyFrame:

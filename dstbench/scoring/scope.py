@@ -18,6 +18,7 @@ from dstbench.runs.run import Run
 from dstbench.schema.core import SEEN
 from dstbench.scoring.partitions import Part, over_partitions, over_parts
 from dstbench.scoring.turns import OF_FRAMES, counted_turns, counts_frames, scored_turns, turn_table, view_of
+from dstbench.tables import collect
 
 _EXAMPLES: Final = 3  # slots that a warning names
 
@@ -118,6 +119,8 @@ def check_gold_scope(run: Run, convention: Convention) -> None:
 def warn_of_unscored(run: Run, convention: Convention) -> None:
     """Warn of predicted values that are in no score."""
     counts = unscored(run, convention)
+    if counts.is_empty():
+        return
     slots = counts.filter(pl.col("unscored") > 0).select("slot", "unscored")
     if slots.is_empty():
         return
@@ -164,7 +167,7 @@ def unscored(run: Run, convention: Convention) -> pl.DataFrame:
             .group_by("slot")
             .agg(predicted=predicted.sum(), scored=(pl.col("n_pred") & pl.col("counts").fill_null(value=False)).sum())
         )
-        return both.collect()
+        return collect(both)
 
     counts = (
         pl.concat(over_parts(run, count, frames=frames)).group_by("slot").agg(pl.col("predicted", "scored").sum())

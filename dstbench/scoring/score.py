@@ -28,6 +28,7 @@ from dstbench.scoring.sums import Sums, resolve, sum_up
 from dstbench.scoring.turns import to_turns
 from dstbench.signature import meaning_of, sign
 from dstbench.signature import parse as parse_signature
+from dstbench.tables import collect
 from dstbench.typing import View
 
 _LOG: Final = logging.getLogger(__name__)
@@ -91,10 +92,10 @@ def score(
         data: A path, several, a frame, states, or a mapping from run name to any of these.
         metrics: Metrics in dstbench's notation, comma-separated or in a list. None: those of the profile; by slot,
             accuracy (JGA of one slot), precision, recall and F1 from summed counts, and counts of errors.
-        by: What to group by in addition to the run: ``domain``, ``slot``, ``dialogue``, ``turn``, ``length`` (number of
-            turns of the dialogue), or a count of the turn table (``n_gold``, …). With ``domain``, states are restricted
-            to the domain, and only turns count whose gold state has a slot of it. With ``slot``, all turns count, and
-            a slot that is absent on both sides is right.
+        by: Group by run, domain, slot, dialogue, turn, length, n_gold, seen; comma-separated. `length` is the
+            number of turns of the dialogue, and any count of the turn table may take the place of ``n_gold``. With
+            ``domain``, states are restricted to the domain, and only turns count whose gold state has a slot of it.
+            With ``slot``, all turns count, and a slot that is absent on both sides is right.
         profile: The convention, or its name (see `dstbench.profile` for one with other choices).
         **reading: `gold`, `format`, `names`, `missing` (default: the convention's), `split`: see `dstbench.open_runs`.
 
@@ -185,13 +186,13 @@ def score_run(
             "signature": [sign(metric.settings(), settings) for metric in metrics],
         }
     )
-    groups = table.select(pl.lit(run.name).alias("run"), *by, pl.col("turns", "dialogues").cast(pl.UInt32))
-    rows = groups.join(of_metrics, how="cross", maintain_order="left_right").hstack(
+    groups = table.lazy().select(pl.lit(run.name).alias("run"), *by, pl.col("turns", "dialogues").cast(pl.UInt32))
+    rows = collect(groups.join(of_metrics.lazy(), how="cross", maintain_order="left_right")).hstack(
         [_by_group(values).alias("value"), pl.Series("se", errors.ravel(), nan_to_null=True)]
     )
     _, *others = SCORES.columns
     if sums.exact is not None:
-        exact = groups.select(by).join(sums.exact, on=by, how="left", maintain_order="left") if by else sums.exact
+        exact = table.select(by).join(sums.exact, on=by, how="left", maintain_order="left") if by else sums.exact
         rows = rows.hstack([_by_group(scores(metrics, exact)).alias("exact")])
         others.insert(others.index("se") + 1, "exact")
     return rows[["run", *by, *others]], sums

@@ -62,14 +62,14 @@ def scores_and_errors(metrics: Sequence[Metric], sums: pl.DataFrame) -> tuple[pl
     errors = np.full((sums.height, len(metrics)), np.nan)
     if has_moments:
         dialogues = sums["dialogues"].to_numpy().astype(np.float64)
-        is_defined = (dialogues > 1) & values.select_seq(pl.all().is_not_null()).to_numpy().T
+        magnitudes = np.abs(values.to_numpy())  # NaN where undefined, and so not below any error
         up, down = moved.slice(sums.height).to_numpy().T.reshape(len(metrics), 2, len(names), -1).swapaxes(0, 1)
         gradients = (up - down) / (2 * steps.T) * units[:, None]
         for number, metric in enumerate(metrics):
             if not metric.is_count:
                 gradient = dict(zip(names, gradients[number], strict=True))
                 own = _errors(metric, gradient, numbers, dialogues)
-                is_known = is_defined[number] & (own > _ALIKE * np.abs(values[:, number].to_numpy()))
+                is_known = (dialogues > 1) & (own > _ALIKE * magnitudes[:, number])
                 errors[:, number] = np.where(is_known, own, np.nan)
     return values, errors
 

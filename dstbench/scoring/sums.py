@@ -34,12 +34,22 @@ from dstbench.scoring.turns import (
     view_of,
     with_lengths,
 )  # fmt: skip
+from dstbench.tables import collect, collect_all
 
 # Groups that turns have only in a view; they are dictionary columns until turns are summed.
 _NAMES: Final = ("slot", "domain", SEEN)
 # A statistic's sum in a dialogue must be below this, so that the product of two such sums is exact.
 _SUM_LIMIT: Final = 2**31
 _STAT: Final = "stat:"
+# Columns of extremes: of errors in a turn, of a ratio in a turn, and of a count's sum in a dialogue.
+_ERRORS: Final = "errors"
+_LEAST, _MOST = "least:", "most:"
+# The tables that parts of a run have sums in; `all_turns` are the numbers of turns and dialogues, for `_pad`.
+_TABLES: Final = ("table", "exact", "all_turns")
+# What is counted over the scored turns of a part.
+_SIZES: Final = {"turns": pl.len(), "dialogues": C("number").n_unique()}
+_WRONG: Final = C("n_union") - C("n_correct")
+_SPELLED: Final = {"right": (_WRONG == 0).sum(), "wrong": ((_WRONG > 0) & (C("n_spelling") == _WRONG)).sum()}
 
 
 class Spelling(NamedTuple):
@@ -138,10 +148,11 @@ def sum_up(
     fingerprint = (run.fingerprint if takes_all_gold and run.derive is None else None) if signed else 0
     frames = "frames" in run.meta and counts_frames(convention, view)
     turn_groups = [name for name in by if name not in _NAMES]
+    columns = list(dict.fromkeys([*TURN, *turn_groups, *(("n_union", "n_correct", "n_spelling") if spelling else ())]))
 
     def turns(part: Part, convention: Convention) -> tuple[pl.LazyFrame, pl.LazyFrame]:
         """The scored turns, and the rows to sum: the same, or in a view those of their rows that count."""
-        whole = part.turns(convention, counts)
+        whole = part.turns(convention, counts, spelling=spelling)
         scored = scored_turns(whole, convention)
         counted = scored
         if view is not None:
@@ -152,26 +163,31 @@ def sum_up(
             return with_lengths(scored, whole), with_lengths(counted, whole)
         return scored, counted
 
-    def sum_part(part: Part) -> tuple[list[pl.DataFrame], dict[str, Any]]:
+    def sum_part(part: Part) -> tuple[dict[str, pl.DataFrame], dict[str, Any]]:
         check_services(part, convention)
         scored, counted = turns(part, convention)
-        spelled = ["n_union", "n_correct", "n_spelling"] if spelling else []
-        columns = list(dict.fromkeys([*TURN, *turn_groups, *spelled]))
-        if view is None:
-            counted_stats = of_scored = _values(scored, stats, columns).collect()
-        else:
-            counted_stats, of_scored = pl.collect_all([_values(counted, stats, by), scored.select(columns)])
-        tables = [_sum(counted_stats, by, moments)]
+        queries = {"table": _values(counted, stats, columns if view is None else by)}
+        if view is not None:
+            queries["scored"] = scored.select(columns)
         if exact:
-            tables.append(_sum(_values(turns(part, convention.exact())[1], stats, by).collect(), by))
+            queries["exact"] = _values(turns(part, convention.exact())[1], stats, by)
+        values = dict(zip(queries, collect_all(queries.values()), strict=True))
+        scored_table = values.pop("scored", values["table"])
+        queries = {"facts": scored_table.lazy().select(**_SIZES, **(_SPELLED if spelling else {}))}
+        for name, of_turns in values.items():
+            queries[name], queries[f"{name}_limits"] = _sum(of_turns, by, moments if name == "table" else ())
         if view == "slot":
-            tables.append(_sum(of_scored.select(*dict.fromkeys(["number", *turn_groups])), turn_groups))
-        return tables, {
-            "fingerprint": part.fingerprint(convention, of_scored) if fingerprint is None else 0,
-            "turns": of_scored.height,
-            "dialogues": of_scored["number"].n_unique(),
-            "most_errors": counted_stats.select(C(_STAT + ERRORS).max().fill_null(0)).item() if ERRORS in stats else 0,
-            "spelling": _count_spelling(of_scored) if spelling else None,
+            queries["all_turns"], _ = _sum(scored_table.select("number", *turn_groups), turn_groups)
+        sums = dict(zip(queries, collect_all(queries.values()), strict=True))
+        for name in values:
+            _check(sums[f"{name}_limits"], sums[name])
+        facts, limits = sums["facts"].row(0, named=True), sums["table_limits"]
+        return {name: sums[name] for name in _TABLES if name in sums}, {
+            "fingerprint": part.fingerprint(convention, scored_table) if fingerprint is None else 0,
+            "turns": facts["turns"],
+            "dialogues": facts["dialogues"],
+            "most_errors": (limits[_ERRORS].item() or 0) if ERRORS in stats else 0,
+            "spelling": Spelling(facts["right"], facts["wrong"]) if spelling else None,
             "gold_slots": part.gold_slots if with_slots else frozenset(),
             "is_multiwoz": with_slots and part.is_multiwoz,
             "alternatives": part.alternatives if convention.multi == "literal" else None,
@@ -181,13 +197,22 @@ def sum_up(
     facts = {name: combine([of_part[name] for _, of_part in results]) for name, combine in _COMBINE.items()}
     if fingerprint is not None:
         facts["fingerprint"] = fingerprint
-    tables = list(zip(*(of_part for of_part, _ in results), strict=True))
-    all_turns = _add_up(tables.pop(), turn_groups) if view == "slot" else None
-    sums = [_add_up(of_parts, by) for of_parts in tables]
-    if all_turns is not None:
-        sums = [_pad(table, all_turns, stats, by, counts) for table in sums]
-    sums = [table.with_columns(from_parts(cs.starts_with(_STAT) & cs.by_dtype(pl.Int128))) for table in sums]
-    return Sums(sums[0], sums[1] if exact else None, **facts)
+    added = {
+        name: _add_up([tables[name] for tables, _ in results], turn_groups if name == "all_turns" else by)
+        for name in results[0][0]
+    }
+    all_turns = added.pop("all_turns", None)
+    in_numbers = from_parts(cs.starts_with(_STAT) & cs.by_dtype(pl.Int128))
+    padded = (
+        added
+        if all_turns is None
+        else {name: _pad(table, all_turns, stats, by, counts) for name, table in added.items()}
+    )
+    sums = {
+        name: collect(table.lazy().with_columns(in_numbers).select(~cs.starts_with(_MOST)))
+        for name, table in padded.items()
+    }
+    return Sums(sums["table"], sums.get("exact"), **facts)
 
 
 def _of_slots(counts: Mapping[str, pl.Expr]) -> dict[str, pl.Expr]:
@@ -196,65 +221,67 @@ def _of_slots(counts: Mapping[str, pl.Expr]) -> dict[str, pl.Expr]:
 
 
 def _values(turns: pl.LazyFrame, stats: Mapping[str, pl.Expr], by: Sequence[str]) -> pl.LazyFrame:
-    """The groups of each turn, its dialogue's number, and each statistic; null where it is undefined."""
+    """The groups of each turn, its dialogue's number, and each statistic; one that is undefined adds nothing."""
     keys = dict.fromkeys(["number", *by])
     return turns.select(*keys, *(stat.fill_null(0).fill_nan(0).alias(_STAT + name) for name, stat in stats.items()))
 
 
-def _sum(turns: pl.DataFrame, by: Sequence[str], moments: Collection[tuple[str, str]] = ()) -> pl.DataFrame:
-    """The columns of `Sums.table`; ratios are summed as whole numbers of parts (Int128)."""
-    ratios = cs.starts_with(_STAT) & cs.float()
-    _check_ratios(turns.select(ratios))
-    counts = cs.starts_with(_STAT) & ~cs.float()
+def _sum(
+    turns: pl.DataFrame, by: Sequence[str], moments: Collection[tuple[str, str]] = ()
+) -> tuple[pl.LazyFrame, pl.LazyFrame]:
+    """The queries of the columns of `Sums.table`, in which ratios are summed as whole numbers of parts, and of limits.
+
+    The table has a column `_MOST` for each count: the largest absolute value of its sums in dialogues. The limits have
+    a column `_MOST` and a column `_LEAST` for each ratio.
+    """
+    stats = {name: dtype for name, dtype in turns.schema.items() if name.startswith(_STAT)}
+    ratios = [name for name, dtype in stats.items() if dtype.is_float()]
+    counts = [name for name in stats if name not in ratios]
     dialogues = (
         turns.lazy()
-        .with_columns(in_parts(ratios.cast(pl.Float64)), counts.cast(pl.Int64))
+        .with_columns(in_parts(C(ratios).cast(pl.Float64).clip(0, 1)), C(counts).cast(pl.Int64))
         .group_by(list(dict.fromkeys([*by, "number"])))
-        .agg(cs.starts_with(_STAT).sum(), turns=pl.len().cast(pl.Int64))
-        .collect()
+        .agg(C([*stats]).sum(), turns=pl.len().cast(pl.Int64))
     )
-    _check_counts(dialogues.select(cs.starts_with(_STAT) & cs.by_dtype(pl.Int64)))
-    factor = {name: C(name) if dtype == pl.Int64 else in_steps(C(name)) for name, dtype in dialogues.schema.items()}
-    products = {moment_name((a, b)): factor[_STAT + a] * factor[_STAT + b] for a, b in moments}
+    factor = {name: in_steps(C(name)) if name in ratios else C(name) for name in stats}
     sums = [
-        (cs.starts_with(_STAT) | cs.by_name("turns")).sum(),
+        C("turns", *stats).sum(),
         pl.len().cast(pl.Int64).alias("dialogues"),
-        *(product.cast(pl.Int128).sum().alias(name) for name, product in products.items()),
+        *((factor[_STAT + a] * factor[_STAT + b]).cast(pl.Int128).sum().alias(moment_name((a, b))) for a, b in moments),
+        C(counts).abs().max().name.prefix(_MOST),
     ]
     table = dialogues.group_by(by).agg(sums) if by else dialogues.select(sums)
-    return table.with_columns(C(name).cast(pl.String) for name in by if name in _NAMES)
+    limits = [C(ratios).min().name.prefix(_LEAST), C(ratios).max().name.prefix(_MOST)]
+    if _STAT + ERRORS in stats:
+        limits.append(C(_STAT + ERRORS).max().alias(_ERRORS))
+    named = table.with_columns(C(name).cast(pl.String) for name in by if name in _NAMES)
+    return named, turns.lazy().select(limits)
 
 
-def _check_ratios(ratios: pl.DataFrame) -> None:
-    """Refuse a ratio outside 0 to 1, as its sum would be inexact."""
-    for column in ratios:
-        outside = column.filter((column < 0) | (column > 1))
-        if len(outside):
+def _check(limits: pl.DataFrame, sums: pl.DataFrame) -> None:
+    """Refuse statistics whose sums would be inexact: ratios outside 0 to 1, and counts whose squares would overflow."""
+    ratios = limits.to_dict(as_series=False)
+    ratios.pop(_ERRORS, None)
+    for name, (extreme,) in ratios.items():
+        if extreme is not None and not 0 <= extreme <= 1:
             raise UsageError(
-                f"statistic {column.name.removeprefix(_STAT)!r} is {outside[0]:g} in a turn, and a float must be a "
-                "ratio from 0 to 1",
+                f"statistic {name.partition(_STAT)[2]!r} is {extreme:g} in a turn, and a float must be a ratio from "
+                "0 to 1",
                 hint="make it a whole number (Int64), or divide it by the largest value it can have",
             )
-
-
-def _check_counts(counts: pl.DataFrame) -> None:
-    """Refuse a sum per dialogue whose square would overflow."""
-    for name, most in counts.select(pl.all().abs().max().fill_null(0)).to_dict(as_series=False).items():
-        if most[0] >= _SUM_LIMIT:
+    for column in sums.select(cs.starts_with(_MOST)):
+        if (most := column.to_numpy().max(initial=0)) >= _SUM_LIMIT:
+            stat = column.name.partition(_STAT)[2]
             raise UsageError(
-                f"statistic {name.removeprefix(_STAT)!r} adds up to {most[0]:,} in a dialogue, too much to sum exactly",
+                f"statistic {stat!r} adds up to {int(most):,} in a dialogue, too much to sum exactly",
                 hint="divide it by the largest value it can have in a turn, so that it is a ratio",
             )
 
 
-def _count_spelling(turns: pl.DataFrame) -> Spelling:
-    wrong = C("n_union") - C("n_correct")
-    by_spelling = (wrong > 0) & (wrong == C("n_spelling"))
-    return Spelling(*turns.select((wrong == 0).sum(), by_spelling.sum().alias("wrong")).row(0))
-
-
 def _add_up(parts: Sequence[pl.DataFrame], by: Sequence[str]) -> pl.DataFrame:
     """The sums of all parts."""
+    if len(parts) == 1:
+        return parts[0]
     rows = pl.concat(parts)
     return rows.group_by(by).agg(pl.all().sum()) if by else rows.sum()
 

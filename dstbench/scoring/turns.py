@@ -16,6 +16,7 @@ from dstbench.scoring.answers import C
 from dstbench.scoring.events import COUNTS, with_events
 from dstbench.scoring.rows import lay_out
 from dstbench.scoring.values import judged
+from dstbench.tables import collect
 from dstbench.typing import View
 
 #: The columns that identify a turn in a table of several dialogues.
@@ -55,7 +56,8 @@ def to_turns(
     convention = convention or Convention()
     rows = with_events(judged(lay_out(long), convention), convention)
     wanted = ["dialogue", "turn", *([view] if view else []), *list(TURNS.columns)[2:], *(counts or {})]
-    return turn_table(rows, view, summable(counts or {})).select(wanted if columns is None else list(columns)).collect()
+    table = turn_table(rows, view, summable(counts or {}))
+    return collect(table.select(wanted if columns is None else list(columns)))
 
 
 def turn_table(

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dstbench
-from dstbench.analysis.conclusion import conclusion
+from dstbench.analysis.findings import conclusion
 
 GOLD = [{"hotel-area": "north"}, {"hotel-area": "north", "hotel-name": "ashley"}]
 

@@ -13,9 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dstbench
+from dstbench.analysis.check import badges
 from dstbench.analysis.compare import Design, Leaderboard, resample
 from dstbench.analysis.diagnose import Diagnosis
-from dstbench.analysis.findings import badges, findings
+from dstbench.analysis.findings import findings
 from dstbench.analysis.paired import pair_up
 from dstbench.analysis.sentences import Finding, listed, place
 from dstbench.conventions.profiles import as_convention

@@ -70,23 +70,23 @@ def test_several_files_are_the_run_that_one_file_of_them_is(missing: Missing, he
     check()
 
 
-def test_a_file_beside_the_input_that_has_changed_is_read_again(here: Path) -> None:
+def test_a_file_that_has_changed_is_read_again(here: Path) -> None:
     """Though a call before it, which failed at another file, had read the old one."""
     write("gold.jsonl", [{**turn, "pred": {}} for turn in dialogues(2)])
-    for number, name in enumerate(("one", "two")):
-        Path(name).mkdir()
-        lines = [f"d.json|||D{number}|||{2 * turn}|||0|||hotel|||area\n" for turn in range(3)]
-        Path(name, "test.idx").write_text("".join(lines))
-    first, second = Path("one/generated_predictions.txt"), Path("two/generated_predictions.txt")
-    first.write_text("north\n" * 3)
-    words = ["convert", "one/test.idx", "two/test.idx", "-o", str(OUT), "--gold", "gold.jsonl"]
-    second.write_text("north\n")
-    assert "two/test.idx: 3 lines, but two/generated_predictions.txt has 1" in run(*words)[2]
-    second.write_text("east\n" * 3)
-    first.write_text("south\n" * 3)
+
+    def lines(number: int, value: str) -> str:
+        return "".join(f"d.json|||D{number}|||{2 * turn}|||0|||hotel|||area|||['{value}']\n" for turn in range(3))
+
+    first, second = Path("one.txt"), Path("two.txt")
+    first.write_text(lines(0, "north"))
+    words = ["convert", "one.txt", "two.txt", "-o", str(OUT), "--gold", "gold.jsonl"]
+    second.write_text(lines(1, "north") + "d.json\n")
+    assert "two.txt: line 4 has 1 parts" in run(*words)[2]
+    second.write_text(lines(1, "east"))
+    first.write_text(lines(0, "south"))
     for path, right in ((first, 0), (second, 3), (first, 6)):
         if right:
-            path.write_text("north\n" * 3)
+            path.write_text(lines(int(path is second), "north"))
         code, _, err = run(*words)
         assert code == 0, err
         assert dstbench.score(OUT, metrics="jga")["value"].item() == right / 6

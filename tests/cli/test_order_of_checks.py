@@ -17,6 +17,8 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "pairs": ("a.json",),
     "sweep": ("a.json",),
     "check": ("a.json",),
+    "reconcile": ("50", "a.json"),
+    "diff": ("a.json", "b.json"),
     "diagnose": ("a.json",),
     "traits": ("a.json",),
     "correlate": ("a.json",),
@@ -64,6 +66,8 @@ WRONG: dict[str, list[tuple[str, ...]]] = {
     "--baseline": [("nonesuch",)],
     "--only": [("x",), ("2.2=a",)],
     "--version": [("x",)],
+    "--other-gold": [("x",)],
+    "--with": [("jag",)],
     "--map": [("x",)],
     "--name": [("one", "--name", "two", "--name", "three"), ("one", "--name", "one")],
 }

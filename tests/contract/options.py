@@ -65,6 +65,8 @@ LINES: Final = {
     "pairs": "pairs RUNS --match levenshtein:above=0.2 --fuzzy all",
     "sweep": "sweep RUN -m sa --profiles verbatim,trade",
     "check": "check RUN",
+    "reconcile": "reconcile 50 RUN --most 1",
+    "diff": "diff PAIR --resamples 40",
     "signature": "signature jga|profile:verbatim.1|by:run",
     "diagnose": "diagnose RUN",
     "traits": "traits RUN -m jga,sa",
@@ -94,9 +96,9 @@ FORMLESS: Final = ("signature", "convert", "contexts", "help")
 
 SCORING: Final = ("score", "compare", "sweep", "check", "diagnose", "traits", "correlate", "query", "compare-metrics",
                   "report", "audit memorisation")  # fmt: skip
-RUNS_OF: Final = (*SCORING, "pairs")
-READING: Final = (*RUNS_OF, "show", "convert")
-BY_CONVENTION: Final = ("score", "compare", "check", "diagnose", "traits", "correlate", "show", "query",
+RUNS_OF: Final = (*SCORING, "pairs", "reconcile")
+READING: Final = (*RUNS_OF, "show", "convert", "diff")
+BY_CONVENTION: Final = ("score", "compare", "check", "diagnose", "traits", "correlate", "show", "query", "diff",
                         "compare-metrics", "sensitivity", "report", "audit scores", "audit memorisation")  # fmt: skip
 BY_VALUES: Final = (*BY_CONVENTION, "pairs", "audit diff")
 BY_GOLD: Final = (*BY_VALUES, "audit bias")
@@ -200,7 +202,7 @@ _add(
 # --- what is written --------------------------------------------------------------------------------------------------
 
 WRITTEN: Final = (*SCORING, "pairs", "show", "sensitivity", "audit bias", "audit diff", "audit scores", "audit review",
-                  "audit contradictions")  # fmt: skip
+                  "audit contradictions", "reconcile", "diff")  # fmt: skip
 _add(
     tuple(command for command in WRITTEN if command != "report"),
     output=Row("out/x.txt", changes="text x.txt", form="csv"),
@@ -221,7 +223,7 @@ _WIDE: Final = Row(form="text", columns=40, changes="text")
 _add(WIDE, wide=_WIDE)
 _add(
     ("score", "compare", "correlate", "compare-metrics", "sensitivity", "audit review", "audit inconsistency",
-     "audit replace"),
+     "audit replace", "reconcile", "diff"),
     wide=replace(_WIDE, changes="", idle="its tables show all columns in any terminal"),
 )  # fmt: skip
 _add("diagnose", wide=replace(_WIDE, both="--all"))
@@ -244,6 +246,7 @@ for _command, _line in {
     "audit memorisation": "audit memorisation RUNS --context gold.jsonl",
     "report": _THREE,
     "show": "show RUN --against bare_hasty.jsonl -m jga",
+    "diff": "diff PAIR",
 }.items():
     _add(_command, verbose=replace(_NOTED, line=_line))
 for _command, _line in {
@@ -320,6 +323,24 @@ _add(
 )
 for _option in ("baseline", "model", "seed", "level", "adjust"):
     _add("report", **{_option: replace(ROWS["report", f"--{_option}"], line=_THREE)})
+_add(
+    "diff",
+    most=Row("1", changes="dialogue", keeps="fixed"),
+    resamples=Row("60", changes="p", keeps="fixed"),
+    seed=Row("5", changes="p", keeps="fixed"),
+    level=Row("0.5", changes="significant", keeps="p"),
+    all=Row(form="text", changes="text"),
+)
+for _option in ("wrong-costs", "unit", "domain-turns", "seen"):  # `diff` counts values and turns
+    del ROWS["diff", f"--{_option}"]
+_add(
+    "reconcile",
+    with_=Row("sa", changes="metric"),
+    profile=Row("star", changes="value"),
+    other_gold=Row("mine=later.jsonl", changes="choice"),
+    label_map=Row("labels.json", changes="choice"),
+    most=Row("2", changes="size", other="--most 1", line="reconcile 50 RUN"),
+)
 _add("compare", resamples=Row("60", changes=_INTERVALS, keeps="value difference"),
      pairs=Row(form="latex", changes="text"))  # fmt: skip
 _add(

@@ -685,6 +685,13 @@ _DIFFERENCES = {
     r"discordant": number("discordant"),
     r"detectable": value("detectable"),
 }
+_RECONCILED = {
+    r"value|change": Shows(("{0}",), 100), r"from the published score": Shows(("off",), 100),
+    r"choice|meaning": Shows(("{0}",)),
+}  # fmt: skip
+_FIXED = {
+    r"fixed|broken|net|p": number("{0}"), r"dialogues (better|worse)": number("{1}"), r"\*": Shows(("significant",)),
+}  # fmt: skip
 _ERRORS_BY = {
     r"(gold|predicted|inactive)": Shows(("{1}",), 1),
     r"(missed|wrong|over) (of_\w+)": Shows(("{2}",), 100, {"kind": "{1}"}),
@@ -784,6 +791,19 @@ VIEWS: Mapping[str, Sequence[View]] = {
             r"changed .*": Shows(()),
             r"(.+)": value("value", metric="{1}"),
         }, lists="profile"),
+    ],
+    "reconcile": [
+        View("steps", r"from the score here .*", {"step": "step", "metric": "metric"}, _RECONCILED),
+        View("sets", r"(sets of choices that|the nearest set of) .*", {"choices": "choices", "metric": "metric"},
+             _RECONCILED, every=False),
+        View("choices", r"single choices.*", {"choice": "choice", "metric": "metric"}, _RECONCILED, every=False),
+    ],
+    "diff": [
+        View("totals", r"turns and values", {"of": "of"}, _FIXED),
+        *(View("groups", rf"values by {by}.*", {by: "group"}, _FIXED, {"by": by}, every=False)
+          for by in ("slot", "domain", "class", "turn")),
+        View("dialogues", r"dialogues to read first", {"dialogue": "dialogue"},
+             {r"(turns|values) (fixed|broken)": number("{1}_{2}")}),
     ],
     "pairs": [
         View("pairs", r"", {key: key for key in ("run", "slot", "gold", "pred")}, {r"turns": number("turns")}),

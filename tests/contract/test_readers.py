@@ -94,11 +94,11 @@ SNG0451  ; 2 ; A bus it is                 ; Never mind !
 #: The turn that has no prediction; files in which a turn is its position have an empty state there.
 MISSING: Final = ("PMUL0203", 2)
 BY_POSITION: Final = (
-    "simpletod", "fnctod", "records (wrapped)", "mwzeval", "state-lists", "convlab-raw", "dstc10", "sgd",
+    "simpletod", "fnctod", "records (wrapped)", "mwzeval", "state-lists", "dstc10", "sgd",
 )  # fmt: skip
 #: Values that say in files of a format that the slot is not in the state.
 SPELLED_AS_ABSENT: Final = {
-    "none": ("kage", "savn", "star", "star-partial", "star-tsv", "sumbt-tsv", "trippy"),
+    "none": ("kage", "savn", "star", "star-tsv", "sumbt-tsv", "trippy"),
     "not mentioned": (
         "checkdst", "fnctod", "ldst", "multiwoz", "parlai", "pptod", "simpletod", "simpletod-gold",
     ),
@@ -109,7 +109,7 @@ WITHOUT: Final = {
     "police-name": ("checkdst", "kage", "parlai", "simpletod"), "train-book ticket": ("pptod", "fnctod"),
 }  # fmt: skip
 #: Files that name no dialogues: they need gold, in their order or in SGD's layout.
-NEED_GOLD: Final = {"convlab-raw": "jsonl", "dstc10": "jsonl", "ldst": "sgd (gold)", "sdp-dst": "sgd (gold)"}
+NEED_GOLD: Final = {"dstc10": "jsonl", "ldst": "sgd (gold)"}
 #: Files that are no JSON.
 NO_JSON: Final = ("csv", "csv (slots)", "star-tsv", "sumbt-tsv")
 #: Files that hold what is said, by their names in `tests/formats.py`.
@@ -242,7 +242,7 @@ def test_the_table_has_every_slot_of_multiwoz_unlike_in_gold_and_predictions() -
 
 def test_every_format_is_written_here() -> None:
     listed = {row["name"] for row in json.loads(run("ls", "formats", "--format", "json").out)["formats"]}
-    written = formats.WITH_BOTH | formats.ONLY_GOLD | formats.ONLY_PRED | formats.TWO_FILES | formats.MARKS
+    written = formats.WITH_BOTH | formats.ONLY_GOLD | formats.ONLY_PRED | formats.MARKS
     assert listed == {name.partition(" ")[0] for name in [*written, *formats.RESTAURANT]}
 
 
@@ -268,24 +268,19 @@ def test_gold_from_a_file_of_its_own(name: str) -> None:
     assert _rows(dstbench.scan(predicted, gold="gold", missing="empty").collect()) == rows_of(name, "jsonl")
 
 
-@pytest.mark.parametrize("name", [*formats.ONLY_PRED, *formats.TWO_FILES])
+@pytest.mark.parametrize("name", formats.ONLY_PRED)
 def test_predictions_whose_gold_is_another_file(name: str) -> None:
     gold = NEED_GOLD.get(name, "jsonl")
     Path("dialogues_001.json").write_text((formats.WITH_BOTH | formats.ONLY_GOLD)[gold](turns_for(name)), "utf-8")
     turns = turns_for(name) if name in BY_POSITION else _without_missing(turns_for(name))
-    if name in formats.TWO_FILES:
-        index, values = formats.TWO_FILES[name](turns)
-        Path("test.idx").write_text(index, encoding="utf-8")
-        Path("generated_predictions.txt").write_text(values, encoding="utf-8")
-    else:
-        Path("test.idx").write_text(formats.ONLY_PRED[name](turns), encoding="utf-8")
-    assert dstbench.read("test.idx").format == name
+    Path("predicted").write_text(formats.ONLY_PRED[name](turns), encoding="utf-8")
+    assert dstbench.read("predicted").format == name
     missing = () if name in BY_POSITION else ("--missing", "empty")  # an empty state is not a missing one
-    found = read_back("test.idx", "--gold", "dialogues_001.json", *missing)
+    found = read_back("predicted", "--gold", "dialogues_001.json", *missing)
     assert found == rows_of("jsonl", name)
-    code, out, err = run("score", "test.idx")
+    code, out, err = run("score", "predicted")
     assert (code, out) == (1, "")
-    assert "error: test.idx: " in err
+    assert "error: predicted: " in err
     assert "--gold" in err.partition("\nhint: ")[2]
 
 

@@ -43,6 +43,8 @@ ASKED: Final[dict[str, tuple[str, ...]]] = {
     "audit diff": ("audit", "diff", "keen.jsonl", "later.jsonl"),
     "query": ("query", "SELECT run, metric, value, se, turns FROM scores", *RUNS, "-m", "jga,f1"),
     "sweep to a target": ("sweep", *RUNS[:2], "-m", "jga", "--target", "40"),
+    "reconcile": ("reconcile", "40", "keen.jsonl", "--most", "2"),
+    "diff": ("diff", *RUNS[:2], "--resamples", "60", "--all"),
     "correlate turns": ("correlate", "hasty.jsonl", "-m", "jga,sa,gca", "--per", "turn"),
     "correlate by tests": ("correlate", "hasty.jsonl", "-m", "jga,sa,gca", "--versus", "jga,sa,gca", "--test", "all"),
     "correlate runs": ("correlate", *RUNS[:2], "-m", "jga,sa", "--between-runs"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import io
+import random
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -54,6 +55,35 @@ def test_a_flipped_bit_of_a_long_table_changes_no_score(here: Path) -> None:
     for step, use in ways.items():
         Path("x.parquet").write_bytes(content)
         read_as_before_or_refused("x.parquet", step, use)
+
+
+def test_no_byte_or_bit_of_a_long_table_is_read_otherwise(here: Path) -> None:
+    """Some 300 of all bytes and 300 of the footer, set to another value or with one bit flipped."""
+    dstbench.write_long(open_runs(synthetic(30, trackers=["eager"]))[0], "x.parquet")
+    content, rng = Path("x.parquet").read_bytes(), random.Random(1)  # noqa: S311 (no cryptography)
+    footer = len(content) - 8 - int.from_bytes(content[-8:-4], "little")
+    rows = open_runs("x.parquet")[0].read().rows()
+    for number in range(600):
+        at = rng.randrange(footer if number % 2 else 0, len(content))
+        byte = rng.choice([content[at] ^ 1 << rng.randrange(8), rng.randrange(256)])
+        Path("x.parquet").write_bytes(content[:at] + bytes([byte]) + content[at + 1 :])
+        try:
+            assert open_runs("x.parquet")[0].read().rows() == rows, (at, byte)
+        except dstbench.DstbenchError as error:
+            assert "a damaged Parquet file" in str(error), (at, byte)  # noqa: PT017 (or no error at all)
+
+
+def test_a_page_with_another_checksum_is_refused_whoever_wrote_it(here: Path) -> None:
+    states = [{"dialogue": f"D{at}", "turn": 0, "slot": "hotel-area", "gold": "a", "pred": "b" * at} for at in range(9)]
+    content = packed(pa.Table.from_pylist(states), compression="none", write_page_checksum=True, write_statistics=False)
+    at = content.index(b"bbbbbbbb")
+    for byte in (b"b", b"c"):
+        Path("x.parquet").write_bytes(content[:at] + byte + content[at + 1 :])
+        if byte == b"b":
+            assert dstbench.score("x.parquet", metrics="jga")["turns"].item() == 9
+            continue
+        with pytest.raises(dstbench.DstbenchError, match=r"^x\.parquet: a damaged Parquet file: .*CRC"):
+            dstbench.score("x.parquet", metrics="jga")
 
 
 def packed(table: pa.Table, **how: Any) -> bytes:

@@ -217,9 +217,11 @@ BROKEN: dict[str, tuple[str | bytes, list[str]]] = {
     "no dialogue": ("{}", ["no known format: an empty JSON object"]),
     "no dialogue in a list": ("[]", ["no known format: an empty JSON list"]),
     "plain text": ("JGA 54.2\n", ["no known format", "JGA 54.2", "--from"]),
-    "wrong slots only as a whole": (
-        formats.star_partial(),
-        ["its predictions can be read only with the gold states (star-partial)", "hint: ", "--gold FILE"],
+    "wrong slots only": (
+        json.dumps(
+            {f"{formats.ID}.json_0": {}, f"{formats.ID}.json_1": {"hotel-area": {"pred": "east", "gt": "west"}}}
+        ),
+        ["wrong slots only", "turn 0", "hint: ", "preds_full"],
     ),
     "labels without predictions": (formats.dstc10(), ["only with the gold states (dstc10)"]),
     "a DSTC10 value": (

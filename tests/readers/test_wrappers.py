@@ -25,7 +25,7 @@ WRAPPERS: dict[str, Callable[[Any], Any]] = {
     "outputs in outputs": lambda document: {"output": {"dialogs": document}},
 }
 #: Lines of JSON have no wrapper, except those of records; and records are not sought any deeper.
-REFUSED = {"parlai", "checkdst", "convlab-raw", "records (wrapped)"}
+REFUSED = {"parlai", "checkdst", "records (wrapped)"}
 
 
 def _content(states: States) -> Any:

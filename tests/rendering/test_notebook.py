@@ -103,6 +103,8 @@ def of_all(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         dstbench.correlate(data, metrics="jga,sa,f1"),
         dstbench.compare_metrics(data, resamples=100),
         dstbench.sensitivity(first, sample=1),
+        dstbench.reconcile("99.99", {HOSTILE: first}, most=1),
+        dstbench.diff(first, second, resamples=100),
         audit.bias({"train": first, HOSTILE: second}),
         audit.diff(first, second, names=(HOSTILE, "new")),
         audit.memorisation(data, context=silence),

@@ -15,7 +15,7 @@ import pytest
 from tests import formats
 from tests.commands import run
 from tests.faults import there
-from tests.interface import LEAVES, line, path_options
+from tests.interface import LEAVES, PathOption, line, path_options
 
 
 def _line(number: int = 1) -> str:
@@ -50,43 +50,38 @@ def _the_archive(file: Path) -> tuple[Path, Path]:
     return Path("pack.zip", file.name), Path("pack.zip")
 
 
-def _its_folder(file: Path) -> tuple[Path, Path]:
-    return file, file.parent
-
-
-def _the_folder_that_is_read(file: Path) -> tuple[Path, Path]:
-    return file.parent, file.parent
-
-
 #: How an input and an output are one, or one in the other: an input, and the output that would destroy it.
 FILES: list[Callable[[Path], tuple[Path, Path]]] = [
     _same, _other_spelling, _link, _hard_link, _in_the_folder, _the_archive,
 ]  # fmt: skip
-FOLDERS: list[Callable[[Path], tuple[Path, Path]]] = [
-    _its_folder, _the_folder_that_is_read,
-]  # fmt: skip
 #: For options that only take a Python file, or a TOML file.
 ONE_FILE = [_same, _other_spelling, _link, _hard_link]
 _ENDINGS = {"plugins": ".py", "profile": ".toml", "profiles": ".toml"}
-WRITERS = [name for name in LEAVES if any(option.is_output for option in path_options(name))]
+
+
+def _is_file(option: PathOption) -> bool:
+    return option.is_output and not option.is_folder
+
+
+WRITERS = [name for name in LEAVES if any(_is_file(option) for option in path_options(name))]
 
 
 @pytest.mark.parametrize("name", WRITERS)
 def test_no_output_over_any_input(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """All options that read × all that write; the ways in which they are one take turns."""
-    ways = {False: cycle(FILES), True: cycle(FOLDERS)}
+    ways = cycle(FILES)
     options = path_options(name)
     for read in [option for option in options if not option.is_output]:
-        for written in [option for option in options if option.is_output]:
+        for written in [option for option in options if _is_file(option)]:
             here = tmp_path / f"{read.name}-{written.name}"
             (here / "in").mkdir(parents=True)
             monkeypatch.chdir(here)
             file = Path("in", f"x{_ENDINGS.get(read.name, '.json')}")
             file.write_text("" if read.name in _ENDINGS else _line())
-            way = next(ways[written.is_folder])
-            while read.name in _ENDINGS and not written.is_folder and way not in ONE_FILE:
-                way = next(ways[written.is_folder])
-            source, target = (_its_folder if written.is_folder and read.name in _ENDINGS else way)(file)
+            way = next(ways)
+            while read.name in _ENDINGS and way not in ONE_FILE:
+                way = next(ways)
+            source, target = way(file)
             before = there()
             words = line(name, **{read.name: str(source), written.name: str(target)})
             code, out, err = run(*words)

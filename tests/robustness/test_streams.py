@@ -26,7 +26,12 @@ resource = pytest.importorskip("resource", reason="no limits of processes here")
 Buffering: TypeAlias = Literal["none", "line", "block"]
 Way: TypeAlias = tuple[str, str, Buffering]
 #: Texts of arguments that are no paths, and options that make a command quick or let it print.
-TEXTS = {"sql": "SELECT * FROM dialogues", "texts": "jga|profile:verbatim.1|v:0.1.0", "topic": "metrics"}
+TEXTS = {
+    "target": "50",
+    "sql": "SELECT * FROM dialogues",
+    "texts": "jga|profile:verbatim.1|v:0.1.0",
+    "topic": "metrics",
+}
 OPTIONS = {
     "demo": ["--dialogues", "1"], "ls": ["formats"], "help": ["formats"], "report": ["-m", "jga", "--format", "latex"],
     "compare": ["b.jsonl"], "compare-metrics": ["a.jsonl", "b.jsonl"], "pairs": ["--match", "levenshtein"],

@@ -21,9 +21,7 @@ from tests.corpora import EXAMPLE, EXAMPLE_SCORES
 
 #: Format to a gold file whose states spell values as the example does, in the order of the predictions.
 GOLD: dict[str, Callable[[], str]] = {
-    "star-partial": formats.star_tsv,
     "savn": formats.sumbt_tsv,
-    "convlab-raw": formats.convlab,
     "dstc10": lambda: formats.dstc10(side="gold"),
     "ldst": formats.sgd_gold,
 }
@@ -39,9 +37,8 @@ def test_they_may_be_in_a_folder_with_the_name_of_a_split(name: str, split: str 
     assert rows["value"].to_list() == [EXAMPLE_SCORES["jga"]]
 
 
-@pytest.mark.parametrize("name", ["convlab-raw", "dstc10"])
-def test_turns_without_ids_must_be_as_many(name: str, here: Path) -> None:
-    Path("run").write_text(formats.ONLY_PRED[name]())
+def test_turns_without_ids_must_be_as_many(here: Path) -> None:
+    Path("run").write_text(formats.dstc10())
     Path("gold").write_text(json.dumps(EXAMPLE[0]))
     with pytest.raises(dstbench.DstbenchError, match="run: 2 predicted turns for 1 in gold"):
         dstbench.score("run", gold="gold")

@@ -1,4 +1,4 @@
-"""Means and slopes over clusters: by residuals, in parts, and how often their intervals hold the truth."""
+"""Means and slopes over clusters: by residuals, and how often their intervals hold the truth."""
 
 from __future__ import annotations
 
@@ -9,22 +9,19 @@ from hypothesis import strategies as st
 
 from dstbench.arrays import Floats
 from dstbench.stats import linearised_se
-from dstbench.stats.clusters import ClusterRatio, sums_of_mean, sums_of_slope
+from dstbench.stats.clusters import ClusterRatio, mean_over_clusters, slope_within_clusters
 
 units = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 4), st.integers(-8, 8)), min_size=1, max_size=30).map(
     lambda rows: np.array(sorted(rows), np.float64).T
 )
 
 
-def mean_and_slope(rows: Floats, cuts: tuple[float, ...] = (np.inf,)) -> tuple[ClusterRatio, ClusterRatio]:
-    """Of units (cluster, x, y[, weight]), added in parts: up to a cluster each."""
-    rows = np.vstack([rows, np.ones_like(rows[:1])])[:4]
-    mean, slope = ClusterRatio(), ClusterRatio()
-    for start, end in zip((-np.inf, *cuts), (*cuts, np.inf), strict=True):
-        cluster, x, y, weight = rows[:, (rows[0] >= start) & (rows[0] < end)]
-        mean.add(*sums_of_mean(cluster.astype(np.int64), y, weight))
-        slope.add(*sums_of_slope(cluster.astype(np.int64), x / 4, y, weight))
-    return mean, slope
+def mean_and_slope(rows: Floats, level: float = 0.95) -> tuple[ClusterRatio, ClusterRatio]:
+    """Of units (cluster, x, y[, weight])."""
+    cluster, x, y, weight = np.vstack([rows, np.ones_like(rows[:1])])[:4]
+    number = cluster.astype(np.int64)
+    mean = mean_over_clusters(number, y, weight, level)
+    return mean, slope_within_clusters(number, x / 4, y, weight, level)
 
 
 def se_of(low: float, high: float, clusters: int, level: float) -> float:
@@ -36,10 +33,10 @@ def se_of(low: float, high: float, clusters: int, level: float) -> float:
 @given(units)
 def test_they_are_those_of_residuals_summed_by_cluster(rows: Floats) -> None:
     cluster, x, y = rows[0], rows[1] / 4, rows[2]
-    mean, slope = mean_and_slope(rows)
+    mean, slope = mean_and_slope(rows, 0.9)
     names = np.unique(cluster)
-    assert (mean.denominator, mean.clusters) == (len(y), len(names))
-    value, low, high = mean.interval(0.9)
+    value, low, high, clusters = mean
+    assert clusters == len(names)
     assert value == pytest.approx(y.mean())
     if len(names) > 1:
         of_cluster = [[y[cluster == name].sum(), (cluster == name).sum()] for name in names]
@@ -47,9 +44,9 @@ def test_they_are_those_of_residuals_summed_by_cluster(rows: Floats) -> None:
     else:
         assert np.isnan(low)
 
-    value, low, high = slope.interval(0.9)
+    value, low, high, clusters = slope
     several = [name for name in names if len(set(x[cluster == name])) > 1]
-    assert slope.clusters == len(several)
+    assert clusters == len(several)
     if not several:
         assert np.isnan(value)
         return
@@ -64,10 +61,3 @@ def test_they_are_those_of_residuals_summed_by_cluster(rows: Floats) -> None:
     squares = sum((centred * residual)[cluster == name].sum() ** 2 for name in several)
     wanted = np.sqrt(squares * len(several) / (len(several) - 1)) / (centred**2).sum()
     assert se_of(low, high, len(several), 0.9) == pytest.approx(wanted, abs=1e-6)
-
-
-@given(units, st.lists(st.integers(0, 6), min_size=1, max_size=3))
-def test_clusters_may_be_added_in_parts(rows: Floats, cuts: list[int]) -> None:
-    for whole, parts in zip(mean_and_slope(rows), mean_and_slope(rows, tuple(sorted(cuts))), strict=True):
-        assert whole.clusters == parts.clusters
-        assert whole.interval() == pytest.approx(parts.interval(), abs=1e-6, nan_ok=True)

@@ -1,0 +1,367 @@
+"""From a published score to the one that dstbench gives: which choices of convention make the difference."""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations, product
+from typing import Any, Final, Literal, NamedTuple, TypeAlias, Unpack, get_args, get_origin
+
+import polars as pl
+
+from dstbench.analysis.sweep import Target, parse_targets, sweep, what_counts
+from dstbench.conventions.choices import CHOICES
+from dstbench.conventions.convention import Convention, from_text
+from dstbench.conventions.files import Table
+from dstbench.conventions.normalise import STEPS
+from dstbench.conventions.profiles import PROFILES, as_convention, suits
+from dstbench.errors import DstbenchError, DstbenchWarning, UsageError
+from dstbench.metrics import Metric, parse_all
+from dstbench.runs.open import Data, Reading
+from dstbench.runs.run import Run, in_memory
+from dstbench.schema.analysis import RECONCILED_CHOICES, RECONCILED_SETS, RECONCILED_STEPS, RECONCILED_TRIED
+from dstbench.schema.record import Record
+from dstbench.scoring.scope import gold_counts, named_under, open_under
+from dstbench.scoring.score import values_of
+from dstbench.typing import Missing
+
+_LOG: Final = logging.getLogger(__name__)
+#: The most choices of a set.
+MOST_CHOICES: Final = 4
+# Of the choices that move the scores most, how many are combined in pairs, threes and fours: 120, 120 and 70 sets.
+_COMBINED: Final = {2: 16, 3: 10, 4: 8}
+# The fields of a convention that are tried with every value that a published profile has, or that they can have.
+_FIELDS: Final = (
+    "slots", "booking", "none", "dontcare", "multi", "match", "over", "wrong_costs", "turns", "unit",
+)  # fmt: skip
+# Two choices that give the same of these and of the metrics that are asked for are taken to do the same.
+_TELL_APART: Final = ("jga", "sa", "f1")
+# Steps that published scripts take on gold's side only.
+_GOLD_ONLY: Final = ("dontcare", "typos", "labels")
+# What scripts leave out, besides what a convention says; each keeps some rows of a long table.
+_ROWS: Final[Mapping[str, tuple[str, pl.Expr]]] = {
+    "without first turns": ("turns are counted from 1 and the first is lost", pl.col("turn") > 0),
+    "without last turns": (
+        "the last turn of each dialogue is lost",
+        pl.col("turn") < pl.col("turn").max().over("dialogue"),
+    ),
+    "without empty dialogues": (
+        "dialogues in which gold never has a slot are left out",
+        pl.col("gold").is_not_null().any().over("dialogue"),
+    ),
+    "without police and hospital": (
+        "dialogues in which gold has a slot of the police or a hospital are left out",
+        ~(pl.col("slot").cast(pl.String).str.contains("^(police|hospital)-") & pl.col("gold").is_not_null())
+        .fill_null(value=False)
+        .any()
+        .over("dialogue"),
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Reconciliation(Record):
+    """How a run's scores come to published ones, as frames (schemas in `dstbench.schema.analysis`).
+
+    Attributes:
+        steps: From the scores under the convention to the published ones, a choice at a time: by the first of `sets`.
+        sets: All sets of the smallest number of choices that reaches the published scores; if none does, the set that
+            comes nearest of each number, the nearest first.
+        tried: How many sets of each number of choices were tried, and how many reached the published scores.
+        choices: What each single choice changes, the largest change first.
+        profiles: The scores under published conventions (`dstbench.sweep` with the published scores).
+    """
+
+    steps: pl.DataFrame
+    sets: pl.DataFrame
+    tried: pl.DataFrame
+    choices: pl.DataFrame
+    profiles: pl.DataFrame
+
+
+class Choice(NamedTuple):
+    """One difference from the convention."""
+
+    about: str  # of two choices about the same, only one is in a set
+    name: str
+    meaning: str
+    fields: Mapping[str, Callable[[Any], Any]]  # of the convention: from their value to another
+    rows: str = ""  # a key of `_ROWS`, or another way to open the data
+
+    def __hash__(self) -> int:
+        return hash((self.about, self.name))
+
+
+def reconcile(
+    target: str | float,
+    data: Data,
+    *,
+    metrics: str | Sequence[str | Metric] = "jga",
+    profile: str | Convention = "verbatim",
+    other_golds: Mapping[str, Data] | None = None,
+    labels: str | Table | None = None,
+    most: int = MOST_CHOICES,
+    **reading: Unpack[Reading],
+) -> Reconciliation:
+    """Find out why a published score is not the one that dstbench gives.
+
+    Single choices in which published conventions and scripts differ are tried one by one, then in pairs, threes and
+    fours, until a set of them reaches all published scores. Only choices that move the scores most are combined: 16
+    in pairs, 10 in threes, 8 in fours. Several sets may reach a score, so that one does need not be what was done.
+
+    Args:
+        target: Published scores, as in `dstbench.sweep`: ``"55.3"``, ``"jga=55.3,sa=97.3"``.
+        data: One run: a path, a frame, states, or a mapping from its name to any of these.
+        metrics: The metric of a score that names none.
+        profile: The convention from which choices differ, or its name.
+        other_golds: Other gold that may have been used, such as other versions of the dataset, by name.
+        labels: A label map, or its file, that may have been used.
+        most: The largest number of choices that are combined, 1 to 4.
+        **reading: `gold`, `format`, `names`, `missing` (default: the convention's), `split`: see `dstbench.open_runs`.
+
+    Raises:
+        DstbenchError: Data cannot be used, there are several runs, or the target is no score.
+
+    >>> states = [{"dialogue_id": "D", "turn": 0, "gold": {"hotel-area": "centre"}, "pred": {"hotel-area": "Centre"}},
+    ...           {"dialogue_id": "D", "turn": 1, "gold": {"hotel-area": "centre"}, "pred": {}}]
+    >>> reconcile(50, states).steps.select("choice", "value").rows()
+    [('', 0.0), ('case', 0.5)]
+    """
+    if not 1 <= most <= MOST_CHOICES:
+        raise UsageError(f"most={most} choices", hint=f"1 to {MOST_CHOICES}")
+    _, targets = parse_targets(str(target), parse_all(metrics))
+    convention = as_convention(profile)
+    runs = open_under(convention, data, **reading)
+    if len(runs) > 1:
+        raise UsageError(f"{len(runs)} runs, and a published score is of one", hint="name one of them")
+    others: dict[str, Reading] = {f"gold {name}": {"gold": gold} for name, gold in (other_golds or {}).items()}
+    if runs[0].meta["coverage"].get("missing_turns"):
+        others |= {f"missing {how}": {"missing": how} for how in get_args(Missing) if how != runs[0].meta["missing"]}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DstbenchWarning)  # what a set leaves out is what is asked
+        scored = _Scored(
+            runs[0], targets, convention, {name: (data, {**reading, **how}) for name, how in others.items()}
+        )
+        before = scored.of(())
+        if before is None:
+            raise UsageError("its score is undefined, or it cannot be scored", hint="`dstbench score` says why")
+        singles = {
+            choice: values
+            for choice in _choices(convention, labels, frozenset(gold_counts(runs[0], convention)["slot"]), others)
+            if (values := scored.of((choice,))) is not None
+        }
+        changes = {
+            choice: max(abs(a - b) for a, b in zip(values, before, strict=True)) for choice, values in singles.items()
+        }
+        by_change = sorted(singles, key=lambda choice: -changes[choice])
+        alike: dict[tuple[float, ...] | None, list[Choice]] = {}
+        for choice in by_change:
+            if changes[choice]:
+                alike.setdefault(scored.of((choice,), also=_TELL_APART), []).append(choice)
+        sets, tried = _search([*alike.values()], scored, most)
+        profiles = sweep(runs, metrics=[one.metric for one in targets], labels=labels, target=str(target))
+    return Reconciliation(
+        steps=_steps(sets[0], scored),
+        sets=_table_of_sets(sets, scored),
+        tried=tried,
+        choices=_table_of_choices({choice: singles[choice] for choice in by_change}, scored),
+        profiles=profiles,
+    )
+
+
+def _choices(
+    convention: Convention, labels: str | Table | None, slots: frozenset[str], others: Collection[str]
+) -> Iterator[Choice]:
+    """The single choices that differ from a convention and suit gold's slots."""
+    suitable = [one for one in PROFILES.values() if not suits(one, slots)]
+    for name in _FIELDS:
+        field = CHOICES[name]
+        values = get_args(field.type) if get_origin(field.type) is Literal else ()
+        for value in dict.fromkeys([*values, *(getattr(one, name) for one in suitable)]):
+            if value != getattr(convention, name):
+                text = f"{name.replace('_', '-')} {'all' if value is None else value}"
+                fields = {
+                    name: _always(value),
+                    **({"outside": _always("dropped")} if name == "slots" and value else {}),
+                }
+                yield Choice(name, text, field.metadata["meaning"], fields)
+    for step, (meaning, _) in STEPS.items():
+        has = step in convention.gold_steps or step in convention.pred_steps
+        both = dict.fromkeys(("gold_steps", "pred_steps"), _toggle(step))
+        yield Choice(f"step {step}", f"no {step}" if has else step, meaning, both)
+        if step in _GOLD_ONLY and not has:
+            yield Choice(f"step {step}", f"{step} of gold", meaning, {"gold_steps": _toggle(step)})
+    steps = {(one.gold_steps, one.pred_steps): name for name, one in reversed(PROFILES.items())}
+    for (gold, pred), name in steps.items():
+        if len({*gold, *pred}) > 1 and (gold, pred) != (convention.gold_steps, convention.pred_steps):
+            fields = {"gold_steps": _always(gold), "pred_steps": _always(pred)}
+            yield Choice("steps", f"steps of {name}", f"gold's {_listed(gold)}, predictions' {_listed(pred)}", fields)
+    if labels is not None and convention.labels is None:
+        yield Choice("labels", "label-map", "variants are accepted", {"labels": _always(from_text("labels", labels))})
+    for name, (meaning, _) in _ROWS.items():
+        yield Choice("rows", name, meaning, {}, name)
+    for name in others:
+        about = name.partition(" ")[0]
+        meaning = "scored against another gold" if about == "gold" else "how turns without a prediction are treated"
+        yield Choice(about, name, meaning, {}, name)
+
+
+def _listed(steps: tuple[str, ...]) -> str:
+    return ", ".join(steps) or "none"
+
+
+def _always(value: Any) -> Callable[[Any], Any]:
+    return lambda _: value
+
+
+def _toggle(step: str) -> Callable[[tuple[str, ...]], tuple[str, ...]]:
+    """Adds a step at the end, or takes it out."""
+    return lambda steps: tuple(own for own in steps if own != step) if step in steps else (*steps, step)
+
+
+_Set: TypeAlias = tuple[Choice, ...]
+
+
+class _Scored:
+    """The scores of a run under sets of choices, each computed once."""
+
+    def __init__(
+        self, run: Run, targets: Sequence[Target], convention: Convention, others: Mapping[str, tuple[Data, Reading]]
+    ) -> None:
+        self.targets, self._convention, self._others = targets, convention, others
+        self._metrics = [one.metric for one in targets]
+        self._runs: dict[frozenset[str], Run] = {frozenset(): run}
+        self._values: dict[tuple[Any, ...], tuple[float | None, ...]] = {}
+
+    def of(self, choices: _Set, also: Sequence[str] = ()) -> tuple[float, ...] | None:
+        """The scores of the targets' metrics and others; None: one is undefined, or the choices do not suit the run."""
+        metrics = parse_all([*dict.fromkeys([*self._metrics, *also])])
+        changes: dict[str, Any] = {}
+        for choice in sorted(choices, key=lambda choice: choice.about != "steps"):  # single steps are added to these
+            for name, change in choice.fields.items():
+                changes[name] = change(changes.get(name, getattr(self._convention, name)))
+        try:
+            convention = replace(self._convention, **changes)
+            rows = frozenset(choice.rows for choice in choices if choice.rows)
+            key = rows, what_counts(convention, metrics), *metrics
+            if key not in self._values:
+                run = named_under(convention, self._run(rows))
+                self._values[key] = tuple(values_of(run, metrics, convention).values())
+        except DstbenchError as error:
+            _LOG.info("not tried: %s (%s)", name_of_set(choices), error)
+            return None
+        values = self._values[key]
+        return None if None in values else values  # type: ignore[return-value]
+
+    def off(self, values: tuple[float, ...]) -> float:
+        """The largest distance from a published score, in units of what rounding may have changed; up to 1: none."""
+        return max(
+            abs(value - one.published) / (one.rounding + 1e-9)  # of binary fractions
+            for value, one in zip(values, self.targets, strict=True)
+        )
+
+    def _run(self, rows: frozenset[str]) -> Run:
+        """The run with other gold or another treatment of missing turns, and without some of its rows."""
+        if rows not in self._runs:
+            opened = [self._others[name] for name in sorted(rows) if name in self._others]
+            run = self._runs[frozenset()]
+            if opened:
+                reading: Reading = {}
+                for _, how in opened:
+                    reading |= how
+                (run,) = open_under(self._convention, opened[0][0], **reading)
+            kept = [_ROWS[name][1] for name in sorted(rows) if name in _ROWS]
+            self._runs[rows] = in_memory(run.name, run.read().filter(*kept), run.meta) if kept else run
+        return self._runs[rows]
+
+
+def _search(moving: Sequence[Sequence[Choice]], scored: _Scored, most: int) -> tuple[list[_Set], pl.DataFrame]:
+    """The sets of the smallest number of choices that reaches the published scores, or else the nearest ones.
+
+    Args:
+        moving: The choices that move a score, those together that give the same scores; the first of these is combined,
+            and where it reaches the published scores, the others are tried in its place.
+        scored: Scores the sets.
+        most: The largest number of choices.
+    """
+    nearest, rows = list[tuple[float, _Set]](), []
+    for size in range(most + 1):
+        combined = combinations(moving[: _COMBINED.get(size)], size)
+        off: dict[_Set, float] = {}
+        values = []
+        for groups in combined:
+            for number, choices in enumerate(product(*groups)):
+                if len({choice.about for choice in choices}) < size or (scores := scored.of(choices)) is None:
+                    continue
+                values.append(scores)
+                off[choices] = scored.off(scores)
+                if number == 0 and off[choices] > 1:
+                    break
+        _LOG.info("%d sets of %d choices", len(off), size, extra={"done": size, "of": most})
+        reached = [choices for choices in off if off[choices] <= 1]
+        rows.append((size, len(off), len(reached), _by_chance(values, scored.targets)))
+        if off:
+            best = min(off, key=lambda choices: off[choices])
+            nearest.append((off[best], best))
+        if reached:
+            break
+    ordered = reached or [choices for _, choices in sorted(nearest, key=lambda pair: pair[0])]
+    return ordered, pl.DataFrame(rows, schema=RECONCILED_TRIED.schema, orient="row")
+
+
+def _by_chance(values: Sequence[tuple[float, ...]], targets: Sequence[Target]) -> float | None:
+    """How many sets would reach published scores that lay anywhere between their lowest and highest scores."""
+    expected = []
+    for scores, one in zip(zip(*values, strict=True), targets, strict=bool(values)):
+        unit = 2 * one.rounding
+        expected.append(len(scores) * unit / (max(scores) - min(scores) + unit))
+    return min(expected, default=None)
+
+
+def name_of_set(choices: _Set) -> str:
+    """The names of choices, as tables have them."""
+    return " + ".join(choice.name for choice in choices)
+
+
+def _steps(choices: _Set, scored: _Scored) -> pl.DataFrame:
+    rows: list[tuple[Any, ...]] = []
+    before: tuple[float | None, ...] = (None,) * len(scored.targets)
+    for step in range(len(choices) + 1):
+        values: tuple[float | None, ...] = scored.of(choices[:step]) or (None,) * len(scored.targets)
+        name, meaning = (choices[step - 1].name, choices[step - 1].meaning) if step else ("", "")
+        for one, value, above in zip(scored.targets, values, before, strict=True):
+            change = None if value is None or above is None else value - above
+            off = None if value is None else value - one.published
+            rows.append((step, name, meaning, one.metric, one.target, value, change, off))
+        before = values
+    return pl.DataFrame(rows, schema=RECONCILED_STEPS.schema, orient="row")
+
+
+def _table_of_sets(sets: Sequence[_Set], scored: _Scored) -> pl.DataFrame:
+    rows = [
+        (
+            name_of_set(choices),
+            len(choices),
+            one.metric,
+            one.target,
+            value,
+            value - one.published,
+            scored.off(values) <= 1,
+        )
+        for choices in sets
+        for values in [scored.of(choices) or ()]
+        for one, value in zip(scored.targets, values, strict=True)
+    ]
+    return pl.DataFrame(rows, schema=RECONCILED_SETS.schema, orient="row")
+
+
+def _table_of_choices(singles: Mapping[Choice, tuple[float, ...]], scored: _Scored) -> pl.DataFrame:
+    before = scored.of(()) or ()
+    rows = [
+        (choice.name, choice.meaning, one.metric, value, value - above)
+        for choice, values in singles.items()
+        for one, value, above in zip(scored.targets, values, before, strict=True)
+    ]
+    return pl.DataFrame(rows, schema=RECONCILED_CHOICES.schema, orient="row")

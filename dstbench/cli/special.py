@@ -1,0 +1,174 @@
+"""Commands that do more than show what one function returns: their further options, and what they do."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dstbench.cli.command import Call, Result
+from dstbench.cli.options import promised
+from dstbench.cli.output import as_path
+from dstbench.errors import UsageError
+from dstbench.typing import ReportFormat
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+def score(call: Call, *, group: Mapping[str, str] | None = None) -> Result:
+    """Scores, perhaps of groups of runs, with the lines on gold.
+
+    Args:
+        group: Runs to show as a group, by name or pattern: 'Open vocabulary=trade,som*'. Repeatable.
+    """
+    from dstbench.rendering.of_scores import titles_of
+    from dstbench.rendering.tables import render
+    from dstbench.runs.gold_sets import gold_lines
+    from dstbench.runs.open import parts_to_open
+    from dstbench.scoring.score import open_and_score
+
+    form, data, by = call.table.form, call.arguments["data"], call.arguments["by"]
+    if group:
+        titles_of(group, [name for name, _ in parts_to_open(data, **call.reading)], by.split(","))
+    opened, rows = open_and_score(**{"metrics": None, **call.arguments})
+    gold = [] if form in ("json", "csv") else gold_lines(opened)
+    return Result(render({"scores": rows}, form, groups=group, gold=gold), call.drawn(rows))
+
+
+def compare(call: Call, *, pairs: bool = False) -> Result:
+    """A leaderboard.
+
+    Args:
+        pairs: Show the differences of pairs only: in LaTeX, a table of their own.
+    """
+    return call.shown(call.compute(), pairs=pairs)
+
+
+def pairs(call: Call) -> Result:
+    """Pairs of values, in text in quotes, so that a space at the end can be seen."""
+    import polars as pl
+
+    from dstbench.rendering.tables import render_rows
+
+    rows = call.compute()
+    if call.table.form in ("text", "md"):
+        rows = rows.with_columns(pl.format("'{}'", name).alias(name) for name in ("gold", "pred"))
+    return Result(render_rows(rows, "pairs", call.table.form))
+
+
+def check(call: Call, *, everything: bool = False, strict: bool = False) -> Result:
+    """Checks, with the failed ones in one line.
+
+    Args:
+        everything: Explain all outcomes in text too, if there are several runs.
+        strict: Exit with 1 if a check fails, for scripts.
+    """
+    from dstbench.rendering.sentences import failed
+    from dstbench.rendering.tables import render
+
+    rows = call.compute()
+    text = render({"checks": rows.drop("short", "n", "jga")}, call.table.form, everything=everything)
+    return Result(text, summary=failed(rows), code=1 if strict and failed(rows) else 0)
+
+
+def signature(call: Call, texts: list[str]) -> Result:
+    """What signatures say.
+
+    Args:
+        texts: One to explain, or two to compare.
+    """
+    from dstbench.io.escape import plain_text
+    from dstbench.signature import differences, doubts, explain
+
+    texts = [re.sub(r"\s*\n\s*", "", text) for text in texts]  # as narrow terminals show them
+    if len(texts) > 2:
+        raise UsageError(f"{len(texts)} signatures", hint="give one to explain, or two to compare")
+    if len(texts) == 1:
+        lines = explain(texts[0])
+    else:
+        notes = dict.fromkeys(f"note: {doubt}" for text in texts for doubt in doubts(text))
+        lines = [*(differences(*texts) or ["no difference: scores with them are comparable"]), *notes]
+    return Result("".join(f"{plain_text(line)}\n" for line in lines))
+
+
+def diagnose(call: Call, *, everything: bool = False) -> Result:
+    """A diagnosis.
+
+    Args:
+        everything: Show all tables in text too.
+    """
+    return call.shown(call.compute(), everything=everything or call.table.form != "text")
+
+
+def diff(call: Call, *, everything: bool = False) -> Result:
+    """What a new checkpoint changed.
+
+    Args:
+        everything: Show all groups, and those by domain, class and turn.
+    """
+    return call.shown(call.compute(), everything=everything or call.table.form != "text")
+
+
+def query(call: Call, *, everything: bool = False) -> Result:
+    """The answer to a query.
+
+    Args:
+        everything: Show all rows in text too.
+    """
+    return call.shown(call.compute(), everything=everything or call.table.form != "text")
+
+
+def show(
+    call: Call,
+    run: Path,
+    dialogue: str | None = None,
+    *,
+    against: Path | None = None,
+    context: Path | None = None,
+    metrics: list[str] | None = None,
+    most: int = 10,
+) -> Result:
+    """One dialogue, or those that are worst.
+
+    Args:
+        run: A prediction file, packed or not, or a long table (.parquet).
+        dialogue: The dialogue's id; without it, the worst dialogues are listed.
+        against: Another run to show beside it.
+        context: File with the utterances: the dataset, or a table that `contexts` wrote.
+        metrics: Metrics.
+        most: Number of dialogues that are listed.
+    """
+    from dstbench.analysis.show import walk_through, worst_dialogues
+    from dstbench.rendering.tables import render
+
+    paths = [as_path(path) for path in (run, against) if path is not None]
+    common = {"metrics": metrics, "profile": call.convention(), **call.reading}
+    if dialogue is None:
+        return Result(render(worst_dialogues(paths, most=most, **common), call.table.form))
+    walkthrough = walk_through(paths, dialogue, context=None if context is None else as_path(context), **common)
+    return Result(render(walkthrough, call.table.form))
+
+
+def report(call: Call, *, output: Path, form: ReportFormat | None = None) -> Result:
+    """A report, in the format of the file's name or of ``--format``.
+
+    Args:
+        output: The file to write; - for stdout.
+        form: An HTML page, its tables as Markdown, the main tables as LaTeX, or the rows as JSON; default: by the name
+            of -o (report.md), else HTML.
+    """
+    form = form or promised(output, ReportFormat) or "html"
+    ending = "tex" if form == "latex" else form
+    if output.suffix not in ("", f".{ending}"):
+        hint = f"-o {output.stem}.{ending}, or another --format"
+        raise UsageError(f"{output}: the report's format is {form}", hint=hint)
+    page = call.compute()
+    renderers = {"html": page.to_html, "md": page.to_markdown, "latex": page.to_latex, "json": page.to_json}
+    text = renderers[form]()
+    return Result(text, [*call.drawn(page), *([output] if str(output) != "-" else [])], output=output)
+
+
+def charts_of(page: Any) -> Any:
+    """The charts of a report."""
+    return page.charts

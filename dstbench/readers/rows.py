@@ -1,0 +1,644 @@
+r"""Formats as rows of a table: where the turns of a decoded file are, and under which keys their states are.
+
+Conventions: the path to the turns is written in steps, separated by spaces.
+
+| step | stands for |
+|---|---|
+| `{dialogue}`, `{turn}` | an object whose keys are dialogues, or numbers of turns |
+| `{dialogue_turn}` | an object whose keys are both, as `MUL0484.json_3` |
+| `[turn]`, `[dialogue]` | a list, whose indices are the numbers of turns, or stand for dialogues |
+| `[dialogue=dial_id]` | a list of objects with the dialogue under a key; `[dialogue=ID,turn=turn_id]`: and the turn |
+| `[{dialogue=dialogue_id}]` | likewise, or an object of such objects |
+| `[dialogue-turn=example_id]` | likewise, with both in one, as `MUL0484-3` |
+| `[turn=utt_idx/2]` | likewise, numbers that count both speakers' turns |
+| `[dialogue=dialogue_idx:int]` | likewise, ids that are numbers |
+| `[speaker:user\|system]` | a list of both speakers' turns, with the speaker under a key; the user's are the turns |
+| `[role:usr\|sys>]` | likewise; the state is in what the system answers |
+| `[>]` | likewise; user and system alternate |
+| `(a,b)[turn]` | lists under several keys, with an item for each turn |
+| `<dialogue=session-id>` | an object that is a dialogue |
+| any other word | a key |
+
+A state is named by the keys to it in a turn, joined by dots, and its notation: `state.slot_values:flat`. A star at the
+end of a key stands for any letters; a question mark says that turns may lack the state; without a key, the whole turn
+is the state. A key of an utterance that begins with `<` is in the turn before.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any, Final, Literal, NamedTuple, TypeAlias, get_args
+
+import msgspec
+
+from dstbench.conventions.slots import canonical_slot
+from dstbench.errors import DstbenchError
+from dstbench.readers.document import Document, DocumentTurn, laid_out_as
+from dstbench.readers.format import Format, Said, Source, StatesBuilder
+from dstbench.readers.key_names import name_sides
+from dstbench.readers.notations import NOTATIONS, Cell, Notation, Place, Written
+from dstbench.readers.state_cells import SHAPES, StateCells
+from dstbench.readers.state_text import Misfit
+
+_ID: Final = re.compile(r"(dialogue|turn|dialogue-turn)=([^,:/\]>}]+)(?::(int|any))?(?:/(\d))?")
+_NOT_THERE: Final = (KeyError, IndexError, TypeError, AttributeError, ValueError)
+_OPTIONAL: Final = msgspec.UnsetType
+
+
+class Id(NamedTuple):
+    """An id that a step gives: of a dialogue, a turn, or both; its key, or none for that of the object."""
+
+    of: str
+    key: str = ""
+    kind: Any = str
+    step: int = 1
+
+
+@dataclass(frozen=True)
+class Step:
+    """A step of a path (see above)."""
+
+    kind: Literal["key", "object", "list", "speakers", "lists", "dialogue"]
+    key: str = ""
+    ids: tuple[Id, ...] = ()
+    or_object: bool = False
+    names: tuple[str, ...] = ()
+    speakers: tuple[tuple[str, ...], ...] = ()
+    is_answer: bool = False
+
+    @classmethod
+    def of(cls, word: str) -> Step:
+        """The step that a word of a path stands for."""
+        if word[0] == "{":
+            return cls("object", ids=(Id(word[1:-1].replace("_", "-")),))
+        if word in ("[turn]", "[dialogue]"):
+            return cls("list", ids=(Id(word[1:-1]),))
+        if word[0] == "(":
+            return cls("lists", names=tuple(word[1 : word.index(")")].split(",")))
+        if word == "[>]":
+            return cls("speakers", is_answer=True)
+        if word[0] == "[" and "|" in word:
+            key, _, speakers = word[1:-1].removesuffix(">").partition(":")
+            names = tuple(tuple(names.split("/")) for names in speakers.split("|"))
+            return cls("speakers", key, speakers=names, is_answer=word.endswith(">]"))
+        if word[0] in "[<":
+            ids = tuple(
+                Id(of, key, str | int if kind == "any" else int if kind or of == "turn" else str, int(step or 1))
+                for of, key, kind, step in _ID.findall(word[1:-1])
+            )
+            return cls("list" if word[0] == "[" else "dialogue", ids=ids, or_object=word.startswith("[{"))
+        return cls("key", word)
+
+
+@dataclass(frozen=True)
+class Side:
+    """Where a state is in a turn, and how it is written."""
+
+    keys: tuple[str, ...]
+    notation: Notation
+    is_optional: bool = False
+
+    @classmethod
+    def of(cls, text: str) -> Side:
+        path, _, notation = text.rpartition(":")
+        keys = tuple(path.removesuffix("?").split(".")) if path.strip("?") else ()
+        return cls(keys, NOTATIONS[notation], path.endswith("?"))
+
+    def find(self, turn: Any) -> Any:
+        """The state in a turn; ``msgspec.UNSET``: there is none."""
+        for key in self.keys:
+            if type(turn) is dict:
+                turn = turn.get(key, msgspec.UNSET) if key[-1] != "*" else turn[self._starred(turn)]
+            elif type(turn) is list:
+                turn = turn[int(key)]
+            else:
+                raise TypeError
+        return turn
+
+    def _starred(self, turn: Mapping[str, Any]) -> str:
+        """The one key of a turn that begins as the row says."""
+        keys = [key for key in turn if key.startswith(self.keys[-1][:-1])]
+        if len(keys) != 1:
+            raise Misfit(f"a turn needs one {self.keys[-1]} list, found {', '.join(turn) or 'nothing'}")
+        return keys[0]
+
+
+class Turn(NamedTuple):
+    """A turn of a file.
+
+    Attributes:
+        dialogue: Its dialogue, as the file spells it.
+        number: Its number, likewise.
+        content: The object or list that it is; None: the user says nothing, or has no answer.
+        around: The dialogue's object or list.
+        texts: The places of utterances that the path gives.
+    """
+
+    dialogue: str
+    number: int | str
+    content: Any
+    around: Any
+    texts: Mapping[str, Place] = MappingProxyType({})
+
+
+#: Which types of states are checked: all, those that `Notation.add` does not check, or none.
+_States: TypeAlias = Literal["whole", "light", "none"]
+#: What a path has given so far: dialogue, turn, the dialogue's content; and its line, for messages.
+At: TypeAlias = tuple[Any, Any, Any, str]
+START: Final[At] = (None, None, None, "")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """A format as a row of the table.
+
+    Attributes:
+        name: What ``--from`` calls it.
+        title: Who writes it, and in which file.
+        example: A small file, or its beginning, that shows the shape.
+        path: Where turns are (see above).
+        gold: Where the gold state is in a turn (see above); None: the file has none.
+        pred: Likewise, the predicted state.
+        lines: Whether it is JSON Lines, of which each line has this path.
+        marks: Keys of a turn by which the format is recognised; None: the first key of the prediction, or of gold.
+        matches: Whether a turn that has the marks is one of this format.
+        omits: Values that say that a slot is not in the state.
+        absent: The one of them that is written for a slot that is removed; None: its key is dropped.
+        said: The keys of what the system says and of what the user says in a turn; one key in a list of both speakers.
+        is_silent_first: Whether what the system says in turn 0 is no utterance.
+        domain: The domain of slots without one, or a function that finds it in a dialogue.
+        also: Further keys that turns must have, with their types.
+        beside: Further keys of dialogues, with their types.
+        prepare: Changes the decoded file, whose keys are spelled in several ways, before it is read.
+        naming: Makes a function that names a dialogue's object, of the whole document; None: by the path.
+        after: Adds notes, splits and so on, after reading.
+        document: Opens a file for changes.
+        options: Further parts of the `Format`.
+        unanswered: The note on utterances of users without an answer, which has the state.
+    """
+
+    name: str
+    title: str
+    example: str
+    path: str
+    gold: str | None = None
+    pred: str | None = None
+    lines: bool = False
+    marks: tuple[str, ...] | None = None
+    matches: Callable[[Turn], bool] = lambda _: True
+    omits: tuple[str, ...] = ()
+    absent: str | None = None
+    said: tuple[str, ...] = ()
+    is_silent_first: bool = False
+    domain: str | Callable[[Any], str] = ""
+    also: Mapping[str, Any] = field(default_factory=dict)
+    beside: Mapping[str, Any] = field(default_factory=dict)
+    prepare: Callable[[Any], Any] = lambda document: document
+    naming: Callable[[Any], Callable[[Any], str]] | None = None
+    after: Callable[[Source, StatesBuilder, list[Turn]], None] | None = None
+    unanswered: str = ""
+    document: Callable[[Source, Row], Document] = lambda source, row: RowDocument(source, row)  # noqa: PLW0108 (it is defined below)
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def format(self) -> Format:
+        """The format that the row declares."""
+        can_rewrite = self.said and type(self.sides["gold"].notation).make is not Notation.make
+        options: dict[str, Any] = {
+            "shape": self.shape,
+            "said": self.spoken if self.said else None,
+            "document": (lambda source: self.document(source, self)) if can_rewrite else None,
+            **self.options,
+        }
+        return Format(
+            name=self.name,
+            title=self.title,
+            example=self.example,
+            sniff=self.sniff,
+            reader=self.read,
+            holds=tuple(side for side in ("gold", "pred") if getattr(self, side)),
+            omits=self.omits,
+            **options,
+        )
+
+    @cached_property
+    def steps(self) -> tuple[Step, ...]:
+        return tuple(Step.of(word) for word in self.path.split())
+
+    @cached_property
+    def sides(self) -> dict[str, Side]:
+        """The sides that the file has."""
+        texts = {"gold": self.gold, "pred": self.pred}
+        return {side: Side.of(text) for side, text in texts.items() if text is not None}
+
+    # --- the type of a file -------------------------------------------------------------------------------------------
+
+    @cached_property
+    def shape(self) -> Any:
+        """The type of the decoded file, or of a line, in msgspec's sense."""
+        return _shape(self.steps, self._of_turn("whole"), self.beside)
+
+    def _of_turn(self, states: _States) -> Any:
+        """The type of a turn: a nested dictionary stands for an object."""
+        of_turn: dict[str, Any] = dict(self.also)
+        for side in self.sides.values() if states != "none" else ():
+            shape = side.notation.shape if states == "whole" or not side.notation.is_checked else Any
+            if not side.keys:
+                return shape
+            if side.keys[-1][-1] == "*":
+                return dict[str, side.notation.shape]  # type: ignore[name-defined] # made at run time
+            inner = of_turn
+            for above in side.keys[:-1]:
+                inner = inner.setdefault(above, {})
+            key = side.keys[-1]
+            is_optional = side.is_optional or (bool(self.steps[-1].speakers) and key not in self.also)
+            inner[key] = shape | _OPTIONAL if is_optional and shape is not Any else shape
+            if is_optional and shape is Any:
+                del inner[key]
+        if of_turn and all(map(str.isdecimal, of_turn)):
+            return tuple[tuple(of_turn[key] for key in sorted(of_turn))]  # type: ignore[misc] # likewise
+        return of_turn
+
+    def check(self, source: Source, states: _States = "light") -> Any:
+        """The decoded file, or a list of its lines with their places, once its types have been checked.
+
+        Args:
+            source: The file.
+            states: Whether the types of states are checked: all, those that `Notation.add` does not check, or none.
+
+        Raises:
+            DstbenchError: Something has another type; the message says what and where.
+        """
+        if self.lines:
+            lines = [*source.whole_lines()]
+            shape = _shape(self.steps, self._of_turn(states), self.beside)
+            for place, item in lines:
+                self._convert(source, item, shape, self.steps, place)
+            return lines
+        document = node = self.document_of(source)
+        steps = self.steps
+        while steps[0].kind == "key":
+            if not isinstance(node, dict) or steps[0].key not in node:
+                raise source.misshapen(f"no JSON object with the key `{steps[0].key}`")
+            node, steps = node[steps[0].key], steps[1:]
+        step, shape = steps[0], _shape(steps, self._of_turn(states), self.beside)
+        if step.kind == "list" and isinstance(node, dict) and step.or_object:
+            node = [*node.values()]
+        if step.kind == "list":
+            if not isinstance(node, list):
+                raise source.misshapen("not a JSON list")
+            for number, item in enumerate(node):
+                ids = item if isinstance(item, dict) else {}
+                where = {id_.of.partition("-")[0]: ids.get(id_.key) if id_.key else number for id_ in step.ids}
+                self._convert(source, item, _inner(shape), steps[1:], f"item {number}: ", where)
+        elif step.kind == "object" and isinstance(node, dict):
+            for key, item in node.items():
+                self._convert(source, item, _inner(shape), steps[1:], "", {"dialogue": key})
+        else:
+            self._convert(source, node, shape, steps)
+        return document
+
+    def document_of(self, source: Source) -> Any:
+        """The decoded file; None: it is no JSON."""
+        return self.prepare(source.json) if source.kind == "json" else None
+
+    def _convert(  # noqa: PLR0917 (a place)
+        self, source: Source, item: Any, shape: Any, steps: Sequence[Step], place: str = "",
+        where: Mapping[str, Any] | None = None,
+    ) -> None:  # fmt: skip
+        try:
+            msgspec.convert(item, shape)
+        except msgspec.ValidationError as error:
+            raise source.misfit(item, shape, error, lambda path: self._levels(steps, path), place, where) from None
+
+    def _levels(self, steps: Sequence[Step], path: Sequence[Any]) -> list[str | None]:
+        """What each of the keys on the way to a misfit is."""
+        levels: list[str | None] = []
+        for step in steps:
+            if step.kind != "dialogue":
+                levels += [None] * (step.kind in ("key", "lists"))
+                levels += {"key": [], "object": [id_.of for id_ in step.ids]}.get(
+                    step.kind, ["turn/2" if step.is_answer else "turn"]
+                )
+        rest = tuple(map(str, path[len(levels) :]))
+        sides = [*self.sides.values()]
+        side = next((side for side in sides if rest[: len(side.keys)] == side.keys), sides[0])
+        return [*levels, *[None] * len(side.keys), *side.notation.levels]
+
+    # --- turns --------------------------------------------------------------------------------------------------------
+
+    def turns(self, source: Source, document: Any) -> Iterator[Turn]:
+        """The turns of a document whose types have been checked."""
+        naming = None if self.naming is None else self.naming(document)
+        for place, item in document if self.lines else [("", document)]:
+            yield from self._walk(source, item, self.steps, (*START[:3], place), naming)
+
+    def _walk(
+        self, source: Source, node: Any, steps: tuple[Step, ...], at: At, naming: Callable[[Any], str] | None = None
+    ) -> Iterator[Turn]:
+        if not steps:
+            yield Turn(at[0], 0 if at[1] is None else at[1], node, node if at[2] is None else at[2])
+            return
+        step, rest = steps[0], steps[1:]
+        if step.kind == "key":
+            yield from self._walk(source, node[step.key], rest, at, naming)
+        elif step.kind == "speakers":
+            for number, content, texts in self._exchanges(step, node):
+                yield Turn(at[0], number, content, at[2], texts)
+        elif step.kind == "lists":
+            yield from self._listed(source, step, node, at[0])
+        else:
+            named: Iterable[tuple[Any, Any]] = [(None, node)]
+            if step.kind != "dialogue":
+                named = node.items() if isinstance(node, dict) else enumerate(node)
+                if step.kind != ("object" if isinstance(node, dict) else "list") and not step.or_object:
+                    raise TypeError  # while it is sniffed
+            for key, item in named:
+                here = self.at(source, step, key, item, at, naming)
+                if rest:
+                    yield from self._walk(source, item, rest, here, naming)
+                else:  # not by the next call, which takes as long as everything else here
+                    yield Turn(here[0], 0 if here[1] is None else here[1], item, item if here[2] is None else here[2])
+
+    def _listed(self, source: Source, step: Step, node: Any, dialogue: Any) -> Iterator[Turn]:
+        """The turns whose states, and utterances, are in lists of a dialogue."""
+        lists = [node[name] for name in step.names]
+        spoken = [said if isinstance(said := node.get(name, []), list) else [said] for name in self.said]
+        systems, users = spoken or ([], [])
+        for number in range(max(len(lists[0]), len(users)) + 1):
+            texts: dict[str, Place] = {"system": (systems, number - 1)} if 0 < number <= len(systems) else {}
+            if number < len(users):
+                texts["user"] = (users, number)
+            content = {
+                name: items[number] for name, items in zip(step.names, lists, strict=True) if number < len(items)
+            }
+            if content or texts:
+                yield Turn(dialogue, number, content or None, node, texts)
+
+    def at(  # noqa: PLR0917 (likewise)
+        self, source: Source, step: Step, key: Any, item: Any, at: At, naming: Callable[[Any], str] | None
+    ) -> At:
+        """What a step adds to what the path has given before."""
+        dialogue, turn, around, place = at
+        for id_ in step.ids:
+            value = item.get(id_.key) if id_.key else key
+            if id_.key and not isinstance(value, id_.kind):
+                if id_.of != "turn":
+                    raise TypeError  # while it is sniffed
+                continue
+            if id_.of == "dialogue":
+                dialogue, around = (str(value) if naming is None else naming(item)), item
+            elif id_.of == "turn":
+                turn = value // id_.step if id_.step > 1 else value
+            else:
+                what = f"{place}the {id_.key}" if id_.key else "the key"
+                dialogue, turn = source.split_key(value, "-" if id_.key else "_", what)
+        return dialogue, turn, around, place
+
+    def _exchanges(self, step: Step, items: list[Any]) -> Iterator[tuple[int, Any, Mapping[str, Place]]]:
+        """(number, the part that has the state, places of utterances) of the turns in a list of both speakers'."""
+        number, text, texts = 0, self.said[0], dict[str, Place]()
+        for index, item in enumerate(items):
+            if item.get(step.key) in step.speakers[0] if step.key else index % 2 == 0:
+                if not step.is_answer:
+                    yield number, item, texts | {"user": (item, text)}
+                    number, texts = number + 1, {}
+                else:
+                    number += "user" in texts  # the user spoke before, too, and had no answer
+                    texts = {**texts, "user": (item, text)}
+            elif not step.is_answer:
+                texts = {"system": (item, text)}
+            elif "user" in texts:
+                yield number, item, texts
+                number, texts = number + 1, {"system": (item, text)}
+        if texts:
+            yield number, None, texts
+
+    # --- what a format does -------------------------------------------------------------------------------------------
+
+    def sniff(self, source: Source) -> bool:
+        """Whether one of the first turns of a file has the row's keys, and a file of gold no predictions."""
+        if self.lines:
+            items: list[Any] = [source.first_line()]
+        elif source.kind != "json" or (source.around and self.steps[0].kind == "object"):
+            return False
+        elif self.steps[0].kind not in ("object", "list"):
+            items = [self.prepare(source.sample)]
+        elif isinstance(source.sample, dict):
+            items = [{key: item} for key, item in source.sample.items()]
+        else:
+            items = [[item] for item in source.sample] if isinstance(source.sample, list) else []
+        for item in items:
+            with suppress(*_NOT_THERE, DstbenchError):
+                for turn in self._walk(source, item, self.steps, START):
+                    if turn.content is not None and self._is_one(turn):
+                        return True
+        return False
+
+    def _is_one(self, turn: Turn) -> bool:
+        """Whether a turn has the marks."""
+        side = self.sides.get("pred") or self.sides["gold"]
+        marks = side.keys[:1] if self.marks is None else self.marks
+        if isinstance(turn.content, list) and marks:
+            return False
+        if isinstance(turn.content, dict):
+            if "pred" not in self.sides and name_sides(turn.content, "pred"):
+                return False
+            for mark in marks:
+                if not any(key.startswith(mark[:-1]) if mark[-1] == "*" else key == mark for key in turn.content):
+                    return False
+        return isinstance(turn.content, (dict, list)) and self.matches(turn)
+
+    def read(self, source: Source, states: StatesBuilder) -> None:  # noqa: PLR0912 (a branch per way of a state)
+        """Add the turns of a file."""
+        document = self.check(source)
+        loose = StateCells()
+        states.recheck = lambda: self.check(source, "whole")
+        sides = [(getattr(states, name), side, side.notation) for name, side in self.sides.items()]
+        turns: list[Turn] = []
+        unanswered, domain, around = 0, "", None
+        last, following = None, 0
+        for turn in self.turns(source, document):
+            if self.unanswered:
+                following = following if turn.dialogue == last else 0
+                unanswered += int(turn.number) - following + (turn.content is None and "user" in turn.texts)
+                last, following = turn.dialogue, int(turn.number) + 1
+            if turn.content is None:
+                continue
+            if self.after is not None:
+                turns.append(turn)
+            at = states.turn(turn.dialogue, turn.number)
+            if self.domain and turn.around is not around:
+                around, domain = turn.around, self.domain_of(turn.around)
+                if domain:
+                    states.domains[turn.dialogue] = domain.removesuffix("-")
+            for of_side, side, notation in sides:
+                try:
+                    state = side.find(turn.content)
+                    if state is msgspec.UNSET:
+                        if side.is_optional:
+                            continue
+                        raise self._without_state(source, turn, side)
+                    if isinstance(notation, Written):
+                        notation.add_loosely(of_side, at, state, loose)
+                    elif domain:
+                        of_side.cells(at, [(domain + slot, value) for slot, value in notation.pairs(state)])
+                    else:
+                        notation.add(of_side, at, state)
+                except Misfit as error:
+                    self.check(source, "whole")
+                    hint = SHAPES if isinstance(notation, Written) else source.hint
+                    where = {} if error.slot is None else {"slot": error.slot}
+                    raise source.error(error.what, hint, dialogue=turn.dialogue, turn=turn.number, **where) from None
+        if note := loose.note():
+            states.note(note)
+        if unanswered and self.unanswered:
+            states.note(self.unanswered.format(unanswered))
+        if self.after is not None:
+            self.after(source, states, turns)
+
+    def _without_state(self, source: Source, turn: Turn, side: Side) -> DstbenchError:
+        """The error for a turn that lacks a state."""
+        step, key = self.steps[-1], ".".join(side.keys)
+        if step.kind == "lists":
+            sizes = [len(turn.around[name]) for name in step.names]
+            what = f"{sizes[0]} gold turns and {sizes[1]} generated ones"
+            return source.error(what, "write it again", dialogue=turn.dialogue)
+        what = f"a {'user ' * (step.kind == 'speakers')}turn without a {key}"
+        if step.is_answer:
+            what = f"the system's message has no {key}"
+        return source.misshapen(what, dialogue=turn.dialogue, turn=turn.number)
+
+    def domain_of(self, dialogue: Any) -> str:
+        """What stands before the slots of a dialogue: its domain and a hyphen, or nothing."""
+        domain = self.domain if isinstance(self.domain, str) else self.domain(dialogue)
+        return f"{domain}-" if domain else ""
+
+    def spoken(self, source: Source) -> Iterator[Said]:
+        """What was said in each turn."""
+        for turn in self.document_turns(source, self.check(source, "none")):
+            for holder, key in turn.texts.values():
+                text = holder.get(key, "") if isinstance(holder, dict) else holder[key]
+                if not isinstance(text, str):
+                    shown = text if len(str(text)) <= 60 else f"{str(text)[:57]}..."
+                    what = f"{key if isinstance(key, str) else 'an utterance'}: expected a string, found {shown}"
+                    raise source.misshapen(what, dialogue=turn.dialogue, turn=turn.number)
+            if turn.state is not None:
+                yield turn.dialogue, turn.number, turn.text("system"), turn.text("user")
+
+    def document_turns(self, source: Source, document: Any) -> Iterator[DocumentTurn]:
+        """The turns with the places of their utterances."""
+        before: Turn | None = None
+        for turn in self.turns(source, document):
+            if before is not None and before.dialogue != turn.dialogue:
+                yield from self._last(before)
+                before = None
+            yield DocumentTurn(turn.dialogue, turn.number, turn if turn.content is not None else None,
+                               turn.texts or self._texts(turn, before))  # fmt: skip
+            before = turn
+        if before is not None:
+            yield from self._last(before)
+
+    def _texts(self, turn: Turn, before: Turn | None) -> dict[str, Place]:
+        """The places of utterances that are in the turn, or in the one before."""
+        texts: dict[str, Place] = {}
+        for speaker, key in zip(("system", "user"), self.said, strict=True):
+            holder = (before and before.content) if key.startswith("<") else turn.content
+            *above, last = key.removeprefix("<").split(".")
+            if not last or holder is None or (speaker == "system" and self.is_silent_first and turn.number == 0):
+                continue
+            if above and above[0] in holder:
+                inner = holder[above[0]]
+                is_there = isinstance(inner, dict) and last in inner
+                texts[speaker] = (inner, last) if is_there else ([inner], 0)  # which is no text, and so refused
+            elif not above:
+                texts[speaker] = (holder, last)
+        return texts
+
+    def _last(self, turn: Turn) -> Iterator[DocumentTurn]:
+        """What the system says after the last turn of a dialogue, if the path does not give it."""
+        if not turn.texts and self.said[0].startswith("<"):
+            texts = {"system": (turn.content, self.said[0].removeprefix("<"))}
+            yield DocumentTurn(turn.dialogue, int(turn.number) + 1, None, texts)
+
+
+def _inner(shape: Any) -> Any:
+    """The type of the items of a list or an object."""
+    return shape.__args__[-1]
+
+
+def _shape(steps: Sequence[Step], inner: Any, beside: Mapping[str, Any]) -> Any:
+    """The type of what the first step leads through; `inner` is that of a turn, `beside` has keys of dialogues."""
+    for step in reversed(steps):
+        if step.kind == "key":
+            inner = {step.key: inner}
+        elif step.kind == "lists":
+            inner = {name: list[inner.get(name, Any)] for name in step.names}  # type: ignore[misc] # made at run time
+        else:
+            if isinstance(inner, dict):
+                ids = {id_.key: str if "-" in id_.of else id_.kind for id_ in step.ids if id_.key}
+                speaker = {step.key: Literal[*[n for of in step.speakers for n in of]]} if step.speakers else {}
+                further = beside if any(id_.of == "dialogue" for id_ in step.ids) else {}
+                inner = _struct({**ids, **speaker, **inner, **further})
+            if step.kind == "object":
+                inner = dict[str, inner]
+            elif step.kind != "dialogue":
+                inner = list[inner]
+    return _struct(inner) if isinstance(inner, dict) else inner
+
+
+def _struct(fields: Mapping[str, Any]) -> Any:
+    """A msgspec type of an object with these keys."""
+    made: list[Any] = []
+    for number, (key, inner) in enumerate(fields.items()):
+        kind = _struct(inner) if isinstance(inner, dict) else inner
+        default = {"default": msgspec.UNSET} if _OPTIONAL in get_args(kind) else {}
+        made.append((f"field{number}", kind, msgspec.field(name=key, **default)))
+    title = "".join(word.capitalize() for word in re.findall(r"[A-Za-z]+", " ".join(fields)))
+    return msgspec.defstruct(title or "Object", made, kw_only=True)
+
+
+class RowDocument(Document):
+    """A file that a row describes, open for changes."""
+
+    def __init__(self, source: Source, row: Row) -> None:
+        super().__init__(source)
+        self._row, self.content = row, source.json
+        self._side, self._notation = row.sides["gold"], row.sides["gold"].notation
+        turns = row.turns(source, self.content)
+        # Found before any edit, which may remove the slots that show it.
+        self.domains = {turn.dialogue: row.domain_of(turn.around) for turn in turns} if row.domain else {}
+
+    def turns(self) -> Iterator[DocumentTurn]:
+        return self._row.document_turns(self.source, self.content)
+
+    def cells(self, state: Any) -> Iterator[Cell]:
+        domain = self.domains.get(state.dialogue, "")
+        for slot, place, spelling in self._notation.cells(self._side.find(state.content)):
+            yield canonical_slot(f"{domain}{slot}"), place, spelling
+
+    def make(self, state: Any, slot: str, spelling: Any) -> Place:
+        name = slot.removeprefix(self.domains.get(state.dialogue, ""))
+        return self._notation.make(self._side.find(state.content), name, spelling)
+
+    def put(self, place: Place, value: str | None) -> None:
+        self._notation.put(place, value, self._row.absent)
+
+    def drop(self, dialogues: Collection[str]) -> None:
+        naming = None if self._row.naming is None else self._row.naming(self.content)
+        step = self._row.steps[0]
+
+        def is_kept(key: Any, item: Any) -> bool:
+            return self._row.at(self.source, step, key, item, START, naming)[0] not in dialogues
+
+        if isinstance(self.content, dict):
+            self.content = {key: item for key, item in self.content.items() if is_kept(key, item)}
+        else:
+            self.content = [item for key, item in enumerate(self.content) if is_kept(key, item)]
+
+    def dump(self) -> bytes:
+        return laid_out_as(self.source.raw, self.content)

@@ -1,0 +1,106 @@
+"""From a published score to ours: planted choices are found, and nothing is said to be what it only may be."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import dstbench
+from dstbench.analysis.reconcile import reconcile
+
+pytestmark = pytest.mark.filterwarnings("ignore::dstbench.DstbenchWarning")
+
+
+def state(dialogue: str, turn: int, gold: dict[str, str], pred: dict[str, str]) -> dict[str, Any]:
+    return {"dialogue_id": dialogue, "turn": turn, "gold": gold, "pred": pred}
+
+
+@pytest.fixture(scope="module")
+def states() -> list[dict[str, Any]]:
+    """Ten turns: one wrong by case, two by dontcare, one by a predicted slot of another domain, one by its value."""
+    north, any_stars = {"hotel-area": "north"}, {"hotel-area": "north", "hotel-stars": "dontcare"}
+    return [
+        *(state(f"MUL{number}", 0, north, north) for number in range(4)),
+        state("MUL4", 0, north, {"hotel-area": "North"}),
+        state("MUL5", 0, any_stars, north),
+        state("MUL5", 1, any_stars, north),
+        state("MUL6", 0, north, {**north, "taxi-departure": "ely"}),
+        state("MUL7", 0, north, {"hotel-area": "south"}),
+        state("MUL8", 0, {}, {}),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("target", "profile", "planted"),
+    [
+        ("50", "verbatim", []),
+        ("60", "verbatim", ["case"]),
+        ("70", "verbatim", ["dontcare drop"]),
+        ("80", "verbatim", ["dontcare drop", "case"]),
+        ("90", "verbatim", ["dontcare drop", "case", "over gold-domains"]),
+        ("44.4", "verbatim", ["turns gold"]),
+        ("60", "star", []),
+        ("50", "star", ["no case"]),
+        ("jga=80,f1=86.67", "verbatim", ["dontcare drop", "case"]),
+    ],
+)
+def test_the_choices_that_make_a_number(
+    states: list[dict[str, Any]], target: str, profile: str, planted: list[str]
+) -> None:
+    result = reconcile(target, states, profile=profile)
+    reached = result.sets.filter("reaches")
+    assert set(map(frozenset, (choices.split(" + ") for choices in reached["choices"]))) >= {frozenset(planted or [""])}
+    assert {*reached["size"]} == {len(planted)}
+    assert result.tried["size"].to_list() == [*range(len(planted) + 1)]
+    assert result.tried["reached"][-1] == reached["choices"].n_unique()
+    last = result.steps.filter(step=len(planted))
+    assert all(abs(off) < 0.005 for off in last["off"])
+
+
+def test_each_step_adds_one_choice_and_changes_add_up(states: list[dict[str, Any]]) -> None:
+    steps = reconcile("80", states).steps
+    assert steps["value"].to_list() == pytest.approx([0.5, steps["value"][1], 0.8])
+    assert steps["change"].sum() == pytest.approx(0.3)
+    first = steps["choice"][1]
+    assert steps["value"][1] == pytest.approx({"case": 0.6, "dontcare drop": 0.7}[first])
+
+
+def test_where_nothing_reaches_the_number_the_nearest_of_each_size_is_named(states: list[dict[str, Any]]) -> None:
+    result = reconcile("12.34", states, most=2)
+    assert not result.sets["reaches"].any()
+    assert sorted(result.sets["size"]) == [0, 1, 2]
+    assert result.sets["off"].abs().is_sorted()
+    assert result.tried["reached"].sum() == 0
+
+
+def test_a_choice_has_the_score_of_its_option(states: list[dict[str, Any]]) -> None:
+    """Every single choice of a convention gives what `score` gives with it."""
+    choices = reconcile("1", states, most=1).choices
+    for name, value in choices.filter(metric="jga").select("choice", "value").iter_rows():
+        about, _, setting = name.rpartition(" ")
+        if about.replace("-", "_") in ("dontcare", "none", "multi", "match", "over", "turns", "unit", "booking"):
+            convention = dstbench.profile("verbatim", **{about.replace("-", "_"): setting})
+            assert dstbench.score(states, metrics="jga", profile=convention).value("jga") == value, name
+
+
+def test_another_gold(states: list[dict[str, Any]]) -> None:
+    corrected = [{**one, "gold": one["pred"]} for one in states]
+    gold = [{key: one[key] for key in ("dialogue_id", "turn", "gold")} for one in corrected]
+    result = reconcile("100", states, other_golds={"mine": gold})
+    assert result.sets["choices"].to_list() == ["gold mine"]
+
+
+def test_what_cannot_be_reconciled_is_refused(states: list[dict[str, Any]]) -> None:
+    with pytest.raises(dstbench.UsageError, match="2 runs"):
+        reconcile("50", {"a": states, "b": states})
+    with pytest.raises(dstbench.UsageError, match="most=5"):
+        reconcile("50", states, most=5)
+    with pytest.raises(dstbench.UsageError, match="not a score"):
+        reconcile("a", states)
+
+
+def test_where_no_choice_changes_anything() -> None:
+    result = reconcile("50", [state("A", 0, {}, {})])
+    assert result.sets.select("choices", "value", "reaches").rows() == [("", 1.0, False)]
+    assert result.tried["sets"].to_list() == [1, 0, 0, 0, 0]
