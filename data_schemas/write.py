@@ -122,11 +122,11 @@ def schemas() -> dict[str, dict[str, Any]]:
 def of_table(table: core.Table) -> dict[str, Any]:
     """JSON Schema (2020-12) of one row, each column with its Polars type as ``x-polars``."""
     properties = {}
-    for name, (dtype, meaning, nullable) in table.columns.items():
-        value = TYPES[str(dtype)]
-        if nullable:
+    for name, column in table.columns.items():
+        value = TYPES[str(column.dtype)]
+        if column.nullable:
             value = {**value, "type": [value["type"], "null"]}
-        properties[name] = {"description": meaning, **value, "x-polars": str(dtype)}
+        properties[name] = {"description": column.meaning, **value, "x-polars": str(column.dtype)}
     return {
         "$schema": DRAFT,
         "title": table.title,

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import pairwise
 
 import typer.main
 from typer.testing import CliRunner
@@ -76,6 +77,8 @@ def tables(text: str) -> dict[str, list[list[str]]]:
     """Title to the words of the table below, without its rule."""
     found: dict[str, list[list[str]]] = {}
     parts = [part for part in text.split("\n\n") if part.strip()]
-    for title, table in zip(parts[:-1:2], parts[1::2], strict=False):
-        found[title.strip()] = [line.split() for line in table.splitlines() if set(line) - set(" -")]
+    for title, table in pairwise(parts):
+        lines = [line.strip() for line in table.splitlines()]
+        if any(line and not set(line) - {"-"} for line in lines):
+            found[title.strip()] = [line.split() for line in lines if set(line) - {"-"}]
     return found

@@ -36,12 +36,11 @@ from dstbench.conventions.convention import Convention
 from dstbench.conventions.profiles import as_convention
 from dstbench.errors import DstbenchError, UsageError, did_you_mean, warn
 from dstbench.metrics import Metric, parse, parse_all
-from dstbench.metrics.registry import PLUGINS, REGISTRY, find_metric, split
+from dstbench.metrics.registry import PLUGINS, REGISTRY, find_metric, sign_of, split
 from dstbench.runs.open import Data, Reading
 from dstbench.runs.run import Run
 from dstbench.schema.analysis import DIALOGUES, RATED, RATED_DIFFERENCES
 from dstbench.schema.core import TURNS
-from dstbench.schema.names import sign_of
 from dstbench.schema.record import Record
 from dstbench.scoring.partitions import Part, over_parts
 from dstbench.scoring.scope import open_under

@@ -17,7 +17,7 @@ from dstbench.analysis.diagnose import Diagnosis
 from dstbench.analysis.sentences import SHOWN, Finding, led_by_others, listed, percent, place, ranked
 from dstbench.analysis.verdicts import FEWEST_SEEDS
 from dstbench.errors import number_of
-from dstbench.schema.names import name_of, sign_of
+from dstbench.metrics.registry import name_of, sign_of
 from dstbench.signature import parse
 
 _FEW: Final = 3  # slots, runs or metrics with a number each

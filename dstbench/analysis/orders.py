@@ -15,8 +15,8 @@ import numpy as np
 import polars as pl
 
 from dstbench.arrays import Floats
+from dstbench.metrics.registry import sign_of
 from dstbench.schema.judging import RANK_AGREEMENT, REVERSALS, SPREAD
-from dstbench.schema.names import sign_of
 from dstbench.stats import Replicates
 from dstbench.stats.differences import TIE
 

@@ -19,13 +19,13 @@ from dstbench.conventions.profiles import as_convention
 from dstbench.conventions.slots import canonical_dialogue
 from dstbench.errors import DstbenchError, UsageError, warn
 from dstbench.metrics import Metric, parse_all
+from dstbench.metrics.registry import sign_of
 from dstbench.readers.contexts import contexts
 from dstbench.readers.registry import has_utterances
 from dstbench.runs.open import Data, Reading, parts_to_open
 from dstbench.runs.run import Run
 from dstbench.schema.analysis import CHANGES, SLOT_CLASSES, TURN_SCORES
 from dstbench.schema.core import CONTEXTS
-from dstbench.schema.names import sign_of
 from dstbench.scoring.error_classes import list_classes
 from dstbench.scoring.scope import open_under
 from dstbench.scoring.score import score_run

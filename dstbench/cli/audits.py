@@ -77,7 +77,7 @@ def inconsistency(
     from dstbench import audit
     from dstbench.io.atomic import replacing
     from dstbench.io.escape import csv_text
-    from dstbench.rendering.audit_words import render_inconsistency
+    from dstbench.rendering.tables import render
     from dstbench.rendering.terminal import Screen, laid_out_for, screen
 
     if preset is not None:
@@ -97,7 +97,7 @@ def inconsistency(
     report = None if apply else output
     form = call.table.form_of(report)
     with laid_out_for(screen() if report is None else Screen()):
-        text = render_inconsistency(missing, form, pairs=pairs)
+        text = render(missing, form, pairs=pairs)
     return Result(text, written, output=report)
 
 
@@ -108,11 +108,11 @@ def review(call: Call, sheets: list[Path]) -> Result:
         sheets: The sheet of `audit inconsistency --review`, filled in; or one per reader.
     """
     from dstbench import audit
-    from dstbench.rendering.audit_words import render_agreement, render_review
+    from dstbench.rendering.tables import render
 
     if len(sheets) == 1:
-        return Result(render_review(audit.review(as_path(sheets[0])), call.table.form))
-    return Result(render_agreement(audit.agreement([as_path(sheet) for sheet in sheets]), call.table.form))
+        return Result(render(audit.review(as_path(sheets[0])), call.table.form))
+    return Result(render(audit.agreement([as_path(sheet) for sheet in sheets]), call.table.form))
 
 
 def replace(call: Call, *, manifest: Path | None = None) -> Result:
@@ -124,14 +124,14 @@ def replace(call: Call, *, manifest: Path | None = None) -> Result:
     if manifest is not None and manifest.suffix not in (".csv", ".json"):
         raise UsageError(f"{manifest}: a manifest is written as CSV or JSON", hint=f"--manifest {manifest.stem}.csv")
     from dstbench.io.atomic import replacing
-    from dstbench.rendering.audit_words import render_replacement
+    from dstbench.rendering.tables import render
 
     maps, kept = call.arguments.get("mapping") or {}, call.arguments["keep_unfound"]
     call.arguments["mapping"] = {slot: others.split(",") for slot, others in maps.items()}
     replacement = call.compute()
     if manifest is not None:
         with replacing(manifest) as part:
-            listed = render_replacement(replacement, "csv" if manifest.suffix == ".csv" else "json", kept=kept)
+            listed = render(replacement, "csv" if manifest.suffix == ".csv" else "json", kept=kept)
             part.write_text(listed, encoding="utf-8")
     written = [Path(call.arguments["out"]), *([manifest] if manifest else [])]
-    return Result(render_replacement(replacement, call.table.form, kept=kept), written)
+    return Result(render(replacement, call.table.form, kept=kept), written)

@@ -38,7 +38,7 @@ COMMANDS: Final = (
         "scoring",
         of="analysis.compare:compare",
         run="cli.special:compare",
-        show="rendering.compare:render_leaderboard",
+        show="rendering.tables:render",
         charts="rendering.charts.runs:leaderboard_charts",
     ),
     Command(
@@ -56,7 +56,7 @@ COMMANDS: Final = (
         "sweep predictions.json --label-map multiwoz21.json",
         "sweeping",
         of="analysis.sweep:sweep",
-        show="rendering.sweep:render_sweep",
+        show="rendering.of_runs:render_sweep",
         charts="rendering.charts.runs:sweep_charts",
     ),
     Command(
@@ -65,7 +65,7 @@ COMMANDS: Final = (
         "reconcile 55.3 predictions.json --with jga",
         "trying choices",
         of="analysis.reconcile:reconcile",
-        show="rendering.reconcile:render_reconciliation",
+        show="rendering.tables:render",
         choices=(),
         details={
             "target": Detail(
@@ -87,7 +87,7 @@ COMMANDS: Final = (
         "comparing",
         of="analysis.changes:diff",
         run="cli.special:diff",
-        show="rendering.changes:render_changes",
+        show="rendering.tables:render",
         choices=TURNS_AND_VALUES,
         details={
             "before": Detail(type=Path, metavar="BEFORE", help="The run before: a prediction file or a long table."),
@@ -120,7 +120,7 @@ COMMANDS: Final = (
         "diagnosing",
         of="analysis.diagnose:diagnose",
         run="cli.special:diagnose",
-        show="rendering.diagnose:render_diagnosis",
+        show="rendering.tables:render",
         charts="rendering.charts.dialogues:diagnosis_charts",
     ),
     Command(
@@ -129,7 +129,7 @@ COMMANDS: Final = (
         "traits predictions.json --disagree fga gca",
         "scoring",
         of="analysis.traits:traits",
-        show="rendering.diagnose:render_traits",
+        show="rendering.tables:render",
         charts="rendering.charts.dialogues:trait_charts",
     ),
     Command(
@@ -138,7 +138,7 @@ COMMANDS: Final = (
         "correlate predictions.json -m jga,fga,gca --versus jga,fga,gca",
         "scoring",
         of="analysis.correlate:correlate",
-        show="rendering.diagnose:render_correlations",
+        show="rendering.tables:render",
         charts="rendering.charts.runs:correlation_charts",
         details={
             "metrics": Detail(
@@ -187,7 +187,7 @@ COMMANDS: Final = (
         "compare-metrics a.json b.json c.json -m jga,sa,gca",
         "comparing",
         of="analysis.compare_metrics:compare_metrics",
-        show="rendering.compare_metrics:render_metrics",
+        show="rendering.tables:render",
         charts="rendering.charts.runs:metric_charts",
         details={
             "table": Detail(
@@ -205,7 +205,7 @@ COMMANDS: Final = (
         "sensitivity test.tsv -m jga,fga,gca --kinds missed,late",
         "scoring copies",
         of="analysis.sensitivity:sensitivity",
-        show="rendering.sensitivity:render_sensitivity",
+        show="rendering.tables:render",
         charts="rendering.charts.sensitivity:sensitivity_charts",
         details={
             "data": Detail(
@@ -292,7 +292,7 @@ COMMANDS: Final = (
         "counting",
         of="audit.entity_bias:bias",
         run="cli.audits:bias",
-        show="rendering.audit:render_bias",
+        show="rendering.tables:render",
         charts="rendering.charts.audits:bias_charts",
         choices=GOLD,
         details={
@@ -315,7 +315,7 @@ COMMANDS: Final = (
         "comparing",
         of="audit.version_diff:diff",
         run="cli.audits:diff",
-        show="rendering.audit:render_differences",
+        show="rendering.tables:render",
         charts="rendering.charts.audits:difference_charts",
         choices=MATCH,
         details={
@@ -335,7 +335,7 @@ COMMANDS: Final = (
         "audit scores t5_*.json --version 2.0=old.tsv --version 2.1=new.tsv --model 't5=t5_*'",
         "scoring",
         of="audit.version_scores:scores",
-        show="rendering.audit:render_version_scores",
+        show="rendering.tables:render",
         charts="rendering.charts.audits:version_charts",
         profile="qian2021",
         details={
@@ -393,7 +393,7 @@ COMMANDS: Final = (
         "searching",
         of="audit.contradictions:contradictions",
         run="cli.audits:contradictions",
-        show="rendering.audit_words:render_contradictions",
+        show="rendering.tables:render",
         hidden=("said",),
         details={"data": _DATASET, "split": _SPLIT_OR_ALL},
     ),
@@ -425,7 +425,7 @@ COMMANDS: Final = (
         "audit memorisation predictions.json --context test.tsv --train train.tsv.gz",
         "searching",
         of="audit.memorised_values:memorisation",
-        show="rendering.audit_words:render_memorisation",
+        show="rendering.tables:render",
         charts="rendering.charts.audits:memorisation_charts",
         details={
             "context": Detail(type=list[Path], help="File or folder with the utterances; repeatable."),

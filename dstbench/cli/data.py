@@ -81,12 +81,11 @@ def demo(call: Call, *, dialogues: int = 200, output: Path | None = None) -> Res
     """
     from dstbench.demo import synthetic, worked_scores, write_sample
     from dstbench.io.atomic import replacing
-    from dstbench.rendering.scores import render_scores
-    from dstbench.rendering.tables import render_rows
+    from dstbench.rendering.tables import render, render_rows
 
     form, corpus = call.table.form, synthetic(dialogues)
     written = write_sample(corpus, output) if output else []
-    text = render_scores(dstbench.score(corpus), form)
+    text = render({"scores": dstbench.score(corpus)}, form)
     if form == "text":
         text = (
             f"Three invented trackers on {number_of(dialogues, 'invented dialogue')}\n\n{text}\n"

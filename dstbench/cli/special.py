@@ -22,7 +22,8 @@ def score(call: Call, *, group: Mapping[str, str] | None = None) -> Result:
     Args:
         group: Runs to show as a group, by name or pattern: 'Open vocabulary=trade,som*'. Repeatable.
     """
-    from dstbench.rendering.scores import render_scores, titles_of
+    from dstbench.rendering.of_scores import titles_of
+    from dstbench.rendering.tables import render
     from dstbench.runs.gold_sets import gold_lines
     from dstbench.runs.open import parts_to_open
     from dstbench.scoring.score import open_and_score
@@ -32,7 +33,7 @@ def score(call: Call, *, group: Mapping[str, str] | None = None) -> Result:
         titles_of(group, [name for name, _ in parts_to_open(data, **call.reading)], by.split(","))
     opened, rows = open_and_score(**{"metrics": None, **call.arguments})
     gold = [] if form in ("json", "csv") else gold_lines(opened)
-    return Result(render_scores(rows, form, group, gold), call.drawn(rows))
+    return Result(render({"scores": rows}, form, groups=group, gold=gold), call.drawn(rows))
 
 
 def compare(call: Call, *, pairs: bool = False) -> Result:
@@ -63,10 +64,11 @@ def check(call: Call, *, everything: bool = False, strict: bool = False) -> Resu
         everything: Explain all outcomes in text too, if there are several runs.
         strict: Exit with 1 if a check fails, for scripts.
     """
-    from dstbench.rendering.checks import failed, render_checks
+    from dstbench.rendering.sentences import failed
+    from dstbench.rendering.tables import render
 
     rows = call.compute()
-    text = render_checks(rows.drop("short", "n", "jga"), call.table.form, everything=everything)
+    text = render({"checks": rows.drop("short", "n", "jga")}, call.table.form, everything=everything)
     return Result(text, summary=failed(rows), code=1 if strict and failed(rows) else 0)
 
 
@@ -96,7 +98,7 @@ def diagnose(call: Call, *, everything: bool = False) -> Result:
     Args:
         everything: Show all tables in text too.
     """
-    return call.shown(call.compute(), everything=everything)
+    return call.shown(call.compute(), everything=everything or call.table.form != "text")
 
 
 def diff(call: Call, *, everything: bool = False) -> Result:
@@ -105,7 +107,7 @@ def diff(call: Call, *, everything: bool = False) -> Result:
     Args:
         everything: Show all groups, and those by domain, class and turn.
     """
-    return call.shown(call.compute(), everything=everything)
+    return call.shown(call.compute(), everything=everything or call.table.form != "text")
 
 
 def query(call: Call, *, everything: bool = False) -> Result:
@@ -114,7 +116,7 @@ def query(call: Call, *, everything: bool = False) -> Result:
     Args:
         everything: Show all rows in text too.
     """
-    return call.shown(call.compute(), everything=everything)
+    return call.shown(call.compute(), everything=everything or call.table.form != "text")
 
 
 def show(
@@ -138,14 +140,14 @@ def show(
         most: Number of dialogues that are listed.
     """
     from dstbench.analysis.show import walk_through, worst_dialogues
-    from dstbench.rendering.show import render_walkthrough, render_worst
+    from dstbench.rendering.tables import render
 
     paths = [as_path(path) for path in (run, against) if path is not None]
     common = {"metrics": metrics, "profile": call.convention(), **call.reading}
     if dialogue is None:
-        return Result(render_worst(worst_dialogues(paths, most=most, **common), call.table.form))
+        return Result(render(worst_dialogues(paths, most=most, **common), call.table.form))
     walkthrough = walk_through(paths, dialogue, context=None if context is None else as_path(context), **common)
-    return Result(render_walkthrough(walkthrough, call.table.form))
+    return Result(render(walkthrough, call.table.form))
 
 
 def report(call: Call, *, output: Path, form: ReportFormat | None = None) -> Result:

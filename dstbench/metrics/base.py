@@ -15,7 +15,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, fields
 from functools import cache, lru_cache
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, Literal
 
 import polars as pl
 
@@ -41,6 +41,10 @@ class Metric(Shown):
     name: ClassVar[str]
     title: ClassVar[str]
     source: ClassVar[str]
+    #: What tables and figures of papers call it; none: its name.
+    label: ClassVar[str] = ""
+    #: 1: higher scores are better; -1: lower ones; None: unknown, so that tables mark none as the best.
+    direction: ClassVar[Literal[1, -1] | None] = None
     #: Whether the value is a share (shown in percent) or a count.
     is_count: ClassVar[bool] = False
 

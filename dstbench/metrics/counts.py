@@ -30,6 +30,8 @@ class Correct(_Count):
     """Slots whose value is right."""
 
     name = "correct"
+    label = "Correct slots"
+    direction = 1
     title = "slots with the right value"
     in_turn = count("n_correct")
 
@@ -39,6 +41,8 @@ class Wrong(_Count):
     """Slots in both states whose value is wrong."""
 
     name = "wrong"
+    label = "Wrong slots"
+    direction = -1
     title = "slots with a wrong value"
     in_turn = count("n_gold") + count("n_pred") - count("n_union") - count("n_correct")
 
@@ -48,6 +52,8 @@ class Missed(_Count):
     """Slots in gold only."""
 
     name = "missed"
+    label = "Missed slots"
+    direction = -1
     title = "slots that the prediction misses"
     in_turn = count("n_union") - count("n_pred")
 
@@ -57,6 +63,8 @@ class Over(_Count):
     """Slots in the prediction only."""
 
     name = "over"
+    label = "Over-predicted slots"
+    direction = -1
     title = "slots that only the prediction has"
     in_turn = count("n_union") - count("n_gold")
 
@@ -66,6 +74,8 @@ class ErrorTurns(_Count):
     """Turns whose state (of the slot, in a per-slot table) is wrong (Qian et al. 2021, Figs 3b, 7, 8b)."""
 
     name = "error-turns"
+    label = "Error turns"
+    direction = -1
     title = "turns with an error"
     source = "Qian et al. 2021"
     in_turn = (pl.col("n_correct") != pl.col("n_union")).cast(pl.Int64)

@@ -26,6 +26,8 @@ class PairMetric(Metric):
             (``missed``; RefPyDST).
     """
 
+    direction = 1
+
     avg: Literal["macro", "micro"] = "macro"
     empty: Literal["1", "0"] = "1"
     wrong: Literal["both", "missed"] = "both"
@@ -73,6 +75,7 @@ class F1(PairMetric):
     """F1 of pairs: 2·correct / (gold + predicted)."""
 
     name = "f1"
+    label = "F1"
     title = "F1 of slot-value pairs"
 
     def _ratio(self, correct: pl.Expr, gold: pl.Expr, pred: pl.Expr) -> pl.Expr:
@@ -84,6 +87,7 @@ class Precision(PairMetric):
     """Precision of pairs: correct / predicted."""
 
     name = "precision"
+    label = "Precision"
     title = "precision of slot-value pairs"
 
     def _ratio(self, correct: pl.Expr, gold: pl.Expr, pred: pl.Expr) -> pl.Expr:
@@ -95,6 +99,7 @@ class Recall(PairMetric):
     """Recall of pairs: correct / gold."""
 
     name = "recall"
+    label = "Recall"
     title = "recall of slot-value pairs"
 
     def _ratio(self, correct: pl.Expr, gold: pl.Expr, pred: pl.Expr) -> pl.Expr:

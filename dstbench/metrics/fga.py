@@ -25,6 +25,8 @@ class FGA(TurnMean):
     lam: float = 0.5
 
     name = "fga"
+    label = "FGA"
+    direction = 1
     title = "flexible goal accuracy"
     source = "Dey et al. 2022"
 
@@ -45,6 +47,8 @@ class TLA(TurnMean):
     """Turn-level accuracy: the share of turns that make no error of their own ("turn match")."""
 
     name = "tla"
+    label = "TLA"
+    direction = 1
     title = "turn-level accuracy"
     source = "Dey et al. 2022"
 

@@ -36,6 +36,8 @@ class GCA(Metric):
     counting: Counting = "released"
 
     name = "gca"
+    label = "GCA"
+    direction = 1
     title = "granular change accuracy"
     source = "Aksu & Chen 2024"
 
@@ -74,6 +76,7 @@ class _Part(Metric):
 
     counting: Counting = "released"
 
+    direction = 1
     source = "Aksu & Chen 2024"
     #: The kinds of changes that are right, and the kind that only this side has.
     right: ClassVar[tuple[str, ...]]
@@ -92,6 +95,7 @@ class ValuePrecision(_Part):
     """VP: the share of predicted changes that have gold's value, C / (C + W + O)."""
 
     name = "gca-vp"
+    label = "Value precision"
     title = "predicted changes with gold's value"
     right, alone = ("correct",), "over"
 
@@ -101,6 +105,7 @@ class ValueRecall(_Part):
     """VR: the share of gold's changes that are predicted with their value, C / (C + W + M)."""
 
     name = "gca-vr"
+    label = "Value recall"
     title = "changes of gold that are predicted with their value"
     right, alone = ("correct",), "missed"
 
@@ -110,6 +115,7 @@ class LabelPrecision(_Part):
     """LP: the share of predicted changes whose slot gold changes, whatever the value, (C + W) / (C + W + O)."""
 
     name = "gca-lp"
+    label = "Label precision"
     title = "predicted changes of slots that gold changes"
     right, alone = ("correct", "wrong"), "over"
 
@@ -119,6 +125,7 @@ class LabelRecall(_Part):
     """LR: the share of gold's changes whose slot is predicted, whatever the value, (C + W) / (C + W + M)."""
 
     name = "gca-lr"
+    label = "Label recall"
     title = "changes of gold whose slots are predicted"
     right, alone = ("correct", "wrong"), "missed"
 

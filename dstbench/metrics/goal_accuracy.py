@@ -25,6 +25,8 @@ class JGA(TurnMean):
     """Joint goal accuracy: the share of turns whose states are equal (Kim et al. 2022, eq. 1)."""
 
     name = "jga"
+    label = "JGA"
+    direction = 1
     title = "joint goal accuracy"
     source = "Kim et al. 2022, eq. 1"
 
@@ -45,6 +47,8 @@ class SA(Metric):
     T: int | None = field(default=None, metadata={"shown": "of the dataset"})
 
     name = "sa"
+    label = "Slot accuracy"
+    direction = 1
     title = "slot accuracy"
     source = "Kim et al. 2022, eq. 2; Wu et al. 2019"
 
@@ -88,6 +92,8 @@ class RSA(Metric):
     empty: Literal["0", "1", "skip"] = "0"
 
     name = "rsa"
+    label = "Relative slot accuracy"
+    direction = 1
     title = "relative slot accuracy"
     source = "Kim et al. 2022, eq. 3"
     #: The column of the turn table that says how many of a turn's slots are right.
@@ -116,6 +122,8 @@ class AGA(Metric):
     empty: Literal["skip", "1"] = "skip"
 
     name = "aga"
+    label = "AGA"
+    direction = 1
     title = "average goal accuracy"
     source = "Rastogi et al. 2020; Aksu & Chen 2024, eq. 1"
 
@@ -141,6 +149,8 @@ class IAGA(TurnMean):
     """
 
     name = "iaga"
+    label = "IAGA"
+    direction = 1
     title = "intersection over union of pairs, over AGA's turns"
     source = "Aksu & Chen 2024, released code"
 

@@ -20,6 +20,7 @@ from dstbench.metrics.goal_accuracy import AGA, IAGA, JGA, RSA, SA
 from dstbench.metrics.sgd import Intent, RequestedF1, SoftAGA, SoftJGA
 from dstbench.metrics.soft import SoftGCA, SoftRSA
 from dstbench.plugins import Plugins, fault_of
+from dstbench.schema.analysis import LABELS
 
 #: The metrics by name, in the order in which they are listed.
 REGISTRY: Final[dict[str, type[Metric]]] = {
@@ -32,6 +33,8 @@ REGISTRY: Final[dict[str, type[Metric]]] = {
     )
 }  # fmt: skip
 
+# The papers' letters for parameters.
+_LETTERS: Final = {"lam": "λ", "alpha": "α"}  # noqa: RUF001 (a Greek letter)
 #: The name of all metrics that need states alone: all but `intent` and `requested-f1`.
 ALL: Final = "all"
 _OF_STATES: Final = tuple(name for name, metric in REGISTRY.items() if metric not in (Intent, RequestedF1))
@@ -62,6 +65,30 @@ PLUGINS: Final = Plugins(
 def find_metric(name: str) -> type[Metric] | None:
     """The metric of this name, in upper or lower case; None: there is none."""
     return REGISTRY.get(name.lower()) or PLUGINS.find(name) or PLUGINS.find(name.lower())
+
+
+def name_of(notation: str) -> str:
+    """What papers call a metric, in its notation, or a column of the dialogues' table; else the text itself.
+
+    >>> name_of("jga"), name_of("fga:lam=0.25"), name_of("to_mean"), name_of("polite")
+    ('JGA', 'FGA (λ = 0.25)', 'Tail orientation', 'polite')
+    """
+    name, *parameters = notation.split(":")
+    if name in LABELS:
+        return LABELS[name]
+    label = vars(find_metric(name) or Metric).get("label") or name
+    pairs = (parameter.partition("=") for parameter in parameters)
+    shown = ", ".join(f"{_LETTERS.get(key, key)} = {value}" for key, _, value in pairs)
+    return f"{label} ({shown})" if shown else label
+
+
+def sign_of(notation: str) -> Literal[1, -1] | None:
+    """A metric's direction: 1 if the higher score is the better one, -1 if the lower one is; None if unknown.
+
+    >>> sign_of("fga:lam=0.25"), sign_of("missed"), sign_of("polite")
+    (1, -1, None)
+    """
+    return (find_metric(notation.partition(":")[0]) or Metric).direction
 
 
 @lru_cache(maxsize=1024)

@@ -17,6 +17,7 @@ from dstbench.metrics.base import TurnMean, count, divide, gold_turns, turns
 
 @dataclass(frozen=True)
 class _OfSGD(TurnMean):
+    direction = 1
     source = "Rastogi et al. 2020, official evaluation"
 
 
@@ -25,6 +26,7 @@ class SoftJGA(_OfSGD):
     """The mean over turns of the product of similarities over the slots of both states."""
 
     name = "soft-jga"
+    label = "Soft JGA"
     title = "joint goal accuracy of similarities"
 
     def stats(self) -> dict[str, pl.Expr]:
@@ -36,6 +38,7 @@ class SoftAGA(_OfSGD):
     """The mean, over turns with a gold slot, of the mean similarity over gold's slots."""
 
     name = "soft-aga"
+    label = "Soft AGA"
     title = "average goal accuracy of similarities"
 
     def stats(self) -> dict[str, pl.Expr]:
@@ -47,6 +50,7 @@ class Intent(_OfSGD):
     """Active intent accuracy: the share of frames whose active intent is right."""
 
     name = "intent"
+    label = "Intent accuracy"
     title = "active intent accuracy, over frames"
 
     def stats(self) -> dict[str, pl.Expr]:
@@ -58,6 +62,7 @@ class RequestedF1(_OfSGD):
     """The mean over frames of the F1 of requested slots; a frame that requests none on either side has 1."""
 
     name = "requested-f1"
+    label = "Requested slots F1"
     title = "F1 of requested slots, over frames"
 
     def stats(self) -> dict[str, pl.Expr]:

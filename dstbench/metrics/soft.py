@@ -27,6 +27,7 @@ class SoftRSA(RSA):
     """
 
     name = "soft-rsa"
+    label = "Soft RSA"
     title = "relative slot accuracy of similarities"
     source = f"Kim et al. 2022, eq. 3, {_FUTURE_WORK}"
     right = "soft_correct"
@@ -44,6 +45,7 @@ class SoftGCA(GCA):
     """
 
     name = "soft-gca"
+    label = "Soft GCA"
     title = "granular change accuracy of similarities"
     source = f"Aksu & Chen 2024, {_FUTURE_WORK}"
 

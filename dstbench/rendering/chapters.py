@@ -10,26 +10,15 @@ import polars as pl
 
 from dstbench.analysis.associations import POOLED
 from dstbench.analysis.orders import spread_of
-from dstbench.metrics.registry import find_metric
+from dstbench.metrics.registry import find_metric, name_of, sign_of
 from dstbench.rendering.charts.dialogues import trait_charts
 from dstbench.rendering.charts.grammar import with_names
-from dstbench.rendering.compare import beaten, leaderboard_page, standings_table
-from dstbench.rendering.diagnose import traits_page
+from dstbench.rendering.of_runs import beaten
+from dstbench.rendering.of_scores import best_first
 from dstbench.rendering.report_page import Block, Chapter
-from dstbench.rendering.scores import best_first, wide
-from dstbench.rendering.sensitivity import conclusion, sensitivity_page
-from dstbench.rendering.tables import (
-    IS_COUNT,
-    UNDEFINED,
-    counts,
-    pivoted,
-    share_text,
-    signature_lines,
-    texts,
-    three_decimals,
-    value_text,
-)
-from dstbench.schema.names import name_of, sign_of
+from dstbench.rendering.tables import layout_of, signature_lines
+from dstbench.rendering.text_tables import UNDEFINED
+from dstbench.rendering.views import IS_COUNT, pivoted, text_of
 
 if TYPE_CHECKING:
     from dstbench.analysis.compare import Leaderboard
@@ -56,7 +45,7 @@ _WORDS: Final = {
 
 def scores_chapter(leaderboard: Leaderboard, charts: Charts) -> Chapter:
     """Scores with intervals, and which runs are significantly better than which others."""
-    pairs = leaderboard_page(leaderboard, pairs=True)
+    pairs = layout_of(leaderboard, pairs=True)
     metrics = leaderboard.scores["metric"].unique(maintain_order=True).to_list()
     lead = f"{_unit(leaderboard.scores).capitalize()}, with {100 * leaderboard.design['level'].item(0):g} % intervals."
     of_models = bool(leaderboard.models.height)
@@ -65,7 +54,7 @@ def scores_chapter(leaderboard: Leaderboard, charts: Charts) -> Chapter:
         noun = "models" if of_models else "runs"
         lead += f" Better than: the numbers of {noun} that are significantly worse in {name_of(metrics[0])}."
     standings = _standings(leaderboard.scores, "run", None if of_models else differences)
-    blocks = [Block("Scores", standings, badged=True, paper=standings_table(leaderboard))]
+    blocks = [Block("Scores", standings, badged=True, paper=layout_of(leaderboard).for_paper[0])]
     if of_models:
         blocks.append(Block("Models: means over their runs", _standings(leaderboard.models, "model", differences)))
     blocks.append(Block("Scores and intervals", chart=charts["scores"], folded=True))
@@ -73,7 +62,7 @@ def scores_chapter(leaderboard: Leaderboard, charts: Charts) -> Chapter:
     of_metrics = leaderboard.differences["metric"].unique(maintain_order=True)
     for metric, (_, table), chart in zip(of_metrics, pairs.sections, difference_charts, strict=True):
         blocks.append(Block(f"Differences in {name_of(metric)}", table, chart, folded=True))
-    return Chapter("scores", "Scores", lead, blocks, pairs.below)
+    return Chapter("scores", "Scores", lead, blocks, [*pairs.notes])
 
 
 def slots_chapter(by_domain: pl.DataFrame, by_slot: pl.DataFrame, charts: Charts) -> Chapter:
@@ -85,8 +74,8 @@ def slots_chapter(by_domain: pl.DataFrame, by_slot: pl.DataFrame, charts: Charts
     blocks = [
         *([Block("Domains", chart=charts["domains"])] if "domains" in charts else []),
         *([Block("Slots", chart=charts["slots"])] if "slots" in charts else []),
-        Block(f"Scores by domain, {_unit(by_domain)}", wide(by_domain), folded=True),
-        Block(f"Scores by slot, {_unit(by_slot)}", wide(by_slot), folded=True),
+        Block(f"Scores by domain, {_unit(by_domain)}", _wide(by_domain), folded=True),
+        Block(f"Scores by slot, {_unit(by_slot)}", _wide(by_slot), folded=True),
     ]
     signatures = signature_lines(pl.concat([by_domain, by_slot], how="diagonal"))
     return Chapter("slots", "Domains and slots", lead, blocks, signatures)
@@ -105,7 +94,7 @@ def conventions_chapter(rows: pl.DataFrame, charts: Charts) -> Chapter:
     """The same predictions under every profile that suits them."""
     metric = rows["metric"].item(0)
     lead = f"{name_of(metric)} of the same predictions, counted as different papers and repositories do."
-    table = pivoted(rows.with_columns(value_text("value")), "run", "profile", "value").fill_null(UNDEFINED)
+    table = pivoted(rows.with_columns(value=text_of("{value:score}")), "run", "profile", "value").fill_null(UNDEFINED)
     title = f"{name_of(metric)} under each profile, {_unit(rows)}"
     blocks = [Block("Conventions", chart=charts["conventions"]), Block(title, table, folded=True)]
     return Chapter("conventions", "Conventions", lead, blocks)
@@ -113,16 +102,18 @@ def conventions_chapter(rows: pl.DataFrame, charts: Charts) -> Chapter:
 
 def metrics_chapters(costs: Sensitivity | None, scores: pl.DataFrame, charts: Charts) -> list[Chapter]:
     """What errors cost under each metric, and how far metrics spread the runs; no chapter where neither is known."""
-    blocks, lead, below = [], [], []
+    blocks, lead, below = [], [], list[str]()
     if costs is not None:
-        page = sensitivity_page(costs)
-        lead += ["What one error costs under each metric, by when it happens.", *(f"{s}." for s in conclusion(costs))]
+        page = layout_of(costs)
+        lead += ["What one error costs under each metric, by when it happens."]
+        lead += [f"{sentence}." for sentence in page.findings]
         blocks.append(Block("What one error costs", chart=charts["sensitivity"]))
         blocks += [Block(title, table, folded=True) for title, table in page.sections]
-        below = page.below
+        below = [*page.notes]
     if "spread" in charts:
         lead.append("How far each metric spreads the runs (Kim et al. 2022, Fig 4).")
-        shown = (share_text(column) for column in ("mean", "sd", "lowest", "highest", "range"))
+        columns = ("mean", "sd", "lowest", "highest", "range")
+        shown = (text_of(f"{{{column}:share}}").alias(column) for column in columns)
         table = spread_of(scores.filter(~IS_COUNT).drop_nulls("value")).select("metric", *shown)
         blocks.append(Block("Spread of the runs, in percent", table, charts["spread"]))
     return [Chapter("metrics", "Metrics", " ".join(lead), blocks, below)] if blocks else []
@@ -138,12 +129,12 @@ def papers_chapter(
     blocks = [Block(title, table, charts[key], folded=True) for key, (title, table) in (
         ("first_failures", failures), ("gold_slots", slots), ("by_turn", turns), ("by_length", lengths),
     )]  # fmt: skip
-    blocks.append(Block("Scores by turn, run by run", wide(by_turn), charts["scores_by_turn"], folded=True))
-    matrix, r = correlations.matrix, three_decimals("r")
-    pairs = matrix.select("run", "first", "second", r, *texts("n"))
+    blocks.append(Block("Scores by turn, run by run", _wide(by_turn), charts["scores_by_turn"], folded=True))
+    matrix, r = correlations.matrix, text_of("{r:r}").alias("r")
+    pairs = matrix.select("run", "first", "second", r, pl.col("n").cast(pl.String))
     title = "Correlations of metrics over turns (Kim et al. 2022, Figs 3 and A1); for intervals, see dstbench correlate"
     blocks.append(Block(title, pairs, charts["correlations"], folded=True))
-    names, sections = traits.bins["trait"].unique(maintain_order=True).to_list(), traits_page(traits).sections
+    names, sections = traits.bins["trait"].unique(maintain_order=True).to_list(), layout_of(traits).sections
     for trait, (title, table) in zip(names, sections, strict=False):
         title_of_figure = f"{title.replace(trait, name_of(trait).lower())} (Aksu & Chen 2024, Fig 1)"
         blocks.append(Block(title_of_figure, table, of_traits[trait], folded=True))
@@ -175,10 +166,10 @@ def glossary(metrics: Sequence[str]) -> dict[str, str]:
 
 def _unit(rows: pl.DataFrame) -> str:
     """The unit of scores, in words."""
-    counted = counts(rows)
-    if not counted:
-        return "in percent"
-    return "in percent, counts as they are" if counted < set(rows["metric"]) else "as counts"
+    units = {*rows["unit"]}
+    if units == {"count"}:
+        return "as counts"
+    return "in percent, counts as they are" if "count" in units else "in percent"
 
 
 def _standings(scores: pl.DataFrame, name: str, differences: pl.DataFrame | None) -> pl.DataFrame:
@@ -190,11 +181,11 @@ def _standings(scores: pl.DataFrame, name: str, differences: pl.DataFrame | None
         differences: In the first metric, by which they are ranked; None or empty: these names are not compared.
     """
     cells = scores.with_columns(
-        cell=pl.format("{} ({} to {})", *(value_text(column) for column in ("value", "low", "high")))
+        cell=pl.when(pl.col("low").is_null())
+        .then(text_of("{value:score}"))
+        .otherwise(text_of("{value:score} ({low:score} to {high:score})"))
     )
-    cells = with_names(cells).with_columns(
-        cell=pl.when(pl.col("low").is_null()).then(value_text("value")).otherwise("cell"),
-    )
+    cells = with_names(cells)
     runs = best_first(scores, scores["metric"][0]).select(run=name)
     if runs.height == 1:
         return pivoted(cells, name, "metric", "cell")
@@ -212,3 +203,9 @@ def _spans(places: list[int]) -> str:
     starts = [place for place in places if place - 1 not in places]
     ends = [place for place in places if place + 1 not in places]
     return ", ".join(f"{a}" if a == b else f"{a}\N{EN DASH}{b}" for a, b in zip(starts, ends, strict=True))
+
+
+def _wide(scores: pl.DataFrame) -> pl.DataFrame:
+    """Scores with a column per metric."""
+    ((_, table),) = layout_of({"scores": scores}).sections
+    return table

@@ -96,18 +96,6 @@ def cell(text: pl.Expr, name: str, **marks: pl.Expr) -> pl.Expr:
     return pl.struct(mark.alias(kind) for kind, mark in {"text": text, **absent, **marks}.items()).alias(name)
 
 
-def is_best(*over: str) -> pl.Expr:
-    """Whether a row's number, as its column `text` shows it, is the best of several, by the column `merit`.
-
-    Args:
-        over: The columns whose values these rows share; none: all rows.
-    """
-    merit, text = pl.col("merit"), pl.col("text")
-    best = text.sort_by(merit, descending=True, nulls_last=True).first()
-    marked = merit.is_not_null() & (text == best) & (merit.count() > 1)
-    return marked.over(over) if over else marked
-
-
 def latex_page(tables: Iterable[PaperTable]) -> str:
     """Tables after a comment with the packages that they need; tables of one label are numbered."""
     numbers: defaultdict[str, Iterator[int]] = defaultdict(lambda: count(1))

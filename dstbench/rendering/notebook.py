@@ -2,40 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import fields
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import polars as pl
 
-from dstbench import audit
-from dstbench.analysis.changes import Changes
-from dstbench.analysis.compare import Leaderboard
-from dstbench.analysis.compare_metrics import MetricComparison
-from dstbench.analysis.correlate import Correlations
-from dstbench.analysis.diagnose import Diagnosis
-from dstbench.analysis.findings import conclusion
-from dstbench.analysis.reconcile import Reconciliation
-from dstbench.analysis.sensitivity import Sensitivity
-from dstbench.analysis.traits import Traits
 from dstbench.errors import shortened
 from dstbench.readers.states import Side
-from dstbench.rendering import changes, compare_metrics, ratings, reconcile, sensitivity
-from dstbench.rendering.audit import bias_page, differences_page, seen_in_training, version_scores_page
-from dstbench.rendering.audit_words import (
-    agreement_page,
-    contradictions_page,
-    inconsistency_page,
-    memorisation_page,
-    replacement_page,
-    review_page,
-)
-from dstbench.rendering.compare import leaderboard_page, verdicts
-from dstbench.rendering.compare_metrics import metrics_page
-from dstbench.rendering.diagnose import correlations_page, diagnosis_page, traits_page
 from dstbench.rendering.html import Markup, element, table
-from dstbench.rendering.sensitivity import sensitivity_page
-from dstbench.rendering.tables import UNDEFINED, Page
+from dstbench.rendering.tables import LAYOUTS, layout_of
+from dstbench.rendering.text_tables import UNDEFINED
 
 # The rows of a table that are shown.
 _MOST_ROWS: Final = 25
@@ -51,42 +28,12 @@ _STYLE: Final = Markup(
 )
 
 
-class _View(NamedTuple):
-    """How a record is shown: its page, and the sentences with its conclusions."""
-
-    page: Callable[[Any], Page]
-    finding: Callable[[Any], Sequence[str]] | None = None
-
-
-_VIEWS: Final[Mapping[type, _View]] = {
-    Leaderboard: _View(leaderboard_page, verdicts),
-    Diagnosis: _View(diagnosis_page, conclusion),
-    Traits: _View(traits_page),
-    Correlations: _View(correlations_page, lambda record: ratings.finding(record) if record.rated.height else []),
-    MetricComparison: _View(metrics_page, compare_metrics.finding),
-    Sensitivity: _View(sensitivity_page, sensitivity.conclusion),
-    Changes: _View(changes.changes_page, changes.finding),
-    Reconciliation: _View(reconcile.reconciliation_page, reconcile.finding),
-    audit.Bias: _View(bias_page, seen_in_training),
-    audit.Differences: _View(differences_page),
-    audit.VersionScores: _View(version_scores_page),
-    audit.Inconsistency: _View(inconsistency_page),
-    audit.Review: _View(review_page),
-    audit.Agreement: _View(agreement_page),
-    audit.Replacement: _View(replacement_page),
-    audit.Memorisation: _View(memorisation_page),
-    audit.Contradictions: _View(contradictions_page),
-}
-
-
 def as_html(record: Any) -> str:
     """A record as an element for a notebook."""
-    view = _VIEWS.get(type(record))
-    if view is None:
+    if type(record).__name__ not in LAYOUTS:
         return _shown(*_as_it_is(record))
-    page = view.page(record)
-    finding = [] if view.finding is None else list(view.finding(record))
-    return _shown(finding, page.sections, [line for line in page.below if line not in finding])
+    layout = layout_of(record)
+    return _shown(layout.findings, layout.sections, [line for line in layout.notes if line not in layout.findings])
 
 
 def _shown(finding: Sequence[str], sections: Sequence[tuple[str, pl.DataFrame]], below: Sequence[str]) -> Markup:

@@ -39,12 +39,10 @@ from dstbench.rendering.charts.runs import (
     sweep_charts,
 )
 from dstbench.rendering.charts.sensitivity import sensitivity_charts
-from dstbench.rendering.compare import pairs_table, standings_table
-from dstbench.rendering.diagnose import diagnosis_page, traits_page
 from dstbench.rendering.latex import latex_page
+from dstbench.rendering.of_scores import best_first, sizes_of
 from dstbench.rendering.report_page import Chapter, Front, render_frame, render_html, render_markdown
-from dstbench.rendering.scores import best_first, score_table, sizes_of
-from dstbench.rendering.tables import as_rows, render_object
+from dstbench.rendering.tables import as_rows, layout_of, render_object
 from dstbench.runs.common import over_common_turns
 from dstbench.runs.open import Data, Reading, parts_to_open
 from dstbench.runs.run import Run
@@ -115,9 +113,11 @@ class Report:
 
     def to_latex(self) -> str:
         """The leaderboard, its differences, the scores by domain and the traits as LaTeX, for a paper."""
-        differences = [pairs_table(self.leaderboard)] if self.leaderboard.differences.height else []
-        traits = traits_page(self.traits).for_paper
-        return latex_page([standings_table(self.leaderboard), *differences, score_table(self.by_domain), *traits])
+        layouts = [layout_of(self.leaderboard)]
+        if self.leaderboard.differences.height:
+            layouts.append(layout_of(self.leaderboard, pairs=True))
+        layouts += [layout_of({"scores": self.by_domain}), layout_of(self.traits)]
+        return latex_page(table for layout in layouts for table in layout.for_paper)
 
     def to_json(self) -> str:
         """One JSON object with a key per attribute except `explorer`: its rows, or the rows of each of its frames."""
@@ -161,7 +161,7 @@ class Report:
         return Front(self.title, self.note, facts, sentences, warned, self.notes, chapters.glossary(metrics))
 
     def _chapters(self) -> list[Chapter]:
-        charts, diagnosed = self.charts, diagnosis_page(self.diagnosis).sections
+        charts, diagnosed = self.charts, layout_of(self.diagnosis).sections
         return [
             chapters.scores_chapter(self.leaderboard, charts),
             chapters.slots_chapter(self.by_domain, self.by_slot, charts),

@@ -17,11 +17,12 @@ from pathlib import Path
 from string import Template
 from typing import TYPE_CHECKING, Any, Final
 
+from dstbench.metrics.registry import name_of
 from dstbench.rendering.charts.draw import LIGHT, draw_on_page
 from dstbench.rendering.html import Markup, element, join, json_text, table
 from dstbench.rendering.latex import PaperTable, latex_page
-from dstbench.rendering.tables import OwnLines, draw, escape_lines
-from dstbench.schema.names import name_of
+from dstbench.rendering.tables import draw, escape_lines
+from dstbench.rendering.views import OwnLines
 
 if TYPE_CHECKING:
     import polars as pl

@@ -27,8 +27,8 @@ _CODES: Final = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": 
 _LAST_NARROW: Final = "\u02ff"
 #: The text for an undefined number.
 UNDEFINED: Final = "-"
-# Numbers, numbers with their share in percent, and undefined ones.
-_NUMERIC: Final = rf"^(?:[-0-9.]*(?: \([0-9.]+\))?|{UNDEFINED})$"
+# Numbers, numbers with their share in percent, standard error or interval, and undefined ones.
+_NUMERIC: Final = rf"^(?:[-0-9.]*(?: \([0-9.]+\)| ± [0-9.]+)?(?: \[[-0-9., ]+\])?|{UNDEFINED})$"
 # Longer texts in a cell are wrapped; numbers never are.
 _WIDEST_CELL: Final = 60
 # Where there is no terminal, shorter texts are wrapped too if the table is wider than this and can be as narrow; but no

@@ -18,6 +18,11 @@ from dstbench.schema.core import (
     flag,
     large,
     number,
+    p,
+    r,
+    ratio,
+    score,
+    share,
     text,
     turn,
 )
@@ -48,6 +53,23 @@ DIALOGUES: Final = OpenTable(
     nu_released=number("The same, absolute differences by the mean; 0: no mistake."),
 )
 
+#: What figures and tables call these columns, and people's ratings.
+LABELS: Final = {
+    "turns": "Turns",
+    "wrong_turns": "Wrong turns",
+    "wrong_slots_last": "Wrong slots at the end",
+    "first_wrong": "First wrong turn",
+    "first_failure": "First failure",
+    "n_gold_max": "Gold slots",
+    "mistakes": "Mistakes",
+    "to_mean": "Tail orientation",
+    "to_sum": "Tail orientation (sum)",
+    "to_released": "Tail orientation (as released)",
+    "nu_paper": "Non-uniformity",
+    "nu_released": "Non-uniformity (as released)",
+    "rating": "Rating",
+}
+
 FAILURES: Final = Table(
     "runs",
     "One row per run: how many dialogues fail, and how many have few gold slots.",
@@ -56,7 +78,7 @@ FAILURES: Final = Table(
     recovered=count("Of these: with a turn of JGA 1 after the first failure."),
     few_slots=count("k, the number of slots below which a dialogue has few."),
     with_few_slots=count("Dialogues with fewer than k gold slots in each of their turns."),
-    share_with_few_slots=number("Their share; null: no dialogue.", nullable=True),
+    share_with_few_slots=share("Their share; null: no dialogue.", nullable=True),
     **SCORES.only("signature"),
 )
 
@@ -77,7 +99,7 @@ GOLD_SLOTS: Final = Table(
     **SCORES.only("run"),
     **DIALOGUES.only("n_gold_max"),
     dialogues=count("Dialogues."),
-    share=number("Their share of the run's dialogues."),
+    share=share("Their share of the run's dialogues."),
 )
 
 ERRORS: Final = OpenTable(
@@ -89,9 +111,9 @@ ERRORS: Final = OpenTable(
     **{"class": text("The class, by the precedence of dstbench.scoring.error_classes.CLASSES.")},
     kind=text("The count that the class is part of: correct, missed, wrong, over, or no-prediction."),
     n=large("Number of (turn, slot) pairs in the class; of no-prediction, number of turns."),
-    of_gold=number("n / gold; null except for correct, missed and wrong.", nullable=True),
-    of_predicted=number("n / predicted (the precision view); null except for correct, wrong and over.", nullable=True),
-    of_inactive=number("n / inactive (the specificity view); null except for over.", nullable=True),
+    of_gold=share("n / gold; null except for correct, missed and wrong.", nullable=True),
+    of_predicted=share("n / predicted (the precision view); null except for correct, wrong and over.", nullable=True),
+    of_inactive=share("n / inactive (the specificity view); null except for over.", nullable=True),
     gold=large("(turn, slot) pairs that gold has."),
     predicted=large("(turn, slot) pairs that the prediction has."),
     inactive=large("(turn, slot) pairs that gold does not have, of all slots that either side ever has."),
@@ -104,10 +126,10 @@ TIMING: Final = OpenTable(
     **SCORES.only("run"),
     missed=large("(turn, slot) pairs that only gold has."),
     late=large("Of these: the prediction has gold's value in a later turn, while gold still has it."),
-    late_share=number("late / missed; null: none is missed.", nullable=True),
+    late_share=share("late / missed; null: none is missed.", nullable=True),
     over=large("(turn, slot) pairs that only the prediction has."),
     early=large("Of these: the next value that gold has for the slot is the predicted one."),
-    early_share=number("early / over; null: none is over-predicted.", nullable=True),
+    early_share=share("early / over; null: none is over-predicted.", nullable=True),
 )
 
 TRAIT_BINS: Final = Table(
@@ -119,7 +141,7 @@ TRAIT_BINS: Final = Table(
     low=number("Lower end of the bin: the trait is at least this."),
     high=number("Upper end of the bin: the trait is less than this (in the last bin, at most this)."),
     **SCORES.only("metric"),
-    value=number("Mean of the dialogues' scores; null: none has one.", nullable=True),
+    value=score("Mean of the dialogues' scores; null: none has one.", nullable=True),
     dialogues=count("Dialogues in the bin that have a score."),
 )
 
@@ -132,9 +154,9 @@ DISAGREEMENTS: Final = Table(
     lower=text("The other one."),
     place=count("From 1, the strongest disagreement."),
     **LONG.only("dialogue"),
-    high=number("The score by `higher`."),
-    low=number("The score by `lower`."),
-    difference=number("high minus low."),
+    high=score("The score by `higher`."),
+    low=score("The score by `lower`."),
+    difference=score("high minus low."),
     **DIALOGUES.only("turns", "mistakes"),
 )
 
@@ -154,20 +176,20 @@ CORRELATIONS: Final = Table(
     per=_PER,
     first=text("A metric in dstbench's notation, a column of the dialogues' (turns') table, or rating."),
     second=text("Another one."),
-    r=number("Their correlation; null: one of them does not vary.", nullable=True),
+    r=r("Their correlation; null: one of them does not vary.", nullable=True),
     n=count("Number of dialogues (turns) that it is computed over."),
-    low=number(
+    low=r(
         "Lower end of its confidence interval over dialogues (jackknife: each left out in turn with all of its rows); "
         "null: r is null, there are fewer than 4 dialogues, or a column varies in one only.",
         nullable=True,
     ),
-    high=number("Upper end, likewise.", nullable=True),
-    fisher_low=number(
+    high=r("Upper end, likewise.", nullable=True),
+    fisher_low=r(
         "Lower end of Fisher's interval, which assumes independent rows of normal data; null: a dialogue has several "
         "rows, or r has no interval.",
         nullable=True,
     ),
-    fisher_high=number("Upper end, likewise.", nullable=True),
+    fisher_high=r("Upper end, likewise.", nullable=True),
     level=number("Confidence level of the intervals."),
 )
 
@@ -182,23 +204,23 @@ CORRELATION_DIFFERENCES: Final = Table(
     rows=_ROWS,
     per=_PER,
     kind=text("overlapping (a column is shared), nonoverlapping, or independent (other dialogues)."),
-    r_first=number("The first correlation.", nullable=True),
-    r_second=number("The second.", nullable=True),
-    difference=number("The first minus the second.", nullable=True),
-    low=number(
+    r_first=r("The first correlation.", nullable=True),
+    r_second=r("The second.", nullable=True),
+    difference=r("The first minus the second.", nullable=True),
+    low=r(
         "Lower end of its confidence interval over dialogues (jackknife: each left out in turn with all of its rows).",
         nullable=True,
     ),
-    high=number("Upper end, likewise.", nullable=True),
-    p=number(
+    high=r("Upper end, likewise.", nullable=True),
+    p=p(
         "Two-sided p-value, from the same standard error: at most 1 - level if the interval excludes 0.", nullable=True
     ),
-    zou_low=number(
+    zou_low=r(
         "Lower end of Zou's interval (2007), which assumes independent rows of normal data; null: a dialogue has "
         "several rows, a correlation is ±1, or a column follows from the others.",
         nullable=True,
     ),
-    zou_high=number("Upper end, likewise.", nullable=True),
+    zou_high=r("Upper end, likewise.", nullable=True),
     n_first=count("Dialogues (turns) that the first is computed over."),
     n_second=count("Those that the second is computed over: the same ones, except where they are independent."),
     level=number("Confidence level of the interval."),
@@ -209,11 +231,11 @@ CORRELATION_TESTS: Final = Table(
     "One row per (difference, classical test asked for). They assume independent rows of normal data.",
     **CORRELATION_DIFFERENCES.only("run", "other_run", "first", "second"),
     test=text("The test, by cocor's name."),
-    statistic=number("Its statistic."),
+    statistic=r("Its statistic."),
     df=count("Degrees of freedom of its t distribution; null: the distribution is normal.", nullable=True),
-    p=number("Two-sided p-value."),
-    low=number("Lower end of the test's own interval, for Fisher's z; null: the test has none.", nullable=True),
-    high=number("Upper end, likewise.", nullable=True),
+    p=p("Two-sided p-value."),
+    low=r("Lower end of the test's own interval, for Fisher's z; null: the test has none.", nullable=True),
+    high=r("Upper end, likewise.", nullable=True),
     **CORRELATION_DIFFERENCES.only("level"),
 )
 
@@ -224,11 +246,9 @@ RATED: Final = Table(
     **CORRELATIONS.only("run", "per"),
     metric=text("A metric in dstbench's notation, or a column of the dialogues' (turns') table."),
     coefficient=text("pearson, spearman, or kendall (tau-b)."),
-    value=number(
-        "Their correlation; null: one of them does not vary, or there are fewer than 4 dialogues.", nullable=True
-    ),
-    low=number("Lower end of its confidence interval; null: undefined.", nullable=True),
-    high=number("Upper end, likewise.", nullable=True),
+    value=r("Their correlation; null: one of them does not vary, or there are fewer than 4 dialogues.", nullable=True),
+    low=r("Lower end of its confidence interval; null: undefined.", nullable=True),
+    high=r("Upper end, likewise.", nullable=True),
     interval=text(
         "jackknife (each dialogue left out in turn), or linearised (rows' influence, dialogues as clusters)."
     ),
@@ -244,11 +264,11 @@ RATED_DIFFERENCES: Final = Table(
     **RATED.only("run", "per", "metric"),
     other=text("Another metric. For both, a higher score is better."),
     **RATED.only("coefficient"),
-    value=number("The metric's correlation with the ratings.", nullable=True),
-    other_value=number("The other metric's.", nullable=True),
-    difference=number("The first minus the second.", nullable=True),
-    low=number("Lower end of its confidence interval.", nullable=True),
-    high=number("Upper end, likewise.", nullable=True),
+    value=r("The metric's correlation with the ratings.", nullable=True),
+    other_value=r("The other metric's.", nullable=True),
+    difference=r("The first minus the second.", nullable=True),
+    low=r("Lower end of its confidence interval.", nullable=True),
+    high=r("Upper end, likewise.", nullable=True),
     interval=text(
         "How it is computed: jackknife (each dialogue left out in turn), or for rank correlations zou2007 (from "
         "linearised standard errors, dialogues as clusters).",
@@ -259,12 +279,12 @@ RATED_DIFFERENCES: Final = Table(
         "The test: jackknife, or a classical one by cocor's name; for rank correlations linearised (of Fisher's z).",
         nullable=True,
     ),
-    statistic=number("Its statistic; null: the jackknife's p is that of its interval.", nullable=True),
+    statistic=r("Its statistic; null: the jackknife's p is that of its interval.", nullable=True),
     df=count(
         "Degrees of freedom of its t distribution; null: the distribution is normal, or the jackknife's.", nullable=True
     ),
-    p=number("Two-sided p-value.", nullable=True),
-    p_adjusted=number(
+    p=p("Two-sided p-value.", nullable=True),
+    p_adjusted=p(
         "p adjusted by Holm's method for the differences of the run, by the same coefficient and test.", nullable=True
     ),
     **RATED.only("n", "dialogues", "level"),
@@ -272,19 +292,19 @@ RATED_DIFFERENCES: Final = Table(
 
 # --- comparisons of runs ---------------------------------------------------------------------------------------------
 
-_SE: Final = number(
+_SE: Final = score(
     "Standard error over dialogues (of models: over seeds too); null: undefined, or all dialogues are alike.",
     nullable=True,
 )
 # The uncertainty of a score.
 _UNCERTAIN: Final = {
     "se": _SE,
-    "low": number(
+    "low": score(
         "Lower end of its interval: of a share, Wilson's with the effective number of units; of a count, Student's t. "
         "Null: undefined.",
         nullable=True,
     ),
-    "high": number("Upper end, likewise.", nullable=True),
+    "high": score("Upper end, likewise.", nullable=True),
 }
 
 STANDINGS: Final = Table(
@@ -301,8 +321,8 @@ MODELS: Final = Table(
     **SCORES.only("metric", "unit"),
     model=text("Name of the model; for a run that belongs to no model, the name of the run."),
     runs=count("Number of its runs."),
-    value=number("Mean of its runs' scores; null: one of them is undefined.", nullable=True),
-    sd=number("Their standard deviation (n - 1); null: a single run, or as above.", nullable=True),
+    value=score("Mean of its runs' scores; null: one of them is undefined.", nullable=True),
+    sd=score("Their standard deviation (n - 1); null: a single run, or as above.", nullable=True),
     **_UNCERTAIN,
 )
 
@@ -313,24 +333,22 @@ RUN_DIFFERENCES: Final = Table(
     **SCORES.only("metric", "unit"),
     run=text("Name of the run, or of the model."),
     other=text("Name of the other; of the baseline, if there is one."),
-    difference=number("Value of run minus value of other; null: undefined.", nullable=True),
+    difference=score("Value of run minus value of other; null: undefined.", nullable=True),
     se=_SE,
-    low=number(
+    low=score(
         "Lower end of its interval, which excludes 0 exactly if p is at most 1 - level; null: as se or significant.",
         nullable=True,
     ),
-    high=number("Upper end, likewise.", nullable=True),
-    p=number(
+    high=score("Upper end, likewise.", nullable=True),
+    p=p(
         "Two-sided p-value of there being no difference; null: undefined, or a model has fewer than 3 runs.",
         nullable=True,
     ),
-    p_adjusted=number("The same, adjusted for m.", nullable=True),
+    p_adjusted=p("The same, adjusted for m.", nullable=True),
     adjustment=text("The adjustment: holm, hochberg, bh, by, bonferroni, max-t, none."),
     m=count("Number of the metric's differences that have a p."),
     resamples=count("Random swaps that p is from: more where p is close to 1 - level; null: models.", nullable=True),
-    p_smallest=number(
-        "The smallest p_adjusted possible with these resamples; null: undefined, or models.", nullable=True
-    ),
+    p_smallest=p("The smallest p_adjusted possible with these resamples; null: undefined, or models.", nullable=True),
     resamples_needed=large(
         "The fewest resamples with which p_adjusted can be at most 1 - level; null: no number is enough, or undefined.",
         nullable=True,
@@ -345,7 +363,7 @@ RUN_DIFFERENCES: Final = Table(
     losses=count("Dialogues in which other scores higher; likewise.", nullable=True),
     unscored=count("Dialogues in which either has no score; likewise.", nullable=True),
     discordant=count("Dialogues whose counts for the metric differ, so a swap matters; likewise.", nullable=True),
-    detectable=number(
+    detectable=score(
         "The difference that the test finds in 80 % of cases at 1 - level, adjusted for m as if no other were "
         "significant; null: se or significant is null.",
         nullable=True,
@@ -380,10 +398,10 @@ SWEEP_TARGETS: Final = Table(
     "The rows of `sweep`, each beside the published score of its metric.",
     **SWEEP.columns,
     target=text("The published score as given; null: none of this metric.", nullable=True),
-    off=number("Value minus published score; null: either is undefined.", nullable=True),
+    off=score("Value minus published score; null: either is undefined.", nullable=True),
     agrees=flag("Whether the value, rounded as the published score is, equals it; null: as `off`.", nullable=True),
     agrees_with_all=flag("Whether the profile agrees with the published scores of all metrics."),
-    by_chance=number(
+    by_chance=ratio(
         "How many of the run's profiles agree on average with a published score that may lie anywhere between their "
         "lowest and highest score: n·u / (highest - lowest + u), with n profiles, and u the unit of the published "
         "score's last digit, or one turn if that is more. Of several metrics, the smallest such number, which is an "
@@ -395,7 +413,7 @@ SWEEP_TARGETS: Final = Table(
 _RECONCILED: Final = {
     **SCORES.only("metric"),
     "target": SWEEP_TARGETS.columns["target"],
-    "value": number("Its value; null: undefined, or the choices do not suit the run.", nullable=True),
+    "value": score("Its value; null: undefined, or the choices do not suit the run.", nullable=True),
 }
 
 RECONCILED_STEPS: Final = Table(
@@ -405,7 +423,7 @@ RECONCILED_STEPS: Final = Table(
     choice=text("The choice; empty: none."),
     meaning=text("What it is about."),
     **_RECONCILED,
-    change=number("Value minus that of the step before; null: there is none, or either is undefined.", nullable=True),
+    change=score("Value minus that of the step before; null: there is none, or either is undefined.", nullable=True),
     off=SWEEP_TARGETS.columns["off"],
 )
 
@@ -426,7 +444,7 @@ RECONCILED_TRIED: Final = Table(
     size=count("The number of choices."),
     sets=count("The sets of that number that suit the run, of choices of which each changes a score."),
     reached=count("Those of them that reach all published scores."),
-    by_chance=number(
+    by_chance=ratio(
         "How many of them would on average reach scores anywhere between their lowest and highest ones, as in "
         "`sweep_targets`; null: no set was tried.",
         nullable=True,
@@ -437,17 +455,17 @@ RECONCILED_CHOICES: Final = Table(
     "single choices",
     "One row per (choice, metric), the largest change first.",
     **RECONCILED_STEPS.only("choice", "meaning", "metric"),
-    value=number("The value with this choice alone."),
-    change=number("Value minus that under the convention."),
+    value=score("The value with this choice alone."),
+    change=score("Value minus that under the convention."),
 )
 
 _CHANGED: Final = {
     "fixed": large("Those that were wrong and are right."),
     "broken": large("Those that were right and are wrong."),
-    "net": Column(pl.Int64(), "Fixed minus broken."),
+    "net": Column(pl.Int64(), "count", "Fixed minus broken."),
     "better": count("The dialogues in which more were fixed than broken."),
     "worse": count("The dialogues in which more were broken than fixed."),
-    "p": number("Two-sided p of the net change, if dialogues are swapped at random; of groups, adjusted after Holm."),
+    "p": p("Two-sided p of the net change, if dialogues are swapped at random; of groups, adjusted after Holm."),
     "significant": flag("Whether p is at most 1 - level."),
 }
 

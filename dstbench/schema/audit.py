@@ -5,7 +5,21 @@ from __future__ import annotations
 from typing import Final
 
 from dstbench.schema.analysis import MODELS
-from dstbench.schema.core import LONG, SCORES, SLOT, OpenTable, Table, category, count, flag, number, text
+from dstbench.schema.core import (
+    LONG,
+    SCORES,
+    SLOT,
+    OpenTable,
+    Table,
+    category,
+    count,
+    decimal,
+    flag,
+    r,
+    score,
+    share,
+    text,
+)
 
 _SPLIT: Final = text("Name of the dataset, or of its split.")
 _COUNTED: Final = {
@@ -26,10 +40,10 @@ BIAS: Final = Table(
     **_COUNTED,
     n=_N,
     values=_VALUES,
-    h1_h0=number("H1/H0: Shannon entropy divided by log R; null: R is 1.", nullable=True),
-    hinf_h0=number("H∞/H0: min-entropy (of the most frequent value) divided by log R; null likewise.", nullable=True),
+    h1_h0=r("H1/H0: Shannon entropy divided by log R; null: R is 1.", nullable=True),
+    hinf_h0=r("H∞/H0: min-entropy (of the most frequent value) divided by log R; null likewise.", nullable=True),
     most_frequent=text("The most frequent value."),
-    share=number("Its share of n."),
+    share=share("Its share of n."),
 )
 
 VALUES: Final = Table(
@@ -39,7 +53,7 @@ VALUES: Final = Table(
     **_COUNTED,
     value=text("The value, under the convention."),
     n=count("How often it is counted."),
-    share=number("Its share of the slot's values."),
+    share=share("Its share of the slot's values."),
     rank=count("From 1, the most frequent; equally frequent values are in alphabetical order."),
     in_train=flag("Whether a state of the training set has it; null: no training set.", nullable=True),
 )
@@ -54,11 +68,11 @@ OVERLAP: Final = Table(
     values_seen=count("Of these: in a state of the training set."),
     n=_N,
     n_seen=count("Of n: those of values that the training set has."),
-    share_values_seen=number("values_seen / values."),
-    share_n_seen=number("n_seen / n."),
+    share_values_seen=share("values_seen / values."),
+    share_n_seen=share("n_seen / n."),
     train_most_frequent=text("The training set's most frequent value of the slot; null: it has none.", nullable=True),
-    train_share=number("Its share there; likewise.", nullable=True),
-    share=number("Its share here; likewise.", nullable=True),
+    train_share=share("Its share there; likewise.", nullable=True),
+    share=share("Its share here; likewise.", nullable=True),
 )
 
 _CELLS: Final = {
@@ -74,10 +88,10 @@ KINDS: Final = tuple(_CELLS)
 _COMPARED: Final = {
     "dialogues": count("Dialogues of both versions in which either has the slot's domain."),
     "changed_dialogues": count("Of these: with a difference."),
-    "share_dialogues": number("Their share; null: there is none.", nullable=True),
+    "share_dialogues": share("Their share; null: there is none.", nullable=True),
     "turns": count("Turns of both versions in whose state either has the slot's domain."),
     "changed_turns": count("Of these: with a difference."),
-    "share_turns": number("Their share; null: there is none.", nullable=True),
+    "share_turns": share("Their share; null: there is none.", nullable=True),
     **_CELLS,
 }
 
@@ -159,8 +173,8 @@ VERSION_MODELS: Final = Table(
     **_MODEL,
     **SCORES.only("metric", "unit"),
     **MODELS.only("runs", "value", "sd"),
-    exact=number("The same with exact matching; null: the convention matches exactly anyway.", nullable=True),
-    exact_sd=number("Its standard deviation, likewise.", nullable=True),
+    exact=score("The same with exact matching; null: the convention matches exactly anyway.", nullable=True),
+    exact_sd=score("Its standard deviation, likewise.", nullable=True),
     **SCORES.only("dialogues"),
 )
 
@@ -170,9 +184,9 @@ VERSION_SLOTS: Final = Table(
     **_MODEL,
     slot=SLOT,
     **MODELS.only("runs"),
-    error_turns=number("Mean number of turns in which the slot is wrong."),
-    sd=number("Standard deviation (n - 1) of that number; null: a single run.", nullable=True),
-    share=number("Mean of their share in all turns."),
-    exact=number("As error_turns, with exact matching; null: the convention matches exactly anyway.", nullable=True),
-    turns=number("Mean number of all turns."),
+    error_turns=decimal("Mean number of turns in which the slot is wrong."),
+    sd=decimal("Standard deviation (n - 1) of that number; null: a single run.", nullable=True),
+    share=share("Mean of their share in all turns."),
+    exact=decimal("As error_turns, with exact matching; null: the convention matches exactly anyway.", nullable=True),
+    turns=decimal("Mean number of all turns."),
 )

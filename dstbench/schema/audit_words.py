@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from dstbench.schema.core import LONG, SCORES, SLOT, Table, count, flag, number, text, turn
+from dstbench.schema.core import LONG, SCORES, SLOT, Table, count, flag, r, share, text, turn
 
 SHEET: Final = Table(
     "review sheet",
@@ -40,10 +40,10 @@ REVIEW: Final = Table(
     "an annotation.",
     unit=text("additions or dialogues: what is counted."),
     measure=text("precision, recall or f1."),
-    value=number("The measure's estimate for the whole dataset; null: undefined.", nullable=True),
-    low=number("Lower end of the estimate's 95 % interval; null: undefined.", nullable=True),
-    high=number("Upper end.", nullable=True),
-    in_sample=number(
+    value=share("The measure's estimate for the whole dataset; null: undefined.", nullable=True),
+    low=share("Lower end of the estimate's 95 % interval; null: undefined.", nullable=True),
+    high=share("Upper end.", nullable=True),
+    in_sample=share(
         "The measure in the sample itself, unweighted, as in that paper; null: undefined.",
         nullable=True,
     ),
@@ -63,9 +63,9 @@ REVIEWED_ADDITIONS: Final = Table(
     additions=count("Additions of the sample."),
     right=count("Of these: right."),
     wrong=count("Of these: wrong."),
-    share=number("right / additions."),
-    low=number("Lower end of its 95 % interval (Wilson's, adjusted because additions of one dialogue are alike)."),
-    high=number("Upper end."),
+    share=share("right / additions."),
+    low=share("Lower end of its 95 % interval (Wilson's, adjusted because additions of one dialogue are alike)."),
+    high=share("Upper end."),
 )
 
 REVIEWED_DIALOGUES: Final = Table(
@@ -79,7 +79,7 @@ REVIEWED_DIALOGUES: Final = Table(
         nullable=True,
     ),
     wrong=count("Of these: the others; null: not filled in.", nullable=True),
-    share=number("right / dialogues; null: not filled in.", nullable=True),
+    share=share("right / dialogues; null: not filled in.", nullable=True),
     complete=count("Of the right ones: no annotation is missing; null: not filled in.", nullable=True),
 )
 
@@ -99,12 +99,10 @@ AGREEMENT: Final = Table(
     readers=count("Readers."),
     rows=count("Rows that all readers have filled in."),
     left_out=count("Rows that at least one reader has left empty."),
-    observed=number("Share of pairs of readers with the same answer, over these rows; null: no rows.", nullable=True),
-    kappa=number(
-        "The same beyond chance; null: undefined, as there are no rows or all answers are equal.", nullable=True
-    ),
-    low=number("Lower end of its 95 % interval, by a bootstrap over dialogues; null: undefined.", nullable=True),
-    high=number("Upper end.", nullable=True),
+    observed=share("Share of pairs of readers with the same answer, over these rows; null: no rows.", nullable=True),
+    kappa=r("The same beyond chance; null: undefined, as there are no rows or all answers are equal.", nullable=True),
+    low=r("Lower end of its 95 % interval, by a bootstrap over dialogues; null: undefined.", nullable=True),
+    high=r("Upper end.", nullable=True),
 )
 
 REPLACED: Final = Table(
@@ -140,10 +138,10 @@ _COUNTS: Final = {
     "n": count("(turn, slot) pairs of this kind, counted as by the metric of that name."),
     "searched": count("Of these: those whose value can be searched for in the utterances."),
     "ungrounded": count("Of these: those whose value neither user nor system has said so far."),
-    "rate": number("ungrounded / searched; null: nothing was searched for.", nullable=True),
+    "rate": share("ungrounded / searched; null: nothing was searched for.", nullable=True),
     "in_train": count("Of the ungrounded: those whose value the training set has in the slot.", nullable=True),
     "is_frequent": count("Of the ungrounded: those with the training set's most frequent value.", nullable=True),
-    "share": number("is_frequent / ungrounded; null: no training set, or none ungrounded.", nullable=True),
+    "share": share("is_frequent / ungrounded; null: no training set, or none ungrounded.", nullable=True),
 }
 
 MEMORISED_RUNS: Final = Table(
@@ -187,10 +185,10 @@ DOUBTFUL_SLOTS: Final = Table(
     slot=SLOT,
     checked=count("Values of dialogues whose entity is in the database; null: no database.", nullable=True),
     contradicting=count("Of these: the database has another value.", nullable=True),
-    rate_contradicting=number("contradicting / checked; null: nothing was checked.", nullable=True),
+    rate_contradicting=share("contradicting / checked; null: nothing was checked.", nullable=True),
     searched=count("Values of dialogues that can be searched for in the utterances."),
     unsaid=count("Of these: neither user nor system says them up to the first turn whose state has them."),
-    rate_unsaid=number("unsaid / searched; null: nothing was searched for.", nullable=True),
+    rate_unsaid=share("unsaid / searched; null: nothing was searched for.", nullable=True),
 )
 
 DOUBTFUL: Final = Table(

@@ -6,7 +6,7 @@ The JSON Schemas in ``data_schemas/`` are written from these declarations by ``p
 from __future__ import annotations
 
 from functools import partial
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 import polars as pl
 
@@ -21,10 +21,15 @@ LOGGED: Final = {"logged": True}
 MAX_TURN: Final = 2**16 - 1
 
 
+#: What the values of a column are, from which every renderer knows how to write them.
+Kind: TypeAlias = Literal["text", "flag", "count", "number", "decimal", "share", "score", "r", "ratio", "p"]
+
+
 class Column(NamedTuple):
-    """One column: its Polars type, what it means, whether it may be null."""
+    """One column: its Polars type, the kind of its values, what it means, whether it may be null."""
 
     dtype: pl.DataType
+    kind: Kind
     meaning: str
     nullable: bool = False
 
@@ -62,11 +67,14 @@ class OpenTable(Table):
     is_open = True
 
 
-# Each makes a column of one type, for example ``number("Their mean; null: no turn.", nullable=True)``; `large` is for
-# counts that may exceed 32 bits.
-text, category, flag = partial(Column, pl.String()), partial(Column, pl.Categorical()), partial(Column, pl.Boolean())
-number, turn = partial(Column, pl.Float64()), partial(Column, pl.UInt16())
-count, large = partial(Column, pl.UInt32()), partial(Column, pl.UInt64())
+# Each makes a column of one kind, for example ``share("Its share; null: no turn.", nullable=True)``. `large` is for
+# counts that may exceed 32 bits, `decimal` for means of counts, `score` for shares or counts, as the row's `unit`
+# says; `r` for correlations and what is like them.
+text, category = partial(Column, pl.String(), "text"), partial(Column, pl.Categorical(), "text")
+flag, turn = partial(Column, pl.Boolean(), "flag"), partial(Column, pl.UInt16(), "count")
+count, large = partial(Column, pl.UInt32(), "count"), partial(Column, pl.UInt64(), "count")
+_FLOATS: Final[tuple[Kind, ...]] = ("number", "decimal", "share", "score", "r", "ratio", "p")
+number, decimal, share, score, r, ratio, p = (partial(Column, pl.Float64(), kind) for kind in _FLOATS)
 
 #: Values that mean "not in the state", as most files have them.
 NOTHING: Final = ("none", "")
@@ -183,8 +191,8 @@ SCORES: Final = OpenTable(
     run=text("Name of the run."),
     metric=text("The metric in dstbench's notation, e.g. fga:lam=0.25."),
     unit=text("What the value is: share (tables show percent) or count."),
-    value=number("The score as a fraction (a count for count metrics); null: undefined.", nullable=True),
-    se=number(
+    value=score("The score as a fraction (a count for count metrics); null: undefined.", nullable=True),
+    se=score(
         "Standard error of the score over dialogues, linearised; null: undefined, a count, by slot or by dialogue, or "
         "all dialogues are alike (as where all turns are right), which says nothing of others.",
         nullable=True,

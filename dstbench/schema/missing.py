@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from dstbench.schema.core import LONG, SLOT, Table, count, flag, number, text, turn
+from dstbench.schema.core import LONG, SLOT, Table, count, flag, share, text, turn
 
 _SPEAKER: Final = text("Who says the value: user, or system (in the utterance before the turn).")
 
@@ -39,7 +39,7 @@ PROPOSALS: Final = Table(
     ),
     annotated=count("Similar places in other dialogues in which gold annotates the slot with the value said there."),
     mentions=count("Similar places in other dialogues in which gold could annotate it."),
-    share=number("annotated / mentions."),
+    share=share("annotated / mentions."),
     later=text("The slot's next value in gold's states of this dialogue; null: it has none.", nullable=True),
     round=count("The round of the search that found it, from 1; what earlier rounds found is evidence in later ones."),
 )
@@ -50,7 +50,7 @@ RATES: Final = Table(
     slot=SLOT,
     annotated=count("Times that gold sets the slot to a value that is said in the turn."),
     missing=count("Times that such an annotation is missing."),
-    rate=number("missing / (annotated + missing); null: neither.", nullable=True),
+    rate=share("missing / (annotated + missing); null: neither.", nullable=True),
     late=count("Of the missing: gold has the same value later in the dialogue."),
 )
 
@@ -65,7 +65,7 @@ MODIFIED: Final = Table(
     slot=text("domain-slot, any that gold has in any split; null: all slots of the domain.", nullable=True),
     dialogues=count("Dialogues in which an annotation is missing."),
     of_dialogues=count("Dialogues whose gold has the domain (all domains: dialogues)."),
-    share=number("dialogues / of_dialogues; null: no dialogue has the domain.", nullable=True),
+    share=share("dialogues / of_dialogues; null: no dialogue has the domain.", nullable=True),
 )
 
 SHARES: Final = Table(
@@ -75,7 +75,7 @@ SHARES: Final = Table(
     slot=SLOT,
     speaker=_SPEAKER,
     **RATES.only("annotated", "missing", "rate"),
-    share=number("Share of the slot's missing annotations; null: there are none.", nullable=True),
+    share=share("Share of the slot's missing annotations; null: there are none.", nullable=True),
 )
 
 #: The two dialogues of a pair, and what their columns of `PAIRS` begin with.
@@ -94,7 +94,7 @@ PAIRS: Final = Table(
     missing=count("The slot's missing annotations."),
     speaker=_SPEAKER,
     rule=text("As in proposals."),
-    common=number("Share of the words of either turn (user and system) that both turns have."),
+    common=share("Share of the words of either turn (user and system) that both turns have."),
     **{
         f"{which}_{name}": column
         for which, dialogue in OF_PAIR.items()
@@ -144,7 +144,7 @@ CANDIDATES: Final = Table(
         "Similar places in other dialogues that gold annotates; null: there is no evidence.", nullable=True
     ),
     mentions=count("Similar places in other dialogues; null: there is no evidence.", nullable=True),
-    share=number("annotated / mentions; null: there is no evidence.", nullable=True),
+    share=share("annotated / mentions; null: there is no evidence.", nullable=True),
     rarely=flag("Whether these words are hardly ever annotated; null: judged by rules.", nullable=True),
     **{
         name: flag(f"{means}; null: judged by similar places alone.", nullable=True)

@@ -16,7 +16,7 @@ import dstbench
 from dstbench import stats
 from dstbench.analysis.compare import Leaderboard
 from dstbench.demo import synthetic
-from dstbench.rendering.compare import render_leaderboard
+from dstbench.rendering.tables import render
 from dstbench.schema.analysis import DESIGN, MODELS, RUN_DIFFERENCES, STANDINGS
 from dstbench.typing import Adjustment
 from tests.corpora import EXAMPLE, States, corpora
@@ -304,7 +304,7 @@ def test_more_resamples_are_drawn_where_the_verdict_may_hang_on_the_seed() -> No
     near, *far = found.differences.sort((pl.col("p") - 0.05).abs()).iter_rows(named=True)
     assert (near["resamples"], near["may_flip"]) == (5_000, True)
     assert {(row["resamples"], row["may_flip"]) for row in far} == {(500, False)}
-    assert "careful and eager; `compare --resamples 50000` says more" in render_leaderboard(found, "text")
+    assert "careful and eager; `compare --resamples 50000` says more" in render(found, "text")
     again = dstbench.compare(runs, resamples=5_000).differences.filter(run=near["run"], other=near["other"])
     assert again["p"].item() == near["p"] or again["resamples"].item() == 50_000
 
@@ -323,7 +323,7 @@ def test_at_the_ceiling_intervals_do_not_collapse() -> None:
             assert (row["value"], row["low"], row["high"]) == (0, None, None)
     same = found.differences.filter(run="right", other="same")
     assert same.select(pl.col("se", "low", "high", "detectable").is_null().all()).row(0) == (True,) * 4
-    text = render_leaderboard(found, "text")
+    text = render(found, "text")
     assert "100.00 to 100.00" not in text
     assert "0.00 to 0.00" not in text
 
@@ -381,7 +381,7 @@ def test_models_are_means_over_their_runs(three: dict[str, Any]) -> None:
     assert row["difference"] == pytest.approx(pair["value"] - alone["value"])
     assert [row[name] for name in ("se", "low", "p", "significant", "detectable")] == [None] * 5
     assert found.design["test"].item() == "Welch's t over seeds, with the variance of dialogues"
-    assert "jga: no difference can be tested at 5 %" in render_leaderboard(found, "text")
+    assert "jga: no difference can be tested at 5 %" in render(found, "text")
 
 
 def test_models_of_three_seeds_are_compared_by_welchs_test() -> None:

@@ -22,7 +22,8 @@ from dstbench.analysis.compare_metrics import TRAITS, MetricComparison
 from dstbench.analysis.orders import compare_orders, spread_of
 from dstbench.demo import synthetic
 from dstbench.rendering.charts.runs import metric_charts
-from dstbench.rendering.compare_metrics import finding, render_metrics
+from dstbench.rendering.sentences import metrics_apart as finding
+from dstbench.rendering.tables import render
 from tests import formats
 from tests.commands import run
 
@@ -262,7 +263,7 @@ def test_few_resamples_tell_nothing_apart(three: dict[str, Any]) -> None:
     few = dstbench.compare_metrics(three, metrics="jga", resamples=10)
     assert few.power.select("apart", "apart_adjusted", "untestable").row(0) == (0, 0, 3)
     assert few.power.select("power", "power_adjusted").row(0) == (None, None)
-    text = render_metrics(few, "text")
+    text = render(few, "text")
     assert text.startswith("no pair of runs can be told apart: too few resamples, or too few dialogues differ\n")
     assert "pairs whose adjusted p cannot reach 0.05 (resamples, dialogues): jga (3)" in text
     assert text.partition(" jga ")[2].split()[6:8] == ["-", "-"]
@@ -362,7 +363,7 @@ def test_one_run_has_traits_alone(three: dict[str, Any]) -> None:
     assert one.power.select("pairs", "power").rows() == [(0, None)] * 2
     assert (one.agreement.height, one.reversals.height, one.dependence.height) == (0, 0, 8)
     assert finding(one) == []
-    assert render_metrics(one, "text").startswith("Metrics over 1 run\n")
+    assert render(one, "text").startswith("Metrics over 1 run\n")
     with pytest.raises(dstbench.UsageError, match="no figure of one run"):
         metric_charts(one)
 
@@ -391,7 +392,7 @@ def test_what_is_undefined_or_constant_has_no_number() -> None:
     assert left.power["pairs"].to_list() == [3, 0, 1]
     assert left.agreement["tau"].null_count() == 3
     assert left.dependence.filter(trait="turns")["r"].null_count() == 3
-    text = render_metrics(left, "text")
+    text = render(left, "text")
     assert text.startswith("no pair of runs can be told apart: too few resamples, or too few dialogues differ\n")
     assert [row.split()[1:] for row in text.splitlines() if row.startswith(" gca ")][1] == ["-", "-"]
 
@@ -452,7 +453,7 @@ def test_the_frames_have_their_schemas(found: MetricComparison, here: Path) -> N
         assert frame.schema == TABLES[name].schema, key
         for column, meaning in TABLES[name].columns.items():
             assert meaning.nullable or not frame[column].null_count(), (key, column)
-    printed = json.loads(render_metrics(found, "json"))
+    printed = json.loads(render(found, "json"))
     assert printed.keys() == {*names, "scores"}
     assert printed["spread"] == found.spread.to_dicts()
 

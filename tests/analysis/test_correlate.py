@@ -8,6 +8,7 @@ import json
 import math
 import re
 import statistics
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,8 @@ from data_schemas.write import TABLES
 from dstbench.analysis.associations import TESTS
 from dstbench.analysis.correlate import COLUMNS, Correlations
 from dstbench.demo import synthetic
-from dstbench.rendering.differences import difference_sections, differences_in_words
+from dstbench.rendering import sentences
+from dstbench.rendering.tables import layout_of
 from dstbench.stats import (
     Jackknifed,
     compare_independent,
@@ -445,7 +447,7 @@ def test_a_difference_in_words(models: list[str]) -> None:
         groups: dict[str, list[str]] = {"below": [], "above": [], "chance": []}
         for name, difference, p in found.differences.select("run", "difference", "p").iter_rows():
             groups["chance" if p > 0.05 else "below" if difference < 0 else "above"].append(name)
-        lines = differences_in_words(found.differences)
+        lines = sentences.differences(found.differences)
         said = {"below": "below r(jga, sa) in {}", "chance": "could be chance in {}"}
         said["above"] = "above it in {}" if groups["below"] else "above r(jga, sa) in {}"
         for group, names in groups.items():
@@ -468,12 +470,13 @@ def test_a_difference_in_words(models: list[str]) -> None:
 )
 def test_a_line_says_where_zou_differs(p: float, zou: tuple[float | None, float | None], differs: bool) -> None:
     """The verdict is that of p over dialogues."""
-    found = dstbench.correlate(synthetic(40)["careful"], differences=["jga,rsa,sa"]).differences
-    changed = found.with_columns(p=pl.lit(p), zou_low=pl.lit(zou[0], pl.Float64), zou_high=pl.lit(zou[1], pl.Float64))
-    lines = differences_in_words(changed)
+    found = dstbench.correlate(synthetic(40)["careful"], differences=["jga,rsa,sa"])
+    low, high = (pl.lit(end, pl.Float64) for end in zou)
+    changed = found.differences.with_columns(p=pl.lit(p), zou_low=low, zou_high=high)
+    lines = sentences.differences(changed)
     assert ("could be chance" in lines[0]) == (p > 0.05)
     assert (lines[1:] == ["by Zou's interval, which assumes normal data, it is otherwise in table"]) == differs
-    ((_, table),) = difference_sections(changed)
+    (_, table), *_ = layout_of(replace(found, differences=changed)).sections
     assert ("(differs)" in str(table.to_dicts())) == differs
 
 

@@ -467,7 +467,7 @@ def test_the_finding_comes_first(rated: list[str]) -> None:
 
 def test_a_metric_is_not_best_for_being_undefined() -> None:
     """Its r is over other turns than the others'; where both are defined, another one is ahead."""
-    from dstbench.rendering.ratings import finding
+    from dstbench.rendering.sentences import best_by_ratings
 
     data = {"careful": RUNS["careful"]}
     table = scores(data, "jga,rsa,gca", "dialogue", "turn")
@@ -482,7 +482,7 @@ def test_a_metric_is_not_best_for_being_undefined() -> None:
     row = found.rated_differences.row(0, named=True)
     assert (row["metric"], row["other"]) == ("rsa", "gca")
     assert row["difference"] > 0
-    lines = finding(found)
+    lines = best_by_ratings(found)
     assert lines[0].startswith("rsa agrees best with the ratings")
     assert lines[1] == "r of gca is higher, but over other turns: where both are defined, rsa's is higher"
     assert lines[2].startswith("better than gca by more than chance") == (row["p_adjusted"] <= 0.05)
@@ -490,7 +490,7 @@ def test_a_metric_is_not_best_for_being_undefined() -> None:
 
 def test_no_metric_is_best_where_each_is_behind_another() -> None:
     """As three metrics can be that are defined in different turns: the signs are turned to a circle here."""
-    from dstbench.rendering.ratings import finding
+    from dstbench.rendering.sentences import best_by_ratings
 
     ratings = invented({"careful": RUNS["careful"]}, "dialogue")
     found = dstbench.correlate({"careful": RUNS["careful"]}, metrics=NAMES, ratings=ratings)
@@ -498,7 +498,7 @@ def test_no_metric_is_best_where_each_is_behind_another() -> None:
     by_pair = found.rated_differences.sort("coefficient", maintain_order=True).with_columns(
         value=ahead, other_value=-ahead, difference=2 * ahead
     )
-    (line,) = finding(replace(found, rated_differences=by_pair))
+    (line,) = best_by_ratings(replace(found, rated_differences=by_pair))
     assert line.startswith("no metric agrees best with the ratings: each of ")
     assert "could be chance" not in line
 

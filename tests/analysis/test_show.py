@@ -16,7 +16,7 @@ from data_schemas.write import TABLES
 from dstbench.analysis.show import Walkthrough, Worst, walk_through, worst_dialogues
 from dstbench.demo import synthetic, worked
 from dstbench.errors import DstbenchWarning
-from dstbench.rendering.show import render_walkthrough, render_worst
+from dstbench.rendering.tables import render
 from dstbench.rendering.terminal import Screen, laid_out_for
 from tests import formats
 from tests.commands import ok, run
@@ -47,7 +47,7 @@ def test_scores_are_those_of_score_by_turn() -> None:
 
 def test_gold_of_two_runs_may_differ() -> None:
     other = [{**state, "gold": {**state["gold"], "attraction-name": "nushas"}} for state in A6]
-    text = render_walkthrough(walk_through({"one": A6, "two": other}, "PMUL4648"), "text")
+    text = render(walk_through({"one": A6, "two": other}, "PMUL4648"), "text")
     assert "nusha / nushas" in text
 
 
@@ -126,7 +126,7 @@ def test_a_dialogue_without_a_score_is_not_among_the_worst() -> None:
         for name, gold in (("A", {}), ("B", {"hotel-area": "north"}), ("C", {}))
     ]
     assert worst_dialogues(states, metrics="aga").dialogues["dialogue"].to_list() == ["B", "A", "C"]
-    assert " B " in render_worst(worst_dialogues(states, metrics="aga", most=1), "text")
+    assert " B " in render(worst_dialogues(states, metrics="aga", most=1), "text")
 
 
 def test_values_command_no_terminal(here: Path) -> None:
@@ -144,10 +144,10 @@ def test_values_command_no_terminal(here: Path) -> None:
 
 def test_colours_only_help() -> None:
     found = walk_through({"one": A6, "two": A6}, "PMUL4648")
-    plain = render_walkthrough(found, "text")
+    plain = render(found, "text")
     with laid_out_for(Screen(1000, coloured=True)):
-        coloured = render_walkthrough(found, "text")
-        assert "\x1b[31m" in render_walkthrough(walk_through(EXAMPLE, "MUL7001"), "text")  # wrong is red
+        coloured = render(found, "text")
+        assert "\x1b[31m" in render(walk_through(EXAMPLE, "MUL7001"), "text")  # wrong is red
     assert re.sub(r"\x1b\[[0-9;]*m", "", coloured).split() == plain.split()
 
 
@@ -157,8 +157,6 @@ def test_turns_without_prediction_or_score() -> None:
     predicted = [{key: state[key] for key in ("dialogue_id", "turn", "pred")} for state in EXAMPLE[:1]]
     with pytest.warns(DstbenchWarning, match="1 gold turn without a prediction"):
         found = walk_through(predicted, "MUL7001", gold=gold, missing="wrong")
-    assert "(no prediction)" in render_walkthrough(found, "text")
-    last = render_walkthrough(
-        walk_through(EXAMPLE, "MUL7001", profile=dstbench.profile("verbatim", turns="last")), "text"
-    )
+    assert "(no prediction)" in render(found, "text")
+    last = render(walk_through(EXAMPLE, "MUL7001", profile=dstbench.profile("verbatim", turns="last")), "text")
     assert "turn 0\n  not scored under this convention\n\nturn 1\n" in last

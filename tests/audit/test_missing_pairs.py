@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from dstbench.audit import missing_pairs
 from dstbench.audit.mentions import CANONICAL, WORD
-from dstbench.rendering.audit_words import render_inconsistency
+from dstbench.rendering.tables import render
 from tests.audit.test_missing_annotations import hotels
 from tests.planted import consistent, find, take_out
 
@@ -109,7 +109,7 @@ def test_a_pair_as_it_is_shown() -> None:
     states[1]["gold"]["hotel-name"] = states[2]["gold"]["hotel-name"] = "The Ashley Hotel|acorn house"
     found = find(states)
     assert found.pairs.select("missing_value", "annotated_value").rows() == [("The Ashley Hotel", "The Ashley Hotel")]
-    text = render_inconsistency(found, "text", pairs=3)
+    text = render(found, "text", pairs=3)
     table = [re.split("   +", line.strip()) for line in text.partition("Alike in what is said")[2].splitlines()[2:]]
     # A value without alternatives goes before one with some (D0).
     assert table[0] == ["D11, turn 1", "D1, turn 1"]
@@ -118,7 +118,7 @@ def test_a_pair_as_it_is_shown() -> None:
         ["user: yes please, with 4 stars"] * 2,
         ["gold: nothing", "gold: hotel-name = The Ashley Hotel"],
     ]
-    assert "Alike" not in render_inconsistency(found, "text", pairs=0)
+    assert "Alike" not in render(found, "text", pairs=0)
 
 
 def test_neither_the_same_dialogue_nor_another_speaker_is_a_pair() -> None:

@@ -97,10 +97,10 @@ def test_scores_as_text(files: dict[str, list[str]]) -> None:
     out = ok("audit", "scores", *files["scores"], "-m", "jga,error-turns")
     found = tables(out)
     assert found["jga"] == [
-        ["model", "runs", "2.0", "(n=1)", "2.0", "exact", "2.1", "(n=1)", "2.1", "exact"],
+        ["model", "runs", "2.0", "(n=1)", "2.0", "(n=1)", "exact", "2.1", "(n=1)", "2.1", "(n=1)", "exact"],
         ["model", "1", "50.00", "50.00", "0.00", "0.00"],
     ]
-    assert found["error-turns"][1] == ["model", "1", "1.00", "1.00", "2.00", "2.00"]
+    assert found["error-turns"][1] == ["model", "1", "1", "1", "2", "2"]
     (slots,) = (table for title, table in found.items() if title.startswith("model: turns in which"))
     assert ["train-destination", "0.00", "0.00", "2.00", "100.00"] in slots
     assert "signature of model on 2.0: jga+error-turns|profile:qian2021.2" in out

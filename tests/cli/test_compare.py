@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import dstbench
-from dstbench.rendering.compare import render_leaderboard
+from dstbench.rendering.tables import render
 from dstbench.typing import TableFormat
 from tests.commands import ok, run, tables
 from tests.corpora import States
@@ -58,7 +58,7 @@ def test_what_is_significant_is_said_in_words(runs: list[str]) -> None:
     assert "jga: every difference that can be tested is significant at 60 %: best and middle; best and worst" in out
     out = run(*words, "--level", "0.4", "--baseline", "worst.jsonl", "-m", "jga,wrong")[1]
     rows = tables(out)["Differences in wrong"][1:]
-    assert [row[:3] for row in rows] == [["middle", "worst", "-1.00"], ["best", "worst", "-3.00"]]
+    assert [row[:3] for row in rows] == [["middle", "worst", "-1"], ["best", "worst", "-3"]]
     assert "jga: every difference that can be tested is significant at 60 %: best and worst" in out.splitlines()
     out = ok("compare", *runs[:2], "--level", "0.4")
     assert "jga: every difference is significant at 60 %" in out.splitlines()
@@ -74,12 +74,12 @@ def test_some_differences_are_significant_and_others_not() -> None:
     """With twelve dialogues of twelve, with six of twelve, and with three, of which nothing can be known."""
     runs = {"a": run_of(set(range(12))), "b": run_of(set()), "c": run_of({0, 1, 2, 12, 13, 14})}
     found = dstbench.compare(runs, resamples=500)
-    text = render_leaderboard(found, "text").splitlines()
+    text = render(found, "text").splitlines()
     assert "jga: 1 of 3 differences are significant at 5 %: a and b" in text
     nearly = {**runs, "d": run_of(set(range(9)))}
     with pytest.warns(dstbench.DstbenchWarning, match=r"where so few dialogues differ: a and d \(3\)$"):
         found = dstbench.compare(nearly, resamples=500, adjust="none")
-    text = render_leaderboard(found, "text").splitlines()
+    text = render(found, "text").splitlines()
     # b and c: two of all 64 swaps differ as much; a, b, d: fewer.
     assert "jga: 3 of 5 differences that can be tested are significant at 5 %: all but a and c; d and c" in text
 
@@ -91,7 +91,7 @@ def test_every_format_says_which_differences_could_not_be_tested(form: TableForm
     told = "jga: with 100 resamples and 6 differences no adjusted p can be below 0.0594; --resamples 119 or more can reach 0.05"  # fmt: skip  # noqa: E501
     with pytest.warns(dstbench.DstbenchWarning, match=f"^{re.escape(told)}$"):
         found = dstbench.compare(runs, resamples=100, seed=1)
-    page = render_leaderboard(found, form)
+    page = render(found, form)
     if form == "json":
         assert {row["significant"] for row in json.loads(page)["differences"]} == {None}
         assert {row["resamples_needed"] for row in json.loads(page)["differences"]} == {119}
@@ -127,10 +127,10 @@ def test_models_as_text(runs: list[str]) -> None:
 def test_undefined_is_a_dash(here: Path) -> None:
     states: list[dict[str, Any]] = [{"dialogue_id": f"D{i}", "turn": 0, "gold": {}, "pred": {}} for i in range(3)]
     found = dstbench.compare({"one": states, "other": states}, metrics="gca", resamples=10)
-    text = tables(render_leaderboard(found, "text"))
+    text = tables(render(found, "text"))
     assert text["Scores and 95 % intervals"][1] == ["one", "-", "-"]
-    assert text["Differences in gca"][1] == ["one", "other", "-", "-", "-", "-", "-", "0", "0", "0", "-"]
-    assert "gca: no difference is defined" in render_leaderboard(found, "text").splitlines()
+    assert text["Differences in gca"][1] == ["one", "other", "-", "-", "-", "-", "-", "0", "0", "-"]
+    assert "gca: no difference is defined" in render(found, "text").splitlines()
 
 
 @pytest.mark.filterwarnings("ignore:.* left out:dstbench.DstbenchWarning")

@@ -13,7 +13,7 @@ import pytest
 import dstbench
 from data_schemas.write import TABLES
 from dstbench.demo import synthetic
-from dstbench.rendering.diagnose import render_diagnosis, render_traits
+from dstbench.rendering.tables import render
 from tests import formats
 from tests.commands import ok, run, tables
 from tests.corpora import EXAMPLE
@@ -69,12 +69,12 @@ def test_frames_are_what_their_schemas_say() -> None:
 @pytest.mark.parametrize("form", ["text", "md"])
 def test_several_runs_stand_side_by_side(form: Any) -> None:
     runs = {"[red]": EXAMPLE, "right": [{**s, "pred": s["gold"]} for s in EXAMPLE[:1]]}
-    text = render_diagnosis(dstbench.diagnose(runs), form)
+    text = render(dstbench.diagnose(runs), form)
     rows = [line.replace("|", " ").replace("\\", "").split() for line in text.splitlines()]
-    assert ["turn", "[red]", "right", "n", "of", "[red]", "n", "of", "right"] in rows
-    assert ["0", "100.00", "100.00", "1", "1"] in rows
-    assert ["1", "0.00", "-", "1", "-"] in rows  # a turn that one run does not have
-    assert "run" in render_traits(dstbench.traits(runs), form)
+    assert ["turn", "[red]", "n", "of", "[red]", "right", "n", "of", "right"] in rows
+    assert ["0", "100.00", "1", "100.00", "1"] in rows
+    assert ["1", "0.00", "1", "-", "-"] in rows  # a turn that one run does not have
+    assert "run" in render(dstbench.traits(runs), form)
 
 
 @pytest.mark.parametrize(

@@ -196,6 +196,8 @@ _STANDING: Final = {
     r"(.+)": Shows(("value", "low", "high"), "unit", {"name": "{1}"}),
 }
 (_SCORES,) = shown.VIEWS["score"]
+_SCORES = _SCORES._replace(cells={**_SCORES.cells, r"(.+)": shown.value("value", metric="{1}")})
+_OF_COMMAND["score"] = [_SCORES]
 #: The tables of a report, in the order of its page; truth has the rows of commands by `command:table`.
 VIEWS: Final = [
     View("standings", r"Scores", {"run": "run"}, _STANDING),

@@ -34,9 +34,6 @@ def of_text(text: str) -> list[Table]:
         top = at
         while top and lines[top - 1].strip():
             top -= 1
-        turn = top
-        while re.match(r"turn \d+$|  \S", lines[top]) and re.match("turn", lines[turn]):
-            top += 1
         end = next((n for n in range(at, len(lines)) if not lines[n].strip()), len(lines))
         body = [*lines[top:at], *lines[at + 1 : end]]
         width = max(map(len, body))
@@ -46,7 +43,10 @@ def of_text(text: str) -> list[Table]:
         cells = [tuple(line[start:stop].strip() for start, stop in edges) for line in body]
         head = tuple(" ".join(filter(None, parts)) for parts in zip(*cells[: at - top], strict=True))
         title = next((lines[n] for n in range(top - 1, -1, -1) if lines[n].strip()), "") if top > 1 else ""
-        title = "; ".join(map(str.strip, lines[turn:top])) if turn < top else title
+        title_at = next((n for n in range(top - 1, -1, -1) if lines[n].strip()), 0)
+        turn = next((n for n in range(title_at, -1, -1) if not lines[n].startswith("  ")), 0)
+        if lines[turn].startswith("turn "):
+            title = "; ".join(map(str.strip, lines[turn : title_at + 1]))
         parsed.append(Table(title, head, tuple(_unwrapped(cells[at - top :]))))
     return parsed
 
@@ -202,7 +202,7 @@ def is_shown(cell: str, shows: Shows, row: Row) -> bool:
     values = [row[key] for key in shows.keys]
     if not shows.keys:
         return True  # a text that is in no row
-    if len(values) > 2:
+    if len(values) > 2 or "shown_se" in shows.keys:
         values = [value for value in values if value is not None]
     if not values or values[0] is None:
         return cell in ("-", "")
@@ -217,7 +217,7 @@ def is_shown(cell: str, shows: Shows, row: Row) -> bool:
         if cell.endswith(" (differs)") == ((row["p"] <= 0.05) == (not low <= 0 <= high)):
             return False
         cell = cell.removesuffix(" (differs)")
-    parts = [part for part in re.split(r" to |, | ?[()\[\]]", cell) if part] if len(values) > 1 else [cell]
+    parts = [part for part in re.split(r" to |, | ± | ?[()\[\]]", cell) if part] if len(values) > 1 else [cell]
     if len(parts) != len(values):
         return False
     return all(_is_rounded(text, value * scale) for text, value in zip(parts, values, strict=True))
@@ -295,6 +295,7 @@ def prepared(command: str, result: Mapping[str, Sequence[Row]]) -> dict[str, lis
             row
             | {
                 "none": None,
+                "shown_se": None if ({*_BY.values()} - {"run"}) & {*row} else row["se"],
                 "exact_best": _is_best(row, rows["scores"], "exact"),
                 "best": _is_best(row, rows["scores"]) and not ({*_BY.values()} - {"run"}) & {*row},
             }
@@ -561,7 +562,7 @@ def read_views(
         AssertionError: A table, a column or a row of the JSON is in no view, or a cell is of no row.
     """
     shown_rows = dict[str, set[int]]()
-    for table in map(_with_names, map(_with_errors, tables)):
+    for table in map(_with_names, tables):
         view, title = next(((view, m) for view in views if (m := re.fullmatch(view.title, table.title))), (None, None))
         assert view, f"{command}: no view of the table {table.title!r} with {table.columns}"
         assert title
@@ -633,15 +634,6 @@ def _of_triangle(table: Table, rows: Sequence[Row], cells: Mapping[str, Shows]) 
                 yield Shown(line[other + 1], cells[place], pair[0])
             else:
                 assert not line[other + 1]
-
-
-def _with_errors(table: Table) -> Table:
-    """The table with its rows ``±`` as columns ``± of …`` of the rows above them."""
-    if not any(row[0] == "±" for row in table.rows):
-        return table
-    columns = (*table.columns, *(f"± of {name}" for name in table.columns[1:]))
-    rows = [(*row, *error[1:]) for row, error in zip(table.rows[::2], table.rows[1::2], strict=True)]
-    return Table(table.title, columns, tuple(rows))
 
 
 def _with_names(table: Table) -> Table:
@@ -742,11 +734,9 @@ VIEWS: Mapping[str, Sequence[View]] = {
     "score": [
         View("scores", r"", {key: key for key in ("run", "domain", "slot", "turn", "length", "n_gold", "dialogue")}, {
             r"(turns|dialogues)": number("{1}"),
-            r"± of (.+) exact": Shows(("none",), 1, {"metric": "{1}"}),
-            r"± of (.+)": value("se", metric="{1}"),
             r"(.+) exact": value("exact", metric="{1}"),
             r"accuracy \((.+)\)": value("value", metric="{1}"),
-            r"(.+)": value("value", metric="{1}"),
+            r"(.+)": Shows(("value", "shown_se"), "unit", {"metric": "{1}"}),
         }),
     ],
     "traits": [
@@ -973,8 +963,8 @@ PAPER: Mapping[str, Sequence[View]] = {
             r"(Turns|Dialogues) !": Shows(("none",), 1), r"Turns": number("turns"), r"Dialogues": number("dialogues"),
             r"(.+), exact ±": Shows(("none",), 1, {"title": "{1}"}),
             r"(.+), exact !": Shows(("exact_best",), 1, {"title": "{1}"}), r"(.+), exact": value("exact", title="{1}"),
-            r"accuracy \((.+)\) !": Shows(("none",), 1, {"metric": "{1}"}),
-            r"accuracy \((.+)\)": value("value", metric="{1}"), **_OF_PAPERS,
+            r"accuracy \((.+)\)": value("value", metric="{1}"),
+            **_OF_PAPERS,
         }),
     ],
     "compare": [

@@ -18,7 +18,7 @@ import dstbench
 from dstbench import audit, stats
 from dstbench.demo import synthetic
 from dstbench.io.escape import csv_text
-from dstbench.rendering import notebook
+from dstbench.rendering.tables import LAYOUTS, layout_of
 from dstbench.schema.record import Record
 from tests.planted import consistent, find, memory, said, take_out
 from tests.test_public import PUBLIC
@@ -67,6 +67,10 @@ def reviewed(states: Any, here: Path) -> dict[str, Any]:
         "Review": audit.review(here / "ann.csv"),
         "Agreement": audit.agreement([here / "ann.csv", here / "bob.csv"]),
     }
+
+
+#: What only commands show.
+OF_COMMANDS = {"Walkthrough", "Worst"}
 
 
 def replaced(here: Path) -> audit.Replacement:
@@ -121,7 +125,7 @@ def test_every_public_record_of_tables_is_shown_and_in_a_way_of_its_own() -> Non
         assert hasattr(thing, "_repr_html_"), name
     as_they_are = {"Aligned", "Run", "States", "Convention"}
     assert {kind.__name__ for kind in Record.__subclasses__()} == as_they_are | {
-        kind.__name__ for kind in notebook._VIEWS
+        name for name in LAYOUTS if name[0].isupper() and name not in OF_COMMANDS
     }
 
 
@@ -153,21 +157,19 @@ def test_numbers_are_shown_by_name() -> None:
 
 
 def test_the_finding_comes_first_and_then_the_whole_first_table(of_all: dict[str, Any]) -> None:
-    assert of_all.keys() >= {kind.__name__ for kind in notebook._VIEWS}
     for name, record in of_all.items():
         text = Text(record._repr_html_()).texts[1:]  # after the styles
-        view = notebook._VIEWS.get(type(record))
-        if view is None:
+        if name not in LAYOUTS:
             assert text[0] == name
             continue
-        page, finding = view.page(record), [] if view.finding is None else list(view.finding(record))
+        page, finding = layout_of(record), [*layout_of(record).findings]
         (title, table), *folded = page.sections
         assert text[: len(finding)] == finding, name
         assert text[len(finding)].startswith(title), name
         rest = text[len(finding) + 1 :]
         cells = [cell for row in table.head(25).iter_rows() for cell in row if cell and " (" not in cell]
         assert cells, name
-        for wanted in [*table.columns, *cells, *(title for title, _ in folded), *page.below]:
+        for wanted in [*table.columns, *cells, *(title for title, _ in folded), *page.notes]:
             assert wanted in rest or wanted in finding or wanted == "", (name, wanted)
 
 

@@ -21,12 +21,9 @@ from dstbench.rendering import chapters
 from dstbench.rendering.charts import runs as of_runs
 from dstbench.rendering.charts.dialogues import trait_charts
 from dstbench.rendering.charts.draw import draw_figure
-from dstbench.rendering.compare import render_leaderboard
-from dstbench.rendering.diagnose import render_diagnosis
-from dstbench.rendering.scores import render_scores
-from dstbench.rendering.sweep import render_sweep
-from dstbench.rendering.tables import apart, render_answer
+from dstbench.rendering.tables import render, render_answer
 from dstbench.rendering.terminal import Screen, laid_out_for
+from dstbench.rendering.views import apart
 from dstbench.runs.run import Run
 
 pytestmark = [pytest.mark.looks, pytest.mark.filterwarnings("ignore::dstbench.DstbenchWarning")]
@@ -53,8 +50,8 @@ def opened() -> list[Run]:
 def shown(names: tuple[str, ...]) -> dict[str, str]:
     runs = dict(zip(names, opened(), strict=True))
     swept, diagnosis = dstbench.sweep(runs, profiles=PROFILES), dstbench.diagnose(runs)
-    parts = {f"sweep {form}": render_sweep(swept, form) for form in ("text", "md", "latex")}
-    parts |= {f"diagnose {form}": render_diagnosis(diagnosis, form) for form in ("text", "md", "latex")}
+    parts = {f"sweep {form}": render({"sweep": swept}, form) for form in ("text", "md", "latex")}
+    parts |= {f"diagnose {form}": render(diagnosis, form) for form in ("text", "md", "latex")}
     chart = of_runs.sweep_charts(swept)["conventions"]
     values = [row["value"] for layer in chart["layer"] for row in layer.get("data", chart["data"])["values"]]
     table = chapters.conventions_chapter(swept, {"conventions": chart}).blocks[1].table
@@ -112,7 +109,7 @@ MISSING = {"most": predicting(15), "few": predicting(1), "none": predicting(0)}
 def test_counts_alone_are_compared_in_every_format() -> None:
     leaderboard = dstbench.compare(MISSING, metrics="missed,over", resamples=200)
     for form in ("text", "md", "latex"):
-        assert "15" in render_leaderboard(leaderboard, form)
+        assert "15" in render(leaderboard, form)
     assert "spread" not in of_runs.leaderboard_charts(leaderboard)
 
 
@@ -135,7 +132,7 @@ def test_a_report_ranks_by_a_metric_of_errors_from_the_fewest() -> None:
 
 def test_a_sweep_of_counts_is_not_in_points() -> None:
     swept = dstbench.sweep({"most": predicting(15)}, metrics="missed", profiles=PROFILES)
-    assert "missed 15 (verbatim and 2 more) to 15 (verbatim and 2 more): 0 apart" in render_sweep(swept, "text")
+    assert "missed 15 (verbatim and 2 more) to 15 (verbatim and 2 more): 0 apart" in render({"sweep": swept}, "text")
 
 
 def test_there_is_no_figure_of_counts_by_traits() -> None:
@@ -177,8 +174,8 @@ def test_no_run_is_called_better_by_a_metric_of_the_users_own() -> None:
     assert table is not None
     assert "better than" not in table.columns
     with laid_out_for(Screen(100, coloured=True)):
-        assert "\x1b[1m" not in render_scores(dstbench.score(MISSING, metrics=[Lateness()]), "text")
-        assert "\x1b[1m" in render_scores(dstbench.score(MISSING, metrics="jga"), "text")
+        assert "\x1b[1m" not in render({"scores": dstbench.score(MISSING, metrics=[Lateness()])}, "text")
+        assert "\x1b[1m" in render({"scores": dstbench.score(MISSING, metrics="jga")}, "text")
 
 
 # --- gold, and names of files -----------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from hypothesis import given
 import dstbench
 import dstbench.runs.run as runs
 from dstbench.demo import synthetic
-from dstbench.rendering.scores import render_scores
+from dstbench.rendering.tables import render
 from dstbench.scoring import partitions as partition
 from dstbench.stats import jackknife_se, linearised_se
 from tests.corpora import FEW, LARGE, States, corpora
@@ -74,9 +74,9 @@ def test_the_standard_error_of_a_perfect_run_is_unknown() -> None:
     rows = scored.filter(pl.col("value") == 1)  # all but those in which an empty state scores 0
     assert rows.height == 11
     assert rows["se"].is_null().all()
-    text = render_scores(rows, "text")
+    text = render({"scores": rows}, "text")
     assert "0.00" not in text.replace("100.00", "")
-    assert "± one standard error over dialogues (-: unknown, as all dialogues are alike)" in text
+    assert "± one standard error over dialogues (without: unknown, as all dialogues are alike)" in text
 
 
 def test_the_same_bits_however_a_run_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,6 @@ import polars as pl
 
 from dstbench.audit.entity_bias import frequent_values, slot_order
 from dstbench.audit.version_diff import split_rows
-from dstbench.rendering.audit_words import pair_texts
 from dstbench.rendering.charts.grammar import (
     COLOURS,
     INK,
@@ -24,6 +23,7 @@ from dstbench.rendering.charts.grammar import (
     specification,
     unique,
 )
+from dstbench.rendering.of_audits import pair_texts
 from dstbench.schema.audit import KINDS
 from dstbench.typing import SlotOrder
 

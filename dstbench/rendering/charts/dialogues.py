@@ -10,6 +10,7 @@ from dstbench.analysis.traits import ROOT
 from dstbench.errors import UsageError
 from dstbench.metrics.base import divide
 from dstbench.metrics.exact_sums import exact_sum
+from dstbench.metrics.registry import name_of
 from dstbench.rendering.charts.grammar import (
     COLOURS,
     Chart,
@@ -27,8 +28,7 @@ from dstbench.rendering.charts.grammar import (
     unique,
     with_names,
 )
-from dstbench.rendering.tables import IS_COUNT
-from dstbench.schema.names import name_of
+from dstbench.rendering.views import IS_COUNT
 from dstbench.scoring.timing import TIMING
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import polars as pl
 
-from dstbench.schema.names import name_of
+from dstbench.metrics.registry import name_of
 
 Spec = dict[str, Any]
 

@@ -8,6 +8,7 @@ import polars as pl
 
 from dstbench.errors import UsageError
 from dstbench.metrics.exact_sums import exact_sum
+from dstbench.metrics.registry import name_of
 from dstbench.rendering.charts.grammar import (
     COLOURS,
     INK,
@@ -26,9 +27,8 @@ from dstbench.rendering.charts.grammar import (
     unique,
     with_names,
 )
-from dstbench.rendering.tables import IS_COUNT, pivoted
+from dstbench.rendering.views import IS_COUNT, pivoted
 from dstbench.schema.core import SCORES
-from dstbench.schema.names import name_of
 
 if TYPE_CHECKING:
     from dstbench.analysis.compare import Leaderboard

@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from dstbench.analysis.explorer import TRAITS
-from dstbench.metrics.registry import REGISTRY
+from dstbench.metrics.registry import REGISTRY, name_of
 from dstbench.schema.analysis import DIALOGUES
-from dstbench.schema.names import name_of
 
 
 @pytest.mark.parametrize("name", [*REGISTRY, *TRAITS])

@@ -1,0 +1,145 @@
+"""How one dialogue of one or several runs is shown, turn by turn; a mark shows the kind of each slot."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import polars as pl
+
+from dstbench.io.escape import plain_text
+from dstbench.metrics.registry import sign_of
+from dstbench.rendering.tables import signature_lines
+from dstbench.rendering.text_tables import UNDEFINED, Styles
+from dstbench.rendering.views import Layout, OwnLines, View, pivoted, side_by_side, text_of
+from dstbench.signature import parse
+
+if TYPE_CHECKING:
+    from dstbench.analysis.show import Walkthrough, Worst
+
+#: Kind of error to its mark and its colour.
+_MARKS: Final = {
+    "correct": ("=", "green"),
+    "wrong": ("x", "red"),
+    "missed": ("-", "yellow"),
+    "over": ("+", "magenta"),
+    "no-prediction": ("?", "red"),
+}
+_CHANGES: Final = ("correct", "wrong", "missed", "over")
+_CARRIED: Final = "~"
+_LEGEND: Final = f"= correct, - missed, x wrong, + over-predicted, ? no prediction; {_CARRIED} as in the turn before"
+_UNITS: Final = "changes as the GCA authors' code counts them; scores in percent, counts as they are"
+_NO_UTTERANCES: Final = "the utterances are not known: --context FILE names their file"
+_UNSCORED: Final = "not scored under this convention"
+_NO_SLOT: Final = "(no prediction)"
+
+
+def walkthrough(walkthrough: Walkthrough) -> Layout:
+    """The dialogue's scores, then the slots of each turn below what is said in it; letters stand for several runs."""
+    names = walkthrough.changes["run"].unique(maintain_order=True).to_list()
+    letters = [chr(ord("A") + number) for number in range(len(names))] if len(names) > 1 else names
+    letter = pl.col("run").replace_strict(names, letters, return_dtype=pl.String)
+    units = walkthrough.signatures.select("metric", "unit").unique()
+    scores = walkthrough.scores.join(units, on="metric", maintain_order="left").with_columns(letter)
+    slots, changes = walkthrough.slots.with_columns(letter), walkthrough.changes.with_columns(letter)
+    turns = pl.concat([changes["turn"], walkthrough.said["turn"]]).unique().sort().to_list()
+
+    total = changes.group_by("run", maintain_order=True).agg(pl.col(*_CHANGES).sum())
+    overview = _scores(scores.filter(pl.col("turn").is_null()), total)
+    if len(names) > 1:
+        overview = overview.with_columns(pl.format("{}: {}", "run", pl.Series(names)))
+    title = f"{walkthrough.changes['dialogue'][0]}: {len(turns)} turn{'s' if len(turns) > 1 else ''}"
+    views = [View(title, overview)]
+    for turn in turns:
+        said = walkthrough.said.filter(turn=turn).select("system", "user").rows(named=True)
+        lines = [f"{speaker}: {words}" for row in said for speaker, words in row.items() if words is not None]
+        lines += _events(scores.filter(turn=turn), changes.filter(turn=turn))
+        table = _slots(slots.filter(turn=turn), letters)
+        if table.is_empty() and _UNSCORED not in lines:
+            lines.append("no slot")
+        head = "\n  ".join([f"turn {turn}", *(plain_text(line) for line in lines)])
+        views.append(View(OwnLines(head), table, styles=_styles(table)))
+    about = [_LEGEND, _UNITS, *([_NO_UTTERANCES] if walkthrough.said.is_empty() else [])]
+    paper = [view for view in views if view.rows.height]
+    return Layout(views, [*about, *signature_lines(walkthrough.signatures)], (), "show", paper)
+
+
+def worst(worst: Worst) -> Layout:
+    """The dialogues to look at first."""
+    rows, runs = worst.dialogues, worst.signatures["run"].unique(maintain_order=True)
+    units = dict(worst.signatures.select("metric", "unit").iter_rows())
+    first = next(iter(units))
+    several = len(runs) > 1
+    cells = {"dialogue": "{dialogue}", **({"run": "{run}"} if several else {}), "turns": "{turns}"}
+    cells |= {"wrong turns": "{wrong_turns}", "first wrong": "{first_wrong}"}
+    cells |= {f"{name}": f"{{{at}}}" for at, name in enumerate(units)}
+    shown = rows.with_columns(
+        rows.select(value=name, unit=pl.lit(unit)).select(text_of("{value:score}").alias(str(at))).to_series()
+        for at, (name, unit) in enumerate(units.items())
+    )
+    n, of = rows["dialogue"].n_unique(), int(parse(worst.signatures["signature"][0]).settings["d"])
+    extreme = "highest" if sign_of(first) == -1 else "lowest"
+    what = f"{first} differs most" if several else f"{runs[0]}: the {extreme} {first}"
+    title = f"{what} in {n:,} of {of:,} dialogues"
+    hint = f"the same command with {rows['dialogue'][0]} shows that dialogue turn by turn"
+    return Layout([View(title, shown, cells=cells)], [hint, *signature_lines(worst.signatures)], (), "worst")
+
+
+def _scores(scores: pl.DataFrame, changes: pl.DataFrame) -> pl.DataFrame:
+    """A row per run: its scores, and its numbers of changes of state."""
+    shown = scores.with_columns(value=text_of("{value:score}"))
+    counts = changes.select("run", *(pl.col(kind).cast(pl.String).alias(f"{kind} changes") for kind in _CHANGES))
+    return side_by_side([pivoted(shown, "metric", "run", "value"), counts], "run")
+
+
+def _events(scores: pl.DataFrame, changes: pl.DataFrame) -> list[str]:
+    """Lines with the scores and changes of each run in a turn."""
+    if scores.is_empty():
+        return [_UNSCORED]
+    lines, table = list[str](), _scores(scores, changes)
+    metrics = table.columns[1 : -len(_CHANGES)]
+    for run, *cells in table.iter_rows():
+        values = ", ".join(f"{name} {value}" for name, value in zip(metrics, cells, strict=False))
+        numbers = zip(_CHANGES, cells[len(metrics) :], strict=True)
+        events = ", ".join(f"{number} {kind}" for kind, number in numbers if number != "0")
+        name = f"{run}: " if changes["run"].n_unique() > 1 else ""
+        lines.append(f"{name}{values}; {f'changes: {events}' if events else 'no change'}")
+    return lines
+
+
+def _slots(slots: pl.DataFrame, runs: list[str]) -> pl.DataFrame:
+    """The slots of a turn: gold, and for each run its mark (under a blank title), prediction and class."""
+    marks = {kind: mark for kind, (mark, _) in _MARKS.items()}
+    carried = pl.when("carried").then(pl.lit(_CARRIED)).otherwise(pl.lit(""))
+    mark = pl.col("kind").cast(pl.String).replace_strict(marks) + carried
+    shown = slots.select(
+        "run", pl.col("slot").cast(pl.String).fill_null(_NO_SLOT), *map(_value, ("gold", "pred")),
+        pl.col("class").cast(pl.String), mark=mark,
+    )  # fmt: skip
+    gold = pl.col("gold").unique(maintain_order=True).str.join(" / ")
+    columns = [shown.group_by("slot").agg(gold).sort("slot")]
+    for number, run in enumerate(runs):
+        predicted = f"predicted {run}" if len(runs) > 1 else "predicted"
+        titles = {"mark": " " * (number + 1), "pred": predicted, "class": f"class{' ' * number}"}
+        columns.append(shown.filter(run=run).select("slot", *titles).rename(titles))
+    return side_by_side(columns, on="slot").select(pl.col(" "), pl.exclude(" ")).fill_null("")
+
+
+def _value(name: str) -> pl.Expr:
+    """A value as text; in quotation marks if it looks like no value, or begins or ends with a space."""
+    value = pl.col(name).cast(pl.String)
+    unclear = value.is_in(["", UNDEFINED]) | value.str.contains(r"^\s|\s$")
+    quoted = pl.when(unclear).then(pl.format("'{}'", value)).otherwise(value)
+    return pl.when(pl.col("slot").is_not_null()).then(quoted).fill_null(UNDEFINED).alias(name)
+
+
+def _styles(table: pl.DataFrame) -> Styles:
+    """The colours of the slots of a turn: each run's columns have that of its mark."""
+    colours = dict(_MARKS.values())
+    styles: dict[str, list[str]] = {}
+    mark: list[str] = []
+    for cells in table:
+        if not cells.name.strip():  # the mark, which the run's other columns follow
+            mark = [f"{'dim ' * text.endswith(_CARRIED)}{colours[text[0]]}" if text else "" for text in cells]
+        if cells.name not in ("slot", "gold"):
+            styles[cells.name] = mark
+    return styles

@@ -1,0 +1,255 @@
+"""How comparisons, sweeps and checks of runs are shown."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from string import ascii_lowercase
+from typing import TYPE_CHECKING, Any, Final
+
+import polars as pl
+
+from dstbench.analysis.verdicts import FEWEST_SEEDS, doubts
+from dstbench.errors import number_of
+from dstbench.rendering.of_scores import UNITS, by_first_metric, named, sizes_of
+from dstbench.rendering.sentences import in_order, profiles_that_agree, spread_over_profiles, verdicts
+from dstbench.rendering.tables import render, signature_lines
+from dstbench.rendering.text_tables import UNDEFINED
+from dstbench.rendering.views import Layout, View, percent, pivoted, sign
+from dstbench.schema.analysis import MODELS, RUN_DIFFERENCES, STANDINGS, SWEEP
+from dstbench.typing import TableFormat
+
+if TYPE_CHECKING:
+    from dstbench.analysis.compare import Leaderboard
+
+    Design = Mapping[str, Any]
+
+# The colours of outcomes, in a terminal.
+_COLOURS: Final = {"ok": "green", "warn": "yellow", "fail": "bold red"}
+
+
+# --- comparisons ------------------------------------------------------------------------------------------------------
+
+
+def leaderboard(leaderboard: Leaderboard, *, pairs: bool = False) -> Layout:
+    """Scores with intervals, of runs and of models, and a table of differences per metric.
+
+    Args:
+        leaderboard: What `dstbench.compare` returned.
+        pairs: Whether to show the differences only.
+    """
+    design, differences = leaderboard.design.row(0, named=True), leaderboard.differences
+    level, alpha = percent(design["level"]), percent(1 - design["level"])
+    sizes = sizes_of(leaderboard.scores)
+    doubtful = doubts(differences, design["resamples"], design["level"])
+    about = ["intervals of scores: Wilson's, with the effective number of units (dialogues)"]
+    if min(leaderboard.models["runs"], default=FEWEST_SEEDS) < FEWEST_SEEDS:
+        about.append(f"models with fewer than {FEWEST_SEEDS} runs are not tested; one of a single run has its interval")
+    tests = _about_tests(leaderboard, design)
+    signatures = signature_lines(leaderboard.scores)
+    notes = [*doubtful, f"{UNITS}; {sizes}", *about, *tests, *_about_columns(leaderboard, design), *signatures]
+
+    interval = {"{}": "{value}", f"{level} of {{}}": "{low} to {high}"}
+    runs = by_first_metric(leaderboard.scores)
+    views = [View(f"Scores and {level} intervals", runs, STANDINGS, ["run"], interval, "metric", best=["metric"])]
+    if leaderboard.models.height:
+        title = f"Models: mean and standard deviation over n runs, and {level} intervals of the mean"
+        models = by_first_metric(leaderboard.models, "model")
+        cells = {"{}": "{value}", "sd of {}": "{sd}", f"{level} of {{}}": "{low} to {high}"}
+        views.append(View(title, models.with_columns(n="runs"), MODELS, ["model", "n"], cells, "metric"))
+
+    noun = "run" if leaderboard.models.is_empty() else "model"
+    of_noun = (
+        f"{' (means and standard deviations over runs)' if noun == 'model' else ''} over {sizes.replace(',', ' of', 1)}"
+    )
+    paper_notes = [*doubtful, *about, *tests, *signatures]
+    compared = _pairs(leaderboard, design, level)
+    star = f"; *: significant at {alpha}" if differences["significant"].count() else ""
+    caption = f"Differences in {named(differences)} between {noun}s{of_noun}, with {level} intervals{star}."
+    printed = compared._replace(
+        caption=caption, cells={title: text for title, text in compared.cells.items() if title != "detectable"}
+    )
+    label, paper = "compare", _standings(leaderboard, design, noun, of_noun)
+    if pairs and differences.height:
+        label, paper = "pairs", printed
+    shown = [*([] if pairs else views), *([compared] if differences.height else [])]
+    return Layout(shown, notes, verdicts(leaderboard), label, [paper], paper_notes)
+
+
+def _pairs(leaderboard: Leaderboard, design: Design, level: str) -> View:
+    """A row per pair of runs or models; between models, no dialogues are counted."""
+    adjusted = {} if design["adjustment"] == "none" else {f"p {design['adjustment']}": "{p_adjusted}"}
+    of_runs = {"wins": "{wins}", "losses": "{losses}"} if leaderboard.models.is_empty() else {}
+    cells = {"difference": "{difference}", level: "{low} to {high}", "p": "{p}", **adjusted, "*": "{significant}"}
+    cells |= {**of_runs, "detectable": "{detectable}"}
+    rows = pl.concat([RUN_DIFFERENCES.conform(leaderboard.differences).clear(), *in_order(leaderboard).values()])
+    return View("Differences in {}", rows, RUN_DIFFERENCES, ["run", "other"], cells, split="metric")
+
+
+def _about_tests(leaderboard: Leaderboard, design: Design) -> list[str]:
+    """How p was computed."""
+    differences = leaderboard.differences
+    if differences.is_empty():
+        return []
+    alpha, drawn = percent(1 - design["level"]), max(differences["resamples"].drop_nulls(), default=0)
+    more = f" ({drawn:,} where p is close to {alpha})" if drawn > design["resamples"] else ""
+    of_runs = leaderboard.models.is_empty()
+    resamples = f", {design['resamples']:,} resamples{more}, seed {design['seed']}" if of_runs else ""
+    lines = [
+        f"p: two-sided, {design['test']}{resamples}",
+        f"intervals of differences: by the same test, so they exclude 0 exactly where p is at most {alpha}",
+    ]
+    if design["adjustment"] != "none":
+        m = " to ".join(str(number) for number in dict.fromkeys([differences["m"].min(), differences["m"].max()]))
+        lines.append(f"p {design['adjustment']}: adjusted for the differences of a metric, m = {m}")
+    return lines
+
+
+def _about_columns(leaderboard: Leaderboard, design: Design) -> list[str]:
+    """What the columns other than p are."""
+    if leaderboard.differences.is_empty():
+        return []
+    wins = ["wins, losses: dialogues in which run scores higher, lower"] if leaderboard.models.is_empty() else []
+    adjusted = "" if design["adjustment"] == "none" else "adjusted "
+    return [*wins, f"detectable: the difference that the {adjusted}test detects with 80 % power"]
+
+
+def _standings(leaderboard: Leaderboard, design: Design, noun: str, of_noun: str) -> View:
+    """Scores as a paper prints them, with the letters of the runs (models) that each is significantly better than.
+
+    The package ranx prints its comparisons in this way. A user's own metric has no marks: its lower scores may be
+    better.
+    """
+    of_models, table = noun == "model", MODELS if noun == "model" else STANDINGS
+    rows = leaderboard.models.rename({"model": "run"}) if of_models else leaderboard.scores
+    rows = by_first_metric(rows)
+    runs = rows["run"].unique(maintain_order=True)
+    letters = ascii_lowercase if len(runs) <= len(ascii_lowercase) else [f"{n + 1}," for n in range(len(runs))]
+    lettered = pl.DataFrame({"run": runs, "letter": pl.Series(list(letters[: len(runs)]), dtype=pl.String)})
+    better = beaten(leaderboard.differences, lettered).select(
+        "metric", "run", raised=pl.col("letter").list.join("").str.strip_chars_end(",")
+    )
+    lettered = lettered.with_columns(pl.col("letter").str.strip_chars_end(","))
+    rows = rows.join(lettered, on="run", maintain_order="left")
+    rows = rows.join(better, on=["metric", "run"], how="left", maintain_order="left")
+    caption = f"{named(rows)}{of_noun}, with {percent(design['level'])} intervals."
+    keys = ["run"]
+    if leaderboard.differences["significant"].count():
+        keys = ["letter", "run"]
+        alpha = percent(1 - design["level"])
+        caption += f" Superscripts: the {noun}s that one is significantly better than (at {alpha})."
+        if design["baseline"] is not None:
+            (baseline,) = lettered.filter(run=design["baseline"])["letter"]
+            caption += f" Only differences to {noun} {baseline} are tested."
+    small = "±{sd} [{low}, {high}]" if of_models else "[{low}, {high}]"
+    return View(
+        "", rows, table, keys, {"{}": f"{{value}} {small}"}, "metric", raised="raised", best=["metric"],
+        caption=f"{caption} Bold: the best.", heads={"letter": "", "run": noun.capitalize()},
+    )  # fmt: skip
+
+
+def beaten(differences: pl.DataFrame, marked: pl.DataFrame) -> pl.DataFrame:
+    """Per metric and run, the runs that it is significantly better than.
+
+    Args:
+        differences: Those of a `Leaderboard`.
+        marked: The runs in order, each with its mark (a letter, a place).
+
+    Returns:
+        The columns metric, run, and the one of the marks: a list of them, in their order.
+    """
+    is_better = sign(differences) * pl.col("difference") > 0
+    better, worse = (
+        pl.when(is_better).then(one).otherwise(other) for one, other in (("run", "other"), ("other", "run"))
+    )
+    return (
+        differences.filter(pl.col("significant").fill_null(value=False), sign(differences).is_not_null())
+        .select("metric", run=better, worse=worse)
+        .join(marked.with_row_index("index"), left_on="worse", right_on="run")
+        .sort("index")
+        .group_by("metric", "run", maintain_order=True)
+        .agg(pl.exclude("worse", "index"))
+    )
+
+
+# --- sweeps and checks ------------------------------------------------------------------------------------------------
+
+
+def sweep(frames: Mapping[str, pl.DataFrame]) -> Layout:
+    """The same predictions under several conventions: runs side by side, or of one run the metrics."""
+    rows = frames["sweep"]
+    metrics, runs = (rows[name].unique(maintain_order=True).to_list() for name in ("metric", "run"))
+    several = len(runs) > 1
+    caption = f"{named(rows)} of the same predictions under each convention." + " Bold: the best run." * several
+    if several:
+        mean = pl.col("value").mean().over("metric", "profile")
+        order = pl.col("metric").cast(pl.Enum(metrics))
+        ordered = rows.sort(order, mean, pl.col("run").cast(pl.Enum(runs)), descending=[False, True, False],
+                            nulls_last=True, maintain_order=True)  # fmt: skip
+        view = View("{}", _alike(ordered, ["metric"]), SWEEP, ["profile"], {"{}": "{value}"}, "run", split="metric",
+                    best=["profile", "metric"])  # fmt: skip
+        notes = ["what changes between profiles: sweep a single run"]
+    else:
+        title = f"{runs[0]}: the same predictions under {number_of(rows['profile'].n_unique(), 'convention')}"
+        view = View(
+            title, _alike(rows, [], only_beside=True), SWEEP, ["profile"], {"{}": "{value}"}, "metric",
+            {"changed from the line above": "{changed}"},
+        )  # fmt: skip
+        notes = []
+    agreeing = profiles_that_agree(rows)
+    paper = view._replace(beside={}, caption=caption, heads={"profile": "Convention"})
+    return Layout([view], notes, [*agreeing, *spread_over_profiles(rows)], "sweep", [paper], agreeing)
+
+
+def render_sweep(rows: pl.DataFrame, form: TableFormat) -> str:
+    """What `dstbench.sweep` returns, in a format."""
+    return render({"sweep": rows}, form)
+
+
+def _alike(rows: pl.DataFrame, within: Sequence[str], *, only_beside: bool = False) -> pl.DataFrame:
+    """Rows in which profiles with the same scores share a row; perhaps only those that are beside each other."""
+    same = pl.struct("run", "metric", "value").implode().hash()
+    scores = rows.group_by(*within, "profile", maintain_order=True).agg(same.first().alias("same"))
+    scores = scores.with_columns(pl.col("same").rle_id() if only_beside else "same")
+    profile, same_line = pl.col("profile"), [*within, "same"]
+    names = scores.select(
+        *within, "profile", names=profile.str.join(", ").over(same_line),
+        is_first=profile == profile.first().over(same_line),
+    )  # fmt: skip
+    alike = rows.join(names, on=[*within, "profile"], maintain_order="left").filter("is_first")
+    return alike.with_columns(profile=pl.col("names"))
+
+
+def checks(frames: Mapping[str, pl.DataFrame], *, everything: bool = True) -> Layout:
+    """Outcomes, of several runs in a column each, and what was found.
+
+    Args:
+        frames: What `dstbench.check` returns, as `checks`.
+        everything: Whether all outcomes of several runs are explained, not only failures and warnings.
+    """
+    rows = frames["checks"]
+    if rows["run"].n_unique() < 2:
+        styles = {"status": [_COLOURS.get(status, "") for status in rows["status"]]}
+        return Layout(
+            [View("", rows.select(pl.all().cast(pl.String)), styles=styles, caption="Checks.")], label="checks"
+        )
+    outcomes = pivoted(rows, "run", "check", "status").fill_null(UNDEFINED)
+    styles = {run: [_COLOURS.get(status, "") for status in outcomes[run]] for run in outcomes.columns[1:]}
+    doubts = rows if everything else rows.filter(pl.col("status").is_in(["fail", "warn"]))
+    found = {"status": "{status}", "found": "{found}"}
+    views = [
+        View("Outcomes", outcomes, styles=styles),
+        *(
+            View(
+                check,
+                of_check,
+                None,
+                ["run"],
+                found,
+                styles={"status": [_COLOURS.get(s, "") for s in of_check["status"]]},
+            )
+            for check in outcomes["check"]
+            if (of_check := doubts.filter(check=check)).height
+        ),
+    ]
+    below = [] if everything else ["below the outcomes: failures and warnings; all that was found: --all"]
+    return Layout(views, below, label="checks")

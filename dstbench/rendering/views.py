@@ -1,0 +1,310 @@
+"""How a result is shown: a `Layout` of `View`s, each a table of some columns of a frame, in any format.
+
+A view says what is in its cells by templates such as ``{value} ±{se}``. How a number is written follows from its
+column's kind in the schema, so that it is written alike in all tables and formats.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import reduce
+from types import MappingProxyType
+from typing import Final, NamedTuple
+
+import polars as pl
+
+from dstbench.metrics.registry import name_of, sign_of
+from dstbench.rendering.latex import PaperTable, cell
+from dstbench.rendering.text_tables import UNDEFINED, Styles
+from dstbench.schema.core import Table
+
+#: Whether the score of a row with a column `unit` is a count; otherwise it is a share.
+IS_COUNT: Final = pl.col("unit") == "count"
+# Smaller p are shown as smaller than this.
+_LEAST_P: Final = 0.0001
+#: The name of scores with exact matching, beside fuzzy ones.
+EXACT: Final = "exact"
+# The values of `View.wide`, in the table that is made wide.
+_WIDE: Final = "\0wide"
+# What the names of columns of texts begin with.
+_TEXT: Final = "\0text"
+_FIELD: Final = re.compile(r"{(\w+)(?::(\w+))?}")
+# What begins a part of a cell that LaTeX prints small, and that is left out where it is undefined.
+_SMALL: Final = re.compile(r" (?=[±\[])")
+# The columns whose values are names of metrics or traits.
+_NOTATIONS: Final = ("metric", "trait", "first", "second", "pair")
+
+
+class OwnLines(str):
+    """Lines by dstbench or its caller, without text from files; in any other string, line breaks are escaped."""
+
+    __slots__ = ()
+
+
+class View(NamedTuple):
+    """A table of a result.
+
+    Attributes:
+        title: The title; ``{}`` is the value of `split`.
+        rows: Its rows.
+        table: The declaration of the rows' columns; columns that it does not have are texts.
+        keys: The columns that name a row.
+        cells: Title of a column to what is in its cells: texts with columns in braces, and perhaps their kind
+            (``{failing} of {dialogues}``, ``{rate:share}``). A cell is undefined where its first column is null; so is
+            a part that begins with ± or a bracket, which is then left out. In titles, ``{}`` is the value of `wide`.
+            Empty: the rows are texts already.
+        wide: A column each of whose values has columns of its own, so that several rows become one.
+        beside: Further columns of a table that is made wide, as `cells`, which have no column per value.
+        split: A column each of whose values has a table of its own; in LaTeX, a group of rows.
+        rest: The title of rows in which `split` is null, which are below a line in LaTeX.
+        raised: A column with raised letters beside the scores.
+        best: Within which columns' values the best score is bold; None: no score is.
+        underlined: Within which columns' values the best score is underlined in LaTeX.
+        caption: The caption in LaTeX; None: the first clause of the title.
+        heads: Heads of columns in LaTeX, where they are not the names that papers use.
+        styles: Title of a column to the styles of its cells in a terminal.
+    """
+
+    title: str
+    rows: pl.DataFrame
+    table: Table | None = None
+    keys: Sequence[str] = ()
+    cells: Mapping[str, str] = MappingProxyType({})
+    wide: str | None = None
+    beside: Mapping[str, str] = MappingProxyType({})
+    split: str | None = None
+    rest: str = ""
+    raised: str | None = None
+    best: Sequence[str] | None = None
+    underlined: Sequence[str] | None = None
+    caption: str | None = None
+    heads: Mapping[str, str] = MappingProxyType({})
+    styles: Styles = MappingProxyType({})
+
+    def parts(self) -> Iterator[tuple[str, pl.DataFrame, Styles]]:
+        """Titles and tables of texts, and the styles of their cells."""
+        table = self.marked()
+        if self.split is None:
+            yield self.title, *_flat(table, self.styles)
+            return
+        for (value,), part in table.group_by(self.split, maintain_order=True):
+            known = part.select(column for column in part if column.name != self.split and column.count())
+            yield type(self.title)(self.title.replace("{}", str(value or self.rest))), *_flat(known, self.styles)
+
+    def paper(self, label: str, notes: Sequence[str]) -> PaperTable:
+        """The table as a paper prints it."""
+        table, groups = self.marked(), list[str]()
+        if self.split is not None:
+            groups = list(table[self.split])
+            if self.split in _NOTATIONS:
+                groups = [name_of(name) for name in groups] if len({*groups}) > 1 else []
+            table = table.drop(self.split)
+        table = table.select(
+            column if column.dtype == pl.Struct else column.fill_null(UNDEFINED) for column in table.iter_columns()
+        )
+        if self.caption is None:
+            caption, *more = re.split(r"\n|; ", self.title)
+            return PaperTable(table, f"{caption[:1].upper()}{caption[1:]}.", label, [*more, *notes], groups, self.heads)
+        names = {name: name.capitalize() for name in (*self.keys, *self.beside)}
+        if self.wide in _NOTATIONS:
+            names |= {name: _head(name) for name in table.columns[len(self.keys) :] if name not in self.beside}
+        for key in set(_NOTATIONS) & {*self.keys}:
+            table = table.with_columns(pl.col(key).replace({name: name_of(name) for name in table[key]}))
+        return PaperTable(table, self.caption, label, notes, groups, {**names, **self.heads})
+
+    def marked(self) -> pl.DataFrame:
+        """The table: texts, and cells with marks (see `latex.cell`)."""
+        if not self.cells:
+            return self.rows
+        names = [*self.keys, *([self.split] if self.split else [])]
+        keys = [_written(name, self.table).alias(name) for name in self.keys]
+        if self.split is not None:
+            keys.append(pl.col(self.split).cast(pl.String))
+        rows = self.rows if self.best is None else self.rows.with_columns(merit=sign(self.rows) * pl.col("value"))
+        cells = {**self.cells, **self.beside}
+        first = (_SMALL.split(template)[0] for template in cells.values())
+        rows = rows.with_columns(text_of(text, self.table).alias(f"{_TEXT}{at}") for at, text in enumerate(first))
+        shown = [self._cell(at, *item) for at, item in enumerate(cells.items())]
+        if self.wide is None:
+            return rows.select(*keys, *shown)
+        rows = rows.select(*keys, pl.col(self.wide).cast(pl.String).alias(_WIDE), *shown)
+        values = rows[_WIDE].unique(maintain_order=True)
+        one_each = rows.unique(names, keep="first", maintain_order=True)
+        tables, order = [one_each.select(names)], []
+        for title in self.cells:
+            named = apart(pl.Series([title.replace("{}", value) for value in values], dtype=pl.String), names)
+            one = pivoted(rows, _WIDE, names, title)
+            tables.append(one.rename(dict(zip(one.columns[len(names) :], named, strict=True))).drop(names))
+            order.append(named)
+        columns = [title for titles in zip(*order, strict=True) for title in titles]
+        tables.append(one_each.select(*self.beside))
+        return pl.concat(tables, how="horizontal").select(*names, *columns, *self.beside)
+
+    def _cell(self, at: int, title: str, template: str) -> pl.Expr:
+        """Texts, or cells with marks."""
+        text, marks = pl.col(f"{_TEXT}{at}"), {}
+        if small := _SMALL.split(template)[1:]:
+            parts = [text_of(part, self.table, absent=None) for part in small]
+            marks["small"] = pl.concat_str(parts, separator=" ", ignore_nulls=True)
+        if self.raised:
+            marks["raised"] = pl.col(self.raised).fill_null("")
+        if self.best is not None:
+            marks["bold"] = _is_best(text, self.best)
+        if self.underlined is not None:
+            marks["underlined"] = _is_best(text, self.underlined)
+        return cell(text, title, **marks) if marks else text.alias(title)
+
+
+class Layout(NamedTuple):
+    """How a result is shown.
+
+    Attributes:
+        views: Its tables.
+        notes: Lines below them: how the numbers were computed.
+        findings: Sentences above them: what was found.
+        label: The name by which a paper refers to its table.
+        paper: The tables that a paper prints; none: the first of `views`.
+        paper_notes: Lines below these; None: `notes`.
+    """
+
+    views: Sequence[View]
+    notes: Sequence[str] = ()
+    findings: Sequence[str] = ()
+    label: str = "results"
+    paper: Sequence[View] = ()
+    paper_notes: Sequence[str] | None = None
+
+    @property
+    def sections(self) -> list[tuple[str, pl.DataFrame]]:
+        """Titles and tables of texts."""
+        return [(title, table) for view in self.views for title, table, _ in view.parts()]
+
+    @property
+    def for_paper(self) -> list[PaperTable]:
+        """The tables that a paper prints."""
+        notes = self.notes if self.paper_notes is None else self.paper_notes
+        return [view.paper(f"tab:{self.label}", notes) for view in self.paper or self.views[:1]]
+
+
+# --- numbers as texts -------------------------------------------------------------------------------------------------
+
+
+def text_of(template: str, table: Table | None = None, absent: str | None = UNDEFINED) -> pl.Expr:
+    """Texts with the numbers of columns, by a template (see `View`); `absent` where the first column is null."""
+    columns = _FIELD.findall(template)
+    shown = pl.format(_FIELD.sub("{}", template), *(_written(name, table, kind) for name, kind in columns))
+    return pl.when(pl.col(columns[0][0]).is_not_null()).then(shown).otherwise(pl.lit(absent))
+
+
+def _written(name: str, table: Table | None, kind: str = "") -> pl.Expr:
+    """A column as texts; a dash where it is null."""
+    if not kind:
+        kind = table.columns[name].kind if table is not None and name in table.columns else "text"
+    return _WRITTEN[kind](name).fill_null(UNDEFINED)
+
+
+def _decimals(value: pl.Expr, digits: int) -> pl.Expr:
+    text = pl.format("{}", value.round(digits)).str.replace(r"\.(\d+)$", f".${{1}}{'0' * digits}")
+    return text.str.replace(rf"(\.\d{{{digits}}})\d*$", "$1").str.replace(r"^-(0\.0*)$", "$1")
+
+
+def _score(name: str) -> pl.Expr:
+    """Shares in percent; counts as they are, without decimals if none of the column has any."""
+    value = pl.col(name)
+    whole = (value.filter(IS_COUNT) % 1 == 0).all()
+    count = pl.when(whole).then(value.cast(pl.Int64, strict=False).cast(pl.String)).otherwise(_decimals(value, 2))
+    return pl.when(IS_COUNT).then(count).otherwise(_decimals(100 * value, 2))
+
+
+def _p(name: str) -> pl.Expr:
+    return pl.col(name).map_elements(lambda p: f"<{_LEAST_P:g}" if p < _LEAST_P else f"{p:.4f}", pl.String)
+
+
+def _plain(name: str) -> pl.Expr:
+    return pl.col(name).cast(pl.String).fill_null(UNDEFINED)
+
+
+_WRITTEN: Final[Mapping[str, Callable[[str], pl.Expr]]] = {
+    "text": _plain,
+    "count": _plain,
+    "flag": lambda name: pl.col(name).replace_strict({True: "*", False: ""}, default=UNDEFINED, return_dtype=pl.String),
+    "number": lambda name: pl.col(name).round(3).cast(pl.String),
+    "decimal": lambda name: _decimals(pl.col(name), 2),
+    "share": lambda name: _decimals(100 * pl.col(name), 2),
+    "score": _score,
+    "r": lambda name: _decimals(pl.col(name), 3),
+    "ratio": lambda name: _decimals(pl.col(name), 1),
+    "p": _p,
+}
+
+
+def sign(rows: pl.DataFrame) -> pl.Expr:
+    """1 for rows of a metric whose higher scores are the better ones, -1 for the others, null if that is unknown."""
+    signs = {metric: sign_of(metric.removesuffix(f" {EXACT}")) for metric in rows["metric"].unique()}
+    return pl.col("metric").replace_strict(signs, default=None, return_dtype=pl.Float64).cast(pl.Float64)
+
+
+def _is_best(text: pl.Expr, over: Sequence[str]) -> pl.Expr:
+    """Whether a score, as it is shown, is the best of those whose rows have these columns' values in common."""
+    merit = pl.col("merit")
+    best = text.sort_by(merit, descending=True, nulls_last=True).first()
+    is_one = pl.all_horizontal(pl.col(name).is_not_null() for name in (*over, "merit"))
+    return is_one & ((text == best) & (merit.count() > 1)).over(over)
+
+
+def percent(level: float) -> str:
+    """A level in percent, in words.
+
+    >>> percent(0.95)
+    '95 %'
+    """
+    return f"{round(100 * level, 9):g} %"
+
+
+# --- columns ----------------------------------------------------------------------------------------------------------
+
+
+def pivoted(rows: pl.DataFrame, on: str, index: str | Sequence[str], values: str | Sequence[str]) -> pl.DataFrame:
+    """A long table made wide: a column per value of `on`, in the order in which the values first occur."""
+    keys = {index} if isinstance(index, str) else set(index)
+    rows = rows.with_columns(apart(rows[on], keys))
+    columns = rows[on].unique(maintain_order=True).to_list()
+    return rows.pivot(on=on, on_columns=columns, index=index, values=values, maintain_order=True)
+
+
+def apart(names: pl.Series, columns: Collection[str]) -> pl.Series:
+    """Names of columns to add beside these; a run with the name of one of these gets invisible spaces at the end."""
+    taken_names, renamed = {*columns, *names}, {}
+    for name in columns:
+        other = f"{name} "
+        while other in taken_names:
+            other += " "
+        renamed[name] = other
+    return names.replace(renamed)
+
+
+def side_by_side(tables: Iterable[pl.DataFrame], on: str | Sequence[str]) -> pl.DataFrame:
+    """The rows of the first table with the columns of all tables; null if another table does not have the row."""
+    return reduce(lambda left, right: left.join(right, on=on, how="left", maintain_order="left"), tables)
+
+
+def _head(name: str) -> str:
+    """The head of a column of scores, of exact matching too."""
+    metric = name.removesuffix(f" {EXACT}")
+    return name_of(metric) if metric == name else f"{name_of(metric)}, {EXACT}"
+
+
+def _flat(table: pl.DataFrame, styles: Styles) -> tuple[pl.DataFrame, Styles]:
+    """The table with cells as texts, and with the styles of the best scores."""
+    own, texts = {}, {}
+    for column in table:
+        if column.dtype != pl.Struct:
+            texts[column.name] = column.fill_null(UNDEFINED)
+            continue
+        cells = column.struct.unnest()
+        own[column.name] = ["bold" if best else "" for best in cells["bold"]]
+        parts = (pl.col("text") + pl.col("raised"), pl.col("small").str.replace("^±", "± "))
+        shown = pl.concat_str(parts, separator=" ").str.strip_chars_end().fill_null(UNDEFINED)
+        texts[column.name] = cells.select(shown).to_series()
+    return pl.DataFrame(texts), {**own, **styles}
