@@ -304,8 +304,8 @@ class Row:
         return document
 
     def document_of(self, source: Source) -> Any:
-        """The decoded file; None: it is no JSON."""
-        return self.prepare(source.json) if source.kind == "json" else None
+        """The decoded file."""
+        return self.prepare(source.json)
 
     def _convert(  # noqa: PLR0917 (a place)
         self, source: Source, item: Any, shape: Any, steps: Sequence[Step], place: str = "",

@@ -86,7 +86,7 @@ def render_layout(layout: Layout, form: TableFormat) -> str:
     mark = "### " if form == "md" else ""
     parts = [escape_lines(layout.findings, form)] if layout.findings else []
     for title, table, styles in (part for view in layout.views for part in view.parts()):
-        drawn = [draw(table, form, styles)] if table.height else []
+        drawn = [draw(table, form, styles)] if table.height or not title else []
         parts.append("\n".join([*([f"{mark}{escape_lines([title], form)}"] if title else []), *drawn]))
     text = "\n".join([*parts, *([escape_lines(layout.notes, form)] if layout.notes else [])])
     return re.sub("\n{3,}", "\n\n", text)

@@ -236,6 +236,7 @@ _NOTED: Final = Row(err=True, both="--gold gold.jsonl --missing wrong", runs="ba
 _QUIET: Final = Row(idle="it has no notes")
 _add(tuple(LINES), plugins=Row("PLUGIN", changes="imported"), verbose=_QUIET)
 _add(RUNS_OF, verbose=_NOTED)
+_add("reconcile", verbose=Row(idle="of its one run, there is one note of each kind"))
 for _command, _line in {
     "sweep": "sweep RUNS -m jga --profiles verbatim",
     "check": "check RUNS",
