@@ -34,7 +34,7 @@ def sensitivity(
     choices: ConventionChoices,
 ) -> Result:
     """Show what one error costs under each metric, by kind of error and by when it happens. Needs gold only."""
-    from dstbench.rendering.charts.sensitivity import sensitivity_charts
+    from dstbench.rendering.charts.runs import sensitivity_charts
     from dstbench.rendering.sensitivity import render_sensitivity
 
     costs = dstbench.sensitivity(

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields
-from typing import Final, Unpack
+from typing import TYPE_CHECKING, Final, Unpack
 
 import polars as pl
 
@@ -29,16 +29,6 @@ from dstbench.errors import DstbenchError, DstbenchWarning, UsageError, number_o
 from dstbench.metrics import Metric, parse_all
 from dstbench.readers.contexts import contexts
 from dstbench.rendering import chapters
-from dstbench.rendering.charts.dialogues import diagnosis_charts, trait_charts
-from dstbench.rendering.charts.grammar import Chart
-from dstbench.rendering.charts.runs import (
-    correlation_charts,
-    leaderboard_charts,
-    scores_along,
-    slot_charts,
-    sweep_charts,
-)
-from dstbench.rendering.charts.sensitivity import sensitivity_charts
 from dstbench.rendering.compare import pairs_table, standings_table
 from dstbench.rendering.diagnose import diagnosis_page, traits_page
 from dstbench.rendering.latex import latex_page
@@ -51,6 +41,9 @@ from dstbench.runs.run import Run
 from dstbench.scoring.scope import open_under
 from dstbench.scoring.score import score
 from dstbench.typing import Adjustment
+
+if TYPE_CHECKING:
+    from dstbench.rendering.charts.forms import Chart
 
 #: The default title.
 TITLE: Final = "Dialogue state tracking: report"
@@ -127,16 +120,18 @@ class Report:
 
     @property
     def charts(self) -> dict[str, Chart]:
-        """The figures, as Vega-Lite specifications that a notebook draws, by name."""
+        """The figures, as charts of Altair, which a notebook draws, by name."""
+        from dstbench.rendering.charts import dialogues, runs  # Altair: only where something is drawn
+
         return {
-            **leaderboard_charts(self.leaderboard),
-            **slot_charts(self.by_domain, self.by_slot),
-            **sweep_charts(self.sweep),
-            **({} if self.costs is None else sensitivity_charts(self.costs)),
-            **diagnosis_charts(self.diagnosis),
-            "scores_by_turn": scores_along(self.by_turn, "turn"),
-            **trait_charts(self.traits),
-            **correlation_charts(self.correlations),
+            **runs.leaderboard_charts(self.leaderboard),
+            **runs.slot_charts(self.by_domain, self.by_slot),
+            **runs.sweep_charts(self.sweep),
+            **({} if self.costs is None else runs.sensitivity_charts(self.costs)),
+            **dialogues.diagnosis_charts(self.diagnosis),
+            "scores_by_turn": runs.scores_along(self.by_turn, "turn"),
+            **dialogues.trait_charts(self.traits),
+            **runs.correlation_charts(self.correlations),
         }
 
     def _repr_html_(self) -> str:

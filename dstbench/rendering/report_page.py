@@ -17,7 +17,6 @@ from pathlib import Path
 from string import Template
 from typing import TYPE_CHECKING, Any, Final
 
-from dstbench.rendering.charts.draw import LIGHT, draw_on_page
 from dstbench.rendering.html import Markup, element, join, json_text, table
 from dstbench.rendering.latex import PaperTable, latex_page
 from dstbench.rendering.tables import OwnLines, draw, escape_lines
@@ -26,7 +25,7 @@ from dstbench.schema.names import name_of
 if TYPE_CHECKING:
     import polars as pl
 
-    from dstbench.rendering.charts.grammar import Chart
+    from dstbench.rendering.charts.forms import Chart
 
 # Tables with more rows are folded.
 _LONGEST_TABLE: Final = 40
@@ -131,6 +130,8 @@ def render_html(front: Front, chapters: Sequence[Chapter], explorer: tuple[str, 
     words = (part for word, text in front.glossary.items() for part in (element("dt", word), element("dd", text)))
     sections["glossary"] = ("Glossary", [element("dl", *words, class_="glossary")])
     order = [name for name in _ORDER if name in sections]
+    from dstbench.rendering.charts.draw import LIGHT
+
     style, script = f"{LIGHT}\n{_file('page.css')}", _file(*_SCRIPTS, *(_EXPLORER if explorer else ()))
     policy = (
         "default-src 'none'; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; "
@@ -195,6 +196,8 @@ def _chapter(chapter: Chapter, front: Front) -> list[Markup]:
 def _block(block: Block, front: Front) -> Markup:
     parts = []
     if block.chart is not None:
+        from dstbench.rendering.charts.draw import draw_on_page
+
         figure = element("div", draw_on_page(block.chart), class_="panels", tabindex="0", role="region",
                          aria_label=block.title)  # fmt: skip
         parts.append(figure)
@@ -210,7 +213,7 @@ def _block(block: Block, front: Front) -> Markup:
         return element("div", details, class_="folded")
     if block.chart is None:
         return element("div", *parts, class_="block")
-    return element("figure", element("figcaption", str(block.chart["title"])), *parts, class_="block")
+    return element("figure", element("figcaption", str(block.chart.title)), *parts, class_="block")
 
 
 @cache

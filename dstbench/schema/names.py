@@ -6,8 +6,8 @@ from typing import Final
 
 _NAMES: Final = {
     "jga": "JGA",
-    "sa": "Slot accuracy",
-    "rsa": "Relative slot accuracy",
+    "sa": "SA",
+    "rsa": "RSA",
     "aga": "AGA",
     "f1": "F1",
     "fga": "FGA",

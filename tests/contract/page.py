@@ -409,7 +409,7 @@ CHARTS: Final = {
                                     {"JGA": ("value", 100)}, "", "top"),
     "Scores by turn": Drawn("by_turn", {"run": "run", "Turn": "turn"}, {"JGA": ("value", 100)}, "", "top"),
     "JGA of the same predictions": Drawn(
-        "sweep", {"run": "run", "label": "profile"}, {"JGA": ("value", 100)}, "", "top"
+        "sweep", {"run": "run", "label": "profile"}, {"JGA": ("value", 100)}, "", "left"
     ),
     "Correlations of metrics": Drawn("correlations", {"first": "first", "second": "second"}, {
         "r": ("r", 1), "text": ("r", 1)}, "run"),
