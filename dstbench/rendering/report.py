@@ -45,8 +45,10 @@ from dstbench.typing import Adjustment
 if TYPE_CHECKING:
     from dstbench.rendering.charts.forms import Chart
 
-#: The default title.
+#: The default title, in place of which a page says what it compares.
 TITLE: Final = "Dialogue state tracking: report"
+# The default title names so many runs.
+_NAMED: Final = 7
 # The attributes that are no rows.
 _NOT_ROWS: Final = ("explorer", "title", "note")
 # To see what errors cost, so many changes of gold are drawn in each dialogue, and each is scored with six kinds of
@@ -153,7 +155,18 @@ class Report:
         warned = {run: [(short, text) for _, short, text in of_run] for run, of_run in badges(self.checks).items()}
         metrics = scores["metric"].unique(maintain_order=True).to_list()
         sentences = [(finding.text, finding.chapter) for finding in self.findings]
-        return Front(self.title, self.note, facts, sentences, warned, self.notes, chapters.glossary(metrics))
+        names = best_first(scores, scores["metric"].item(0))["run"].to_list()
+        more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+        compared = f"{', '.join(names[:_NAMED])}{more}: dialogue state tracking{' compared' * (len(names) > 1)}"
+        return Front(
+            compared if self.title == TITLE else self.title,
+            self.note,
+            facts,
+            sentences,
+            warned,
+            self.notes,
+            chapters.glossary(metrics),
+        )
 
     def _chapters(self) -> list[Chapter]:
         charts, diagnosed = self.charts, diagnosis_page(self.diagnosis).sections

@@ -108,11 +108,11 @@ class Page:
 
     def findings(self) -> list[tuple[str, str]]:
         """Sentences, each with the chapter that it leads to; empty: none."""
-        (part,) = self.root.all("ul", "findings")
-        return [
-            (item.text("a").strip(), "".join(a.attributes["href"][1:] for a in item.all("a")))
-            for item in part.all("li")
+        items = [
+            *self.root.all("p", "headline"),
+            *(li for ul in self.root.all("ul", "findings") for li in ul.all("li")),
         ]
+        return [(item.text("a").strip(), "".join(a.attributes["href"][1:] for a in item.all("a"))) for item in items]
 
     def tables(self, chapter: str | None = None) -> list[Table]:
         """The tables of a chapter, or of all."""

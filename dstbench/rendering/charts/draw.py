@@ -12,10 +12,11 @@ from typing import Any, Final
 from xml.etree import ElementTree as Xml
 
 import vl_convert
+from markupsafe import Markup
 
 from dstbench.errors import visible
 from dstbench.rendering.charts.forms import COLOURS, INK, LABEL, Chart, in_lines
-from dstbench.rendering.html import Markup
+from dstbench.rendering.html import markup
 from dstbench.typing import FigureFormat
 
 Spec = dict[str, Any]
@@ -106,7 +107,7 @@ def draw_on_page(chart: Chart) -> Markup:
         root.set(side, f"{_PAGE_SCALE * float(root.get(side, 0)):.0f}")
     root.set("role", "img")
     root.set("aria-label", str(spec["title"]))
-    return Markup(Xml.tostring(root, encoding="unicode"))
+    return markup(Xml.tostring(root, encoding="unicode"))
 
 
 def specification(chart: Chart) -> Spec:
