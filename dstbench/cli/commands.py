@@ -206,7 +206,7 @@ COMMANDS: Final = (
         "scoring copies",
         of="analysis.sensitivity:sensitivity",
         show="rendering.tables:render",
-        charts="rendering.charts.sensitivity:sensitivity_charts",
+        charts="rendering.charts.runs:sensitivity_charts",
         details={
             "data": Detail(
                 type=Path, metavar="GOLD", help="A file or folder with gold states, or a long table (.parquet)."

@@ -256,12 +256,12 @@ class Drawing(Group):
         """Write the charts that `charts_of` makes of the arguments to the folders that are given; the files' paths."""
         if self.charts is None and self.figures is None:
             return []
-        from dstbench.rendering.charts.draw import draw_figure
+        from dstbench.rendering.charts.draw import draw_figure, specification
         from dstbench.rendering.tables import render_object
 
         charts, written = charts_of(*args), []
         if self.charts is not None:
-            texts = {f"{name}.vl.json": render_object(chart).encode() for name, chart in charts.items()}
+            texts = {f"{name}.vl.json": render_object(specification(chart)).encode() for name, chart in charts.items()}
             written += write_files(texts, self.charts)
         if self.figures is not None:
             form = self.figure_format

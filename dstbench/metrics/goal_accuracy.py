@@ -47,7 +47,7 @@ class SA(Metric):
     T: int | None = field(default=None, metadata={"shown": "of the dataset"})
 
     name = "sa"
-    label = "Slot accuracy"
+    label = "SA"
     direction = 1
     title = "slot accuracy"
     source = "Kim et al. 2022, eq. 2; Wu et al. 2019"
@@ -92,7 +92,7 @@ class RSA(Metric):
     empty: Literal["0", "1", "skip"] = "0"
 
     name = "rsa"
-    label = "Relative slot accuracy"
+    label = "RSA"
     direction = 1
     title = "relative slot accuracy"
     source = "Kim et al. 2022, eq. 3"

@@ -11,8 +11,6 @@ import polars as pl
 from dstbench.analysis.associations import POOLED
 from dstbench.analysis.orders import spread_of
 from dstbench.metrics.registry import find_metric, name_of, sign_of
-from dstbench.rendering.charts.dialogues import trait_charts
-from dstbench.rendering.charts.grammar import with_names
 from dstbench.rendering.of_runs import beaten
 from dstbench.rendering.of_scores import best_first
 from dstbench.rendering.report_page import Block, Chapter
@@ -25,7 +23,7 @@ if TYPE_CHECKING:
     from dstbench.analysis.correlate import Correlations
     from dstbench.analysis.sensitivity import Sensitivity
     from dstbench.analysis.traits import Traits
-    from dstbench.rendering.charts.grammar import Chart
+    from dstbench.rendering.charts.forms import Chart
 
     Charts = Mapping[str, Chart]
     Sections = Sequence[tuple[str, pl.DataFrame]]
@@ -125,6 +123,8 @@ def papers_chapter(
     """The figures of Kim et al. 2022 and Aksu & Chen 2024 for these runs, folded."""
     contrasted = traits.bins["metric"].unique(maintain_order=True).to_list()[:2]  # FGA and GCA, as in the paper
     _, failures, slots, turns, lengths, *_ = diagnosed
+    from dstbench.rendering.charts.dialogues import trait_charts  # Altair: only where something is drawn
+
     of_traits = trait_charts(replace(traits, bins=traits.bins.filter(pl.col("metric").is_in(contrasted))))
     blocks = [Block(title, table, charts[key], folded=True) for key, (title, table) in (
         ("first_failures", failures), ("gold_slots", slots), ("by_turn", turns), ("by_length", lengths),
@@ -180,12 +180,13 @@ def _standings(scores: pl.DataFrame, name: str, differences: pl.DataFrame | None
         name: The column of their names.
         differences: In the first metric, by which they are ranked; None or empty: these names are not compared.
     """
+    names = {metric: name_of(metric) for metric in scores["metric"].unique()}
     cells = scores.with_columns(
+        pl.col("metric").replace_strict(names, default=None, return_dtype=pl.String),
         cell=pl.when(pl.col("low").is_null())
         .then(text_of("{value:score}"))
-        .otherwise(text_of("{value:score} ({low:score} to {high:score})"))
+        .otherwise(text_of("{value:score} ({low:score} to {high:score})")),
     )
-    cells = with_names(cells)
     runs = best_first(scores, scores["metric"][0]).select(run=name)
     if runs.height == 1:
         return pivoted(cells, name, "metric", "cell")

@@ -1,4 +1,4 @@
-"""HTML and SVG elements. Every string that is not `Markup` is escaped, so that no text of a user becomes markup.
+"""HTML from the templates of Jinja2 beside this module, with escaping on: no text of a user becomes markup.
 
 Invisible characters that change how others are read (control characters, marks of the direction of writing) are shown
 as their escapes.
@@ -8,50 +8,39 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from html import escape
+from collections.abc import Callable, Sequence
+from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from dstbench.errors import visible
 
 if TYPE_CHECKING:
     import polars as pl
+    from jinja2 import Environment
+    from markupsafe import Markup
 
 # White space that is not escaped; page.js keeps the same characters.
 _KEPT: Final = "\t\n"
 # The most badges beside a name; the others are counted.
-_BADGES: Final = 2
-_VOID: Final = frozenset({"meta", "input", "br"})
+_BADGES: Final = 1
 _NUMBER: Final = re.compile(r"[-+]?[\d.,]+(?: \([-\d.,]+ to [-\d.,]+\))?|-|")
+_INTERVAL: Final = re.compile(r"(\S+) \((\S+) to (\S+)\)")
+# The width of a drawn interval, and what is left empty at its ends.
+_WIDE: Final = 60
+_EDGE: Final = 3
 
 
-class Markup(str):
-    """A string that is markup, and is not escaped."""
-
-    __slots__ = ()
-
-
-def element(name: str, /, *children: str, **attributes: str | float | bool | None) -> Markup:
-    """An element.
-
-    Args:
-        name: Its name.
-        children: Text, which is escaped, and markup.
-        attributes: Values by name, with ``_`` for a hyphen (an underscore at the end is dropped: ``class_``). None and
-            False leave the attribute out; True writes it without a value.
-
-    >>> element("td", "<script>", class_="n", title='" onclick="')
-    '<td class="n" title="&quot; onclick=&quot;">&lt;script&gt;</td>'
-    """
-    shown = "".join(_attribute(key, value) for key, value in attributes.items())
-    return Markup(f"<{name}{shown}>" if name in _VOID else f"<{name}{shown}>{join(children)}</{name}>")
+def rendered(template: str, **content: Any) -> str:
+    """A template, filled in."""
+    return _environment().get_template(template).render(content)
 
 
-def join(parts: Iterable[str]) -> Markup:
-    """Concatenate text, which is escaped, and markup."""
-    return Markup(
-        "".join(part if isinstance(part, Markup) else escape(visible(part, _KEPT), quote=False) for part in parts)
-    )
+def markup(text: str) -> Markup:
+    """Text that is markup already: our own drawings, styles and scripts."""
+    from markupsafe import Markup
+
+    return Markup(text)  # noqa: S704
 
 
 def json_text(content: Any) -> Markup:
@@ -63,70 +52,51 @@ def json_text(content: Any) -> Markup:
     text = json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     for letter in "<>&\u2028\u2029":
         text = text.replace(letter, f"\\u{ord(letter):04x}")
-    return Markup(text)
+    return markup(text)
 
 
-def table(
-    texts: pl.DataFrame,
-    caption: str,
-    meanings: Mapping[str, str] | None = None,
-    badges: Mapping[str, Sequence[tuple[str, str]]] | None = None,
-) -> Markup:
-    """A table of texts with a caption; its first column has the headers of the rows.
+@cache
+def _environment() -> Environment:
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+    from markupsafe import Markup
 
-    Args:
-        texts: The texts; of values with intervals, the intervals are small.
-        caption: What the table shows.
-        meanings: The meanings of column titles, shown when the mouse is over them.
-        badges: Warnings beside the headers of rows: short texts, each with a long one that the mouse shows.
-    """
-    meanings, badges = meanings or {}, badges or {}
-    looks = ["n" if all(map(_NUMBER.fullmatch, texts[name])) else None for name in texts.columns]
-    head = [
-        element("th", name, scope="col", class_=look, title=meanings.get(name))
-        for name, look in zip(texts.columns, looks, strict=True)
-    ]
-    rows = [
-        element(
-            "tr",
-            element("th", first, *_badges(badges.get(first, ())), scope="row"),
-            *(
-                element("td", *_cell(text), class_=None if look else "t")
-                for text, look in zip(rest, looks[1:], strict=True)
-            ),
-        )
-        for first, *rest in texts.iter_rows()
-    ]
-    inner = [element("caption", caption), element("thead", element("tr", *head)), element("tbody", *rows)]
-    return element(
-        "div",
-        element("table", *inner, class_="numbers"),
-        class_="wide",
-        tabindex="0",
-        role="region",
-        aria_label=caption,
+    def shown(value: Any) -> Any:
+        return visible(value, _KEPT) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+    folder = FileSystemLoader(Path(__file__).with_name("templates"))
+    environment = Environment(
+        loader=folder, autoescape=True, finalize=shown, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
+    for function in (_looks_of, _marks_of, _parts_of, _scales_of):
+        environment.globals[function.__name__[1:]] = function
+    return environment
 
 
-def _badges(badges: Sequence[tuple[str, str]]) -> list[Markup]:
+def _looks_of(texts: pl.DataFrame) -> list[bool]:
+    """Whether each column has numbers alone."""
+    return [all(map(_NUMBER.fullmatch, texts[name])) for name in texts.columns]
+
+
+def _marks_of(badges: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
     """The first badges, and how many more there are."""
-    shown, rest = badges[:_BADGES], badges[_BADGES:]
-    more = [(f"+{len(rest)}", "\n".join(f"{short}: {long}" for short, long in rest))] if rest else []
-    return [Markup(" " + element("span", short, class_="badge", title=long)) for short, long in [*shown, *more]]
+    shown, rest = [*badges][:_BADGES], [*badges][_BADGES:]
+    return shown + ([(f"+{len(rest)}", "\n".join(f"{short}: {long}" for short, long in rest))] if rest else [])
 
 
-def _cell(text: str) -> list[str]:
-    """A text; of a value with its interval, the interval is small."""
-    value, bracket, interval = text.partition(" (")
-    if not bracket or " to " not in interval:
-        return [text]
-    low, _, high = interval.rstrip(")").partition(" to ")
-    return [value, element("small", f" {low}\N{EN DASH}{high}")]
+def _parts_of(text: str) -> tuple[str, str, str]:
+    """A text; a value and the ends of its interval."""
+    found = _INTERVAL.fullmatch(text)
+    return (found[1], found[2], found[3]) if found else (text, "", "")
 
 
-def _attribute(key: str, value: str | float | bool | None) -> str:
-    if value is None or value is False:
-        return ""
-    name = key.rstrip("_").replace("_", "-")
-    text = f"{value:g}" if isinstance(value, float) else str(value)
-    return f" {name}" if value is True else f' {name}="{escape(visible(text, _KEPT))}"'
+def _scales_of(texts: pl.DataFrame) -> dict[int, Callable[[str], float]]:
+    """For the columns that have intervals, by number from the first after the heads: where a number is drawn."""
+    scales: dict[int, Callable[[str], float]] = {}
+    for place, name in enumerate(texts.columns[1:], 1):
+        ends = [float(end.replace(",", "")) for text in texts[name] for end in _parts_of(text)[1:] if end]
+        if ends and max(ends) > min(ends):
+            low, factor = min(ends), (_WIDE - 2 * _EDGE) / (max(ends) - min(ends))
+            scales[place] = lambda text, low=low, factor=factor: round(  # type: ignore[misc]
+                _EDGE + factor * (float(text.replace(",", "")) - low), 1
+            )
+    return scales

@@ -10,7 +10,7 @@ import polars as pl
 
 from dstbench.errors import shortened
 from dstbench.readers.states import Side
-from dstbench.rendering.html import Markup, element, table
+from dstbench.rendering.html import rendered
 from dstbench.rendering.tables import LAYOUTS, layout_of
 from dstbench.rendering.text_tables import UNDEFINED
 
@@ -20,12 +20,6 @@ _MOST_ROWS: Final = 25
 _FEW_ROWS: Final = 10
 # Characters of a cell or of an attribute's value.
 _LONGEST: Final = 200
-# Notebooks have styles for tables, but put captions in the middle and texts to the right. Folded tables have their
-# title already.
-_STYLE: Final = Markup(
-    "<style>.dstbench caption{text-align:left;font-weight:bold}.dstbench details caption{display:none}"
-    ".dstbench th,.dstbench td.t{text-align:left!important}.dstbench th.n{text-align:right!important}</style>"
-)
 
 
 def as_html(record: Any) -> str:
@@ -36,21 +30,13 @@ def as_html(record: Any) -> str:
     return _shown(layout.findings, layout.sections, [line for line in layout.notes if line not in layout.findings])
 
 
-def _shown(finding: Sequence[str], sections: Sequence[tuple[str, pl.DataFrame]], below: Sequence[str]) -> Markup:
+def _shown(finding: Sequence[str], sections: Sequence[tuple[str, pl.DataFrame]], below: Sequence[str]) -> str:
     """Sentences, tables of texts, of which all but the first are folded, and lines on how they were computed."""
-    lines = [element("p", element("b", line)) for line in finding]
-    tables = [(title, _table(title, rows)) for title, rows in sections]
-    open_tables = [shown for _, shown in tables[:1]]
-    folded = [element("details", element("summary", title), shown) for title, shown in tables[1:]]
-    notes = [element("p", line) for line in below]
-    if notes and tables:
-        notes = [element("details", element("summary", "How these numbers were computed"), *notes)]
-    return element("div", _STYLE, *lines, *open_tables, *folded, *notes, class_="dstbench")
-
-
-def _table(title: str, rows: pl.DataFrame) -> Markup:
-    texts = rows.head(_MOST_ROWS).with_columns(pl.all().fill_null(UNDEFINED))
-    return table(texts, title if rows.height <= _MOST_ROWS else f"{title} (the first {_MOST_ROWS} of {rows.height:,})")
+    tables = []
+    for title, rows in sections:
+        more = f" (the first {_MOST_ROWS} of {rows.height:,})" if rows.height > _MOST_ROWS else ""
+        tables.append((title, title + more, rows.head(_MOST_ROWS).with_columns(pl.all().fill_null(UNDEFINED))))
+    return rendered("notebook.html", finding=finding, tables=tables, below=below)
 
 
 def _as_it_is(record: Any) -> tuple[list[str], list[tuple[str, pl.DataFrame]], list[str]]:

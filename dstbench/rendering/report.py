@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields
-from typing import Final, Unpack
+from typing import TYPE_CHECKING, Final, Unpack
 
 import polars as pl
 
@@ -29,16 +29,6 @@ from dstbench.errors import DstbenchError, DstbenchWarning, UsageError, number_o
 from dstbench.metrics import Metric, parse_all
 from dstbench.readers.contexts import contexts
 from dstbench.rendering import chapters
-from dstbench.rendering.charts.dialogues import diagnosis_charts, trait_charts
-from dstbench.rendering.charts.grammar import Chart
-from dstbench.rendering.charts.runs import (
-    correlation_charts,
-    leaderboard_charts,
-    scores_along,
-    slot_charts,
-    sweep_charts,
-)
-from dstbench.rendering.charts.sensitivity import sensitivity_charts
 from dstbench.rendering.latex import latex_page
 from dstbench.rendering.of_scores import best_first, sizes_of
 from dstbench.rendering.report_page import Chapter, Front, render_frame, render_html, render_markdown
@@ -50,8 +40,13 @@ from dstbench.scoring.scope import open_under
 from dstbench.scoring.score import score
 from dstbench.typing import Adjustment
 
-#: The default title.
+if TYPE_CHECKING:
+    from dstbench.rendering.charts.forms import Chart
+
+#: The default title, in place of which a page says what it compares.
 TITLE: Final = "Dialogue state tracking: report"
+# The default title names so many runs.
+_NAMED: Final = 7
 # The attributes that are no rows.
 _NOT_ROWS: Final = ("explorer", "title", "note")
 # To see what errors cost, so many changes of gold are drawn in each dialogue, and each is scored with six kinds of
@@ -127,16 +122,18 @@ class Report:
 
     @property
     def charts(self) -> dict[str, Chart]:
-        """The figures, as Vega-Lite specifications that a notebook draws, by name."""
+        """The figures, as charts of Altair, which a notebook draws, by name."""
+        from dstbench.rendering.charts import dialogues, runs  # Altair: only where something is drawn
+
         return {
-            **leaderboard_charts(self.leaderboard),
-            **slot_charts(self.by_domain, self.by_slot),
-            **sweep_charts(self.sweep),
-            **({} if self.costs is None else sensitivity_charts(self.costs)),
-            **diagnosis_charts(self.diagnosis),
-            "scores_by_turn": scores_along(self.by_turn, "turn"),
-            **trait_charts(self.traits),
-            **correlation_charts(self.correlations),
+            **runs.leaderboard_charts(self.leaderboard),
+            **runs.slot_charts(self.by_domain, self.by_slot),
+            **runs.sweep_charts(self.sweep),
+            **({} if self.costs is None else runs.sensitivity_charts(self.costs)),
+            **dialogues.diagnosis_charts(self.diagnosis),
+            "scores_by_turn": runs.scores_along(self.by_turn, "turn"),
+            **dialogues.trait_charts(self.traits),
+            **runs.correlation_charts(self.correlations),
         }
 
     def _repr_html_(self) -> str:
@@ -158,7 +155,18 @@ class Report:
         warned = {run: [(short, text) for _, short, text in of_run] for run, of_run in badges(self.checks).items()}
         metrics = scores["metric"].unique(maintain_order=True).to_list()
         sentences = [(finding.text, finding.chapter) for finding in self.findings]
-        return Front(self.title, self.note, facts, sentences, warned, self.notes, chapters.glossary(metrics))
+        names = best_first(scores, scores["metric"].item(0))["run"].to_list()
+        more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+        compared = f"{', '.join(names[:_NAMED])}{more}: dialogue state tracking{' compared' * (len(names) > 1)}"
+        return Front(
+            compared if self.title == TITLE else self.title,
+            self.note,
+            facts,
+            sentences,
+            warned,
+            self.notes,
+            chapters.glossary(metrics),
+        )
 
     def _chapters(self) -> list[Chapter]:
         charts, diagnosed = self.charts, layout_of(self.diagnosis).sections

@@ -2,8 +2,8 @@
 
 The HTML file shows its tables and figures without its script, and the dialogues with it. It requests nothing from the
 network: its content security policy forbids that, and allows one script and one style by their hashes. No text of a
-user becomes markup: `html.element` escapes it here, and in the browser the script only sets text, as the policy
-(trusted types) requires.
+user becomes markup: the template escapes it here, and in the browser the script only sets text, as the policy (trusted
+types) requires.
 """
 
 from __future__ import annotations
@@ -14,12 +14,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from string import Template
 from typing import TYPE_CHECKING, Any, Final
 
 from dstbench.metrics.registry import name_of
-from dstbench.rendering.charts.draw import LIGHT, draw_on_page
-from dstbench.rendering.html import Markup, element, join, json_text, table
+from dstbench.rendering.html import json_text, markup, rendered
 from dstbench.rendering.latex import PaperTable, latex_page
 from dstbench.rendering.tables import draw, escape_lines
 from dstbench.rendering.views import OwnLines
@@ -27,7 +25,7 @@ from dstbench.rendering.views import OwnLines
 if TYPE_CHECKING:
     import polars as pl
 
-    from dstbench.rendering.charts.grammar import Chart
+    from dstbench.rendering.charts.forms import Chart
 
 # Tables with more rows are folded.
 _LONGEST_TABLE: Final = 40
@@ -124,37 +122,29 @@ def render_html(front: Front, chapters: Sequence[Chapter], explorer: tuple[str, 
         chapters: Its parts; the dialogues come before the conventions.
         explorer: Title and content of the dialogues (`explorer.Explorer`); None: without dialogues.
     """
-    sections = {chapter.name: (chapter.title, _chapter(chapter, front)) for chapter in chapters}
-    if explorer is not None:
-        sections["dialogues"] = ("Dialogues", _dialogues(explorer[0]))
-    if front.notes:
-        sections["notes"] = ("Notes", [element("ul", *(element("li", note) for note in front.notes))])
-    words = (part for word, text in front.glossary.items() for part in (element("dt", word), element("dd", text)))
-    sections["glossary"] = ("Glossary", [element("dl", *words, class_="glossary")])
-    order = [name for name in _ORDER if name in sections]
+    from dstbench.rendering.charts.draw import LIGHT, draw_on_page  # Altair: only where something is drawn
+
+    titles = {chapter.name: chapter.title for chapter in chapters} | {"glossary": "Glossary"}
+    titles |= ({"dialogues": "Dialogues"} if explorer else {}) | ({"notes": "Notes"} if front.notes else {})
     style, script = f"{LIGHT}\n{_file('page.css')}", _file(*_SCRIPTS, *(_EXPLORER if explorer else ()))
     policy = (
         "default-src 'none'; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; "
         f"trusted-types 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'"
     )
-    return Template(_file("page.html")).substitute(
-        policy=Markup(policy),
-        style=style,
-        script=script,
-        title=join([front.title]),
-        facts=join([" · ".join(front.facts)]),
-        note=element("p", front.note, class_="lead") if front.note else "",
-        findings=join(
-            element("li", text, " ", element("a", sections[name][0], href=f"#{name}")) if name in sections
-            else element("li", text)
-            for text, name in front.findings
-        ),
-        links=join(element("li", element("a", sections[name][0], href=f"#{name}")) for name in order),
-        sections=join(
-            element("section", element("h2", sections[name][0], id=name), *sections[name][1]) for name in order
-        ),
+    return rendered(
+        "page.html",
+        front=front,
+        chapters={chapter.name: chapter for chapter in chapters},
+        titles={name: titles[name] for name in _ORDER if name in titles},
+        dialogues=explorer[0] if explorer else "",
         data=json_text(None if explorer is None else _with_names(explorer[1])),
-    )  # fmt: skip
+        policy=markup(policy),
+        style=markup(style),
+        script=markup(script),
+        drawn=draw_on_page,
+        latex=lambda block: latex_page([block.paper or PaperTable(block.table, f"{block.title}.", "tab:report")]),
+        longest_table=_LONGEST_TABLE,
+    )
 
 
 #: The order of chapters: what matters most comes first.
@@ -163,55 +153,12 @@ _ORDER: Final = ("scores", "slots", "errors", "dialogues", "conventions", "metri
 
 def render_frame(page: str, title: str) -> str:
     """A document as an element for a notebook, isolated from it: without scripts, forms or access to the notebook."""
-    return element("iframe", srcdoc=page, title=title, sandbox="", width="100%", height="640", class_="dstbench")
+    return rendered("frame.html", page=page, title=title)
 
 
 def _with_names(content: dict[str, Any]) -> dict[str, Any]:
     """Dialogues (`explorer.Explorer`) with the names of their metrics and traits."""
     return {**content, "names": {name: name_of(name) for name in (*content["metrics"], *content["traits"])}}
-
-
-def _dialogues(title: str) -> list[Markup]:
-    lead = f"Here are {title}. Choose one to see what was said and what each run predicts."
-    off = "The script of this page shows the dialogues, but scripts are switched off."
-    return [
-        element("p", lead, class_="lead"),
-        element("noscript", element("p", off)),
-        element("div", id="explorer"),  # the script shows the dialogues here
-        element("div", id="dialogue"),
-    ]
-
-
-def _chapter(chapter: Chapter, front: Front) -> list[Markup]:
-    below = []
-    for line in chapter.below:
-        breakable = Markup("<wbr>|".join(join([part]) for part in line.split("|")))  # between the parts of a signature
-        below.append(element("p", breakable, class_="signature" if line.startswith("signature") else "below"))
-    blocks = [_block(block, front) for block in chapter.blocks]
-    if len(below) > 1:
-        below = [element("details", element("summary", "How these numbers were computed"), *below)]
-    return [element("p", chapter.lead, class_="lead"), *blocks, *below]
-
-
-def _block(block: Block, front: Front) -> Markup:
-    parts = []
-    if block.chart is not None:
-        figure = element("div", draw_on_page(block.chart), class_="panels", tabindex="0", role="region",
-                         aria_label=block.title)  # fmt: skip
-        parts.append(figure)
-    if block.table is not None:
-        numbers = table(block.table, block.title, front.glossary, front.badges if block.badged else {})
-        paper = block.paper or PaperTable(block.table, f"{block.title}.", "tab:report")
-        latex = element("template", latex_page([paper]))
-        if parts:
-            numbers = element("details", element("summary", "The numbers"), numbers)
-        parts += [numbers, latex]
-    if block.folded or (block.table is not None and block.table.height > _LONGEST_TABLE):
-        details = element("details", element("summary", block.title), *parts)
-        return element("div", details, class_="folded")
-    if block.chart is None:
-        return element("div", *parts, class_="block")
-    return element("figure", element("figcaption", str(block.chart["title"])), *parts, class_="block")
 
 
 @cache

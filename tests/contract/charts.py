@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from pathlib import Path
-from statistics import fmean, quantiles, stdev
+from statistics import NormalDist, fmean, quantiles, stdev
 from typing import Any, Final, TypeAlias
 
 from tests.contract import corpora, small_corpus
@@ -137,6 +137,7 @@ class Chart:
         told: Columns that the mouse shows.
         beside: Whether bars of each colour lie below each other.
         own: Whether each panel has its own names on the vertical axis.
+        below: What stands below, of its metric.
     """
 
     rows: Of
@@ -147,6 +148,7 @@ class Chart:
     told: tuple[str, ...] = ()
     beside: bool = False
     own: bool = False
+    below: str = ""
 
 
 def _of(key: str) -> Of:
@@ -182,8 +184,16 @@ def _in_percent(key: str) -> Of:
 
 
 def _intervals(of: Of, name: str = "run") -> Chart:
+    def best_first(result: dict[str, Any]) -> Rows:
+        """As in tables: by the first metric, which may be one of errors."""
+        rows = of(result)
+        sign = 1 if rows[0]["notation"] in ("missed", "wrong", "over") else -1
+        places = {row[name]: sign * row["value"] for row in rows if row["notation"] == rows[0]["notation"]}
+        return sorted(rows, key=lambda row: places[row[name]])
+
     ends = Marks("rule", ("low", "high"), name)
-    return Chart(of, (ends, Marks("point", "value", name)), panel="metric", told=(name, "value"))
+    marks = ends, Marks("point", "value", name)
+    return Chart(best_first, marks, panel="metric", told=(name, "value"))
 
 
 def _differences(metric: str = "") -> Chart:
@@ -195,7 +205,8 @@ def _differences(metric: str = "") -> Chart:
         return rows
 
     squares = Marks("rect", "other", "run", shade="points", sign="points"), Marks("text", "other", "run", text="text")
-    return Chart(of, squares, told=("run", "other", "points"))
+    below = "{metric}: row minus column, in points; * significant"
+    return Chart(of, squares, told=("run", "other", "points"), below=below)
 
 
 def _spread_of(result: dict[str, Any]) -> Rows:
@@ -272,7 +283,7 @@ def _matrix(key: str, value: str) -> Chart:
                  told=("first", "second", value))  # fmt: skip
 
 
-def _slopes_of(result: dict[str, Any]) -> Rows:
+def _swept(result: dict[str, Any]) -> Rows:
     """Profiles under which all runs have the same scores share a place, the best on the left."""
     of_profile = defaultdict(list)
     rows = [row for row in _of("sweep")(result) if row["notation"] == result["sweep"][0]["metric"]]
@@ -286,16 +297,9 @@ def _slopes_of(result: dict[str, Any]) -> Rows:
     return sorted(rows, key=lambda row: (-round(fmean(of_profile[row["profile"]]), 12), row["label"]))
 
 
-def _ends_of(result: dict[str, Any]) -> Rows:
-    rows = _slopes_of(result)
-    return [row for row in rows if row["label"] == rows[-1]["label"]]
-
-
-_SLOPES: Final = Chart(
-    _slopes_of,
-    (Marks("line", "label", "value"), Marks("point", "label", "value"),
-     Marks("text", "label", "value", text="run", of=_ends_of, near=True)),
-    colour="run", told=("label", "value", "run"),
+_SWEEP: Final = Chart(
+    _swept, (Marks("point", "value", "label"),), colour="run",
+    told=("label", "value", "run"),
 )  # fmt: skip
 
 # --- where runs fail --------------------------------------------------------------------------------------------------
@@ -349,12 +353,26 @@ def _numbers(rows: Rows) -> list[str]:
     return sorted({row["slots"] for row in rows}, key=int)
 
 
+def _by_turn(result: dict[str, Any]) -> Rows:
+    """JGA by turn with Wilson's intervals: a turn is one of each dialogue."""
+    rows, z2 = _of("by_turn")(result), NormalDist().inv_cdf(0.975) ** 2
+    for row in rows:
+        n, value = row["dialogues"], row["value"]
+        half = (z2 * value * (1 - value) / n + z2 * z2 / (4 * n * n)) ** 0.5
+        row |= {
+            "low": (value + z2 / (2 * n) - half) / (1 + z2 / n),
+            "high": (value + z2 / (2 * n) + half) / (1 + z2 / n),
+        }
+    return rows
+
+
 _GOLD_LINES: Final = replace(_lines(_gold_of, "slots", "dialogues"), order={"slots": _numbers})
 _DIAGNOSIS: Final = {
     "first_failures": Chart(_failures_of, (Marks("rect", ("low", "high"), ("from", "to")),), "run", "then",
                             told=("then", "n")),
     "gold_slots": Chart(_gold_of, (Marks("rect", "slots", ("0", "dialogues")),), told=("slots", "dialogues")),
-    "by_turn": _lines(_of("by_turn"), "turn"),
+    "by_turn": Chart(_by_turn, (Marks("area", "turn", ("low", "high")), Marks("line", "turn", "value"),
+                                Marks("point", "turn", "value")), colour="run", told=("turn", "value", "run")),
     "by_length": _lines(_of("by_length"), "length"),
     "errors": Chart(_errors_of, (Marks("rect", ("0", "n"), "class"),), "run", "kind", {"class": _classes},
                     ("class", "n", "kind")),
@@ -415,7 +433,17 @@ def _costs_of(result: dict[str, Any]) -> Rows:
     return [{**row, "middle": (row["start"] + row["end"]) / 2} for row in rows]
 
 
-_COSTS: Final = _lines(_costs_of, "middle", "loss", "metric", "kind")
+def _ends_of(result: dict[str, Any]) -> Rows:
+    rows = _costs_of(result)
+    last = {(row["kind"], row["metric"]): row for row in sorted(rows, key=lambda row: row["middle"])}
+    return [*last.values()]
+
+
+_COSTS: Final = replace(
+    _lines(_costs_of, "middle", "loss", "metric", "kind"),
+    marks=(Marks("line", "middle", "loss"), Marks("point", "middle", "loss"),
+           Marks("text", "middle", "loss", text="metric", of=_ends_of, near=True)),
+)  # fmt: skip
 
 # --- audits -----------------------------------------------------------------------------------------------------------
 
@@ -571,7 +599,7 @@ CHARTS: Final[dict[str, dict[str, Chart]]] = {
     "traits": _TRAITS,
     "traits at the edge of a bin": _TRAITS,
     "sensitivity": {"sensitivity": _COSTS},
-    "sweep": {"conventions": _SLOPES},
+    "sweep": {"conventions": _SWEEP},
     "audit bias": {"bias": _MEASURES, "values": _VALUES},
     "audit diff": {"differences": _bars(_changes_of, "kind", "split")},
     "audit diff without splits": {"differences": _bars(_changes_of, "kind", "split")},
@@ -586,7 +614,7 @@ CHARTS: Final[dict[str, dict[str, Chart]]] = {
     "audit scores": {"error_turns": _bars(_versions_of, "version", "model", stacked=False)},
     "report": {
         **_COMPARED, **_DIAGNOSIS, **_TRAITS, "domains": _heat("domain"), "slots": _heat("slot"),
-        "conventions": _SLOPES, "sensitivity": _COSTS, "correlations": _matrix("matrix", "r"),
+        "conventions": _SWEEP, "sensitivity": _COSTS, "correlations": _matrix("matrix", "r"),
         "scores_by_turn": _lines(_of("scores"), "turn"),
     },
 }  # fmt: skip

@@ -107,7 +107,8 @@ class Drawing:
 
 
 def number(text: str) -> float:
-    """The value of a tick's text."""
+    """The value of a tick's text, below which a number of dialogues may stand."""
+    text = text.partition(" n=")[0]
     text = text.replace("\N{MINUS SIGN}", "-").replace(",", "")
     factor = _SUFFIXES.get(text[-1:], 1.0)
     return float(text[:-1] if factor != 1.0 else text) * factor
@@ -142,7 +143,7 @@ class _Reader:
                     self.panels.append(panel)
         if in_mark and panel is not None and (mark := _mark(node, tag, x, y)):
             panel.marks.append(mark)
-        text = "".join(node.itertext()).strip() if tag == "text" else ""
+        text = re.sub(r"([-_/]) ", r"\1", " ".join(node.itertext())).strip() if tag == "text" else ""
         if text and panel is not None and "role-title-text" in roles:
             panel.title = " ".join(filter(None, [panel.title, text]))
         if "role-legend-symbol" in roles and tag == "path":

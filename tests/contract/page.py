@@ -108,11 +108,11 @@ class Page:
 
     def findings(self) -> list[tuple[str, str]]:
         """Sentences, each with the chapter that it leads to; empty: none."""
-        (part,) = self.root.all("ul", "findings")
-        return [
-            (item.text("a").strip(), "".join(a.attributes["href"][1:] for a in item.all("a")))
-            for item in part.all("li")
+        items = [
+            *self.root.all("p", "headline"),
+            *(li for ul in self.root.all("ul", "findings") for li in ul.all("li")),
         ]
+        return [(item.text("a").strip(), "".join(a.attributes["href"][1:] for a in item.all("a"))) for item in items]
 
     def tables(self, chapter: str | None = None) -> list[Table]:
         """The tables of a chapter, or of all."""
@@ -411,7 +411,7 @@ CHARTS: Final = {
                                     {"JGA": ("value", 100)}, "", "top"),
     "Scores by turn": Drawn("by_turn", {"run": "run", "Turn": "turn"}, {"JGA": ("value", 100)}, "", "top"),
     "JGA of the same predictions": Drawn(
-        "sweep", {"run": "run", "label": "profile"}, {"JGA": ("value", 100)}, "", "top"
+        "sweep", {"run": "run", "label": "profile"}, {"JGA": ("value", 100)}, "", "left"
     ),
     "Correlations of metrics": Drawn("correlations", {"first": "first", "second": "second"}, {
         "r": ("r", 1), "text": ("r", 1)}, "run"),

@@ -388,7 +388,7 @@ def prepared(command: str, result: Mapping[str, Sequence[Row]]) -> dict[str, lis
 LESS: Sequence[str] = ("wrong", "missed", "over", "error-turns")
 #: Metrics and traits as papers call them.
 TITLES: Mapping[str, str] = {
-    "jga": "JGA", "sa": "Slot accuracy", "rsa": "Relative slot accuracy", "gca": "GCA", "fga": "FGA", "f1": "F1",
+    "jga": "JGA", "sa": "SA", "rsa": "RSA", "gca": "GCA", "fga": "FGA", "f1": "F1",
     "fga:lam=0.25": "FGA (λ = 0.25)", "wrong": "Wrong slots", "missed": "Missed slots", "over": "Over-predicted slots",
     "error-turns": "Error turns", "to_mean": "Tail orientation", "nu_paper": "Non- uniformity",
 }  # fmt: skip

@@ -88,7 +88,7 @@ def compare(chart: Chart, drawing: Drawing, result: dict[str, Any]) -> None:
     shown = [row for row in rows if all(row.get(key, 0) is not None for marks in chart.marks for key in ends(marks.x))]
     names = in_order(shown, chart.panel) if chart.panel else [""]
     is_divided = bool(chart.panel) and len(in_order(rows, chart.panel)) > 1
-    assert [panel.title for panel in drawing.panels] == (names if is_divided else [""])
+    assert [panel.title for panel in drawing.panels] == (names if is_divided else [chart.below.format(**rows[0])])
     colours = in_order(rows, chart.colour) if chart.colour else []
     if len(colours) > 1:
         known = drawing.legend or {mark.text: mark.colour for panel in drawing.panels for mark in panel.of("text")}
@@ -103,7 +103,7 @@ def compare(chart: Chart, drawing: Drawing, result: dict[str, Any]) -> None:
         kinds = set()
         for marks in chart.marks:
             kinds.add("line" if marks.kind == "area" else marks.kind)
-            of = own if marks.of is None else marks.of(result)
+            of = own if marks.of is None else [row for row in marks.of(result) if row.get(chart.panel, title) == title]
             check_axes(chart, marks, panel, own if chart.own else rows, of)
             if marks.kind in ("line", "area"):
                 check_lines(chart, marks, panel, of, known)

@@ -246,8 +246,8 @@ def test_the_front_and_the_notes(make: Callable[..., Made], name: str) -> None:
         for line in next(table.all("tbody")).all("tr"):
             badges = [(badge.text(), badge.attributes["title"]) for badge in line.all("span", "badge")]
             of_run = doubts[next(line.all("th")).text("span").strip()]
-            assert badges[:2] == of_run[:2]
-            assert [text for text, _ in badges[2:]] == [f"+{len(of_run) - 2}"] * (len(of_run) > 2)
+            assert badges[:1] == of_run[:1]
+            assert [text for text, _ in badges[1:]] == [f"+{len(of_run) - 1}"] * (len(of_run) > 1)
     dialogues = {row["dialogue"] for row in made.parts["traits"]["dialogues"]}
     lead = next(made.page.chapters["dialogues"].all("p", "lead")).text()
     most = ASKED[name].most

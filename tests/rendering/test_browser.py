@@ -100,7 +100,7 @@ def test_spaces_that_make_a_value_another_are_seen(browser: Any, tmp_path: Path)
 
 def test_hostile_values_are_inert(browser: Any, hostile: str) -> None:
     opened(browser, hostile)
-    assert browser.title == "Dialogue state tracking: report"
+    assert browser.title == '<b>one<script>, "two" onclick=x: dialogue state tracking compared'
     for number in range(len(HOSTILE)):
         browser.execute_script(
             "const links = document.querySelectorAll('#explorer tbody a');"
@@ -453,7 +453,7 @@ def test_nothing_is_wider_than_the_window(browser: Any, demo: str) -> None:
 
 
 def test_the_page_has_the_colours_of_figures(browser: Any, demo: str) -> None:
-    from dstbench.rendering.charts.grammar import COLOURS
+    from dstbench.rendering.charts.forms import COLOURS
 
     opened(browser, demo)
     look = "return getComputedStyle(document.documentElement).getPropertyValue(arguments[0]).trim()"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,8 +12,8 @@ import pytest
 import dstbench
 from dstbench.demo import synthetic
 from dstbench.rendering.charts.dialogues import jga_line
-from dstbench.rendering.charts.draw import draw_figure, draw_on_page
-from dstbench.rendering.charts.grammar import COLOURS, Chart
+from dstbench.rendering.charts.draw import draw_figure, draw_on_page, specification
+from dstbench.rendering.charts.forms import COLOURS, Chart
 from tests import formats
 from tests.commands import run
 from tests.contract import charts, drawn
@@ -112,16 +111,13 @@ def by_turn(runs: dict[str, Any]) -> Chart:
 
 def test_the_formats_and_a_notebook() -> None:
     chart = by_turn(synthetic(20))
-    before = json.dumps(chart)
+    before = chart.to_json()
     assert draw_figure(chart, "pdf").startswith(b"%PDF")
     png = draw_figure(chart, "png")
     assert png.startswith(b"\x89PNG")
     assert int.from_bytes(png[16:20]) == pytest.approx(COLUMN / 72 * 300, rel=0.05)
-    assert json.dumps(chart) == before  # nothing is drawn into what was given
-    bundle = chart._repr_mimebundle_()
-    assert bundle["application/vnd.vegalite.v5+json"] == chart
-    assert "JGA by turn" in bundle["text/plain"]
-    assert chart["config"]["range"]["category"] == list(COLOURS)
+    assert chart.to_json() == before  # nothing is drawn into what was given
+    assert specification(chart)["config"]["range"]["category"] == list(COLOURS)
 
 
 def test_on_a_page_a_drawing_has_the_page_s_colours_and_nothing_but_shapes(folder: Path) -> None:

@@ -42,7 +42,8 @@ class Text(HTMLParser):
         self.names.add(tag)
 
     def handle_data(self, data: str) -> None:
-        self.texts.append(data)
+        if data.strip():  # between elements, white space is not seen
+            self.texts.append(data)
 
 
 def holds_frames(thing: Any) -> bool:

@@ -53,7 +53,7 @@ def shown(names: tuple[str, ...]) -> dict[str, str]:
     parts = {f"sweep {form}": render({"sweep": swept}, form) for form in ("text", "md", "latex")}
     parts |= {f"diagnose {form}": render(diagnosis, form) for form in ("text", "md", "latex")}
     chart = of_runs.sweep_charts(swept)["conventions"]
-    values = [row["value"] for layer in chart["layer"] for row in layer.get("data", chart["data"])["values"]]
+    values = [row["value"] for row in chart.to_dict()["data"]["values"]]
     table = chapters.conventions_chapter(swept, {"conventions": chart}).blocks[1].table
     assert table is not None
     return {**parts, "chart": str(values), "chapter": str(table.rows())}
@@ -122,7 +122,7 @@ def test_a_report_ranks_by_a_metric_of_errors_from_the_fewest() -> None:
         ("few", "2", "3"),
         ("most", "3", "-"),
     ]
-    assert "%" not in str(report.charts["conventions"]["layer"])
+    assert "%" not in str(report.charts["conventions"].to_dict()["layer"])
     assert "domains" not in report.charts
     rows = chapters.conventions_chapter(report.sweep, report.charts).blocks[1].table
     assert rows is not None
@@ -139,7 +139,7 @@ def test_there_is_no_figure_of_counts_by_traits() -> None:
     with pytest.raises(UsageError, match="counts"):
         trait_charts(dstbench.traits(MISSING, metrics="missed"))
     charts = trait_charts(dstbench.traits(RUNS, metrics="fga,missed"))
-    assert {row["metric"] for chart in charts.values() for row in chart["data"]["values"]} == {"FGA"}
+    assert {row["metric"] for chart in charts.values() for row in chart.to_dict()["data"]["values"]} == {"FGA"}
 
 
 # --- metrics ----------------------------------------------------------------------------------------------------------
@@ -148,7 +148,7 @@ def test_there_is_no_figure_of_counts_by_traits() -> None:
 def test_metrics_that_differ_in_parameters_have_columns_of_their_own() -> None:
     (run, *_) = RUNS.items()
     scores = dstbench.score(dict([run]), metrics="fga:lam=0.25,fga:lam=0.75", by="domain")
-    rows = of_runs.heat_map(scores, "domain")["data"]["values"]
+    rows = of_runs.heat_map(scores, "domain").to_dict()["data"]["values"]
     assert len({(row["domain"], row["metric"]) for row in rows}) == len(rows) == scores.height
 
 
@@ -219,5 +219,5 @@ def test_names_of_columns_are_whole_and_beside_each_other(stem: str) -> None:
         assert not any("\N{HORIZONTAL ELLIPSIS}" in text for text in texts)
         assert {f"seed{n}" for n in (1, 2)} <= set(re.findall(r"seed\d", " ".join(texts)))
     (width,) = {len(name) for name in runs}
-    is_sloping = heat_map["encoding"]["x"]["axis"]["labelAngle"] != 0
+    is_sloping = heat_map.to_dict()["layer"][0]["encoding"]["x"]["axis"]["labelAngle"] != 0
     assert is_sloping == (3 * width > 36)

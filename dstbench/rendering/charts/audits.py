@@ -3,26 +3,14 @@
 from __future__ import annotations
 
 import textwrap
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
+import altair as alt
 import polars as pl
 
 from dstbench.audit.entity_bias import frequent_values, slot_order
 from dstbench.audit.version_diff import split_rows
-from dstbench.rendering.charts.grammar import (
-    COLOURS,
-    INK,
-    Chart,
-    Spec,
-    chart,
-    in_panels,
-    name,
-    named_axis,
-    number,
-    percent,
-    specification,
-    unique,
-)
+from dstbench.rendering.charts.forms import COLOURS, INK, Chart, apart, bars, chart, named_axis, points, share, unique
 from dstbench.rendering.of_audits import pair_texts
 from dstbench.schema.audit import KINDS
 from dstbench.typing import SlotOrder
@@ -32,6 +20,7 @@ if TYPE_CHECKING:
 
 # Lines of text are wrapped to so many characters.
 _LINE: Final = 58
+_MEASURES: Final = {"h1_h0": "H1/H0", "hinf_h0": "H∞/H0"}
 
 
 def bias_charts(bias: Bias, top: int, sort: SlotOrder = "slot") -> dict[str, Chart]:
@@ -40,31 +29,19 @@ def bias_charts(bias: Bias, top: int, sort: SlotOrder = "slot") -> dict[str, Cha
     The latter, for train-destination, is Fig 2 of Qian et al. 2021. See `frequent_values` and `slot_order`.
     """
     order = slot_order(bias, sort)
+    counting = pl.format(", {}", "counting") if bias.slots["counting"].n_unique() > 1 else pl.lit("")
     measures = bias.slots.unpivot(
-        on=["h1_h0", "hinf_h0"], index=["split", "counting", "slot"], variable_name="measure", value_name="value"
-    )
-    measure = pl.col("measure").replace_strict({"h1_h0": "H1/H0", "hinf_h0": "H∞/H0"})
-    counting = pl.format(", {}", "counting") if measures["counting"].n_unique() > 1 else pl.lit("")
-    measures = measures.with_columns(measure=measure + counting)
-    per_slot = {"x": number("value", title=None, scale={"domain": [0, 1]}), "y": named_axis("slot", order)}
-    evenness = chart("How evenly values are distributed", "point", measures, per_slot, by="split", height={"step": 10})
+        on=list(_MEASURES), index=["split", "counting", "slot"], variable_name="measure", value_name="value"
+    ).with_columns(measure=pl.col("measure").replace_strict(_MEASURES) + counting)
+    x = alt.X("value:Q", title=None, scale=alt.Scale(domain=[0, 1]))
+    dots = points().encode(x, named_axis(alt.Y, "slot", order), **apart("split", unique(measures["split"]), "shape"))
+    evenness = chart("How evenly values are distributed", measures, dots, panel="measure", height=alt.Step(10))
     frequent = frequent_values(bias, top).sort(pl.col("slot").cast(pl.Enum(order)), maintain_order=True)
-    per_value: Spec = {
-        "x": percent("share", 2, title="Share of the slot's values"),
-        "y": {
-            "field": "value",
-            "type": "nominal",
-            "sort": None,
-            "title": None,
-            "axis": {"labelLimit": 80, "minExtent": 80},
-        },
-    }
-    values = _bars("Most frequent values", frequent, per_value, by="split")
-    values["usermeta"]["least"] = 40  # the values of 30 slots fit on a page
-    return {
-        "bias": in_panels(evenness, "measure", unique(measures["measure"])),
-        "values": in_panels(values, "slot", unique(frequent["slot"]), y="independent"),
-    }
+    values = alt.Y("value:N", sort=None, title=None, axis=alt.Axis(labelLimit=80, minExtent=80))
+    width = 40  # the values of 30 slots fit on a page
+    shares = share(alt.X, "share", "Share of the slot's values", 2)
+    frequent_chart = bars("Most frequent values", frequent, shares, values, "split", panel="slot", own="y", least=width)
+    return {"bias": evenness, "values": frequent_chart}
 
 
 def difference_charts(differences: Differences) -> dict[str, Chart]:
@@ -74,7 +51,7 @@ def difference_charts(differences: Differences) -> dict[str, Chart]:
     cells = rows.unpivot(on=sorted(KINDS), index=["split", "slot"], variable_name="kind", value_name="cells")
     cells = cells.filter(pl.col("slot").is_not_null(), pl.col("cells") > 0).join(of, on="split", maintain_order="left")
     shares = cells.with_columns(pl.col("kind").str.replace("_", " "), share=pl.col("cells") / pl.col("of"))
-    return {"differences": _slot_bars("Slots that differ", shares, "share of turns", by="kind", column="split")}
+    return {"differences": _slot_bars("Slots that differ", shares, "Share of turns", by="kind", panel="split")}
 
 
 def inconsistency_charts(inconsistency: Inconsistency, pairs: int) -> dict[str, Chart]:
@@ -89,10 +66,10 @@ def inconsistency_charts(inconsistency: Inconsistency, pairs: int) -> dict[str, 
     slots = slots.with_columns(pl.col("split").fill_null("all")).drop_nulls("share")
     speakers = inconsistency.shares.drop_nulls("share").sort("slot", "speaker")  # as the bars are stacked
     speakers = speakers.with_columns(by=pl.format("said by the {}", "speaker"))
-    title = "share of dialogues with the domain"
+    title = "Share of dialogues with the domain"
     charts = {
         "modified": _slot_bars("Dialogues that lack annotations", slots, title, by="split", stacked=False),
-        "speakers": _slot_bars("Who says what is not annotated", speakers, "share of missing annotations", by="by"),
+        "speakers": _slot_bars("Who says what is not annotated", speakers, "Share of missing annotations", by="by"),
     }
     shown = pair_texts(inconsistency.pairs.head(pairs))
     return {**charts, "pairs": _side_by_side(shown)} if shown.height else charts
@@ -101,11 +78,8 @@ def inconsistency_charts(inconsistency: Inconsistency, pairs: int) -> dict[str, 
 def version_charts(scored: VersionScores) -> dict[str, Chart]:
     """The figure of scores on versions: in which share of the turns each slot is wrong, a panel per model."""
     shown = scored.slots.select("version", "model", "slot", "error_turns", "share")
-    return {
-        "error_turns": _slot_bars(
-            "Turns in which a slot is wrong", shown, "share of turns", by="version", column="model", stacked=False
-        )
-    }
+    title, x_title = "Turns in which a slot is wrong", "Share of turns"
+    return {"error_turns": _slot_bars(title, shown, x_title, by="version", panel="model", stacked=False)}
 
 
 def memorisation_charts(memorisation: Memorisation) -> dict[str, Chart]:
@@ -118,36 +92,21 @@ def memorisation_charts(memorisation: Memorisation) -> dict[str, Chart]:
     )
     values = sums.unpivot(on=list(turns), index=["run", "slot", "searched"], variable_name="value", value_name="turns")
     shown = values.filter(pl.col("turns") > 0).with_columns(share=pl.col("turns") / pl.col("searched"))
-    title = "share of wrong values that nobody has said"
-    return {"memorised": _slot_bars("Values that nobody has said", shown, title, by="value", column="run")}
-
-
-# --- what they share --------------------------------------------------------------------------------------------------
-
-
-def _bars(title: str, rows: pl.DataFrame, encoding: Spec, by: str, *, stacked: bool = False) -> Chart:
-    """A chart of horizontal bars; those of the names in the column `by` are stacked, or below each other."""
-    bars = chart(title, "bar", rows, encoding, by=by)
-    names = unique(rows[by])
-    if len(names) > 1 and not stacked:
-        bars["encoding"]["yOffset"] = name(by, names)
-        bars["height"] = {"step": 3.7}  # of one bar: 30 slots of ten runs fit on a page
-    return bars
+    title = "Share of wrong values that nobody has said"
+    return {"memorised": _slot_bars("Values that nobody has said", shown, title, by="value", panel="run")}
 
 
 def _slot_bars(
-    title: str, rows: pl.DataFrame, x_title: str, *, by: str, column: str | None = None, stacked: bool = True
+    title: str, rows: pl.DataFrame, x_title: str, *, by: str, panel: str = "", stacked: bool = True
 ) -> Chart:
-    """Bars of the column `share` per slot, the largest first, in a panel per value of `column`."""
-    panel = [] if column is None else [column]
-    parts = rows.group_by("slot", *panel, *([] if stacked else [by])).agg(pl.col("share").sum())
+    """Bars of the column `share` per slot, the largest first, in a panel per value of the column `panel`."""
+    panels = [panel] if panel else []
+    parts = rows.group_by("slot", *panels, *([] if stacked else [by])).agg(pl.col("share").sum())
     largest = -pl.col("share").round(9)  # sums of the same shares may differ in their last bits
     order = parts.group_by("slot").agg(pl.col("share").max()).sort(largest, "slot")["slot"].to_list()
-    panels = unique(rows[column]) if column else []
-    x = percent("share", 3 if len(panels) > 1 else 5, title=x_title)
-    bars = _bars(title, rows, {"x": x, "y": named_axis("slot", order)}, by, stacked=stacked)
-    bars["usermeta"]["least"] = 60  # so many slots are high: more panels beside each other
-    return in_panels(bars, column or "", panels)
+    x = share(alt.X, "share", x_title, 3 if panel and rows[panel].n_unique() > 1 else 5)
+    least = 60  # so many slots are high: more panels beside each other
+    return bars(title, rows, x, named_axis(alt.Y, "slot", order), by, stacked=stacked, panel=panel, least=least)
 
 
 def _side_by_side(pairs: pl.DataFrame) -> Chart:
@@ -166,17 +125,9 @@ def _side_by_side(pairs: pl.DataFrame) -> Chart:
         at += max(map(len, wrapped)) + 2
         rows.append(("annotated", at - 1, "", "said"))  # a blank line
     schema = {"side": pl.String, "line": pl.UInt16, "text": pl.String, "part": pl.String}
-    looks = {"slot": COLOURS[6], "gold": COLOURS[0], "said": INK}
-    encoding = {
-        "x": {"value": 0},
-        "y": {"field": "line", "type": "ordinal", "axis": None},
-        "text": {"field": "text", "type": "nominal"},
-        "color": {
-            "condition": [{"test": f"datum.part == '{part}'", "value": colour} for part, colour in looks.items()],
-            "value": INK,
-        },
-    }
-    mark = {"type": "text", "align": "left", "baseline": "middle"}
     table = pl.DataFrame(rows, schema=schema, orient="row")
-    whole = specification("Alike in what is said", table, mark=mark, encoding=encoding, height={"step": 9}, wide=True)
-    return in_panels(whole, "side", ["not annotated", "annotated"])
+    looks = alt.Scale(domain=["slot", "gold", "said"], range=[COLOURS[6], COLOURS[0], INK])
+    encoding: dict[str, Any] = {"x": alt.value(0), "y": alt.Y("line:O", axis=None), "text": "text:N"}
+    text = alt.Chart().mark_text(align="left", baseline="middle")
+    text = text.encode(**encoding, color=alt.Color("part:N", scale=looks, legend=None))
+    return chart("Alike in what is said", table, text, panel="side", height=alt.Step(9), wide=True)

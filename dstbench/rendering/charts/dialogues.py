@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
+import altair as alt
 import polars as pl
 
 from dstbench.analysis.traits import ROOT
@@ -11,29 +12,31 @@ from dstbench.errors import UsageError
 from dstbench.metrics.base import divide
 from dstbench.metrics.exact_sums import exact_sum
 from dstbench.metrics.registry import name_of
-from dstbench.rendering.charts.grammar import (
+from dstbench.rendering.charts.forms import (
     COLOURS,
     Chart,
-    Spec,
+    apart,
+    bars,
     chart,
-    ends,
-    in_panels,
-    integer,
-    middles,
+    lines,
     named_axis,
-    number,
-    percent,
+    points,
     row_step,
-    specification,
+    share,
     unique,
+    whole_number,
     with_names,
-)
+)  # fmt: skip
 from dstbench.rendering.views import IS_COUNT
 from dstbench.scoring.timing import TIMING
+from dstbench.stats.proportions import wilson
 
 if TYPE_CHECKING:
     from dstbench.analysis.diagnose import Diagnosis
     from dstbench.analysis.traits import Traits
+
+# Turns (or lengths) of a smaller share of the most dialogues are not drawn.
+_FEW: Final = 0.01
 
 
 def diagnosis_charts(diagnosis: Diagnosis) -> dict[str, Chart]:
@@ -63,22 +66,38 @@ def trait_charts(traits: Traits) -> dict[str, Chart]:
 
 
 def jga_line(rows: pl.DataFrame, by: str, title: str) -> Chart:
-    """JGA by turn or by length, from `Diagnosis.by_turn` or `Diagnosis.by_length`."""
-    x = integer(by, title, *ends(rows[by]), grid=False)
-    axes = {"x": x, "y": percent("value", scale={"domain": [0, 1]}, title="JGA")}
-    shown = rows.select("run", by, "value", "turns", "dialogues")
-    return chart(f"JGA by {by}", "line", shown, axes)
+    """JGA by turn or by length, from `Diagnosis.by_turn` or `Diagnosis.by_length`; n is the number of dialogues.
+
+    JGA by turn has intervals: a turn is one of each dialogue. Turns and lengths of hardly any dialogues are left out.
+    """
+    n = dict(rows.group_by(by).agg(pl.col("dialogues").max()).sort(by).iter_rows())
+    kept = [at for at, dialogues in n.items() if dialogues >= _FEW * max(n.values())]
+    shown = rows.filter(pl.col(by).is_in(kept)).select("run", by, "value", "turns", "dialogues")
+    ends = pl.DataFrame(
+        [wilson(value, dialogues) for value, dialogues in shown.select("value", "dialogues").iter_rows()],
+        schema={"low": pl.Float64, "high": pl.Float64}, orient="row",
+    )  # fmt: skip
+    label = f"[datum.label, 'n=' + {n}[datum.value]]"
+    x = whole_number(alt.X, by, title, kept, grid=False, labelExpr=label)
+    y: dict[str, Any] = {"title": "JGA", "scale": alt.Scale(domain=[0, 1])}
+    band = alt.Chart().mark_area(opacity=0.15, aria=False)
+    band = band.encode(x, share(alt.Y, "low", **y), alt.Y2("high:Q"), **apart("run", unique(rows["run"])))
+    below = [band] if by == "turn" else []
+    return lines(f"JGA by {by}", shown.hstack(ends), x, share(alt.Y, "value", **y), "run", *below)
 
 
 def gold_slots(rows: pl.DataFrame) -> Chart:
     """The largest number of gold slots in a dialogue (Kim et al. 2022, Fig 2), from `Diagnosis.gold_slots`."""
     if same_gold(rows):
         rows = rows.filter(pl.col("run") == pl.col("run").first())
-    x: Spec = {"field": "n_gold_max", "type": "ordinal", "title": "Largest number of gold slots in a turn"}
-    x["axis"] = {"labelAngle": 0}
-    y = integer("dialogues", "Dialogues", 0, ends(rows["dialogues"])[1], 3)
-    mark = "bar" if rows["run"].n_unique() == 1 else "line"
-    return chart("How many slots dialogues have", mark, rows, {"x": x, "y": y})
+    x = alt.X("n_gold_max:O", title="Largest number of gold slots in a turn", axis=alt.Axis(labelAngle=0))
+    y, title = (
+        whole_number(alt.Y, "dialogues", "Dialogues", [0, *rows["dialogues"]], 3),
+        "How many slots dialogues have",
+    )
+    if rows["run"].n_unique() > 1:
+        return lines(title, rows, x, y, "run")
+    return bars(title, rows, x, y, "run")
 
 
 def same_gold(rows: pl.DataFrame) -> bool:
@@ -93,12 +112,12 @@ def _first_failures(rows: pl.DataFrame) -> Chart:
     split = rows.select("run", "low", "high", "dialogues", **parts).unpivot(
         on=list(parts), index=["run", "low", "high", "dialogues"], variable_name="then", value_name="n"
     )
-    x = {"field": "low", "bin": {"binned": True, "step": 0.1}, "title": "First wrong turn, as a share of the dialogue"}
-    x["axis"] = {"format": "~%", "values": [0, 0.2, 0.4, 0.6, 0.8, 1]}
-    y = integer("n", "Dialogues", 0, ends(rows["dialogues"])[1], 3) | {"stack": "zero"}
-    encoding = {"x": x, "x2": {"field": "high"}, "y": y}
-    whole = chart("Where dialogues first fail", "bar", split, encoding, by="then")
-    return in_panels(whole, "run", unique(rows["run"]))
+    axis = alt.Axis(format="~%", values=[0, 0.2, 0.4, 0.6, 0.8, 1])
+    title = "First wrong turn, as a share of the dialogue"
+    x = alt.X("low:Q", bin=alt.BinParams(binned=True, step=0.1), title=title, axis=axis)
+    y = whole_number(alt.Y, "n", "Dialogues", [0, *rows["dialogues"]], 3).stack("zero")
+    bar = alt.Chart().mark_bar(tooltip=True).encode(x, alt.X2("high:Q"), y, **apart("then", [*parts], "depth"))
+    return chart("Where dialogues first fail", split, bar, panel="run")
 
 
 def _kinds_of_errors(rows: pl.DataFrame) -> Chart:
@@ -107,23 +126,25 @@ def _kinds_of_errors(rows: pl.DataFrame) -> Chart:
     shown = errors.filter(pl.col("n") > 0)
     present = set(shown["class"])
     classes = [text for text in unique(errors["class"]) if text in present]
-    x = integer("n", "Slots of turns", 0, ends(shown["n"])[1], 3, format="~s")
-    whole = chart("Kinds of errors", "bar", shown, {"x": x, "y": named_axis("class", classes)}, by="kind")
-    return in_panels(Chart({**whole, "height": row_step(classes)}), "run", unique(shown["run"]))
+    x = whole_number(alt.X, "n", "Slots of turns", [0, *shown["n"]], 3, format="~s")
+    bar = (
+        alt.Chart()
+        .mark_bar(tooltip=True)
+        .encode(x, named_axis(alt.Y, "class", classes), **apart("kind", unique(shown["kind"])))
+    )
+    return chart("Kinds of errors", shown, bar, panel="run", height=row_step(classes))
 
 
 def _timing(rows: pl.DataFrame) -> Chart:
     """The shares of missed slots that are late and of over-predicted ones that are early, from `Diagnosis.timing`."""
-    shares = [
+    shown = pl.concat([
         rows.select("run", timing=pl.lit(f"{timed}, of {name_of(kind).lower()}"), share=f"{timed}_share", slots=kind)
         for kind, timed in TIMING.items()
-    ]
-    shown = pl.concat(shares)
-    x = percent("share", 3, title="Share of these slots of turns", scale={"zero": True})
-    y = named_axis("run", unique(rows["run"]))
-    bar = {"type": "bar", "color": COLOURS[0], "tooltip": True}
-    whole = specification("Errors of timing", shown, mark=bar, encoding={"x": x, "y": y})
-    return in_panels(Chart({**whole, "height": row_step(unique(rows["run"]))}), "timing", unique(shown["timing"]))
+    ])  # fmt: skip
+    runs = unique(rows["run"])
+    x = share(alt.X, "share", "Share of these slots of turns", 3, scale=alt.Scale(zero=True))
+    y = named_axis(alt.Y, "run", runs)
+    return bars("Errors of timing", shown, x, y, panel="timing", height=row_step(runs))
 
 
 def _along_trait(dialogues: pl.DataFrame, bins: pl.DataFrame) -> Chart:
@@ -139,59 +160,51 @@ def _along_trait(dialogues: pl.DataFrame, bins: pl.DataFrame) -> Chart:
         lower=value.quantile(0.25, "linear"), upper=value.quantile(0.75, "linear"), dialogues=pl.len()
     )
     means = bins.select("run", "metric", "low", "high", mean="value")
-    shown = with_names(middles(means.join(spread, on=["run", "metric", "low", "high"], maintain_order="left")))
-    domain = {} if shown.is_empty() else {"domain": [shown["low"].min(), shown["high"].max()]}
+    shown = with_names(means.join(spread, on=["run", "metric", "low", "high"], maintain_order="left"))
+    shown = shown.with_columns(middle=(pl.col("low") + pl.col("high")) / 2)
     # All of a bin, as the only tick of an axis without an extent is called 0.
-    x = number("middle", title=name_of(trait), axis={"grid": False, "tickCount": 4}, scale={**_scale(trait), **domain})
-    y: Spec = {"title": "Mean and quartiles", "scale": {"zero": True}}
-    looks = chart("", "line", shown, {}, by="metric")["encoding"]
-    line = {channel: looks[channel] for channel in ("color", "strokeDash")}
-    sizes = shown.select(pl.col("dialogues").min(), pl.col("dialogues").max().alias("most")).row(0)
-    legend = {"values": unique(pl.Series([size for size in sizes if size is not None]))}
-    size = number("dialogues", scale={"range": [4, 60]}, title="Dialogues in a bin", legend=legend)
-    point = {channel: looks[channel] for channel in ("color", "shape")} | {"size": size}
-    mean = {"x": x, "y": percent("mean", **y)}
-    band = {"type": "area", "opacity": 0.18}
-    band_encoding = {"x": x, "y": percent("lower", **y), "y2": {"field": "upper"}, "color": looks["color"]}
-    whole = specification(
-        f"Scores by {name_of(trait).lower()}", shown,
-        layer=[
-            {"mark": band, "encoding": band_encoding},
-            {"mark": "line", "encoding": {**line, **mean}},
-            {"mark": {"type": "point", "filled": True, "opacity": 1, "tooltip": True}, "encoding": {**point, **mean}},
-        ],
-    )  # fmt: skip
-    return in_panels(whole, "run", unique(shown["run"]))
+    domain = alt.Undefined if shown.is_empty() else [shown["low"].min(), shown["high"].max()]
+    x = alt.X("middle:Q", title=name_of(trait), axis=alt.Axis(grid=False, tickCount=4), scale=_scale(trait, domain))
+    y: dict[str, Any] = {"title": "Mean and quartiles", "scale": alt.Scale(zero=True)}
+    looks = apart("metric", unique(shown["metric"]), "shape")
+    dashes = apart("metric", unique(shown["metric"]), "dash")
+    band = alt.Chart().mark_area(opacity=0.18)
+    band = band.encode(x, share(alt.Y, "lower", **y), alt.Y2("upper:Q"), color=looks["color"])
+    line = alt.Chart().mark_line().encode(x, share(alt.Y, "mean", **y), **dashes)
+    sizes = sorted(shown["dialogues"].to_list())
+    legend = alt.Legend(values=sorted({*sizes[:1], *sizes[-1:]}))
+    size = alt.Size("dialogues:Q", scale=alt.Scale(range=[4, 60]), title="Dialogues in a bin", legend=legend)
+    dots = points().encode(x, share(alt.Y, "mean", **y), size, **looks)
+    return chart(f"Scores by {name_of(trait).lower()}", shown, band, line, dots, panel="run")
 
 
 def _both_traits(dialogues: pl.DataFrame, bins: pl.DataFrame) -> Chart:
     """Mean scores of all runs' dialogues by both traits, darker where higher, a panel per metric."""
     metrics = unique(bins["metric"])
-    rows, axes = dialogues, {}
-    for channel, ((trait,), of_trait) in zip("xy", bins.group_by("trait", maintain_order=True), strict=True):
-        rows = _binned(rows, of_trait, str(trait)).rename({"low": f"{channel}_low", "high": f"{channel}_high"})
-        axes[channel] = number(f"{channel}_low", bin={"binned": True}, title=name_of(str(trait)))
-        axes[channel]["scale"] = _scale(str(trait))
-        axes[channel]["axis"] = {"tickCount": 4, "grid": False}
-        axes[f"{channel}2"] = {"field": f"{channel}_high"}
-    edges = ["x_low", "x_high", "y_low", "y_high"]
+    rows, axes = dialogues, []
+    for channel, second, ((trait,), of_trait) in zip(
+        (alt.X, alt.Y), (alt.X2, alt.Y2), bins.group_by("trait", maintain_order=True), strict=True
+    ):
+        low, high = f"{trait}_low", f"{trait}_high"
+        rows = _binned(rows, of_trait, str(trait)).rename({"low": low, "high": high})
+        axis = alt.Axis(tickCount=4, grid=False)
+        binned = channel(f"{low}:Q", bin="binned", title=name_of(str(trait)), scale=_scale(str(trait)), axis=axis)
+        axes += [binned, second(f"{high}:Q")]
+    edges = [f"{trait}_{end}" for trait in unique(bins["trait"]) for end in ("low", "high")]
     long = rows.unpivot(on=metrics, index=edges, variable_name="metric").drop_nulls("value")
     means = long.group_by("metric", *edges).agg(mean=divide(exact_sum(pl.col("value")), pl.len()), dialogues=pl.len())
-    shown = with_names(means.sort("metric", *edges))
-    opacity = number(
-        "mean",
-        scale={"domain": [0, 1], "range": [0.05, 1]},
-        title="Mean score",
-        legend={"format": "%", "values": [0.2, 1]},
-    )
-    mark = {"type": "rect", "color": COLOURS[0], "tooltip": True}
-    whole = specification("Scores by both traits", shown, mark=mark, encoding={**axes, "opacity": opacity})
-    return in_panels(whole, "metric", [name_of(metric) for metric in metrics])
+    order = pl.col("metric").cast(pl.Enum(metrics))
+    shown = with_names(means.sort(order, *edges))
+    legend = alt.Legend(format="%", values=[0.2, 1])
+    scale = alt.Scale(domain=[0, 1], range=[0.05, 1])
+    depth = alt.Opacity("mean:Q", scale=scale, title="Mean score", legend=legend)
+    rect = alt.Chart().mark_rect(color=COLOURS[0], tooltip=True).encode(*axes, depth)
+    return chart("Scores by both traits", shown, rect, panel="metric")
 
 
-def _scale(trait: str) -> Spec:
+def _scale(trait: str, domain: Any = alt.Undefined) -> alt.Scale:
     """The scale on which a trait's bins are equally wide."""
-    return {"type": "sqrt"} if trait in ROOT else {}
+    return alt.Scale(type="sqrt" if trait in ROOT else "linear", domain=domain)
 
 
 def _binned(dialogues: pl.DataFrame, bins: pl.DataFrame, trait: str) -> pl.DataFrame:

@@ -11,10 +11,15 @@ import re
 from typing import Any, Final
 from xml.etree import ElementTree as Xml
 
+import vl_convert
+from markupsafe import Markup
+
 from dstbench.errors import visible
-from dstbench.rendering.charts.grammar import COLOURS, INK, LABEL, Chart, Spec, in_lines
-from dstbench.rendering.html import Markup
+from dstbench.rendering.charts.forms import COLOURS, INK, LABEL, Chart, in_lines
+from dstbench.rendering.html import markup
 from dstbench.typing import FigureFormat
+
+Spec = dict[str, Any]
 
 # Widths in points (1/72 inch): of a figure, of a wide one, and of the same on the page of a report.
 _WIDTH: Final = 219
@@ -38,9 +43,9 @@ _OWN_LABELS: Final = 48
 # About how much room a vertical axis takes in points: an axis of names, plus each character; or an axis of numbers.
 _OF_NAMES: Final = 9
 _OF_CHARACTER: Final = 3.4
-_OF_NUMBERS: Final = {"%": 40, None: 34}
+_OF_NUMBERS: Final = 44
 _DOTS_PER_INCH: Final = 300
-_VEGA_LITE: Final = "5.20"
+_VEGA_LITE: Final = "6.1"
 # The width and height in the opening tag of an SVG, with the text before each.
 _SIZE: Final = re.compile(r'(<svg [^>]*?width=")([0-9.]+)(" height=")([0-9.]+)"')
 _CONFIG: Final[Spec] = {
@@ -50,7 +55,7 @@ _CONFIG: Final[Spec] = {
     "axis": {
         "labelFontSize": 7, "titleFontSize": 8, "titleFontWeight": "normal", "labelLimit": 120, "tickSize": 3,
         "labelColor": INK, "titleColor": INK, "domainColor": "#888888", "tickColor": "#888888",
-        "gridColor": "#dddddd", "gridWidth": 0.5, "domainWidth": 0.5, "tickWidth": 0.5,
+        "labelFlush": False, "gridColor": "#dddddd", "gridWidth": 0.5, "domainWidth": 0.5, "tickWidth": 0.5,
     },
     "axisX": {"labelOverlap": True},
     "facet": {"spacing": {"column": _SPACING, "row": 4}},
@@ -70,7 +75,9 @@ _CONFIG: Final[Spec] = {
 }  # fmt: skip
 
 
-_AXIS_TITLE: Final[Spec] = {"fontSize": 8, "fontWeight": "normal", "color": INK, "offset": 2}
+_BELOW: Final[Spec] = {
+    "orient": "bottom", "anchor": "middle", "fontSize": 8, "fontWeight": "normal", "color": INK, "offset": 2,
+}  # fmt: skip
 
 
 def draw_figure(chart: Chart, form: FigureFormat, width: float | None = None) -> bytes:
@@ -81,9 +88,8 @@ def draw_figure(chart: Chart, form: FigureFormat, width: float | None = None) ->
         form: ``svg``, ``pdf``, or ``png`` with 300 dots per inch.
         width: Its width in points; None: that of a column, or of the page.
     """
-    import vl_convert
-
-    svg = _fit({**chart, "background": "white"}, width or (_WIDE if _is_wide(chart) else _WIDTH))
+    spec = specification(chart)
+    svg = _fit({**spec, "background": "white"}, width or (_WIDE if _is_wide(spec) else _WIDTH))
     if form == "pdf":
         return vl_convert.svg_to_pdf(svg)
     if form == "png":
@@ -93,19 +99,23 @@ def draw_figure(chart: Chart, form: FigureFormat, width: float | None = None) ->
 
 def draw_on_page(chart: Chart) -> Markup:
     """A chart as an element of a page, without colours of its own: these are variables (`LIGHT`)."""
-    svg = _fit({**chart, "background": None}, _ON_PAGE[_WIDE if _is_wide(chart) else _WIDTH])
+    spec = specification(chart)
+    svg = _fit({**spec, "background": None}, _ON_PAGE[_WIDE if _is_wide(spec) else _WIDTH])
     root = Xml.fromstring(svg)  # noqa: S314 # our own drawing
     _clean(root)
     for side in ("width", "height"):
         root.set(side, f"{_PAGE_SCALE * float(root.get(side, 0)):.0f}")
     root.set("role", "img")
-    root.set("aria-label", str(chart["title"]))
-    return Markup(Xml.tostring(root, encoding="unicode"))
+    root.set("aria-label", str(spec["title"]))
+    return markup(Xml.tostring(root, encoding="unicode"))
+
+
+def specification(chart: Chart) -> Spec:
+    """A chart as Vega-Lite, in our colours."""
+    return {**chart.to_dict(validate=False), "config": {"range": {"category": list(COLOURS)}}}
 
 
 def _svg(chart: Spec) -> str:
-    import vl_convert
-
     return vl_convert.vegalite_to_svg(chart, vl_version=_VEGA_LITE, allowed_base_urls=[])  # it may fetch nothing
 
 
@@ -149,12 +159,11 @@ def _fit(chart: Spec, width: float) -> str:
 
 def _room_beside(chart: Spec) -> float:
     """About how much room the vertical axis takes, in points."""
-    plot = chart.get("spec", chart)
-    axis, *_ = [part["encoding"]["y"] for part in (plot, *plot.get("layer", [])) if "y" in part.get("encoding", {})]
+    axis = chart.get("spec", chart)["layer"][0]["encoding"]["y"]
     if axis.get("axis", {}) is None:
         return 0
     if axis["type"] == "quantitative":
-        return _OF_NUMBERS[axis.get("axis", {}).get("format")]
+        return _OF_NUMBERS
     return round(_OF_NAMES + _OF_CHARACTER * min(LABEL, max(map(len, axis["sort"] or [""]))))
 
 
@@ -179,28 +188,23 @@ def _width(svg: str) -> float:
 
 def _sized(chart: Spec, width: float, columns: int, whole: float) -> Spec:
     """Give the chart our style, and plots of this width in so many columns; the legend is as wide as the whole."""
-    chart.pop("title", None)
+    chart["title"] = {"text": chart["usermeta"].get("below", ""), **_BELOW}
     legend = {**_CONFIG["legend"], "columns": max(2, int(whole / 105))}
     chart["config"] = {**_CONFIG, "legend": legend, **chart.get("config", {})}
     if "facet" in chart:
         chart["columns"] = columns
+        if len(chart["facet"]["sort"]) % columns:  # no axis below an empty place
+            chart.setdefault("resolve", {})["axis"] = {"x": "independent"}
         room = width + (_OWN_LABELS if _has_own_labels(chart) else 0)
         chart["facet"]["header"] = {"labelExpr": in_lines(max(_SHORTEST_LINE, int(room / _LETTER)))}
     plot = chart.get("spec", chart)
     plot["width"] = width
-    if columns > 1:
-        _title_once(chart, plot)
+    axes = [part["encoding"]["x"] for part in plot["layer"] if "title" in part["encoding"]["x"]]
+    if columns > 1:  # one title below all panels, in place of one below each column
+        chart["title"]["text"] = " / ".join({axis["title"]: 0 for axis in axes if axis["title"]})
+        for axis in axes:
+            axis["title"] = None
     return chart
-
-
-def _title_once(chart: Spec, plot: Spec) -> None:
-    """Put the title of the horizontal axis below all panels, in place of one below each column."""
-    axes = [part["encoding"]["x"] for part in (plot, *plot.get("layer", [])) if "x" in part.get("encoding", {})]
-    titles = {axis["title"]: None for axis in axes if axis.get("title")}
-    for axis in axes:
-        axis["title"] = None
-    if titles:
-        chart["title"] = {"text": " / ".join(titles), "orient": "bottom", "anchor": "middle", **_AXIS_TITLE}
 
 
 # --- the page ---------------------------------------------------------------------------------------------------------

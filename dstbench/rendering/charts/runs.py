@@ -1,39 +1,43 @@
-"""Charts of scores: of runs, of their differences and correlations, and under several conventions."""
+"""Charts of scores: of runs, of differences, of correlations, under several conventions; and of what errors cost."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+import altair as alt
 import polars as pl
 
 from dstbench.errors import UsageError
 from dstbench.metrics.exact_sums import exact_sum
 from dstbench.metrics.registry import name_of
-from dstbench.rendering.charts.grammar import (
+from dstbench.rendering.charts.forms import (
     COLOURS,
     INK,
     Chart,
-    Spec,
+    apart,
     chart,
-    ends,
-    in_panels,
-    integer,
-    name,
+    intervals,
+    lines,
+    named,
     named_axis,
-    number,
-    percent,
+    points,
     row_step,
-    specification,
+    rows_of,
+    share,
+    squares,
     unique,
+    whole_number,
     with_names,
-)
-from dstbench.rendering.views import IS_COUNT, pivoted
+)  # fmt: skip
+from dstbench.rendering.of_scores import best_first
+from dstbench.rendering.views import IS_COUNT
 from dstbench.schema.core import SCORES
 
 if TYPE_CHECKING:
     from dstbench.analysis.compare import Leaderboard
     from dstbench.analysis.compare_metrics import MetricComparison
     from dstbench.analysis.correlate import Correlations
+    from dstbench.analysis.sensitivity import Sensitivity
 
 # The metric of slots that a heat map shows, if it is among the scores; otherwise the first one.
 _OF_SLOTS: Final = "f1:avg=micro"
@@ -41,18 +45,15 @@ _OF_SLOTS: Final = "f1:avg=micro"
 _IN_GOLD: Final = ("correct", "wrong", "missed")
 # Groups along which scores are drawn as lines, with the titles of the axis; other groups are rows of a heat map.
 _ALONG: Final = {"turn": "Turn", "length": "Turns of the dialogue", "n_gold": "Gold slots in the turn"}
-# Points of a paper that the cell of a matrix with a number needs, and the least distance of two labels, of which about
-# a fifth is lost where the axis ends at ticks beyond the values.
+# Points of a paper that the cell of a matrix with a number needs.
 _CELL: Final = 16
-_LABEL: Final = 9
-_HEIGHT: Final = 130
-# The opacity of the faintest and the darkest square; black text can be read on both.
-_FAINT: Final = 0.03
-_DARK: Final = 0.7
 # If the names of columns have more characters in all, they stand at an angle.
 _BESIDE: Final = 36
 # More runs beside each other need the width of a page.
 _MANY_RUNS: Final = 5
+# The least distance of two labels at the ends of lines, as a share of the axis, and the end of an axis with labels.
+_LABEL: Final = 0.065
+_WITH_LABELS: Final = 1.35
 
 
 def score_charts(scores: pl.DataFrame) -> dict[str, Chart]:
@@ -67,9 +68,8 @@ def score_charts(scores: pl.DataFrame) -> dict[str, Chart]:
         what = " and ".join(by) if by and shares.height else "run, of counts alone,"
         raise UsageError(f"there is no figure of scores by {what}", hint="--by run, domain, slot, turn or length")
     if not by:
-        limits = (pl.col("value") + sign * pl.col("se") for sign in (-1, 1))
-        rows = shares.with_columns(low=next(limits), high=next(limits))
-        return {"scores": _intervals(rows, "run", "Scores with their standard errors")}
+        value, se = pl.col("value"), pl.col("se")
+        return {"scores": _forest(shares.with_columns(low=value - se, high=value + se), "run", "standard errors")}
     if by[0] in _ALONG:
         return {"scores": scores_along(shares, by[0])}
     return {"scores": heat_map(scores, by[0])}  # counts say what gold has
@@ -77,17 +77,14 @@ def score_charts(scores: pl.DataFrame) -> dict[str, Chart]:
 
 def leaderboard_charts(leaderboard: Leaderboard) -> dict[str, Chart]:
     """The figures of a comparison: intervals of scores, differences, and how far metrics spread runs apart."""
-    charts = {"scores": _intervals(leaderboard.scores, "run", "Scores with their intervals")}
+    charts = {"scores": _forest(leaderboard.scores, "run", "intervals")}
     if leaderboard.models.height:
-        charts["models"] = _intervals(leaderboard.models, "model", "Mean scores of models with their intervals")
+        charts["models"] = _forest(leaderboard.models, "model", "intervals of models' means")
     of_metrics = leaderboard.differences.partition_by("metric", maintain_order=True)
     for rows in of_metrics:
         metric = "".join(letter if letter.isalnum() else "-" for letter in rows["metric"].item(0))
         charts[f"differences_{metric}" if len(of_metrics) > 1 else "differences"] = _differences(rows)
-    shares = leaderboard.scores.filter(~IS_COUNT)
-    if shares["run"].n_unique() > 1:
-        charts["spread"] = _spread(shares)
-    return charts
+    return charts | _spread(leaderboard.scores)
 
 
 def correlation_charts(correlations: Correlations) -> dict[str, Chart]:
@@ -95,7 +92,7 @@ def correlation_charts(correlations: Correlations) -> dict[str, Chart]:
     from dstbench.analysis.associations import POOLED  # not before: it needs the modules of statistics
 
     rows = correlations.matrix.sort(pl.col("run") != POOLED, maintain_order=True)
-    return {"correlations": _matrices(with_names(rows, "first", "second"))}
+    return {"correlations": _matrices(rows, "r", "Correlations")}
 
 
 def metric_charts(compared: MetricComparison) -> dict[str, Chart]:
@@ -104,11 +101,9 @@ def metric_charts(compared: MetricComparison) -> dict[str, Chart]:
     Raises:
         UsageError: There is one run, or one metric, a count.
     """
-    charts, shares = {}, compared.scores.filter(~IS_COUNT)
-    if shares["run"].n_unique() > 1:
-        charts["spread"] = _spread(shares)
+    charts = _spread(compared.scores)
     if compared.agreement.height:
-        rows = with_names(compared.agreement, "first", "second").with_columns(run=pl.lit(""), n="runs")
+        rows = compared.agreement.with_columns(run=pl.lit(""), n="runs")
         charts["orders"] = _matrices(rows, "tau", "Kendall's tau of the orders of metrics")
     if not charts:
         raise UsageError("there is no figure of one run, or of one count", hint="give two runs or more, and a share")
@@ -116,9 +111,53 @@ def metric_charts(compared: MetricComparison) -> dict[str, Chart]:
 
 
 def sweep_charts(rows: pl.DataFrame) -> dict[str, Chart]:
-    """The figure of a sweep: the first metric of each run under each profile, from `dstbench.sweep`."""
-    metric = rows["metric"].item(0)
-    return {"conventions": _slopes(with_names(rows.filter(pl.col("metric") == metric)))}
+    """The figure of a sweep: the first metric of each run under each profile, from `dstbench.sweep`.
+
+    Profiles under which all runs have the same scores share a row, the one with the highest mean first.
+    """
+    metric, is_count = rows["metric"].item(0), rows.select(IS_COUNT.any()).item()
+    rows = rows.filter(pl.col("metric") == metric).drop_nulls("value")
+    of_profiles = rows.group_by("profile", maintain_order=True).agg(
+        scores=pl.col("value").round(9), mean=exact_sum(pl.col("value")) / pl.len()
+    )
+    alike = of_profiles.group_by("scores", maintain_order=True).agg("profile", pl.col("mean").first())
+    others = pl.col("profile").list.len() - 1
+    more = pl.when(others > 0).then(pl.format(" +{}", others)).otherwise(pl.lit(""))
+    places = alike.with_columns(profile=pl.col("profile").list.first(), label=pl.col("profile").list.first() + more)
+    places = places.sort("mean", "label", descending=[True, False])
+    shown = rows.join(places.select("profile", "label"), on="profile").select("run", "label", "value", "profile")
+    runs = unique(rows["run"])
+    labels, scale = places["label"].to_list(), alt.Scale(zero=False)
+    x = alt.X("value:Q", title=name_of(metric), scale=scale, axis=alt.Axis(format="" if is_count else "~%"))
+    looks = apart("run", runs, "shape")
+    dots = points(size=18).encode(x, named_axis(alt.Y, "label", labels, grid=True), **looks)
+    title = f"{name_of(metric)} of the same predictions under {of_profiles.height} conventions"
+    return {"conventions": chart(title, shown, dots, height=row_step(labels), wide=len(runs) > _MANY_RUNS)}
+
+
+def sensitivity_charts(sensitivity: Sensitivity) -> dict[str, Chart]:
+    """Mean loss by position, a panel per kind of error, a line per metric with its name at its end."""
+    shown = with_names(sensitivity.costs.drop_nulls("loss"))
+    shown = shown.with_columns(middle=(pl.col("start") + pl.col("end")) / 2)
+    axis = alt.Axis(format="~%", values=[0, 0.2, 0.4, 0.6, 0.8, 1], grid=False)
+    title = "When the error happens: t/(n − 1)"  # noqa: RUF001 # a minus
+    x = alt.X("middle:Q", title=title, axis=axis, scale=alt.Scale(domain=[0, _WITH_LABELS], nice=False))
+    low, high = min(0, *shown["loss"], 0), 1.05 * max(0.01, *shown["loss"], 0)
+    scale, metrics = alt.Scale(domain=[low, high], nice=False), unique(shown["metric"])
+    y = share(alt.Y, "loss", "Loss", scale=scale)
+    last = shown.filter(pl.col("middle") == pl.col("middle").max().over("kind", "metric"))
+    ends = pl.concat([
+        rows.with_columns(at=_apart(rows["loss"], (high - low) * _LABEL))
+        for rows in last.sort("loss", maintain_order=True).partition_by("kind")
+    ]) if last.height else last.with_columns(at="loss")  # fmt: skip
+    shown = shown.join(ends.select("kind", "metric", "middle", "at"), on=["kind", "metric", "middle"], how="left")
+    looks = apart("metric", metrics, legend=False)
+    names = alt.Chart().mark_text(align="left", dx=5, dy=-3, aria=False).transform_filter("datum.at !== null")
+    names = names.encode(x, share(alt.Y, "at", "Loss", scale=scale), alt.Text("metric:N"), **looks)
+    line = alt.Chart().mark_line().encode(x, y, **apart("metric", metrics, "dash", legend=False))
+    dots = points().encode(x, y, **looks, shape=named(alt.Shape, "metric", metrics, legend=None))
+    heading = "What one error costs, by when it happens" + (" (a sample)" if sensitivity.is_sample else "")
+    return {"sensitivity": chart(heading, shown, line, dots, *([names] if len(metrics) > 1 else []), panel="kind")}
 
 
 def slot_charts(by_domain: pl.DataFrame, by_slot: pl.DataFrame) -> dict[str, Chart]:
@@ -137,207 +176,104 @@ def heat_map(rows: pl.DataFrame, by: str) -> Chart:
     shares = rows.filter(~IS_COUNT)
     if in_gold.height:  # slots that only predictions have cannot be predicted well
         shares = shares.filter(pl.col(by).is_in(in_gold[by].unique().to_list()))
-    runs, metrics = unique(rows["run"]), unique(shares["metric"])
+    metrics, column = unique(shares["metric"]), "run" if rows["run"].n_unique() > 1 else "metric"
     judged = _OF_SLOTS if _OF_SLOTS in metrics else metrics[0]
     order = shares.filter(pl.col("metric") == judged).drop_nulls("value")
-    order = order.group_by(by).agg(exact_sum(pl.col("value")) / pl.len()).sort("value", by)
-    groups = order[by].to_list()
-    what = f"by {by}, worst first"
-    if len(runs) > 1:
+    groups = order.group_by(by).agg(exact_sum(pl.col("value")) / pl.len()).sort("value", by)[by].to_list()
+    if column == "run":
         shares = shares.filter(pl.col("metric") == judged)
-        what = f"{name_of(judged).partition(' (')[0]} {what}"
-    else:
-        what = f"Scores {what}"
-    shown = with_names(shares.filter(pl.col(by).is_in(groups))).drop_nulls("value")
+    shown = with_names(shares.filter(pl.col(by).is_in(groups)).drop_nulls("value"))
     short = {metric: metric.partition(" (")[0] for metric in unique(shown["metric"])}
-    if len(set(short.values())) < len(short):  # metrics that differ in parameters alone
-        short = {}
-    shown = shown.select("run", by, pl.col("metric").replace(short), "value", "turns")
-    column = "run" if len(runs) > 1 else "metric"
-    columns = unique(shown[column])
-    fit_beside = len(columns) * max(map(len, columns), default=0) <= _BESIDE
-    top = {"orient": "top", "labelAngle": 0 if fit_beside else -60, "domain": False, "ticks": False}
-    axes = {"x": named_axis(column, columns, **top), "y": named_axis(by, groups, domain=False, ticks=False)}
-    shade = number("value", scale={"domain": [0, 1], "range": [_DARK, _FAINT]})
-    text = "format(100 * datum.value, '.0f')"
-    height, is_wide = row_step(groups), len(columns) > _MANY_RUNS
-    return _squares(what, shown, axes, shade, text=text, minus="true", height=height, wide=is_wide)
+    if len(set(short.values())) == len(short):  # otherwise metrics differ in parameters alone
+        shown = shown.with_columns(pl.col("metric").replace(short))
+    shown = shown.select("run", by, "metric", "value", "turns")
+    names = unique(shown[column])
+    angle = 0 if len(names) * max(map(len, names), default=0) <= _BESIDE else -60
+    axes = [named_axis(alt.X, column, names, orient="top", labelAngle=angle, domain=False, ticks=False),
+            named_axis(alt.Y, by, groups, domain=False, ticks=False)]  # fmt: skip
+    what = name_of(judged).partition(" (")[0] if column == "run" else "Scores"
+    return squares(
+        f"{what} by {by}, worst first", shown, axes, "value", [0, 1], text="format(100 * datum.value, '.0f')",
+        height=row_step(groups), wide=len(names) > _MANY_RUNS,
+    )  # fmt: skip
 
 
 def scores_along(rows: pl.DataFrame, by: str) -> Chart:
     """Scores by turn, by length or by the number of gold slots; several metrics are lines in a panel per run."""
     shown = with_names(rows).select("run", by, "metric", "value", "turns")
     metrics = unique(shown["metric"])
-    x = integer(by, _ALONG[by], *ends(rows[by]), grid=False)
-    y = number("value") if rows.select(IS_COUNT.any()).item() else percent("value", scale={"domain": [0, 1]})
-    if len(metrics) == 1:
-        return chart(f"{metrics[0]} by {by}", "line", shown, {"x": x, "y": {**y, "title": metrics[0]}})
-    axes = {"x": x, "y": {**y, "title": "Score"}}
-    whole = chart(f"Scores by {by.replace('_', ' ')}", "line", shown, axes, by="metric")
-    return in_panels(whole, "run", unique(shown["run"]))
+    one = len(metrics) == 1
+    title = metrics[0] if one else "Score"
+    y = share(alt.Y, "value", title, scale=alt.Scale(domain=[0, 1]))
+    if rows.select(IS_COUNT.any()).item():
+        y = alt.Y("value:Q", title=title)
+    heading = f"{metrics[0] if one else 'Scores'} by {by.replace('_', ' ')}"
+    x = whole_number(alt.X, by, _ALONG[by], rows[by].to_list(), grid=False)
+    return lines(heading, shown, x, y, "run" if one else "metric", panel="" if one else "run")
 
 
-def _intervals(rows: pl.DataFrame, by: str, title: str) -> Chart:
-    """A forest plot: a point and its interval per row, a panel per metric."""
-    named, ticks = with_names(rows), {"format": "~%"}
+def _forest(rows: pl.DataFrame, by: str, what: str) -> Chart:
+    """Scores and what is drawn around them, the best first, as in tables; with counts among them, shares in percent."""
+    order = best_first(rows, rows["metric"].item(0))[by].to_list()
+    shown, unit = with_names(rows.sort(pl.col(by).cast(pl.Enum(order)), maintain_order=True)), "~%"
     if rows.select(IS_COUNT.any()).item():  # the axes of all panels have one format
-        named, ticks = named.with_columns(pl.col("value", "low", "high") * (1 + 99 * ~IS_COUNT)), {}
-        named = named.with_columns(pl.when(IS_COUNT).then("metric").otherwise(pl.col("metric") + " (%)"))
-    shown = named.select(by, "metric", "value", "low", "high")
-    metrics, names = unique(shown["metric"]), unique(shown[by])
-    scale: Spec = {"zero": False, "nice": False, "padding": 4}
-    x = {"title": None, "scale": scale, "axis": {"tickCount": 3, **ticks}}
-    y = named_axis(by, names)
-    layers: list[Spec] = [
-        {"mark": "rule", "encoding": {"y": y, "x": number("low", **x), "x2": {"field": "high"}}},
-        {
-            "mark": {"type": "point", "filled": True, "opacity": 1, "color": COLOURS[0], "size": 20, "tooltip": True},
-            "encoding": {"y": y, "x": number("value", **x)},
-        },
-    ]
-    whole = specification(title, shown, layer=layers, height=row_step(names))
-    return in_panels(whole, "metric", metrics, x="independent")
+        shown, unit = shown.with_columns(pl.col("value", "low", "high") * (1 + 99 * ~IS_COUNT)), ""
+        shown = shown.with_columns(pl.when(IS_COUNT).then("metric").otherwise(pl.col("metric") + " (%)"))
+    return intervals(f"Scores and their {what}", shown, by, unit)
 
 
 def _differences(rows: pl.DataFrame) -> Chart:
-    """The differences of pairs in one metric in points, row less column, as a triangle of squares; * is significant."""
+    """Differences of pairs in one metric in points, row minus column, as a triangle of squares; * is significant."""
     rows = with_names(rows).with_columns(pl.col("difference") * pl.when(IS_COUNT).then(1).otherwise(100))
     rows = rows.select("metric", "run", "other", "difference", "low", "high", "p_adjusted", "significant")
-    runs, others = unique(rows["run"]), unique(rows["other"])
+    runs, others, metric = unique(rows["run"]), unique(rows["other"]), rows["metric"].item(0)
     text = "datum.difference === null ? '-' : format(datum.difference, '.1f') + (datum.significant ? '*' : '')"
     largest = rows.select(pl.col("difference").abs().max()).item() or 1
-    shade = number("difference", scale={"domain": [-largest, 0, largest], "range": [_DARK, _FAINT, _DARK]})
-    axes = {"x": named_axis("other", others, labelAngle=-60), "y": named_axis("run", runs)}
-    title = f"Differences in {rows['metric'].item(0)}, in points: row less column; * significant"
-    height, is_wide = row_step(runs), len(others) > _MANY_RUNS
-    return _squares(title, rows, axes, shade, text=text, minus="datum.difference < 0", height=height, wide=is_wide)
+    axes = [named_axis(alt.X, "other", others, labelAngle=-60), named_axis(alt.Y, "run", runs)]
+    reading = f"{metric}: row minus column, in points; * significant"
+    return squares(
+        f"Differences in {metric}, in points: row minus column; * significant", rows, axes, "difference",
+        [-largest, 0, largest], text=text, minus="datum.difference < 0", height=row_step(runs),
+        wide=len(others) > _MANY_RUNS, below=reading,
+    )  # fmt: skip
 
 
-def _spread(scores: pl.DataFrame) -> Chart:
-    """Mean and standard deviation of the runs' scores, by metric, on one axis (Kim et al. 2022, Fig 4)."""
+def _spread(scores: pl.DataFrame) -> dict[str, Chart]:
+    """Mean and standard deviation of several runs' scores, by metric, on one axis (Kim et al. 2022, Fig 4)."""
     from dstbench.analysis.orders import spread_of  # not before: it needs the modules of statistics
 
-    shares = scores.drop_nulls("value")
-    spread = with_names(spread_of(shares)).with_columns(
-        low=pl.col("mean") - pl.col("sd"), high=pl.col("mean") + pl.col("sd")
-    )
-    shares = with_names(shares).select("run", "metric", "value")
-    metrics = unique(shares["metric"])
-    y = named_axis("metric", metrics)
-    scale: Spec = {"scale": {"domain": [0, 1]}, "title": "Mean ± standard deviation; a mark per run"}
-    tick = {"type": "tick", "thickness": 0.5, "size": 6, "color": COLOURS[0], "tooltip": True}
-    point = {"type": "point", "filled": True, "opacity": 1, "color": INK, "size": 20, "tooltip": True}
-    return specification(
-        "Mean and standard deviation of the runs' scores", spread, height=row_step(metrics),
-        layer=[
-            {"mark": "rule", "encoding": {"y": y, "x": percent("low", **scale), "x2": {"field": "high"}}},
-            {"mark": point, "encoding": {"y": y, "x": percent("mean", **scale)}},
-            {
-                "data": {"values": shares.to_dicts()},
-                "mark": tick,
-                "encoding": {"y": y, "x": percent("value", **scale)},
-            },
-        ],
-    )  # fmt: skip
+    shares = scores.filter(~IS_COUNT).drop_nulls("value")
+    if shares["run"].n_unique() < 2:
+        return {}
+    spread, mean, sd = with_names(spread_of(shares)), pl.col("mean"), pl.col("sd")
+    metrics = unique(spread["metric"])
+    y, title, scale = named_axis(alt.Y, "metric", metrics), "Mean ± SD; a mark per run", alt.Scale(domain=[0, 1])
+    rule = alt.Chart().mark_rule().encode(share(alt.X, "low", title, scale=scale), alt.X2("high:Q"), y)
+    dots = points(color=INK, size=20).encode(share(alt.X, "mean", title, scale=scale), y)
+    of_runs = rows_of(with_names(shares).select("run", "metric", "value"))
+    ticks = alt.Chart(of_runs).mark_tick(thickness=0.5, size=6, color=COLOURS[0], tooltip=True)
+    ticks = ticks.encode(share(alt.X, "value", title, scale=scale), y)
+    title = "Mean and standard deviation of the runs' scores"
+    rows = spread.with_columns(low=mean - sd, high=mean + sd)
+    return {"spread": chart(title, rows, rule, dots, ticks, height=row_step(metrics))}
 
 
-def _matrices(rows: pl.DataFrame, value: str = "r", title: str = "Correlations") -> Chart:
+def _matrices(rows: pl.DataFrame, value: str, title: str) -> Chart:
     """Correlations (the column `value`) as squares, a panel per run, in both halves; below zero in another colour."""
+    rows = with_names(rows, "first", "second")
     both = pl.concat([rows, rows.rename({"first": "second", "second": "first"}).select(rows.columns)])
     names = unique(pl.concat([rows["first"], rows["second"]]))
-    axes = {"x": named_axis("first", names, labelAngle=-60), "y": named_axis("second", names)}
-    shown = both.select("run", "first", "second", value, "low", "high", "n")
-    shade = number(value, scale={"domain": [-1, 0, 1], "range": [_DARK, _FAINT, _DARK]})
     text = f"datum.{value} === null ? '-' : replace(format(datum.{value}, '.2f'), '0.', '.')"
-    height, least = row_step(names), _CELL * len(names)
-    minus = f"datum.{value} < 0"
-    whole = _squares(title, shown, axes, shade, text=text, minus=minus, height=height, least=least)
-    return in_panels(whole, "run", unique(rows["run"]))
-
-
-def _squares(
-    title: str,
-    rows: pl.DataFrame,
-    axes: Spec,
-    shade: Spec,
-    *,
-    text: str,
-    minus: str,
-    height: Spec,
-    least: int | None = None,
-    wide: bool = False,
-) -> Chart:
-    """Squares with texts, which can be read on each.
-
-    Args:
-        title: What they show.
-        rows: A row per square.
-        axes: Their places.
-        shade: The channel of how dark they are, `_FAINT` to `_DARK`.
-        text: The expression of their texts.
-        minus: An expression: where it holds, squares are orange, elsewhere blue.
-        height: The height of a row.
-        least: See `specification`.
-        wide: Likewise.
-    """
-    colour = {"condition": {"test": minus, "value": COLOURS[1]}, "value": COLOURS[0]}
-    looks = {"fillOpacity": {**shade, "legend": None}, "color": colour}
-    layers = [
-        {"mark": {"type": "rect", "tooltip": True}, "encoding": looks},
-        {
-            "mark": "text",
-            "transform": [{"calculate": text, "as": "text"}],
-            "encoding": {"text": {"field": "text", "type": "nominal"}},
-        },
-    ]
-    return specification(title, rows, encoding=axes, layer=layers, height=height, least=least, wide=wide)
-
-
-def _slopes(rows: pl.DataFrame) -> Chart:
-    """Scores under each convention, a line per run with its name at its end; equal conventions share a place."""
-    runs = unique(rows["run"])
-    scores = pivoted(rows, "run", "profile", "value")
-    values = scores.drop("profile").columns
-    same = scores.group_by(pl.struct(pl.col(values).round(9)).alias("scores"), maintain_order=True).agg("profile")
-    more = pl.when(pl.col("profile").list.len() > 1).then(pl.format(" +{}", pl.col("profile").list.len() - 1))
-    labels = same.with_columns(label=pl.col("profile").list.first() + more.fill_null("")).explode("profile")
-    mean = scores.select("profile", mean=pl.mean_horizontal(values))
-    places = labels.join(mean, on="profile").group_by("label").agg(pl.col("mean").max())
-    order = places.sort("mean", "label", descending=[True, False])["label"].to_list()
-    shown = rows.join(labels.select("profile", "label"), on="profile").unique(["run", "label"], maintain_order=True)
-    shown = shown.select("run", "label", "value", "profile").drop_nulls("value")
-    ends = shown.filter(pl.col("label") == order[-1]).sort("value", "run")
-    metric = rows["metric"].item(0)
-    ends = ends.with_columns(
-        at=_apart(ends["value"], shown.select(pl.col("value").max() - pl.col("value").min()).item() or 0)
-    )
-    x = named_axis("label", order, labelAngle=-40, grid=True)
-    scale = {"zero": False, "nice": True}
-    looks = chart("", "line", shown, {})
-    y = number if rows.select(IS_COUNT.any()).item() else percent
-    line = {**{channel: {**look, "legend": None} for channel, look in looks["encoding"].items()}, "x": x}
-    line["y"] = y("value", title=metric, scale=scale)
-    # The mouse shows nothing on names: where they stand is not the value.
-    text = {"type": "text", "align": "left", "dx": 6, "tooltip": None, "aria": False}
-    return specification(
-        f"{metric} of the same predictions under {scores.height} conventions", shown, wide=True, height=_HEIGHT,
-        layer=[
-            {"mark": looks["mark"], "encoding": line},
-            {
-                "data": {"values": ends.to_dicts()},
-                "mark": text,
-                "encoding": {
-                    "x": x, "y": y("at", title=metric, scale=scale), "text": name("run", runs),
-                    "color": line["color"],
-                },
-            },
-        ],
+    return squares(
+        title, both.select("run", "first", "second", value, "low", "high", "n"),
+        [named_axis(alt.X, "first", names, labelAngle=-60), named_axis(alt.Y, "second", names)],
+        value, [-1, 0, 1], text=text, minus=f"datum.{value} < 0", panel="run", height=row_step(names),
+        least=_CELL * len(names),
     )  # fmt: skip
 
 
-def _apart(values: pl.Series, span: float) -> pl.Series:
+def _apart(values: pl.Series, least: float) -> pl.Series:
     """Places of labels near increasing values, far enough apart to be read."""
-    least = span * _LABEL / _HEIGHT
     steps = pl.int_range(len(values), eager=True) * least
     # Each label is at its value, or above the one before it.
     return (values - steps).cum_max() + steps
