@@ -131,12 +131,13 @@ class View(NamedTuple):
         rows = rows.select(*keys, pl.col(self.wide).cast(pl.String).alias(_WIDE), *shown)
         values = rows[_WIDE].unique(maintain_order=True)
         one_each = rows.unique(names, keep="first", maintain_order=True)
-        tables, order = [one_each.select(names)], []
+        tables, order, taken = [one_each.select(names)], [], [*names, *self.beside]
         for title in self.cells:
-            named = apart(pl.Series([title.replace("{}", value) for value in values], dtype=pl.String), names)
+            named = apart(pl.Series([title.replace("{}", value) for value in values], dtype=pl.String), taken)
             one = pivoted(rows, _WIDE, names, title)
             tables.append(one.rename(dict(zip(one.columns[len(names) :], named, strict=True))).drop(names))
             order.append(named)
+            taken.extend(named)
         columns = [title for titles in zip(*order, strict=True) for title in titles]
         tables.append(one_each.select(*self.beside))
         return pl.concat(tables, how="horizontal").select(*names, *columns, *self.beside)

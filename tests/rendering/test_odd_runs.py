@@ -126,7 +126,7 @@ def test_a_report_ranks_by_a_metric_of_errors_from_the_fewest() -> None:
     assert "domains" not in report.charts
     rows = chapters.conventions_chapter(report.sweep, report.charts).blocks[1].table
     assert rows is not None
-    assert rows.filter(profile="verbatim")["most"].item() == "15.00"
+    assert rows.filter(profile="verbatim")["most"].item() == "15"
     report.to_html()
 
 
