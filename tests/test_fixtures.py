@@ -19,11 +19,9 @@ INSIDE = (
     "csv/long.csv", "csv/states.csv",
 )  # fmt: skip
 BESIDE = {
-    "convlab3/test_generated_predictions.json": "convlab3/data.json",
     "ldst": "mwz22/gold",
     "mwz22/pred": "mwz22/gold",
     "savn": "t5dst/test_dials.json",
-    "star/pred": "star/test.tsv",
     "state_lists/pred_states.json": "state_lists/gold_states.json",
     "state_lists/pred_flat.json": "state_lists/gold_states.json",
     "csv/total_state.csv": "state_lists/gold_states.json",
