@@ -90,7 +90,7 @@ def test_slots_are_sorted_as_asked(here: Path) -> None:
         for table in list(tables(out).values())[:2]:
             assert list(dict.fromkeys(row[0] for row in table[1:])) == wanted
         chart = json.loads(Path("charts/bias.vl.json").read_text())
-        assert chart["spec"]["encoding"]["y"]["sort"] == wanted
+        assert chart["spec"]["layer"][0]["encoding"]["y"]["sort"] == wanted
 
 
 def test_scores_as_text(files: dict[str, list[str]]) -> None:
