@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, product
-from typing import Any, Final, Literal, NamedTuple, TypeAlias, Unpack, get_args, get_origin
+from typing import Any, Final, Literal, TypeAlias, Unpack, get_args, get_origin
 
 import polars as pl
 
@@ -81,7 +81,8 @@ class Reconciliation(Record):
     profiles: pl.DataFrame
 
 
-class Choice(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Choice:
     """One difference from the convention."""
 
     about: str  # of two choices about the same, only one is in a set
@@ -89,9 +90,6 @@ class Choice(NamedTuple):
     meaning: str
     fields: Mapping[str, Callable[[Any], Any]]  # of the convention: from their value to another
     rows: str = ""  # a key of `_ROWS`, or another way to open the data
-
-    def __hash__(self) -> int:
-        return hash((self.about, self.name))
 
 
 def reconcile(
@@ -313,11 +311,13 @@ def _search(moving: Sequence[Sequence[Choice]], scored: _Scored, most: int) -> t
 
 def _by_chance(values: Sequence[tuple[float, ...]], targets: Sequence[Target]) -> float | None:
     """How many sets would reach published scores that lay anywhere between their lowest and highest scores."""
-    expected = []
-    for scores, one in zip(zip(*values, strict=True), targets, strict=bool(values)):
+    if not values:
+        return None
+    expected: list[float] = []
+    for scores, one in zip(zip(*values, strict=True), targets, strict=True):
         unit = 2 * one.rounding
         expected.append(len(scores) * unit / (max(scores) - min(scores) + unit))
-    return min(expected, default=None)
+    return min(expected)
 
 
 def name_of_set(choices: _Set) -> str:

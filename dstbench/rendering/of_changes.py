@@ -8,6 +8,7 @@ import polars as pl
 
 from dstbench.analysis.changes import GROUPS, Changes
 from dstbench.analysis.reconcile import Reconciliation
+from dstbench.errors import number_of
 from dstbench.metrics import parse
 from dstbench.rendering.sentences import profiles_that_agree
 from dstbench.rendering.views import Layout, View, text_of
@@ -41,15 +42,11 @@ def what_changed(changes: Changes) -> list[str]:
 
 def _said(total: dict[str, object], what: str) -> str:
     fixed, broken, net = (int(str(total[name])) for name in ("fixed", "broken", "net"))
-    counts = f"{_number_of(fixed, what)} fixed, {broken:,} broken"
+    counts = f"{number_of(fixed, what)} fixed, {broken:,} broken"
     if not net:
         return f"{counts}: as many right as before"
     chance = "more than chance" if total["significant"] else "which may be chance"
     return f"{counts}: {abs(net):,} {'more' if net > 0 else 'fewer'} right, {chance}"
-
-
-def _number_of(count: int, what: str) -> str:
-    return f"{count:,} {what}{'' if count == 1 else 's'}"
 
 
 def changes(changes: Changes, *, everything: bool = True) -> Layout:
@@ -86,40 +83,30 @@ def way_to_published(result: Reconciliation) -> list[str]:
     start, best = result.steps.filter(step=0), result.sets.filter(choices=result.sets["choices"][0])
     wanted, ours = _listed(start, pl.col("target")), _listed(start, text_of("{value:score}"))
     tried, size = result.tried.row(-1, named=True), best["size"][0]
-    chance = (
-        f"by chance, {_few(tried['by_chance'] or 0)} of the {tried['sets']:,} {_sets_of(size)} tried would reach it"
-    )
+    chance = f"by chance, {_few(tried['by_chance'] or 0)} of these would reach it"
     if not best["reaches"][0]:
-        nearest = (
-            f"the nearest, {_listed(best, text_of('{value:score}'))}, needs {best['choices'][0]}"
-            if size
-            else "none is nearer"
-        )
-        lines = [f"{wanted} is not reached from {ours} by any of the choices tried; {nearest}"]
+        gives = _listed(best, text_of("{value:score}"))
+        nearest = f"the nearest, {gives}, needs {best['choices'][0]}" if size else "none is nearer"
+        lines = [f"{wanted} is not reached from {ours} by any set of choices that was tried; {nearest}"]
         if suspects := _suspects(result):
             lines.append(f"check first in the code that gave {wanted}: {'; '.join(suspects)}")
     elif not size:
         lines = [f"{wanted} needs no other choice: here it is {ours}"]
-    elif tried["reached"] == 1:
-        lines = [
-            f"{wanted} is reached from {ours} by {best['choices'][0]} and nothing else of as few choices; {chance}"
-        ]
     else:
-        lines = [
-            f"{wanted} is reached from {ours} by {tried['reached']:,} {_sets_of(size)}, such as {best['choices'][0]}, "
-            f"so it does not tell which was used; {chance}"
-        ]
+        reached = f"{wanted} is reached from {ours} by"
+        of = f"of the {tried['sets']:,} {_sets_of(size)} that were tried"
+        if tried["reached"] == 1:
+            lines = [f"{reached} {best['choices'][0]} alone {of}; {chance}"]
+        else:
+            lines = [
+                f"{reached} {tried['reached']:,} {of}, such as {best['choices'][0]}, so it "
+                f"does not tell which was used; {chance}"
+            ]
     return [*lines, *(line.partition(": ")[2] for line in profiles_that_agree(result.profiles))]
 
 
 def _sets_of(size: int) -> str:
-    return (
-        "sets without choices",
-        "single choices",
-        "pairs of choices",
-        "sets of three choices",
-        "sets of four choices",
-    )[size]
+    return ["sets without choices", "single choices", "pairs of choices", "sets of three", "sets of four"][size]
 
 
 def _listed(rows: pl.DataFrame, score: pl.Expr) -> str:

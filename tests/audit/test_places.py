@@ -193,9 +193,14 @@ def test_as_good_as_the_bars_on_multiwoz(data: Path) -> None:
 
 
 def test_as_many_dialogues_as_the_paper_changes(data: Path) -> None:
-    """Each slot within 15 % of Table 1, or 3 dialogues."""
+    """Each slot within 15 % of Table 1, but for one of five dialogues, where the paper's script has six, too.
+
+    And but for taxis, within 3 dialogues, as the word taxi is looked for where the place is said (``help audits``).
+    """
     counts, share = changed_dialogues(data)
-    assert {name for name, theirs in TABLE_1.items() if abs(counts[name] - theirs) > max(0.15 * theirs, 3)} == set()
+    far = {name for name, theirs in TABLE_1.items() if abs(counts[name] - theirs) > 0.15 * theirs}
+    assert far <= {"train-departure", "taxi", "taxi-destination"}
+    assert all(abs(counts[name] - TABLE_1[name]) <= 3 for name in ("taxi", "taxi-destination"))
     assert abs(counts["train-departure"] - TABLE_1["train-departure"]) <= 1
     assert abs(share - SHARE_CHANGED) < 0.03
 

@@ -189,7 +189,7 @@ def test_colours_only_where_wanted(files: Path, shown: Callable[[str, int], Show
 def test_the_best_value_of_each_share_is_bold(shown: Callable[[str, int], Shown], files: Path) -> None:
     scores = dstbench.score([str(files / run) for run in RUNS])
     best = {f"{100 * value:.2f}" for _, value in scores.group_by("metric").agg(pl.col("value").max()).iter_rows()}
-    assert set(re.findall(r"\x1b\[1m *([0-9.]+)(?: ± [0-9.]+)?\x1b\[0m", shown("score", 160).out)) == best
+    assert set(re.findall(r"\x1b\[1m *([0-9.]+) ± [0-9.]+\x1b\[0m", shown("score", 160).out)) == best
     (jga,) = scores.filter(metric="jga").select(100 * pl.col("value").max()).row(0)
     assert re.search(rf"\x1b\[1m *{jga:.2f}\x1b", shown("compare", 160).out)
 
