@@ -25,7 +25,7 @@ from tests.charts import draw_empty
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 #: Markers of the tests that only `--all` runs, or `-m MARKER`; `simulation` is run by `-m simulation` alone.
-SECOND_LAYER: Final = ("browser", "data", "fuzz", "kill", "looks", "options", "ray", "tex")
+SECOND_LAYER: Final = ("again", "browser", "data", "fuzz", "kill", "looks", "options", "ray", "tex")
 #: The skips that CI expects, by reason: any other fails it.
 SKIPS: Final = Path(__file__).with_name("skips.txt")
 
