@@ -4,7 +4,8 @@ A row says what the output of a command must change in, compared with the same c
 has one for each option of each command; `test_options.py` runs them, and fails for an option without one.
 
 Many commands share groups of options, each of which a command passes on as a whole. Of these rows, the first layer of
-tests has those of `score`, and one of each other command, in turn: each option and each group (`LATER`: the others).
+tests has those of `score` and `convert`, and one of each other command, in turn: each option and each group. The others
+are in `LATER`.
 """
 
 from __future__ import annotations
@@ -107,8 +108,8 @@ DRAWN: Final = ("score", "compare", "sweep", "diagnose", "traits", "correlate", 
                 "audit memorisation")  # fmt: skip
 
 ROWS: Final[dict[tuple[str, str], Row]] = {}
-#: Commands that pass the options of a group on one by one.
-_ONE_BY_ONE: Final = ("score", "convert", "audit scores")
+#: Commands of which the first layer runs all rows: one that passes options on as all others do, and one that does not.
+_WHOLE: Final = ("score", "convert")
 #: Rows that only the second layer runs.
 LATER: Final[set[tuple[str, str]]] = set()
 
@@ -121,7 +122,7 @@ def _add(commands: tuple[str, ...] | str, **options: Row) -> None:
             own = replace(row, form="") if command in FORMLESS else row
             key = command, f"--{option.strip('_').replace('_', '-')}"
             ROWS[key] = own
-            if len(commands) >= 8 and command not in _ONE_BY_ONE and number % max(4, len(options)) != place:
+            if len(commands) >= 8 and command not in _WHOLE and number % max(4, len(options)) != place:
                 LATER.add(key)
 
 
