@@ -100,7 +100,7 @@ class Call:
 
     def drawn(self, *results: Any) -> list[Path]:
         """Write the charts of a result, if the command has any; their files."""
-        return self.drawing.write(load(self.command.charts), *results) if self.command.charts else []
+        return self.drawing.write(self.command.charts, *results) if self.command.charts else []
 
 
 def usual(call: Call) -> Result:
