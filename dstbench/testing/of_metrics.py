@@ -10,7 +10,6 @@ from typing import Final, TypeAlias
 import numpy as np
 import polars as pl
 
-from dstbench import signature
 from dstbench.conventions.slots import slot_total
 from dstbench.errors import DstbenchWarning
 from dstbench.metrics import REGISTRY, Metric, counts_and_stats
@@ -19,6 +18,7 @@ from dstbench.metrics.exact_sums import from_parts, in_parts
 from dstbench.metrics.registry import checked_metric, with_parameters
 from dstbench.scoring.score import score, turns
 from dstbench.scoring.standard_errors import scores
+from dstbench.signature import parse, sign
 from dstbench.testing.laws import (
     BrokenLawError,
     Outcome,
@@ -136,7 +136,7 @@ def can_be_read_back(metric: Metric) -> None:
     again = with_parameters(type(metric), parts, str(metric))
     if again != metric:
         raise BrokenLawError(f"{metric!r} is written {metric}, which is read as {again!r}")
-    read = signature.parse(signature.sign(metric.settings(), {"d": "1"})).metric
+    read = parse(sign(metric.settings(), {"d": "1"})).metric
     if read != metric.settings() or "+" in read:
         raise BrokenLawError(f"{read}: a plus joins the signatures of several metrics")
 
