@@ -6,7 +6,6 @@ import warnings
 from pathlib import Path
 from typing import Final
 
-import dstbench
 from dstbench.cli.command import Call, Result
 from dstbench.cli.output import as_path, require_parquet
 from dstbench.errors import UsageError, number_of
@@ -81,11 +80,13 @@ def demo(call: Call, *, dialogues: int = 200, output: Path | None = None) -> Res
     """
     from dstbench.demo import synthetic, worked_scores, write_sample
     from dstbench.io.atomic import replacing
+    from dstbench.rendering.report import report
     from dstbench.rendering.tables import render, render_rows
+    from dstbench.scoring.score import score
 
     form, corpus = call.table.form, synthetic(dialogues)
     written = write_sample(corpus, output) if output else []
-    text = render({"scores": dstbench.score(corpus)}, form)
+    text = render({"scores": score(corpus)}, form)
     if form == "text":
         text = (
             f"Three invented trackers on {number_of(dialogues, 'invented dialogue')}\n\n{text}\n"
@@ -97,7 +98,7 @@ def demo(call: Call, *, dialogues: int = 200, output: Path | None = None) -> Res
         page = (output or Path()) / "dstbench-demo.html"
         with replacing(page) as part, warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the report has the warnings as its notes
-            part.write_text(dstbench.report(corpus).to_html(), encoding="utf-8")
+            part.write_text(report(corpus).to_html(), encoding="utf-8")
         written.append(page)
     return Result(text, written)
 

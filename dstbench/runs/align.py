@@ -171,11 +171,10 @@ def _predicted_split(source: str, predicted: pl.Series, gold: States) -> States:
 def _sides(states: States, gold: States | None) -> tuple[Side, Side]:
     """The gold and the predicted side to compare; gold is that of `gold`, if given."""
     if states.pred is None:
-        raise DstbenchError(
-            f"the file holds gold but no predictions ({states.format})",
-            file=states.source,
-            hint="name the prediction file, and this one as --gold",
-        )
+        hint = "name the prediction file, and this one as --gold"
+        if gold is not None:
+            hint = f"if the two are swapped: {gold.source} --gold {states.source}"
+        raise DstbenchError(f"the file holds gold but no predictions ({states.format})", file=states.source, hint=hint)
     own_gold = None if states.either else states.gold
     if gold is None:
         if own_gold is None:

@@ -10,6 +10,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
+from os.path import realpath
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypedDict, Unpack
 
 import polars as pl
@@ -166,6 +167,9 @@ def parts_to_open(data: Data, **reading: Unpack[Reading]) -> list[tuple[str, Any
             raise UsageError(f"{len(names)} names for {len(parts)} runs", hint="one name for each run, in their order")
         parts = list(zip(names, (item for _, item in parts), strict=True))
     if repeated := first_repeated(name for name, _ in parts):
+        same = [str(item) for name, item in parts if name == repeated and isinstance(item, (str, PathLike))]
+        if names is None and len(set(map(realpath, same))) == 1:
+            raise UsageError(f"{same[0]} is given twice", hint="give it once, or give each a name of its own")
         raise UsageError(f"two runs are called {repeated!r}", hint="give each a name of its own")
     return parts
 
