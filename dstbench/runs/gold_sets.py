@@ -24,8 +24,7 @@ import polars as pl
 
 from dstbench.errors import shortened
 from dstbench.runs.gold import gold_by_dialogue, gold_slots, string_hash
-from dstbench.runs.gold_run import gold_run
-from dstbench.runs.open import Data
+from dstbench.runs.open import Data, gold_run
 from dstbench.runs.run import Run
 
 _REGISTRY: Final = Path(__file__).with_name("gold_sets.jsonl")

@@ -18,7 +18,6 @@ import polars as pl
 from dstbench import tables
 from dstbench.errors import DstbenchError, UsageError
 from dstbench.io.parquet import MAGIC, checksums, reading, unreadable
-from dstbench.schema.core import SCHEMA_VERSION
 from dstbench.schema.record import Record
 
 # A row group ends at the first dialogue boundary after this many rows. Each group has its own dictionaries (with groups
@@ -191,26 +190,6 @@ def collect(table: pl.LazyFrame, source: str) -> pl.DataFrame:
     """Collect a query; if that fails, the error names `source`."""
     with reading(source):
         return tables.collect(table)
-
-
-def run_meta(
-    name: str,
-    frames: Mapping[str, int] | None,
-    *,
-    with_book: Mapping[str, Mapping[str, bool | None]] | None = None,
-    **read: Any,
-) -> dict[str, Any]:
-    """`Run.meta`: `read` is what was read and how; a table without rows of frames has schema version 1.
-
-    Of `with_book` (see `align.Aligned`), slots that are spelled with ``book`` are left out, as they are without it.
-    """
-    counts = {} if frames is None else {"frames": dict(frames)}
-    spelled = {
-        side: {slot: is_with for slot, is_with in slots.items() if not is_with}
-        for side, slots in (with_book or {}).items()
-    }
-    names = {"with_book": {side: slots for side, slots in spelled.items() if slots}} if any(spelled.values()) else {}
-    return {"schema_version": SCHEMA_VERSION if counts else 1, "run": name, **read, **names, **counts}
 
 
 def in_memory(name: str, table: pl.DataFrame, meta: Mapping[str, Any]) -> Run:

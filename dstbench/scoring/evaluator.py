@@ -26,7 +26,7 @@ from dstbench.readers.records import from_memory
 from dstbench.readers.states import Side, States, sides_of, warn_of_notes
 from dstbench.runs.align import check_missing, usable_aliases
 from dstbench.runs.gold import gold_fingerprint
-from dstbench.runs.open import Data, aligned_run, open_gold
+from dstbench.runs.open import Data, open_gold, open_runs
 from dstbench.runs.run import Run
 from dstbench.runs.splits import split_gold
 from dstbench.scoring.scope import check_gold_scope, check_metrics, check_scope, named_under
@@ -94,7 +94,7 @@ class Evaluator:
         self.reset()
         # Gold aligned with itself shows what is doubtful about gold and the convention before anything is trained.
         itself = replace(self._gold, pred=side, notes=(), either=False, complete=None)
-        run = aligned_run(itself.source, itself, None, "error")
+        (run,) = open_runs({itself.source: itself})
         run.need_states("scores of states")
         check_gold_scope(run, self._convention)
         warn_of_frames([run], self._convention)
@@ -215,7 +215,7 @@ class Evaluator:
         builder = StatesBuilder(_NAME, self._gold.format)
         pred = builder.side("pred", self._turns, rows, np.diff(self._end), self._slots, self._values)
         states = States(_NAME, self._gold.format, None, pred, builder.notes, numbered=True, in_training=True)
-        run = aligned_run(_NAME, states, self._gold, self._missing)
+        (run,) = open_runs({_NAME: states}, gold=self._gold, missing=self._missing)
         check_scope(run, self._convention)  # under ``intersect`` there may be less gold than there was
         return named_under(self._convention, replace(run, fingerprint=self._fingerprint))
 
