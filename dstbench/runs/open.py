@@ -143,16 +143,7 @@ def open_runs(
 
 
 def parts_to_open(data: Data, **reading: Unpack[Reading]) -> list[tuple[str, Any]]:
-    """The name and the data of each run that `open_runs` opens, checked as far as possible without reading a file.
-
-    Args:
-        data: See `Data`.
-        **reading: As `open_runs`.
-
-    Raises:
-        UsageError: There is no run; there are too few, too many or repeated names; or a format or a field of `keys` is
-            unknown; or a step is below 1.
-    """
+    """The name and the data of each run that `open_runs` opens, checked as far as possible without reading a file."""
     options = ReadOptions(reading.get("format"), Keys.of(reading.get("keys")), turn_step=reading.get("turn_step"))
     options.check()
     check_missing(reading.get("missing") or "error")

@@ -35,11 +35,9 @@ class Stamp(NamedTuple):
 
 
 class Kept:
-    """Parts of a run that are kept in memory to be used again (`scoring.partitions`).
+    """Parts of a run that are kept in memory to be used again, by their place (`scoring.partitions`).
 
-    Attributes:
-        parts: Each part by its first row and its number of rows. A copy has none, because codes hold in one process
-            only.
+    A copy has none, because codes hold in one process only.
     """
 
     def __init__(self) -> None:
@@ -193,15 +191,13 @@ def collect(table: pl.LazyFrame, source: str) -> pl.DataFrame:
 
 
 def in_memory(name: str, table: pl.DataFrame, meta: Mapping[str, Any]) -> Run:
-    """A run whose rows are in memory; `meta` is `Run.meta`."""
-    return Run(name, table.lazy(), meta, cuts_of(table))
+    """A run whose rows are in memory; `meta` is `Run.meta`.
 
-
-def cuts_of(table: pl.DataFrame) -> tuple[int, ...]:
-    """Where to cut a long table: at 0, at its end, and after each row group, where a dialogue begins."""
+    It may be cut at its ends, and after each row group where a dialogue begins.
+    """
     cuts = [0]
     if table.height > _ROW_GROUP:
         begins = table.select(pl.arg_where(pl.col("dialogue") != pl.col("dialogue").shift(1))).to_series()
         while (at := begins.search_sorted(cuts[-1] + _ROW_GROUP)) < len(begins):
             cuts.append(int(begins[int(at)]))
-    return (*cuts, table.height)
+    return Run(name, table.lazy(), meta, (*cuts, table.height))
