@@ -16,7 +16,7 @@ from dstbench.errors import DstbenchError, first_repeated
 from dstbench.io.files import File
 from dstbench.readers.json_stream import first_entries, items, may_repeat_keys
 from dstbench.readers.options import Keys
-from dstbench.readers.shapes import first_misfit
+from dstbench.readers.shapes import clipped, first_misfit
 from dstbench.readers.wrappers import keys_around, values
 
 T = TypeVar("T")
@@ -309,8 +309,7 @@ class Source(File):
             elif level is not None:
                 where[level] = f"{where[level]}-{key}" if level == "slot" and level in where else str(key)
         shown = repr(value) if isinstance(value, str) else str(value)
-        shown = shown if len(shown) <= 60 else shown[:57] + "..."
-        return self.misshapen(f"{place}{reason}, found {shown}", **where)
+        return self.misshapen(f"{place}{reason}, found {clipped(shown)}", **where)
 
     def misshapen(self, what: str, **where: Any) -> DstbenchError:
         """An error about the file's shape, with the format's example as a hint."""

@@ -13,6 +13,7 @@ from typing import Any, Final
 import msgspec
 
 from dstbench.readers.json_stream import may_repeat_keys
+from dstbench.readers.shapes import clipped
 from dstbench.readers.state_phrases import written_out
 
 # The strings of a Python literal without backslashes, and its words that JSON spells differently.
@@ -92,7 +93,7 @@ def _from_python(text: str) -> Any:
         return _value_of(tree.body)
     except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
         part = written_out(text)
-        shown, wrong = (each if len(each) <= 60 else f"{each[:57]}..." for each in (text, str(part)))
+        shown, wrong = clipped(text), clipped(str(part))
         also = (
             ""
             if wrong == shown or text.lstrip()[:1] in "{["
@@ -142,4 +143,4 @@ def named(value: Any) -> str:
     if value is None or isinstance(value, bool):
         return "null" if value is None else str(value).lower()
     shown = repr(value) if isinstance(value, (str, int, float)) else type(value).__name__
-    return shown if len(shown) <= 60 else f"{shown[:57]}..."
+    return clipped(shown)

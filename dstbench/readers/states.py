@@ -302,6 +302,11 @@ def in_order(states: States, gold: States) -> States:
             f"{states.pred.turns.height:,} predicted turns for {gold.gold.turns.height:,} in {gold.source}",
             f"they have no ids and are joined in order, so there must be as many: is it the same split{option}?",
         )
+    sizes, of_gold = (side.turns["dialogue"].rle().struct.field("len") for side in (states.pred, gold.gold))
+    if sizes.max() != 1 and not sizes.equals(of_gold):
+        at = next((at for at, (size, other) in enumerate(zip(sizes, of_gold, strict=False)) if size != other), 0)
+        what = f"list {at} has {sizes[at]} states, and that dialogue of {gold.source} {of_gold[at]} turns"
+        raise error_in(states, what, "lists without ids are joined with gold's dialogues in its order")
     return replace(states, gold=None, pred=replace(states.pred, turns=gold.gold.turns), complete=None)
 
 

@@ -22,8 +22,9 @@ from dstbench.readers.folder import SPLITS
 from dstbench.readers.format import Format, Said, Source, States, StatesBuilder
 from dstbench.readers.key_names import name_record, name_sides
 from dstbench.readers.notations import Entry
-from dstbench.readers.rows import Row, RowDocument, Turn
+from dstbench.readers.rows import Row, RowDocument
 from dstbench.readers.states import in_order, noting_gaps, with_note
+from dstbench.readers.walk import Turn
 
 _ABSENT_IN_MULTIWOZ: Final = ("", "not mentioned", "未提及", "未提到", "没有提到")
 _RESTAURANT: Final = "restaurant"
