@@ -36,7 +36,12 @@ def convert(call: Call, files: list[Path], *, output: Path, name: str | None = N
         [as_path(path) for path in files],
         gold=reading["gold"],
         options=ReadOptions(
-            reading["format"], Keys.of(reading["keys"]), *maps, reading["turns_from"], reading["turn_step"]
+            reading["format"],
+            Keys.of(reading["keys"]),
+            *maps,
+            reading["turns_from"],
+            reading["turn_step"],
+            reading["unreadable"] or "error",
         ),
         missing=reading["missing"] or "error",
         split=reading["split"],

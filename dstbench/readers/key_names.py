@@ -61,6 +61,8 @@ TURN: Final = (
 #: Names of a slot, in rows of one slot each; and of its domain, if it has a key of its own.
 SLOT: Final = ("slot", "slot_name", "domain_slot")
 DOMAIN: Final = ("domain",)
+#: Names of who speaks, in lists of both speakers' turns.
+SPEAKER: Final = ("role", "speaker", "from")
 #: Names of what the system said before the user, and of what the user said.
 SYSTEM: Final = ("system", "system_utterance", "sys", "system_transcript", "agent")
 USER: Final = ("user", "user_utterance", "usr", "user_input", "transcript", "utterance")

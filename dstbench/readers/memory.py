@@ -44,7 +44,7 @@ class Document(Source):
 
     def __init__(self, name: str, raw: bytes = b"", options: ReadOptions = AS_USUAL) -> None:
         super().__init__(name)
-        self.raw, self.keys = raw, options.keys
+        self.raw, self.keys, self.unreadable = raw, options.keys, options.unreadable
 
     @property
     def is_folder(self) -> bool:

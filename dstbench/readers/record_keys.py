@@ -39,11 +39,12 @@ class KeysError(Exception):
     Args:
         what: What is wrong.
         hint: What the user can do about it.
+        compete: Whether there are several keys for a field, rather than none.
     """
 
-    def __init__(self, what: str, hint: str) -> None:
+    def __init__(self, what: str, hint: str, *, compete: bool = False) -> None:
         super().__init__(what)
-        self.what, self.hint = what, hint
+        self.what, self.hint, self.compete = what, hint, compete
 
 
 @dataclass(frozen=True)
@@ -270,7 +271,7 @@ def _best(states: Mapping[str, Meaning]) -> str | None:
         side: Side = cumulative[best[0]].side
         option = "gold or pred" if side == "either" else side
         what = f"{len(best)} keys could be {_WORDS[side]}: {', '.join(best)}"
-        raise KeysError(what, f"--keys {option}={best[0]} chooses that one")
+        raise KeysError(what, f"--keys {option}={best[0]} chooses that one", compete=True)
     return best[0] if best else None
 
 

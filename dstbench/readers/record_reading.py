@@ -5,6 +5,7 @@ Errors say where: the record's place, its dialogue and turn, the key and the slo
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NoReturn
 
@@ -40,9 +41,34 @@ def _chosen(
         fields = choose(samples, source.keys, named_outside=named is not None, need_states=need_states)
     except KeysError as error:
         raise source.error(error.what, error.hint) from None
+    if (told := _of_one_speaker(rows, samples, fields)) is not rows:
+        rows, samples = told, Samples(row.content for row in told)
     if fields.dialogue is None and rows[0].dialogue is None:
         rows = [row._replace(dialogue=source.dialogue) for row in rows]
     return rows, samples, fields
+
+
+def _of_one_speaker(rows: Sequence[Turn], samples: Samples, fields: Fields) -> Sequence[Turn]:
+    """The records of the speaker whose turns have states, counted anew in each dialogue; all, if both's have."""
+    speakers = samples.named(key_names.SPEAKER)
+    sides = {fields.gold, fields.pred} - {None}
+    if not speakers or not sides:
+        return rows
+    having, lacking = set[str](), set[str]()
+    for row in rows:
+        speaker = str(row.content.get(speakers[0]))
+        (lacking if all(is_missing(row.content.get(side)) for side in sides) else having).add(speaker)
+    if not having or not lacking - having:
+        return rows
+    told = [row for row in rows if str(row.content.get(speakers[0])) in having]
+    if fields.turn is not None or any(row.number is None for row in told):
+        return told
+    counts = Counter[Any]()
+    numbered = []
+    for row in told:
+        numbered.append(row._replace(number=counts[row.dialogue]))
+        counts[row.dialogue] += 1
+    return numbered
 
 
 def collect(source: Source, states: StatesBuilder, rows: Sequence[Turn]) -> Fields | None:
@@ -85,7 +111,7 @@ class _Reading:
     """Records whose keys are known."""
 
     def __init__(self, source: Source, rows: Sequence[Turn], samples: Samples, fields: Fields) -> None:
-        self._source, self._rows, self._fields, self._cells = source, rows, fields, StateCells()
+        self._source, self._rows, self._fields, self._cells = source, rows, fields, StateCells(source.unreadable)
         self._notes: list[str] = []
         self._is_named = fields.dialogue is None and rows[0].dialogue == source.dialogue
         sides = {"gold": fields.gold, "pred": fields.pred}
@@ -108,18 +134,15 @@ class _Reading:
                 states.note(note)
 
     def _add_turns(self, states: StatesBuilder) -> None:
-        sides = [(getattr(states, side), key) for side, key in self._sides.items()]
         for row, turn in zip(self._rows, self._turns.of_rows, strict=True):
             at = states.turn(*turn)
-            for side, key in sides[: 1 if states.either else 2]:
-                if key not in row.content:
-                    continue
-                try:
-                    state = self._cells.read(row.content[key])
-                except Misfit as error:
-                    self._refuse(row, key, error)
-                for each in (states.gold, states.pred) if states.either else (side,):
-                    each.state(at, state)
+            for side, key in [*self._sides.items()][: 1 if states.either else 2]:
+                if key in row.content:
+                    of = (states.gold, states.pred) if states.either else (getattr(states, side),)
+                    is_gold = side == "gold" and not states.either
+                    place = f"{row.place}{key}: "
+                    self._cells.add(self._source, of, at, row.content[key], place, is_gold=is_gold,
+                                    **where(row, self._fields))  # fmt: skip
 
     def _add_slots(self, states: StatesBuilder, slot_key: str) -> None:
         """Add turns from records that are one slot each."""

@@ -34,6 +34,7 @@ from dstbench.readers.record_reading import collect, spoken
 from dstbench.readers.states import noting_vanishing_slots
 from dstbench.readers.walk import Broken, Step, Turn, Walker
 from dstbench.readers.wrappers import values
+from dstbench.typing import Unreadable
 
 # The levels of a document at which keys are looked for.
 _DEEP: Final = 5
@@ -125,8 +126,8 @@ def _sniff(source: Source) -> bool:
             source.keys,
             named_outside=(rows[0].dialogue or source.dialogue) is not None,
         )
-    except KeysError:  # likewise
-        is_list = path == LIST or source.kind == "jsonl"
+    except KeysError as error:  # likewise
+        is_list = path == LIST or source.kind == "jsonl" or error.compete
         return is_list and any(says_its_side(str(key)) for row in rows for key in row.content)
     return True
 
@@ -148,19 +149,22 @@ def have_states(frame: pl.DataFrame, keys: Keys | None = None) -> bool:
     return any(is_record(record, keys) for _, record in frame_rows(frame))
 
 
-def from_memory(records: Iterable[Any], name: str, keys: Keys | None = None) -> States:
+def from_memory(
+    records: Iterable[Any], name: str, keys: Keys | None = None, unreadable: Unreadable = "error"
+) -> States:
     """States given as Python objects; `name` stands for a file name in messages.
 
     Args:
         records: Records as in a file, or a frame of them.
         name: What messages call them.
         keys: The keys that the user gives.
+        unreadable: What to do with predicted states that are none.
 
     Returns:
         Their states; the format is that of lines with the same keys.
     """
     source, builder = Source(name), StatesBuilder(name, FORMAT.name)
-    source.keys, source.hint = keys, FORMAT.hint
+    source.keys, source.unreadable, source.hint = keys, unreadable, FORMAT.hint
     if isinstance(records, pl.DataFrame):
         documents = [*frame_rows(records)]
     else:

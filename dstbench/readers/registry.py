@@ -29,6 +29,7 @@ from dstbench.readers.record_keys import KeysError, present
 from dstbench.readers.state_text import named
 from dstbench.readers.states import in_split, merge_states, noting_doubts, only_split
 from dstbench.readers.table import ROWS
+from dstbench.typing import Unreadable
 
 #: The native formats, by the name that ``--from`` takes. Sniffing asks them in this order.
 FORMATS: Final[dict[str, Format]] = {
@@ -187,6 +188,7 @@ def read(
     format: str | Format | None = None,  # noqa: A002 (the field's word)
     split: str | None = None,
     keys: Keys | None = None,
+    unreadable: Unreadable = "error",
 ) -> States:
     """Read a native file, or a folder (or zip) that holds one run or one dataset.
 
@@ -195,6 +197,8 @@ def read(
         format: Its format, or the format's name; None: detect it.
         split: The split to read, ``train``, ``dev`` or ``test``, if the data say which dialogues are in it; None: all.
         keys: The keys of records of turns; None: by their usual names.
+        unreadable: What to do with a predicted state that is none: ``error``, or take it as ``empty``, or count it as
+            ``wrong``.
 
     Returns:
         Its states.
@@ -206,6 +210,7 @@ def read(
         source = Source(fspath(source))
     if keys is not None:
         source.keys = keys
+    source.unreadable = unreadable
     parts = []
     with _without_collection():
         for file, form in find_files(source, format, split):

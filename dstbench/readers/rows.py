@@ -24,7 +24,7 @@ from dstbench.readers.format import Format, Said, Source, StatesBuilder
 from dstbench.readers.key_names import name_sides
 from dstbench.readers.notations import NOTATIONS, Cell, Notation, Place, Written
 from dstbench.readers.shapes import clipped
-from dstbench.readers.state_cells import SHAPES, StateCells
+from dstbench.readers.state_cells import StateCells
 from dstbench.readers.state_text import Misfit
 from dstbench.readers.walk import SNIFFING, START, Step, Turn, Walker, steps_of
 
@@ -158,10 +158,11 @@ class Row:
         """The type of the decoded file, or of a line, in msgspec's sense."""
         return _shape(self.steps, self._of_turn("whole"), self.beside)
 
-    def _of_turn(self, states: _States) -> Any:
+    def _of_turn(self, states: _States, sides: Collection[str] = ("gold", "pred")) -> Any:
         """The type of a turn: a nested dictionary stands for an object."""
         of_turn: dict[str, Any] = dict(self.also)
-        for side in self.sides.values() if states != "none" else ():
+        checked = [side for name, side in self.sides.items() if states != "none" and name in sides]
+        for side in checked:
             shape = side.notation.shape if states == "whole" or not side.notation.is_checked else Any
             if not side.keys:
                 return shape
@@ -179,19 +180,20 @@ class Row:
             return tuple[tuple(of_turn[key] for key in sorted(of_turn))]  # type: ignore[misc] # likewise
         return of_turn
 
-    def check(self, source: Source, states: _States = "light") -> Any:
+    def check(self, source: Source, states: _States = "light", sides: Collection[str] = ("gold", "pred")) -> Any:
         """The decoded file, or a list of its lines with their places, once its types have been checked.
 
         Args:
             source: The file.
             states: Whether the types of states are checked: all, those that `Notation.add` does not check, or none.
+            sides: The sides whose states are.
 
         Raises:
             DstbenchError: Something has another type; the message says what and where.
         """
         if self.lines:
             lines = [*source.whole_lines()]
-            shape = _shape(self.steps, self._of_turn(states), self.beside)
+            shape = _shape(self.steps, self._of_turn(states, sides), self.beside)
             for place, item in lines:
                 self._convert(source, item, shape, self.steps, place)
             return lines
@@ -201,7 +203,7 @@ class Row:
             if not isinstance(node, dict) or steps[0].key not in node:
                 raise source.misshapen(f"no JSON object with the key `{steps[0].key}`")
             node, steps = node[steps[0].key], steps[1:]
-        step, shape = steps[0], _shape(steps, self._of_turn(states), self.beside)
+        step, shape = steps[0], _shape(steps, self._of_turn(states, sides), self.beside)
         if step.kind == "list" and isinstance(node, dict) and step.or_object:
             node = [*node.values()]
         if step.kind == "list":
@@ -291,11 +293,13 @@ class Row:
                     return False
         return isinstance(turn.content, (dict, list)) and self.matches(turn)
 
-    def read(self, source: Source, states: StatesBuilder) -> None:  # noqa: PLR0912 (a branch per way of a state)
+    def read(self, source: Source, states: StatesBuilder) -> None:  # noqa: PLR0912, PLR0915 (a branch per way of a state)
         """Add the turns of a file."""
-        document = self.check(source)
-        loose = StateCells()
-        states.recheck = lambda: self.check(source, "whole")
+        is_lenient = source.unreadable != "error"
+        checked = ("gold",) if is_lenient else ("gold", "pred")
+        document = self.check(source, sides=checked)
+        loose = StateCells(source.unreadable)
+        states.recheck = lambda: self.check(source, "whole", checked)
         sides = [(getattr(states, name), side, side.notation) for name, side in self.sides.items()]
         turns: list[Turn] = []
         unanswered, domain, around = 0, "", None
@@ -307,31 +311,39 @@ class Row:
                 last, following = turn.dialogue, int(turn.number) + 1
             if turn.content is None:
                 continue
-            if self.after is not None:
-                turns.append(turn)
             at = states.turn(turn.dialogue, turn.number)
             if self.domain and turn.around is not around:
                 around, domain = turn.around, self.domain_of(turn.around)
                 if domain:
                     states.domains[turn.dialogue] = domain.removesuffix("-")
+            where: dict[str, Any] = {"dialogue": turn.dialogue, "turn": turn.number}
+            is_readable = True
             for of_side, side, notation in sides:
+                may_be_odd = is_lenient and of_side is states.pred
                 try:
                     state = side.find(turn.content)
                     if state is msgspec.UNSET:
                         if side.is_optional:
                             continue
                         raise self._without_state(source, turn, side)
+                    if may_be_odd:
+                        notation.check(state)
                     if isinstance(notation, Written):
-                        notation.add_loosely(of_side, at, state, loose)
+                        loose.add(source, [of_side], at, state, is_gold=of_side is states.gold, **where)
                     elif domain:
                         of_side.cells(at, [(domain + slot, value) for slot, value in notation.pairs(state)])
                     else:
                         notation.add(of_side, at, state)
                 except Misfit as error:
-                    self.check(source, "whole")
-                    hint = SHAPES if isinstance(notation, Written) else source.hint
-                    where = {} if error.slot is None else {"slot": error.slot}
-                    raise source.error(error.what, hint, dialogue=turn.dialogue, turn=turn.number, **where) from None
+                    if may_be_odd:
+                        loose.take_unreadable([of_side], at, state)
+                        is_readable = False
+                        continue
+                    self.check(source, "whole", checked)
+                    slot = {} if error.slot is None else {"slot": error.slot}
+                    raise source.misshapen(error.what, **where, **slot) from None
+            if self.after is not None and is_readable:
+                turns.append(turn)
         if note := loose.note():
             states.note(note)
         if unanswered and self.unanswered:

@@ -124,21 +124,20 @@ def _has_slots(state: Any) -> bool:
 
 def _read(source: Source, states: StatesBuilder) -> None:
     document: Any = source.json if source.kind in ("json", "jsonl") else None
-    if not document or not isinstance(document, (dict, list)):
-        if document != {}:
-            raise source.misshapen("no JSON object of dialogues")
-        return
-    cells = StateCells()
+    if document != {} and not (document and type(document) in (dict, list)):
+        raise source.misshapen("no JSON object of dialogues")
+    cells = StateCells(source.unreadable)
     sides = _sides(document)
     states.either = not sides
     turns: dict[tuple[str, int], int] = {}
-    for side, of_side in [(side, document[key]) for side, key in sides.items()] or [("", document)]:
+    documents: dict[str, Any] = {side: document[key] for side, key in sides.items()} or {"": document}
+    for side, of_side in documents.items():
         for dialogue, number, turn, cell in _entries(source, of_side):
             if not side or (dialogue, number) not in turns:
                 turns[dialogue, number] = states.turn(dialogue, number)
-            state = cells.checked(source, cell, dialogue=dialogue, turn=turn)
-            for of in [getattr(states, side)] if side else [states.gold, states.pred]:
-                of.state(turns[dialogue, number], state)
+            of = [getattr(states, side)] if side else [states.gold, states.pred]
+            at = turns[dialogue, number]
+            cells.add(source, of, at, cell, is_gold=side == "gold", dialogue=dialogue, turn=turn)
     states.are_in_order = isinstance(document, list)
     states.either = states.either and not states.are_in_order
     if note := cells.note():

@@ -65,6 +65,26 @@ def parsed(text: str) -> Any:
     return parsed(value) if isinstance(value, str) and value != text else value
 
 
+def found_in(text: str) -> Any:
+    """The one object, as JSON or as Python prints it, in the prose of a language model; None: there is none.
+
+    What a model thinks before it answers is no answer.
+
+    >>> found_in('<think>{"a": 1}?</think> Here it is: {"hotel-area": "north"}. Is there more?')
+    {'hotel-area': 'north'}
+    >>> found_in('{"hotel-area": "north"} or {"hotel-area": "south"}'), found_in('<think>Is it {"a": "b"}')
+    (None, None)
+    """
+    answer = text.rpartition("</think>")[2]
+    begin, end = answer.find("{"), answer.rfind("}") + 1
+    if not 0 <= begin < end or "<think>" in answer:
+        return None
+    with suppress(Misfit):
+        value = parsed(answer[begin:end])
+        return value if isinstance(value, (dict, Repeated)) else None
+    return None
+
+
 def says_nothing(text: str) -> bool:
     """Whether a text is empty, or a word for null."""
     return text.strip().casefold() in _NOTHING

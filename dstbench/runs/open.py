@@ -23,7 +23,7 @@ from dstbench.runs.load import load, named_parts, read_file, renamed
 from dstbench.runs.parquet import write_table
 from dstbench.runs.run import Run, in_memory, run_meta
 from dstbench.runs.splits import SplitGold, split_gold
-from dstbench.typing import Missing
+from dstbench.typing import Missing, Unreadable
 
 if TYPE_CHECKING:
     from dstbench.readers import Format
@@ -71,6 +71,7 @@ class Reading(TypedDict, total=False):
     id_map: NameMap | None
     turns_from: int | None
     turn_step: int | None
+    unreadable: Unreadable | None
 
 
 def open_runs(
@@ -86,6 +87,7 @@ def open_runs(
     id_map: NameMap | None = None,
     turns_from: int | None = None,
     turn_step: int | None = None,
+    unreadable: Unreadable | None = None,
 ) -> list[Run]:
     """Open any kind of data as runs.
 
@@ -107,6 +109,8 @@ def open_runs(
             it is given, be it 0, turns are taken to be numbered as you say; else, numbers that fit gold's only when
             they are shifted or divided are an error.
         turn_step: Likewise, the difference of the numbers of consecutive turns, such as 2 for 0, 2, 4.
+        unreadable: What to do with a predicted state that is none, such as JSON that is cut off: ``error`` (None is the
+            same), take it as ``empty``, or count its turn as ``wrong``; signatures have it, and a note counts them.
 
     Returns:
         The runs, in the order of the data.
@@ -115,8 +119,10 @@ def open_runs(
         DstbenchError: The data cannot be read; the message says what is wrong, where, and what to do.
     """
     missing = missing or "error"
-    parts = parts_to_open(data, format=format, names=names, missing=missing, keys=keys, turn_step=turn_step)
-    options = ReadOptions(format, Keys.of(keys), *names_of(slot_map, id_map), turns_from, turn_step)
+    parts = parts_to_open(data, format=format, names=names, missing=missing, keys=keys, turn_step=turn_step,
+                          unreadable=unreadable)  # fmt: skip
+    maps = names_of(slot_map, id_map)
+    options = ReadOptions(format, Keys.of(keys), *maps, turns_from, turn_step, unreadable or "error")
     for _, item in parts:  # check all before reading the first, which may take a while
         if isinstance(item, (str, PathLike)):
             File(str(item)).check()
@@ -155,7 +161,8 @@ def parts_to_open(data: Data, **reading: Unpack[Reading]) -> list[tuple[str, Any
             unknown; or a step is below 1.
     """
     step = reading.get("turn_step")
-    options = ReadOptions(reading.get("format"), Keys.of(reading.get("keys")), turn_step=step)
+    unreadable = reading.get("unreadable") or "error"
+    options = ReadOptions(reading.get("format"), Keys.of(reading.get("keys")), turn_step=step, unreadable=unreadable)
     options.check()
     check_missing(reading.get("missing") or "error")
     parts = named_parts(data, options)
@@ -243,6 +250,7 @@ def scan(
     id_map: NameMap | None = None,
     turns_from: int | None = None,
     turn_step: int | None = None,
+    unreadable: Unreadable | None = None,
 ) -> pl.LazyFrame:
     """Scan runs as one long table with a `run` column in front.
 
@@ -258,6 +266,7 @@ def scan(
         id_map: Gold's ids of dialogues, as in `open_runs`.
         turns_from: The number of the first turn, as in `open_runs`.
         turn_step: The step of turn numbers, as in `open_runs`.
+        unreadable: What to do with predicted states that are none, as in `open_runs`.
 
     Returns:
         (run: String, dialogue, turn, slot, gold, pred), sorted by run as given, dialogue, slot, turn.
@@ -280,6 +289,7 @@ def scan(
         id_map=id_map,
         turns_from=turns_from,
         turn_step=turn_step,
+        unreadable=unreadable,
     )
     for run in runs:
         run.check(0, run.cuts[-1])
