@@ -123,7 +123,7 @@ DETAILS: Final[dict[str, Detail]] = {
     **dict.fromkeys(("charts", "figures"), Detail(metavar="DIR")),
     "width": Detail(min=100, metavar="POINTS"),
     "address": Detail(metavar="HOST:PORT"),
-    "plugins": Detail("--plugins", metavar="MODULE"),
+    "plugins": Detail("--plugins", "--rows", metavar="MODULE"),
 }  # fmt: skip
 
 

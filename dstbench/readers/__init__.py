@@ -5,6 +5,7 @@
 - `table`: the formats, a row each; `rows`: how a row is recognised, read, checked and opened for changes; `walk`: paths
   to the turns of a file, and the walker of them; `notations`: the ways in which states are written. `trippy`,
   `tsv`, `dstc2`, `ldst`, `parlai`, `savn`, `fga_gca`, `jsonl`: formats that a row cannot say
+- `declared`: rows in a file of the user's
 - `registry`: all formats, and `read`; `folder`: which files of a folder to read
 - `format`: what a format is; `source`: a file and its JSON; `builder` collects the `states`, `document` opens a file
   for changes; `shapes`: where JSON is not of a type; `json_stream`: JSON lists that exceed memory
@@ -22,11 +23,12 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from dstbench.readers.format import Format
     from dstbench.readers.registry import FORMATS, find_files, find_format, read, sniff
+    from dstbench.readers.rows import Row
     from dstbench.readers.source import Source
 
-_HOME = {"Format": "format", "Source": "source"}
+_HOME = {"Format": "format", "Row": "rows", "Source": "source"}
 
-__all__ = ["FORMATS", "Format", "Source", "find_files", "find_format", "read", "sniff"]
+__all__ = ["FORMATS", "Format", "Row", "Source", "find_files", "find_format", "read", "sniff"]
 
 
 def __getattr__(name: str) -> object:

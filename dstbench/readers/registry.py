@@ -7,7 +7,7 @@ from os import PathLike, fspath
 from typing import Final
 
 from dstbench.errors import DstbenchError, UsageError, did_you_mean
-from dstbench.plugins import Plugins, origin_of
+from dstbench.plugins import Plugins, Table, origin_of
 from dstbench.readers import (
     csv_records,
     dstc2,
@@ -21,11 +21,13 @@ from dstbench.readers import (
     trippy,
     tsv,
 )
+from dstbench.readers.declared import row_of
 from dstbench.readers.folder import data_files
 from dstbench.readers.foreign import checked_format
 from dstbench.readers.format import Format, Source, States
 from dstbench.readers.options import Keys
 from dstbench.readers.record_keys import KeysError, present
+from dstbench.readers.rows import Row
 from dstbench.readers.state_text import named
 from dstbench.readers.states import in_split, merge_states, noting_doubts, only_split
 from dstbench.readers.table import ROWS
@@ -55,10 +57,31 @@ FORMATS: Final[dict[str, Format]] = {
 PLUGINS: Final = Plugins(
     "format",
     FORMATS,
-    is_one=lambda item: isinstance(item, Format) and item is not FORMATS.get(item.name),
-    name_of=lambda form: form.name,
-    checked=checked_format,
+    is_one=lambda item: (
+        isinstance(item, (Row, Table)) or (isinstance(item, Format) and item is not FORMATS.get(item.name))
+    ),
+    name_of=lambda item: item.get("name") if isinstance(item, Table) else item.name,
+    checked=lambda item, origin: checked_format(_format_in(item), origin),
 )
+
+
+def _format_in(item: Format | Row | Table) -> Format:
+    """The format that a module has, or that its row, or a table in a file, declares."""
+    if isinstance(item, Format):
+        return item
+    return (row_of(item) if isinstance(item, Table) else item).format()
+
+
+def check_declared() -> None:
+    """Raise a `UsageError` for a table of a file of the user's that declares no format."""
+    for name, item in PLUGINS.of_modules():
+        if isinstance(item, Table):
+            try:
+                PLUGINS.find(name)
+            except DstbenchError as error:
+                raise UsageError(error.what, hint=error.hint) from None
+
+
 #: Names of the formats that can be written again.
 WRITABLE: Final = tuple(form.name for form in FORMATS.values() if form.document is not None)
 #: Names of the formats that hold utterances.

@@ -220,7 +220,7 @@ class Walker:
 
     def _exchanges(self, step: Step, items: list[Any]) -> Iterator[tuple[int, Any, Mapping[str, Place]]]:
         """(number, the part that has the state, places of utterances) of the turns in a list of both speakers'."""
-        number, text, texts = 0, self.said[0], dict[str, Place]()
+        number, text, texts = 0, self.said[0] if self.said else "", dict[str, Place]()
         for index, item in enumerate(items):
             if item.get(step.key) in step.speakers[0] if step.key else index % 2 == 0:
                 if not step.is_answer:
