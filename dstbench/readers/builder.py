@@ -158,7 +158,7 @@ class StatesBuilder:
     Attributes:
         gold: The gold side.
         pred: The predicted side.
-        places: (dialogue, file, position) of each dialogue; for `States`, as are `splits`, `either` and `only`.
+        places: (dialogue, file, position) of each dialogue; for `States`, as are `splits`, `either`, `only`, `instead`.
         aliases: (dialogue, its other name), for `States`.
         domains: Each dialogue's domain, likewise.
         recheck: Raises the error that says where a slot or a value is no string, if the reader knows better.
@@ -179,6 +179,7 @@ class StatesBuilder:
         self.either = self.has_frames = self.are_in_order = False
         self.recheck: Callable[[], object] = lambda: None
         self.only: tuple[str, ...] | None = None
+        self.instead = ""
 
     def turn(self, dialogue: str, turn: int | str) -> int:
         """Open a turn; returns its row, under which its states are added."""
@@ -246,6 +247,7 @@ class StatesBuilder:
             aliases=aliases if aliases is None else aliases.with_columns(canonical_dialogue(pl.col("alias"))),
             domains=_by_dialogue(list(self.domains.items()), {"domain": pl.String}),
             only=self.only,
+            instead=self.instead,
         )
         return replace(states, pred=None, complete=partial(in_order, states)) if self.are_in_order else states
 

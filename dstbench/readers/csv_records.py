@@ -67,6 +67,18 @@ def columns_of(source: Source) -> list[str]:
     return [name.strip() for name in names] if len(names) > 1 else []
 
 
+def sample_of(source: Source) -> list[tuple[str, Any]] | None:
+    """The first lines of a text file as records, by the most frequent separator; None: it is no such file."""
+    names = columns_of(source)
+    if not names:
+        return None
+    (separator, *_), beginning = separators(source.raw[:_BEGINNING])
+    lines = _lines(beginning.decode(errors="replace"), separator)
+    with suppress(csv.Error):
+        return [("", dict(zip(names, fields, strict=False))) for fields in islice(lines, 1, _SAMPLE)]
+    return None
+
+
 def _separator(source: Source) -> str | None:
     """The separator whose columns can be read as records; None: there is none."""
     if source.kind not in ("text", "tsv"):

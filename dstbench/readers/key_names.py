@@ -20,13 +20,13 @@ _STATE: Final = frozenset({"state", "states", "belief", "beliefs", "bs", "slot",
 _NEUTRAL: Final = frozenset({
     "dialogue", "dialog", "cumulative", "accumulated", "full", "all", "current", "dict", "json", "set", "y",
 })  # fmt: skip
-_GOLD: Final = frozenset({"gold", "golden", "gt", "ground", "truth", "groundtruth", "true"})
+_GOLD: Final = frozenset({"gold", "golds", "golden", "gt", "gts", "ground", "truth", "groundtruth", "true"})
 _GOLD_WEAK: Final = frozenset({
     "label", "labels", "target", "targets", "reference", "references", "ref", "answer", "answers", "expected", "actual",
     "annotation",
 })  # fmt: skip
 _PRED: Final = frozenset({
-    "pred", "preds", "predict", "predicts", "predicted", "prediction", "predictions", "hyp", "hypothesis",
+    "pred", "preds", "predict", "predicts", "predicted", "prediction", "predictions", "hyp", "hyps", "hypothesis",
 })  # fmt: skip
 _PRED_WEAK: Final = frozenset({
     "output", "outputs", "generated", "generation", "gen", "inferred", "response", "responses", "completion",
@@ -49,7 +49,8 @@ _LONGEST: Final = 100
 DIALOGUE: Final = (
     "dialogue_id", "dialog_id", "dial_id", "dialogue_idx", "dialog_idx", "dial_idx", "dialogue_name", "dialogue_index",
     "dialog_index", "conversation_id", "conv_id", "convo_id", "session_id", "dialogue", "dialog", "original_id",
-    "flag", "custom_id", "id", "guid", "example_id", "sample_id", "key", "uid", "idx", "file", "file_name", "filename",
+    "flag", "custom_id", "id", "ids", "guid", "example_id", "sample_id", "key", "uid", "idx", "file", "file_name",
+    "filename",
 )  # fmt: skip
 #: Of these, the names that only dialogues have.
 DIALOGUE_ONLY: Final = DIALOGUE[: DIALOGUE.index("dialogue")]

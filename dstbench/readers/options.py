@@ -32,6 +32,7 @@ class Keys:
         pred: The key of the predicted state.
         system: The key of what the system said before the user.
         user: The key of what the user said.
+        turns: The key of a dialogue's turns.
         optional: Whether records may lack these keys, because gold in a file of its own may have other keys.
     """
 
@@ -41,6 +42,7 @@ class Keys:
     pred: str | None = None
     system: str | None = None
     user: str | None = None
+    turns: str | None = None
     optional: bool = False
 
     @staticmethod

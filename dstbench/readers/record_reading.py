@@ -15,6 +15,7 @@ from dstbench.readers.builder import Pairs, StatesBuilder
 from dstbench.readers.format import Said
 from dstbench.readers.key_names import folded, meaning
 from dstbench.readers.record_dialogues import by_turn
+from dstbench.readers.record_hints import keys_for, line_for
 from dstbench.readers.record_keys import OWN, USUAL, Fields, KeysError, Samples, choose, similar
 from dstbench.readers.record_turns import Turns, where
 from dstbench.readers.shapes import clipped
@@ -23,6 +24,8 @@ from dstbench.readers.state_cells import SHAPES, StateCells, is_missing, joined,
 from dstbench.readers.state_text import Misfit, says_nothing
 from dstbench.readers.walk import Turn
 
+# Records that are looked at for a hint.
+_SAMPLE: Final = 20
 # If records are in so few groups, a note names these; more groups are dialogues.
 _GROUPS: Final = 6
 
@@ -38,9 +41,12 @@ def _chosen(
         rows = by_turn(rows, source.keys)
         samples = Samples(row.content for row in rows)
         named = rows[0].dialogue or source.dialogue
-        fields = choose(samples, source.keys, named_outside=named is not None, need_states=need_states)
+        fields = choose(samples, source.keys, source.outside, named_outside=named is not None, need_states=need_states)
     except KeysError as error:
-        raise source.error(error.what, error.hint) from None
+        keys = None if error.compete else keys_for([[row.content for row in rows[:_SAMPLE]]])
+        is_whole = keys is not None and (keys.dialogue is not None or rows[0].dialogue is not None)
+        hint = f"{line_for(keys)} may be what it needs" if keys and is_whole and "KEY" in error.hint else error.hint
+        raise source.error(error.what, hint) from None
     if (told := _of_one_speaker(rows, samples, fields)) is not rows:
         rows, samples = told, Samples(row.content for row in told)
     if fields.dialogue is None and rows[0].dialogue is None:
@@ -125,6 +131,8 @@ class _Reading:
     def add(self, states: StatesBuilder) -> None:
         """Add all turns and states, and the notes."""
         states.either = self._fields.either
+        if "pred" not in self._sides and self._fields.others:
+            states.instead = f"--keys pred={self._fields.others[0]} takes that as the prediction"
         if self._fields.slot is None:
             self._add_turns(states)
         else:

@@ -24,11 +24,12 @@ import polars as pl
 
 from dstbench.io import parquet
 from dstbench.readers.format import Format, Said, Source, States, StatesBuilder
-from dstbench.readers.key_names import says_its_side
+from dstbench.readers.key_names import DIALOGUE, folded, says_its_side
 from dstbench.readers.options import Keys, is_long
 from dstbench.readers.record_answers import FAILED, opened
 from dstbench.readers.record_dialogues import by_turn
-from dstbench.readers.record_keys import KeysError, Samples, choose, is_record
+from dstbench.readers.record_hints import keys_for, line_for
+from dstbench.readers.record_keys import KeysError, Samples, choose, is_record, with_inner
 from dstbench.readers.record_path import LIST, find_path
 from dstbench.readers.record_reading import collect, spoken
 from dstbench.readers.states import noting_vanishing_slots
@@ -66,14 +67,35 @@ def _documents(source: Source, *, sample: bool = False) -> Iterator[tuple[str, A
         yield from frame_rows(frame.head(_SAMPLE) if sample else frame)
     elif source.kind == "jsonl":
         lines = islice(source.json_lines(), _SAMPLE) if sample else source.whole_lines()
-        yield from ((place, record) for place, item in lines if (record := opened(item)) is not FAILED)
+        records = [(place, record) for place, item in lines if (record := opened(item)) is not FAILED]
+        yield from records if len(records) > 1 else ((place, _of_columns(item, source.keys)) for place, item in records)
     elif source.kind == "json":
         document = source.sample if sample else source.json
         if isinstance(document, list):
             document = [record for item in document if (record := opened(item)) is not FAILED]
-        yield "", document
+        yield "", _of_columns(document, source.keys)
     elif not sample:
         raise source.misshapen("neither JSON nor Parquet")
+
+
+def _of_columns(document: Any, keys: Keys | None) -> Any:
+    """The records in an object of columns, as pandas writes a frame; other documents are unchanged."""
+    if not isinstance(document, dict) or len(document) < 2:
+        return document
+    if {"columns", "data"} <= document.keys() and isinstance(names := document["columns"], list):
+        rows = document["data"] if isinstance(document["data"], list) else []
+        is_whole = all(isinstance(row, list) and len(row) == len(names) for row in rows)
+        return [dict(zip(names, row, strict=True)) for row in rows] if is_whole and rows else document
+    is_named = (keys and keys.dialogue in document) or any(folded(name) in DIALOGUE for name in document)
+    if not is_named or not any(says_its_side(name) for name in document) or not next(iter(document.values())):
+        return document
+    columns = {
+        name: [*cells.values()] if isinstance(cells, dict) and [*cells] == [*map(str, range(len(cells)))] else cells
+        for name, cells in document.items()
+    }
+    if not all(isinstance(cells, list) for cells in columns.values()) or len({*map(len, columns.values())}) != 1:
+        return document
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
 def _walked(source: Source, documents: Iterable[tuple[str, Any]]) -> Iterator[Turn]:
@@ -83,12 +105,14 @@ def _walked(source: Source, documents: Iterable[tuple[str, Any]]) -> Iterator[Tu
     if path is None:
         path = LIST if documents and isinstance(documents[0][1], list) else ()
     walker = Walker(source, tells_places=True)
+    source.outside = tuple(id_.key for step in path for id_ in step.ids if id_.key)
     for place, document in documents:
-        yield from walker.walk(document, path, (None, None, None, place))
+        for turn in walker.walk(document, path, (None, None, None, place)):
+            yield turn._replace(content=with_inner(turn.content, source.keys)) if source.keys else turn
 
 
 def _path(documents: Sequence[tuple[str, Any]], keys: Keys | None) -> tuple[Step, ...] | None:
-    ways = (find_path(document, partial(is_record, given=keys)) for _, document in documents[:_SAMPLE])
+    ways = (find_path(document, partial(is_record, given=keys), keys) for _, document in documents[:_SAMPLE])
     return next((way for way in ways if way is not None), None)
 
 
@@ -124,12 +148,35 @@ def _sniff(source: Source) -> bool:
         choose(
             Samples(row.content for row in turns),
             source.keys,
+            source.outside,
             named_outside=(rows[0].dialogue or source.dialogue) is not None,
         )
     except KeysError as error:  # likewise
         is_list = path == LIST or source.kind == "jsonl" or error.compete
         return is_list and any(says_its_side(str(key)) for row in rows for key in row.content)
     return True
+
+
+def line_that_works(source: Source, sample: Iterable[tuple[str, Any]] | None = None) -> str | None:
+    """The option with the keys by which a file can be read as records; None: nothing in it looks like states.
+
+    Args:
+        source: The file.
+        sample: Its first documents; None: those of JSON.
+    """
+    documents = [*(_documents(source, sample=True) if sample is None else sample)]
+    keys = keys_for([document for _, document in documents])
+    if keys is None:
+        return None
+    trial = Source(source.path)
+    trial.keys, trial.split = keys, source.split
+    try:
+        rows = by_turn([*islice(_walked(trial, documents), _SAMPLE)], keys)
+        named_outside = bool(rows and rows[0].dialogue) or source.dialogue is not None
+        choose(Samples(row.content for row in rows), keys, trial.outside, named_outside=named_outside)
+    except (KeysError, Broken, AttributeError, TypeError):  # of a layout that is none of records'
+        return None
+    return line_for(keys)
 
 
 def keys_in(source: Source) -> list[str]:

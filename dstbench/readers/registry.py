@@ -199,6 +199,8 @@ def _without_keys(file: Source) -> DstbenchError | None:
     if file.keys is None or file.keys.optional:
         return None
     names = records.keys_in(file) or csv_records.columns_of(file)
+    if (turns := file.keys.turns) is not None and turns not in names:
+        return file.error(f"no object has the key {turns!r} (keys: turns={turns})", did_you_mean(turns, names))
     try:
         present(names, file.keys if names else Keys())
     except KeysError as error:
@@ -264,7 +266,10 @@ def _unknown(source: Source) -> tuple[str, str]:
         what = "TripPy's configuration, not its predictions"
         return what, "score pred_res.*.json; this file is what --label-map takes"
     hint = "`dstbench ls formats` shows each with an example; --from FORMAT says which it is"
-    if source.kind in ("json", "jsonl"):
+    line = records.line_that_works(source, csv_records.sample_of(source))
+    if line is not None:
+        hint = f"{line} may be what it needs; {hint}"
+    elif source.kind in ("json", "jsonl"):
         hint += "; if its objects are turns, --keys id=KEY,turn=KEY,gold=KEY,pred=KEY says which key holds what"
     return f"no known format: {_describe(source)}", hint
 

@@ -39,6 +39,7 @@ class Source(File):
         hint: The hint of errors about the file's shape: what a file of its format looks like.
         keys: The keys of records of turns that the user gives; None: by their usual names.
         unreadable: What to do with predicted states that are none.
+        outside: The keys of ids in objects around its records, once these have been found.
         split: The split that its folder or its name says; None: none.
         inside: The keys from the file's JSON object to the document that is read instead of it.
         beside: The other keys of the objects on the way there, which are not read.
@@ -47,6 +48,7 @@ class Source(File):
     hint: str | None = None
     keys: Keys | None = None
     unreadable: Unreadable = "error"
+    outside: tuple[str, ...] = ()
     split: str | None = None
     inside: tuple[str, ...] = ()
     beside: tuple[str, ...] = ()

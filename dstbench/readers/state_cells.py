@@ -47,6 +47,7 @@ _SHOWN: Final = 3
 _STRING: Final = {str}
 _PARTS: Final = {"semi": "", "book": "book "}
 _BOOKED: Final = "booked"
+_DOMAINS: Final = frozenset(slot.partition("-")[0] for slot in KNOWN_SLOTS)
 _SEPARATORS: Final = ("-", "_", ".", " ")
 # From this number on, floats are no longer exact.
 _LARGE: Final = 1 << 53
@@ -358,6 +359,9 @@ def _slots_of(element: Any) -> list[tuple[str, Any]] | None:
         if "slots" in element and isinstance(element["slots"], (list, tuple)):  # as TRADE's data have them
             entries = [_slots_of(pair) for pair in element["slots"]] if element.get("act", "inform") == "inform" else []
             return None if None in entries else [entry for several in entries for entry in several or ()]
+        if element.keys() == {"name", "arguments"} and element["name"] in _DOMAINS:  # a function call per domain
+            slots = element["arguments"]
+            return [(joined(element["name"], s), v) for s, v in slots.items()] if isinstance(slots, Mapping) else None
         slot = next((element[name] for name in ("slot", "key") if isinstance(element.get(name), str)), None)
         if slot is None or "value" not in element or not element.keys() <= {"domain", "slot", "key", "value", "act"}:
             return None

@@ -66,7 +66,9 @@ def parsed(text: str) -> Any:
 
 
 def found_in(text: str) -> Any:
-    """The one object, as JSON or as Python prints it, in the prose of a language model; None: there is none.
+    """The one state in the prose of a language model; None: there is none.
+
+    It is an object, as JSON or as Python prints it, or written out below a line that ends with a colon.
 
     What a model thinks before it answers is no answer.
 
@@ -76,6 +78,9 @@ def found_in(text: str) -> Any:
     (None, None)
     """
     answer = text.rpartition("</think>")[2]
+    first, _, rest = answer.strip().partition("\n")
+    if first.endswith(":") and isinstance(written_out(first), str) and not isinstance(pairs := written_out(rest), str):
+        return pairs
     begin, end = answer.find("{"), answer.rfind("}") + 1
     if not 0 <= begin < end or "<think>" in answer:
         return None

@@ -184,7 +184,7 @@ def _sides(states: States, gold: States | None) -> tuple[Side, Side]:
         raise DstbenchError(
             f"the file holds gold but no predictions ({states.format})",
             file=states.source,
-            hint="name the prediction file, and this one as --gold",
+            hint=f"{states.instead}{'; or ' * bool(states.instead)}name the prediction file, and this one as --gold",
         )
     own_gold = None if states.either else states.gold
     if gold is None:

@@ -101,7 +101,8 @@ def open_runs(
             ``empty``, ``intersect``.
         split: The split to score, if gold has several; None: the one that has predictions.
         keys: The keys of records of turns whose names dstbench does not know: ``{"id": "flag", "pred": "predict"}``.
-            The fields are ``id``, ``turn``, ``gold``, ``pred``, ``system`` and ``user``.
+            The fields are ``id``, ``turn``, ``gold``, ``pred``, ``system``, ``user``, and ``turns`` (of a dialogue).
+            A dot leads into an object of a record: ``meta.gold``.
         slot_map: Other names for your own slots: a mapping ``{"your slot": "its other name"}``, or a file of it (JSON,
             or two columns of CSV or TSV). It is applied to predictions and gold; signatures have its hash.
         id_map: Likewise, gold's ids for your own dialogue ids. Gold from a file of its own keeps its ids.
