@@ -141,6 +141,7 @@ _add(
     id_map=Row("ids.csv", both="--gold gold.jsonl --missing wrong", runs="own_{}.jsonl"),
     turns_from=Row("1", both="--gold gold.jsonl --missing wrong", runs="late_{}.jsonl", mends=True),
     turn_step=Row("2", both="--gold gold.jsonl --missing wrong", runs="double_{}.jsonl", mends=True),
+    unreadable=Row("wrong", runs="cut_{}.jsonl", mends=True),
 )  # fmt: skip
 _add(
     RUNS_OF,
