@@ -210,19 +210,26 @@ class Whole(NamedTuple):
 
 def score_whole(run: Run, metrics: Sequence[Metric], convention: Convention) -> Whole:
     """The scores of a whole run, as `score_run` gives them, in less time: for callers that score many times."""
-    _refuse_without_states(run, metrics, (), convention)
-    counts, stats = counts_and_stats(metrics)
-    with_slots = any(metric.needs_total for metric in metrics)
-    sums = sum_up(run, stats, [], convention, counts=counts, with_slots=with_slots)
-    resolved = resolve(metrics, [sums], convention)
-    values, (turns, dialogues) = scores(resolved, sums.table).row(0), sums.table[["turns", "dialogues"]].row(0)
+    resolved, values, sums = _score_whole(run, metrics, convention)
+    turns, dialogues = sums.table[["turns", "dialogues"]].row(0)
     return Whole(resolved, values, turns, dialogues, _further_settings(run, (), convention, sums))
 
 
 def values_of(run: Run, metrics: Sequence[Metric], convention: Convention) -> dict[str, float | None]:
-    """The values that `score_whole` gives, by metric."""
-    whole = score_whole(run, metrics, convention)
-    return dict(zip(map(str, whole.metrics), whole.values, strict=True))
+    """The values that `score_whole` gives, by metric, without the fingerprint of gold."""
+    resolved, values, _ = _score_whole(run, metrics, convention, signed=False)
+    return dict(zip(map(str, resolved), values, strict=True))
+
+
+def _score_whole(
+    run: Run, metrics: Sequence[Metric], convention: Convention, *, signed: bool = True
+) -> tuple[list[Metric], tuple[float | None, ...], Sums]:
+    _refuse_without_states(run, metrics, (), convention)
+    counts, stats = counts_and_stats(metrics)
+    with_slots = any(metric.needs_total for metric in metrics)
+    sums = sum_up(run, stats, [], convention, counts=counts, signed=signed, with_slots=with_slots)
+    resolved = resolve(metrics, [sums], convention)
+    return resolved, scores(resolved, sums.table).row(0), sums
 
 
 def _further_settings(run: Run, by: Sequence[str], convention: Convention, sums: Sums) -> dict[str, str]:

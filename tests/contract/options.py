@@ -102,8 +102,8 @@ BY_CONVENTION: Final = ("score", "compare", "check", "diagnose", "traits", "corr
                         "compare-metrics", "sensitivity", "report", "audit scores", "audit memorisation")  # fmt: skip
 BY_VALUES: Final = (*BY_CONVENTION, "pairs", "audit diff")
 BY_GOLD: Final = (*BY_VALUES, "audit bias")
-DRAWN: Final = ("score", "compare", "sweep", "diagnose", "traits", "correlate", "compare-metrics", "sensitivity",
-                "report", "audit bias", "audit diff", "audit scores", "audit inconsistency",
+DRAWN: Final = ("score", "compare", "sweep", "reconcile", "diagnose", "traits", "correlate", "compare-metrics",
+                "sensitivity", "report", "audit bias", "audit diff", "audit scores", "audit inconsistency",
                 "audit memorisation")  # fmt: skip
 
 ROWS: Final[dict[tuple[str, str], Row]] = {}
