@@ -411,6 +411,7 @@ _add(
     note=Row("My-own-note", form="html", changes="text"),
     output=Row("out/x.json", changes="text x.json"),
     format=Row("md", other="--format latex", changes="text", form=""),
+    paper=Row(line="report RUNS -m jga,sa --most 1 -o out/paper", form="", changes="paper"),
 )
 _add("convert", output=Row("out/y.parquet", changes="x.parquet y.parquet"))
 _add("contexts", output=Row("out/y.parquet", changes="x.parquet y.parquet"))
