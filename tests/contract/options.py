@@ -103,8 +103,8 @@ BY_CONVENTION: Final = ("score", "compare", "check", "diagnose", "traits", "corr
                         "compare-metrics", "sensitivity", "report", "audit scores", "audit memorisation")  # fmt: skip
 BY_VALUES: Final = (*BY_CONVENTION, "pairs", "audit diff")
 BY_GOLD: Final = (*BY_VALUES, "audit bias")
-DRAWN: Final = ("score", "compare", "sweep", "diagnose", "traits", "correlate", "compare-metrics", "sensitivity",
-                "report", "audit bias", "audit diff", "audit scores", "audit inconsistency",
+DRAWN: Final = ("score", "compare", "sweep", "reconcile", "diagnose", "traits", "correlate", "compare-metrics",
+                "sensitivity", "report", "audit bias", "audit diff", "audit scores", "audit inconsistency",
                 "audit memorisation")  # fmt: skip
 
 ROWS: Final[dict[tuple[str, str], Row]] = {}
@@ -417,6 +417,7 @@ _add(
     note=Row("My-own-note", form="html", changes="text"),
     output=Row("out/x.json", changes="text x.json"),
     format=Row("md", other="--format latex", changes="text", form=""),
+    paper=Row(line="report RUNS -m jga,sa --most 1 -o out/paper", form="", changes="paper"),
 )
 _add("convert", output=Row("out/y.parquet", changes="x.parquet y.parquet"))
 _add("contexts", output=Row("out/y.parquet", changes="x.parquet y.parquet"))
