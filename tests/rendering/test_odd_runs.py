@@ -200,7 +200,7 @@ def test_no_file_has_the_character_nul() -> None:
 
 def test_a_long_answer_fits_a_narrow_terminal() -> None:
     with laid_out_for(Screen(40)):
-        lines = render_answer(pl.DataFrame({"n": range(1000)}), "text", everything=False).splitlines()
+        lines = render_answer(pl.DataFrame({"n": range(1000)}), "text").splitlines()
     assert max(map(len, lines)) <= 40
     assert "1,000 rows" in " ".join(lines)
 
