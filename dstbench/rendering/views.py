@@ -213,11 +213,13 @@ class Layout(NamedTuple):
 
 
 def _short(signature: str) -> str:
-    """A line with a signature, without the parts that say which data was scored, and the metrics' settings."""
+    """A line with a signature, without the parts that say which data was scored, and metrics that are built in."""
     whose, _, parts = signature.partition(": ")
     if parts.startswith("the same with "):
         return signature
-    kept = [part for part in parts.split("|")[1:] if part.partition(":")[0] not in _OF_DATA]
+    metrics, *settings = parts.split("|")
+    others = "+".join(metric for metric in metrics.split("+") if "@" in metric)  # with the package that they are from
+    kept = [part for part in (others, *settings) if part and part.partition(":")[0] not in _OF_DATA]
     return f"{whose}: {'|'.join(kept)} (whole: --signature)"
 
 
