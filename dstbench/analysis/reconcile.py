@@ -331,7 +331,11 @@ def _search(
                 if off[choices] > 1:  # those that are alike need not be tried
                     break
         _LOG.info("%d sets of %d choices", len(off), size, extra={"done": size, "of": most})
-        reached = [choices for choices in off if off[choices] <= 1]
+        # Of as few choices, single steps explain a score more simply than all steps of a profile.
+        reached = sorted(
+            (choices for choices in off if off[choices] <= 1),
+            key=lambda choices: sum(choice.about == "steps" for choice in choices),
+        )
         rows.append((size, len(off), len(reached), _by_chance(values, scored.targets) if size <= most else None))
         if off:
             best = min(off, key=lambda choices: off[choices])
