@@ -51,6 +51,8 @@ def _said(total: dict[str, object], what: str) -> str:
 
 def changes(changes: Changes, *, everything: bool = True) -> Layout:
     """The totals, the groups and the dialogues to read."""
+    if changes.dialogues.is_empty():
+        return Layout([], findings=what_changed(changes), label="diff")
     cells = {name: f"{{{name}}}" for name in ("fixed", "broken", "net")}
     cells |= {"dialogues better": "{better}", "dialogues worse": "{worse}", "p": "{p}", "*": "{significant}"}
     views = [View("turns and values", changes.totals, CHANGED_TOTALS, ["of"], cells)]
@@ -65,7 +67,7 @@ def changes(changes: Changes, *, everything: bool = True) -> Layout:
     notes = [
         *([] if everything else [f"values by {', '.join(GROUPS[1:])}: --all"]),
         "* significant; p: whole dialogues swapped between the runs at random, of groups adjusted after Holm",
-        "read one: dstbench show BEFORE DIALOGUE --against AFTER",
+        "read them: the same command with --read",
     ]
     return Layout([view for view in views if view.rows.height], notes, what_changed(changes), "diff")
 
