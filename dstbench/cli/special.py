@@ -101,13 +101,24 @@ def diagnose(call: Call, *, everything: bool = False) -> Result:
     return call.shown(call.compute(), everything=everything or call.table.form != "text")
 
 
-def diff(call: Call, *, everything: bool = False) -> Result:
+def diff(call: Call, *, everything: bool = False, read: bool = False, context: Path | None = None) -> Result:
     """What a new checkpoint changed.
 
     Args:
         everything: Show all groups, and those by domain, class and turn.
+        read: Show the dialogues to read first on one page: turn by turn, both runs side by side, as `show` does.
+        context: File with the utterances of these: the dataset, or a table that `contexts` wrote.
     """
-    return call.shown(call.compute(), everything=everything or call.table.form != "text")
+    from dstbench.analysis.show import walk_through
+    from dstbench.rendering.tables import render
+
+    changes = call.compute()
+    if not read or changes.dialogues.is_empty():
+        return call.shown(changes, everything=everything or call.table.form != "text")
+    runs = {name: call.arguments[name] for name in ("before", "after")}
+    dialogues, said = changes.dialogues["dialogue"].to_list(), None if context is None else as_path(context)
+    page = walk_through(runs, dialogues, context=said, profile=call.convention(), **call.reading)
+    return Result(render(page, call.table.form))
 
 
 def query(call: Call, *, everything: bool = False) -> Result:
