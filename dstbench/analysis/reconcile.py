@@ -24,7 +24,7 @@ from dstbench.runs.run import Run, in_memory
 from dstbench.schema.analysis import RECONCILED_CHOICES, RECONCILED_SETS, RECONCILED_STEPS, RECONCILED_TRIED
 from dstbench.schema.record import Record
 from dstbench.scoring.scope import gold_counts, named_under, open_under
-from dstbench.scoring.score import score_whole
+from dstbench.scoring.score import values_of
 from dstbench.typing import Missing
 
 _LOG: Final = logging.getLogger(__name__)
@@ -265,7 +265,7 @@ class _Scored:
             rows = frozenset(choice.rows for choice in choices if choice.rows)
             key = rows, what_counts(convention, metrics), *metrics
             if key not in self._values:
-                self._values[key] = score_whole(self._run(rows, convention), metrics, convention).values
+                self._values[key] = tuple(values_of(self._run(rows, convention), metrics, convention).values())
         except DstbenchError as error:
             _LOG.info("not tried: %s (%s)", name_of_set(choices), error)
             return None

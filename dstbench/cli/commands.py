@@ -102,7 +102,6 @@ COMMANDS: Final = (
         "checking",
         of="analysis.check:check",
         run="cli.special:check",
-        details={"everything": Detail("--all")},
     ),
     Command(
         "signature",
@@ -120,7 +119,6 @@ COMMANDS: Final = (
         "diagnose predictions.json --charts figures",
         "diagnosing",
         of="analysis.diagnose:diagnose",
-        run="cli.special:diagnose",
         show="rendering.tables:render",
         charts="rendering.charts.dialogues:diagnosis_charts",
     ),
@@ -171,7 +169,6 @@ COMMANDS: Final = (
         "predictions.json",
         "querying",
         of="analysis.query:query",
-        run="cli.special:query",
         show="rendering.tables:render_answer",
         details={
             "sql": Detail(metavar="SQL"),

@@ -49,27 +49,32 @@ def _said(total: dict[str, object], what: str) -> str:
     return f"{counts}: {abs(net):,} {'more' if net > 0 else 'fewer'} right, {chance}"
 
 
-def changes(changes: Changes, *, everything: bool = True) -> Layout:
+def changes(changes: Changes) -> Layout:
     """The totals, the groups and the dialogues to read."""
     if changes.dialogues.is_empty():
         return Layout([], findings=what_changed(changes), label="diff")
     cells = {name: f"{{{name}}}" for name in ("fixed", "broken", "net")}
     cells |= {"dialogues better": "{better}", "dialogues worse": "{worse}", "p": "{p}", "*": "{significant}"}
     views = [View("turns and values", changes.totals, CHANGED_TOTALS, ["of"], cells)]
-    for by in GROUPS if everything else GROUPS[:1]:
-        groups = changes.groups.filter(by=by)
-        shown = groups if everything else groups.head(_MOST_GROUPS)
-        more = f", the first {_MOST_GROUPS} of {groups.height}" if shown.height < groups.height else ""
-        named = shown.drop("by").rename({"group": by})
-        views.append(View(f"values {_TITLES[by]}{more}", named, CHANGED_GROUPS, [by], cells))
+    for by in GROUPS:
+        groups = changes.groups.filter(by=by).drop("by").rename({"group": by})
+        views.append(View(f"values {_TITLES[by]}", groups, CHANGED_GROUPS, [by], cells))
     counted = {f"{of} {what}": f"{{{of}_{what}}}" for of in ("turns", "values") for what in ("fixed", "broken")}
     views.append(View("dialogues to read first", changes.dialogues, CHANGED_DIALOGUES, ["dialogue"], counted))
     notes = [
-        *([] if everything else [f"values by {', '.join(GROUPS[1:])}: --all"]),
         "* significant; p: whole dialogues swapped between the runs at random, of groups adjusted after Holm",
         "read them: the same command with --read",
     ]
-    return Layout([view for view in views if view.rows.height], notes, what_changed(changes), "diff")
+    by_slot, rows = views[1], views[1].rows.height
+    more = f", the first {_MOST_GROUPS} of {rows}" if rows > _MOST_GROUPS else ""
+    first = [
+        views[0],
+        by_slot._replace(title=f"{by_slot.title}{more}", rows=by_slot.rows.head(_MOST_GROUPS)),
+        views[-1],
+    ]
+    views, first = ([view for view in of if view.rows.height] for of in (views, first))
+    rest = f"values by {', '.join(GROUPS[1:])}"
+    return Layout(views, notes, what_changed(changes), "diff", first=first, rest=rest)
 
 
 # --- published scores -------------------------------------------------------------------------------------------------

@@ -198,7 +198,7 @@ def report(
     *,
     metrics: str | Iterable[str | Metric] | None = None,
     context: str | Sequence[str] | None = None,
-    most: int = 1000,
+    most: int = 500,
     models: Mapping[str, str | Sequence[str]] | None = None,
     baseline: str | None = None,
     seed: int = 0,
