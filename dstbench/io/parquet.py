@@ -82,6 +82,7 @@ def read(file: File, content: bytes | None = None) -> pl.DataFrame:
     """
     with reading(file.name), file.path.open("rb") if content is None else io.BytesIO(content) as stream:
         if _check(file.name, stream):
+            stream.seek(0)
             sums = json.loads(pl.read_parquet_metadata(stream)[CHECKSUMS])
             if _checksums(stream, [end for end, _ in sums]) != sums:
                 raise _damaged("its bytes are not those that were written")
