@@ -87,6 +87,7 @@ COMMANDS: Final = (
         "diff before.json after.json",
         "comparing",
         of="analysis.changes:diff",
+        run="cli.special:diff",
         show="rendering.tables:render",
         choices=TURNS_AND_VALUES,
         details={

@@ -15,6 +15,7 @@ from typing import Any, Final
 import numpy as np
 import polars as pl
 
+from dstbench.analysis.changes import Changes, diff
 from dstbench.conventions.convention import Convention
 from dstbench.conventions.profiles import as_convention
 from dstbench.conventions.slots import canonical_dialogue
@@ -91,7 +92,8 @@ class Evaluator:
         self._by_alias: dict[str, str] = (
             {} if aliases is None else dict(aliases.select("alias", "dialogue").iter_rows())
         )
-        self.reset()
+        self._states: dict[int, State] = {}  # by their rows in gold
+        self._before = self._states  # those of the epoch before
         # Gold aligned with itself shows what is doubtful about gold and the convention before anything is trained.
         itself = replace(self._gold, pred=side, notes=(), either=False, complete=None)
         (run,) = open_runs({itself.source: itself})
@@ -189,17 +191,34 @@ class Evaluator:
         """
         return score([self._run()], metrics=self._metrics, profile=self._convention, missing=self._missing)
 
-    def reset(self) -> None:
-        """Forget all states, before the next epoch; gold stays."""
-        self._states: dict[int, State] = {}  # by their rows in gold
+    def diff(self) -> Changes:
+        """What these states fix and break, compared with those before the last `reset`: see `dstbench.diff`.
 
-    def _run(self) -> Run:
-        """The states as a run."""
-        if not self._states:
+        Returns:
+            Frames of what changed; its `to_dict()` is for loggers.
+
+        Raises:
+            DstbenchError: As of `compute`; or there was no epoch before.
+        """
+        if not self._before:
+            raise UsageError(
+                "there was no epoch before", hint="add its states, then reset(), then add those of the next"
+            )
+        before, after = self._run(self._before), self._run()
+        return diff(before, after, profile=self._convention, missing=self._missing)
+
+    def reset(self) -> None:
+        """Begin an epoch without states; gold stays, and for `diff` the states of the epoch that ends."""
+        self._before, self._states = self._states or self._before, {}
+
+    def _run(self, added: Mapping[int, State] | None = None) -> Run:
+        """The states (None: those of this epoch) as a run."""
+        added = self._states if added is None else added
+        if not added:
             raise UsageError("no state was added", hint="add(dialogue, turn, state) before compute()")
-        states = list(self._states.values())
+        states = list(added.values())
         slots, values = list(chain.from_iterable(states)), [value for state in states for value in state.values()]
-        builder, rows = StatesBuilder(_NAME, self._gold.format), np.array(list(self._states))
+        builder, rows = StatesBuilder(_NAME, self._gold.format), np.array(list(added))
         pred = builder.side("pred", self._turns, rows, np.array([*map(len, states)]), slots, values)
         read = States(_NAME, self._gold.format, None, pred, builder.notes, numbered=True, in_training=True)
         (run,) = open_runs({_NAME: read}, gold=self._gold, missing=self._missing)
