@@ -25,21 +25,10 @@ def convert(call: Call, files: list[Path], *, output: Path, name: str | None = N
     """
     require_parquet(output, "a long table")
     from dstbench.readers import Source
-    from dstbench.readers.options import Keys, ReadOptions
-    from dstbench.runs.open import names_of, read_run, write_long
+    from dstbench.runs.open import open_runs, write_long
 
-    reading = call.reading
-    maps = names_of(reading["slot_map"], reading["id_map"])
-    run = read_run(
-        name or Source(files[0]).title,
-        [as_path(path) for path in files],
-        gold=reading["gold"],
-        options=ReadOptions(
-            reading["format"], Keys.of(reading["keys"]), *maps, reading["turns_from"], reading["turn_step"]
-        ),
-        missing=reading["missing"] or "error",
-        split=reading["split"],
-    )
+    data = {name or Source(files[0]).title: [Path(as_path(path)) for path in files]}
+    (run,) = open_runs(data, **call.reading)
     write_long(run, output)
     return Result(summary=_written(output, run.meta["coverage"]["dialogues"], run.meta["coverage"]["turns"]))
 

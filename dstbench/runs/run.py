@@ -17,7 +17,6 @@ import polars as pl
 
 from dstbench.errors import DstbenchError, UsageError
 from dstbench.io.parquet import MAGIC, checksums, reading, unreadable
-from dstbench.schema.core import SCHEMA_VERSION
 from dstbench.schema.record import Record
 from dstbench.tables import collect as collect_query
 
@@ -36,11 +35,9 @@ class Stamp(NamedTuple):
 
 
 class Kept:
-    """Parts of a run that are kept in memory to be used again (`scoring.partitions`).
+    """Parts of a run that are kept in memory to be used again, by their place (`scoring.partitions`).
 
-    Attributes:
-        parts: Each part by its first row and its number of rows. A copy has none, because codes hold in one process
-            only.
+    A copy has none, because codes hold in one process only.
     """
 
     def __init__(self) -> None:
@@ -193,36 +190,14 @@ def collect(table: pl.LazyFrame, source: str) -> pl.DataFrame:
         return collect_query(table)
 
 
-def run_meta(
-    name: str,
-    frames: Mapping[str, int] | None,
-    *,
-    with_book: Mapping[str, Mapping[str, bool | None]] | None = None,
-    **read: Any,
-) -> dict[str, Any]:
-    """`Run.meta`: `read` is what was read and how; a table without rows of frames has schema version 1.
-
-    Of `with_book` (see `align.Aligned`), slots that are spelled with ``book`` are left out, as they are without it.
-    """
-    counts = {} if frames is None else {"frames": dict(frames)}
-    spelled = {
-        side: {slot: is_with for slot, is_with in slots.items() if not is_with}
-        for side, slots in (with_book or {}).items()
-    }
-    names = {"with_book": {side: slots for side, slots in spelled.items() if slots}} if any(spelled.values()) else {}
-    return {"schema_version": SCHEMA_VERSION if counts else 1, "run": name, **read, **names, **counts}
-
-
 def in_memory(name: str, table: pl.DataFrame, meta: Mapping[str, Any]) -> Run:
-    """A run whose rows are in memory; `meta` is `Run.meta`."""
-    return Run(name, table.lazy(), meta, cuts_of(table))
+    """A run whose rows are in memory; `meta` is `Run.meta`.
 
-
-def cuts_of(table: pl.DataFrame) -> tuple[int, ...]:
-    """Where to cut a long table: at 0, at its end, and after each row group, where a dialogue begins."""
+    It may be cut at its ends, and after each row group where a dialogue begins.
+    """
     cuts = [0]
     if table.height > _ROW_GROUP:
         begins = table.select(pl.arg_where(pl.col("dialogue") != pl.col("dialogue").shift(1))).to_series()
         while (at := begins.search_sorted(cuts[-1] + _ROW_GROUP)) < len(begins):
             cuts.append(int(begins[int(at)]))
-    return (*cuts, table.height)
+    return Run(name, table.lazy(), meta, (*cuts, table.height))
