@@ -236,8 +236,8 @@ def _check(name: str, stream: BinaryIO, *, at_once: bool = True) -> bool:
     in_memory = [group.unpacked + _WIDTH * group.values for group in groups]
     if (max(in_memory, default=0) if is_sealed and not at_once else sum(in_memory)) > UNPACKED.value * _MB:
         raise DstbenchError(f"more than {UNPACKED.value:,} MB when unpacked", file=name, hint=UNPACKED.hint)
+    stream.seek(0)
     if not is_sealed:
-        stream.seek(0)
         _decode_pages(stream)
     return is_sealed
 

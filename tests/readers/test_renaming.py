@@ -114,7 +114,7 @@ def test_two_slots_of_one_name(here: Path) -> None:
     assert dstbench.score([state], metrics="jga", slot_map={"mine": "hotel-name"})["value"].item() == 1
     state["pred"] = {"mine": "a", "hotel-name": "b"}
     with pytest.raises(
-        dstbench.DstbenchError, match="two values, 'a' and 'b': --slot-map gives the name to mine"
+        dstbench.DstbenchError, match="two values, 'a' and 'b': `slot_map` gives the name to mine"
     ) as told:
         dstbench.score([state], metrics="jga", slot_map={"mine": "hotel-name"})
     assert "(dialogue D, turn 0, slot hotel-name)" in str(told.value)
