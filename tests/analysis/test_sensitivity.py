@@ -360,6 +360,7 @@ def assert_unbiased(samples: pl.DataFrame, seeds: int) -> None:
     assert (figures["off"] < 5 * figures["se"] + 1e-9).all(), figures.sort(pl.col("off") / pl.col("se"))[-3:]
 
 
+@pytest.mark.again
 def test_a_sample_estimates_the_figures_of_all_errors() -> None:
     """Also where dialogues with many changes are longer, so that each of their errors costs less."""
     sample = synthetic(150)["careful"]
