@@ -290,6 +290,7 @@ def test_all_changes_and_samples_of_a_seed_are_exactly_repeatable(monkeypatch: p
     assert equal(whole, dstbench.sensitivity(gold))
 
 
+@pytest.mark.again
 def test_gold_may_be_taken_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     (gold,) = open_runs({"gold": synthetic(8)["careful"]})
     whole = [dstbench.sensitivity(gold, sample=sample) for sample in (None, 2)]

@@ -111,7 +111,7 @@ ROWS: Final[dict[tuple[str, str], Row]] = {}
 #: Commands of which the first layer runs all rows: one that passes options on as all others do, and one that does not.
 _WHOLE: Final = ("score", "convert")
 #: Rows that only the second layer runs.
-LATER: Final[set[tuple[str, str]]] = set()
+LATER: set[tuple[str, str]] = set()
 
 
 def _add(commands: tuple[str, ...] | str, **options: Row) -> None:
@@ -329,6 +329,7 @@ _add(
 )
 for _line, *_options in ((_THREE, "model", "adjust"), (_THREE.replace("RUNS", "PAIR"), "baseline", "seed", "level")):
     _add("report", **{_option: replace(ROWS["report", f"--{_option}"], line=_line) for _option in _options})
+LATER |= {("report", f"--{_option}") for _option in ("model", "adjust", "context")}  # which take two reports each
 _add(
     "diff",
     most=Row("1", changes="dialogue", keeps="fixed"),
