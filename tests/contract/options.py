@@ -61,8 +61,8 @@ class Row:
 
 #: A usual command line of each command; ``RUNS`` are three trackers, ``RUN`` is one, ``PAIR`` are two.
 LINES: Final = {
-    "score": "score RUNS -m jga,sa",
-    "compare": "compare RUNS -m jga,sa --resamples 40",
+    "score": "score RUN -m jga,sa",
+    "compare": "compare PAIR -m jga,sa --resamples 40",
     "pairs": "pairs RUNS --match levenshtein:above=0.2 --fuzzy all",
     "sweep": "sweep RUN -m sa --profiles verbatim,trade",
     "check": "check RUN",
@@ -91,6 +91,7 @@ LINES: Final = {
     "audit replace": "audit replace gold.jsonl --train train.jsonl --donors donors.json -o out/x.jsonl",
     "audit memorisation": "audit memorisation RUN --context gold.jsonl",
 }
+_COMPARED: Final = "compare RUNS -m jga,sa --resamples 40"
 _THREE: Final = "report RUNS -m jga,sa --most 1 -o -"
 #: Commands without ``--format``.
 FORMLESS: Final = ("signature", "convert", "contexts", "help")
@@ -243,6 +244,7 @@ _add(tuple(LINES), plugins=Row("PLUGIN", changes="imported"), verbose=_QUIET)
 _add(RUNS_OF, verbose=_NOTED)
 _add("reconcile", verbose=Row(idle="of its one run, there is one note of each kind"))
 for _command, _line in {
+    "score": "score RUNS -m jga,sa",
     "sweep": "sweep RUNS -m jga --profiles verbatim",
     "check": "check RUNS",
     "diagnose": "diagnose RUNS",
@@ -289,7 +291,7 @@ _add("query", metrics=Row("rsa,sa", changes="metric value"))
 _add(
     "score",
     by=Row("domain", changes="domain value"),
-    group=Row("first=keen,hasty", changes="text", form="text"),
+    group=Row("first=keen,hasty", changes="text", form="text", line="score RUNS -m jga,sa"),
     format=Row("md", other="--format csv", both="-o out/x.json", changes="x.json", form=""),  # it beats the file's name
     domain_turns=Row("either", both="--by domain", changes="value"),
 )
@@ -326,6 +328,9 @@ _add(
     seed=Row("5", changes=_INTERVALS, keeps="value difference"),
     level=Row("0.8", changes=_INTERVALS, keeps="value difference"),
     adjust=Row("none", changes="p_adjusted", keeps="p value"),
+)
+_add(
+    "compare", **{_option: replace(ROWS["compare", f"--{_option}"], line=_COMPARED) for _option in ("model", "adjust")}
 )
 for _line, *_options in ((_THREE, "model", "adjust"), (_THREE.replace("RUNS", "PAIR"), "baseline", "seed", "level")):
     _add("report", **{_option: replace(ROWS["report", f"--{_option}"], line=_line) for _option in _options})
