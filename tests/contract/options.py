@@ -115,15 +115,22 @@ _WHOLE: Final = ("score", "convert")
 LATER: set[tuple[str, str]] = set()
 
 
-def _add(commands: tuple[str, ...] | str, **options: Row) -> None:
-    """Rows of the same options of several commands; ``label_map`` is ``--label-map``."""
+def _add(commands: tuple[str, ...] | str, first: int = 0, of: int = 4, /, **options: Row) -> None:
+    """Rows of the same options of several commands; ``label_map`` is ``--label-map``.
+
+    Args:
+        commands: The commands, or one.
+        first: The place of the first option in what commands pass on as a whole.
+        of: How many options these are.
+        **options: The rows.
+    """
     commands = (commands,) if isinstance(commands, str) else commands
     for number, command in enumerate(commands):
-        for place, (option, row) in enumerate(options.items()):
+        for place, (option, row) in enumerate(options.items(), first):
             own = replace(row, form="") if command in FORMLESS else row
             key = command, f"--{option.strip('_').replace('_', '-')}"
             ROWS[key] = own
-            if len(commands) >= 8 and command not in _WHOLE and number % max(4, len(options)) != place:
+            if len(commands) >= 8 and command not in _WHOLE and number % max(of, len(options)) != place:
                 LATER.add(key)
 
 
@@ -178,6 +185,8 @@ for _command, _line in ONE_SPLIT.items():
 
 _add(
     BY_GOLD,
+    0,
+    10,
     profile=Row("mine.toml"),
     none=Row("keep"),
     dontcare=Row("skip"),
@@ -186,6 +195,8 @@ _add(
 )
 _add(
     BY_VALUES,
+    5,
+    10,
     multi=Row("any"),
     match=Row("levenshtein:above=0.5"),
     fuzzy=Row("all", both="--match levenshtein:above=0.3"),
@@ -221,6 +232,8 @@ _add(
 _add(DRAWN, charts=Row("out/charts", changes="charts"), figures=Row("out/figures", changes="figures"))
 _add(
     DRAWN,
+    2,
+    4,
     figure_format=Row("pdf", both="--figures out/figures", changes="figures"),
     width=Row("317", both="--figures out/figures", changes="figures"),
 )
@@ -336,6 +349,7 @@ _add(
 )
 for _line, *_options in ((_THREE, "model", "adjust"), (_THREE.replace("RUNS", "PAIR"), "baseline", "seed", "level")):
     _add("report", **{_option: replace(ROWS["report", f"--{_option}"], line=_line) for _option in _options})
+LATER -= {("audit bias", "--none")}  # its one option of those above
 LATER |= {("report", f"--{_option}") for _option in ("model", "adjust", "context")}  # which take two reports each
 _add(
     "diff",
