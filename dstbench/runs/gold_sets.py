@@ -22,8 +22,8 @@ from typing import Final, NamedTuple
 import numpy as np
 import polars as pl
 
-from dstbench.errors import shortened
-from dstbench.runs.gold import gold_by_dialogue, gold_slots, string_hash
+from dstbench.errors import shortened, warn
+from dstbench.runs.gold import gold_by_dialogue, gold_fingerprint, gold_slots, string_hash
 from dstbench.runs.open import Data, gold_run
 from dstbench.runs.run import Run
 
@@ -143,12 +143,24 @@ def gold_lines(runs: Sequence[Run]) -> list[str]:
     for run in runs:
         if (recognised := recognise(run)) is not None:
             runs_with.setdefault(recognised.text, []).append(run.name)
+        elif (meant := _predicted_set(run)) is not None:
+            warn(f"its predictions are the gold of {meant.name}: are the two swapped?", run=run.name, when="before")
     lines = []
     for text, names in runs_with.items():
         more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
         of = "" if len(names) == len(runs) else f" of {', '.join(names[:_NAMED])}{more}"
         lines.append(f"gold{of}: {text}")
     return lines
+
+
+def _predicted_set(run: Run) -> GoldSet | None:
+    """The registered set that a run's predictions are; None: they are none."""
+    size = tuple(run.meta["coverage"][what] for what in ("dialogues", "turns"))
+    as_large = [one for one in gold_sets() if (one.dialogues, one.turns) == size]
+    if run.meta.get("only") or not as_large:
+        return None
+    predicted = f"{gold_fingerprint(run.read().with_columns(gold='pred')):016x}"
+    return next((one for one in as_large if one.fingerprint == predicted), None)
 
 
 def line_of(

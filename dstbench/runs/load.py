@@ -15,7 +15,6 @@ from typing import Any, Final, NamedTuple, TypeGuard
 
 import polars as pl
 
-from dstbench import tables
 from dstbench.errors import DstbenchError, UsageError
 from dstbench.io import parquet
 from dstbench.io.files import File, path_text
@@ -30,6 +29,7 @@ from dstbench.runs.run import Run, collect, in_memory, stamp_of
 from dstbench.runs.slot_names import report_slots
 from dstbench.runs.turn_numbers import report_gaps
 from dstbench.schema.core import SCHEMA_VERSION
+from dstbench.tables import collect as collect_query
 
 #: The column of a table of several runs.
 _RUN: Final = "run"
@@ -112,7 +112,7 @@ def _runs_of(frame: pl.LazyFrame) -> list[str] | None:
     """The runs in a column `run`, in their order; None: there is no such column."""
     if _RUN not in frame.collect_schema():
         return None
-    return tables.collect(frame.select(_RUNS.unique(maintain_order=True))).to_series().to_list()
+    return collect_query(frame.select(_RUNS.unique(maintain_order=True))).to_series().to_list()
 
 
 def _is_frame(data: Any) -> bool:
@@ -177,7 +177,7 @@ def load(name: str, item: Any, options: ReadOptions = AS_USUAL, split: str | Non
     if not isinstance(item, (pl.DataFrame, Iterable)) or isinstance(item, (bytes, Mapping)):
         hint = "give a path, a frame, or a list of states; see dstbench.scan"
         raise UsageError(f"cannot read data from an object of type {type(item).__name__}", hint=hint)
-    return renamed(from_memory(item, source, options.keys), options)
+    return renamed(from_memory(item, source, options.keys, options.unreadable), options)
 
 
 def _is_long(frame: pl.LazyFrame, options: ReadOptions) -> bool:
@@ -192,14 +192,14 @@ def _is_long(frame: pl.LazyFrame, options: ReadOptions) -> bool:
         return False
     from dstbench.readers.records import have_states  # loads many modules, which long tables do not need
 
-    return not have_states(tables.collect(frame.head(_SAMPLE)), options.keys)
+    return not have_states(collect_query(frame.head(_SAMPLE)), options.keys)
 
 
 def read_file(file: File, options: ReadOptions, split: str | None = None) -> States:
     """The states of a native file or folder."""
     from dstbench.readers import Source, read  # loads many modules, which long tables do not need
 
-    return renamed(read(Source.of(file), options.format, split, options.keys), options)
+    return renamed(read(Source.of(file), options.format, split, options.keys, options.unreadable), options)
 
 
 def renamed(states: States, options: ReadOptions) -> States:

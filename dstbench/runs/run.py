@@ -15,10 +15,10 @@ from typing import Any, Final, NamedTuple
 
 import polars as pl
 
-from dstbench import tables
 from dstbench.errors import DstbenchError, UsageError
 from dstbench.io.parquet import MAGIC, checksums, reading, unreadable
 from dstbench.schema.record import Record
+from dstbench.tables import collect as collect_query
 
 # A row group ends at the first dialogue boundary after this many rows. Each group has its own dictionaries (with groups
 # of 65,536 rows, a tenth of the file); larger groups do not decode faster, and scoring reads one group at a time.
@@ -187,7 +187,7 @@ def stamp_of(path: str | os.PathLike[str]) -> Stamp:
 def collect(table: pl.LazyFrame, source: str) -> pl.DataFrame:
     """Collect a query; if that fails, the error names `source`."""
     with reading(source):
-        return tables.collect(table)
+        return collect_query(table)
 
 
 def in_memory(name: str, table: pl.DataFrame, meta: Mapping[str, Any]) -> Run:
