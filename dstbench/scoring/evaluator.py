@@ -25,11 +25,12 @@ from dstbench.readers.options import Keys, ReadOptions
 from dstbench.readers.records import from_memory
 from dstbench.readers.states import Side, States, sides_of, warn_of_notes
 from dstbench.runs.align import check_missing, usable_aliases
+from dstbench.runs.as_written import named_under
 from dstbench.runs.gold import gold_fingerprint
 from dstbench.runs.open import Data, open_gold, open_runs
 from dstbench.runs.run import Run
 from dstbench.runs.splits import split_gold
-from dstbench.scoring.scope import check_gold_scope, check_metrics, check_scope, named_under
+from dstbench.scoring.scope import check_gold_scope, check_metrics, warn_of_unscored
 from dstbench.scoring.score import choose_metrics, requested_metrics, score, score_whole, warn_of_frames
 from dstbench.scoring.score_rows import Scores
 from dstbench.typing import Missing
@@ -203,7 +204,8 @@ class Evaluator:
         pred = builder.side("pred", self._turns, rows, np.array([*map(len, states)]), slots, values)
         read = States(_NAME, self._gold.format, None, pred, builder.notes, numbered=True, in_training=True)
         (run,) = open_runs({_NAME: read}, gold=self._gold, missing=self._missing)
-        check_scope(run, self._convention)  # under ``intersect`` there may be less gold than there was
+        check_gold_scope(run, self._convention)  # under ``intersect`` there may be less gold than there was
+        warn_of_unscored(run, self._convention)
         return named_under(self._convention, replace(run, fingerprint=self._fingerprint))
 
     def _rows(self, names: Sequence[Any], numbers: Sequence[Any]) -> list[int]:

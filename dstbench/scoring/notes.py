@@ -44,6 +44,8 @@ class Remedy(NamedTuple):
 
 def warn_of_scores(scored: Sequence[tuple[Run, Sums]], metrics: Sequence[Metric], convention: Convention) -> None:
     """Warn if alternatives or spelling (`SPELLING`) lower scores, or if a turn has more errors than T slots."""
+    gains: dict[str, list[str]] = {}
+    examples: list[str] = []
     for run, sums in scored:
         warn_of_alternatives(run, sums, convention)
         for metric in resolve(metrics, [sums], convention):
@@ -53,7 +55,17 @@ def warn_of_scores(scored: Sequence[tuple[Run, Sums]], metrics: Sequence[Metric]
                     "such turns score below 0",
                     run=run.name,
                 )
-    _warn_of_spelling(scored, convention)
+        spelled = sums.total("spelled")
+        if spelled is None or spelled <= _WORTH * sums.turns:
+            continue
+        jga = (sums.total("right") or 0) / sums.turns
+        if (remedy := spelling_remedy(run, convention, jga)) is not None:
+            gain = f"{100 * jga:.2f} to {100 * remedy.jga:.2f} ({run.name}, {number_of(spelled, 'turn')})"
+            gains.setdefault(remedy.option, []).append(gain)
+            examples = examples or _examples(run, convention)
+    for option, of_runs in gains.items():
+        what = f"turns are wrong by spelling alone, such as {', '.join(examples)}"
+        warn(f"{what}: {option} takes jga from {', '.join(of_runs)}")
 
 
 def warn_of_alternatives(run: Run, sums: Sums, convention: Convention) -> None:
@@ -71,27 +83,6 @@ def warn_of_alternatives(run: Run, sums: Sums, convention: Convention) -> None:
         kind="gold lists alternatives, which are compared as written; --multi any accepts each of them",
         when="before" if now is not None and then is not None and then - now > _WORTH else "after",
     )
-
-
-def _warn_of_spelling(scored: Sequence[tuple[Run, Sums]], convention: Convention) -> None:
-    """Warn of runs that lose more than a point of JGA by spelling alone, and say which option avoids it."""
-    gains: dict[str, list[str]] = {}
-    examples: list[str] = []
-    for run, sums in scored:
-        spelled = sums.total("spelled")
-        if spelled is None or spelled <= _WORTH * sums.turns:
-            continue
-        jga = (sums.total("right") or 0) / sums.turns
-        remedy = spelling_remedy(run, convention, jga)
-        if remedy is not None:
-            gain = f"{100 * jga:.2f} to {100 * remedy.jga:.2f} ({run.name}, {number_of(spelled, 'turn')})"
-            gains.setdefault(remedy.option, []).append(gain)
-            examples = examples or _spelling_examples(run, convention)
-    for option, of_runs in gains.items():
-        warn(
-            f"turns are wrong by spelling alone, such as {', '.join(examples)}: {option} takes jga from "
-            f"{', '.join(of_runs)}"
-        )
 
 
 def spelling_remedy(run: Run, convention: Convention, jga: float) -> Remedy | None:
@@ -119,7 +110,7 @@ def _jga(run: Run, convention: Convention) -> float | None:
     return right / turns if turns else None
 
 
-def _spelling_examples(run: Run, convention: Convention) -> list[str]:
+def _examples(run: Run, convention: Convention) -> list[str]:
     """The most frequent pairs of values that differ by spelling, as text."""
     cell = ("slot", "gold", "pred")
     pairs = count_rows(run, lambda part: judged(part.laid_out(), convention).filter(SPELLED), cell, turns=pl.len())

@@ -73,7 +73,14 @@ def turn_table(
     counts = counts or {}
     # Before grouping, as some expressions are slow in groups. Within a group, rows keep their order, so sums and
     # products of floats have the same bits on any number of threads.
-    rows = rows.with_columns(**_similarities(), **counts, n_spelling=SPELLED)
+    credit = C("credit").fill_null(0.0)
+    # A row's similarity of p to g, 0 where only one of them is in the state: of the state, and of what has changed.
+    similarity = pl.when("n_union").then(credit).otherwise(1.0)
+    of_changes = {
+        name: pl.when(C(right) | C(wrong)).then(similarity).otherwise(0.0)
+        for name, (right, wrong) in _SOFT_CHANGES.items()
+    }
+    rows = rows.with_columns(soft_correct=credit, soft_joint=similarity, **of_changes, **counts, n_spelling=SPELLED)
     if view is not None:
         rows = rows.drop_nulls(view)
     group = ["number", *([view] if view else [])]
@@ -89,16 +96,6 @@ def turn_table(
     turn = (C("key") % 2**16).cast(pl.UInt16)
     turns = table.with_columns(number=(C("key") // 2**16).cast(pl.UInt32), turn=turn)
     return with_local_errors(turns.sort(*(group if view else ()), "key").drop("key"), group)
-
-
-def _similarities() -> dict[str, pl.Expr]:
-    """A row's similarity of p to g, 0 where only one of them is in the state: of the state, and of what has changed."""
-    similarity = pl.when("n_union").then(C("credit").fill_null(0.0)).otherwise(1.0)
-    of_changes = {
-        name: pl.when(C(right) | C(wrong)).then(similarity).otherwise(0.0)
-        for name, (right, wrong) in _SOFT_CHANGES.items()
-    }
-    return {"soft_correct": C("credit").fill_null(0.0), "soft_joint": similarity, **of_changes}
 
 
 def with_local_errors(turns: pl.LazyFrame, group: Sequence[str]) -> pl.LazyFrame:
