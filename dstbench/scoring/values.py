@@ -71,15 +71,17 @@ class Judge:
             p = None
         ok, credit = False, None
         if g is not None and p is not None:
-            ok, credit = self.match(slot, g, p), self._matcher.similarity(slot, g, p)
+            ok, credit = self.match(slot, g, p)
         ignored = is_predicted and p is None
         return Judgement(
             g, p, ok, credit, is_inside and gold is not None, is_inside and pred is not None, dropped, ignored
         )
 
-    def _match(self, slot: str, g: str, p: str) -> bool:
-        """Whether a value under the convention, of the prediction, matches one of gold."""
-        return g == p or (self._compares_strings and self._matcher.accepts(slot, g, p))
+    def _match(self, slot: str, g: str, p: str) -> tuple[bool, float]:
+        """Whether a value under the convention, of the prediction, matches one of gold; and their similarity."""
+        if g == p:
+            return True, 1.0
+        return self._matcher.compare(slot, g, p) if self._compares_strings else (False, 0.0)
 
 
 @lru_cache(maxsize=64)
@@ -152,7 +154,7 @@ def with_matches(rows: pl.LazyFrame, convention: Convention, gold: str, pred: st
     match = judge(convention).match
 
     def both_match(slot: str | None, g: str | None, p: str | None) -> tuple[bool]:
-        return (slot is not None and g is not None and p is not None and match(slot, g, p),)
+        return (slot is not None and g is not None and p is not None and match(slot, g, p)[0],)
 
     return with_answers(rows, both_match, ("slot", gold, pred), {name: pl.Boolean()})
 
