@@ -31,7 +31,7 @@ from dstbench.runs.open import Data, open_gold, open_runs
 from dstbench.runs.run import Run
 from dstbench.runs.splits import split_gold
 from dstbench.scoring.scope import check_gold_scope, check_metrics, warn_of_unscored
-from dstbench.scoring.score import choose_metrics, requested_metrics, score, score_whole, warn_of_frames
+from dstbench.scoring.score import choose_metrics, requested_metrics, score, values_of, warn_of_frames
 from dstbench.scoring.score_rows import Scores
 from dstbench.typing import Missing
 
@@ -177,7 +177,7 @@ class Evaluator:
         Raises:
             DstbenchError: No state was added, or, with ``missing="error"``, a gold turn has none.
         """
-        return score_whole(self._run(), self._metrics, self._convention).by_name()
+        return values_of(self._run(), self._metrics, self._convention)
 
     def scores(self) -> Scores:
         """The rows that `dstbench.score` returns for these states, with standard errors and signatures.

@@ -224,16 +224,18 @@ class Whole(NamedTuple):
     dialogues: int
     settings: dict[str, str]  # those of the signature that are no choices of the convention
 
-    def by_name(self) -> dict[str, float | None]:
-        """The values by metric."""
-        return dict(zip(map(str, self.metrics), self.values, strict=True))
-
 
 def score_whole(run: Run, metrics: Sequence[Metric], convention: Convention) -> Whole:
     """The scores of a whole run, as `score_run` gives them, in less time: for callers that score many times."""
     resolved, sums = _summed(run, metrics, (), convention)
     values, (turns, dialogues) = scores(resolved, sums.table).row(0), sums.table[["turns", "dialogues"]].row(0)
     return Whole(resolved, values, turns, dialogues, _further_settings(run, (), convention, sums))
+
+
+def values_of(run: Run, metrics: Sequence[Metric], convention: Convention) -> dict[str, float | None]:
+    """The values that `score_whole` gives, by metric, without the fingerprint of gold."""
+    resolved, sums = _summed(run, metrics, (), convention, signed=False)
+    return dict(zip(map(str, resolved), scores(resolved, sums.table).row(0), strict=True))
 
 
 def _further_settings(run: Run, by: Sequence[str], convention: Convention, sums: Sums) -> dict[str, str]:

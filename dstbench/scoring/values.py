@@ -7,12 +7,14 @@ asked once per distinct combination of these, and remembers the answers.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Final, NamedTuple
 
 import polars as pl
 
 from dstbench.conventions.convention import Convention, absent_literals
+from dstbench.conventions.files import Table
 from dstbench.conventions.normalise import alternatives, is_dontcare, normaliser
 from dstbench.scoring.answers import C, answers_of, with_answers
 from dstbench.scoring.rows import CELL, Rows
@@ -49,9 +51,10 @@ class Judge:
         c = self.convention = convention
         self._scope, self._matcher = c.scope, c.matcher
         self._compares_strings = c.is_fuzzy or c.multi != "literal"
-        self._gold = _becomes(c, c.gold_steps, absent_literals(c, "gold"), drops=c.dontcare in ("drop", "drop-gold"))
-        self._pred = _becomes(c, c.pred_steps, absent_literals(c, "pred"), drops=c.dontcare in ("drop", "drop-pred"))
-        self._but_dontcare = _becomes(c, c.gold_steps, frozenset(), drops=True)
+        drops = [c.dontcare in ("drop", f"drop-{side}") for side in ("gold", "pred")]
+        self._gold = _becomes(c.gold_steps, c.typos, absent_literals(c, "gold"), drops=drops[0])
+        self._pred = _becomes(c.pred_steps, c.typos, absent_literals(c, "pred"), drops=drops[1])
+        self._but_dontcare = _becomes(c.gold_steps, c.typos, frozenset(), drops=True)
         self.match = lru_cache(_MOST_REMEMBERED)(self._match)
         self.judge = lru_cache(_MOST_REMEMBERED)(self._judge)
 
@@ -90,11 +93,12 @@ def judge(convention: Convention) -> Judge:
     return Judge(convention)
 
 
+@lru_cache(maxsize=64)  # conventions that clean values alike share what they remember
 def _becomes(
-    convention: Convention, steps: Sequence[str], absent: frozenset[str], *, drops: bool
+    steps: Sequence[str], typos: Table | None, absent: frozenset[str], *, drops: bool
 ) -> Callable[[str, str], str | None]:
     """What becomes of a slot's value as written; None: it is not in the state. `drops`: whether dontcare is dropped."""
-    normalise = normaliser(steps, convention.typos) if steps else None
+    normalise = normaliser(steps, typos) if steps else None
 
     @lru_cache(_MOST_REMEMBERED)
     def become(slot: str, value: str) -> str | None:
@@ -111,8 +115,17 @@ def with_judgements(rows: pl.LazyFrame, convention: Convention) -> pl.LazyFrame:
     return with_answers(rows, judge(convention).judge, CELL, _TYPES)
 
 
+def _of_values(convention: Convention) -> Convention:
+    """The convention without its choices that have no part in a `Judgement`; those that are then equal share them."""
+    return replace(
+        convention, name="", title="", metrics=None, missing="error", turns="all", unit="turn", domain_turns="gold",
+        wrong_costs="once", seen=None, over="free" if convention.over == "free" else "count",
+    )  # fmt: skip
+
+
 def of_cells(rows: Rows, convention: Convention) -> pl.DataFrame:
     """The `Judgement` of each of the rows' cells under a convention; computed once for these rows."""
+    convention = _of_values(convention)
     if convention not in rows.of_cells:
         rows.of_cells[convention] = answers_of(rows.cells.select(CELL), judge(convention).judge, _TYPES)
     return rows.of_cells[convention]
