@@ -128,7 +128,8 @@ class Evaluator:
         Raises:
             DstbenchError: As of `add`; or the columns differ in length.
         """
-        names, numbers, predicted = (_as_list(column) for column in (dialogues, turns, states))
+        columns: tuple[Any, ...] = (dialogues, turns, states)  # elements of arrays and tensors become Python's
+        names, numbers, predicted = (each.tolist() if hasattr(each, "tolist") else list(each) for each in columns)
         if not len(names) == len(numbers) == len(predicted):
             raise UsageError(
                 f"a batch of {len(names):,} dialogues, {len(numbers):,} turns and {len(predicted):,} states",
@@ -305,11 +306,6 @@ def _same_gold(one: States, other: States) -> bool:
         if side is not None
     ]
     return one is other or all(map(pl.DataFrame.equals, *tables))
-
-
-def _as_list(column: Iterable[Any]) -> list[Any]:
-    """A column of a batch as a list; elements of arrays and tensors become Python's."""
-    return column.tolist() if hasattr(column, "tolist") else list(column)
 
 
 def _is_plain(state: Any) -> bool:

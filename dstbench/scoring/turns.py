@@ -140,11 +140,14 @@ def counted_turns(
 ) -> pl.LazyFrame:
     """The rows of a view (`in_view`) that are summed: those of scored turns that count for their domain (slot).
 
-    `frames`: whether the rows have gold's frames (`rows.with_frames`).
+    `frames`: whether the rows have gold's frames (`rows.with_frames`); then each must have one.
     """
     counted = in_view.join(scored.select(TURN), on=TURN, how="semi", maintain_order="left")
     if view == "domain" and frames:
-        counted = _with_frame(counted, convention)
+        counted = counted.filter(C("is_frame") > 0)
+        if convention.slots in SLOT_KINDS and convention.scope is not None:  # only services that have such a slot
+            services = sorted({domain_of(slot) for slot in convention.scope})
+            counted = counted.filter(C("domain").cast(pl.String).is_in(services))
     elif view == "domain":
         counted = _of_domains(counted, in_view, scored, convention)
     if convention.seen is not None:
@@ -157,15 +160,6 @@ def with_lengths(turns: pl.LazyFrame, whole: pl.LazyFrame) -> pl.LazyFrame:
     """Rows of turns with the number of turns of their dialogue, scored or not; `whole`: the turn table."""
     lengths = whole.group_by("number").agg(pl.len().cast(pl.UInt32).alias(LENGTH))
     return turns.join(lengths, on="number", maintain_order="left")
-
-
-def _with_frame(turns: pl.LazyFrame, convention: Convention) -> pl.LazyFrame:
-    """The rows whose domain has a gold frame; if one kind of slots is scored, only services that have such a slot."""
-    turns = turns.filter(C("is_frame") > 0)
-    if convention.slots not in SLOT_KINDS or convention.scope is None:
-        return turns
-    services = sorted({domain_of(slot) for slot in convention.scope})
-    return turns.filter(C("domain").cast(pl.String).is_in(services))
 
 
 def _of_domains(
