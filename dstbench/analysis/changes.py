@@ -43,6 +43,14 @@ class Changes(Record):
     groups: pl.DataFrame
     dialogues: pl.DataFrame
 
+    def to_dict(self) -> dict[str, float]:
+        """The totals for loggers.
+
+        Returns:
+            Each number by its name: ``turns_fixed``, ``turns_broken``, ``values_fixed``, ``values_broken``.
+        """
+        return {f"{row['of']}_{name}": float(row[name]) for row in self.totals.to_dicts() for name in _COUNTS}
+
 
 def diff(
     before: Data,

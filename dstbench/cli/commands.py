@@ -84,6 +84,7 @@ COMMANDS: Final = (
         "diff before.json after.json",
         "comparing",
         of="analysis.changes:diff",
+        run="cli.special:diff",
         choices=TURNS_AND_VALUES,
         details={
             "before": Detail(type=Path, metavar="BEFORE", help="The run before: a prediction file or a long table."),

@@ -81,9 +81,8 @@ def read(file: File, content: bytes | None = None) -> pl.DataFrame:
         DstbenchError: The file is damaged, or beyond a limit.
     """
     with reading(file.name), file.path.open("rb") if content is None else io.BytesIO(content) as stream:
-        is_sealed = _check(file.name, stream)
-        stream.seek(0)  # Polars reads a stream in memory from where it is
-        if is_sealed:
+        if _check(file.name, stream):
+            stream.seek(0)  # Polars reads a stream in memory from where it is
             sums = json.loads(pl.read_parquet_metadata(stream)[CHECKSUMS])
             if _checksums(stream, [end for end, _ in sums]) != sums:
                 raise _damaged("its bytes are not those that were written")

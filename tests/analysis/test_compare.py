@@ -265,7 +265,7 @@ def test_an_interval_excludes_0_exactly_where_p_is_at_most_the_level(
     seed: int, dialogues: int, level: float, resamples: int, adjust: Adjustment
 ) -> None:
     found = dstbench.compare(
-        synthetic(dialogues), metrics="all", resamples=resamples, seed=seed, level=level, adjust=adjust
+        synthetic(dialogues), metrics=METRICS, resamples=resamples, seed=seed, level=level, adjust=adjust
     )
     rows = found.differences
     for has_interval, excludes, at_most, adjusted, significant, _ in verdicts_of(rows, level):
@@ -286,7 +286,7 @@ def test_a_verdict_never_flips_in_silence() -> None:
     """Where seeds disagree, the results say so."""
     runs, flipped = synthetic(30), 0
     of_seeds = [
-        verdicts_of(dstbench.compare(runs, metrics="all", resamples=99, seed=seed).differences, 0.95)
+        verdicts_of(dstbench.compare(runs, metrics=METRICS, resamples=99, seed=seed).differences, 0.95)
         for seed in range(6)
     ]
     for of_pair in zip(*of_seeds, strict=True):
