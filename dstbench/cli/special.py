@@ -32,8 +32,8 @@ def score(call: Call, *, group: Mapping[str, str] | None = None) -> Result:
     if group:
         titles_of(group, [name for name, _ in parts_to_open(data, **call.reading)], by.split(","))
     opened, rows = open_and_score(**{"metrics": None, **call.arguments})
-    gold = [] if form in ("json", "csv") else gold_lines(opened)
-    return Result(render({"scores": rows}, form, groups=group, gold=gold), call.drawn(rows))
+    text = render({"scores": rows}, form, groups=group, gold=gold_lines(opened))
+    return Result(text, call.drawn(rows))
 
 
 def compare(call: Call, *, pairs: bool = False) -> Result:
