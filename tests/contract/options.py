@@ -358,6 +358,8 @@ _add(
     seed=Row("5", changes="p", keeps="fixed"),
     level=Row("0.5", changes="significant", keeps="p"),
     all=Row(form="text", changes="text"),
+    read=Row(changes="pred"),
+    context=Row("mute.jsonl", both="--read", other="--context gold.jsonl", changes="user"),
 )
 for _option in ("wrong-costs", "unit", "domain-turns", "seen"):  # `diff` counts values and turns
     del ROWS["diff", f"--{_option}"]
