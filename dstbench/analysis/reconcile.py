@@ -19,11 +19,12 @@ from dstbench.conventions.normalise import STEPS
 from dstbench.conventions.profiles import PROFILES, as_convention, suits
 from dstbench.errors import DstbenchError, DstbenchWarning, UsageError
 from dstbench.metrics import Metric, parse_all
+from dstbench.runs.as_written import named_under
 from dstbench.runs.open import Data, Reading
 from dstbench.runs.run import Run, in_memory
-from dstbench.schema.analysis import RECONCILED_CHOICES, RECONCILED_SETS, RECONCILED_STEPS, RECONCILED_TRIED
+from dstbench.schema.changes import RECONCILED_CHOICES, RECONCILED_SETS, RECONCILED_STEPS, RECONCILED_TRIED
 from dstbench.schema.record import Record
-from dstbench.scoring.scope import gold_counts, named_under, open_under
+from dstbench.scoring.scope import gold_counts, open_under
 from dstbench.scoring.score import values_of
 from dstbench.typing import Missing
 
@@ -330,7 +331,11 @@ def _search(
                 if off[choices] > 1:  # those that are alike need not be tried
                     break
         _LOG.info("%d sets of %d choices", len(off), size, extra={"done": size, "of": most})
-        reached = [choices for choices in off if off[choices] <= 1]
+        # Of as few choices, single steps explain a score more simply than all steps of a profile.
+        reached = sorted(
+            (choices for choices in off if off[choices] <= 1),
+            key=lambda choices: sum(choice.about == "steps" for choice in choices),
+        )
         rows.append((size, len(off), len(reached), _by_chance(values, scored.targets) if size <= most else None))
         if off:
             best = min(off, key=lambda choices: off[choices])
