@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dstbench.cli.command import Call, Result
+from dstbench.cli.declared import load
 from dstbench.cli.options import promised
 from dstbench.cli.output import as_path
 from dstbench.errors import UsageError
@@ -16,24 +17,37 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-def score(call: Call, *, group: Mapping[str, str] | None = None) -> Result:
+def score(call: Call, *, group: Mapping[str, str] | None = None, along: str | None = None) -> Result:
     """Scores, perhaps of groups of runs, with the lines on gold.
 
     Args:
         group: Runs to show as a group, by name or pattern: 'Open vocabulary=trade,som*'. Repeatable.
+        along: Order runs by a number, called share: the one in which their names differ; or by share=FILE, a table with
+            the columns run and share.
     """
-    from dstbench.rendering.of_scores import titles_of
+    import polars as pl
+
+    from dstbench.rendering.of_scores import numbers_along, titles_of
     from dstbench.rendering.tables import render
     from dstbench.runs.gold_sets import gold_lines
     from dstbench.runs.open import parts_to_open
     from dstbench.scoring.score import open_and_score
 
     form, data, by = call.table.form, call.arguments["data"], call.arguments["by"]
+    if group and along:
+        raise UsageError("--along orders runs, --group groups them", hint="choose one of them")
+    names = [name for name, _ in parts_to_open(data, **call.reading)] if group or along else []
     if group:
-        titles_of(group, [name for name, _ in parts_to_open(data, **call.reading)], by.split(","))
+        titles_of(group, names, by.split(","))
+    number, numbers = numbers_along(along, names, by.split(",")) if along else ("", {})
     opened, rows = open_and_score(**{"metrics": None, **call.arguments})
     gold = [] if form in ("json", "csv") else gold_lines(opened)
-    return Result(render({"scores": rows}, form, groups=group, gold=gold), call.drawn(rows))
+    if not along:
+        return Result(render({"scores": rows}, form, groups=group, gold=gold), call.drawn(rows))
+    of_run = pl.col("run").replace_strict(numbers, return_dtype=pl.Float64)
+    numbered = rows.with_columns(of_run.alias(number)).sort(number, maintain_order=True)
+    drawn = call.drawing.write(load("rendering.charts.runs:along_charts"), numbered, number)
+    return Result(render({"scores": numbered}, form, gold=gold, along=number), drawn)
 
 
 def compare(call: Call, *, pairs: bool = False) -> Result:

@@ -286,6 +286,7 @@ _add(
     "score",
     by=Row("domain", changes="domain value"),
     group=Row("first=keen,hasty", changes="text", form="text"),
+    along=Row("seed=seeds.csv", changes="seed"),
     format=Row("md", other="--format csv", both="-o out/x.json", changes="x.json", form=""),  # it beats the file's name
     domain_turns=Row("either", both="--by domain", changes="value"),
 )

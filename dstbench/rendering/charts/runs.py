@@ -212,6 +212,29 @@ def scores_along(rows: pl.DataFrame, by: str) -> Chart:
     return lines(heading, shown, x, y, "run" if one else "metric", panel="" if one else "run")
 
 
+def along_charts(scores: pl.DataFrame, along: str) -> dict[str, Chart]:
+    """Scores along a number of the runs, means of runs with the same one; below, how far each metric is from GCA.
+
+    As in the few-shot figures of Aksu & Chen 2024.
+
+    Args:
+        scores: Scores of runs, with a column of numbers.
+        along: That column.
+    """
+    shares = with_names(scores.filter(~IS_COUNT).drop_nulls("value"))
+    means = shares.group_by("metric", number=along, maintain_order=True).agg(pl.col("value").mean(), runs=pl.len())
+    if means.is_empty():
+        raise UsageError("there is no figure of counts along a number", hint="-m jga,fga,gca")
+    gca = means.filter(metric="GCA").select("number", gca="value")
+    apart_from = means.join(gca, on="number").filter(pl.col("metric") != "GCA")
+    apart_from = apart_from.with_columns(value=(pl.col("gca") - pl.col("value")).abs()).drop("gca")
+    panels = {"Score": means, "|GCA − X|": apart_from}  # noqa: RUF001 # a minus
+    shown = pl.concat([rows.with_columns(what=pl.lit(what)) for what, rows in panels.items()])
+    x = alt.X("number:Q", title=along, scale=alt.Scale(zero=False), axis=alt.Axis(grid=False))
+    y = share(alt.Y, "value", "Score" if gca.is_empty() else None, scale=alt.Scale(zero=False))
+    return {"along": lines(f"Scores along {along}", shown, x, y, "metric", panel="what", own="y")}
+
+
 def _forest(rows: pl.DataFrame, by: str, what: str) -> Chart:
     """Scores and what is drawn around them, the best first, as in tables; with counts among them, shares in percent."""
     order = best_first(rows, rows["metric"].item(0))[by].to_list()
