@@ -66,6 +66,7 @@ COMMANDS: Final = (
         "trying choices",
         of="analysis.reconcile:reconcile",
         show="rendering.tables:render",
+        charts="rendering.charts.runs:reconciliation_charts",
         choices=(),
         details={
             "target": Detail(

@@ -80,6 +80,9 @@ DETAILS: Final[dict[str, Detail]] = {
     "id_map": Detail(type=Path, metavar="FILE", help="Your ids of dialogues and gold's: two columns, or JSON."),
     "turns_from": Detail(metavar="N", help="Number of your first turn, where gold's is 0; see `help formats`."),
     "turn_step": Detail(parse=_step, metavar="N", help="Step of your turn numbers: 2 if they are 0, 2, 4; default: 1."),
+    "unreadable": Detail(
+        help="Predicted states that are none, such as JSON that is cut off: an error (the default), empty, or wrong."
+    ),
     # what is computed
     "metrics": Detail(
         "-m", "--metrics", type=list[str], help="Metrics, such as jga,fga:lam=0.25, or all; see `ls metrics`.",
@@ -122,7 +125,7 @@ DETAILS: Final[dict[str, Detail]] = {
     **dict.fromkeys(("charts", "figures"), Detail(metavar="DIR")),
     "width": Detail(min=100, metavar="POINTS"),
     "address": Detail(metavar="HOST:PORT"),
-    "plugins": Detail("--plugins", metavar="MODULE"),
+    "plugins": Detail("--plugins", "--rows", metavar="MODULE"),
 }  # fmt: skip
 
 
@@ -262,14 +265,14 @@ class Drawing(Group):
     figure_format: FigureFormat = "svg"
     width: float | None = None
 
-    def write(self, charts_of: Callable[..., Any], *args: Any) -> list[Path]:
-        """Write the charts that `charts_of` makes of the arguments to the folders that are given; the files' paths."""
+    def write(self, charts_of: str, *args: Any) -> list[Path]:
+        """Write the charts that ``module:name`` makes of the arguments to the folders that are given; their paths."""
         if self.charts is None and self.figures is None:
             return []
         from dstbench.rendering.charts.draw import draw_figure, specification
         from dstbench.rendering.tables import render_object
 
-        charts, written = charts_of(*args), []
+        charts, written = load(charts_of)(*args), []
         if self.charts is not None:
             texts = {f"{name}.vl.json": render_object(specification(chart)).encode() for name, chart in charts.items()}
             written += write_files(texts, self.charts)

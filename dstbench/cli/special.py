@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dstbench.cli.command import Call, Result
-from dstbench.cli.declared import load
 from dstbench.cli.options import promised
-from dstbench.cli.output import as_path
+from dstbench.cli.output import as_path, write_files
 from dstbench.errors import UsageError
 from dstbench.typing import ReportFormat
 
@@ -46,7 +45,7 @@ def score(call: Call, *, group: Mapping[str, str] | None = None, along: str | No
         return Result(render({"scores": rows}, form, groups=group, gold=gold), call.drawn(rows))
     of_run = pl.col("run").replace_strict(numbers, return_dtype=pl.Float64)
     numbered = rows.with_columns(of_run.alias(number)).sort(number, maintain_order=True)
-    drawn = call.drawing.write(load("rendering.charts.runs:along_charts"), numbered, number)
+    drawn = call.drawing.write("rendering.charts.runs:along_charts", numbered, number)
     return Result(render({"scores": numbered}, form, gold=gold, along=number), drawn)
 
 
@@ -138,14 +137,20 @@ def show(
     return Result(render(walkthrough, call.table.form))
 
 
-def report(call: Call, *, output: Path, form: ReportFormat | None = None) -> Result:
+def report(call: Call, *, output: Path, form: ReportFormat | None = None, paper: bool = False) -> Result:
     """A report, in the format of the file's name or of ``--format``.
 
     Args:
         output: The file to write; - for stdout.
         form: An HTML page, its tables as Markdown, the main tables as LaTeX, or the rows as JSON; default: by the name
             of -o (report.md), else HTML.
+        paper: Write files for a paper to the folder -o: table.tex, figures, methods.tex, references.bib.
     """
+    if paper:
+        if form or output.suffix or str(output) == "-":
+            raise UsageError("--paper writes several files", hint="-o paper, a folder, without --format")
+        page = call.compute()
+        return Result(written=[*call.drawn(page), *write_files(page.to_paper(output.name), output)])
     form = form or promised(output, ReportFormat) or "html"
     ending = "tex" if form == "latex" else form
     if output.suffix not in ("", f".{ending}"):

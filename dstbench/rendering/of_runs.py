@@ -67,9 +67,8 @@ def leaderboard(leaderboard: Leaderboard, *, pairs: bool = False) -> Layout:
         views.append(View(title, models.with_columns(n="runs"), MODELS, ["model", "n"], cells, "metric"))
 
     noun = "run" if leaderboard.models.is_empty() else "model"
-    of_noun = (
-        f"{' (means and standard deviations over runs)' if noun == 'model' else ''} over {sizes.replace(',', ' of', 1)}"
-    )
+    of_noun = " (means and standard deviations over runs)" if noun == "model" else ""
+    of_noun += f" over {sizes_of(leaderboard.scores, ' of ')}"
     paper_notes = [*doubtful, *about, *tests, *signatures]
     compared = _pairs(leaderboard, design, level)
     star = f"; *: significant at {alpha}" if differences["significant"].count() else ""
