@@ -84,7 +84,7 @@ def _warn_of_order(scored: Sequence[tuple[Run, Sums]], convention: Convention) -
     if name is None or others or len(scored) < 2 or convention != profile("verbatim"):
         return
     own = profile(name)
-    if sum(sums.turns for _, sums in scored) > _MOST_TURNS or any(suits(own, _slots(run)) for run, _ in scored):
+    if sum(sums.turns for _, sums in scored) > _MOST_TURNS or any(suits(own, _gold_slots(run)) for run, _ in scored):
         return
     jga = {run.name: (_jga(run, convention) or 0, _jga(run, own) or 0) for run, _ in scored}
     places = {run: [1 + sum(other[at] > of[at] for other in jga.values()) for at in (0, 1)] for run, of in jga.items()}
@@ -129,7 +129,7 @@ def spelling_remedy(run: Run, convention: Convention, jga: float) -> Remedy | No
     loose = convention.loosened()
     options = {f"--gold-steps {','.join(loose.gold_steps)} --pred-steps {','.join(loose.pred_steps)}": loose}
     canonical = profile(_CANONICAL)
-    may = convention == profile("verbatim") and not suits(canonical, _slots(run))
+    may = convention == profile("verbatim") and not suits(canonical, _gold_slots(run))
     # What the profile gains must be by spelling, not by slots that it does not score.
     if may and _jga(run, canonical) == _jga(run, replace(canonical, slots=None)):
         options = {f"--profile {_CANONICAL}": canonical, **options}
@@ -140,8 +140,7 @@ def spelling_remedy(run: Run, convention: Convention, jga: float) -> Remedy | No
     return None
 
 
-def _slots(run: Run) -> frozenset[str]:
-    """The slots of gold."""
+def _gold_slots(run: Run) -> frozenset[str]:
     return frozenset().union(*over_parts(run, lambda part: part.gold_slots))
 
 
