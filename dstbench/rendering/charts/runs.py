@@ -21,6 +21,7 @@ from dstbench.rendering.charts.forms import (
     lines,
     named,
     named_axis,
+    of_enough,
     points,
     row_step,
     rows_of,
@@ -219,6 +220,7 @@ def heat_map(rows: pl.DataFrame, by: str) -> Chart:
 
 def scores_along(rows: pl.DataFrame, by: str) -> Chart:
     """Scores by turn, by length or by the number of gold slots; several metrics are lines in a panel per run."""
+    rows = of_enough(rows, by)
     shown = with_names(rows).select("run", by, "metric", "value", "turns")
     metrics = unique(shown["metric"])
     one = len(metrics) == 1
