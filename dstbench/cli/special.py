@@ -86,20 +86,21 @@ def check(call: Call, *, strict: bool = False) -> Result:
     return Result(text, summary=failed(rows), code=1 if strict and failed(rows) else 0)
 
 
-def signature(call: Call, texts: list[str]) -> Result:
+def signature(call: Call, texts: list[str], *, everything: bool = False) -> Result:
     """What signatures say.
 
     Args:
         texts: One to explain, or two to compare.
+        everything: List every setting of one signature.
     """
     from dstbench.io.escape import plain_text
-    from dstbench.signature import differences, doubts, explain
+    from dstbench.signature import differences, doubts, explain, summary
 
     texts = [re.sub(r"\s*\n\s*", "", text) for text in texts]  # as narrow terminals show them
     if len(texts) > 2:
         raise UsageError(f"{len(texts)} signatures", hint="give one to explain, or two to compare")
     if len(texts) == 1:
-        lines = explain(texts[0])
+        lines = explain(texts[0]) if everything else summary(texts[0])
     else:
         notes = dict.fromkeys(f"note: {doubt}" for text in texts for doubt in doubts(text))
         lines = [*(differences(*texts) or ["no difference: scores with them are comparable"]), *notes]

@@ -237,6 +237,7 @@ _add(
 _add("query", all=replace(_WIDE, line="query LONG RUN"))
 _add("sweep", all=replace(_WIDE, line=f"sweep RUN -m {_MANY}"))
 _add("check", all=Row(form="text", changes="text", line="check RUNS"))
+_add("signature", all=Row(changes="text"))
 _add("ls", all=replace(_WIDE, line="ls profiles"))
 _add("ls", expressions=Row(line="ls metrics", changes="value"))
 _NOTED: Final = Row(err=True, both="--gold gold.jsonl --missing wrong", runs="bare_{}.jsonl")
