@@ -445,3 +445,11 @@ def test_mistakes_are_said_in_one_message(two: Path, words: list[str], code: int
     assert (found, out) == (code, "")
     assert said in err
     assert not Path("r.html").exists()
+
+
+def test_the_page_and_notebooks_say_how_numbers_were_computed(demo: Report) -> None:
+    """What text leaves out of its first screen: how p was computed, and whole signatures."""
+    for page in (demo.to_html(), demo.to_markdown(), demo.leaderboard._repr_html_()):
+        plain = page.replace("<wbr>", "").replace("\\", "")
+        assert "p: two-sided, approximate randomisation of dialogues" in plain
+        assert "|gold:" in plain
