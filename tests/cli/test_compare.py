@@ -134,7 +134,7 @@ def test_undefined_is_a_dash(here: Path) -> None:
     assert "gca: no difference is defined" in render(found, "text").splitlines()
 
 
-@pytest.mark.filterwarnings("ignore:.* left out:dstbench.DstbenchWarning")
+@pytest.mark.filterwarnings("ignore:.* not tried:dstbench.DstbenchWarning")
 @pytest.mark.parametrize("command", ["score", "score --by domain", "compare", "compare --pairs", "sweep",
                                      pytest.param("report", marks=pytest.mark.looks)])  # fmt: skip
 def test_counts_alone_are_no_shares(
