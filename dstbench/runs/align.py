@@ -72,7 +72,18 @@ def to_long(states: States, gold: States | None = None, *, missing: Missing = "e
         states = with_domains(states, gold)
     warn_of_notes(states)
     gold_side, pred_side = _sides(states, gold)
-    return _lay_out(states, gold_side, pred_side, missing, embedded=gold is None)
+    source = states.source
+    pred_side, wrong = _without_unreadable(pred_side)
+    is_own = gold is None
+    spine, coverage = _spine(source, gold_side, pred_side, missing, wrong, embedded=is_own, numbered=states.numbered)
+    table = spread(source, spine, gold_side, pred_side)
+    frames = None
+    if gold_side.frames is not None:
+        of_frames = spread_frames(source, spine, gold_side, pred_side)
+        frames = count_frames(of_frames["gold"], of_frames["pred"])
+        table = pl.concat([table, of_frames]).sort("dialogue", "slot", "turn")
+    report_slots(source, table, refuse=not states.in_training)
+    return Aligned(table, coverage, frames, {"gold": gold_side.with_book, "pred": pred_side.with_book})
 
 
 def _without_unreadable(pred: Side) -> tuple[Side, pl.DataFrame]:
@@ -82,20 +93,6 @@ def _without_unreadable(pred: Side) -> tuple[Side, pl.DataFrame]:
         return pred, pred.turns.clear()
     is_unreadable = pl.int_range(pred.turns.height, eager=True).is_in(at.implode())
     return only_turns(pred, ~is_unreadable), pred.turns.filter(is_unreadable)
-
-
-def _lay_out(states: States, gold: Side, pred: Side, missing: Missing, *, embedded: bool) -> Aligned:
-    """The long table of both sides; `states` are the predictions, and `embedded` says whether gold is in their file."""
-    source = states.source
-    pred, wrong = _without_unreadable(pred)
-    spine, coverage = _spine(source, gold, pred, missing, wrong, embedded=embedded, numbered=states.numbered)
-    table = spread(source, spine, gold, pred)
-    frames = None if gold.frames is None else spread_frames(source, spine, gold, pred)
-    if frames is not None:
-        table = pl.concat([table, frames]).sort("dialogue", "slot", "turn")
-    report_slots(source, table, refuse=not states.in_training)
-    with_book = {"gold": gold.with_book, "pred": pred.with_book}
-    return Aligned(table, coverage, None if frames is None else count_frames(frames["gold"], frames["pred"]), with_book)
 
 
 def check_missing(missing: str) -> None:
@@ -181,11 +178,11 @@ def _predicted_split(source: str, predicted: pl.Series, gold: States) -> States:
 def _sides(states: States, gold: States | None) -> tuple[Side, Side]:
     """The gold and the predicted side to compare; gold is that of `gold`, if given."""
     if states.pred is None:
-        raise DstbenchError(
-            f"the file holds gold but no predictions ({states.format})",
-            file=states.source,
-            hint=f"{states.instead}{'; or ' * bool(states.instead)}name the prediction file, and this one as --gold",
-        )
+        hint = "name the prediction file, and this one as --gold"
+        if gold is not None:
+            hint = f"if the two are swapped: {gold.source} --gold {states.source}"
+        hint = f"{states.instead}; or {hint}" if states.instead else hint
+        raise DstbenchError(f"the file holds gold but no predictions ({states.format})", file=states.source, hint=hint)
     own_gold = None if states.either else states.gold
     if gold is None:
         if own_gold is None:
@@ -211,8 +208,7 @@ def _spine(
     """The turns to score, sorted: (at: row in gold's turns, dialogue, turn, predicted: bool); and the coverage.
 
     `wrong`: turns whose predictions count as wrong, whatever is missing; `embedded`: whether gold is in the file of the
-    predictions; `numbered`: whether the user says how turns are
-    numbered.
+    predictions; `numbered`: whether the user says how turns are numbered.
     """
     spine = gold.sorted_turns.with_columns(predicted=True)
     absent, extra = spine.clear(), pred.turns.clear()
