@@ -9,10 +9,11 @@ turn before.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import count
 from typing import Any, Final, Literal, TypeAlias, get_args
 
 import msgspec
@@ -20,16 +21,18 @@ import msgspec
 from dstbench.conventions.slots import canonical_slot
 from dstbench.errors import DstbenchError
 from dstbench.readers.document import Document, DocumentTurn, laid_out_as
-from dstbench.readers.format import Format, Said, Source, StatesBuilder
+from dstbench.readers.format import Format, Said, SideBuilder, Source, StatesBuilder
 from dstbench.readers.key_names import name_sides
 from dstbench.readers.notations import NOTATIONS, Cell, Notation, Place, Written
 from dstbench.readers.shapes import clipped
-from dstbench.readers.state_cells import StateCells
+from dstbench.readers.state_cells import SHAPES, UNREADABLE_HINT, StateCells
 from dstbench.readers.state_text import Misfit
 from dstbench.readers.walk import SNIFFING, START, Step, Turn, Walker, steps_of
 
 _NOT_THERE: Final = (KeyError, IndexError, TypeError, AttributeError, ValueError)
 _OPTIONAL: Final = msgspec.UnsetType
+# Entries of a file, and turns, that are looked at to recognise a format.
+_FIRST, _ENOUGH = 50, 300
 
 
 @dataclass(frozen=True)
@@ -56,6 +59,13 @@ class Side:
             else:
                 raise TypeError
         return turn
+
+    def finder(self) -> Callable[[Any], Any]:
+        """`find`, or what does the same faster for a key of an object."""
+        if len(self.keys) != 1 or self.keys[0][-1] == "*":
+            return self.find
+        key, absent = self.keys[0], msgspec.UNSET
+        return lambda turn: turn.get(key, absent) if type(turn) is dict else self.find(turn)
 
     def _starred(self, turn: Mapping[str, Any]) -> str:
         """The one key of a turn that begins as the row says."""
@@ -272,11 +282,14 @@ class Row:
             items = [{key: item} for key, item in source.sample.items()]
         else:
             items = [[item] for item in source.sample] if isinstance(source.sample, list) else []
-        for item in items:
+        walker, looked_at = Walker(source, self.said), count()
+        for item in items[:_FIRST]:
             with suppress(*_NOT_THERE, DstbenchError):
-                for turn in Walker(source, self.said).walk(item, self.steps, SNIFFING):
+                for turn in walker.walk(item, self.steps, SNIFFING):
                     if turn.content is not None and self._is_one(turn):
                         return True
+                    if next(looked_at) > _ENOUGH:
+                        return False
         return False
 
     def _is_one(self, turn: Turn) -> bool:
@@ -293,63 +306,84 @@ class Row:
                     return False
         return isinstance(turn.content, (dict, list)) and self.matches(turn)
 
-    def read(self, source: Source, states: StatesBuilder) -> None:  # noqa: PLR0912, PLR0915 (a branch per way of a state)
+    def read(self, source: Source, states: StatesBuilder) -> None:
         """Add the turns of a file."""
         is_lenient = source.unreadable != "error"
         checked = ("gold",) if is_lenient else ("gold", "pred")
         document = self.check(source, sides=checked)
         loose = StateCells(source.unreadable)
         states.recheck = lambda: self.check(source, "whole", checked)
-        sides = [(getattr(states, name), side, side.notation) for name, side in self.sides.items()]
-        turns: list[Turn] = []
-        unanswered, domain, around = 0, "", None
-        last, following = None, 0
-        for turn in self.turns(source, document):
-            if self.unanswered:
-                following = following if turn.dialogue == last else 0
-                unanswered += int(turn.number) - following + (turn.content is None and "user" in turn.texts)
-                last, following = turn.dialogue, int(turn.number) + 1
-            if turn.content is None:
-                continue
-            at = states.turn(turn.dialogue, turn.number)
-            if self.domain and turn.around is not around:
+        turns = [*self.turns(source, document)]
+        if self.unanswered and (unanswered := self._unanswered(turns)):
+            states.note(self.unanswered.format(unanswered))
+        turns = [turn for turn in turns if turn.content is not None]
+        rows = states.open(turns)
+        domains = self._domains(turns, states)
+        unreadable = set[int]()
+        for name, side in self.sides.items():
+            of_side, may_be_odd = getattr(states, name), is_lenient and name == "pred"
+            find = side.finder()
+            add = self._adder(side, loose, map(find, (turn.content for turn in turns)))
+            for at, turn in zip(rows, turns, strict=True):
+                try:
+                    state = find(turn.content)
+                    if state is msgspec.UNSET:
+                        if not side.is_optional:
+                            raise self._without_state(source, turn, side)
+                        continue
+                    if may_be_odd:
+                        side.notation.check(state)
+                    if domains and (domain := domains[at]):
+                        of_side.cells(at, [(domain + slot, value) for slot, value in side.notation.pairs(state)])
+                    else:
+                        add(of_side, at, state)
+                except Misfit as error:
+                    if not may_be_odd:
+                        self.check(source, "whole", checked)
+                        raise self._misfit(source, turn, side, error, is_pred=name == "pred") from None
+                    loose.take_unreadable(of_side, at, state)
+                    unreadable.add(at)
+        if note := loose.note():
+            states.note(note)
+        if self.after is not None:
+            self.after(source, states, [turn for at, turn in zip(rows, turns, strict=True) if at not in unreadable])
+
+    def _adder(self, side: Side, loose: StateCells, states: Iterable[Any]) -> Callable[[SideBuilder, int, Any], None]:
+        """What adds one of these states of a side."""
+        if not isinstance(side.notation, Written):
+            return side.notation.add
+        return loose.adder([state for state in states if state is not msgspec.UNSET])
+
+    def _misfit(self, source: Source, turn: Turn, side: Side, error: Misfit, *, is_pred: bool) -> DstbenchError:
+        """The error for a state that is none."""
+        hint = source.hint
+        if isinstance(side.notation, Written):
+            hint = f"{SHAPES}; {UNREADABLE_HINT}" if is_pred else SHAPES
+        slot = {} if error.slot is None else {"slot": error.slot}
+        return source.error(error.what, hint, dialogue=turn.dialogue, turn=turn.number, **slot)
+
+    def _unanswered(self, turns: Sequence[Turn]) -> int:
+        """The number of utterances of users without an answer, which has the state."""
+        number, last, following = 0, None, 0
+        for turn in turns:
+            following = following if turn.dialogue == last else 0
+            number += int(turn.number) - following + (turn.content is None and "user" in turn.texts)
+            last, following = turn.dialogue, int(turn.number) + 1
+        return number
+
+    def _domains(self, turns: Sequence[Turn], states: StatesBuilder) -> list[str]:
+        """What stands before the slots of each turn; empty if slots have their domains."""
+        if not self.domain:
+            return []
+        domains: list[str] = []
+        around = None
+        for turn in turns:
+            if not domains or turn.around is not around:
                 around, domain = turn.around, self.domain_of(turn.around)
                 if domain:
                     states.domains[turn.dialogue] = domain.removesuffix("-")
-            where: dict[str, Any] = {"dialogue": turn.dialogue, "turn": turn.number}
-            is_readable = True
-            for of_side, side, notation in sides:
-                may_be_odd = is_lenient and of_side is states.pred
-                try:
-                    state = side.find(turn.content)
-                    if state is msgspec.UNSET:
-                        if side.is_optional:
-                            continue
-                        raise self._without_state(source, turn, side)
-                    if may_be_odd:
-                        notation.check(state)
-                    if isinstance(notation, Written):
-                        loose.add(source, [of_side], at, state, is_gold=of_side is states.gold, **where)
-                    elif domain:
-                        of_side.cells(at, [(domain + slot, value) for slot, value in notation.pairs(state)])
-                    else:
-                        notation.add(of_side, at, state)
-                except Misfit as error:
-                    if may_be_odd:
-                        loose.take_unreadable([of_side], at, state)
-                        is_readable = False
-                        continue
-                    self.check(source, "whole", checked)
-                    slot = {} if error.slot is None else {"slot": error.slot}
-                    raise source.misshapen(error.what, **where, **slot) from None
-            if self.after is not None and is_readable:
-                turns.append(turn)
-        if note := loose.note():
-            states.note(note)
-        if unanswered and self.unanswered:
-            states.note(self.unanswered.format(unanswered))
-        if self.after is not None:
-            self.after(source, states, turns)
+            domains.append(domain)
+        return domains
 
     def _without_state(self, source: Source, turn: Turn, side: Side) -> DstbenchError:
         """The error for a turn that lacks a state."""

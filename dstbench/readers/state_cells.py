@@ -15,8 +15,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
+from itertools import chain
 from typing import Any, Final, TypeAlias
 
 from dstbench.conventions.slots import KNOWN_SLOTS, canonical_slot, split_pair
@@ -77,7 +78,22 @@ class StateCells:
         self._loose: Counter[str] = Counter()
         self._mode, self._unreadable = unreadable, list[Any]()
 
-    def add(
+    def add(self, side: SideBuilder, at: int, cell: Any) -> None:
+        """Add the state in a cell to a side; `at` is its turn there. A `Misfit`: it is none."""
+        side.state(at, self.read(cell))
+
+    def adder(self, cells: Sequence[Any]) -> Callable[[SideBuilder, int, Any], None]:
+        """What adds one of these cells: `add`, or what a file needs in which all are flat, or all nested, states."""
+        if {*map(type, cells)} == {dict}:
+            inner = [*chain.from_iterable(cell.values() for cell in cells)]
+            kinds = {*map(type, inner)}
+            if kinds == {dict} and {*map(type, chain.from_iterable(slots.values() for slots in inner))} <= _STRING:
+                return lambda side, at, cell: side.nested(at, cell, _names_in)
+            if kinds == _STRING:
+                return SideBuilder.flat
+        return self.add
+
+    def add_from(
         self, source: Source, sides: Sequence[SideBuilder], at: int, cell: Any, place: str = "", *,
         is_gold: bool, **where: Any,
     ) -> None:  # fmt: skip
@@ -102,16 +118,15 @@ class StateCells:
                 hint = SHAPES if is_gold else f"{SHAPES}; {UNREADABLE_HINT}"
                 slot = {} if error.slot is None else {"slot": error.slot}
                 raise source.error(f"{place}{error.what}", hint, **where, **slot) from None
-            self.take_unreadable(sides, at, cell)
+            self.take_unreadable(sides[-1], at, cell)
             return
         for side in sides:
             side.state(at, state)
 
-    def take_unreadable(self, sides: Sequence[SideBuilder], at: int, cell: Any) -> None:
+    def take_unreadable(self, side: SideBuilder, at: int, cell: Any) -> None:
         """Take a predicted state that is none as the user says."""
         self._unreadable.append(cell)
-        for side in sides:
-            side.cells(at, [(UNREADABLE, self._mode)] if self._mode == "wrong" else [])
+        side.cells(at, [(UNREADABLE, self._mode)] if self._mode == "wrong" else [])
 
     def note(self) -> str | None:
         """What was read loosely, in one sentence; None: nothing was."""
@@ -321,6 +336,21 @@ def _could_be_entry(value: Any, depth: int = 0) -> bool:
         names_sides = any(isinstance(key, str) and says_its_side(key) for key in value)
         return depth < 2 and not names_sides and all(_could_be_entry(inner, depth + 1) for inner in value.values())
     return not isinstance(value, (list, tuple)) or not any(isinstance(item, (Mapping, list, tuple)) for item in value)
+
+
+class _Names(dict[str, str]):
+    """The names of a domain's slots; looking one up takes a third of the time of making it."""
+
+    def __init__(self, domain: str) -> None:
+        super().__init__()
+        self._domain = domain
+
+    def __missing__(self, slot: str) -> str:
+        name = self[slot] = joined(self._domain, slot)
+        return name
+
+
+_names_in = lru_cache(maxsize=1024)(_Names)
 
 
 @lru_cache(maxsize=65_536)

@@ -64,10 +64,13 @@ def _is_star(turn: Turn) -> bool:
 
 
 def _refuse_wrong_slots_only(source: Source, _: StatesBuilder, turns: Sequence[Turn]) -> None:
-    states = [{slot: values for slot, values in turn.content.items() if isinstance(values, dict)} for turn in turns]
-    are_wrong = all(values["pred"] != values["gt"] for state in states for values in state.values())
-    for turn, state in zip(turns, states, strict=True):
-        if not state or state.keys() != states[0].keys() or are_wrong:
+    sides = (values for turn in turns for values in turn.content.values() if isinstance(values, dict))
+    are_wrong = all(values["pred"] != values["gt"] for values in sides)
+    first = None
+    for turn in turns:
+        slots = {slot for slot, values in turn.content.items() if isinstance(values, dict)}
+        first = slots if first is None else first
+        if not slots or slots != first or are_wrong:
             what = "not every slot is in every turn: these are wrong slots only, written during training"
             hint = "give the file that the evaluation writes (pred-evaluation/preds_full_N.json)"
             raise source.error(what, hint, dialogue=turn.dialogue, turn=turn.number)
