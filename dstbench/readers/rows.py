@@ -67,6 +67,13 @@ class Side:
         key, absent = self.keys[0], msgspec.UNSET
         return lambda turn: turn.get(key, absent) if type(turn) is dict else self.find(turn)
 
+    def sought(self, turn: Any) -> Any:
+        """`find` in a turn whose type has not been checked; a `Misfit` says that it has another."""
+        try:
+            return self.find(turn)
+        except _NOT_THERE:
+            raise Misfit(f"no {'.'.join(self.keys)} here") from None
+
     def _starred(self, turn: Mapping[str, Any]) -> str:
         """The one key of a turn that begins as the row says."""
         keys = [key for key in turn if key.startswith(self.keys[-1][:-1])]
@@ -186,8 +193,8 @@ class Row:
             inner[key] = shape | _OPTIONAL if is_optional and shape is not Any else shape
             if is_optional and shape is Any:
                 del inner[key]
-        if of_turn and all(map(str.isdecimal, of_turn)):
-            return tuple[tuple(of_turn[key] for key in sorted(of_turn))]  # type: ignore[misc] # likewise
+        if of_turn and all(map(str.isdecimal, of_turn)):  # the sides of a list
+            return tuple[*(of_turn.get(str(number), Any) for number in range(len(self.sides)))]  # type: ignore[misc] # likewise
         return of_turn
 
     def check(self, source: Source, states: _States = "light", sides: Collection[str] = ("gold", "pred")) -> Any:
@@ -323,10 +330,12 @@ class Row:
         for name, side in self.sides.items():
             of_side, may_be_odd = getattr(states, name), is_lenient and name == "pred"
             find = side.finder()
-            add = self._adder(side, loose, map(find, (turn.content for turn in turns)))
+            found = () if may_be_odd else (find(turn.content) for turn in turns)
+            add = self._adder(side, loose, found)
             for at, turn in zip(rows, turns, strict=True):
+                state = turn.content
                 try:
-                    state = find(turn.content)
+                    state = find(turn.content) if not may_be_odd else side.sought(turn.content)
                     if state is msgspec.UNSET:
                         if not side.is_optional:
                             raise self._without_state(source, turn, side)
