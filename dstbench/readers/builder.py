@@ -359,8 +359,8 @@ def checked_turns(source: str, dialogues: pl.Series, numbers: pl.Series) -> pl.D
     table = pl.DataFrame({"dialogue": dialogues.replace_strict(names["name"], names["dialogue"]), "turn": turns})
     repeated = table.select(pl.struct(pl.all()).is_first_distinct().not_().arg_true()).to_series()
     if len(repeated):
-        more = f", and {len(repeated) - 1} more" if len(repeated) > 1 else ""
-        raise fail(f"the same turn twice{more}", repeated[0], "keep one state per dialogue and turn")
+        what = f"{len(repeated):,} duplicate turns" if len(repeated) > 1 else "the same turn twice"
+        raise fail(what, repeated[0], "keep one state per dialogue and turn")
     return table
 
 

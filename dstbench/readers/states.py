@@ -72,8 +72,8 @@ class States(Record):
         domains: (dialogue: String, domain: String), if the reader puts this domain before each slot of the dialogue, as
             the file has none; None: it does not.
         numbered: Whether the user says how turns are numbered.
-        in_training: Whether a training loop added the states: doubts about their turns and slots do not stop it.
         instead: What the user may say of a file without predictions, for hints.
+        in_training: Whether a training loop added the states: doubts about their turns and slots do not stop it.
     """
 
     source: str
@@ -89,8 +89,8 @@ class States(Record):
     aliases: pl.DataFrame | None = None
     domains: pl.DataFrame | None = None
     numbered: bool = False
-    in_training: bool = False
     instead: str = ""
+    in_training: bool = False
 
 
 def sides_of(states: States) -> list[Side]:

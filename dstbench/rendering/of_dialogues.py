@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import polars as pl
@@ -27,14 +28,28 @@ _MARKS: Final = {
 _CHANGES: Final = ("correct", "wrong", "missed", "over")
 _CARRIED: Final = "~"
 _LEGEND: Final = f"= correct, - missed, x wrong, + over-predicted, ? no prediction; {_CARRIED} as in the turn before"
-_UNITS: Final = "changes as the GCA authors' code counts them; scores in percent, counts as they are"
+_UNITS: Final = "changes as the GCA authors' code counts them; scores in %, counts as they are"
 _NO_UTTERANCES: Final = "the utterances are not known: --context FILE names their file"
 _UNSCORED: Final = "not scored under this convention"
 _NO_SLOT: Final = "(no prediction)"
 
 
 def walkthrough(walkthrough: Walkthrough) -> Layout:
-    """The dialogue's scores, then the slots of each turn below what is said in it; letters stand for several runs."""
+    """Each dialogue's scores, then the slots of each turn below what is said in it; letters stand for several runs."""
+    dialogues = walkthrough.changes["dialogue"].unique(maintain_order=True)
+    views = [view for dialogue in dialogues for view in _dialogue(walkthrough, dialogue)]
+    about = [_LEGEND, _UNITS, *([_NO_UTTERANCES] if walkthrough.said.is_empty() else [])]
+    signatures = signature_lines(walkthrough.signatures) if len(dialogues) == 1 else []
+    paper = [view for view in views if view.rows.height]
+    return Layout(views, about, (), "show", paper, signatures=signatures)
+
+
+def _dialogue(walkthrough: Walkthrough, dialogue: str) -> list[View]:
+    """The tables of one of its dialogues."""
+    own = {
+        name: getattr(walkthrough, name).filter(dialogue=dialogue) for name in ("said", "slots", "changes", "scores")
+    }
+    walkthrough = replace(walkthrough, **own)
     names = walkthrough.changes["run"].unique(maintain_order=True).to_list()
     letters = [chr(ord("A") + number) for number in range(len(names))] if len(names) > 1 else names
     letter = pl.col("run").replace_strict(names, letters, return_dtype=pl.String)
@@ -58,9 +73,7 @@ def walkthrough(walkthrough: Walkthrough) -> Layout:
             lines.append("no slot")
         head = "\n  ".join([f"turn {turn}", *(plain_text(line) for line in lines)])
         views.append(View(OwnLines(head), table, styles=_styles(table)))
-    about = [_LEGEND, _UNITS, *([_NO_UTTERANCES] if walkthrough.said.is_empty() else [])]
-    paper = [view for view in views if view.rows.height]
-    return Layout(views, [*about, *signature_lines(walkthrough.signatures)], (), "show", paper)
+    return views
 
 
 def worst(worst: Worst) -> Layout:
@@ -81,7 +94,9 @@ def worst(worst: Worst) -> Layout:
     what = f"{first} differs most" if several else f"{runs[0]}: the {extreme} {first}"
     title = f"{what} in {n:,} of {of:,} dialogues"
     hint = f"the same command with {rows['dialogue'][0]} shows that dialogue turn by turn"
-    return Layout([View(title, shown, cells=cells)], [hint, *signature_lines(worst.signatures)], (), "worst")
+    return Layout(
+        [View(title, shown, cells=cells)], [hint], label="worst", signatures=signature_lines(worst.signatures)
+    )
 
 
 def _scores(scores: pl.DataFrame, changes: pl.DataFrame) -> pl.DataFrame:

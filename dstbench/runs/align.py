@@ -74,8 +74,9 @@ def to_long(states: States, gold: States | None = None, *, missing: Missing = "e
     gold_side, pred_side = _sides(states, gold)
     source = states.source
     pred_side, wrong = _without_unreadable(pred_side)
-    is_own = gold is None
-    spine, coverage = _spine(source, gold_side, pred_side, missing, wrong, embedded=is_own, numbered=states.numbered)
+    spine, coverage = _spine(
+        source, gold_side, pred_side, missing, wrong, embedded=gold is None, numbered=states.numbered
+    )
     table = spread(source, spine, gold_side, pred_side)
     frames = None
     if gold_side.frames is not None:
@@ -181,7 +182,8 @@ def _sides(states: States, gold: States | None) -> tuple[Side, Side]:
         hint = "name the prediction file, and this one as --gold"
         if gold is not None:
             hint = f"if the two are swapped: {gold.source} --gold {states.source}"
-        hint = f"{states.instead}; or {hint}" if states.instead else hint
+        if states.instead:
+            hint = f"{states.instead}; or {hint}"
         raise DstbenchError(f"the file holds gold but no predictions ({states.format})", file=states.source, hint=hint)
     own_gold = None if states.either else states.gold
     if gold is None:
@@ -208,7 +210,8 @@ def _spine(
     """The turns to score, sorted: (at: row in gold's turns, dialogue, turn, predicted: bool); and the coverage.
 
     `wrong`: turns whose predictions count as wrong, whatever is missing; `embedded`: whether gold is in the file of the
-    predictions; `numbered`: whether the user says how turns are numbered.
+    predictions; `numbered`: whether the user says how turns are
+    numbered.
     """
     spine = gold.sorted_turns.with_columns(predicted=True)
     absent, extra = spine.clear(), pred.turns.clear()

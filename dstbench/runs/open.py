@@ -122,8 +122,9 @@ def open_runs(
         DstbenchError: The data cannot be read; the message says what is wrong, where, and what to do.
     """
     missing = missing or "error"
-    parts = parts_to_open(data, format=format, names=names, missing=missing, keys=keys, turn_step=turn_step,
-                          unreadable=unreadable)  # fmt: skip
+    parts = parts_to_open(
+        data, format=format, names=names, missing=missing, keys=keys, turn_step=turn_step, unreadable=unreadable
+    )
     slots = dialogues = None
     if slot_map is not None or id_map is not None:
         from dstbench.readers.renaming import Names
@@ -151,8 +152,12 @@ def open_runs(
 
 def parts_to_open(data: Data, **reading: Unpack[Reading]) -> list[tuple[str, Any]]:
     """The name and the data of each run that `open_runs` opens, checked as far as possible without reading a file."""
-    step, unreadable = reading.get("turn_step"), reading.get("unreadable") or "error"
-    options = ReadOptions(reading.get("format"), Keys.of(reading.get("keys")), turn_step=step, unreadable=unreadable)
+    options = ReadOptions(
+        reading.get("format"),
+        Keys.of(reading.get("keys")),
+        turn_step=reading.get("turn_step"),
+        unreadable=reading.get("unreadable") or "error",
+    )
     options.check()
     check_missing(reading.get("missing") or "error")
     parts = named_parts(data, options)

@@ -40,10 +40,10 @@ def example(here: Path) -> Path:
 
 
 def test_score_prints_a_table_and_nothing_else(example: Path) -> None:
-    lines = ok("score", "model.json", "-m", "jga,sa,f1,aga").splitlines()
+    lines = ok("score", "model.json", "-m", "jga,sa,f1,aga", "--signature").splitlines()
     assert lines[0].split() == ["run", "jga", "sa", "f1", "aga"]
     assert lines[2].split() == ["model", "50.00", "98.33", "94.44", "94.44"]
-    assert lines[4] == "values in percent, counts as they are; 2 turns, 1 dialogue"
+    assert lines[4] == "scores in %; 2 turns, 1 dialogue"
     assert lines[-1].startswith("signature: jga+sa(T=30,slots=multiwoz-30)+f1(avg=macro,")
     assert "|profile:verbatim.1|" in lines[-1]
 
@@ -93,7 +93,7 @@ def test_by_slot_shows_counts(example: Path) -> None:
 def test_by_slot_a_convention_of_frames_counts_turns(example: Path) -> None:
     lines = run("score", "model.json", "--by", "slot", "--profile", "sgd")[1].splitlines()
     assert re.split(r"  +", lines[0].strip())[2:4] == ["accuracy (jga)", "accuracy (jga) exact"]
-    assert "values in percent, counts as they are; 2 turns, 1 dialogue" in lines
+    assert "scores in %, counts as they are; 2 turns, 1 dialogue" in lines
 
 
 def test_by_slot_means_over_turns_that_are_asked_for_are_named(example: Path) -> None:
@@ -136,6 +136,22 @@ def test_gold_in_place_of_predictions_is_noticed(example: Path) -> None:
 def test_usual_names_of_metrics_are_answered_with_ours(example: Path) -> None:
     code, _, err = run("score", "model.json", "-m", "joint_goal_accuracy,slot_acc")
     assert (code, err.splitlines()[-1]) == (2, "hint: did you mean jga?; did you mean sa?")
+
+
+def test_a_mistake_has_a_remedy_in_the_words_of_whoever_made_it(example: Path) -> None:
+    Path("cut.json").write_text('{"a": ')
+    for words, hint in {
+        "-m fga:lam=x": "fga:lam=0.5",
+        "-m sa:T=x": "sa:T=30",
+        "--typos cut.json": "mend it there, or copy it again; python -m json.tool cut.json checks it",
+        "--schema cut.json": "mend it there, or copy it again; python -m json.tool cut.json checks it",
+        "--plugins mylab.py": "name the file, or an importable module: mylab",
+    }.items():
+        code, _, err = run("score", "model.json", *words.split())
+        assert (code > 0, err.splitlines()[-1]) == (True, f"hint: {hint}")
+    with pytest.raises(dstbench.DstbenchError, match=r"\nhint: name the file that has it: `gold` FILE$"):
+        dstbench.score("bare.json")
+    assert run("score", "bare.json")[2].endswith("\nhint: name the file that has it: --gold FILE\n")
 
 
 def test_convert_then_score_is_score(example: Path) -> None:
