@@ -21,8 +21,8 @@ from itertools import chain
 from typing import Any, Final, TypeAlias
 
 from dstbench.conventions.slots import KNOWN_SLOTS, canonical_slot, split_pair
-from dstbench.errors import number_of
-from dstbench.readers.builder import Pairs, SideBuilder, split_triple
+from dstbench.errors import DstbenchError, number_of
+from dstbench.readers.builder import Names, Pairs, SideBuilder, split_triple
 from dstbench.readers.key_names import says_its_side, turn_in
 from dstbench.readers.shapes import clipped
 from dstbench.readers.source import Source
@@ -40,8 +40,8 @@ SHAPES: Final = (
     'a state is {"hotel-area": "north"}, {"hotel": {"area": "north"}}, [["hotel-area", "north"]] or, as text, '
     "hotel-area = north; hotel-stars = 4"
 )
-#: What to do about predicted states that are none, for hints.
-UNREADABLE_HINT: Final = "--unreadable wrong counts such a state as wrong, --unreadable empty takes it as empty"
+# What to do about predicted states that are none, for hints.
+_UNREADABLE_HINT: Final = "--unreadable wrong counts such a state as wrong, --unreadable empty takes it as empty"
 # Unreadable states that a note shows.
 _SHOWN: Final = 3
 # Where raw MultiWOZ puts the slots of a domain; `booked` is what was booked, and no slot.
@@ -115,9 +115,7 @@ class StateCells:
             state = self.read(cell)
         except Misfit as error:
             if is_gold or self._mode == "error":
-                hint = SHAPES if is_gold else f"{SHAPES}; {UNREADABLE_HINT}"
-                slot = {} if error.slot is None else {"slot": error.slot}
-                raise source.error(f"{place}{error.what}", hint, **where, **slot) from None
+                raise no_state(source, error, place, is_gold=is_gold, **where) from None
             self.take_unreadable(sides[-1], at, cell)
             return
         for side in sides:
@@ -253,6 +251,13 @@ class StateCells:
             raise Misfit(f"{named(element)}, where a slot with its value must be")
 
 
+def no_state(source: Source, error: Misfit, place: str = "", *, is_gold: bool, **where: Any) -> DstbenchError:
+    """The error for a cell that is no state."""
+    hint = SHAPES if is_gold else f"{SHAPES}; {_UNREADABLE_HINT}"
+    slot = {} if error.slot is None else {"slot": error.slot}
+    return source.error(f"{place}{error.what}", hint, **where, **slot)
+
+
 def _are_objects(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(item, Mapping) for item in value)
 
@@ -338,19 +343,9 @@ def _could_be_entry(value: Any, depth: int = 0) -> bool:
     return not isinstance(value, (list, tuple)) or not any(isinstance(item, (Mapping, list, tuple)) for item in value)
 
 
-class _Names(dict[str, str]):
-    """The names of a domain's slots; looking one up takes a third of the time of making it."""
-
-    def __init__(self, domain: str) -> None:
-        super().__init__()
-        self._domain = domain
-
-    def __missing__(self, slot: str) -> str:
-        name = self[slot] = joined(self._domain, slot)
-        return name
-
-
-_names_in = lru_cache(maxsize=1024)(_Names)
+@lru_cache(maxsize=1024)
+def _names_in(domain: str) -> Names:
+    return Names(domain, joined)
 
 
 @lru_cache(maxsize=65_536)
