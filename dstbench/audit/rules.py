@@ -21,8 +21,8 @@ NOTHING: Final = "^\\b$"
 # The rules that are a pattern, or have patterns as values.
 _PATTERNS: Final = (
     "sentence_end", "refusal", "negation", "request", "query", "offer", "every",
-    "names", "types", "bookings", "domains", "kinds", "cues", "slots", "of_user", "lists", "over_dontcare",
-    "unconfirmed", "spoken", "early",
+    "names", "types", "bookings", "domains", "kinds", "stated_kinds", "cues", "slots", "of_user", "lists",
+    "over_dontcare", "unconfirmed", "spoken", "early",
 )  # fmt: skip
 _HINT: Final = "dstbench/audit/rules.json is an example"
 
@@ -50,6 +50,7 @@ class Rules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         said_as: By slot and value, other words that say the value.
         features: Slots with the values yes and no, whose words only name the feature.
         kinds: Slots of a kind of place, with the phrases that ask for one.
+        stated_kinds: Kinds of places that are added if the system says them.
         cues: Slots whose values follow words that tell the slot ("from"), with these words.
         slots: The slots of which values are added.
         of_user: Slots of which values that the user says are added.
@@ -80,6 +81,7 @@ class Rules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     said_as: dict[str, dict[str, list[str]]]
     features: list[str]
     kinds: dict[str, str]
+    stated_kinds: str
     cues: dict[str, str]
     slots: str = ""
     of_user: str = ""

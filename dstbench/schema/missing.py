@@ -32,10 +32,10 @@ PROPOSALS: Final = Table(
         nullable=True,
     ),
     place=text(
-        "What similar places in the corpus share besides slot and speaker: the rule; or, without a rule, some of: when "
-        "other slots of the domain are annotated (now, between, before, next, earlier), the value, the words before "
-        "and after it (user), the first word of the reply and whether it is the only offer (system). A hyphen stands "
-        "for no word."
+        "What similar places in the corpus share besides slot and speaker: the rule (slot=any: not the slot, of which "
+        "gold annotates fewer than 3); or, without a rule, some of: when other slots of the domain are annotated (now, "
+        "between, before, next, earlier), the value, the words before and after it (user), the first word of the reply "
+        "and whether it is the only offer (system). A hyphen stands for no word."
     ),
     annotated=count("Similar places in other dialogues in which gold annotates the slot with the value said there."),
     mentions=count("Similar places in other dialogues in which gold could annotate it."),
@@ -139,6 +139,11 @@ CANDIDATES: Final = Table(
     ),
     gold=text("Gold's value of the slot in this turn, as written; null: none.", nullable=True),
     rule=text("As in proposals; null: none applies.", nullable=True),
+    failed=text(
+        "Where no rule applies: the rule that comes nearest, and its conditions that do not hold (fact: of the place); "
+        "null: a rule applies, none is about such words of this speaker, or judged by similar places alone.",
+        nullable=True,
+    ),
     **PROPOSALS.only("entity", "fact", "refused", "place"),
     annotated=count(
         "Similar places in other dialogues that gold annotates; null: there is no evidence.", nullable=True

@@ -70,6 +70,10 @@ def test_every_candidate_says_what_came_of_it(missing: Missing, with_database: b
         assert row["utterance"][row["start"] : row["end"]] == row["said"]
         if row["rule"] != "similar":
             first = next((rule for rule in RULES if row[f"by_{rule}"]), None)
+            nearest, _, conditions = (row["failed"] or "").partition(": ")
+            assert bool(nearest) == bool(conditions)
+            assert first is None or not nearest
+            assert not nearest or any(set(conditions.split(", ")) <= {*way} for way in RULES[nearest])
             assert row["rule"] == first
             assert row["decision"] != "added" or row["annotated"] >= SUPPORT
             assert (row["decision"] == "no rule") == (first is None and value is None)

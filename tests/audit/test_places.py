@@ -166,6 +166,20 @@ def test_each_addition_says_why(database: str) -> None:
     assert (proposals["annotated"] >= SUPPORT).all()
 
 
+def test_the_log_names_the_conditions_that_failed(database: str) -> None:
+    failed = [
+        (after(_ACORN, "i want something else instead"), "hotel-name", "name: an offer that stands"),
+        (after("the acorn guest house has 3 stars .", "ok"), "hotel-stars", "fact: confirmed"),
+        (after("ok .", "not in the south please"), "hotel-area", "wish: not denied"),
+        (after("ok .", "does it have parking ?"), "hotel-parking", "feature: not asked"),
+    ]
+    states, said = corpus(*(list(dialogue) for dialogue, _, _ in failed))
+    log = audit.inconsistency(states, database=database, said=said).candidates
+    for number, (_, slot, why) in enumerate(failed):
+        row = log.filter(pl.col("slot") == slot, dialogue=f"D{number}", turn=1)
+        assert row.select("decision", "failed").rows() == [("no rule", why)]
+
+
 def test_rules_are_data(database: str, tmp_path: Path) -> None:
     rules = json.loads(Path(audit.__file__).with_name("rules.json").read_text(encoding="utf-8"))
     path = tmp_path / "rules.json"
