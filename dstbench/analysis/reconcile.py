@@ -24,7 +24,7 @@ from dstbench.runs.run import Run, in_memory
 from dstbench.schema.analysis import RECONCILED_CHOICES, RECONCILED_SETS, RECONCILED_STEPS, RECONCILED_TRIED
 from dstbench.schema.record import Record
 from dstbench.scoring.scope import gold_counts, named_under, open_under
-from dstbench.scoring.score import values_of
+from dstbench.scoring.score import score_whole
 from dstbench.typing import Missing
 
 _LOG: Final = logging.getLogger(__name__)
@@ -246,7 +246,7 @@ class _Scored:
             key = rows, what_counts(convention, metrics), *metrics
             if key not in self._values:
                 run = named_under(convention, self._run(rows))
-                self._values[key] = tuple(values_of(run, metrics, convention).values())
+                self._values[key] = score_whole(run, metrics, convention).values
         except DstbenchError as error:
             _LOG.info("not tried: %s (%s)", name_of_set(choices), error)
             return None

@@ -42,8 +42,7 @@ from dstbench.conventions.profiles import as_convention
 from dstbench.errors import DstbenchError, UsageError, check_known, warn
 from dstbench.metrics import Metric, parse_all
 from dstbench.metrics.registry import says_all
-from dstbench.runs.gold_run import gold_run
-from dstbench.runs.open import Data
+from dstbench.runs.open import Data, gold_run
 from dstbench.runs.run import Run
 from dstbench.schema.judging import ERROR_COSTS, ERROR_KINDS, POSITION_BIAS
 from dstbench.schema.record import Record

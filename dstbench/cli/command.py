@@ -8,7 +8,9 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from filecmp import cmp
 from inspect import Parameter, Signature
+from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -100,7 +102,7 @@ class Call:
 
     def drawn(self, *results: Any) -> list[Path]:
         """Write the charts of a result, if the command has any; their files."""
-        return self.drawing.write(load(self.command.charts), *results) if self.command.charts else []
+        return self.drawing.write(self.command.charts, *results) if self.command.charts else []
 
 
 def usual(call: Call) -> Result:
@@ -175,7 +177,13 @@ def _may_run(name: str) -> bool:
     """
     main = getattr(sys.modules["__main__"], "__spec__", None)
     is_command = Path(sys.argv[0]).stem == "dstbench" or (main is not None and main.name == "dstbench.__main__")
-    return not is_command or name in sys.argv or "_DSTBENCH_COMPLETE" in os.environ
+    named = name in sys.argv or (name == "score" and any(map(is_path, sys.argv[1:2])))
+    return not is_command or named or "_DSTBENCH_COMPLETE" in os.environ
+
+
+def is_path(word: str) -> bool:
+    """Whether a word in place of a command is a file's."""
+    return "." in word or os.sep in word or os.path.exists(word)
 
 
 class _Options:
@@ -238,6 +246,7 @@ class _Options:
 
         reading = {name: _text(value) for name, value in values(self.reading).items()}
         if self.runs:
+            _warn_of_copies(given["runs"] or ())
             reading["names"] = listed_names(reading["names"], len(given["runs"] or ()))
         arguments = {name: _text(value) for name, value in values(self.function).items() if value is not None}
         if self.runs:
@@ -256,6 +265,14 @@ class _Options:
             convention,
         )
         return call, values(self.own)
+
+
+def _warn_of_copies(runs: Iterable[Path]) -> None:
+    """Warn of a run's file that is a copy of another's."""
+    for one, other in combinations([path for path in runs if path.is_file()], 2):
+        is_copy = one.stat().st_size == other.stat().st_size and not one.samefile(other)
+        if is_copy and cmp(one, other, shallow=False):
+            load("errors:warn")(f"{other} has the same content as {one}", kind="copies of files", when="before")
 
 
 def _text(value: Any) -> Any:

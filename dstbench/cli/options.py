@@ -252,14 +252,14 @@ class Drawing(Group):
     figure_format: FigureFormat = "svg"
     width: float | None = None
 
-    def write(self, charts_of: Callable[..., Any], *args: Any) -> list[Path]:
-        """Write the charts that `charts_of` makes of the arguments to the folders that are given; the files' paths."""
+    def write(self, charts_of: str, *args: Any) -> list[Path]:
+        """Write the charts that ``module:name`` makes of the arguments to the folders that are given; their paths."""
         if self.charts is None and self.figures is None:
             return []
         from dstbench.rendering.charts.draw import draw_figure, specification
         from dstbench.rendering.tables import render_object
 
-        charts, written = charts_of(*args), []
+        charts, written = load(charts_of)(*args), []
         if self.charts is not None:
             texts = {f"{name}.vl.json": render_object(specification(chart)).encode() for name, chart in charts.items()}
             written += write_files(texts, self.charts)

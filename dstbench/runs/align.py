@@ -72,20 +72,16 @@ def to_long(states: States, gold: States | None = None, *, missing: Missing = "e
         states = with_domains(states, gold)
     warn_of_notes(states)
     gold_side, pred_side = _sides(states, gold)
-    return _lay_out(states, gold_side, pred_side, missing, embedded=gold is None)
-
-
-def _lay_out(states: States, gold: Side, pred: Side, missing: Missing, *, embedded: bool) -> Aligned:
-    """The long table of both sides; `states` are the predictions, and `embedded` says whether gold is in their file."""
     source = states.source
-    spine, coverage = _spine(source, gold, pred, missing, embedded=embedded, numbered=states.numbered)
-    table = spread(source, spine, gold, pred)
-    frames = None if gold.frames is None else spread_frames(source, spine, gold, pred)
-    if frames is not None:
-        table = pl.concat([table, frames]).sort("dialogue", "slot", "turn")
+    spine, coverage = _spine(source, gold_side, pred_side, missing, embedded=gold is None, numbered=states.numbered)
+    table = spread(source, spine, gold_side, pred_side)
+    frames = None
+    if gold_side.frames is not None:
+        of_frames = spread_frames(source, spine, gold_side, pred_side)
+        frames = count_frames(of_frames["gold"], of_frames["pred"])
+        table = pl.concat([table, of_frames]).sort("dialogue", "slot", "turn")
     report_slots(source, table, refuse=not states.in_training)
-    with_book = {"gold": gold.with_book, "pred": pred.with_book}
-    return Aligned(table, coverage, None if frames is None else count_frames(frames["gold"], frames["pred"]), with_book)
+    return Aligned(table, coverage, frames, {"gold": gold_side.with_book, "pred": pred_side.with_book})
 
 
 def check_missing(missing: str) -> None:
@@ -171,11 +167,10 @@ def _predicted_split(source: str, predicted: pl.Series, gold: States) -> States:
 def _sides(states: States, gold: States | None) -> tuple[Side, Side]:
     """The gold and the predicted side to compare; gold is that of `gold`, if given."""
     if states.pred is None:
-        raise DstbenchError(
-            f"the file holds gold but no predictions ({states.format})",
-            file=states.source,
-            hint="name the prediction file, and this one as --gold",
-        )
+        hint = "name the prediction file, and this one as --gold"
+        if gold is not None:
+            hint = f"if the two are swapped: {gold.source} --gold {states.source}"
+        raise DstbenchError(f"the file holds gold but no predictions ({states.format})", file=states.source, hint=hint)
     own_gold = None if states.either else states.gold
     if gold is None:
         if own_gold is None:

@@ -114,8 +114,10 @@ def of_cells(rows: Rows, convention: Convention) -> pl.DataFrame:
 
 
 def judged(rows: Rows, convention: Convention) -> pl.LazyFrame:
-    """Rows with a column per field of `Judgement`: what their values mean under a convention."""
-    table = rows.lazy.with_columns(pl.lit(column).gather(C("cell")) for column in of_cells(rows, convention))
+    """Rows with a column per field of `Judgement`: what their values mean under a convention; and `alike`."""
+    table = rows.lazy.with_columns(
+        *(pl.lit(column).gather(C("cell")) for column in of_cells(rows, convention)), alike=_alike(rows, convention)
+    )
     if convention.over != "gold-domains":
         return table
     # By this rule alone, a row depends on other rows of its turn.
@@ -141,9 +143,15 @@ def with_matches(rows: pl.LazyFrame, convention: Convention, gold: str, pred: st
     return with_answers(rows, both_match, ("slot", gold, pred), {name: pl.Boolean()})
 
 
-def spelling_errors(rows: Rows, convention: Convention) -> pl.Expr:
-    """Whether judged rows are wrong, but would be right if gold and prediction were spelled alike."""
-    loosely = of_cells(rows, convention.loosened())
-    alike = loosely.select(C("ok") | (C("g").is_null() & C("p").is_null())).to_series()
-    wrong = (C("g").is_not_null() | C("p").is_not_null()) & ~C("ok")
-    return wrong & C("slot").is_not_null() & pl.lit(alike).gather(C("cell"))
+def _alike(rows: Rows, convention: Convention) -> pl.Expr:
+    """Whether gold and prediction are equal, or both not in the state, once both are brought to one spelling."""
+
+    def of(cells: pl.Series) -> pl.Series:
+        loosely = of_cells(rows, convention.loosened())
+        return loosely.select(C("ok") | (C("g").is_null() & C("p").is_null())).to_series().gather(cells)
+
+    return C("cell").map_batches(of, return_dtype=pl.Boolean, is_elementwise=True)
+
+
+#: Whether judged rows are wrong, but would be right if gold and prediction were spelled alike.
+SPELLED: Final = (C("g").is_not_null() | C("p").is_not_null()) & ~C("ok") & C("slot").is_not_null() & C("alike")

@@ -161,7 +161,7 @@ def test_counts_alone_are_no_shares(
     ("words", "told"),
     [
         (["worst.jsonl"], "at least two runs"),
-        (["worst.jsonl", "worst.jsonl"], "two runs are called"),
+        (["worst.jsonl", "worst.jsonl"], "worst.jsonl is given twice"),
         (["worst.jsonl", "best.jsonl", "--baseline", "bets"], "did you mean best"),
         (["worst.jsonl", "best.jsonl", "--model", "best"], "names no model and its runs"),
         (["worst.jsonl", "best.jsonl", "--model", "m=tset*"], "no run is called 'tset*'"),

@@ -4,7 +4,8 @@ A row says what the output of a command must change in, compared with the same c
 has one for each option of each command; `test_options.py` runs them, and fails for an option without one.
 
 Many commands share groups of options, each of which a command passes on as a whole. Of these rows, the first layer of
-tests has those of `score`, and every fourth of each other command: each option and each group (`LATER`: the others).
+tests has those of `score` and `convert`, and one of each other command, in turn: each option and each group. The others
+are in `LATER`.
 """
 
 from __future__ import annotations
@@ -107,18 +108,22 @@ DRAWN: Final = ("score", "compare", "sweep", "diagnose", "traits", "correlate", 
                 "audit memorisation")  # fmt: skip
 
 ROWS: Final[dict[tuple[str, str], Row]] = {}
-#: For each row, how many commands have it in common.
-_SIZES: Final[dict[tuple[str, str], int]] = {}
+#: Commands of which the first layer runs all rows: one that passes options on as all others do, and one that does not.
+_WHOLE: Final = ("score", "convert")
+#: Rows that only the second layer runs.
+LATER: Final[set[tuple[str, str]]] = set()
 
 
 def _add(commands: tuple[str, ...] | str, **options: Row) -> None:
     """Rows of the same options of several commands; ``label_map`` is ``--label-map``."""
-    for command in (commands,) if isinstance(commands, str) else commands:
-        for option, row in options.items():
+    commands = (commands,) if isinstance(commands, str) else commands
+    for number, command in enumerate(commands):
+        for place, (option, row) in enumerate(options.items()):
             own = replace(row, form="") if command in FORMLESS else row
             key = command, f"--{option.strip('_').replace('_', '-')}"
             ROWS[key] = own
-            _SIZES[key] = max(len(commands) if isinstance(commands, tuple) else 1, _SIZES.get(key, 1))
+            if len(commands) >= 8 and command not in _WHOLE and number % max(4, len(options)) != place:
+                LATER.add(key)
 
 
 # --- how runs are read ------------------------------------------------------------------------------------------------
@@ -322,8 +327,8 @@ _add(
     level=Row("0.8", changes=_INTERVALS, keeps="value difference"),
     adjust=Row("none", changes="p_adjusted", keeps="p value"),
 )
-for _option in ("baseline", "model", "seed", "level", "adjust"):
-    _add("report", **{_option: replace(ROWS["report", f"--{_option}"], line=_THREE)})
+for _line, *_options in ((_THREE, "model", "adjust"), (_THREE.replace("RUNS", "PAIR"), "baseline", "seed", "level")):
+    _add("report", **{_option: replace(ROWS["report", f"--{_option}"], line=_line) for _option in _options})
 _add(
     "diff",
     most=Row("1", changes="dialogue", keeps="fixed"),
@@ -489,15 +494,3 @@ _add(
     train=Row("train.jsonl", changes="in_train"),
     most=Row("1", changes="value"),
 )
-
-#: Commands that pass the options of a group on one by one.
-_ONE_BY_ONE: Final = ("score", "convert", "audit scores")
-_OPTIONS: Final = sorted({option for _, option in ROWS})
-#: Rows that only the second layer runs.
-LATER: Final = {
-    (command, option)
-    for command, option in ROWS
-    if _SIZES[command, option] >= 8
-    and command not in _ONE_BY_ONE
-    and (_OPTIONS.index(option) + [*LINES].index(command)) % 4
-}

@@ -15,7 +15,7 @@ from typing import Any, Final
 import pytest
 
 from tests.contract import corpora, shown, small_corpus
-from tests.contract.commands import door, run
+from tests.contract.commands import compute_once, door, run
 
 RUNS: Final = ("keen.jsonl", "steady.jsonl", "hasty.jsonl")
 _REPLACE: Final = ("audit", "replace", "all/later.jsonl", "--train", "all/train.jsonl", "--donors", "all/donors.json",
@@ -75,6 +75,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     corpora.write(folder / "all")
     with pytest.MonkeyPatch.context() as patch, door():
         patch.chdir(folder)
+        compute_once(patch.setattr)
         run("audit", "inconsistency", "all/gold.jsonl", "--support", "2", "--sample", "8", "--review", "sheet.csv")
         rows = list(csv.DictReader(io.StringIO(Path("sheet.csv").read_text("utf-8-sig"))))
         answered = [{**row, "right": "yes" if n % 3 else "no", "missed": n % 2} for n, row in enumerate(rows)]

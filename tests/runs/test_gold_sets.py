@@ -14,9 +14,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dstbench.errors import DstbenchWarning
 from dstbench.runs import gold_sets as module
 from dstbench.runs import run as runs
-from dstbench.runs.gold_sets import gold_sets, line_of, recognise
+from dstbench.runs.gold_sets import gold_lines, gold_sets, line_of, recognise
 from dstbench.runs.open import open_runs, write_long
 from tests.commands import ok
 from tests.corpora import EXAMPLE, States, corpora
@@ -232,6 +233,15 @@ def test_gold_that_is_like_two_sets_is_like_none() -> None:
         assert text_of(part) == "like Invented 1.0 test, ours, but 2 of its 30 dialogues are missing"
     with registered(line(states_of(gold)), line(states_of(other), "theirs")):
         assert text_of(part) is None
+
+
+def test_predictions_that_are_public_gold_look_swapped() -> None:
+    turns = [{"dialogue_id": "D", "turn": 0, "gold": {"hotel-area": "east"}, "pred": {"hotel-area": "west"}}]
+    swapped = [{**turn, "gold": turn["pred"], "pred": turn["gold"]} for turn in turns]
+    with registered(line(turns)):
+        assert gold_lines(open_runs(turns)) == ["gold: Invented 1.0 test, ours"]
+        with pytest.warns(DstbenchWarning, match="its predictions are the gold of Invented 1.0 test, ours: are the"):
+            assert gold_lines(open_runs(swapped)) == []
 
 
 def test_a_few_dialogues_are_like_nothing() -> None:
