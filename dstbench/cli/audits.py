@@ -78,7 +78,7 @@ def inconsistency(
     from dstbench.io.atomic import replacing
     from dstbench.io.escape import csv_text
     from dstbench.rendering.tables import render
-    from dstbench.rendering.terminal import Screen, laid_out_for, screen
+    from dstbench.rendering.terminal import laid_out_for, screen
 
     if preset is not None:
         call.arguments["rules"] = preset
@@ -96,7 +96,7 @@ def inconsistency(
     written += call.drawn(missing, pairs)
     report = None if apply else output
     form = call.table.form_of(report)
-    with laid_out_for(screen() if report is None else Screen()):
+    with laid_out_for(screen() if report is None else screen()._replace(width=None, coloured=False)):
         text = render(missing, form, pairs=pairs)
     return Result(text, written, output=report)
 

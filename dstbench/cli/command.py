@@ -42,7 +42,9 @@ _RUNS: Final = Detail(
     metavar="RUN...", help="Prediction files, packed or not, folders of them, or long tables (.parquet)."
 )
 # Every command has them: any may have notes, or meet a name that is not built in.
-_PLUGINS: Final = "Python module with your own metrics, formats or profiles. Repeatable."
+_PLUGINS: Final = (
+    "Python module with your own metrics, formats or profiles, or TOML file of formats as rows. Repeatable."
+)
 _VERBOSE: Final = "Show every note, not one line for each kind."
 _COMMON: Final = {
     name: option(Declared(name, kind, default, words, False), detail_of(name, {}))
@@ -297,6 +299,8 @@ def _run(command: Command, options: _Options, given: dict[str, Any]) -> None:
             stack.enter_context(guarding_inputs())
             if given["plugins"]:
                 load("plugins:use")(given["plugins"])
+                if ".toml" in ",".join(given["plugins"]):
+                    load("readers.registry:check_declared")()
             call, own = options.call(command, given, stack)
             result: Result = load(command.run)(call, **own)
         notes.tell("before")
@@ -339,6 +343,9 @@ def _paths(given: Mapping[str, Any]) -> tuple[list[Path], list[Path]]:
         if name.startswith("profile"):
             inputs += [Path(part) for item in values for part in item.split(",") if part.endswith(".toml")]
     for name in ",".join(given["plugins"] or ()).split(","):
+        if name.endswith(".toml"):
+            inputs.append(Path(name.strip()))
+            continue
         module = Path(name.strip().removesuffix(".py") if name.endswith(".py") else name.strip().replace(".", "/"))
         inputs += [module, Path(f"{module}.py")] if name else []
     return inputs, files

@@ -47,13 +47,8 @@ _MOST_METRICS: Final = 10
 # --- diagnoses --------------------------------------------------------------------------------------------------------
 
 
-def diagnosis(diagnosis: Diagnosis, *, everything: bool = True) -> Layout:
-    """Where runs fail: dialogues that fail, their first failures, JGA by turn and length, and errors by class.
-
-    Args:
-        diagnosis: What `dstbench.diagnose` returned.
-        everything: Whether to show all tables; otherwise those on failures, and the numbers of errors.
-    """
+def diagnosis(diagnosis: Diagnosis) -> Layout:
+    """Where runs fail: dialogues that fail, their first failures, JGA by turn and length, and errors by class."""
     few = diagnosis.runs["few_slots"].item(0)
     runs = diagnosis.runs.with_columns(failing_share=pl.col("failing") / pl.col("dialogues"))
     of_runs = {
@@ -87,13 +82,14 @@ def diagnosis(diagnosis: Diagnosis, *, everything: bool = True) -> Layout:
     signatures = signature_lines(diagnosis.runs.with_columns(metric=pl.lit("jga")))
     without = diagnosis.errors.filter(pl.col("n") > 0, kind="no-prediction").select("run", "n")
     notes = [f"{run}: {number_of(turns, 'turn')} without a prediction" for run, turns in without.iter_rows()]
-    paper, below = [_failures(diagnosis, runs)], signatures
-    if not everything:
-        wrong = diagnosis.errors.filter(pl.col("kind") != "correct")
-        of_classes = View("Slots of turns that are not right, by class", wrong, ERRORS, ["class"], {"{}": "{n}"}, "run")
-        views = [*views[:2], of_classes]
-        below = ["--all shows JGA by turn and length, errors by domain and slot, their shares and timing", *signatures]
-    return Layout(views, below, conclusion(diagnosis), "diagnose", paper, [*notes, *signatures])
+    paper = _failures(diagnosis, runs)
+    title = "% of dialogues that fail (their last turn is wrong) and, of these, recovered in between; % of slots wrong"
+    heads = {f"% {name.lower()}": text for name, text in paper.cells.items()}
+    rest = "first failures, JGA by turn and length, errors by class, domain and slot, timing"
+    return Layout(
+        views, (), conclusion(diagnosis), "diagnose", [paper], [*notes, *signatures],
+        [paper._replace(title=title, cells=heads)], signatures=signatures, rest=rest,
+    )  # fmt: skip
 
 
 def _by(title: str, rows: pl.DataFrame, by: str) -> View:
@@ -152,12 +148,15 @@ def traits(traits: Traits) -> Layout:
     if traits.dialogues["run"].n_unique() > 1:
         lists = [_disagreements(traits.pooled_disagreements, units, ", of all runs"), *lists]
     lists = [view for view in lists if view.rows.height]
-    about = [*_about_intervals(traits.correlations, traits.differences), *signature_lines(traits.signatures)]
-    notes = ["shares in percent; --format csv or json lists every dialogue", *about]
+    about, signatures = _about_intervals(traits.correlations, traits.differences), signature_lines(traits.signatures)
+    notes = ["shares in %; --format csv or json lists every dialogue", *about]
     views = [means, *_matrices(traits.correlations), *_differences(traits.differences), *lists]
-    paper = lists[:1] or [_trait_table(traits)]
+    table = _trait_table(traits)
+    first = table._replace(title="Correlations of scores with traits, over dialogues", cells={"{}": "{r}"})
     return Layout(
-        views, notes, sentences.differences(traits.differences), "traits", paper, notes if lists else about
+        views, (), sentences.differences(traits.differences), "traits", lists[:1] or [table],
+        [*(notes if lists else about), *signatures], [first], notes, signatures,
+        "mean scores by trait, intervals, dialogues on which metrics disagree",
     )  # fmt: skip
 
 
@@ -212,8 +211,15 @@ def correlations(correlations: Correlations) -> Layout:
     notes += _about_tests(correlations) if has_ratings else []
     if correlations.differences.height > 1:
         notes.append("p of differences are two-sided, and not adjusted for their number")
-    notes += signature_lines(correlations.signatures)
-    return Layout([*views, *_matrices(matrix)], notes, findings, "correlate", paper or [_matrix_table(matrix)])
+    matrices, table = _matrices(matrix), _matrix_table(matrix)
+    of = f"{table.rows['run'][0]}: correlations over {table.rows['per'][0]}s"
+    first = (
+        [*views, View(of, _square(table.rows, CORRELATIONS, "{r}", ""))] if len(matrices) > 1 or not views else views
+    )
+    return Layout(
+        [*views, *matrices], (), findings or sentences.most_alike(table.rows), "correlate", paper or [table], None,
+        first, notes, signature_lines(correlations.signatures), "intervals, correlations of each run",
+    )  # fmt: skip
 
 
 def _matrices(rows: pl.DataFrame) -> list[View]:
@@ -409,7 +415,7 @@ def metrics(compared: MetricComparison) -> Layout:
             )
         )
     about, signatures = _about_spread(compared), signature_lines(compared.scores.drop_nulls("signature"))
-    notes = [*about, *_about_orders(compared), *signatures]
+    notes = [*about, *_about_orders(compared)]
     caption = f"Metrics over {number_of(runs, 'run')} (%): mean and standard deviation over runs, and range."
     if "apart" in spread.cells:
         caption += f" Apart: {f'of {pairs:,} ' if pairs else ''}pairs of runs, those that the metric tells apart."
@@ -421,7 +427,14 @@ def metrics(compared: MetricComparison) -> Layout:
     heads = {name: name.capitalize() for name in cells if name != "sd/se"}
     paper = spread._replace(cells=cells, caption=caption, heads=heads)
     findings = sentences.metrics_apart(compared)
-    return Layout(views, notes, findings, "compare-metrics", [paper], [*about, *signatures])
+    parts = {"agreement of orders": compared.agreement.height, "correlations with traits": compared.dependence.height}
+    rest = ", ".join([*(words for words, rows in parts.items() if rows), "how all was computed"])
+    short = {name: text for name, text in spread.cells.items() if name not in ("lowest", "highest")}
+    first = views[0]._replace(cells=short)
+    return Layout(
+        views, about[:1], findings, "compare-metrics", [paper], [*about, *signatures], [first], notes[1:], signatures,
+        rest,
+    )  # fmt: skip
 
 
 def _spread(compared: MetricComparison, pairs: int | None) -> View:
@@ -467,7 +480,7 @@ def _least_alike(compared: MetricComparison) -> list[View]:
 
 def _about_spread(compared: MetricComparison) -> list[str]:
     """How spread and the pairs told apart were computed."""
-    lines = ["scores in percent, counts as they are; sd, range: over runs"]
+    lines = ["scores in %, counts as they are; sd, range: over runs"]
     if compared.design.is_empty():
         return lines
     design, power = compared.design.row(0, named=True), compared.power
@@ -538,5 +551,9 @@ def sensitivity(sensitivity: Sensitivity) -> Layout:
     if sensitivity.is_sample:
         at_most = f"at most {drawn['sample']} errors of each kind in a dialogue, seed {drawn['seed']}"
         notes.append(f"estimated from a sample: {at_most}")
-    notes += signature_lines(sensitivity.signatures)
-    return Layout([losses], notes, sentences.costs(sensitivity), "sensitivity", [paper])
+    title = f"What one error costs, in points, on average over {number_of(drawn['changes'], 'change')} of gold"
+    first = View(title, sensitivity.bias, POSITION_BIAS, ["metric"], {"{}": "{loss}"}, "kind")
+    return Layout(
+        [losses], (), sentences.costs(sensitivity), "sensitivity", [paper], None, [first], notes,
+        signature_lines(sensitivity.signatures), "costs by position in the dialogue, position bias with intervals",
+    )  # fmt: skip

@@ -78,7 +78,7 @@ class GoldSet(NamedTuple):
         for what, own in (("dialogues", self.dialogues), ("turns", self.turns)):
             whole = self.whole.get(what, own)
             if own < whole:
-                return f"{own:,} {what if own != 1 else what[:-1]}; the whole {self.split} set has {whole:,}"
+                return f"{own:,} of {whole:,} {what}"
         return ""
 
 

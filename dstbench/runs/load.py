@@ -177,7 +177,7 @@ def load(name: str, item: Any, options: ReadOptions = AS_USUAL, split: str | Non
     if not isinstance(item, (pl.DataFrame, Iterable)) or isinstance(item, (bytes, Mapping)):
         hint = "give a path, a frame, or a list of states; see dstbench.scan"
         raise UsageError(f"cannot read data from an object of type {type(item).__name__}", hint=hint)
-    return renamed(from_memory(item, source, options.keys), options)
+    return renamed(from_memory(item, source, options.keys, options.unreadable), options)
 
 
 def _is_long(frame: pl.LazyFrame, options: ReadOptions) -> bool:
@@ -199,7 +199,7 @@ def read_file(file: File, options: ReadOptions, split: str | None = None) -> Sta
     """The states of a native file or folder."""
     from dstbench.readers import Source, read  # loads many modules, which long tables do not need
 
-    return renamed(read(Source.of(file), options.format, split, options.keys), options)
+    return renamed(read(Source.of(file), options.format, split, options.keys, options.unreadable), options)
 
 
 def renamed(states: States, options: ReadOptions) -> States:

@@ -25,7 +25,7 @@ from dstbench.runs.parquet import write_table
 from dstbench.runs.run import Run, in_memory
 from dstbench.runs.splits import SplitGold, split_gold
 from dstbench.schema.core import SCHEMA_VERSION
-from dstbench.typing import Missing
+from dstbench.typing import Missing, Unreadable
 
 if TYPE_CHECKING:
     from dstbench.readers import Format
@@ -73,6 +73,7 @@ class Reading(TypedDict, total=False):
     id_map: NameMap | None
     turns_from: int | None
     turn_step: int | None
+    unreadable: Unreadable | None
 
 
 def open_runs(
@@ -88,6 +89,7 @@ def open_runs(
     id_map: NameMap | None = None,
     turns_from: int | None = None,
     turn_step: int | None = None,
+    unreadable: Unreadable | None = None,
 ) -> list[Run]:
     """Open any kind of data as runs.
 
@@ -101,7 +103,8 @@ def open_runs(
             ``empty``, ``intersect``.
         split: The split to score, if gold has several; None: the one that has predictions.
         keys: The keys of records of turns whose names dstbench does not know: ``{"id": "flag", "pred": "predict"}``.
-            The fields are ``id``, ``turn``, ``gold``, ``pred``, ``system`` and ``user``.
+            The fields are ``id``, ``turn``, ``gold``, ``pred``, ``system``, ``user``, and ``turns`` (of a dialogue).
+            A dot leads into an object of a record: ``meta.gold``.
         slot_map: Other names for your own slots: a mapping ``{"your slot": "its other name"}``, or a file of it (JSON,
             or two columns of CSV or TSV). It is applied to predictions and gold; signatures have its hash.
         id_map: Likewise, gold's ids for your own dialogue ids. Gold from a file of its own keeps its ids.
@@ -109,6 +112,8 @@ def open_runs(
             it is given, be it 0, turns are taken to be numbered as you say; else, numbers that fit gold's only when
             they are shifted or divided are an error.
         turn_step: Likewise, the difference of the numbers of consecutive turns, such as 2 for 0, 2, 4.
+        unreadable: What to do with a predicted state that is none, such as JSON that is cut off: ``error`` (None is the
+            same), take it as ``empty``, or count its turn as ``wrong``; signatures have it, and a note counts them.
 
     Returns:
         The runs, in the order of the data.
@@ -117,13 +122,15 @@ def open_runs(
         DstbenchError: The data cannot be read; the message says what is wrong, where, and what to do.
     """
     missing = missing or "error"
-    parts = parts_to_open(data, format=format, names=names, missing=missing, keys=keys, turn_step=turn_step)
+    parts = parts_to_open(
+        data, format=format, names=names, missing=missing, keys=keys, turn_step=turn_step, unreadable=unreadable
+    )
     slots = dialogues = None
     if slot_map is not None or id_map is not None:
         from dstbench.readers.renaming import Names
 
         slots, dialogues = Names.read(slot_map, "slot"), Names.read(id_map, "dialogue")
-    options = ReadOptions(format, Keys.of(keys), slots, dialogues, turns_from, turn_step)
+    options = ReadOptions(format, Keys.of(keys), slots, dialogues, turns_from, turn_step, unreadable or "error")
     items = [item for _, item in parts]
     for item in items:  # check all before reading the first, which may take a while
         for path in item if are_shards(item) else [item]:
@@ -145,7 +152,12 @@ def open_runs(
 
 def parts_to_open(data: Data, **reading: Unpack[Reading]) -> list[tuple[str, Any]]:
     """The name and the data of each run that `open_runs` opens, checked as far as possible without reading a file."""
-    options = ReadOptions(reading.get("format"), Keys.of(reading.get("keys")), turn_step=reading.get("turn_step"))
+    options = ReadOptions(
+        reading.get("format"),
+        Keys.of(reading.get("keys")),
+        turn_step=reading.get("turn_step"),
+        unreadable=reading.get("unreadable") or "error",
+    )
     options.check()
     check_missing(reading.get("missing") or "error")
     parts = named_parts(data, options)

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 import polars as pl
 
 from dstbench.conventions.convention import Convention
-from dstbench.conventions.profiles import profile, suits
+from dstbench.conventions.profiles import OF_FORMATS, profile, suits
 from dstbench.errors import number_of, warn
 from dstbench.metrics import Metric, parse, stats_of
 from dstbench.metrics.goal_accuracy import SA
@@ -33,6 +33,9 @@ SPELLING: Final = {
     **stats_of(parse("jga")),
     "spelled": ((_WRONG > 0) & (pl.col("n_spelling") == _WRONG)).cast(pl.Int64),
 }
+# Runs of more turns are not scored again under the profile of their format.
+_MOST_TURNS: Final = 200_000
+_MOST: Final = 3  # runs in a note
 
 
 class Remedy(NamedTuple):
@@ -53,6 +56,7 @@ def warn_of_scores(scored: Sequence[tuple[Run, Sums]], metrics: Sequence[Metric]
                     "such turns score below 0",
                     run=run.name,
                 )
+    _warn_of_order(scored, convention)
     _warn_of_spelling(scored, convention)
 
 
@@ -73,9 +77,31 @@ def warn_of_alternatives(run: Run, sums: Sums, convention: Convention) -> None:
     )
 
 
+def _warn_of_order(scored: Sequence[tuple[Run, Sums]], convention: Convention) -> None:
+    """Warn if the profile that is made for the runs' format orders them otherwise, and say who changes place most."""
+    names = {OF_FORMATS.get(str(run.meta.get("format"))) for run, _ in scored}
+    (name, *others) = names
+    if name is None or others or len(scored) < 2 or convention != profile("verbatim"):
+        return
+    own = profile(name)
+    if sum(sums.turns for _, sums in scored) > _MOST_TURNS or any(suits(own, _gold_slots(run)) for run, _ in scored):
+        return
+    jga = {run.name: (_jga(run, convention) or 0, _jga(run, own) or 0) for run, _ in scored}
+    places = {run: [1 + sum(other[at] > of[at] for other in jga.values()) for at in (0, 1)] for run, of in jga.items()}
+    moved = max(places, key=lambda run: abs(places[run][0] - places[run][1]))
+    here, there = places[moved]
+    if here != there:
+        fmt = scored[0][0].meta["format"]
+        warn(
+            f"--profile {name} is made for this format ({fmt}), and orders the runs otherwise: by JGA, {moved} is "
+            f"number {there} of {len(places)} under it, and number {here} here",
+            when="before",
+        )
+
+
 def _warn_of_spelling(scored: Sequence[tuple[Run, Sums]], convention: Convention) -> None:
     """Warn of runs that lose more than a point of JGA by spelling alone, and say which option avoids it."""
-    gains: dict[str, list[str]] = {}
+    gains: dict[str, list[tuple[float, float, str, str]]] = {}
     examples: list[str] = []
     for run, sums in scored:
         spelled = sums.total("spelled")
@@ -84,13 +110,17 @@ def _warn_of_spelling(scored: Sequence[tuple[Run, Sums]], convention: Convention
         jga = (sums.total("right") or 0) / sums.turns
         remedy = spelling_remedy(run, convention, jga)
         if remedy is not None:
-            gain = f"{100 * jga:.2f} to {100 * remedy.jga:.2f} ({run.name}, {number_of(spelled, 'turn')})"
+            gain = remedy.jga, jga, run.name, number_of(spelled, "turn")
             gains.setdefault(remedy.option, []).append(gain)
             examples = examples or _spelling_examples(run, convention)
     for option, of_runs in gains.items():
+        most = sorted(of_runs, key=lambda gain: gain[1] - gain[0])
+        each = [
+            f"{100 * new:.2f} instead of {100 * old:.2f} in {run} ({turns})" for new, old, run, turns in most[:_MOST]
+        ]
+        more = f", and higher in {len(most) - _MOST} more runs" if len(most) > _MOST else ""
         warn(
-            f"turns are wrong by spelling alone, such as {', '.join(examples)}: {option} takes jga from "
-            f"{', '.join(of_runs)}"
+            f"turns fail on spelling only, such as {', '.join(examples)}; with {option}, JGA is {', '.join(each)}{more}"
         )
 
 
@@ -99,9 +129,7 @@ def spelling_remedy(run: Run, convention: Convention, jga: float) -> Remedy | No
     loose = convention.loosened()
     options = {f"--gold-steps {','.join(loose.gold_steps)} --pred-steps {','.join(loose.pred_steps)}": loose}
     canonical = profile(_CANONICAL)
-    may = convention == profile("verbatim") and not suits(
-        canonical, frozenset().union(*over_parts(run, lambda part: part.gold_slots))
-    )
+    may = convention == profile("verbatim") and not suits(canonical, _gold_slots(run))
     # What the profile gains must be by spelling, not by slots that it does not score.
     if may and _jga(run, canonical) == _jga(run, replace(canonical, slots=None)):
         options = {f"--profile {_CANONICAL}": canonical, **options}
@@ -110,6 +138,10 @@ def spelling_remedy(run: Run, convention: Convention, jga: float) -> Remedy | No
         if remedied is not None and remedied - jga > _WORTH:
             return Remedy(option, remedied)
     return None
+
+
+def _gold_slots(run: Run) -> frozenset[str]:
+    return frozenset().union(*over_parts(run, lambda part: part.gold_slots))
 
 
 def _jga(run: Run, convention: Convention) -> float | None:

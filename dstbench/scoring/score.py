@@ -234,6 +234,12 @@ def score_whole(run: Run, metrics: Sequence[Metric], convention: Convention) -> 
     return Whole(resolved, values, turns, dialogues, _further_settings(run, (), convention, sums))
 
 
+def values_of(run: Run, metrics: Sequence[Metric], convention: Convention) -> dict[str, float | None]:
+    """The values that `score_whole` gives, by metric, without the fingerprint of gold."""
+    resolved, sums = _summed(run, metrics, (), convention, signed=False)
+    return dict(zip(map(str, resolved), scores(resolved, sums.table).row(0), strict=True))
+
+
 def _further_settings(run: Run, by: Sequence[str], convention: Convention, sums: Sums) -> dict[str, str]:
     """The settings of a signature, in its order, that follow the choices of the convention."""
     name = str(run.meta.get("format"))

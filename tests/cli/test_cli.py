@@ -40,10 +40,10 @@ def example(here: Path) -> Path:
 
 
 def test_score_prints_a_table_and_nothing_else(example: Path) -> None:
-    lines = ok("score", "model.json", "-m", "jga,sa,f1,aga").splitlines()
+    lines = ok("score", "model.json", "-m", "jga,sa,f1,aga", "--signature").splitlines()
     assert lines[0].split() == ["run", "jga", "sa", "f1", "aga"]
     assert lines[2].split() == ["model", "50.00", "98.33", "94.44", "94.44"]
-    assert lines[4] == "values in percent, counts as they are; 2 turns, 1 dialogue"
+    assert lines[4] == "scores in %; 2 turns, 1 dialogue"
     assert lines[-1].startswith("signature: jga+sa(T=30,slots=multiwoz-30)+f1(avg=macro,")
     assert "|profile:verbatim.1|" in lines[-1]
 
@@ -93,7 +93,7 @@ def test_by_slot_shows_counts(example: Path) -> None:
 def test_by_slot_a_convention_of_frames_counts_turns(example: Path) -> None:
     lines = run("score", "model.json", "--by", "slot", "--profile", "sgd")[1].splitlines()
     assert re.split(r"  +", lines[0].strip())[2:4] == ["accuracy (jga)", "accuracy (jga) exact"]
-    assert "values in percent, counts as they are; 2 turns, 1 dialogue" in lines
+    assert "scores in %, counts as they are; 2 turns, 1 dialogue" in lines
 
 
 def test_by_slot_means_over_turns_that_are_asked_for_are_named(example: Path) -> None:

@@ -103,8 +103,8 @@ BY_CONVENTION: Final = ("score", "compare", "check", "diagnose", "traits", "corr
                         "compare-metrics", "sensitivity", "report", "audit scores", "audit memorisation")  # fmt: skip
 BY_VALUES: Final = (*BY_CONVENTION, "pairs", "audit diff")
 BY_GOLD: Final = (*BY_VALUES, "audit bias")
-DRAWN: Final = ("score", "compare", "sweep", "diagnose", "traits", "correlate", "compare-metrics", "sensitivity",
-                "report", "audit bias", "audit diff", "audit scores", "audit inconsistency",
+DRAWN: Final = ("score", "compare", "sweep", "reconcile", "diagnose", "traits", "correlate", "compare-metrics",
+                "sensitivity", "report", "audit bias", "audit diff", "audit scores", "audit inconsistency",
                 "audit memorisation")  # fmt: skip
 
 ROWS: Final[dict[tuple[str, str], Row]] = {}
@@ -141,6 +141,7 @@ _add(
     id_map=Row("ids.csv", both="--gold gold.jsonl --missing wrong", runs="own_{}.jsonl"),
     turns_from=Row("1", both="--gold gold.jsonl --missing wrong", runs="late_{}.jsonl", mends=True),
     turn_step=Row("2", both="--gold gold.jsonl --missing wrong", runs="double_{}.jsonl", mends=True),
+    unreadable=Row("wrong", runs="cut_{}.jsonl", mends=True),
 )  # fmt: skip
 _add(
     RUNS_OF,
@@ -225,17 +226,18 @@ _add(
 WIDE: Final = (*(c for c in WRITTEN if c != "report"), "audit inconsistency", "audit replace", "demo", "ls")
 _MANY: Final = "jga,sa,rsa,aga,f1,fga,gca,tla"
 _WIDE: Final = Row(form="text", columns=40, changes="text")
-_add(WIDE, wide=_WIDE)
+_SIGNED: Final = ("score", "compare", "diagnose", "traits", "correlate", "show", "compare-metrics", "sensitivity",
+                  "audit scores", "audit memorisation")  # fmt: skip
+_add(WIDE, all=_WIDE, signature=Row(form="text", idle="its text has no signature"))
+_add(_SIGNED, signature=Row(form="text", changes="text"))
 _add(
-    ("score", "compare", "correlate", "compare-metrics", "sensitivity", "audit review", "audit inconsistency",
-     "audit replace", "reconcile", "diff"),
-    wide=replace(_WIDE, changes="", idle="its tables show all columns in any terminal"),
+    ("audit review", "audit inconsistency", "audit replace", "reconcile"),
+    all=replace(_WIDE, changes="", idle="its tables show all columns in any terminal"),
 )  # fmt: skip
-_add("diagnose", wide=replace(_WIDE, both="--all"))
-_add("query", wide=replace(_WIDE, line="query LONG RUN"))
-_add("sweep", wide=replace(_WIDE, line=f"sweep RUN -m {_MANY}"))
-_add("traits", wide=replace(_WIDE, line=f"traits RUNS -m {_MANY}"))
-_add("ls", wide=replace(_WIDE, line="ls profiles"))
+_add("query", all=replace(_WIDE, line="query LONG RUN"))
+_add("sweep", all=replace(_WIDE, line=f"sweep RUN -m {_MANY}"))
+_add("check", all=Row(form="text", changes="text", line="check RUNS"))
+_add("ls", all=replace(_WIDE, line="ls profiles"))
 _add("ls", expressions=Row(line="ls metrics", changes="value"))
 _NOTED: Final = Row(err=True, both="--gold gold.jsonl --missing wrong", runs="bare_{}.jsonl")
 _QUIET: Final = Row(idle="it has no notes")
@@ -416,6 +418,7 @@ _add(
     note=Row("My-own-note", form="html", changes="text"),
     output=Row("out/x.json", changes="text x.json"),
     format=Row("md", other="--format latex", changes="text", form=""),
+    paper=Row(line="report RUNS -m jga,sa --most 1 -o out/paper", form="", changes="paper"),
 )
 _add("convert", output=Row("out/y.parquet", changes="x.parquet y.parquet"))
 _add("contexts", output=Row("out/y.parquet", changes="x.parquet y.parquet"))

@@ -189,7 +189,7 @@ def own(here: Path) -> Iterator[str]:
     """The registered gold of a file ``p.jsonl`` with predictions."""
     Path("p.jsonl").write_text("".join(f"{json.dumps(turn)}\n" for turn in EXAMPLE))
     with registered(line("p.jsonl", whole={"dialogues": 10})):
-        yield "Invented 1.0 test, ours (1 dialogue; the whole test set has 10)"
+        yield "Invented 1.0 test, ours (1 of 10 dialogues)"
 
 
 def test_scores_and_checks_name_gold(own: str) -> None:
@@ -216,7 +216,7 @@ def test_real_files_have_the_gold_that_is_registered(name: str, data: Path) -> N
 @pytest.mark.filterwarnings("ignore::dstbench.DstbenchWarning")
 def test_a_real_run_that_lacks_dialogues_is_scored_on_a_part(data: Path) -> None:
     gold, runs = str(data / "multiwoz21" / "test.tsv"), data / "predictions" / "mwzeval"
-    whole = f"{STAR} (999 dialogues; the whole test set has 1,000)"
+    whole = f"{STAR} (999 of 1,000 dialogues)"
     for name, missing, text in (
         ("labes.json", "wrong", whole),
         ("labes.json", "intersect", f"like {STAR}, but 56 of its 999 dialogues are missing"),
