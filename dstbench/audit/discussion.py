@@ -14,8 +14,8 @@ so until another is named. A mention of a value belongs to the state by one of t
 - ``wish``: the user says it as the only value of the slot, about the domain under discussion, and no row contradicts
   it; or asks whether the place has it, and the row does.
 
-`RULES` has them as a table. The database only confirms what is said; nothing is taken from it. Gold must also annotate
-some mentions with the same slot, speaker and rule in other dialogues of the corpus.
+The file of rules has them as a table (`Rules.rules`). The database only confirms what is said; nothing is taken from
+it. Gold must also annotate some mentions with the same slot, speaker and rule in other dialogues of the corpus.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from dstbench.audit.corpus import Corpus, look_up, with_previous
 from dstbench.audit.evidence import RARELY, elsewhere
 from dstbench.audit.mentions import spans, squeezed
 from dstbench.audit.places import Places, domain_words, says_domain, with_sentence
-from dstbench.audit.rules import Rules
+from dstbench.audit.rules import Condition, Rules
 from dstbench.schema.core import BETWEEN
 
 _CELL: Final = ["row", "slot"]
@@ -40,40 +40,6 @@ _IS_NOW: Final = pl.col("every").list.contains(pl.col("value")).fill_null(False)
 SUPPORT: Final = 3
 #: A single word of a name stands for it if gold has the name in at least this share of the turns that say the word.
 MOSTLY: Final = 0.5
-#: The rules, by precedence, each with the ways in which it holds: what is said, who says it, and the conditions.
-RULES: Final[dict[str, tuple[tuple[str, ...], ...]]] = {
-    "name": (
-        ("a name", "by the user", "the only name"),
-        ("a name", "by the system", "an offer that stands"),
-    ),
-    "fact": (
-        ("a value", "by the system", "the only value", "confirmed", "of the place"),
-        ("a value", "by the system", "the row agrees", "one place named", "of the place"),
-        ("a value", "by the system", "the only value", "every place has it", "not refused"),
-        ("a kind", "by the system", "a stated kind", "the only value", "indefinite", "not asked", "of the place",
-         "the row agrees"),
-        ("a kind", "by the system", "a stated kind", "the only value", "indefinite", "of the domain", "needs no row"),
-    ),
-    "feature": (
-        ("a feature", "by the system", "not asked", "confirmed", "of no other place"),
-        ("a feature", "by the system", "not asked", "of all places", "yes", "not contradicted"),
-        ("a feature", "by the user", "yes", "not asked", "not contradicted"),
-        ("a feature", "by the user", "yes", "the row agrees"),
-    ),
-    "kind": (
-        ("in a name", "by the user", "the only name", "the row agrees"),
-        ("in a name", "by the system", "no kind that users ask for", "an offer that stands", "the row agrees"),
-        ("a kind", "by the user", "the only value", "no trip", "a kind is asked for", "indefinite", "not contradicted"),
-        ("a kind", "by the user", "the only value", "no trip", "indefinite", "the row agrees"),
-    ),
-    "cue": (("a cue", "by either", "the only value", "not denied", "not asked", "in no other slot"),),
-    "wish": (
-        ("a value", "by the user", "the only value", "of the topic", "of the domain", "not denied", "set in no other",
-         "no question", "not contradicted"),
-        ("a value", "by the user", "the only value", "of the topic", "of the domain", "not denied", "set in no other",
-         "the row agrees"),
-    ),
-}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -132,16 +98,19 @@ def judge_places(discussion: Discussion, places: Places, rules: Rules) -> pl.Dat
         is_offered=(_is_offer(rules) & (pl.col("user_names") == 0)).fill_null(False),
     )
     holds = said.select(**_conditions(rules))
-    said = said.hstack(holds.select(**_by_rules())).hstack(holds)
+    by_rules = {
+        f"by_{rule}": pl.any_horizontal(pl.all_horizontal(way) for way in ways) for rule, ways in rules.rules.items()
+    }
+    said = said.hstack(holds.select(**by_rules)).hstack(holds)
     said = said.with_columns(
-        rule=pl.coalesce(pl.when(f"by_{rule}").then(pl.lit(rule)) for rule in RULES),
+        rule=pl.coalesce(pl.when(f"by_{rule}").then(pl.lit(rule)) for rule in rules.rules),
         is_set=_IS_NOW & pl.col("changed"),
     ).sort(pl.col("rule").is_null(), "mention", "slot", "value")
     said = said.unique(["row", "slot", "speaker", "value"], keep="first", maintain_order=True)
     # If the state already had the value, there was nothing to annotate.
     said = said.filter(pl.col("is_set") | pl.col("now").is_null())
     # Few combinations of conditions occur.
-    failed = said.select("rule", *holds.columns).unique().with_columns(failed=_failed())
+    failed = said.select("rule", *holds.columns).unique().with_columns(failed=_failed(rules))
     said = said.hstack(look_up(said.select("rule", *holds.columns), failed, nulls_equal=True).select("failed"))
     return said.with_columns(entity="place").drop("place", *holds.columns)
 
@@ -415,8 +384,8 @@ def _contradicted(turns: pl.DataFrame, state: pl.DataFrame, places: Places) -> p
     return wanted.filter("differs").select(_OF_DOMAIN).unique()
 
 
-def _conditions(rules: Rules) -> dict[str, pl.Expr]:
-    """The conditions of `RULES`, of mentions as `judge_places` has them."""
+def _conditions(rules: Rules) -> dict[Condition, pl.Expr]:
+    """The conditions of rules (`rules.Condition`), of mentions as `judge_places` has them."""
     is_feature = pl.col("slot").is_in(rules.features)
     is_kind, is_cued = (pl.col("slot").is_in(list(listed)) for listed in (rules.kinds, rules.cues))
     needs_none = pl.col("slot").str.contains(rules.unconfirmed)
@@ -465,16 +434,11 @@ def _conditions(rules: Rules) -> dict[str, pl.Expr]:
     }
 
 
-def _by_rules() -> dict[str, pl.Expr]:
-    """A column ``by_…`` for each of `RULES`: whether a mention belongs to the state by this rule."""
-    return {f"by_{rule}": pl.any_horizontal(pl.all_horizontal(way) for way in ways) for rule, ways in RULES.items()}
-
-
-def _failed() -> pl.Expr:
+def _failed(rules: Rules) -> pl.Expr:
     """The rule that comes nearest to a mention, with its conditions that do not hold."""
-    failed: list[tuple[pl.Expr, pl.Expr]] = []
-    for rule, ways in RULES.items():
-        for what, speaker, *others in ways:
+    failed = [(pl.lit(None, pl.UInt32), pl.lit(None, pl.String))]
+    for rule, ways in rules.rules.items():
+        for what, speaker, *others in (way for way in ways if len(way) > 2):  # shorter ones do not fail
             applies, fails = pl.col(what) & pl.col(speaker), [~pl.col(name) for name in others]
             words = pl.concat_list(pl.when(fail).then(pl.lit(name)) for fail, name in zip(fails, others, strict=True))
             text = pl.format(f"{rule}: {{}}", words.list.drop_nulls().list.join(", "))

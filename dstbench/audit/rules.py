@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from os import PathLike
 from pathlib import Path
-from typing import Final, get_args
+from typing import Annotated, Final, Literal, TypeAlias, get_args
 
 import msgspec
 import polars as pl
@@ -27,10 +27,24 @@ _PATTERNS: Final = (
 _HINT: Final = "dstbench/audit/rules.json is an example"
 
 
+#: Names of rules, and of their conditions: what is said, who says it, and others (`judging`).
+Rule: TypeAlias = Literal["name", "fact", "feature", "kind", "cue", "wish"]
+Condition: TypeAlias = Literal[
+    "a name", "a value", "a feature", "a kind", "in a name", "a cue",
+    "by the user", "by the system", "by either",
+    "the only name", "the only value", "one place named", "an offer that stands", "not refused",
+    "the row agrees", "confirmed", "not contradicted", "needs no row", "every place has it",
+    "of the place", "of no other place", "of all places", "of the domain", "of the topic", "no trip",
+    "in no other slot", "set in no other", "a kind is asked for", "no kind that users ask for", "a stated kind",
+    "indefinite", "yes", "not denied", "not asked", "no question",
+]  # fmt: skip
+
+
 class Rules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Words and patterns (regular expressions over text in lower case) of one language.
 
     Attributes:
+        rules: By precedence, the ways in which each rule holds: what is said, who says it, and the other conditions.
         sentence_end: Where a sentence ends, or a part of it that says something else ("but").
         refusal: The user asks for another place.
         negation: A sentence denies something.
@@ -62,6 +76,7 @@ class Rules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         early: Slots of which values are added even before gold annotates the domain.
     """
 
+    rules: dict[Rule, list[Annotated[list[Condition], msgspec.Meta(min_length=2)]]]
     sentence_end: str
     refusal: str
     negation: str
