@@ -18,6 +18,7 @@ import polars as pl
 from dstbench.audit.inputs import gold_cells
 from dstbench.audit.known_values import Content
 from dstbench.audit.mentions import spaced, squeezed
+from dstbench.audit.rules import english
 from dstbench.conventions.files import read_json
 from dstbench.conventions.normalise import is_text
 from dstbench.conventions.slots import canonical_slot, domain_of
@@ -31,10 +32,6 @@ Donors: TypeAlias = "Mapping[str, Sequence[str]] | str | PathLike[str] | None"
 FORM: Final = '{"hotel-name": ["The Gable", "Quill House"]}'
 # The most names that are invented for a slot.
 _INVENTED_PER_SLOT: Final = 1000
-# Words that belong to the next one, or join two: names are not cut beside them.
-_JOINING: Final = frozenset(
-    ("a", "an", "and", "at", "by", "da", "de", "du", "el", "for", "in", "la", "le", "of", "on", "saint", "st", "the")
-)
 # Other words for departure and destination, in SGD and elsewhere.
 _FROM: Final = ("departure", "origin", "origincity", "originstation", "from", "fromcity", "fromlocation", "fromstation")
 _TO: Final = ("destination", "destinationcity", "destinationstation", "to", "tocity", "tolocation", "tostation")
@@ -184,8 +181,8 @@ def _parts(names: list[str]) -> tuple[list[str], list[str]]:
 
 def _cuts(name: str) -> list[tuple[str, str]]:
     """A name's beginnings and ends, cut where no word joins two, the longest end first."""
-    words = name.split()
-    places = (at for at in range(1, len(words)) if not {word.lower() for word in words[at - 1 : at + 1]} & _JOINING)
+    words, joining = name.split(), {*english().joining_words}
+    places = (at for at in range(1, len(words)) if not {word.lower() for word in words[at - 1 : at + 1]} & joining)
     return [(" ".join(words[:at]), " ".join(words[at:])) for at in places]
 
 

@@ -19,6 +19,7 @@ import polars as pl
 
 from dstbench.audit.inputs import gold_cells
 from dstbench.audit.mentions import bare_words, in_words, squeezed
+from dstbench.audit.rules import english
 from dstbench.errors import DstbenchError, warn
 from dstbench.readers.contexts import contexts
 from dstbench.schema.core import BETWEEN
@@ -91,7 +92,7 @@ def longer_values(names: pl.DataFrame, texts: pl.DataFrame, datasets: Sequence[C
 
 
 def _without_article(text: pl.Expr) -> pl.Expr:
-    return bare_words(text).str.replace(r"^(?:the|an?) (.+)", "${1}")
+    return bare_words(text).str.replace(rf"^(?:{english().articles}) (.+)", "${1}")
 
 
 def _padded(words: pl.Expr) -> pl.Expr:

@@ -159,9 +159,8 @@ def _names(
     endings = re.compile(rf"^(.{{4,}}?) (?:{'|'.join(map(re.escape, rules.name_endings))})$")
     entities_of_form: dict[tuple[str, str], set[str]] = {}
     for domain, name in entities.iter_rows():
-        forms = {name, name.removeprefix("the ")}
-        forms |= {short[1] for form in forms if (short := endings.match(form))}
-        for form in forms - common:
+        short = endings.match(name)
+        for form in {name, *([short[1]] if short else [])} - common:
             entities_of_form.setdefault((domain, form), set()).add(name)
     entity_of = {key: min(which) for key, which in entities_of_form.items() if len(which) == 1}
     entity_of |= {(domain, name): name for domain, name in entities.iter_rows() if name not in common}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cache
 from os import PathLike
 from pathlib import Path
 from typing import Annotated, Final, Literal, TypeAlias, get_args
@@ -22,7 +23,7 @@ NOTHING: Final = "^\\b$"
 _PATTERNS: Final = (
     "sentence_end", "refusal", "negation", "request", "query", "offer", "every",
     "names", "types", "bookings", "domains", "kinds", "stated_kinds", "cues", "slots", "of_user", "lists",
-    "over_dontcare", "unconfirmed", "spoken", "early",
+    "over_dontcare", "unconfirmed", "spoken", "early", "articles", "small_words",
 )  # fmt: skip
 _HINT: Final = "dstbench/audit/rules.json is an example"
 
@@ -66,6 +67,15 @@ class Rules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         kinds: Slots of a kind of place, with the phrases that ask for one.
         stated_kinds: Kinds of places that are added if the system says them.
         cues: Slots whose values follow words that tell the slot ("from"), with these words.
+        articles: Words at the beginning of a name that make no difference.
+        small_words: Words that do not tell one value from another; `s` is that of a genitive, split off.
+        joining_words: Words that belong to the next one, or join two: invented names are not cut beside them.
+        numbers: Numbers that may be written out, and their digits.
+        phrases: Phrases that people use for others.
+        plurals: Endings of plurals, and what is in their place in the singular.
+        clocks: Patterns of an `hour`, perhaps with `minute` and `half` of the day; the minute if there is none; the
+            hours to add.
+        named_times: Words for a time of the day.
         slots: The slots of which values are added.
         of_user: Slots of which values that the user says are added.
         lists: Slots of which several values are added, as alternatives.
@@ -98,6 +108,14 @@ class Rules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     kinds: dict[str, str]
     stated_kinds: str
     cues: dict[str, str]
+    articles: str
+    small_words: str
+    joining_words: list[str]
+    numbers: dict[str, str]
+    phrases: dict[str, str]
+    plurals: list[tuple[str, str]]
+    clocks: list[tuple[str, str, int]]
+    named_times: dict[str, str]
     slots: str = ""
     of_user: str = ""
     lists: str = NOTHING
@@ -106,6 +124,12 @@ class Rules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     unconfirmed: str = NOTHING
     spoken: str = NOTHING
     early: str = NOTHING
+
+
+@cache
+def english() -> Rules:
+    """The rules for English."""
+    return read_rules()
 
 
 def read_rules(path: str | PathLike[str] | None = None) -> Rules:
