@@ -165,7 +165,7 @@ def _names(
     entity_of = {key: min(which) for key, which in entities_of_form.items() if len(which) == 1}
     entity_of |= {(domain, name): name for domain, name in entities.iter_rows() if name not in common}
     # Sorted: of names that are alike without signs, the same one is taken in every run.
-    alike = {(domain, _bare(name)): entity for (domain, name), entity in sorted(entity_of.items())}
+    alike = {(domain, _bare(name, rules)): entity for (domain, name), entity in sorted(entity_of.items())}
     names_of: dict[str, list[str]] = {}
     for domain, bare in alike:
         names_of.setdefault(domain, []).append(bare)
@@ -175,7 +175,7 @@ def _names(
         short = endings.match(name)
         for cutoff in (1, ALIKE):
             for text in (name, short[1] if short else name):
-                if close := get_close_matches(_bare(text), names_of.get(domain, ()), n=1, cutoff=cutoff):
+                if close := get_close_matches(_bare(text, rules), names_of.get(domain, ()), n=1, cutoff=cutoff):
                     return alike[domain, close[0]]
         return name
 
@@ -183,7 +183,7 @@ def _names(
         for value in sorted(values[slot] - common):
             if len(value) > 3:
                 entity_of.setdefault((domain, value), entity(domain, value))
-                alike.setdefault((domain, _bare(value)), entity_of[domain, value])
+                alike.setdefault((domain, _bare(value, rules)), entity_of[domain, value])
     entities_of_word: dict[tuple[str, str], set[str]] = {}
     for domain, name in entities.iter_rows():
         for word in name.split():
@@ -209,10 +209,12 @@ def _with_spelling(names: pl.DataFrame, name_slots: pl.DataFrame, corpus: Corpus
     return names.join(best.select("domain", "entity", value="name"), on=["domain", "entity"])
 
 
-def _bare(name: str) -> str:
+def _bare(name: str, rules: Rules) -> str:
     """A name without signs, spaces and the s of genitives and plurals: the same for all its spellings."""
-    whole = re.sub(r"\bb (?:and|&) b\b", "bed and breakfast", name)
-    return re.sub(r"[\W_]", "", re.sub(r"['\u2019 ]?s\b", "", whole))
+    words = re.sub(r"[\W_]+", " ", re.sub(r"['\u2019 ]?s\b", "", name))
+    for phrase, meant in rules.phrases.items():
+        words = re.sub(rf"\b{phrase}\b", meant, words)
+    return words.replace(" ", "")
 
 
 def _patterns(slot: str, value: str) -> set[str]:
