@@ -110,8 +110,9 @@ def judge_places(discussion: Discussion, places: Places, rules: Rules) -> pl.Dat
     # If the state already had the value, there was nothing to annotate.
     said = said.filter(pl.col("is_set") | pl.col("now").is_null())
     # Few combinations of conditions occur.
-    failed = said.select("rule", *holds.columns).unique().with_columns(failed=_failed(rules))
-    said = said.hstack(look_up(said.select("rule", *holds.columns), failed, nulls_equal=True).select("failed"))
+    no_rule = said.select(*holds.columns, "rule")
+    failed = no_rule.filter(pl.col("rule").is_null()).unique().with_columns(failed=_failed(rules))
+    said = said.hstack(look_up(no_rule, failed, nulls_equal=True).select("failed"))
     return said.with_columns(entity="place").drop("place", *holds.columns)
 
 
@@ -444,4 +445,4 @@ def _failed(rules: Rules) -> pl.Expr:
             text = pl.format(f"{rule}: {{}}", words.list.drop_nulls().list.join(", "))
             failed.append((pl.when(applies).then(pl.sum_horizontal(fails)), text))
     fewest = pl.min_horizontal(count for count, _ in failed)
-    return pl.when(pl.col("rule").is_null()).then(pl.coalesce(pl.when(n == fewest).then(text) for n, text in failed))
+    return pl.coalesce(pl.when(n == fewest).then(text) for n, text in failed)

@@ -30,7 +30,8 @@ class Method(NamedTuple):
         """
         is_allowed = pl.col("slot").str.contains(self.rules.slots)
         is_compared = pl.col("slot").cast(pl.String).is_in(self.compared)
-        similar = weigh(judge(corpus, cells), support=self.support).with_columns(rule=pl.lit("similar"))
+        similar = judge(corpus, cells if self.compared else cells.clear())
+        similar = weigh(similar, support=self.support).with_columns(rule=pl.lit("similar"))
         proposed = propose(similar, at_least=self.at_least).with_columns(entity=None, fact=None, refused=None)
         proposed, similar = proposed.filter(is_compared, is_allowed), similar.filter(is_compared)
         if self.places is None:
