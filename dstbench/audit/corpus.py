@@ -62,14 +62,7 @@ class Corpus:
 def lay_out(
     data: Dialogues, vocabulary: Vocabulary, evidence: Dialogues | None = None, *, over_dontcare: str = NOTHING
 ) -> Corpus:
-    """Find the vocabulary in a dataset's utterances, and lay out its gold states.
-
-    Args:
-        data: The dialogues that are judged.
-        vocabulary: The values to search for.
-        evidence: The dialogues that show how gold annotates; None: those that are judged.
-        over_dontcare: A pattern of slots whose dontcare counts as no value.
-    """
+    """A dataset (and what is `evidence` for it) laid out; dontcare counts as no value of slots like `over_dontcare`."""
     turns, cells, said = (_joined(data, evidence, name) for name in ("turns", "cells", "said"))
     turns = turns.sort(pl.col("is_data").not_(), "dialogue", "turn").with_row_index("row", offset=1).with_columns(
         is_evidence=pl.lit(True) if evidence is None else ~pl.col("is_data"),
@@ -142,14 +135,7 @@ def with_previous(states: pl.DataFrame) -> pl.DataFrame:
 def look_up(
     rows: pl.DataFrame, frame: pl.DataFrame, on: list[str] | None = None, *, nulls_equal: bool = False
 ) -> pl.DataFrame:
-    """The rows with the columns of a frame that has one row per key: a left join that copies only the keys.
-
-    Args:
-        rows: The rows.
-        frame: The frame.
-        on: The columns of the key; None: the columns that both have.
-        nulls_equal: Whether null is a key like any other.
-    """
+    """The rows with the columns of a frame that has one row per key (None: the columns that both have)."""
     keys = [name for name in frame.columns if name in rows.columns] if on is None else on
     found = rows.select(keys).join(frame, on=keys, how="left", nulls_equal=nulls_equal, maintain_order="left")
     return rows.hstack(found.drop(keys))

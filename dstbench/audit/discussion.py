@@ -213,14 +213,7 @@ def propose_places(judged: pl.DataFrame, rules: Rules) -> pl.DataFrame:
 
 
 def on_topic(mentions: pl.DataFrame, topics: pl.DataFrame, corpus: Corpus, rules: Rules) -> pl.DataFrame:
-    """The mentions whose sentence has words of their domain, or, if their domain is the topic, of no other domain.
-
-    Args:
-        mentions: The mentions.
-        topics: (row, domain, is_topic) of `Discussion.turns`.
-        corpus: The corpus.
-        rules: The rules.
-    """
+    """The mentions whose sentence has words of their domain, or, if their domain is the topic, of no other domain."""
     mentions = mentions.join(corpus.domains.cast(pl.String), on="slot", maintain_order="left")
     mentions = mentions.join(topics, on=_OF_DOMAIN, how="left", maintain_order="left")
     sentence = with_sentence(spans(mentions, corpus.texts), rules)

@@ -51,14 +51,6 @@ def donor_values(
     The values are those in the mapping or JSON file {slot: values}, or of similar slots (`is_like`) of a dataset. If
     `invent`, names are built from the words of these values; without donors, from those of the training set's values.
 
-    Args:
-        donors: Where the values are from.
-        slots: The slots that are to be replaced.
-        seed: Random seed of what is invented.
-        train: The content of the training set.
-        invent: Whether to build new names from the words of the donors' values.
-        mapping: Slots, each with the slots of the donors from which all its values come.
-
     Returns:
         (slot, donor), distinct; a slot may have none. Numbers, times and the like are omitted, as are values that some
         format cannot hold.

@@ -50,13 +50,7 @@ class Places:
 
 
 def lay_out_places(corpus: Corpus, folder: str | None, rules: Rules) -> Places | None:
-    """Find places, their attributes and the words of the rules in a corpus; None: gold names no places.
-
-    Args:
-        corpus: The corpus.
-        folder: The database; None: the places are those that gold names, without attributes.
-        rules: The rules.
-    """
+    """Find places, their attributes and the words of the rules in a corpus; None: gold names no places."""
     forms = corpus.forms.filter(pl.col("n") > 0).select(pl.col("slot", "value").cast(pl.String))
     of_gold = pl.concat([forms, corpus.spelled.select("slot", "value")]).unique()
     domains = corpus.domains.cast(pl.String).join(of_gold, on="slot", how="semi").sort("slot")

@@ -24,11 +24,6 @@ from dstbench.conventions.normalise import STEPS, TYPOS, alternatives, normalise
 def find_values(texts: pl.Series, values: pl.Series, typos: Table | None = None) -> pl.DataFrame:
     """Find which texts say which values.
 
-    Args:
-        texts: Utterances.
-        values: Values, without alternatives.
-        typos: The user's typo table, whose phrases replace ours.
-
     Returns:
         (text: UInt32 row of `texts`, value: UInt32 row of `values`), each pair once, in no particular order.
 
@@ -196,11 +191,6 @@ def _times(texts: pl.Series) -> pl.DataFrame:
 
 def first_said(values: pl.DataFrame, said: pl.DataFrame, convention: Convention) -> pl.DataFrame:
     """Find the first turn of its dialogue in which each value is said.
-
-    Args:
-        values: (dialogue, slot, value), distinct. A value with alternatives is said where one of them is.
-        said: (dialogue, turn, text), the utterances.
-        convention: Values are also searched for as its normaliser of predictions spells them.
 
     Returns:
         (dialogue, slot, value, searched: true, said_at: the turn, null if the value is never said) of the values that
