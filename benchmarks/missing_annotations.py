@@ -1,7 +1,7 @@
 """Missing annotations beside what the script of Qian et al. (2021) adds to the validation set of MultiWOZ 2.1.
 
-Purpose: `dstbench audit inconsistency` should find what their script finds (at least 75 % of it, and 90 % of what the
-database confirms), and add little else (at least 88 % of its additions are the script's, too).
+Purpose: `dstbench audit inconsistency` should find what their script finds (at least 77 % of it, and 90 % of what the
+database confirms), and add little else (at least 92 % of its additions are the script's, too).
 
 With `--as qian2021`, it should change as many dialogues as their Table 1 says: within 15 % for each slot, and within 3
 points in all.
@@ -31,12 +31,13 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.measured import find_data
+from benchmarks.results import doing
 from dstbench import audit, contexts
 from dstbench.audit.mentions import CANONICAL
 from dstbench.audit.places import ALIKE
 
 #: The required figures.
-BARS = {"recall": 0.75, "recall_confirmed": 0.90, "confirmed": 0.88}
+BARS = {"recall": 0.77, "recall_confirmed": 0.90, "confirmed": 0.92}
 #: Dialogues of the validation set that the paper changes, by slot and domain (Table 1), and their share in all.
 TABLE_1 = {
     "attraction-area": 86, "attraction-name": 151, "attraction-type": 102, "attraction": 283,
@@ -125,6 +126,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", help="folder with multiwoz21, multiwoz_db and qian")
     data = find_data(parser.parse_args().data)
+    doing("searching MultiWOZ 2.1 for missing annotations: some minutes")
     figures = compare(data)
     print(f"{figures['ours']:.0f} additions, the script's {figures['theirs']:.0f}")
     words = {
@@ -134,6 +136,7 @@ def main() -> None:
     }
     for name, bar in BARS.items():
         print(f"{100 * figures[name]:5.1f} % {words[name]}; required: at least {100 * bar:.0f} %")
+    doing("adding what qian2021 adds")
     counts, share = changed_dialogues(data)
     print(f"\n--as qian2021 changes {100 * share:.1f} % of the dialogues; the paper {100 * SHARE_CHANGED:.1f} %")
     for name, theirs in TABLE_1.items():
