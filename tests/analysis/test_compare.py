@@ -452,7 +452,7 @@ def test_runs_must_have_the_same_gold() -> None:
     assert (error.file, error.dialogue, error.turn, error.slot) == ("other", "D", 1, "hotel-area")
     assert "not that of one: 'south' instead of 'north'; turns that differ: 1" in error.what
     other[3] = {**other[3], "gold": {"hotel-area": "north", "hotel-stars": "4"}}
-    with pytest.raises(dstbench.DstbenchError, match=r"'4' instead of nothing.*slot hotel-stars"):
+    with pytest.raises(dstbench.DstbenchError, match=r"'4' instead of no value.*slot hotel-stars"):
         dstbench.compare({"one": two(), "other": other}, resamples=5)
 
 
