@@ -32,7 +32,7 @@ _LOG: Final = logging.getLogger(__name__)
 #: The most choices of a set.
 MOST_CHOICES: Final = 4
 # How many pairs, threes and fours are tried, first those of the choices that move the scores most.
-_TRIED: Final = {2: 300, 3: 160, 4: 120}
+_TRIED: Final = {2: 260, 3: 140, 4: 100}
 # The fields of a convention that are tried with every value that a published profile has, or that they can have.
 _FIELDS: Final = (
     "slots", "booking", "absent", "none", "dontcare", "multi", "match", "fuzzy", "over", "wrong_costs", "turns", "unit",
@@ -107,7 +107,7 @@ def reconcile(
     """Find out why a published score is not the one that dstbench gives.
 
     Single choices in which published conventions and scripts differ are tried one by one, then in pairs, threes and
-    fours, until a set of them reaches all published scores. Of these, at most 300, 160 and 120 are tried, of the
+    fours, until a set of them reaches all published scores. Of these, at most 260, 140 and 100 are tried, of the
     choices that move the scores most, and those that published conventions need. Several sets may reach a score, so
     that one does need not be what was done.
 
