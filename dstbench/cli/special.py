@@ -40,7 +40,7 @@ def score(call: Call, *, group: Mapping[str, str] | None = None, along: str | No
         titles_of(group, names, by.split(","))
     number, numbers = numbers_along(along, names, by.split(",")) if along else ("", {})
     opened, rows = open_and_score(**{"metrics": None, **call.arguments})
-    gold = [] if form in ("json", "csv") else gold_lines(opened)
+    gold = gold_lines(opened)
     if not along:
         return Result(render({"scores": rows}, form, groups=group, gold=gold), call.drawn(rows))
     of_run = pl.col("run").replace_strict(numbers, return_dtype=pl.Float64)

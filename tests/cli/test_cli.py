@@ -171,6 +171,14 @@ def test_usual_names_of_metrics_are_answered_with_ours(example: Path) -> None:
     assert (code, err.splitlines()[-1]) == (2, "hint: did you mean jga?; did you mean sa?")
 
 
+def test_the_demo_ends_with_a_command_that_can_be_pasted(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After `uv run dstbench demo`, the shell knows no command `dstbench`."""
+    monkeypatch.delenv("UV_RUN_RECURSION_DEPTH", raising=False)
+    assert "\nYour own run: dstbench predictions.json\n" in run("demo", "--dialogues", "1")[1]
+    monkeypatch.setenv("UV_RUN_RECURSION_DEPTH", "1")
+    assert "\nYour own run: uv run dstbench predictions.json\n" in run("demo", "--dialogues", "1")[1]
+
+
 def test_a_mistake_has_a_remedy_in_the_words_of_whoever_made_it(example: Path) -> None:
     Path("cut.json").write_text('{"a": ')
     for words, hint in {
