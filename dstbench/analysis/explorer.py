@@ -15,6 +15,7 @@ import polars as pl
 
 from dstbench.conventions.convention import Convention
 from dstbench.metrics import Metric
+from dstbench.metrics.registry import name_of
 from dstbench.runs.run import Run
 from dstbench.schema.analysis import DIALOGUES
 from dstbench.scoring.error_classes import CLASSES, classify
@@ -130,8 +131,8 @@ def choose(
     """
     one, other = (pl.col(name) for name in contrasted or (metric, metric))
     measures = {
-        f"on which runs differ most in {metric}": pl.col(metric).max() - pl.col(metric).min(),
-        f"on which {' and '.join(contrasted or ())} differ most": (one - other).abs().max(),
+        f"on which runs differ most in {name_of(metric)}": pl.col(metric).max() - pl.col(metric).min(),
+        f"on which {' and '.join(map(name_of, contrasted or ()))} differ most": (one - other).abs().max(),
         "that fail first": -pl.col("first_failure").min().fill_null(1),
         "that have most mistakes": pl.col("mistakes").max(),
     }

@@ -71,7 +71,7 @@ def slots_chapter(by_domain: pl.DataFrame, by_slot: pl.DataFrame, charts: Charts
     )
     blocks = [
         *([Block("Domains", chart=charts["domains"])] if "domains" in charts else []),
-        *([Block("Slots", chart=charts["slots"])] if "slots" in charts else []),
+        *([Block(charts["slots"].title, chart=charts["slots"], folded=True)] if "slots" in charts else []),
         Block(f"Scores by domain, {_unit(by_domain)}", _wide(by_domain), folded=True),
         Block(f"Scores by slot, {_unit(by_slot)}", _wide(by_slot), folded=True),
     ]
@@ -84,7 +84,7 @@ def errors_chapter(diagnosed: Sections, charts: Charts) -> Chapter:
     runs, *_, classes, timing, domains, slots, timing_by_slot = diagnosed
     lead = "Each slot that gold or the prediction has in a turn is in one class; an error counts in each turn it lasts."
     tables = (Block(*section, folded=True) for section in (runs, classes, domains, slots, timing_by_slot))
-    blocks = [Block("Kinds of errors", chart=charts["errors"]), Block(*timing, charts["timing"]), *tables]
+    blocks = [Block("Kinds of errors", chart=charts["errors"]), Block(*timing, charts["timing"], folded=True), *tables]
     return Chapter("errors", "Errors", lead, blocks)
 
 

@@ -400,7 +400,7 @@ CHARTS: Final = {
         "value": ("value", 0.01), "text": ("value", 1)}),
     "Kinds of errors": Drawn("diagnose:errors", {"class": "class", "kind": "kind"},
                              {"n": ("n", 1), "Slots of turns": ("n", 1)}, "run", "right"),
-    "Errors of timing": Drawn("timing", {"run": "run"}, {"share": ("share", 100)}, "of", "right"),
+    "Timing of errors": Drawn("timing", {"run": "run"}, {"share": ("share", 100)}, "of", "right"),
     "First wrong turn": Drawn("diagnose:first_failures", {
         "low": "low", "First wrong turn, as a share of the dialogue": "low"}, {"Dialogues": ("dialogues", 1)}, "run"),
     "Largest number": Drawn("diagnose:gold_slots", {

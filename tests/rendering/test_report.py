@@ -343,7 +343,7 @@ def test_the_command_writes_a_page(two: Path) -> None:
     assert (code, out) == (0, "")
     assert err.splitlines()[-1] == "wrote r.html"
     page = Path("r.html").read_text(encoding="utf-8")
-    assert "5 of 12 dialogues: those on which runs differ most in jga" in page
+    assert "5 of 12 dialogues: those on which runs differ most in JGA" in page
     assert data_of(page)["metrics"] == ["jga", "gca"]
     code, out, _ = run("report", "careful.parquet", "-o", "-", "--format", "md", "-m", "jga")
     assert code == 0
