@@ -335,16 +335,7 @@ class StatesBuilder:
 
 
 def checked_turns(source: str, dialogues: pl.Series, numbers: pl.Series) -> pl.DataFrame:
-    """A file's turns, canonical: (dialogue: String, turn: UInt16), in the order of the file.
-
-    Args:
-        source: Name of the file, for messages.
-        dialogues: Each turn's dialogue.
-        numbers: Each turn's number, or a string that spells it.
-
-    Raises:
-        DstbenchError: A turn is not a number, or is there twice.
-    """
+    """A file's turns, canonical: (dialogue: String, turn: UInt16), in the order of the file."""
 
     def fail(what: str, at: int, hint: str) -> DstbenchError:
         return DstbenchError(what, file=source, dialogue=dialogues[at], turn=numbers[at], hint=hint)

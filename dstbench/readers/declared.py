@@ -19,14 +19,7 @@ _WORD: Final = re.compile(
 
 
 def row_of(table: Mapping[str, Any]) -> Row:
-    """The row that a table declares.
-
-    Args:
-        table: Its words, by the names of the row's attributes.
-
-    Raises:
-        UsageError: A word is unknown, of another type, or missing; or the path or a notation is.
-    """
+    """The row that a table declares."""
     for key, value in table.items():
         kind: Any = bool if key == "lines" else list if key in _LISTS else str
         if key not in (*_TEXTS, *_LISTS, "lines"):

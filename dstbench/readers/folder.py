@@ -40,17 +40,7 @@ def data_files(
     sniff: Callable[[Source], Format | None],
     split: str | None = None,
 ) -> Iterator[tuple[Source, Format]]:
-    """The files of a folder that are data, one by one, sorted by name; each knows its split (`Source.split`).
-
-    Args:
-        folder: The folder.
-        sniff: Returns the format of a file; None: it is of no known format.
-        split: If subfolders or files are splits, only the files of this one; None: all.
-
-    Raises:
-        DstbenchError: There are no such files, they are of several formats or runs, or a part of a run is of no known
-            format.
-    """
+    """The files of a folder that are data, one by one, sorted by name; each knows its split (`Source.split`)."""
     files, left_out = split_files(folder)
     if left_out:
         warn(f"splits in subfolders are left out: {', '.join(left_out[:_SHOWN])}", file=folder.name)
@@ -123,11 +113,7 @@ def _several_runs(folder: Source, data: Sequence[tuple[str, str]]) -> DstbenchEr
 
 
 def may_be_read(file: Source) -> bool:
-    """Whether a file of a folder may be of a native format: it is not empty, and not of a kind that holds no data.
-
-    Raises:
-        DstbenchError: It has a data file's name but holds no data: without it, the run would have gaps.
-    """
+    """Whether a file of a folder may be of a native format: it is not empty, and not of a kind that holds no data."""
     if file.foreign is not None:
         if foreign.should_be_data(archives.unpacked_name(file.name)):
             file.check()

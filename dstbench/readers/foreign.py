@@ -17,15 +17,7 @@ _SIDES: Final = frozenset({"gold", "pred"})
 
 
 def checked_format(form: Format, origin: str) -> Format:
-    """The format as it is used: its states say where it is from, and errors in its code name it and the file.
-
-    Args:
-        form: The format.
-        origin: Where it is from (`plugins.origin_of`).
-
-    Raises:
-        UsageError: A part of the format is missing or of the wrong type.
-    """
+    """The format as it is used: its states say where it is from, and errors in its code name it and the file."""
     for part in ("name", "title", "example"):
         if not isinstance(getattr(form, part), str):
             raise UsageError(f"the format's {part} is {getattr(form, part)!r}, not a string")

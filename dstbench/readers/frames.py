@@ -31,10 +31,6 @@ def frame_slot(service: str) -> str:
 def frame_value(intent: str | None, requested: Sequence[str] | None) -> str:
     """The value of a frame's cell.
 
-    Args:
-        intent: The active intent; None: the file does not have it.
-        requested: The requested slots, likewise.
-
     >>> frame_value("FindHotels", []), frame_value("FindHotels", None), frame_value(None, ["price", "city"])
     ('FindHotels|', 'FindHotels', '|price|city')
     """
@@ -47,16 +43,7 @@ def is_frame(slot: str) -> bool:
 
 
 def count_frames(gold: pl.Series, pred: pl.Series) -> dict[str, int]:
-    """Count gold's frames, those of them that are predicted, and those that have an intent or requested slots.
-
-    Args:
-        gold: Values of gold's frames; null: gold has no such frame.
-        pred: Values of the predicted frames of the same turns and services; null: not predicted.
-
-    Returns:
-        ``gold`` and ``pred``: numbers of frames; ``<side>_intent`` and ``<side>_requested``: of these, those for which
-        the file has an intent or a list of requested slots. Counts of the parts of a run add up.
-    """
+    """Count gold's frames, those of them that are predicted, and those that have an intent or requested slots."""
     pairs = pl.DataFrame({"gold": gold, "pred": pred}).drop_nulls("gold").cast(pl.String)
     counts: dict[str, pl.Expr] = {}
     for side in ("gold", "pred"):
@@ -71,12 +58,7 @@ def count_frames(gold: pl.Series, pred: pl.Series) -> dict[str, int]:
 
 
 def all_say(counts: dict[str, Any], what: str) -> bool:
-    """Whether gold and predictions have frames, and all of these have an intent (a list of requested slots).
-
-    Args:
-        counts: The counts, from `count_frames`.
-        what: ``intent`` or ``requested``.
-    """
+    """Whether gold and predictions have frames, and all of these have an intent (a list of requested slots)."""
     return all(counts[side] > 0 and counts[f"{side}_{what}"] == counts[side] for side in ("gold", "pred"))
 
 
@@ -91,10 +73,6 @@ def same_intent(gold: str, pred: str) -> bool:
 
 def requested_f1(gold: str, pred: str | None) -> float:
     """F1 of the requested slots of two frames, as in SGD's evaluation: 1 if neither requests any.
-
-    Args:
-        gold: Value of gold's frame.
-        pred: Value of the predicted frame; None: there is none.
 
     >>> requested_f1("NONE|price|city", "NONE|price"), requested_f1("NONE|", "NONE|"), requested_f1("NONE|", "NONE|a")
     (0.6666666666666666, 1.0, 0.0)

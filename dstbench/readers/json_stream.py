@@ -59,18 +59,7 @@ class _Window:
 
 
 def items(source: Source, keep: tuple[str, ...]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The objects of a top-level JSON list, with only some of their keys.
-
-    Args:
-        source: The file.
-        keep: Beginnings of the keys to keep.
-
-    Yields:
-        (``item N: ``, the kept keys with their values).
-
-    Raises:
-        DstbenchError: The JSON is broken (see `Source.json`), or is not a list of objects.
-    """
+    """The objects of a top-level JSON list, with only some of their keys."""
     with source.stream() as file:
         window = _Window(source, file)
         if window.peek() != b"[":
@@ -99,11 +88,7 @@ def items(source: Source, keep: tuple[str, ...]) -> Iterator[tuple[str, dict[str
 
 
 def first_entries(data: bytes, most: int) -> Any:
-    """The first entries of a JSON object or list, decoded; what follows them is not looked at.
-
-    Raises:
-        msgspec.DecodeError: It is empty, or broken within these entries. `UnicodeDecodeError` likewise.
-    """
+    """The first entries of a JSON object or list, decoded; what follows them is not looked at."""
     entries: list[tuple[bytes | None, Any]] = []
     view, at = memoryview(data), 0
     while len(entries) < most and (start := _ENTRY.match(data, at)):
@@ -129,10 +114,6 @@ def may_repeat_keys(data: bytes, document: Any) -> bool:
 
     A lost key takes its quotation marks with it. So the document, written again, has fewer of them than the text,
     unless the text escapes some.
-
-    Args:
-        data: The text.
-        document: What msgspec has decoded.
     """
     if b"\\" in data and rb"\u0022" in data:  # searching for a single byte first is twenty times as fast
         return True

@@ -55,12 +55,7 @@ class Document(Source):
 
 
 def is_document(data: Mapping[Any, Any], options: ReadOptions) -> bool:
-    """Whether a mapping is one document, rather than data by the name of their run.
-
-    Args:
-        data: The mapping.
-        options: How it would be read.
-    """
+    """Whether a mapping is one document, rather than data by the name of their run."""
     if all(_is_run(str(name), item) for name, item in data.items()):
         return False
     try:
@@ -70,16 +65,7 @@ def is_document(data: Mapping[Any, Any], options: ReadOptions) -> bool:
 
 
 def read_document(data: Any, name: str, options: ReadOptions) -> States | None:
-    """The states of a document; None: it is a list of records, or of objects that JSON does not have.
-
-    Args:
-        data: Decoded JSON.
-        name: What messages call it.
-        options: How it is read.
-
-    Raises:
-        DstbenchError: It is of no known format, or broken.
-    """
+    """The states of a document; None: it is a list of records, or of objects that JSON does not have."""
     try:
         if are_lists(data):
             data = {str(number): states for number, states in enumerate(data)}

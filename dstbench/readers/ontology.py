@@ -23,12 +23,6 @@ _DATABASE: Final = "_db.json"
 def read_ontology(source: str | Mapping[str, Iterable[str]]) -> dict[str, frozenset[str]]:
     """The values of each slot, from a JSON file or a mapping in memory.
 
-    Args:
-        source: The mapping, or the path of an ontology or of a schema.
-
-    Raises:
-        DstbenchError: The file cannot be read, or is neither.
-
     >>> read_ontology({"hotel-semi-area": ["north", "north"]})
     {'hotel-area': frozenset({'north'})}
     """
@@ -47,14 +41,7 @@ def read_ontology(source: str | Mapping[str, Iterable[str]]) -> dict[str, frozen
 
 
 def read_entities(folder: str) -> dict[str, list[Mapping[str, Any]]]:
-    """The entities of a database by domain, each a mapping from attribute to value.
-
-    Args:
-        folder: A folder with files ``DOMAIN_db.json``, or one such file.
-
-    Raises:
-        DstbenchError: There is no such file, or one is not a list of entities.
-    """
+    """The entities of a database by domain, each a mapping from attribute to value."""
     path = Path(folder)
     files = sorted(path.glob(f"*{_DATABASE}")) if path.is_dir() else [path]
     if not files:
@@ -73,12 +60,7 @@ def read_entities(folder: str) -> dict[str, list[Mapping[str, Any]]]:
 
 
 def read_database(folder: str) -> dict[str, frozenset[str]]:
-    """The values that the entities of a database have, by slot; see `read_entities`.
-
-    Returns:
-        The values of every slot ``domain-attribute`` whose attribute is a string in some entity, whether or not a
-        dataset has that slot.
-    """
+    """The values that the entities of a database have, by slot; see `read_entities`."""
     values_by_slot: dict[str, set[str]] = defaultdict(set)
     for domain, entities in read_entities(folder).items():
         for name, value in (item for entity in entities for item in entity.items()):

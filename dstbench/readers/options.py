@@ -94,9 +94,6 @@ def is_long(columns: Collection[str], keys: Keys | None) -> bool:
 def parse_keys(parts: Iterable[str]) -> dict[str, str]:
     """The ``field=key`` pairs in these texts, each of which may have several, separated by commas.
 
-    Raises:
-        UsageError: A part is not of this form, or a field is given twice.
-
     >>> parse_keys(["id=flag,gold=ground_truth", "pred=predict"])
     {'id': 'flag', 'gold': 'ground_truth', 'pred': 'predict'}
     """

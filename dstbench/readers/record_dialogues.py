@@ -23,15 +23,7 @@ _SAMPLE: Final = 200
 
 
 def by_turn(rows: Sequence[Turn], given: Keys | None) -> Sequence[Turn]:
-    """The records, with each that is a whole dialogue divided into records of its turns.
-
-    Args:
-        rows: The records.
-        given: The keys that the user gives.
-
-    Raises:
-        KeysError: The lists of a dialogue are not of the same turns.
-    """
+    """The records, with each that is a whole dialogue divided into records of its turns."""
     keys = _keys_of_lists(
         [row.content for row in islice(rows, _SAMPLE) if isinstance(row.content, dict)], given or Keys()
     )

@@ -162,18 +162,7 @@ def choose(  # what is outside
     samples: Samples, given: Keys | None, outside: Collection[str] = (), *, named_outside: bool = False,
     need_states: bool = True,
 ) -> Fields:  # fmt: skip
-    """The keys of each field.
-
-    Args:
-        samples: The records.
-        given: The keys that the user gives.
-        outside: Those of them that objects around the records have.
-        named_outside: Whether objects around the records name their dialogues.
-        need_states: Whether records must have states.
-
-    Raises:
-        KeysError: There is no key for a field that must be there, or several.
-    """
+    """The keys of each field."""
     given = present(samples.values, given or Keys(), outside)
     taken = [given.dialogue, given.turn, given.gold, given.pred, given.system, given.user]
     slots = [
@@ -245,16 +234,7 @@ def _listed(names: Iterable[Any]) -> str:
 
 
 def present(names: Collection[Any], given: Keys, outside: Collection[str] = ()) -> Keys:
-    """The keys that the user gives, without optional ones that no record has.
-
-    Args:
-        names: The keys that records have.
-        given: The keys that the user gives.
-        outside: Those of them that objects around the records have.
-
-    Raises:
-        KeysError: No record has a key that must be there.
-    """
+    """The keys that the user gives, without optional ones that no record has."""
     absent: dict[str, None] = {}
     for field in ("dialogue", "turn", "gold", "pred", "system", "user"):
         key = getattr(given, field)

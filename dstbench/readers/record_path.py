@@ -25,13 +25,7 @@ LIST: Final = (Step("list", or_object=True),)
 def find_path(
     document: Any, is_record: Callable[[Mapping[str, Any]], bool], given: Keys | None = None
 ) -> tuple[Step, ...] | None:
-    """The path to the records in decoded JSON, or in its beginning; None: there seem to be none.
-
-    Args:
-        document: The JSON.
-        is_record: Whether an object is a record.
-        given: The keys that the user gives.
-    """
+    """The path to the records in decoded JSON, or in its beginning; None: there seem to be none."""
     found = _find(document, is_record, given or Keys())
     return None if found is None else _naming(found)
 

@@ -78,16 +78,7 @@ def _of_one_speaker(rows: Sequence[Turn], samples: Samples, fields: Fields) -> S
 
 
 def collect(source: Source, states: StatesBuilder, rows: Sequence[Turn]) -> Fields | None:
-    """Check records, and add their turns and states.
-
-    Args:
-        source: Their file, for its keys and messages.
-        states: Where to add them.
-        rows: The records.
-
-    Returns:
-        Their keys; None: there is no record.
-    """
+    """Check records, and add their turns and states."""
     if not rows:
         return None
     rows, samples, fields = _chosen(source, rows)

@@ -38,11 +38,7 @@ def is_multiwoz_flag(name: str) -> bool:
 
 
 def turns_of_ids(source: Source, names: Iterable[str]) -> list[tuple[str, int]]:
-    """The dialogues and turns of ids that are the keys of states.
-
-    Raises:
-        DstbenchError: They do not end in the turn.
-    """
+    """The dialogues and turns of ids that are the keys of states."""
     rows = [Turn(name, None, {}, None, place=f"{name!r}: ") for name in names]
     turns = Turns(source, rows, Fields(None, None, None, None), Samples(()))
     if rows and turns.note is not None:

@@ -44,11 +44,7 @@ _SAMPLE: Final = 20
 
 
 def turns_of(source: Source) -> list[Turn]:
-    """The records in a file.
-
-    Raises:
-        DstbenchError: The file is of another kind, or records are nested in different ways.
-    """
+    """The records in a file."""
     try:
         return [*_walked(source, _documents(source))]
     except Broken as error:
@@ -56,12 +52,7 @@ def turns_of(source: Source) -> list[Turn]:
 
 
 def _documents(source: Source, *, sample: bool = False) -> Iterator[tuple[str, Any]]:
-    """The documents in which records are sought, each with its place: a file's one, its lines, or the rows of a frame.
-
-    Args:
-        source: The file.
-        sample: Whether the first ones suffice.
-    """
+    """The documents in which records are sought, with their places: a file's one, its lines, or a frame's rows."""
     if source.raw.startswith(parquet.MAGIC):
         frame = parquet.read(source, source.raw)
         yield from frame_rows(frame.head(_SAMPLE) if sample else frame)
@@ -158,12 +149,7 @@ def _sniff(source: Source) -> bool:
 
 
 def line_that_works(source: Source, sample: Iterable[tuple[str, Any]] | None = None) -> str | None:
-    """The option with the keys by which a file can be read as records; None: nothing in it looks like states.
-
-    Args:
-        source: The file.
-        sample: Its first documents; None: those of JSON.
-    """
+    """The option with the keys by which a file can be read as records; None: nothing in it looks like states."""
     documents = [*(_documents(source, sample=True) if sample is None else sample)]
     keys = keys_for([document for _, document in documents])
     if keys is None:
@@ -199,17 +185,7 @@ def have_states(frame: pl.DataFrame, keys: Keys | None = None) -> bool:
 def from_memory(
     records: Iterable[Any], name: str, keys: Keys | None = None, unreadable: Unreadable = "error"
 ) -> States:
-    """States given as Python objects; `name` stands for a file name in messages.
-
-    Args:
-        records: Records as in a file, or a frame of them.
-        name: What messages call them.
-        keys: The keys that the user gives.
-        unreadable: What to do with predicted states that are none.
-
-    Returns:
-        Their states; the format is that of lines with the same keys.
-    """
+    """States given as Python objects; `name` stands for a file name in messages."""
     source, builder = Source(name), StatesBuilder(name, FORMAT.name)
     source.keys, source.unreadable, source.hint = keys, unreadable, FORMAT.hint
     if isinstance(records, pl.DataFrame):

@@ -89,12 +89,7 @@ WITH_UTTERANCES: Final = tuple(form.name for form in FORMATS.values() if form.sa
 
 
 def named_format(name: str) -> Format:
-    """The format of this name.
-
-    Raises:
-        UsageError: There is none.
-        DstbenchError: It is not built in, and cannot be used.
-    """
+    """The format of this name."""
     name = name.partition("@")[0]  # long tables name formats that are not built in as NAME@ORIGIN
     if (form := FORMATS.get(name) or PLUGINS.find(name)) is not None:
         return form
@@ -103,12 +98,7 @@ def named_format(name: str) -> Format:
 
 
 def find_format(source: Source, name: str | Format | None = None) -> Format:
-    """The format called `name` (or this format itself); without one, the format that the file's content shows.
-
-    Raises:
-        UsageError: There is no format of that name.
-        DstbenchError: The content is of no known format; or the format is not built in, and cannot be used.
-    """
+    """The format called `name` (or this format itself); without one, the format that the file's content shows."""
     if isinstance(name, Format):
         return name if name is FORMATS.get(name.name) else checked_format(name, origin_of(name.reader))
     if name is not None:
@@ -125,9 +115,6 @@ def sniff(source: Source) -> Format | None:
     """The format of a file by its content; None: no known one. With keys, formats with keys of any name go first.
 
     If the content is a wrapper, and what is under one of its keys has a known format, the source becomes that part.
-
-    Raises:
-        DstbenchError: Several keys of a wrapper hold data.
     """
     forms = [*FORMATS.values()]
     if source.keys and not source.keys.optional:
@@ -173,16 +160,7 @@ def has_utterances(name: str) -> bool:
 def find_files(
     source: Source, name: str | Format | None = None, split: str | None = None
 ) -> Iterator[tuple[Source, Format]]:
-    """The file, or the files of a folder that are data, each with its format, one by one.
-
-    Args:
-        source: A file or a folder.
-        name: Name of the format; None: detect it.
-        split: In a folder with one subfolder per split, only the files of this one.
-
-    Raises:
-        DstbenchError: A folder holds no data, or data of several runs.
-    """
+    """The file, or the files of a folder that are data, each with its format, one by one."""
     if not source.is_folder:
         yield source, find_format(source, name)
         return

@@ -41,16 +41,7 @@ class Names(UserFile):
 
     @classmethod
     def read(cls, names: NameMap | None, kind: Literal["slot", "dialogue"]) -> Self | None:
-        """The map that a user gives, with canonical names; None: none.
-
-        Args:
-            names: A file (JSON, or CSV or TSV of two columns without titles), or a mapping.
-            kind: What the names are of.
-
-        Raises:
-            DstbenchError: The file cannot be read, or has another form.
-            UsageError: A name stands for two others, or is both one of the user's slots and the other name of a slot.
-        """
+        """The map that a user gives, with canonical names; None: none."""
         if names is None:
             return None
         pairs = list(names.items()) if isinstance(names, Mapping) else _pairs(File(fspath(names)), kind)
@@ -96,20 +87,7 @@ def _canonical(names: Collection[str], kind: str) -> list[str]:
 
 
 def rename(states: States, slots: Names | None, dialogues: Names | None = None) -> tuple[States, Unused]:
-    """The states with the user's names replaced by the other names.
-
-    Args:
-        states: The states, with the user's names.
-        slots: The map of slots; None: they keep their names.
-        dialogues: The map of ids; None: they keep theirs.
-
-    Returns:
-        The states, and the user's names in the maps that the states do not have.
-
-    Raises:
-        DstbenchError: Two slots of a state get the same name and have different values, or two turns get the same
-            dialogue.
-    """
+    """The states with the user's names replaced by the other names."""
     unused = Unused([], [])
     if slots is not None:
         present = _slots_of(states)
@@ -127,19 +105,7 @@ def rename(states: States, slots: Names | None, dialogues: Names | None = None) 
 
 
 def renumber(states: States, first: int, step: int) -> States:
-    """The states with turns numbered as gold's.
-
-    Args:
-        states: The states, with the user's numbers.
-        first: The user's number of gold's turn 0.
-        step: The difference of the user's numbers of consecutive turns.
-
-    Returns:
-        The states. Predicted turns whose numbers are none of `first`, `first` + `step`, … are left out, with a note.
-
-    Raises:
-        DstbenchError: No turn has such a number, or a turn that has gold has another.
-    """
+    """The states with turns numbered as gold's."""
     if states.complete is not None:
         what = f"its turns are known from gold only ({states.format})"
         raise error_in(states, what, "omit --turns-from and --turn-step")
@@ -164,15 +130,7 @@ def renumber(states: States, first: int, step: int) -> States:
 
 
 def with_domains(states: States, gold: States) -> States:
-    """The states with gold's domain before predicted slots that have none, where its reader has put it before gold's.
-
-    Args:
-        states: The predictions.
-        gold: Gold, with `States.domains`.
-
-    Returns:
-        The states; a slot that gold does not have with this domain keeps its name.
-    """
+    """The states with gold's domain before predicted slots that have none, if its reader put it before gold's."""
     if states.pred is None or gold.gold is None or gold.domains is None:
         return states
     of_gold, listed = (set(side.cells["slot"].unique().cast(pl.String)) for side in (gold.gold, states.pred))

@@ -97,20 +97,7 @@ class StateCells:
         self, source: Source, sides: Sequence[SideBuilder], at: int, cell: Any, place: str = "", *,
         is_gold: bool, **where: Any,
     ) -> None:  # fmt: skip
-        """Add the state in a cell to sides.
-
-        Args:
-            source: The file.
-            sides: Where to add it.
-            at: Its turn there.
-            cell: The cell.
-            place: Where in the file it is, to start messages with.
-            is_gold: Whether it must be readable.
-            where: Its dialogue and turn.
-
-        Raises:
-            DstbenchError: It is no state; the message says in which dialogue and turn.
-        """
+        """Add the state in a cell to sides."""
         try:
             state = self.read(cell)
         except Misfit as error:
@@ -139,11 +126,7 @@ class StateCells:
         return "; ".join(counts) or None
 
     def read(self, cell: Any) -> State:
-        """The state in a cell.
-
-        Raises:
-            Misfit: The cell is no state.
-        """
+        """The state in a cell."""
         if type(cell) is dict:  # most cells are flat or nested, with nothing to read loosely
             kinds = {*map(type, cell.values())}
             if {*map(type, cell)} | kinds == {str}:
@@ -180,11 +163,7 @@ class StateCells:
             return found
 
     def value(self, value: Any, slot: str) -> str | None:
-        """A value as text; None: the slot is not in the state.
-
-        Raises:
-            Misfit: It is no value.
-        """
+        """A value as text; None: the slot is not in the state."""
         if isinstance(value, (list, tuple)) or hasattr(value, "tolist"):
             return self._listed(value if isinstance(value, (list, tuple)) else value.tolist(), slot)
         return self._scalar(value, slot)
@@ -303,10 +282,6 @@ def could_be_state(cell: Any) -> bool | None:
 
 def states_in(cell: Any, *, surely: bool = True) -> dict[int, Any] | None:
     """The states, by turn, in a cell that holds the states of several turns; None: it does not.
-
-    Args:
-        cell: The cell.
-        surely: Whether a state has to have slots; otherwise all may be empty.
 
     >>> states_in([{"hotel-area": "north"}, {}]), states_in({"1": {"hotel-area": "north"}})
     ({0: {'hotel-area': 'north'}, 1: {}}, {1: {'hotel-area': 'north'}})

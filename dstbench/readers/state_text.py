@@ -48,11 +48,7 @@ class Repeated(list[tuple[str, Any]]):
 
 
 def parsed(text: str) -> Any:
-    """What a text says as JSON, as Python prints it, or as it is written out.
-
-    Raises:
-        Misfit: It is none of these.
-    """
+    """What a text says as JSON, as Python prints it, or as it is written out."""
     stripped = unfenced(text)
     if says_nothing(stripped):
         return None

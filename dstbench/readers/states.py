@@ -256,11 +256,7 @@ def name_of_all(files: Sequence[str]) -> str:
 
 
 def merge_states(parts: Sequence[States], source: str | None = None) -> States:
-    """The states of several files as those of one run, which messages call `source`.
-
-    Raises:
-        DstbenchError: A turn is in two files, or some files have gold (or predictions) and others do not.
-    """
+    """The states of several files as those of one run, which messages call `source`."""
     if len(parts) == 1:
         return parts[0]
     source = source or name_of_all([part.source for part in parts])
@@ -292,11 +288,7 @@ def merge_states(parts: Sequence[States], source: str | None = None) -> States:
 
 
 def in_order(states: States, gold: States) -> States:
-    """Predictions without ids, joined with gold's turns in the order of the gold file.
-
-    Raises:
-        DstbenchError: There are more or fewer predictions than turns.
-    """
+    """Predictions without ids, joined with gold's turns in the order of the gold file."""
     if states.pred is None or gold.gold is None:
         raise error_in(states, f"no {'gold' if states.pred else 'predictions'} inside")
     if states.pred.turns.height != gold.gold.turns.height:
@@ -322,11 +314,7 @@ def in_split(states: States, split: str) -> States:
 
 
 def only_split(states: States, split: str) -> States:
-    """The states of one split's dialogues.
-
-    Raises:
-        DstbenchError: The file does not say which dialogues these are, or has none of them.
-    """
+    """The states of one split's dialogues."""
     if states.splits is None:
         hint = "omit --split, or give the file of that split"
         raise error_in(states, "it does not say which dialogue is of which split", hint)

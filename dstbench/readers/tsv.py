@@ -35,11 +35,7 @@ def sniff(line: type[msgspec.Struct]) -> Callable[[Source], bool]:
 
 
 def table(line: type[msgspec.Struct]) -> Callable[[Source], tuple[pl.DataFrame, list[str]]]:
-    """A function from a file to its lines, as a column of strings per column, and the names of those that are slots.
-
-    Args:
-        line: The type whose fields are the other columns.
-    """
+    """A function from a file to its lines, as a column of strings per column, and the names of those that are slots."""
 
     def read_table(source: Source) -> tuple[pl.DataFrame, list[str]]:
         if source.kind != "tsv":

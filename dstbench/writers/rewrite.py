@@ -153,11 +153,7 @@ class _Edits:
         return True
 
     def check_all_used(self) -> None:
-        """Refuse edits that have no place in the data.
-
-        Raises:
-            DstbenchError: There are such edits; the message names the first.
-        """
+        """Refuse edits that have no place in the data."""
         if not self._unused:
             return
         first = min(self._unused, key=str)  # (dialogue), (dialogue, turn) or (dialogue, turn, speaker)
