@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import dstbench
 from benchmarks.missing_annotations import BARS, SHARE_CHANGED, TABLE_1, changed_dialogues, compare
 from dstbench import audit
 from dstbench.audit.discussion import SUPPORT
@@ -212,15 +213,10 @@ def test_as_good_as_the_bars_on_multiwoz(data: Path) -> None:
 
 
 def test_as_many_dialogues_as_the_paper_changes(data: Path) -> None:
-    """Each slot within 15 % of Table 1, but for one of five dialogues, where the paper's script has six, too.
-
-    And but for taxis, within 3 dialogues, as the word taxi is looked for where the place is said (``help audits``).
-    """
+    """Each slot within 15 % of Table 1, or one dialogue (taxis, and departures of trains, are in one to five)."""
     counts, share = changed_dialogues(data)
-    far = {name for name, theirs in TABLE_1.items() if abs(counts[name] - theirs) > 0.15 * theirs}
-    assert far <= {"train-departure", "taxi", "taxi-destination"}
-    assert all(abs(counts[name] - TABLE_1[name]) <= 3 for name in ("taxi", "taxi-destination"))
-    assert abs(counts["train-departure"] - TABLE_1["train-departure"]) <= 1
+    far = {name for name, theirs in TABLE_1.items() if abs(counts[name] - theirs) > max(0.15 * theirs, 1)}
+    assert not far
     assert abs(share - SHARE_CHANGED) < 0.03
 
 
@@ -230,8 +226,10 @@ def test_additions_that_were_read(data: Path) -> None:
     ("A hotel" counts as right where nothing in the dialogue says that a guest house will do.)
     """
     read = pl.read_csv(Path(__file__).parent.parent / "golden" / "additions_read.tsv", separator="\t")
-    found = audit.inconsistency(data / "multiwoz21" / "train.tsv.gz", database=data / "multiwoz_db").proposals
-    still = read.join(found.cast({"turn": pl.Int64}), on=["dialogue", "turn", "slot", "value"], how="semi")
+    train = data / "multiwoz21" / "train.tsv.gz"
+    found = audit.inconsistency(train, database=data / "multiwoz_db").proposals
+    added = audit.additions(found, dstbench.contexts(train).select("dialogue", "turn"))  # from this turn on, or before
+    still = read.join(added.cast({"turn": pl.Int64}), on=["dialogue", "turn", "slot", "value"], how="semi")
     counts = dict(still["verdict"].value_counts().iter_rows())
     assert counts["right"] == read.filter(verdict="right").height
     assert counts["right"] >= 0.9 * read.height
