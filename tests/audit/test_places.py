@@ -129,6 +129,10 @@ SAID: list[tuple[Sequence[Turn], dict[str, str]]] = [
     (after("the acorn guest house is at 4 north road .", "great"), IT),  # an address
     (after("the acorn guest house is on south street , north .", "ok"), {**IT, "hotel-area": "north"}),
     (after("how about the acorn guest house ?", "do you have any in the south ?"), {"hotel-area": "south"}),
+    (after("it is in the northern part .", "ok", name="acorn guest house"), {"hotel-area": "north"}),
+    (after("ok .", "does it have parking ?", name="acorn guest house"), {"hotel-parking": "yes"}),  # as its row says
+    (after("ok .", "does it have parking ?", name="lensfield hotel"), {}),
+    (after("ok .", "i want the hotel to have parking"), {"hotel-parking": "yes"}),  # asks for no kind
 ]  # fmt: skip
 
 
@@ -276,6 +280,7 @@ def test_without_a_database_the_name_stands_in_the_same_sentence() -> None:
         (after("it is in the north .", "ok", name="acorn guest house"), {}),
         (after("the acorn guest house is in the south .", "ok"), {**IT, "hotel-area": "south"}),  # no row differs
         (after(BOTH, "hm"), {}),
+        (after("the acorn guest house is in the north .", "in the south please"), {"hotel-area": "south"}),  # refused
     ]
     assert added(None, *(dialogue for dialogue, _ in cases)) == [
         {(1, slot, value) for slot, value in wanted.items()} for _, wanted in cases
@@ -334,6 +339,20 @@ def test_switches(
     (tmp_path / "rules.json").write_text(json.dumps(switch), encoding="utf-8")
     # Similar dialogues annotate stars, names and areas, so that there is evidence for each.
     assert added(database, dialogue, rules=tmp_path / "rules.json") == [{(1, s, v) for s, v in wanted.items()}]
+
+
+def test_where_gold_annotates_a_few_of_a_slot_the_rule_in_any_slot_is_evidence(database: str) -> None:
+    meant: list[Turn] = [(None, "indian food", {}), ("curry garden serves indian food .", "ok", _CURRY)]
+    asked = {"restaurant-area": "centre"}
+    lacking: list[Turn] = [(None, "in the centre", asked), ("curry garden serves indian food .", "ok", asked)]
+    named = {"restaurant-name": "curry garden", "restaurant-food": "indian"}
+    states, said = corpus(meant, lacking)
+    found = audit.inconsistency(states, database=database, said=said).proposals.filter(dialogue="D1")
+    assert dict(found.select("slot", "value").rows()) == named
+    assert found.filter(slot="restaurant-food")["place"].item() == "rule=fact slot=any"
+    states, said = corpus(lacking)
+    found = audit.inconsistency(states, database=database, said=said).proposals
+    assert "restaurant-food" not in found["slot"], "gold annotates no such fact"
 
 
 def test_rules_can_be_taken_out_and_put_in(database: str, tmp_path: Path) -> None:
