@@ -11,7 +11,6 @@ from dstbench.cli.options import GOLD, MATCH, TURNS_AND_VALUES, VALUES, Table
 
 _SPLIT: Final = Detail(help="train, dev or test, if there are several.")
 _SPLIT_OR_ALL: Final = Detail(help="train, dev or test, if there are several; default: all.")
-_FILES: Final = "Files or folders that hold utterances."
 _DATASET: Final = Detail(type=Path, metavar="DATA", help="The dataset: a file or folder with states and utterances.")
 
 #: In the order in which ``--help`` lists them.

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
 import polars as pl
 
 from dstbench.analysis.sentences import highest
-from dstbench.errors import UsageError, number_of
+from dstbench.errors import DstbenchError, UsageError, number_of
 from dstbench.metrics.registry import name_of
 from dstbench.rendering.tables import signature_lines
 from dstbench.rendering.views import EXACT, IS_COUNT, Layout, View, sign
@@ -23,7 +24,10 @@ _OF_SLOTS: Final = {"jga": "accuracy (jga)", f"jga {EXACT}": f"accuracy (jga) {E
 
 
 def scores(
-    frames: Mapping[str, pl.DataFrame], groups: Mapping[str, str] | None = None, gold: Sequence[str] = ()
+    frames: Mapping[str, pl.DataFrame],
+    groups: Mapping[str, str] | None = None,
+    gold: Sequence[str] = (),
+    along: str | None = None,
 ) -> Layout:
     """Scores with their standard errors, a column per metric.
 
@@ -32,17 +36,27 @@ def scores(
         groups: Titles of groups of runs, each with the names or patterns of its runs, comma-separated: tables of their
             own, in this order, and then the runs that are in none.
         gold: Lines about public gold.
+        along: The column with a number of each run, by which the runs are ordered.
     """
     rows = frames["scores"]
-    by = [name for name in rows.columns if name not in (*SCORES.columns, EXACT) or name == "run"]
+    by = [name for name in rows.columns if name not in (*SCORES.columns, EXACT, along) or name == "run"]
     is_same, of_runs = rows.select("turns", "dialogues").n_unique() == 1, by == ["run"]
     titles = titles_of(groups, rows["run"].unique(maintain_order=True).to_list(), by) if groups else {}
-    shown = _in_groups(_with_exact(rows), titles) if of_runs else _with_exact(rows)
+    shown = _in_groups(_with_exact(rows), titles) if of_runs and not along else _with_exact(rows)
     if "slot" in by:
         shown = shown.with_columns(pl.col("metric").replace(_OF_SLOTS))
     sizes = {} if is_same else {"turns": "{turns}", "dialogues": "{dialogues}"}
     cells = {"{}": "{value} ±{se}" if of_runs else "{value}"}
-    view = View("", shown, SCORES, by, cells, "metric", sizes, best=["metric"] if of_runs else None)
+    view = View(
+        "",
+        shown,
+        SCORES,
+        [*by, *([along] if along else [])],
+        cells,
+        "metric",
+        sizes,
+        best=["metric"] if of_runs else None,
+    )
     caption, paper = named(rows), view
     if of_runs:
         if rows["se"].is_not_null().any():
@@ -70,6 +84,40 @@ def scores(
     findings = highest(rows) if of_runs and not titles else []
     notes = [f"{units}{size}", *below]
     return Layout([view], notes, findings, label, [paper], [*below, *signatures], signatures=signatures)
+
+
+def numbers_along(along: str, runs: Sequence[str], by: Sequence[str]) -> tuple[str, dict[str, float]]:
+    """A name, and the number of each run.
+
+    Args:
+        along: A name for the number in which the runs' names differ; or NAME=FILE, a table (CSV, Parquet) with the
+            columns `run` and NAME.
+        runs: The runs.
+        by: What scores are grouped by.
+
+    Raises:
+        DstbenchError: The table does not have a number for each run.
+        UsageError: Scores are not by run alone, or the names of the runs do not differ in one number.
+    """
+    from dstbench.analysis.user_tables import read_user_table
+
+    if list(by) != ["run"]:
+        raise UsageError("--along takes scores by run", hint="omit --by")
+    name, _, file = along.partition("=")
+    if name in (*SCORES.columns, EXACT, ""):
+        raise UsageError(f"--along {along!r} has no name for a column of its own", hint="--along share")
+    if file:
+        table = read_user_table(file, "numbers of runs", ["run", name], numbers=[name]).rows
+        numbers = dict(table.select("run", pl.col(name).cast(pl.Float64, strict=False)).iter_rows())
+        if lacking := [run for run in runs if numbers.get(run) is None]:
+            raise DstbenchError(f"no number {name} of {', '.join(lacking)}", file=file, hint="a line for each run")
+        return name, {run: numbers[run] for run in runs}
+    found = [re.findall(r"\d+(?:\.\d+)?", run) for run in runs]
+    differing = [column for column in zip(*found, strict=False) if len({*column}) > 1]
+    if len({*map(len, found)}) > 1 or len(differing) != 1:
+        hint = f"name them so, or name a table with the columns run and {name}: --along {name}=FILE.csv"
+        raise UsageError("the names of the runs do not differ in one number", hint=hint)
+    return name, dict(zip(runs, map(float, differing[0]), strict=True))
 
 
 def titles_of(groups: Mapping[str, str], names: Sequence[str], by: Sequence[str]) -> dict[str, str]:

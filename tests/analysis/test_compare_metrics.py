@@ -16,7 +16,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dstbench
-from data_schemas.write import TABLES
 from dstbench import stats
 from dstbench.analysis.compare_metrics import TRAITS, MetricComparison
 from dstbench.analysis.orders import compare_orders, spread_of
@@ -437,25 +436,6 @@ def test_the_finding_names_metrics_and_pairs_of_runs(three: dict[str, Any], foun
         assert (better, worse) in rows.select("run", "other").rows()
     else:
         assert others == ["the orders of all metrics agree: tau 1.00"]
-
-
-def test_the_frames_have_their_schemas(found: MetricComparison, here: Path) -> None:
-    names = {
-        "spread": "metric_spread",
-        "power": "metric_power",
-        "dependence": "trait_dependence",
-        "agreement": "rank_agreement",
-        "reversals": "reversals",
-        "design": "design",
-    }
-    for key, name in names.items():
-        frame = getattr(found, key)
-        assert frame.schema == TABLES[name].schema, key
-        for column, meaning in TABLES[name].columns.items():
-            assert meaning.nullable or not frame[column].null_count(), (key, column)
-    printed = json.loads(render(found, "json"))
-    assert printed.keys() == {*names, "scores"}
-    assert printed["spread"] == found.spread.to_dicts()
 
 
 def test_the_figures_and_the_formats(here: Path) -> None:
