@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import dstbench
 from benchmarks.missing_annotations import BARS, SHARE_CHANGED, TABLE_1, changed_dialogues, compare
 from dstbench import audit
 from dstbench.audit.discussion import SUPPORT
@@ -128,6 +129,10 @@ SAID: list[tuple[Sequence[Turn], dict[str, str]]] = [
     (after("the acorn guest house is at 4 north road .", "great"), IT),  # an address
     (after("the acorn guest house is on south street , north .", "ok"), {**IT, "hotel-area": "north"}),
     (after("how about the acorn guest house ?", "do you have any in the south ?"), {"hotel-area": "south"}),
+    (after("it is in the northern part .", "ok", name="acorn guest house"), {"hotel-area": "north"}),
+    (after("ok .", "does it have parking ?", name="acorn guest house"), {"hotel-parking": "yes"}),  # as its row says
+    (after("ok .", "does it have parking ?", name="lensfield hotel"), {}),
+    (after("ok .", "i want the hotel to have parking"), {"hotel-parking": "yes"}),  # asks for no kind
 ]  # fmt: skip
 
 
@@ -212,15 +217,10 @@ def test_as_good_as_the_bars_on_multiwoz(data: Path) -> None:
 
 
 def test_as_many_dialogues_as_the_paper_changes(data: Path) -> None:
-    """Each slot within 15 % of Table 1, but for one of five dialogues, where the paper's script has six, too.
-
-    And but for taxis, within 3 dialogues, as the word taxi is looked for where the place is said (``help audits``).
-    """
+    """Each slot within 15 % of Table 1, or one dialogue (taxis, and departures of trains, are in one to five)."""
     counts, share = changed_dialogues(data)
-    far = {name for name, theirs in TABLE_1.items() if abs(counts[name] - theirs) > 0.15 * theirs}
-    assert far <= {"train-departure", "taxi", "taxi-destination"}
-    assert all(abs(counts[name] - TABLE_1[name]) <= 3 for name in ("taxi", "taxi-destination"))
-    assert abs(counts["train-departure"] - TABLE_1["train-departure"]) <= 1
+    far = {name for name, theirs in TABLE_1.items() if abs(counts[name] - theirs) > max(0.15 * theirs, 1)}
+    assert not far
     assert abs(share - SHARE_CHANGED) < 0.03
 
 
@@ -230,8 +230,10 @@ def test_additions_that_were_read(data: Path) -> None:
     ("A hotel" counts as right where nothing in the dialogue says that a guest house will do.)
     """
     read = pl.read_csv(Path(__file__).parent.parent / "golden" / "additions_read.tsv", separator="\t")
-    found = audit.inconsistency(data / "multiwoz21" / "train.tsv.gz", database=data / "multiwoz_db").proposals
-    still = read.join(found.cast({"turn": pl.Int64}), on=["dialogue", "turn", "slot", "value"], how="semi")
+    train = data / "multiwoz21" / "train.tsv.gz"
+    found = audit.inconsistency(train, database=data / "multiwoz_db").proposals
+    added = audit.additions(found, dstbench.contexts(train).select("dialogue", "turn"))  # from this turn on, or before
+    still = read.join(added.cast({"turn": pl.Int64}), on=["dialogue", "turn", "slot", "value"], how="semi")
     counts = dict(still["verdict"].value_counts().iter_rows())
     assert counts["right"] == read.filter(verdict="right").height
     assert counts["right"] >= 0.9 * read.height
@@ -278,6 +280,7 @@ def test_without_a_database_the_name_stands_in_the_same_sentence() -> None:
         (after("it is in the north .", "ok", name="acorn guest house"), {}),
         (after("the acorn guest house is in the south .", "ok"), {**IT, "hotel-area": "south"}),  # no row differs
         (after(BOTH, "hm"), {}),
+        (after("the acorn guest house is in the north .", "in the south please"), {"hotel-area": "south"}),  # refused
     ]
     assert added(None, *(dialogue for dialogue, _ in cases)) == [
         {(1, slot, value) for slot, value in wanted.items()} for _, wanted in cases
@@ -336,6 +339,20 @@ def test_switches(
     (tmp_path / "rules.json").write_text(json.dumps(switch), encoding="utf-8")
     # Similar dialogues annotate stars, names and areas, so that there is evidence for each.
     assert added(database, dialogue, rules=tmp_path / "rules.json") == [{(1, s, v) for s, v in wanted.items()}]
+
+
+def test_where_gold_annotates_a_few_of_a_slot_the_rule_in_any_slot_is_evidence(database: str) -> None:
+    meant: list[Turn] = [(None, "indian food", {}), ("curry garden serves indian food .", "ok", _CURRY)]
+    asked = {"restaurant-area": "centre"}
+    lacking: list[Turn] = [(None, "in the centre", asked), ("curry garden serves indian food .", "ok", asked)]
+    named = {"restaurant-name": "curry garden", "restaurant-food": "indian"}
+    states, said = corpus(meant, lacking)
+    found = audit.inconsistency(states, database=database, said=said).proposals.filter(dialogue="D1")
+    assert dict(found.select("slot", "value").rows()) == named
+    assert found.filter(slot="restaurant-food")["place"].item() == "rule=fact slot=any"
+    states, said = corpus(lacking)
+    found = audit.inconsistency(states, database=database, said=said).proposals
+    assert "restaurant-food" not in found["slot"], "gold annotates no such fact"
 
 
 def test_rules_can_be_taken_out_and_put_in(database: str, tmp_path: Path) -> None:
