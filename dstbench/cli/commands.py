@@ -182,9 +182,9 @@ COMMANDS: Final = (
     ),
     Command(
         "compare-metrics",
-        "Compare metrics over the same runs. "
-        "Shows spread, pairs told apart, agreement of orders, dependence on traits.",
-        "compare-metrics a.json b.json c.json -m jga,sa,gca",
+        "Find out which metric to trust: compare metrics over the same runs. "
+        "Shows agreement with a known order, reliability, spread, pairs told apart, reversals, dependence on traits.",
+        "compare-metrics t5_0.1.json t5_0.5.json t5_1.0.json --along share",
         "comparing",
         of="analysis.compare_metrics:compare_metrics",
         show="rendering.tables:render",
@@ -194,6 +194,7 @@ COMMANDS: Final = (
                 type=Path, metavar="FILE",
                 help="In place of RUN: scores, CSV or Parquet with model, metric, value.",
             ),
+            "numbers": Detail(type=Path, metavar="FILE"),
             "runs": Detail(
                 metavar="[RUN...]", help="Prediction files, folders of them, or long tables (.parquet)."
             ),

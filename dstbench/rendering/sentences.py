@@ -26,6 +26,12 @@ if TYPE_CHECKING:
 # A sentence names at most so many runs, and pairs of runs.
 _MOST_RUNS: Final = 5
 _MOST_PAIRS: Final = 3
+# What p may be above the level by rounding.
+_ROUNDING: Final = 1e-12
+# Traits of mistakes, in words.
+_SWAYED: Final = {"turns": "by length", "to_mean": "by when mistakes happen", "nu_paper": "by their spread"}
+# Measures of metrics, in words.
+_IN: Final = {"soft_accuracy": "agreement with the order", "swap_rate": "reliability"}
 # Which dialogues correlations are over, by the value of the column `rows`.
 _DIALOGUES_TAKEN: Final = {
     "pairwise": "",
@@ -172,36 +178,91 @@ def failed(checks: pl.DataFrame) -> str | None:
 # --- metrics ----------------------------------------------------------------------------------------------------------
 
 
+def which_metric(compared: MetricComparison) -> list[str]:
+    """Which metric to report, what others are better for, and what cannot be told; empty without tests of metrics."""
+    tests = compared.contests.filter(pl.col("measure") != "power").drop_nulls("p")
+    if tests.is_empty() or not compared.power["power"].count():
+        return []
+    measure = "soft_accuracy" if compared.validity.height else "swap_rate"
+    values = compared.reliability.select("metric", value=-pl.col("swap_rate"))
+    if compared.validity.height:
+        values = compared.validity.filter(measure="soft_accuracy").select("metric", "value")
+    beaten = _beaten(compared.contests, "soft_accuracy", -1) + _beaten(compared.contests, "swap_rate", 1)
+    ranked = values.drop_nulls().sort("value", descending=True, maintain_order=True)["metric"].to_list()
+    unbeaten = [metric for metric in ranked if metric not in beaten]
+    if not unbeaten:
+        return []
+    best, *others = unbeaten
+    row = compared.reliability.filter(metric=best).row(0, named=True)
+    halves = f"random halves order {_whole(row['swap_rate'])} of pairs otherwise"
+    if row["low"] is not None:
+        halves += f" ({_whole(row['low'])} to {_whole(row['high'])})"
+    lines = [f"report {best}: {halves}"]
+    if measure == "soft_accuracy":
+        tau = compared.validity.filter(metric=best, measure="tau").row(0, named=True)
+        ends = "" if tau["low"] is None else f" ({tau['low']:.2f} to {tau['high']:.2f})"
+        lines = [f"report {best}: it orders runs along {tau['along']} best, tau {tau['value']:.2f}{ends}", halves]
+    worse = [metric for metric in ranked if metric in beaten]
+    sides = (("not significantly worse", others), ("significantly worse than another", worse))
+    lines.append("; ".join(f"{words}: {', '.join(names)}" for words, names in sides if names))
+    lines.append(_least_swayed(compared))
+    is_open = pl.col("p_adjusted") > 1 - pl.col("level") + _ROUNDING
+    counted = tests.group_by("measure", maintain_order=True).agg(open=is_open.sum(), of=pl.len())
+    parts = [f"{number} of {of} in {_IN[name]}" for name, number, of in counted.iter_rows()]
+    lines.append(f"differences of metrics that may be chance: {', '.join(parts)}")
+    return [line for line in lines if line]
+
+
+def _whole(share: float) -> str:
+    """A share in whole percents."""
+    return f"{100 * share:.0f} %"
+
+
+def _beaten(contests: pl.DataFrame, measure: str, sign: int) -> list[str]:
+    """The metrics that another one is significantly better than; `sign`: of the difference by which the first loses."""
+    sure = contests.filter(pl.col("p_adjusted") <= 1 - pl.col("level") + _ROUNDING, measure=measure)
+    loses = pl.when(pl.col("difference") * sign > 0).then("first").otherwise("second")
+    return sure.select(loses.alias("metric"))["metric"].to_list()
+
+
+def _least_swayed(compared: MetricComparison) -> str:
+    """For traits of mistakes, the metric whose scores depend least on them, given the numbers of mistakes and turns."""
+    known = compared.dependence.drop_nulls("partial").filter(pl.col("trait").is_in(list(_SWAYED)))
+    parts = [
+        "{}: {}".format(_SWAYED[str(trait)], *rows.sort(pl.col("partial").abs(), maintain_order=True)
+                                   .select("metric").row(0))
+        for (trait,), rows in known.group_by("trait", maintain_order=True) if rows.height > 1
+    ]  # fmt: skip
+    return f"least swayed {'; '.join(parts)}" if parts else ""
+
+
 def metrics_apart(compared: MetricComparison) -> list[str]:
-    """Which metrics tell most and fewest pairs of runs apart, and whose orders agree least; empty for one run."""
+    """Which metrics surely tell more pairs of runs apart than others, and which pairs two metrics surely reverse."""
     orders = compared.agreement.drop_nulls("tau").sort("tau", maintain_order=True)
     return _power_in_words(compared) + _orders_in_words(compared, orders)
 
 
 def _power_in_words(compared: MetricComparison) -> list[str]:
-    """The metrics that tell the largest and the smallest share of pairs apart."""
-    ranked = compared.power.drop_nulls("power_adjusted").sort("power_adjusted", descending=True, maintain_order=True)
-    if ranked.is_empty():
+    """Whether some metric tells significantly more pairs apart than another; or why none can be told apart."""
+    if compared.power["power"].count() == 0:
         is_tested = compared.power["pairs"].sum() > 0
         return (
             ["no pair of runs can be told apart: too few resamples, or too few dialogues differ"] if is_tested else []
         )
-    design = compared.design.row(0, named=True)
-    adjusted = "" if design["adjustment"] == "none" else f", adjusted by {design['adjustment']}"
-    parts = ranked.group_by("apart_adjusted", "pairs", maintain_order=True).agg("metric").rows()
-    apart, pairs, metrics = parts[0]
-    verb = "tells" if len(metrics) == 1 else "tell"
-    if len(parts) == 1:
-        line = f"{', '.join(metrics)} {verb} {apart} of {number_of(pairs, 'pair')} of runs apart"
-    else:
-        fewest, of, others = parts[-1]
-        line = f"{', '.join(metrics)} {verb} most pairs of runs apart, {apart} of {pairs}; "
-        line += f"{', '.join(others)} fewest, {fewest} of {of}"
-    return [f"{line} (at {percent(1 - design['level'])}{adjusted})"]
+    contests = compared.contests.filter(measure="power").drop_nulls("p")
+    sure = contests.filter(pl.col("p_adjusted") <= 1 - pl.col("level") + _ROUNDING)
+    if sure.is_empty():
+        return ["no metric tells significantly more pairs of runs apart than another"] if contests.height else []
+    widest = sure.sort(pl.col("difference").abs(), descending=True, maintain_order=True).row(0, named=True)
+    names = [widest["first"], widest["second"]][:: 1 if widest["difference"] > 0 else -1]
+    (more, pairs), (less, _) = (compared.power.filter(metric=name).select("apart", "pairs").row(0) for name in names)
+    p = "< 0.001" if widest["p_adjusted"] < 0.001 else f"= {widest['p_adjusted']:.3f}"
+    return [f"{names[0]} tells significantly more pairs of runs apart than {names[1]}: "
+            f"{more} and {less} of {pairs} (adjusted p {p})"]  # fmt: skip
 
 
 def _orders_in_words(compared: MetricComparison, orders: pl.DataFrame) -> list[str]:
-    """The two metrics whose orders agree least, and the pairs of runs that they reverse.
+    """The pairs of runs that two metrics reverse, both significantly; without tests, those of the least alike orders.
 
     Args:
         compared: What `dstbench.compare_metrics` returned.
@@ -210,24 +271,29 @@ def _orders_in_words(compared: MetricComparison, orders: pl.DataFrame) -> list[s
     if orders.is_empty():
         return []
     least = orders.row(0, named=True)
-    limits = "" if least["low"] is None else f" ({least['low']:.2f} to {least['high']:.2f})"
     if least["tau"] == 1:
         which = "all metrics" if compared.agreement["tau"].null_count() == 0 else "all metrics that have one"
         return [f"the orders of {which} agree: tau 1.00"]
-    names, tau = f"{least['first']} and {least['second']}", f"tau {least['tau']:.2f}{limits}"
-    if orders["reversed"].sum() == 0:
-        return [f"no two metrics reverse a pair of runs; {names} agree least: {tau}"]
-    line = f"the orders of {names} agree least: {tau}" if orders.height > 1 else f"the orders of {names}: {tau}"
-    return (
-        [line, f"they reverse {reversed_pairs(compared, least['first'], least['second'])}"]
-        if least["reversed"]
-        else [line]
-    )
+    turned = orders["reversed"].sum()
+    if least["reversed_surely"] is not None:
+        surely = orders.sort("reversed_surely", descending=True, maintain_order=True).row(0, named=True)
+        if not surely["reversed_surely"]:
+            return [f"no pair of runs is reversed significantly in both of two metrics; {turned} may be chance"]
+        both = reversed_pairs(compared, surely["first"], surely["second"])
+        sure = orders["reversed_surely"].sum()
+        return [f"{surely['first']} and {surely['second']} reverse {both}, significantly in both",
+                f"of {turned} pairs that two metrics reverse, {sure} are significant in both"]  # fmt: skip
+    names = f"{least['first']} and {least['second']}"
+    line = f"the orders of {names} agree least" if orders.height > 1 else f"the orders of {names}"
+    named = f"they reverse {reversed_pairs(compared, least['first'], least['second'])}"
+    return [f"{line}: tau {least['tau']:.2f}", *([named] if least["reversed"] else [])]
 
 
 def reversed_pairs(compared: MetricComparison, first: str, second: str) -> str:
     """The names of the pairs of runs that two metrics reverse, those with the largest differences first."""
     rows = compared.reversals.filter(first=first, second=second)
+    if rows["significant"].any():
+        rows = rows.filter("significant")
     size = pl.min_horizontal(pl.col("difference_first").abs(), pl.col("difference_second").abs())
     named = rows.sort(size, descending=True, maintain_order=True).head(_MOST_PAIRS)
     more = f" and {rows.height - _MOST_PAIRS} more" if rows.height > _MOST_PAIRS else ""
@@ -243,7 +309,7 @@ def pairs_of_all(compared: MetricComparison) -> int | None:
 # --- correlations -----------------------------------------------------------------------------------------------------
 
 
-_IS_SIGNIFICANT: Final = pl.col("p") <= 1 - pl.col("level") + 1e-12
+_IS_SIGNIFICANT: Final = pl.col("p") <= 1 - pl.col("level") + _ROUNDING
 _EXCLUDES_0: Final = (pl.col("zou_low") > 0) | (pl.col("zou_high") < 0)
 # Whether Zou's interval excludes 0 where p is above 1 - level, or holds it where p is not; false without it.
 _DIFFERS: Final = (_EXCLUDES_0 != _IS_SIGNIFICANT).fill_null(value=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from dstbench.schema.core import SCORES, Table, count, decimal, large, number, r, ratio, score, share, text
+from dstbench.schema.core import SCORES, Table, count, decimal, flag, large, number, r, ratio, score, share, text
 
 # --- metrics side by side ---------------------------------------------------------------------------------------------
 
@@ -19,7 +19,11 @@ SPREAD: Final = Table(
     highest=score("The highest score; null as `mean`.", nullable=True),
     range=score("highest minus lowest; null as `sd`.", nullable=True),
     se=score("Mean standard error of a run's score, over dialogues; null: unknown.", nullable=True),
-    signal_to_noise=ratio("sd / se; null: one of them is null, or se is 0.", nullable=True),
+    signal_to_noise=ratio(
+        "sd divided by the mean standard error of two runs' paired difference, over the root of 2; null: one of them "
+        "is unknown, or the error is 0.",
+        nullable=True,
+    ),
 )
 
 POWER: Final = Table(
@@ -34,6 +38,8 @@ POWER: Final = Table(
         "apart / pairs; null: no pair, or too few resamples, or dialogues that differ, for any p to be so small.",
         nullable=True,
     ),
+    low=share("Lower end of the interval of `power` over dialogues; null: undefined.", nullable=True),
+    high=share("Upper end, likewise. At an end of the scale the interval is one-sided.", nullable=True),
     power_adjusted=share("apart_adjusted / pairs; likewise with adjusted p.", nullable=True),
     adjustment=text("How p is adjusted."),
     median_detectable=score(
@@ -51,13 +57,14 @@ RANK_AGREEMENT: Final = Table(
     runs=count("Number of runs that both have a score for."),
     tau=decimal("Kendall's tau-b; null: one of them ties all runs.", nullable=True),
     low=decimal(
-        "Lower end of its percentile interval, by resampling dialogues; null: tau is null, none are drawn, or tau is "
-        "undefined in more than 5 % of the resamples.",
+        "Lower end of its percentile interval, by resampling dialogues, corrected for the bias of resamples; null: tau "
+        "is null, none are drawn, tau is undefined in more than 5 % of the resamples, or the bias is above .2.",
         nullable=True,
     ),
     high=decimal("Upper end, likewise.", nullable=True),
     undefined=count("Resamples left out because tau is undefined in them; null: none are drawn.", nullable=True),
     reversed=count("Pairs of runs that they rank in opposite orders."),
+    reversed_surely=count("Of these: significant, by adjusted p, in both metrics; null: not tested.", nullable=True),
     level=number("Confidence level of the interval; null: there is none.", nullable=True),
 )
 
@@ -69,6 +76,7 @@ REVERSALS: Final = Table(
     other=text("The run that is better by `second`."),
     difference_first=score("Score of run minus score of other, by `first`."),
     difference_second=score("The same by `second`."),
+    significant=flag("Both differences are significant, by adjusted p; null: not tested.", nullable=True),
 )
 
 DEPENDENCE: Final = Table(
@@ -84,6 +92,13 @@ DEPENDENCE: Final = Table(
         nullable=True,
     ),
     high=decimal("Upper end, likewise.", nullable=True),
+    partial=decimal(
+        "Their correlation given the dialogue's numbers of mistakes and turns (those that the trait is not); null: one "
+        "of them does not vary then.",
+        nullable=True,
+    ),
+    partial_low=decimal("Lower end of its interval over dialogues, likewise.", nullable=True),
+    partial_high=decimal("Upper end, likewise.", nullable=True),
     level=number("Confidence level of the interval."),
 )
 

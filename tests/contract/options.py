@@ -350,6 +350,8 @@ _add(
     seed=Row("5", changes="low", keeps="mean sd"),
     level=Row("0.5", changes="level apart", keeps="mean sd"),
     adjust=Row("none", changes="apart_adjusted", keeps="apart"),
+    along=Row("size --numbers sizes.csv", changes="along measure number"),
+    numbers=Row("sizes.csv", line="compare-metrics RUNS -m jga,sa --resamples 40 --along size", mends=True),
     table=Row("published.csv", other="RUNS", line="compare-metrics -m jga,fga --resamples 40", changes="mean"),
 )
 _add(

@@ -334,6 +334,8 @@ def prepared(command: str, result: Mapping[str, Sequence[Row]]) -> dict[str, lis
     elif command == "compare-metrics":
         power = {row["metric"]: row for row in result["power"]}
         rows["spread"] = [power[row["metric"]] | row for row in rows["spread"]]
+        titles = {"somers_d": "Somers' d", "soft_accuracy": "soft accuracy"}
+        rows["validity"] = [row | {"title": titles.get(row["measure"], row["measure"])} for row in rows["validity"]]
     elif command == "sensitivity":
         bias = {
             (row["kind"], row["metric"]): {f"bias_{key}": value for key, value in row.items()} for row in result["bias"]
@@ -774,6 +776,17 @@ VIEWS: Mapping[str, Sequence[View]] = {
         View("dependence", r"Correlations of dialogues.*", {"metric": "metric"}, {
             r"(.+)": Shows(("r", "low", "high"), 1, {"trait": "{1}"}),
         }),
+        View("dependence", r"The same given .*", {"metric": "metric"}, {
+            r"(.+)": Shows(("partial", "partial_low", "partial_high"), 1, {"trait": "{1}"}),
+        }),
+        View("validity", r"Agreement with the order along size, .*", {"metric": "metric"}, {
+            r"(.+)": Shows(("value", "low", "high"), 1, {"title": "{1}"}),
+        }),
+        View("reliability", r"Reliability: .*", {"metric": "metric"}, {
+            r"swap rate": Shows(("swap_rate", "low", "high"), 100),
+            r"tau of halves": number("tau_halves"), r"tau of all": number("tau_full"),
+        }),
+        View("sizes", r"Pairs of runs that .*", {"metric": "metric"}, {r"(\d+)": share("alike", dialogues="{1}")}),
     ],
     "sensitivity": [
         View("costs", r"(?P<kind>\w+): .*", {"metric": "metric"}, {
