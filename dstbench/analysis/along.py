@@ -12,7 +12,7 @@ from typing import Any, Final
 import polars as pl
 
 from dstbench.analysis.user_tables import read_user_table
-from dstbench.errors import DstbenchError
+from dstbench.errors import DstbenchError, UsageError
 
 # A number in a name, and what it is multiplied by; not one that letters stand directly before or after: "t5", "v2.1b".
 _NUMBER: Final = re.compile(r"(?<![A-Za-z0-9.])(\d+(?:\.\d+)?)(%|[kMB](?![A-Za-z0-9]))?(?![A-Za-z0-9]|\.\d)")
@@ -45,12 +45,12 @@ def numbers_along(along: str, runs: Sequence[str], numbers: Any = None) -> dict[
         return {run: _value(of_run[0]) for run, of_run in named.items()}
     values = {run: [_value(match) for match in of_run] for run, of_run in matches.items()}
     if lacking := [run for run in runs if not values[run]]:
-        raise DstbenchError(f"the name {lacking[0]!r} has no number to order runs along {along!r}", hint=hint)
+        raise UsageError(f"the name {lacking[0]!r} has no number to order runs along {along!r}", hint=hint)
     columns = list(zip(*values.values(), strict=False))
     differing = [column for column in columns if len(set(column)) > 1]
     if len({len(of_run) for of_run in values.values()}) > 1 or len(differing) != 1:
         what = "differ in no number" if not differing else "do not differ in one number only"
-        raise DstbenchError(f"the runs' names {what}, so none orders them along {along!r}", hint=hint)
+        raise UsageError(f"the runs' names {what}, so none orders them along {along!r}", hint=hint)
     return dict(zip(values, differing[0], strict=True))
 
 

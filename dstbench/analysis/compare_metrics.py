@@ -49,7 +49,7 @@ from dstbench.conventions.profiles import as_convention
 from dstbench.errors import UsageError, warn
 from dstbench.metrics import Metric, parse_all
 from dstbench.runs.common import over_common_turns
-from dstbench.runs.open import Data, Reading
+from dstbench.runs.open import Data, Reading, parts_to_open
 from dstbench.runs.run import Run
 from dstbench.schema.analysis import DESIGN
 from dstbench.schema.judging import DEPENDENCE, POWER
@@ -162,6 +162,8 @@ def compare_metrics(
     requested = None if metrics is None else parse_all(metrics)
     if requested == []:
         raise UsageError("no metric to compare", hint="omit -m to compare the default metrics")
+    if along is not None and numbers is None:
+        numbers_along(along, [name for name, _ in parts_to_open(data, **reading)])  # before any file is read
     runs = over_common_turns(open_under(convention, data, **reading))
     paired = pair_up(runs, choose_metrics(requested, runs, convention), convention)
     numbered = {} if along is None else numbers_along(along, paired.runs, numbers)

@@ -48,6 +48,7 @@ WRONG: dict[str, list[tuple[str, ...]]] = {
     "--slots": [("nonesuch",)],
     "--metrics": [("jag",), ("fga:lambda=2",), ("fga:lam=x",)],
     "--by": [("slto",)],
+    "--along": [("share",)],
     "--level": [("2",), ("nan",)],
     "--from": [("jsnol",)],
     "--keys": [("perd=x",), ("x",)],

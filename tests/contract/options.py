@@ -351,7 +351,12 @@ _add(
     level=Row("0.5", changes="level apart", keeps="mean sd"),
     adjust=Row("none", changes="apart_adjusted", keeps="apart"),
     along=Row("size --numbers sizes.csv", changes="along measure number"),
-    numbers=Row("sizes.csv", line="compare-metrics RUNS -m jga,sa --resamples 40 --along size", mends=True),
+    numbers=Row(
+        "sizes.csv",
+        line="compare-metrics RUNS -m jga,sa --resamples 40 --along size",
+        other="--numbers orders.csv",
+        changes="number",
+    ),
     table=Row("published.csv", other="RUNS", line="compare-metrics -m jga,fga --resamples 40", changes="mean"),
 )
 _add(
