@@ -202,15 +202,15 @@ COMMANDS: Final = (
     ),
     Command(
         "sensitivity",
-        "Show what one error costs under each metric, by kind of error and by when it happens. Needs gold only.",
-        "sensitivity test.tsv -m jga,fga,gca --kinds missed,late",
+        "Show what one error costs under each metric, by kind of error and by when it happens, in a run or in gold.",
+        "sensitivity predictions.json -m jga,fga,gca --kinds missed,late",
         "scoring copies",
         of="analysis.sensitivity:sensitivity",
         show="rendering.tables:render",
         charts="rendering.charts.runs:sensitivity_charts",
         details={
             "data": Detail(
-                type=Path, metavar="GOLD", help="A file or folder with gold states, or a long table (.parquet)."
+                type=Path, metavar="RUN", help="A prediction file or long table (.parquet), or gold alone."
             ),
             "split": Detail(help="train, dev or test, if gold has several splits."),
         },

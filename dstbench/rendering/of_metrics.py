@@ -173,27 +173,26 @@ def _about_orders(compared: MetricComparison) -> list[str]:
 
 
 _COSTS: Final = Table("", "", **{**POSITION_BIAS.columns, **ERROR_COSTS.columns})
+# What stands in a title of errors between their kind and their number, by their way (empty: in gold).
+_PLACES: Final = {"put in": ", put into the run's own right values", "mended": " in the run, mended: gain"}
 
 
 def sensitivity(sensitivity: Sensitivity) -> Layout:
     """A table per kind of error that was made: mean loss of each metric by position, and its position bias."""
     level = percent(sensitivity.bias["level"].item(0))
-    made = sensitivity.errors.filter(pl.col("errors") > 0)
-    titles = {}
-    for kind, number, possible in made.select("kind", "errors", "possible").iter_rows():
-        drawn_of = f"drawn of {possible:,} " if sensitivity.is_sample else ""
-        titles[kind] = f"{kind}: {sentences.ERRORS[kind]}; {number:,} {drawn_of}errors"
-    bias = sensitivity.bias.select("kind", "metric", "bias", "low", "high", "relative")
-    costs = sensitivity.costs.drop("low", "high").join(bias, on=["kind", "metric"], how="left", maintain_order="left")
-    rows = costs.filter(pl.col("kind").is_in(titles.keys())).with_columns(
-        title=pl.col("kind").replace_strict(titles, return_dtype=pl.String), bin=sentences.BIN
-    )
-    of_metric = {"bias": "{bias}", f"{level} interval": "{low} to {high}", "relative": "{relative}"}
-    losses = View("{}", rows, _COSTS, ["metric"], {"{}": "{loss}"}, "bin", of_metric, "title")
-    paper = losses._replace(
+    own = [frame.partition_by("way", as_dict=True, maintain_order=True) for frame in (
+        sensitivity.own_costs, sensitivity.own_bias, sensitivity.own_errors)]  # fmt: skip
+    costs, biases, errors = own
+    views = [_losses(costs[way,], biases[way,], errors[way,], level, _PLACES[way]) for (way,) in costs]
+    seen = biases.get(("put in",), sensitivity.bias).filter(pl.col("errors") > 0)
+    title = "Blind spots: errors that change nothing (%)" + (", of those put into the run" if views else "")
+    blind = View(title, seen, POSITION_BIAS, ["metric"], {"{}": "{blind}"}, "kind")
+    losses = _losses(sensitivity.costs, sensitivity.bias, sensitivity.errors, level)
+    first = views[0] if views else losses
+    caption = "What one error costs, in points, by the position of the change in its dialogue, and the position bias "
+    paper = first._replace(
         beside={"bias": "{bias} [{low}, {high}]"},
-        caption="What one error costs, in points, by the position of the change in its dialogue, and the position bias "
-        f"with its {level} interval.",
+        caption=f"{caption}with its {level} interval.",
         heads={"metric": "", "bias": "Position bias"},
     )
     drawn = sensitivity.errors.row(0, named=True)
@@ -209,4 +208,19 @@ def sensitivity(sensitivity: Sensitivity) -> Layout:
         at_most = f"at most {drawn['sample']} errors of each kind in a dialogue, seed {drawn['seed']}"
         notes.append(f"estimated from a sample: {at_most}")
     notes += signature_lines(sensitivity.signatures)
-    return Layout([losses], notes, sentences.costs(sensitivity), "sensitivity", [paper])
+    return Layout([*views, losses, blind], notes, sentences.costs(sensitivity), "sensitivity", [paper])
+
+
+def _losses(costs: pl.DataFrame, bias: pl.DataFrame, errors: pl.DataFrame, level: str, place: str = "") -> View:
+    """A table per kind of error: mean loss of each metric by position, its position bias."""
+    titles = {}
+    for kind, number, possible in errors.filter(pl.col("errors") > 0).select("kind", "errors", "possible").iter_rows():
+        what = f"{kind}{place}" if place else f"{kind}: {sentences.ERRORS[kind]}"
+        titles[kind] = f"{what}; {number:,} {f'drawn of {possible:,} ' if number < possible else ''}errors"
+    of_metric = bias.select("kind", "metric", "bias", "low", "high", "relative")
+    rows = costs.drop("low", "high").join(of_metric, on=["kind", "metric"], how="left", maintain_order="left")
+    rows = rows.filter(pl.col("kind").is_in(titles.keys())).with_columns(
+        title=pl.col("kind").replace_strict(titles, return_dtype=pl.String), bin=sentences.BIN
+    )
+    beside = {"bias": "{bias}", f"{level} interval": "{low} to {high}", "relative": "{relative}"}
+    return View("{}", rows, _COSTS, ["metric"], {"{}": "{loss}"}, "bin", beside, "title")

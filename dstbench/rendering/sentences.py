@@ -28,6 +28,8 @@ _MOST_RUNS: Final = 5
 _MOST_PAIRS: Final = 3
 # What p may be above the level by rounding.
 _ROUNDING: Final = 1e-12
+# Errors that change nothing are named if they are at least this share.
+_BLIND: Final = 0.05
 # Traits of mistakes, in words.
 _SWAYED: Final = {"turns": "by length", "to_mean": "by when mistakes happen", "nu_paper": "by their spread"}
 # Measures of metrics, in words.
@@ -503,11 +505,19 @@ BIN: Final = pl.format(
 def costs(sensitivity: Sensitivity) -> list[str]:
     """For the first kind of error that was made: the metrics to which it matters most and least when it happens.
 
+    They are those of the run's own predictions, if there are any, with the metrics that do not see the error.
+
     What matters is the bias relative to the mean loss: slot accuracy falls by little because it divides by all slots.
     """
-    kind = sensitivity.errors.filter(pl.col("errors") > 0)["kind"].item(0)
+    way = pl.col("way") == "put in"
+    bias, losses, errors = sensitivity.bias, sensitivity.costs, sensitivity.errors
+    of_run = sensitivity.own_errors.filter(way, pl.col("errors") > 0).height > 0
+    if of_run:
+        own = (sensitivity.own_bias, sensitivity.own_costs, sensitivity.own_errors)
+        bias, losses, errors = (frame.filter(way) for frame in own)
+    kind = errors.filter(pl.col("errors") > 0)["kind"].item(0)
     size = pl.col("relative").abs().round(_DECIMALS)
-    rows = sensitivity.bias.filter(kind=kind).drop_nulls("relative").with_columns(size=size)
+    rows = bias.filter(kind=kind).drop_nulls("relative").with_columns(size=size)
     if rows.is_empty():
         return [f"whether {_ONE[kind]} costs more early or late in a dialogue cannot be said"]
     lines: list[str] = []
@@ -521,9 +531,15 @@ def costs(sensitivity: Sensitivity) -> list[str]:
             also = f", as do{_es(others)} {listed(others, len(others))}" if others else ""
             rank = "" if rows["size"].n_unique() == 1 else " least" if lines else " most"
             # A larger bias, of a loss that falls to almost nothing, says less than the losses.
-            cost = _mean_cost(row) if row["size"] < 1 else _costs_at_ends(sensitivity, kind, metric)
+            cost = _mean_cost(row) if row["size"] < 1 else _costs_at_ends(losses.filter(kind=kind, metric=metric))
             lines.append(f"{metric} depends{rank} on the position{also}: {_ONE[kind]} costs {cost}")
-    return [f"{line}, estimated from a sample" for line in lines] if sensitivity.is_sample else lines
+    lines = [f"{line}, estimated from a sample" for line in lines] if sensitivity.is_sample else lines
+    if not of_run:
+        return lines
+    blind = bias.filter(pl.col("blind") >= _BLIND, kind=kind).sort("blind", descending=True, maintain_order=True)
+    unseen = [f"{metric} {_whole(share)}" for metric, share in blind.select("metric", "blind").iter_rows()]
+    lines += [f"{_ONE[kind]} changes nothing in {listed(unseen)} of cases"] if unseen else []
+    return ["put into the run's own predictions, where they are right:", *lines]
 
 
 def _mean_cost(row: dict[str, Any]) -> str:
@@ -532,9 +548,9 @@ def _mean_cost(row: dict[str, Any]) -> str:
     return f"{100 * row['loss']:.2f} points on average (bias {bias})"
 
 
-def _costs_at_ends(sensitivity: Sensitivity, kind: str, metric: str) -> str:
+def _costs_at_ends(of_metric: pl.DataFrame) -> str:
     """The mean losses in the first and in the last bin that have any."""
-    losses = sensitivity.costs.filter(kind=kind, metric=metric).drop_nulls("loss").select("loss", BIN)
+    losses = of_metric.drop_nulls("loss").select("loss", BIN)
     (first, start), (last, end) = losses.gather([0, -1]).iter_rows()
     return f"{100 * first:.2f} points at {start}" + (f", {100 * last:.2f} at {end}" if end != start else "")
 

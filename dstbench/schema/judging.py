@@ -133,6 +133,7 @@ POSITION_BIAS: Final = Table(
         "Slope of the loss on the position, within dialogues; null: no dialogue has errors in two turns.", nullable=True
     ),
     relative=r("bias / loss; null: either is, or the loss is 0.", nullable=True),
+    blind=share("The share of errors that change nothing; null: no error.", nullable=True),
     **_OVER_DIALOGUES,
     undefined=count("Errors left out because the score is undefined."),
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from dstbench.schema.core import SCORES, Table, count, decimal, number, p, r, share, text
+from dstbench.schema.judging import ERROR_COSTS, ERROR_KINDS, POSITION_BIAS
 
 _INTERVAL: Final = {
     "low": r("Lower end of its interval over dialogues; null: undefined, or too few dialogues.", nullable=True),
@@ -72,4 +73,29 @@ CONTESTS: Final = Table(
     **_INTERVAL,
     p=p("Two-sided p of the difference, by resampling dialogues; null: undefined.", nullable=True),
     p_adjusted=p("p adjusted by Holm for the pairs of metrics in this measure.", nullable=True),
+)
+
+_WAY: Final = {
+    "way": text("put in: errors are put into the run's right values; mended: the run's errors are mended, and the loss "
+                "is what it gains.")
+}  # fmt: skip
+OWN_ERROR_COSTS: Final = Table(
+    "costs of errors in a run",
+    f"As `{ERROR_COSTS.title}`, in a run's own predictions: one row per (way, kind, metric, bin).",
+    **_WAY,
+    **ERROR_COSTS.columns,
+)
+
+OWN_POSITION_BIAS: Final = Table(
+    "position bias in a run",
+    f"As `{POSITION_BIAS.title}`, in a run's own predictions: one row per (way, kind, metric).",
+    **_WAY,
+    **POSITION_BIAS.columns,
+)
+
+OWN_ERROR_KINDS: Final = Table(
+    "errors in a run",
+    f"As `{ERROR_KINDS.title}`, in a run's own predictions: one row per (way, kind).",
+    **_WAY,
+    **ERROR_KINDS.columns,
 )

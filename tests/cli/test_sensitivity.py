@@ -35,7 +35,7 @@ def gold(here: Path) -> Path:
 
 
 def test_text_begins_with_what_matters_most_and_shows_each_kind(gold: Path) -> None:
-    out = ok("sensitivity", "gold.parquet", "-m", "jga,fga,tla", "--kinds", "late,missed")
+    out = ok("sensitivity", "gold.parquet", "--gold-only", "-m", "jga,fga,tla", "--kinds", "late,missed")
     found = dstbench.sensitivity("gold.parquet", metrics="jga,fga,tla", kinds=["missed", "late"])
     conclusion, *_ = out.partition("\n\n")
     first, last = 100 * found.costs.filter(kind="missed", metric="jga")["loss"].gather([0, -1])
@@ -77,14 +77,14 @@ def test_text_begins_with_what_matters_most_and_shows_each_kind(gold: Path) -> N
 def test_the_conclusion_names_all_metrics_that_depend_on_the_position_alike(
     gold: Path, metrics: str, kind: str, bins: str, wanted: list[str]
 ) -> None:
-    out = ok("sensitivity", "gold.parquet", "-m", metrics, "--kinds", kind, "--bins", bins)
+    out = ok("sensitivity", "gold.parquet", "--gold-only", "-m", metrics, "--kinds", kind, "--bins", bins)
     lines = out.partition("\n\n")[0].splitlines()
     assert len(lines) == len(wanted)
     assert all(re.fullmatch(pattern, line) for pattern, line in zip(wanted, lines, strict=True)), lines
 
 
 def test_what_is_drawn_is_said(gold: Path) -> None:
-    words = ("sensitivity", "gold.parquet", "-m", "jga,sa", "--kinds", "missed", "--sample")
+    words = ("sensitivity", "gold.parquet", "--gold-only", "-m", "jga,sa", "--kinds", "missed", "--sample")
     out = ok(*words, "2", "--seed", "7")
     assert all(line.endswith(", estimated from a sample") for line in out.partition("\n\n")[0].splitlines())
     assert re.search(r"missed: .*; 60 drawn of \d+ errors", out)
@@ -97,29 +97,29 @@ def test_what_is_drawn_is_said(gold: Path) -> None:
 def test_a_kind_without_errors_has_no_table(here: Path) -> None:
     states = [{"dialogue_id": "A", "turn": n, "gold": {"hotel-area": "north"}} for n in range(3)]
     Path("gold.jsonl").write_text("".join(f"{json.dumps(state)}\n" for state in states))
-    code, out, err = run("sensitivity", "gold.jsonl", "-m", "jga", "--kinds", "missed,wrong,over")
+    code, out, err = run("sensitivity", "gold.jsonl", "--gold-only", "-m", "jga", "--kinds", "missed,wrong,over")
     assert code == 0
     assert "wrong" not in out
     assert "error wrong (gold has no other value of the slot), over (the domain" in err
     for form in ("md", "latex"):
-        _, out, _ = run("sensitivity", "gold.jsonl", "-m", "jga", "--format", form)
+        _, out, _ = run("sensitivity", "gold.jsonl", "--gold-only", "-m", "jga", "--format", form)
         assert "over:" not in out
         assert "dropped: the value" in out
 
 
 def test_a_hundred_bins_are_called_apart(gold: Path) -> None:
-    out = ok("sensitivity", "gold.parquet", "-m", "jga", "--kinds", "late", "--bins", "100")
+    out = ok("sensitivity", "gold.parquet", "--gold-only", "-m", "jga", "--kinds", "late", "--bins", "100")
     assert " 0-1 %   1-2 %" in out
-    assert run("sensitivity", "gold.parquet", "--bins", "101")[0] == 2
+    assert run("sensitivity", "gold.parquet", "--gold-only", "--bins", "101")[0] == 2
 
 
 def test_json_has_the_frames_that_the_schemas_say_and_csv_their_rows(
     gold: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     compute_once(monkeypatch.setattr)
-    document = json.loads(ok("sensitivity", "gold.parquet", "--format", "json"))
+    document = json.loads(ok("sensitivity", "gold.parquet", "--gold-only", "--format", "json"))
     assert list(document) == [field.name for field in fields(Sensitivity)]
-    rows = list(csv.DictReader(io.StringIO(ok("sensitivity", "gold.parquet", "--format", "csv"))))
+    rows = list(csv.DictReader(io.StringIO(ok("sensitivity", "gold.parquet", "--gold-only", "--format", "csv"))))
     found = dstbench.sensitivity("gold.parquet")
     for name, table in SCHEMAS.items():
         frame: pl.DataFrame = getattr(found, name)
@@ -140,7 +140,7 @@ def test_json_has_the_frames_that_the_schemas_say_and_csv_their_rows(
     ],
 )
 def test_mistakes_of_users(gold: Path, words: list[str], message: str) -> None:
-    code, out, err = run("sensitivity", "gold.parquet", *words)
+    code, out, err = run("sensitivity", "gold.parquet", "--gold-only", *words)
     assert (code, out) == (2, "")
     assert message in err
 
@@ -148,7 +148,7 @@ def test_mistakes_of_users(gold: Path, words: list[str], message: str) -> None:
 def test_one_dialogue_says_what_it_cannot_tell(here: Path) -> None:
     turn = {"dialogue_id": "A", "gold": {"hotel-area": "north"}, "pred": {}}
     Path("gold.jsonl").write_text("".join(f"{json.dumps({**turn, 'turn': n})}\n" for n in range(2)))
-    code, out, err = run("sensitivity", "gold.jsonl")
+    code, out, err = run("sensitivity", "gold.jsonl", "--gold-only")
     assert code == 0
     assert out.startswith("whether one missed value costs more early or late in a dialogue cannot be said")
     assert "no dialogue has errors in two turns" in err
@@ -168,21 +168,29 @@ def losses(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, dict[tuple[st
     write_sample(synthetic(), folder)
     sample = str(folder / "careful.parquet")
     metrics = ",".join(dict.fromkeys(metric for metric, *_ in FIGURES.findall(TOPIC)))
-    out = ok("sensitivity", sample, "-m", metrics)
+    out = ok("sensitivity", sample, "--gold-only", "-m", metrics)
     rows, kind = {}, ""
     for line in out.splitlines():
         kind = line.partition(":")[0] if ":" in line else kind
         words = line.split()
         if line.startswith(" ") and len(words) > 6 and words[0] != "metric":
             rows[words[0], kind] = words[1], words[5]
-    return ok("sensitivity", sample, "--kinds", "missed"), rows
+    return ok("sensitivity", sample, "--gold-only", "--kinds", "missed"), rows
 
 
 def test_a_wrong_value_that_is_similar_costs_less_with_partial_credit(losses: Any, tmp_path: Path) -> None:
     """What the topic says of `--match levenshtein`."""
     write_sample(synthetic(), tmp_path)
     out = ok(
-        "sensitivity", str(tmp_path / "careful.parquet"), "-m", "soft-rsa", "--kinds", "wrong", "--match", "levenshtein"
+        "sensitivity",
+        str(tmp_path / "careful.parquet"),
+        "--gold-only",
+        "-m",
+        "soft-rsa",
+        "--kinds",
+        "wrong",
+        "--match",
+        "levenshtein",
     )
     _, rows = losses
     (line,) = (line for line in out.splitlines() if line.startswith(" soft-rsa"))

@@ -404,6 +404,11 @@ _add(
 )
 _add(
     "sensitivity",
+    gold=Row("later.jsonl", line="sensitivity RUN -m jga,sa"),
+    gold_only=Row(line="sensitivity RUN -m jga,sa", changes="way"),
+    missing=Row(
+        "empty", other="--missing intersect", line="sensitivity RUN -m jga --gold gold.jsonl", runs="bare_{}.jsonl"
+    ),
     kinds=Row("missed,late", changes="kind"),
     bins=Row("3", changes="bin loss"),
     sample=Row("1", changes="loss"),

@@ -343,6 +343,14 @@ def prepared(command: str, result: Mapping[str, Sequence[Row]]) -> dict[str, lis
         rows["costs"] = [
             row | bias[row["kind"], row["metric"]] | {"range": f"{row['start']:.0%}"[:-1]} for row in rows["costs"]
         ]
+        own = {
+            (row["way"], row["kind"], row["metric"]): {f"bias_{key}": value for key, value in row.items()}
+            for row in result["own_bias"]
+        }
+        rows["own_costs"] = [
+            row | own[row["way"], row["kind"], row["metric"]] | {"range": f"{row['start']:.0%}"[:-1]}
+            for row in rows["own_costs"]
+        ]
     elif command == "correlate":
         rows["rated"] = [row | {"coefficient": row["coefficient"].capitalize()} for row in rows["rated"]]
         rows["whole"] = [
@@ -795,6 +803,14 @@ VIEWS: Mapping[str, Sequence[View]] = {
             r"\d+ % interval": interval(100, "bias_low", "bias_high"),
             r"relative": number("bias_relative"),
         }),
+        *(View("own_costs", rf"(?P<kind>\w+){title}.*", {"metric": "metric"}, {
+            r"(\d+)-\d+ %": share("loss", range="{1}"),
+            r"bias": share("bias_bias"),
+            r"\d+ % interval": interval(100, "bias_low", "bias_high"),
+            r"relative": number("bias_relative"),
+        }, where={"way": way}, every=False) for way, title in (("put in", ", put into"), ("mended", " in the run"))),
+        View("own_bias", r"Blind spots.*", {"metric": "metric"}, {r"(.+)": share("blind", kind="{1}")},
+             where={"way": "put in"}),
     ],
     "sweep": [
         View(
