@@ -16,6 +16,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 import numpy as np
 import polars as pl
 
+from dstbench.analysis.verdicts import adjust_defined
 from dstbench.arrays import Flags, Floats, Integers
 from dstbench.errors import UsageError, warn
 from dstbench.schema.analysis import CORRELATION_DIFFERENCES, CORRELATION_TESTS, CORRELATIONS
@@ -53,6 +54,8 @@ TESTS: Final[Mapping[str, tuple[str, ...]]] = {
 ALL_TESTS: Final = "all"
 #: The name of intervals and p over dialogues.
 JACKKNIFE: Final = "jackknife"
+#: The column `rows` of correlations given `CONTROLS`.
+GIVEN: Final = "given"
 #: What correlations with traits are given, as most traits follow from it: the numbers of mistakes and of turns.
 CONTROLS: Final = ("mistakes", "turns")
 # Scores and traits are rounded to this many decimals before they are correlated.
@@ -81,7 +84,9 @@ class Rows(NamedTuple):
 
         The authors of GCA took the rows of several runs as independent, so their protocol has them too.
         """
-        return self.taken == "released" or len(np.unique(self.dialogues)) == len(self.dialogues)
+        return self.taken == "released" or (
+            self.taken != GIVEN and len(np.unique(self.dialogues)) == len(self.dialogues)
+        )
 
     def defined(self, *names: str) -> Flags:
         """The rows in which all of these columns are defined."""
@@ -287,7 +292,9 @@ def difference_rows(
         }
         for each in compared
     ]  # fmt: skip
-    return as_frame(rows, CORRELATION_DIFFERENCES)
+    frame = as_frame(rows, CORRELATION_DIFFERENCES)
+    adjusted = adjust_defined(frame["p"].fill_null(np.nan).to_numpy(), "holm")
+    return frame.with_columns(p_adjusted=pl.Series(adjusted, dtype=pl.Float64).fill_nan(None))
 
 
 def outcome_rows(compared: Iterable[Compared], test: str | None, level: float) -> pl.DataFrame:

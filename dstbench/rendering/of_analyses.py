@@ -150,11 +150,18 @@ def traits(traits: Traits) -> Layout:
     lists = [view for view in lists if view.rows.height]
     about = [*_about_intervals(traits.correlations, traits.differences), *signature_lines(traits.signatures)]
     notes = ["shares in percent; --format csv or json lists every dialogue", *about]
-    views = [means, *_matrices(traits.correlations), *_differences(traits.differences), *lists]
+    given = [view._replace(title=f"Given mistakes and turns: {view.title[0].lower()}{view.title[1:]}")
+             for view in _differences(traits.given_differences)]  # fmt: skip
+    if traits.given.height:
+        title = f"Given mistakes and turns: correlations, and {percent(traits.given['level'][0])} intervals"
+        given.insert(0, View(title, traits.given, CORRELATIONS, ["run", "first"], _R, "second"))
+    views = [means, *_matrices(traits.correlations), *_differences(traits.differences), *given, *lists]
+    found = sentences.differences(traits.given_differences) + sentences.differences(traits.differences)
     paper = lists[:1] or [_trait_table(traits)]
-    return Layout(
-        views, notes, sentences.differences(traits.differences), "traits", paper, notes if lists else about
-    )  # fmt: skip
+    if traits.differences.height > 1:
+        about.insert(1, "p of differences are two-sided, adjusted by Holm for those of a table")
+        notes = [notes[0], *about]
+    return Layout(views, notes, found, "traits", paper, notes if lists else about)
 
 
 def _disagreements(rows: pl.DataFrame, units: pl.DataFrame, of: str = "") -> View:
@@ -207,7 +214,7 @@ def correlations(correlations: Correlations) -> Layout:
     notes = _about_intervals(matrix, correlations.differences, correlations.rated_differences)
     notes += _about_tests(correlations) if has_ratings else []
     if correlations.differences.height > 1:
-        notes.append("p of differences are two-sided, and not adjusted for their number")
+        notes.append("p of differences are two-sided, adjusted by Holm for their number")
     notes += signature_lines(correlations.signatures)
     return Layout([*views, *_matrices(matrix)], notes, findings, "correlate", paper or [_matrix_table(matrix)])
 
@@ -262,7 +269,11 @@ def _differences(rows: pl.DataFrame, tests: pl.DataFrame | None = None) -> list[
     n = pl.when(pl.col("n_first") != pl.col("n_second")).then(pl.format("{} and {}", "n_first", "n_second"))
     rows = rows.with_columns(n=n.otherwise(pl.col("n_first").cast(pl.String)), zou_differs=sentences.ZOU_DIFFERS)
     cells = {"r first": "{r_first}", "r second": "{r_second}", "difference": "{difference}", "n": "{n}"}
-    uncertain = {f"{percent(rows['level'][0])} interval": "{low} to {high}", "p": "{p}", **_zou(rows)}
+    uncertain = {
+        f"{percent(rows['level'][0])} interval": "{low} to {high}",
+        "p, adjusted": "{p_adjusted}",
+        **_zou(rows),
+    }
     title, table = f"Differences of correlations{sentences.rows_taken(rows)}", CORRELATION_DIFFERENCES
     if rows.select("first", "second").n_unique() > 1:
         views = [_compared(title, rows, table, cells),

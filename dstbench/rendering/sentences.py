@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import polars as pl
 
-from dstbench.analysis.associations import POOLED
+from dstbench.analysis.associations import GIVEN, POOLED
 from dstbench.analysis.sentences import listed
 from dstbench.analysis.verdicts import pairs_text
 from dstbench.errors import number_of
@@ -39,6 +39,7 @@ _DIALOGUES_TAKEN: Final = {
     "pairwise": "",
     "complete": " over dialogues in which all are defined",
     "released": " over dialogues as the authors of GCA took them",
+    "given": " given the dialogues' mistakes and turns",
 }
 
 # --- comparisons of runs ----------------------------------------------------------------------------------------------
@@ -311,34 +312,44 @@ def pairs_of_all(compared: MetricComparison) -> int | None:
 # --- correlations -----------------------------------------------------------------------------------------------------
 
 
-_IS_SIGNIFICANT: Final = pl.col("p") <= 1 - pl.col("level") + _ROUNDING
+_IS_SIGNIFICANT: Final = pl.col("p_adjusted") <= 1 - pl.col("level") + _ROUNDING
 _EXCLUDES_0: Final = (pl.col("zou_low") > 0) | (pl.col("zou_high") < 0)
 # Whether Zou's interval excludes 0 where p is above 1 - level, or holds it where p is not; false without it.
-_DIFFERS: Final = (_EXCLUDES_0 != _IS_SIGNIFICANT).fill_null(value=False)
+_DIFFERS: Final = ((pl.col("p") <= 1 - pl.col("level") + _ROUNDING) != _EXCLUDES_0).fill_null(value=False)
 #: The same in words, for the end of a cell.
 ZOU_DIFFERS: Final = pl.when(_DIFFERS).then(pl.lit(" (differs)")).otherwise(pl.lit(""))
 
 
 def differences(rows: pl.DataFrame) -> list[str]:
-    """For each two correlations that are compared: the runs in which the first is lower, higher, or perhaps neither.
+    """For each two correlations that are compared: the runs in which the first is stronger, weaker, or perhaps neither.
+
+    Those of one sign are compared by their size; of others, it is said which is lower.
 
     Args:
         rows: Rows of `schema.analysis.CORRELATION_DIFFERENCES`.
     """
     tested = rows.filter(pl.col("run") == pl.col("other_run"), pl.col("p").is_not_null())
     lines = []
+    one_sign = pl.col("r_first") * pl.col("r_second") > 0
+    weaker, lower = pl.col("r_first").abs() < pl.col("r_second").abs(), pl.col("difference") < 0
+    verdicts = {
+        "weaker than": one_sign & weaker, "stronger than": one_sign & ~weaker,
+        "below": ~one_sign & lower, "above": ~one_sign & ~lower,
+    }  # fmt: skip
     for compared, of_pair in tested.group_by("first", "second", maintain_order=True):
         alpha = 1 - of_pair["level"][0]
-        is_lower = pl.col("difference") < 0
-        verdicts = _IS_SIGNIFICANT & is_lower, _IS_SIGNIFICANT & ~is_lower, ~_IS_SIGNIFICANT
-        below, above, chance = (_in_runs(of_pair.filter(verdict)["run"].to_list()) for verdict in verdicts)
         first, second = (f"r({str(pair).replace(',', ', ')})" for pair in compared)
-        sides = [f"below {second}{below}"] if below else []
-        sides += [f"above {'it' if sides else second}{above}"] if above else []
+        sides = list[str]()
+        for words, verdict in verdicts.items():
+            if runs := _in_runs(of_pair.filter(_IS_SIGNIFICANT & verdict)["run"].to_list()):
+                sides.append(f"{words} {'it' if sides else second}{runs}")
+        chance = _in_runs(of_pair.filter(~_IS_SIGNIFICANT)["run"].to_list())
+        given = ", given mistakes and turns" if of_pair["rows"][0] == GIVEN else ""
+        adjusted = "adjusted p" if tested["p_adjusted"].count() > 1 else "p"
         if sides:
-            lines.append(f"{first} is {', '.join(sides)} (p at most {alpha:.2g})")
+            lines.append(f"{first} is {', '.join(sides)}{given} ({adjusted} at most {alpha:.2g})")
         if chance:
-            what = "the difference" if sides else f"the difference of {first} and {second}"
+            what = "the difference" if sides else f"the difference of {first} and {second}{given}"
             lines.append(f"{what} could be chance{chance}")
         if differs := _in_runs(of_pair.filter(_DIFFERS)["run"].to_list()):
             lines.append(f"by Zou's interval, which assumes normal data, it is otherwise{differs}")

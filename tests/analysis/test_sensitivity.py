@@ -161,7 +161,7 @@ def losses(states: Any, profile: str = "verbatim") -> pl.DataFrame:
     """A row per error: kind, number (of the dialogue), place, next, turns, and the loss of each metric."""
     convention, metrics = as_convention(profile), parse_all(METRICS)
     (run,) = open_runs(states)
-    rows = gold_rows(run.read(), convention)
+    rows = gold_rows(run.read().with_columns(pred=pl.col("gold")), convention)
     changes = with_errors(rows.filter("is_change"), rows, usual_values(run, convention), convention)
     copied = copies_of(changes, KINDS)
     scored = score_copies(base_rows(rows, changes), copied, run, metrics, convention)
@@ -409,7 +409,7 @@ OWN = (("own_costs", "costs"), ("own_bias", "bias"), ("own_errors", "errors"))
 
 
 def test_in_predictions_that_equal_gold_errors_cost_what_they_cost_in_gold() -> None:
-    states = [row | {"pred": row["gold"]} for row in synthetic(30)["careful"]]
+    states = synthetic(30)["careful"].with_columns(pred=pl.col("gold"))
     found = dstbench.sensitivity(states, metrics="all", bins=3)
     for own, of_gold in OWN:
         put_in = getattr(found, own).filter(way="put in").drop("way")
