@@ -45,6 +45,7 @@ from types import FunctionType
 from typing import TYPE_CHECKING
 
 from dstbench._version import __version__ as __version__
+from dstbench.schema.record import show_with as _show_with
 
 if TYPE_CHECKING:  # `as` makes a name public for type checkers
     from dstbench import audit as audit
@@ -139,6 +140,13 @@ def __getattr__(name: str) -> object:
         setattr(home, name, public)  # where pickle looks for it
     globals()[name] = public
     return public
+
+
+@_show_with
+def _as_html(result: object) -> str:
+    from dstbench.rendering.notebook import as_html
+
+    return as_html(result)
 
 
 def __dir__() -> list[str]:

@@ -18,10 +18,10 @@ def main() -> None:
     handler = signal.getsignal(signal.SIGINT)
     if handler is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
-    from dstbench import cli
+    from dstbench.cli import main as run
 
     signal.signal(signal.SIGINT, handler)
-    cli.main()
+    run()
 
 
 if __name__ == "__main__":

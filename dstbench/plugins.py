@@ -43,6 +43,10 @@ class _Declared(NamedTuple):
     load: Callable[[], Any]
 
 
+class Table(dict[str, Any]):
+    """A table of a TOML file, which declares what would be an object in a module."""
+
+
 class Plugins(Generic[T]):
     """The metrics, formats or profiles that are not built in.
 
@@ -143,8 +147,8 @@ def use(modules: str | Iterable[str]) -> list[ModuleType]:
     """Make the metrics, formats and profiles that modules define usable by name, in this process.
 
     Args:
-        modules: Names of modules, in the working directory or importable, or paths of Python files; several in a list,
-            or in one text, separated by commas.
+        modules: Names of modules, in the working directory or importable, or paths of Python files, or of TOML files
+            whose tables ``[[format]]`` declare formats; several in a list, or in one text, separated by commas.
 
     Returns:
         The modules.
@@ -155,9 +159,29 @@ def use(modules: str | Iterable[str]) -> list[ModuleType]:
     parts = [modules] if isinstance(modules, str) else modules
     names = [name.strip() for part in parts for name in part.split(",")]
     for name in names:
-        _MODULES[name] = _imported(name)
+        _MODULES[name] = _declared_in(name) if name.endswith(".toml") else _imported(name)
         _of_source(_MODULES[name])
     return [_MODULES[name] for name in names]
+
+
+def _declared_in(name: str) -> ModuleType:
+    """A module of the tables ``[[format]]`` in a TOML file."""
+    import tomllib
+
+    path = Path(name)
+    try:
+        document = tomllib.loads(path.read_text("utf-8"))
+    except FileNotFoundError:
+        raise UsageError(f"{name}: no such file") from None
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise UsageError(f"{name}: not TOML: {error}") from None
+    tables = document.get("format")
+    if document.keys() != {"format"} or not isinstance(tables, list) or not all(isinstance(t, dict) for t in tables):
+        raise UsageError(f"{name}: tables [[format]] declare formats, and nothing else", hint="see `help plugins`")
+    module = ModuleType(path.stem)
+    module.__file__ = str(path.absolute())
+    vars(module).update({f"[[format]] {number}": Table(table) for number, table in enumerate(tables, 1)})
+    return module
 
 
 def _imported(name: str) -> ModuleType:
@@ -216,7 +240,8 @@ def is_here(origin: str) -> bool:
     """Whether this process has an origin (`origin_of`): the package in this version, or the module with this source."""
     name, mark, _ = origin.partition("#")
     if mark:
-        return name in sys.modules and _of_source(sys.modules[name]) == origin
+        modules = sys.modules | {module.__name__: module for module in _MODULES.values()}
+        return name in modules and _of_source(modules[name]) == origin
     from importlib.metadata import PackageNotFoundError, distribution
 
     try:

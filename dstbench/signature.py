@@ -32,6 +32,7 @@ _MEANINGS: Final[Mapping[str, str]] = {
     "id-map": "gold's ids of dialogues",
     "turns-from": "the number of the turn that is gold's turn 0",
     "turn-step": "the step of the turns' numbers",
+    "unreadable": "how predicted states that cannot be read are taken",
     "by": "the grouping",
     "frames": "the number of gold's frames",
     "format": "the format, as it is not built in",

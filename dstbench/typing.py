@@ -10,6 +10,10 @@ from typing import Literal
 #: domain or slot, it counts as an empty state, but is wrong in each frame if the convention scores frames.
 Missing = Literal["error", "wrong", "empty", "intersect"]
 
+#: What to do with a predicted state that is none, such as JSON that is cut off: refuse the file, or take the state as
+#: empty, or count its turn as wrong.
+Unreadable = Literal["error", "empty", "wrong"]
+
 #: What dontcare is. `conventions.choices` explains this choice and the next two.
 Dontcare = Literal["keep", "drop", "drop-gold", "drop-pred", "skip"]
 

@@ -89,7 +89,7 @@ def test_version_1_is_read_as_it_was_written() -> None:
     assert run.cuts == (0, len(ROWS))
 
 
-@pytest.mark.filterwarnings("ignore:.*wrong by spelling:dstbench.DstbenchWarning")
+@pytest.mark.filterwarnings("ignore:.*fail on spelling:dstbench.DstbenchWarning")
 @pytest.mark.parametrize("profile", FINGERPRINTS)
 def test_version_1_is_scored_as_it_was(profile: str) -> None:
     wanted = {metric: value for (name, metric), value in SCORES.items() if name == profile}

@@ -78,7 +78,7 @@ def test_each_package_of_the_topic_has_fewer_than_30_lines() -> None:
 
 
 def test_what_is_installed_is_used_by_its_name_and_signed_with_its_package(installed: Path) -> None:
-    lines = ok("score", LOG, "-m", "no-extra,jga", "--profile", "mylab").splitlines()
+    lines = ok("score", LOG, "-m", "no-extra,jga", "--profile", "mylab", "--signature").splitlines()
     assert lines[2].split() == ["predictions", "50.00", "50.00"]
     signature = lines[-1].removeprefix("signature: ")
     assert signature.startswith("no-extra@dst-no-extra-1.0+jga|profile:mylab.1@dst-mylab-1.0|none:drop-pred|")
@@ -223,7 +223,7 @@ MODULE = "\n".join(text for name, text in FILES.items() if name.endswith(".py"))
 def test_a_module_in_the_working_directory(named: str, here: Path) -> None:
     Path("mylab.py").write_text(MODULE)
     Path(LOG).write_text(BARRED)
-    out = ok("score", LOG, "--plugins", named, "-m", "no-extra,jga", "--profile", "mylab")
+    out = ok("score", LOG, "--plugins", named, "-m", "no-extra,jga", "--profile", "mylab", "--signature")
     assert out.splitlines()[2].split() == ["predictions", "50.00", "50.00"]
     signature = out.splitlines()[-1].removeprefix("signature: ")
     (digest,) = {part.partition("#")[2][:8] for part in signature.split("mylab") if part.startswith("#")}

@@ -26,7 +26,6 @@ from typing import TYPE_CHECKING, Any, Final, Unpack, get_args
 import numpy as np
 import polars as pl
 
-from dstbench import stats
 from dstbench.analysis.associations import as_frame
 from dstbench.analysis.paired import Paired, pair_up
 from dstbench.analysis.verdicts import FEWEST_SEEDS, doubts, judge, judge_models, strictest_level
@@ -40,7 +39,16 @@ from dstbench.runs.open import Data, Reading, parts_to_open
 from dstbench.schema.analysis import DESIGN, MODELS, RUN_DIFFERENCES, STANDINGS
 from dstbench.schema.record import Record
 from dstbench.scoring.scope import open_under
-from dstbench.stats import Null, Spread, influences, spread, spread_over_seeds
+from dstbench.stats import (
+    Null,
+    Randomisation,
+    Spread,
+    influences,
+    smallest_detectable,
+    spread,
+    spread_over_seeds,
+    tally,
+)
 from dstbench.stats.normal import check_level
 from dstbench.typing import Adjustment
 
@@ -252,8 +260,8 @@ class _Swaps:
     design: Design
 
     @cached_property
-    def _of_all(self) -> stats.Randomisation:
-        return stats.Randomisation.draw(self.paired.sums, self.design.resamples, self.design.seed)
+    def _of_all(self) -> Randomisation:
+        return Randomisation.draw(self.paired.sums, self.design.resamples, self.design.seed)
 
     def nulls(
         self, metric: Metric, pairs: Sequence[tuple[int, int]], discordant: Sequence[int], *, more: bool = False
@@ -262,7 +270,7 @@ class _Swaps:
         swaps, runs = None if more else self._of_all, list(range(len(self.paired.runs)))
         if swaps is None:
             runs = sorted({run for pair in pairs for run in pair})
-            swaps = stats.Randomisation.draw(self.paired.sums[runs], _MORE * self.design.resamples, self.design.seed)
+            swaps = Randomisation.draw(self.paired.sums[runs], _MORE * self.design.resamples, self.design.seed)
         score, of_pairs = self.paired.score(metric), zip(pairs, discordant, strict=True)
         return [swaps.null(score, runs.index(a), runs.index(b), number) for (a, b), number in of_pairs]
 
@@ -295,7 +303,7 @@ def _differences_of_runs(own: _Measured, values: Floats, pairs: Sequence[tuple[i
         limits = detectable = None
         if verdict["significant"] is not None and se > 0:
             strictest = strictest_level(nulls, verdict["m"], design.adjust, design.level)
-            detectable = stats.smallest_detectable(se, strictest)
+            detectable = smallest_detectable(se, strictest)
             limits = null.limits(se, paired.sums.shape[1], design.level)
         difference = {"difference": float(values[a] - values[b]), "se": _positive(se), **_ends(limits)}
         rows.append({**difference, **of_pair, "detectable": detectable, **verdict})
@@ -319,7 +327,7 @@ def _differences_of_models(
         row = {"difference": float(difference), **verdict}
         if of is not None and verdict["significant"] is not None:
             strictest = strictest_level([], verdict["m"], design.adjust, design.level)
-            detectable = stats.smallest_detectable(of.se, strictest, of.df)
+            detectable = smallest_detectable(of.se, strictest, of.df)
             row |= {"se": of.se, **_ends(of.limits(float(difference), design.level)), "detectable": detectable}
         rows.append(row)
     return rows
@@ -327,7 +335,7 @@ def _differences_of_models(
 
 def _count_dialogues(paired: Paired, metric: Metric, scores: Floats, first: int, second: int) -> Row:
     """Of scores (runs × dialogues), the dialogues that the first run wins, ties, loses; and whose sums differ."""
-    counts = vars(stats.tally(scores[first], scores[second]))
+    counts = vars(tally(scores[first], scores[second]))
     own, (one, other) = [paired.statistics.index(name) for name in stats_of(metric)], paired.sums[[first, second]]
     discordant = int((one[:, own] != other[:, own]).any(axis=1).sum())
     return {**counts, "unscored": counts["undefined"], "discordant": discordant}

@@ -71,11 +71,11 @@ class MetricComparison(Record):
     """Metrics side by side, as frames (schemas in `dstbench.schema.judging`).
 
     Attributes:
-        spread: Per metric, mean and standard deviation over the runs, range, and signal to noise.
         validity: Per metric, how it orders runs whose order is known; empty if none is.
         reliability: Per metric, how alike random halves of the dialogues order the runs.
         sizes: Per metric and number of dialogues, how many pairs a sample of so many orders as all dialogues do.
         contests: Per measure and two metrics, which is better, and whether that may be chance.
+        spread: Per metric, mean and standard deviation over the runs, range, and signal to noise.
         power: Per metric, the pairs of runs that it tells apart, and the difference that it needs.
         agreement: Per pair of metrics, Kendall's tau-b of their orders of the runs.
         reversals: The pairs of runs that two metrics put in opposite orders.

@@ -24,8 +24,6 @@ from dstbench.scoring.score import score_run
 from dstbench.scoring.turns import to_turns
 from dstbench.scoring.values import judged
 
-#: Default number of dialogues on a page.
-MOST: Final = 1000
 #: Columns of the table of dialogues that a page shows in addition to the metrics.
 TRAITS: Final = (
     "turns",
@@ -73,7 +71,7 @@ def explore(
     *,
     said: pl.DataFrame | None = None,
     contrasted: tuple[str, str] | None = None,
-    most: int = MOST,
+    most: int,
 ) -> Explorer:
     """Take the most telling dialogues of runs over one gold."""
     names = [str(metric) for metric in metrics]

@@ -6,14 +6,14 @@ import logging
 import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations, product
+from itertools import combinations, islice, product
 from typing import Any, Final, Literal, TypeAlias, Unpack, get_args, get_origin
 
 import polars as pl
 
-from dstbench.analysis.sweep import Target, parse_targets, sweep, what_counts
+from dstbench.analysis.sweep import Target, parse_targets, sweep, what_counts, with_tables
 from dstbench.conventions.choices import CHOICES
-from dstbench.conventions.convention import Convention, from_text
+from dstbench.conventions.convention import Convention, from_text, to_text
 from dstbench.conventions.files import Table
 from dstbench.conventions.normalise import STEPS
 from dstbench.conventions.profiles import PROFILES, as_convention, suits
@@ -30,11 +30,11 @@ from dstbench.typing import Missing
 _LOG: Final = logging.getLogger(__name__)
 #: The most choices of a set.
 MOST_CHOICES: Final = 4
-# Of the choices that move the scores most, how many are combined in pairs, threes and fours: 120, 120 and 70 sets.
-_COMBINED: Final = {2: 16, 3: 10, 4: 8}
+# How many pairs, threes and fours are tried, first those of the choices that move the scores most.
+_TRIED: Final = {2: 300, 3: 160, 4: 120}
 # The fields of a convention that are tried with every value that a published profile has, or that they can have.
 _FIELDS: Final = (
-    "slots", "booking", "none", "dontcare", "multi", "match", "over", "wrong_costs", "turns", "unit",
+    "slots", "booking", "absent", "none", "dontcare", "multi", "match", "fuzzy", "over", "wrong_costs", "turns", "unit",
 )  # fmt: skip
 # Two choices that give the same of these and of the metrics that are asked for are taken to do the same.
 _TELL_APART: Final = ("jga", "sa", "f1")
@@ -67,8 +67,8 @@ class Reconciliation(Record):
 
     Attributes:
         steps: From the scores under the convention to the published ones, a choice at a time: by the first of `sets`.
-        sets: All sets of the smallest number of choices that reaches the published scores; if none does, the set that
-            comes nearest of each number, the nearest first.
+        sets: All sets of the smallest number of choices that reaches the published scores; if none does, the choices of
+            published conventions that do; if there are none either, the nearest set of each number, the nearest first.
         tried: How many sets of each number of choices were tried, and how many reached the published scores.
         choices: What each single choice changes, the largest change first.
         profiles: The scores under published conventions (`dstbench.sweep` with the published scores).
@@ -106,8 +106,9 @@ def reconcile(
     """Find out why a published score is not the one that dstbench gives.
 
     Single choices in which published conventions and scripts differ are tried one by one, then in pairs, threes and
-    fours, until a set of them reaches all published scores. Only choices that move the scores most are combined: 16
-    in pairs, 10 in threes, 8 in fours. Several sets may reach a score, so that one does need not be what was done.
+    fours, until a set of them reaches all published scores. Of these, at most 300, 160 and 120 are tried, of the
+    choices that move the scores most, and those that published conventions need. Several sets may reach a score, so
+    that one does need not be what was done.
 
     Args:
         target: Published scores, as in `dstbench.sweep`: ``"55.3"``, ``"jga=55.3,sa=97.3"``.
@@ -158,8 +159,10 @@ def reconcile(
         for choice in by_change:
             if changes[choice]:
                 alike.setdefault(scored.of((choice,), also=_TELL_APART), []).append(choice)
-        sets, tried = _search([*alike.values()], scored, most)
         profiles = sweep(runs, metrics=[one.metric for one in targets], labels=labels, target=str(target))
+        agreeing = profiles.filter("agrees_with_all")["profile"].unique(maintain_order=True)
+        published = {_of_profile(with_tables(name, labels, None), convention, by_change, scored) for name in agreeing}
+        sets, tried = _search([*alike.values()], published, scored, most)
     return Reconciliation(
         steps=_steps(sets[0], scored),
         sets=_table_of_sets(sets, scored),
@@ -179,12 +182,11 @@ def _choices(
         values = get_args(field.type) if get_origin(field.type) is Literal else ()
         for value in dict.fromkeys([*values, *(getattr(one, name) for one in suitable)]):
             if value != getattr(convention, name):
-                text = f"{name.replace('_', '-')} {'all' if value is None else value}"
-                fields = {
-                    name: _always(value),
-                    **({"outside": _always("dropped")} if name == "slots" and value else {}),
-                }
-                yield Choice(name, text, field.metadata["meaning"], fields)
+                text = f"{name.replace('_', '-')} {'all' if value is None else to_text(value)}"
+                yield Choice(name, text, field.metadata["meaning"], {name: _always(value)})
+                if name == "slots" and value and convention.outside == "scored":
+                    fields = {name: _always(value), "outside": _always("dropped")}
+                    yield Choice(name, f"{text} only", "gold's other slots are left out", fields)
     for step, (meaning, _) in STEPS.items():
         has = step in convention.gold_steps or step in convention.pred_steps
         both = dict.fromkeys(("gold_steps", "pred_steps"), _toggle(step))
@@ -193,8 +195,9 @@ def _choices(
             yield Choice(f"step {step}", f"{step} of gold", meaning, {"gold_steps": _toggle(step)})
     steps = {(one.gold_steps, one.pred_steps): name for name, one in reversed(PROFILES.items())}
     for (gold, pred), name in steps.items():
-        if len({*gold, *pred}) > 1 and (gold, pred) != (convention.gold_steps, convention.pred_steps):
-            fields = {"gold_steps": _always(gold), "pred_steps": _always(pred)}
+        own = {"gold_steps": gold, "pred_steps": pred}
+        fields = {field: _always(value) for field, value in own.items() if value != getattr(convention, field)}
+        if len({*gold, *pred}) > 1 and fields:
             yield Choice("steps", f"steps of {name}", f"gold's {_listed(gold)}, predictions' {_listed(pred)}", fields)
     if labels is not None and convention.labels is None:
         yield Choice("labels", "label-map", "variants are accepted", {"labels": _always(from_text("labels", labels))})
@@ -204,6 +207,22 @@ def _choices(
         about = name.partition(" ")[0]
         meaning = "scored against another gold" if about == "gold" else "how turns without a prediction are treated"
         yield Choice(about, name, meaning, {}, name)
+
+
+def _of_profile(to: Convention, convention: Convention, by_change: Sequence[Choice], scored: _Scored) -> _Set:
+    """The choices of a published convention that it needs to reach the published scores; none if they do not."""
+    chosen: dict[str, Choice] = {}
+    for choice in by_change:
+        olds = {name: getattr(convention, name) for name in choice.fields}
+        if olds and all(
+            change(olds[name]) == getattr(to, name) != olds[name] for name, change in choice.fields.items()
+        ):
+            chosen.setdefault(next(iter(olds)), choice)
+    needed = tuple(chosen.values())
+    for choice in reversed(needed):
+        others = tuple(one for one in needed if one is not choice)
+        needed = others if scored.reaches(others) else needed
+    return tuple(sorted(needed, key=by_change.index)) if scored.reaches(needed) else ()
 
 
 def _listed(steps: tuple[str, ...]) -> str:
@@ -230,7 +249,8 @@ class _Scored:
     ) -> None:
         self.targets, self._convention, self._others = targets, convention, others
         self._metrics = [one.metric for one in targets]
-        self._runs: dict[frozenset[str], Run] = {frozenset(): run}
+        self._run_as_opened = run
+        self._runs: dict[tuple[frozenset[str], str], Run] = {}
         self._values: dict[tuple[Any, ...], tuple[float | None, ...]] = {}
 
     def of(self, choices: _Set, also: Sequence[str] = ()) -> tuple[float, ...] | None:
@@ -245,8 +265,7 @@ class _Scored:
             rows = frozenset(choice.rows for choice in choices if choice.rows)
             key = rows, what_counts(convention, metrics), *metrics
             if key not in self._values:
-                run = named_under(convention, self._run(rows))
-                self._values[key] = tuple(values_of(run, metrics, convention).values())
+                self._values[key] = tuple(values_of(self._run(rows, convention), metrics, convention).values())
         except DstbenchError as error:
             _LOG.info("not tried: %s (%s)", name_of_set(choices), error)
             return None
@@ -260,46 +279,60 @@ class _Scored:
             for value, one in zip(values, self.targets, strict=True)
         )
 
-    def _run(self, rows: frozenset[str]) -> Run:
-        """The run with other gold or another treatment of missing turns, and without some of its rows."""
-        if rows not in self._runs:
-            opened = [self._others[name] for name in sorted(rows) if name in self._others]
-            run = self._runs[frozenset()]
-            if opened:
-                reading: Reading = {}
-                for _, how in opened:
-                    reading |= how
-                (run,) = open_under(self._convention, opened[0][0], **reading)
-            kept = [_ROWS[name][1] for name in sorted(rows) if name in _ROWS]
-            self._runs[rows] = in_memory(run.name, run.read().filter(*kept), run.meta) if kept else run
-        return self._runs[rows]
+    def reaches(self, choices: _Set) -> bool:
+        """Whether choices reach all published scores."""
+        values = self.of(choices)
+        return values is not None and self.off(values) <= 1
+
+    def _run(self, rows: frozenset[str], convention: Convention) -> Run:
+        """The run under a naming of booking slots, perhaps with other gold, and without some of its rows."""
+        key = rows, convention.booking
+        if key in self._runs:
+            return self._runs[key]
+        opened = [self._others[name] for name in sorted(rows) if name in self._others]
+        run = self._run_as_opened
+        if opened:
+            reading: Reading = {}
+            for _, how in opened:
+                reading |= how
+            (run,) = open_under(self._convention, opened[0][0], **reading)
+        if kept := [_ROWS[name][1] for name in sorted(rows) if name in _ROWS]:
+            run = in_memory(run.name, run.read().filter(*kept), run.meta)
+        self._runs[key] = named_under(convention, run)
+        return self._runs[key]
 
 
-def _search(moving: Sequence[Sequence[Choice]], scored: _Scored, most: int) -> tuple[list[_Set], pl.DataFrame]:
+def _search(
+    moving: Sequence[Sequence[Choice]], published: Collection[_Set], scored: _Scored, most: int
+) -> tuple[list[_Set], pl.DataFrame]:
     """The sets of the smallest number of choices that reaches the published scores, or else the nearest ones.
 
     Args:
         moving: The choices that move a score, those together that give the same scores; the first of these is combined,
             and where it reaches the published scores, the others are tried in its place.
+        published: The sets of published conventions that reach the published scores; they may be larger.
         scored: Scores the sets.
         most: The largest number of choices.
     """
-    nearest, rows = list[tuple[float, _Set]](), []
-    for size in range(most + 1):
-        combined = combinations(moving[: _COMBINED.get(size)], size)
+    nearest, rows, reached = list[tuple[float, _Set]](), [], list[_Set]()
+    for size in sorted({*range(most + 1), *map(len, published)}):
         off: dict[_Set, float] = {}
-        values = []
-        for groups in combined:
-            for number, choices in enumerate(product(*groups)):
-                if len({choice.about for choice in choices}) < size or (scores := scored.of(choices)) is None:
+        known, values = set[frozenset[Choice]](), list[tuple[float, ...]]()
+        combined = sorted(combinations(range(len(moving)), size), key=sum) if size <= most else []
+        of_groups = (product(*(moving[place] for place in places)) for places in combined)
+        for sets in [*([one] for one in published if len(one) == size), *islice(of_groups, _TRIED.get(size))]:
+            for choices in sets:
+                abouts = {choice.about for choice in choices}
+                if len(abouts) < size or frozenset(choices) in known or (scores := scored.of(choices)) is None:
                     continue
+                known.add(frozenset(choices))
                 values.append(scores)
                 off[choices] = scored.off(scores)
-                if number == 0 and off[choices] > 1:
+                if off[choices] > 1:  # those that are alike need not be tried
                     break
         _LOG.info("%d sets of %d choices", len(off), size, extra={"done": size, "of": most})
         reached = [choices for choices in off if off[choices] <= 1]
-        rows.append((size, len(off), len(reached), _by_chance(values, scored.targets)))
+        rows.append((size, len(off), len(reached), _by_chance(values, scored.targets) if size <= most else None))
         if off:
             best = min(off, key=lambda choices: off[choices])
             nearest.append((off[best], best))

@@ -48,9 +48,8 @@ from dstbench.io.files import File
 from dstbench.metrics import Metric, parse_all
 from dstbench.metrics.registry import says_all
 from dstbench.readers.states import States
-from dstbench.runs.gold_run import gold_run
 from dstbench.runs.load import load, named_parts
-from dstbench.runs.open import Data, parts_to_open
+from dstbench.runs.open import Data, gold_run, parts_to_open
 from dstbench.runs.run import Run
 from dstbench.schema.judging import ERROR_COSTS, ERROR_KINDS, POSITION_BIAS
 from dstbench.schema.metrics import OWN_ERROR_COSTS, OWN_ERROR_KINDS, OWN_POSITION_BIAS

@@ -8,6 +8,8 @@ from typing import Final, Literal
 
 import polars as pl
 
+from dstbench.metrics.registry import name_of
+
 #: A share in percent, rounded as sentences print it: values that print alike are equal where a sentence orders them.
 SHOWN: Final = (100 * pl.col("value")).round(1).alias("shown")
 _MOST: Final = 5  # names in a list
@@ -58,6 +60,22 @@ def ranked(scores: pl.DataFrame) -> pl.DataFrame:
     shares = scores.filter(unit="share").with_columns(SHOWN)
     of_first = shares.filter(pl.col("metric") == pl.col("metric").first())
     return of_first.sort("value", descending=True, nulls_last=True, maintain_order=True)
+
+
+def highest(scores: pl.DataFrame) -> list[str]:
+    """The run with the highest score of the first metric that is a share, and the next; empty for a single run.
+
+    >>> rows = [("a", "jga", "share", 0.5), ("b", "jga", "share", 0.25)]
+    >>> highest(pl.DataFrame(rows, schema=["run", "metric", "unit", "value"], orient="row"))
+    ['a has the highest JGA, 50.00; b follows with 25.00']
+    """
+    board = ranked(scores).drop_nulls("value")
+    if board["value"].n_unique() < 2:
+        return []
+    name, (first, second) = name_of(board["metric"][0]), board["value"].unique().sort(descending=True)[:2]
+    (best, next_ones) = (listed(board.filter(value=value)["run"].to_list()) for value in (first, second))
+    has, follows = ("have" if " and " in best else "has"), ("follow" if " and " in next_ones else "follows")
+    return [f"{best} {has} the highest {name}, {100 * first:.2f}; {next_ones} {follows} with {100 * second:.2f}"]
 
 
 def led_by_others(values: pl.DataFrame, by: str, best: Sequence[str]) -> pl.DataFrame:

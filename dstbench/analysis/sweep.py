@@ -70,7 +70,7 @@ def sweep(
         raise UsageError("no metric to compute", hint="name at least one: jga")
     chosen, targets = parse_targets(None if target is None else str(target), chosen)
     names = [name.strip() for name in profiles.split(",")] if isinstance(profiles, str) else profiles
-    conventions = {name: _convention(name, labels, typos) for name in names or PROFILES}
+    conventions = {name: with_tables(name, labels, typos) for name in names or PROFILES}
     choices_of = {name: what_counts(convention, chosen) for name, convention in conventions.items()}
     scored: list[_Scored] = []
     for number_of_run, run in enumerate(open_under(profile("verbatim"), data, **reading)):
@@ -193,7 +193,7 @@ def _compared(rows: pl.DataFrame, targets: Sequence[Target]) -> pl.DataFrame:
     return SWEEP_TARGETS.conform(compared)
 
 
-def _convention(name: str, labels: str | Table | None, typos: str | Table | None) -> Convention:
+def with_tables(name: str, labels: str | Table | None, typos: str | Table | None) -> Convention:
     """A profile, with the user's tables if it is made for them; they would change the scores of other profiles."""
     convention = profile(name)
     takes_typos = "typos" in (*convention.gold_steps, *convention.pred_steps)

@@ -12,9 +12,18 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import polars as pl
 
-from dstbench import stats
 from dstbench.arrays import Floats
 from dstbench.errors import number_of
+from dstbench.stats import (
+    benjamini_hochberg,
+    benjamini_yekutieli,
+    bonferroni,
+    hochberg,
+    holm,
+    max_t,
+    resamples_needed,
+    smallest_p,
+)
 from dstbench.stats.attainable import at_most
 from dstbench.stats.normal import two_sided
 from dstbench.typing import Adjustment
@@ -25,11 +34,11 @@ if TYPE_CHECKING:
 #: Models with fewer seeds are not tested.
 FEWEST_SEEDS: Final = 3
 _ADJUST: Final[Mapping[str, Callable[[Floats], Floats]]] = {
-    "holm": stats.holm,
-    "hochberg": stats.hochberg,
-    "bh": stats.benjamini_hochberg,
-    "by": stats.benjamini_yekutieli,
-    "bonferroni": stats.bonferroni,
+    "holm": holm,
+    "hochberg": hochberg,
+    "bh": benjamini_hochberg,
+    "by": benjamini_yekutieli,
+    "bonferroni": bonferroni,
     "max-t": lambda p: p,  # its smallest p is that of a single difference, if no resample reaches it
     "none": lambda p: p,
 }
@@ -51,9 +60,9 @@ def judge(nulls: Sequence[Null], adjust: Adjustment, level: float) -> list[dict[
     chosen = [null for null in nulls if not np.isnan(null.observed)]
     needed: list[int | None] = [None] * len(p)
     if chosen:
-        enough = iter(stats.resamples_needed(bounds[defined], 1 - level, _ADJUST[adjust]))
+        enough = iter(resamples_needed(bounds[defined], 1 - level, _ADJUST[adjust]))
         needed = [next(enough) if one else None for one in defined]
-    own_smallest = np.where(defined, stats.smallest_p(bounds, resamples), np.nan)
+    own_smallest = np.where(defined, smallest_p(bounds, resamples), np.nan)
     smallest = adjust_defined(own_smallest, adjust)
     low, high = (np.clip(p + sign * _SAFE * np.sqrt(p * (1 - p) / resamples), bounds, 1) for sign in (-1, 1))
     if adjust == "max-t":
@@ -61,7 +70,7 @@ def judge(nulls: Sequence[Null], adjust: Adjustment, level: float) -> list[dict[
         adjusted = np.full(len(p), np.nan)
         if chosen:
             observed, tolerances = ([getattr(null, name) for null in chosen] for name in ("observed", "tolerance"))
-            by_largest = stats.max_t(observed, np.stack([null.resampled for null in chosen], axis=1), tolerances)
+            by_largest = max_t(observed, np.stack([null.resampled for null in chosen], axis=1), tolerances)
             adjusted[defined] = np.maximum(by_largest, p[defined])
         reach = _SAFE * np.sqrt(adjusted * (1 - adjusted) / resamples)
         lowest, highest = np.maximum(adjusted - reach, low), np.minimum(adjusted + reach, 1)

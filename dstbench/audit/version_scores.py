@@ -22,8 +22,8 @@ from dstbench.conventions.profiles import as_convention
 from dstbench.errors import DstbenchError, DstbenchWarning, UsageError, check_known, warn
 from dstbench.metrics import Metric, parse, parse_all
 from dstbench.runs.load import named_parts
-from dstbench.runs.open import Data, only_dialogues
-from dstbench.runs.run import Run
+from dstbench.runs.open import Data
+from dstbench.runs.run import Run, in_memory
 from dstbench.schema.audit import VERSION_MODELS, VERSION_SLOTS
 from dstbench.schema.record import Record
 from dstbench.scoring.notes import warn_of_alternatives
@@ -178,7 +178,8 @@ def _over_common_dialogues(opened: Sequence[tuple[str, Run]]) -> list[tuple[str,
                 f"{', '.join(lacking)}; versions are compared over the {len(common):,} that all have",
                 when="before",
             )
-    return [(version, only_dialogues(run, common)) for version, run in opened]
+    is_common = pl.col("dialogue").is_in(common.implode())
+    return [(version, in_memory(run.name, run.read(run.table.filter(is_common)), run.meta)) for version, run in opened]
 
 
 def _in_scope(rows: pl.DataFrame, run: Run, convention: Convention) -> pl.DataFrame:

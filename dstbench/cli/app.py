@@ -1,15 +1,26 @@
 """The application, with all commands."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
+from dstbench.cli.command import is_path
 from dstbench.cli.commands import COMMANDS
 
 
-def _group(name: str, help: str) -> typer.Typer:  # noqa: A002
+class _Commands(TyperGroup):
+    """All commands; a file in a command's place is scored."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        scores = args[0] not in self.commands and is_path(args[0])
+        return super().resolve_command(ctx, ["score", *args] if scores else args)
+
+
+def _group(name: str, help: str, cls: type[TyperGroup] = TyperGroup) -> typer.Typer:  # noqa: A002
     return typer.Typer(
         name=name,
+        cls=cls,
         help=help,
         no_args_is_help=True,
         pretty_exceptions_enable=False,
@@ -19,7 +30,10 @@ def _group(name: str, help: str) -> typer.Typer:  # noqa: A002
 
 
 app = _group(
-    "dstbench", "Evaluate dialogue state tracking: every published metric, from any model's own prediction file."
+    "dstbench",
+    "Evaluate dialogue state tracking: every published metric, from any model's own prediction file.\n\n"
+    "With a file in place of a command, it is scored: dstbench predictions.json",
+    _Commands,
 )
 _audits = _group("audit", "Audit a dataset: measure and mend what distorts scores.")
 app.add_typer(_audits)

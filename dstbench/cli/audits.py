@@ -74,29 +74,29 @@ def inconsistency(
             f"--apply writes one dataset, not {len(data)}",
             hint="correct them one at a time, with the others as --evidence",
         )
-    from dstbench import audit
+    from dstbench.audit import correct, review_sheet, write_log
     from dstbench.io.atomic import replacing
     from dstbench.io.escape import csv_text
     from dstbench.rendering.tables import render
-    from dstbench.rendering.terminal import Screen, laid_out_for, screen
+    from dstbench.rendering.terminal import laid_out_for, screen
 
     if preset is not None:
         call.arguments["rules"] = preset
     missing = call.compute()
     if review is not None:
         split = call.arguments.get("split")
-        sheet = audit.review_sheet(data, missing, split=split, sample=sample, seed=seed)
+        sheet = review_sheet(data, missing, split=split, sample=sample, seed=seed)
         with replacing(review) as part:
             part.write_text(csv_text(sheet), encoding="utf-8-sig")  # so that spreadsheets take it for UTF-8
     if apply and output is not None:
-        audit.correct(data[0], output, missing)
+        correct(data[0], output, missing)
     if log is not None:
-        audit.write_log(missing, log)
+        write_log(missing, log)
     written = [path for path in (output if apply else None, log, review) if path is not None]
     written += call.drawn(missing, pairs)
     report = None if apply else output
     form = call.table.form_of(report)
-    with laid_out_for(screen() if report is None else Screen()):
+    with laid_out_for(screen() if report is None else screen()._replace(width=None, coloured=False)):
         text = render(missing, form, pairs=pairs)
     return Result(text, written, output=report)
 
@@ -107,12 +107,13 @@ def review(call: Call, sheets: list[Path]) -> Result:
     Args:
         sheets: The sheet of `audit inconsistency --review`, filled in; or one per reader.
     """
-    from dstbench import audit
+    from dstbench.audit import agreement
+    from dstbench.audit import review as outcome
     from dstbench.rendering.tables import render
 
     if len(sheets) == 1:
-        return Result(render(audit.review(as_path(sheets[0])), call.table.form))
-    return Result(render(audit.agreement([as_path(sheet) for sheet in sheets]), call.table.form))
+        return Result(render(outcome(as_path(sheets[0])), call.table.form))
+    return Result(render(agreement([as_path(sheet) for sheet in sheets]), call.table.form))
 
 
 def replace(call: Call, *, manifest: Path | None = None) -> Result:

@@ -8,7 +8,9 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from filecmp import cmp
 from inspect import Parameter, Signature
+from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -40,7 +42,9 @@ _RUNS: Final = Detail(
     metavar="RUN...", help="Prediction files, packed or not, folders of them, or long tables (.parquet)."
 )
 # Every command has them: any may have notes, or meet a name that is not built in.
-_PLUGINS: Final = "Python module with your own metrics, formats or profiles. Repeatable."
+_PLUGINS: Final = (
+    "Python module with your own metrics, formats or profiles, or TOML file of formats as rows. Repeatable."
+)
 _VERBOSE: Final = "Show every note, not one line for each kind."
 _COMMON: Final = {
     name: option(Declared(name, kind, default, words, False), detail_of(name, {}))
@@ -100,7 +104,7 @@ class Call:
 
     def drawn(self, *results: Any) -> list[Path]:
         """Write the charts of a result, if the command has any; their files."""
-        return self.drawing.write(load(self.command.charts), *results) if self.command.charts else []
+        return self.drawing.write(self.command.charts, *results) if self.command.charts else []
 
 
 def usual(call: Call) -> Result:
@@ -175,7 +179,13 @@ def _may_run(name: str) -> bool:
     """
     main = getattr(sys.modules["__main__"], "__spec__", None)
     is_command = Path(sys.argv[0]).stem == "dstbench" or (main is not None and main.name == "dstbench.__main__")
-    return not is_command or name in sys.argv or "_DSTBENCH_COMPLETE" in os.environ
+    named = name in sys.argv or (name == "score" and any(map(is_path, sys.argv[1:2])))
+    return not is_command or named or "_DSTBENCH_COMPLETE" in os.environ
+
+
+def is_path(word: str) -> bool:
+    """Whether a word in place of a command is a file's."""
+    return "." in word or os.sep in word or os.path.exists(word)
 
 
 class _Options:
@@ -238,6 +248,7 @@ class _Options:
 
         reading = {name: _text(value) for name, value in values(self.reading).items()}
         if self.runs:
+            _warn_of_copies(given["runs"] or ())
             reading["names"] = listed_names(reading["names"], len(given["runs"] or ()))
         arguments = {name: _text(value) for name, value in values(self.function).items() if value is not None}
         if self.runs:
@@ -256,6 +267,14 @@ class _Options:
             convention,
         )
         return call, values(self.own)
+
+
+def _warn_of_copies(runs: Iterable[Path]) -> None:
+    """Warn of a run's file that is a copy of another's."""
+    for one, other in combinations([path for path in runs if path.is_file()], 2):
+        is_copy = one.stat().st_size == other.stat().st_size and not one.samefile(other)
+        if is_copy and cmp(one, other, shallow=False):
+            load("errors:warn")(f"{other} has the same content as {one}", kind="copies of files", when="before")
 
 
 def _text(value: Any) -> Any:
@@ -280,6 +299,8 @@ def _run(command: Command, options: _Options, given: dict[str, Any]) -> None:
             stack.enter_context(guarding_inputs())
             if given["plugins"]:
                 load("plugins:use")(given["plugins"])
+                if ".toml" in ",".join(given["plugins"]):
+                    load("readers.registry:check_declared")()
             call, own = options.call(command, given, stack)
             result: Result = load(command.run)(call, **own)
         notes.tell("before")
@@ -322,6 +343,9 @@ def _paths(given: Mapping[str, Any]) -> tuple[list[Path], list[Path]]:
         if name.startswith("profile"):
             inputs += [Path(part) for item in values for part in item.split(",") if part.endswith(".toml")]
     for name in ",".join(given["plugins"] or ()).split(","):
+        if name.endswith(".toml"):
+            inputs.append(Path(name.strip()))
+            continue
         module = Path(name.strip().removesuffix(".py") if name.endswith(".py") else name.strip().replace(".", "/"))
         inputs += [module, Path(f"{module}.py")] if name else []
     return inputs, files

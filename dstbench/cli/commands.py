@@ -66,6 +66,7 @@ COMMANDS: Final = (
         "trying choices",
         of="analysis.reconcile:reconcile",
         show="rendering.tables:render",
+        charts="rendering.charts.runs:reconciliation_charts",
         choices=(),
         details={
             "target": Detail(
@@ -86,7 +87,6 @@ COMMANDS: Final = (
         "diff before.json after.json",
         "comparing",
         of="analysis.changes:diff",
-        run="cli.special:diff",
         show="rendering.tables:render",
         choices=TURNS_AND_VALUES,
         details={
@@ -101,7 +101,6 @@ COMMANDS: Final = (
         "checking",
         of="analysis.check:check",
         run="cli.special:check",
-        details={"everything": Detail("--all")},
     ),
     Command(
         "signature",
@@ -119,7 +118,6 @@ COMMANDS: Final = (
         "diagnose predictions.json --charts figures",
         "diagnosing",
         of="analysis.diagnose:diagnose",
-        run="cli.special:diagnose",
         show="rendering.tables:render",
         charts="rendering.charts.dialogues:diagnosis_charts",
     ),
@@ -170,7 +168,6 @@ COMMANDS: Final = (
         "predictions.json",
         "querying",
         of="analysis.query:query",
-        run="cli.special:query",
         show="rendering.tables:render_answer",
         details={
             "sql": Detail(metavar="SQL"),

@@ -6,7 +6,6 @@ import warnings
 from pathlib import Path
 from typing import Final
 
-import dstbench
 from dstbench.cli.command import Call, Result
 from dstbench.cli.output import as_path, require_parquet
 from dstbench.errors import UsageError, number_of
@@ -26,21 +25,10 @@ def convert(call: Call, files: list[Path], *, output: Path, name: str | None = N
     """
     require_parquet(output, "a long table")
     from dstbench.readers import Source
-    from dstbench.readers.options import Keys, ReadOptions
-    from dstbench.runs.open import names_of, read_run, write_long
+    from dstbench.runs.open import open_runs, write_long
 
-    reading = call.reading
-    maps = names_of(reading["slot_map"], reading["id_map"])
-    run = read_run(
-        name or Source(files[0]).title,
-        [as_path(path) for path in files],
-        gold=reading["gold"],
-        options=ReadOptions(
-            reading["format"], Keys.of(reading["keys"]), *maps, reading["turns_from"], reading["turn_step"]
-        ),
-        missing=reading["missing"] or "error",
-        split=reading["split"],
-    )
+    data = {name or Source(files[0]).title: [Path(as_path(path)) for path in files]}
+    (run,) = open_runs(data, **call.reading)
     write_long(run, output)
     return Result(summary=_written(output, run.meta["coverage"]["dialogues"], run.meta["coverage"]["turns"]))
 
@@ -81,11 +69,13 @@ def demo(call: Call, *, dialogues: int = 200, output: Path | None = None) -> Res
     """
     from dstbench.demo import synthetic, worked_scores, write_sample
     from dstbench.io.atomic import replacing
+    from dstbench.rendering.report import report
     from dstbench.rendering.tables import render, render_rows
+    from dstbench.scoring.score import score
 
     form, corpus = call.table.form, synthetic(dialogues)
     written = write_sample(corpus, output) if output else []
-    text = render({"scores": dstbench.score(corpus)}, form)
+    text = render({"scores": score(corpus)}, form)
     if form == "text":
         text = (
             f"Three invented trackers on {number_of(dialogues, 'invented dialogue')}\n\n{text}\n"
@@ -97,7 +87,7 @@ def demo(call: Call, *, dialogues: int = 200, output: Path | None = None) -> Res
         page = (output or Path()) / "dstbench-demo.html"
         with replacing(page) as part, warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the report has the warnings as its notes
-            part.write_text(dstbench.report(corpus).to_html(), encoding="utf-8")
+            part.write_text(report(corpus).to_html(), encoding="utf-8")
         written.append(page)
     return Result(text, written)
 

@@ -11,11 +11,11 @@ from typing import Annotated, Any, Final, NamedTuple, get_origin
 
 import typer
 
-from dstbench import typing as named_types
+import dstbench.typing
 
 _PACKAGE: Final = Path(__file__).parents[1]
 _TYPES: Final[dict[str, Any]] = {
-    **vars(named_types),
+    **vars(dstbench.typing),
     **{kind.__name__: kind for kind in (bool, int, float, str, Path)},
     "list[Path]": list[Path],
     "list[str]": list[str],

@@ -20,6 +20,8 @@ from dstbench.typing import EngineName, FigureFormat, TableFormat
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
+    from dstbench.rendering.terminal import Screen
+
 
 def _completed(registry: str, built_in: str, *more: str) -> Callable[[str], list[str]]:
     """Completion for a shell: the names that begin with the word, or with its part after the last comma."""
@@ -78,6 +80,9 @@ DETAILS: Final[dict[str, Detail]] = {
     "id_map": Detail(type=Path, metavar="FILE", help="Your ids of dialogues and gold's: two columns, or JSON."),
     "turns_from": Detail(metavar="N", help="Number of your first turn, where gold's is 0; see `help formats`."),
     "turn_step": Detail(parse=_step, metavar="N", help="Step of your turn numbers: 2 if they are 0, 2, 4; default: 1."),
+    "unreadable": Detail(
+        help="Predicted states that are none, such as JSON that is cut off: an error (the default), empty, or wrong."
+    ),
     # what is computed
     "metrics": Detail(
         "-m", "--metrics", type=list[str], help="Metrics, such as jga,fga:lam=0.25, or all; see `ls metrics`.",
@@ -120,7 +125,7 @@ DETAILS: Final[dict[str, Detail]] = {
     **dict.fromkeys(("charts", "figures"), Detail(metavar="DIR")),
     "width": Detail(min=100, metavar="POINTS"),
     "address": Detail(metavar="HOST:PORT"),
-    "plugins": Detail("--plugins", metavar="MODULE"),
+    "plugins": Detail("--plugins", "--rows", metavar="MODULE"),
 }  # fmt: skip
 
 
@@ -182,11 +187,13 @@ class Table(Group):
 
     Attributes:
         chosen: Output format of the table; default: text.
-        wide: Show all columns: in several parts if the terminal is too narrow.
+        everything: Show all tables, rows and columns in text too, and how the numbers were computed.
+        signature: Show the whole signature in text too.
     """
 
     chosen: TableFormat | None = None
-    wide: bool = False
+    everything: bool = False
+    signature: bool = False
 
     @property
     def form(self) -> TableFormat:
@@ -204,7 +211,10 @@ class Table(Group):
         """The table is laid out for the terminal, if it goes to one."""
         from dstbench.rendering.terminal import laid_out_for, screen_of
 
-        return laid_out_for(screen_of(sys.stdout)._replace(all_columns=self.wide))
+        return laid_out_for(self._screen(screen_of(sys.stdout)))
+
+    def _screen(self, terminal: Screen) -> Screen:
+        return terminal._replace(everything=self.everything, signature=self.signature)
 
 
 @dataclass(frozen=True)
@@ -213,7 +223,8 @@ class TableOutput(Table):
 
     Attributes:
         chosen: Output format of the table; default: by the name of -o (x.json), else text.
-        wide: Show all columns: in several parts if the terminal is too narrow.
+        everything: Show all tables, rows and columns in text too, and how the numbers were computed.
+        signature: Show the whole signature in text too.
         output: Write to this file instead of the terminal.
         label: LaTeX's label of the table; default: by the command, such as tab:score.
     """
@@ -233,7 +244,9 @@ class TableOutput(Table):
                 raise UsageError("--label is for LaTeX only", hint="--format latex")
             if not re.fullmatch(r"[A-Za-z0-9:._/-]+", self.label):
                 raise UsageError(f"--label {self.label!r} cannot be a label", hint="letters, digits, and : . _ / -")
-        return super().active() if str(self.output or "-") == "-" else nullcontext()
+        from dstbench.rendering.terminal import Screen, laid_out_for
+
+        return super().active() if str(self.output or "-") == "-" else laid_out_for(self._screen(Screen()))
 
 
 @dataclass(frozen=True)
@@ -252,14 +265,14 @@ class Drawing(Group):
     figure_format: FigureFormat = "svg"
     width: float | None = None
 
-    def write(self, charts_of: Callable[..., Any], *args: Any) -> list[Path]:
-        """Write the charts that `charts_of` makes of the arguments to the folders that are given; the files' paths."""
+    def write(self, charts_of: str, *args: Any) -> list[Path]:
+        """Write the charts that ``module:name`` makes of the arguments to the folders that are given; their paths."""
         if self.charts is None and self.figures is None:
             return []
         from dstbench.rendering.charts.draw import draw_figure, specification
         from dstbench.rendering.tables import render_object
 
-        charts, written = charts_of(*args), []
+        charts, written = load(charts_of)(*args), []
         if self.charts is not None:
             texts = {f"{name}.vl.json": render_object(specification(chart)).encode() for name, chart in charts.items()}
             written += write_files(texts, self.charts)

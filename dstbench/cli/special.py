@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from dstbench.cli.command import Call, Result
 from dstbench.cli.options import promised
-from dstbench.cli.output import as_path
+from dstbench.cli.output import as_path, write_files
 from dstbench.errors import UsageError
 from dstbench.typing import ReportFormat
 
@@ -57,18 +57,19 @@ def pairs(call: Call) -> Result:
     return Result(render_rows(rows, "pairs", call.table.form))
 
 
-def check(call: Call, *, everything: bool = False, strict: bool = False) -> Result:
+def check(call: Call, *, strict: bool = False) -> Result:
     """Checks, with the failed ones in one line.
 
     Args:
-        everything: Explain all outcomes in text too, if there are several runs.
         strict: Exit with 1 if a check fails, for scripts.
     """
     from dstbench.rendering.sentences import failed
     from dstbench.rendering.tables import render
 
     rows = call.compute()
-    text = render({"checks": rows.drop("short", "n", "jga")}, call.table.form, everything=everything)
+    form = call.table.form
+    shown = rows if form in ("text", "md", "latex") else rows.drop("short", "n", "jga")
+    text = render({"checks": shown}, form)
     return Result(text, summary=failed(rows), code=1 if strict and failed(rows) else 0)
 
 
@@ -90,33 +91,6 @@ def signature(call: Call, texts: list[str]) -> Result:
         notes = dict.fromkeys(f"note: {doubt}" for text in texts for doubt in doubts(text))
         lines = [*(differences(*texts) or ["no difference: scores with them are comparable"]), *notes]
     return Result("".join(f"{plain_text(line)}\n" for line in lines))
-
-
-def diagnose(call: Call, *, everything: bool = False) -> Result:
-    """A diagnosis.
-
-    Args:
-        everything: Show all tables in text too.
-    """
-    return call.shown(call.compute(), everything=everything or call.table.form != "text")
-
-
-def diff(call: Call, *, everything: bool = False) -> Result:
-    """What a new checkpoint changed.
-
-    Args:
-        everything: Show all groups, and those by domain, class and turn.
-    """
-    return call.shown(call.compute(), everything=everything or call.table.form != "text")
-
-
-def query(call: Call, *, everything: bool = False) -> Result:
-    """The answer to a query.
-
-    Args:
-        everything: Show all rows in text too.
-    """
-    return call.shown(call.compute(), everything=everything or call.table.form != "text")
 
 
 def show(
@@ -150,14 +124,20 @@ def show(
     return Result(render(walkthrough, call.table.form))
 
 
-def report(call: Call, *, output: Path, form: ReportFormat | None = None) -> Result:
+def report(call: Call, *, output: Path, form: ReportFormat | None = None, paper: bool = False) -> Result:
     """A report, in the format of the file's name or of ``--format``.
 
     Args:
         output: The file to write; - for stdout.
         form: An HTML page, its tables as Markdown, the main tables as LaTeX, or the rows as JSON; default: by the name
             of -o (report.md), else HTML.
+        paper: Write files for a paper to the folder -o: table.tex, figures, methods.tex, references.bib.
     """
+    if paper:
+        if form or output.suffix or str(output) == "-":
+            raise UsageError("--paper writes several files", hint="-o paper, a folder, without --format")
+        page = call.compute()
+        return Result(written=[*call.drawn(page), *write_files(page.to_paper(output.name), output)])
     form = form or promised(output, ReportFormat) or "html"
     ending = "tex" if form == "latex" else form
     if output.suffix not in ("", f".{ending}"):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from math import inf
 from typing import Final, NamedTuple
 
@@ -167,7 +167,11 @@ class ValueMatcher:
         """The similarity that decides whether the prediction is right, from 0 to 1, whatever the threshold."""
         return min(max(self._nearness(slot, gold, pred), 0.0), 1.0)
 
-    def _nearness(self, slot: str, gold: str, pred: str) -> float:
+    @cached_property
+    def _nearness(self) -> Callable[[str, str, str], float]:
+        return lru_cache(2**20)(self._compare)
+
+    def _compare(self, slot: str, gold: str, pred: str) -> float:
         """The similarity that decides; ∞ if values are equal, -∞ if they are neither equal nor compared fuzzily."""
         if gold == pred:
             return inf

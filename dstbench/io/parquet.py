@@ -26,6 +26,7 @@ import polars as pl
 from dstbench.errors import DstbenchError
 from dstbench.io.atomic import replacing
 from dstbench.io.files import File
+from dstbench.io.footer import declared
 from dstbench.io.limits import FREE_BYTES, RATIO, UNPACKED
 
 #: The first and the last bytes of a Parquet file.
@@ -65,9 +66,7 @@ def scan(file: File) -> Scanned:
     with reading(file.name):
         path = file.utf8_path
         with file.path.open("rb") as stream:
-            if not _is_as_written(stream):
-                stream.seek(0)
-                _check_pages(file.name, stream)
+            _check(file.name, stream, at_once=False)
         return Scanned(pl.scan_parquet(path, glob=False), pl.read_parquet_metadata(path))
 
 
@@ -82,13 +81,10 @@ def read(file: File, content: bytes | None = None) -> pl.DataFrame:
         DstbenchError: The file is damaged, or beyond a limit.
     """
     with reading(file.name), file.path.open("rb") if content is None else io.BytesIO(content) as stream:
-        if _is_as_written(stream):
+        if _check(file.name, stream):
             sums = json.loads(pl.read_parquet_metadata(stream)[CHECKSUMS])
             if _checksums(stream, [end for end, _ in sums]) != sums:
                 raise _damaged("its bytes are not those that were written")
-        else:
-            stream.seek(0)
-            _check_pages(file.name, stream)
         stream.seek(0)
         return pl.read_parquet(stream)
 
@@ -211,41 +207,53 @@ def _footer(stream: BinaryIO) -> bytes:
     return stream.read(length)
 
 
-def _is_as_written(stream: BinaryIO) -> bool:
-    """Whether a file has a seal of its size; then its footer is the one that dstbench wrote, or an error is raised."""
+def _check(name: str, stream: BinaryIO, *, at_once: bool = True) -> bool:
+    """Hold what a file declares against the limits; verify a seal, or else decode all pages.
+
+    Args:
+        name: The file's name.
+        stream: The file.
+        at_once: Whether all rows are read at once, or row group by row group.
+
+    Returns:
+        Whether it has a seal of its size: then its footer is the one that dstbench wrote, or an error is raised.
+    """
     footer = _footer(stream)
+    size = stream.tell()
     seal = _SEALED.search(footer)
-    if seal is None or int(seal[1], 16) != stream.tell():
-        return False
-    if crc32(footer[: seal.start(1)] + _UNSEALED.encode() + footer[seal.end(2) :]) != int(seal[2], 16):
-        raise _damaged("its footer is not the one that was written")
-    stream.seek(0)
-    return True
+    is_sealed = seal is not None and int(seal[1], 16) == size
+    if is_sealed and seal:
+        unsealed = footer[: seal.start(1)] + _UNSEALED.encode() + footer[seal.end(2) :]
+        if crc32(unsealed) != int(seal[2], 16):
+            raise _damaged("its footer is not the one that was written")
+    try:
+        groups = declared(footer)
+    except ValueError as error:
+        raise _damaged(str(error)) from None
+    if sum(group.unpacked for group in groups) > max(FREE_BYTES, RATIO.value * size):
+        raise DstbenchError(f"more than {RATIO.value} times its packed size when unpacked", file=name, hint=RATIO.hint)
+    in_memory = [group.unpacked + _WIDTH * group.values for group in groups]
+    if (max(in_memory, default=0) if is_sealed and not at_once else sum(in_memory)) > UNPACKED.value * _MB:
+        raise DstbenchError(f"more than {UNPACKED.value:,} MB when unpacked", file=name, hint=UNPACKED.hint)
+    if not is_sealed:
+        stream.seek(0)
+        _decode_pages(stream)
+    return is_sealed
 
 
-def _check_pages(name: str, stream: BinaryIO) -> None:
-    """Hold what a file of another program declares against the limits, and decode it, which verifies its checksums."""
+def _decode_pages(stream: BinaryIO) -> None:
+    """Decode a file of another program, which verifies its checksums."""
     import pyarrow as pa  # takes 0.2 s, and files that dstbench wrote do without
     import pyarrow.parquet as pq
 
     try:
-        declared = pq.read_metadata(stream)
-        groups = [declared.row_group(number) for number in range(declared.num_row_groups)]
-        chunks = [group.column(number) for group in groups for number in range(group.num_columns)]
-        unpacked = sum(chunk.total_uncompressed_size for chunk in chunks)
-        in_memory = unpacked + _WIDTH * sum(chunk.num_values for chunk in chunks)
-        if unpacked > max(FREE_BYTES, RATIO.value * stream.seek(0, os.SEEK_END)):
-            raise DstbenchError(
-                f"more than {RATIO.value} times its packed size when unpacked", file=name, hint=RATIO.hint
-            )
-        if in_memory > UNPACKED.value * _MB:
-            raise DstbenchError(f"more than {UNPACKED.value:,} MB when unpacked", file=name, hint=UNPACKED.hint)
+        metadata = pq.read_metadata(stream)
+        schema = metadata.schema
         # As dictionaries, because a long text in one would be copied into every row.
-        texts = {chunk.path_in_schema for chunk in chunks if chunk.physical_type == "BYTE_ARRAY"}
+        columns = map(schema.column, range(len(schema)))
+        texts = sorted(column.path for column in columns if column.physical_type == "BYTE_ARRAY")
         stream.seek(0)
-        pages = pq.ParquetFile(
-            stream, metadata=declared, read_dictionary=sorted(texts), page_checksum_verification=True
-        )
+        pages = pq.ParquetFile(stream, metadata=metadata, read_dictionary=texts, page_checksum_verification=True)
         for _ in pages.iter_batches():
             pass
     except (pa.ArrowException, OSError, IndexError, OverflowError) as error:

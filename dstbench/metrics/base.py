@@ -12,7 +12,7 @@ built-in one, or counts or statistics that cannot be summed.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cache, lru_cache
 from typing import Any, ClassVar, Final, Literal
@@ -117,7 +117,7 @@ class Metric(Shown):
         """
         parameters = ",".join(f"{f.name}={getattr(self, f.name)}" for f in fields(self))
         settings = f"{self.name}({parameters})" if parameters else self.name
-        return settings if is_built_in(self) else f"{settings}@{_origin(type(self))}"  # type: ignore[arg-type] # a class can be hashed
+        return settings if is_built_in(self) else f"{settings}@{origin_of(type(self))}"
 
     def __str__(self) -> str:
         changed = (f for f in fields(self) if getattr(self, f.name) != f.default)
@@ -148,8 +148,8 @@ def stats_of(metric: Metric) -> dict[str, pl.Expr]:
 
 @lru_cache(maxsize=256)
 def counts_of(metric: Metric) -> dict[str, pl.Expr]:
-    """A metric's own counts by name, as integers or Float64 without nulls."""
-    return summable(_own_counts(metric))
+    """A metric's own counts by name, as integers or Float64 without nulls; built-in metrics have none."""
+    return {} if is_built_in(metric) else summable(metric.counts())
 
 
 def counts_and_stats(metrics: Iterable[Metric]) -> tuple[dict[str, pl.Expr], dict[str, pl.Expr]]:
@@ -196,26 +196,21 @@ def check_own(metric: Metric, built_in: Collection[str]) -> None:
     if not isinstance(counts, dict):
         raise UsageError(f"metric {where}: counts() gives {counts!r}, not a dictionary from names to expressions")
     check_counts(counts, f"metric {where}: ")
-    example, stats = _example().with_columns(_of_turns(counts)), _called(metric.stats, f"metric {where}: stats()")
+    example, stats = _example(), _called(metric.stats, f"metric {where}: stats()")
+    if counts:
+        example = example.with_columns(_example_rows().select(**summable(counts)).head(example.height))
     if not isinstance(stats, dict) or not all(isinstance(stat, pl.Expr) for stat in stats.values()):
         raise UsageError(f"metric {where}: stats() gives {stats!r}, not a dictionary from names to expressions")
     for stat, expression in stats.items():
-        place = f"metric {where}: statistic {stat!r}"
-        try:
-            values = example.select(value=expression)["value"]
-            by_row = [example[row].select(value=expression)["value"] for row in range(example.height)]
-        except pl.exceptions.PolarsError as error:
-            reason = str(error).splitlines()[0].partition("; valid columns")[0]
-            raise UsageError(
-                f"{place} cannot be computed: {reason}", hint=f"the turn table has {', '.join(example.columns)}"
-            ) from None
-        if not values.dtype.is_numeric() and values.dtype != pl.Boolean:
-            raise UsageError(f"{place} is {values.dtype}, not a number", hint="a whole number, or a ratio from 0 to 1")
-        if not values.equals(pl.concat(by_row), null_equal=True):
-            raise UsageError(
-                f"{place} is not a value of each turn by itself: it aggregates, looks at other rows or is a literal",
-                hint="dstbench sums it itself; to count turns, use dstbench.metrics.base.turns()",
-            )
+        _check_expression(
+            f"metric {where}: statistic {stat!r}",
+            expression,
+            list(example.iter_slices(1)),
+            has=f"the turn table has {', '.join(example.columns)}",
+            numbers="a whole number, or a ratio from 0 to 1",
+            alone="each turn by itself: it aggregates, looks at other rows or is a literal",
+            hint="dstbench sums it itself; to count turns, use dstbench.metrics.base.turns()",
+        )
     if not metric.needs_total:
         ones = dict.fromkeys(stats, pl.lit(1.0))
         _called(lambda: pl.select(metric.score(ones).cast(pl.Float64)), f"metric {where}: score()")
@@ -233,23 +228,32 @@ def check_counts(counts: Mapping[str, pl.Expr], place: str = "") -> None:
             raise UsageError(f"{what} has the name of a column", hint=f"a name of its own: my_{name}")
         if not isinstance(expression, pl.Expr):
             raise UsageError(f"{what} is {expression!r}, not an expression")
-        try:
-            values = example.select(value=expression)["value"]
-            alone = [
-                rows.select(value=expression)["value"] for _, rows in example.group_by("dialogue", maintain_order=True)
-            ]
-        except pl.exceptions.PolarsError as error:
-            reason = str(error).splitlines()[0].partition("; valid columns")[0]
-            hint = f"rows have {', '.join(example.columns)}"
-            raise UsageError(f"{what} cannot be computed: {reason}", hint=hint) from None
-        if not values.dtype.is_numeric() and values.dtype != pl.Boolean:
-            raise UsageError(f"{what} is {values.dtype}, not a number", hint="a number or a Boolean")
-        if not values.equals(pl.concat(alone), null_equal=True):
-            raise UsageError(
-                f"{what} is not a value of each row that depends on its dialogue alone: it aggregates, looks at other "
-                "dialogues or is a literal",
-                hint='dstbench sums it itself; dstbench.metrics.base.before("ok") is the slot\'s turn before',
-            )
+        _check_expression(
+            what,
+            expression,
+            example.partition_by("dialogue", maintain_order=True),
+            has=f"rows have {', '.join(example.columns)}",
+            numbers="a number or a Boolean",
+            alone="each row that depends on its dialogue alone: "
+            "it aggregates, looks at other dialogues or is a literal",
+            hint='dstbench sums it itself; dstbench.metrics.base.before("ok") is the slot\'s turn before',
+        )
+
+
+def _check_expression(
+    what: str, expression: pl.Expr, parts: Sequence[pl.DataFrame], *, has: str, numbers: str, alone: str, hint: str
+) -> None:
+    """Refuse an expression that is no number, or that differs if it is computed part by part of an example."""
+    try:
+        values = pl.concat(parts).select(value=expression)["value"]
+        by_part = [part.select(value=expression)["value"] for part in parts]
+    except pl.exceptions.PolarsError as error:
+        reason = str(error).splitlines()[0].partition("; valid columns")[0]
+        raise UsageError(f"{what} cannot be computed: {reason}", hint=has) from None
+    if not values.dtype.is_numeric() and values.dtype != pl.Boolean:
+        raise UsageError(f"{what} is {values.dtype}, not a number", hint=numbers)
+    if not values.equals(pl.concat(by_part), null_equal=True):
+        raise UsageError(f"{what} is not a value of {alone}", hint=hint)
 
 
 def _called(function: Callable[[], Any], what: str) -> Any:
@@ -266,16 +270,6 @@ def _qualified(metric: Metric, stat: str) -> str:
     return stat if is_built_in(metric) else f"{metric.settings()}:{stat}"
 
 
-@lru_cache(maxsize=256)
-def _origin(metric: type) -> str:
-    return origin_of(metric)
-
-
-def _own_counts(metric: Metric) -> dict[str, pl.Expr]:
-    """A metric's counts; built-in metrics have none, as they use those of the turn table."""
-    return {} if is_built_in(metric) else metric.counts()
-
-
 def summable(counts: Mapping[str, pl.Expr]) -> dict[str, pl.Expr]:
     """Counts (`check_counts`) as Int64 or Float64, in which what is undefined is 0."""
     dtypes = _example_rows().select(**counts).schema
@@ -285,11 +279,6 @@ def summable(counts: Mapping[str, pl.Expr]) -> dict[str, pl.Expr]:
         else count.cast(pl.Int64).fill_null(0)
         for name, count in counts.items()
     }
-
-
-def _of_turns(counts: Mapping[str, pl.Expr]) -> pl.DataFrame:
-    """The counts of the example's rows, as columns of the example of turns."""
-    return _example_rows().select(**summable(counts)).head(_example().height) if counts else pl.DataFrame()
 
 
 @cache

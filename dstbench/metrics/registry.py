@@ -5,6 +5,7 @@ Parameters at their default are omitted, and ``parse(str(m)) == m``.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import MISSING, fields
 from functools import lru_cache
@@ -35,6 +36,15 @@ REGISTRY: Final[dict[str, type[Metric]]] = {
 
 # The papers' letters for parameters.
 _LETTERS: Final = {"lam": "λ", "alpha": "α"}  # noqa: RUF001 (a Greek letter)
+# Usual names, in letters and digits alone, that are no title.
+_USUAL: Final = {
+    **dict.fromkeys(("jointaccuracy", "goalaccuracy", "jointgoal", "jg", "ja"), "jga"),
+    **dict.fromkeys(("jointf1", "slotf1", "f1score", "f1macro", "macrof1"), "f1"),
+    **dict.fromkeys(("f1micro", "microf1", "slotf1micro"), "f1:avg=micro"),
+    **dict.fromkeys(("turnaccuracy", "turnlevelaccuracy"), "tla"),
+    **dict.fromkeys(("intentaccuracy", "activeintentaccuracy"), "intent"),
+    "requestedslotsf1": "requested-f1",
+}
 #: The name of all metrics that need states alone: all but `intent` and `requested-f1`.
 ALL: Final = "all"
 _OF_STATES: Final = tuple(name for name, metric in REGISTRY.items() if metric not in (Intent, RequestedF1))
@@ -110,9 +120,26 @@ def parse(notation: str) -> Metric:
     if metric is None:
         hint = "a metric's parameters follow it after colons: fga:lam=0.25" if "=" in name else None
         names = [*REGISTRY, *PLUGINS.names()]
-        hint = hint or did_you_mean(name, names) or f"one of {', '.join(names)}, or {ALL} for all of states"
+        hint = (
+            hint
+            or _usual(name)
+            or did_you_mean(name, names)
+            or f"one of {', '.join(names)}, or {ALL} for all of states"
+        )
         raise UsageError(f"there is no metric {name!r}", hint=hint)
     return with_parameters(metric, parts, notation)
+
+
+def _usual(name: str) -> str | None:
+    """The hint for what papers and scripts call a metric: its title, or another usual name.
+
+    >>> _usual("joint_goal_acc"), _usual("micro-F1"), _usual("accuracy")
+    ('did you mean jga?', 'did you mean f1:avg=micro?', None)
+    """
+    letters = re.sub(r"acc$", "accuracy", re.sub(r"[\W_]", "", name.lower())).replace("avg", "average")
+    titles = {metric.title.replace(" ", "").replace("-", ""): name for name, metric in REGISTRY.items()}
+    meant = (titles | _USUAL).get(letters)
+    return f"did you mean {meant}?" if meant else None
 
 
 def with_parameters(metric: type[Metric], parts: Sequence[str], notation: str) -> Metric:
@@ -186,7 +213,7 @@ def parse_all(notations: str | Iterable[str | Metric]) -> list[Metric]:
     if len(errors) == 1:
         raise errors[0]
     if errors:
-        hints = "; ".join(error.hint for error in errors if error.hint)
+        hints = "; ".join(dict.fromkeys(error.hint for error in errors if error.hint))
         raise UsageError("; ".join(error.what for error in errors), hint=hints)
     return list(metrics.values())
 

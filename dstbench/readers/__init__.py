@@ -2,14 +2,15 @@
 
 `read` recognises the format by the file's content, never by its name, and returns `States`.
 
-- `table`: the formats, a row each; `rows`: how a row is recognised, read, checked and opened for changes; `notations`:
-  the ways in which states are written. `trippy`, `tsv`, `dstc2`, `ldst`, `parlai`, `savn`, `fga_gca`, `jsonl`: formats
-  that a row cannot say
+- `table`: the formats, a row each; `rows`: how a row is recognised, read, checked and opened for changes; `walk`: paths
+  to the turns of a file, and the walker of them; `notations`: the ways in which states are written. `trippy`,
+  `tsv`, `dstc2`, `ldst`, `parlai`, `savn`, `fga_gca`, `jsonl`: formats that a row cannot say
+- `declared`: rows in a file of the user's
 - `registry`: all formats, and `read`; `folder`: which files of a folder to read
 - `format`: what a format is; `source`: a file and its JSON; `builder` collects the `states`, `document` opens a file
   for changes; `shapes`: where JSON is not of a type; `json_stream`: JSON lists that exceed memory
-- `records`: turns under any keys; `record_layout`, `record_keys`, `record_turns` and `record_reading` find where the
-  records are, their keys and turns, and read them; `key_names` and `state_cells` (with `state_text`) know what people
+- `records`: turns under any keys; `record_path`, `record_keys` and `record_turns` find the path to the records, their
+  keys and turns, and `record_reading` reads them; `key_names` and `state_cells` (with `state_text`) know what people
   call keys and how they write states; `csv_records` and `state_lists` are built on these
 - `contexts`: what was said; `frames`: intents and requested slots; `ontology`: the values that slots may have
 
@@ -22,11 +23,12 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from dstbench.readers.format import Format
     from dstbench.readers.registry import FORMATS, find_files, find_format, read, sniff
+    from dstbench.readers.rows import Row
     from dstbench.readers.source import Source
 
-_HOME = {"Format": "format", "Source": "source"}
+_HOME = {"Format": "format", "Row": "rows", "Source": "source"}
 
-__all__ = ["FORMATS", "Format", "Source", "find_files", "find_format", "read", "sniff"]
+__all__ = ["FORMATS", "Format", "Row", "Source", "find_files", "find_format", "read", "sniff"]
 
 
 def __getattr__(name: str) -> object:

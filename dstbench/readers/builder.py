@@ -6,7 +6,8 @@ Each distinct name of a slot or dialogue is made canonical and checked once.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from functools import lru_cache
+from dataclasses import replace
+from functools import lru_cache, partial
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -16,7 +17,7 @@ from dstbench.arrays import Numbers
 from dstbench.conventions.slots import KNOWN_SLOTS, canonical_dialogue, canonical_slot, spelled_with_book, split_pair
 from dstbench.errors import DstbenchError
 from dstbench.readers.frames import IS_FRAME, is_frame
-from dstbench.readers.states import Side, States
+from dstbench.readers.states import Side, States, in_order
 from dstbench.schema.core import MAX_TURN
 
 #: A state as slots and values.
@@ -157,11 +158,12 @@ class StatesBuilder:
     Attributes:
         gold: The gold side.
         pred: The predicted side.
-        places: (dialogue, file, position) of each dialogue; for `States`, as are `splits`, `either` and `only`.
+        places: (dialogue, file, position) of each dialogue; for `States`, as are `splits`, `either`, `only`, `instead`.
         aliases: (dialogue, its other name), for `States`.
         domains: Each dialogue's domain, likewise.
         recheck: Raises the error that says where a slot or a value is no string, if the reader knows better.
         has_frames: Whether the format has frames, even if no turn of this file has one.
+        are_in_order: Whether turns have no ids: they are gold, or predictions for gold's turns in its order.
     """
 
     def __init__(self, source: str, format: str, omits: Collection[str] = ()) -> None:  # noqa: A002 (the field's word)
@@ -174,9 +176,10 @@ class StatesBuilder:
         self.splits: dict[str, str] = {}
         self.aliases: list[tuple[str, str]] = []
         self.domains: dict[str, str] = {}
-        self.either = self.has_frames = False
+        self.either = self.has_frames = self.are_in_order = False
         self.recheck: Callable[[], object] = lambda: None
         self.only: tuple[str, ...] | None = None
+        self.instead = ""
 
     def turn(self, dialogue: str, turn: int | str) -> int:
         """Open a turn; returns its row, under which its states are added."""
@@ -232,7 +235,7 @@ class StatesBuilder:
             if side.present
         }
         aliases = _by_dialogue(self.aliases, {"alias": pl.String})
-        return States(
+        states = States(
             self._source,
             self._format,
             built.get("gold"),
@@ -244,7 +247,9 @@ class StatesBuilder:
             aliases=aliases if aliases is None else aliases.with_columns(canonical_dialogue(pl.col("alias"))),
             domains=_by_dialogue(list(self.domains.items()), {"domain": pl.String}),
             only=self.only,
+            instead=self.instead,
         )
+        return replace(states, pred=None, complete=partial(in_order, states)) if self.are_in_order else states
 
     def side(  # noqa: PLR0917 (columns)
         self,
@@ -343,8 +348,8 @@ def checked_turns(source: str, dialogues: pl.Series, numbers: pl.Series) -> pl.D
     table = pl.DataFrame({"dialogue": dialogues.replace_strict(names["name"], names["dialogue"]), "turn": turns})
     repeated = table.select(pl.struct(pl.all()).is_first_distinct().not_().arg_true()).to_series()
     if len(repeated):
-        more = f", and {len(repeated) - 1} more" if len(repeated) > 1 else ""
-        raise fail(f"the same turn twice{more}", repeated[0], "keep one state per dialogue and turn")
+        what = f"{len(repeated):,} duplicate turns" if len(repeated) > 1 else "the same turn twice"
+        raise fail(what, repeated[0], "keep one state per dialogue and turn")
     return table
 
 

@@ -16,17 +16,17 @@ from dstbench.errors import first_repeated
 from dstbench.io.tables import separators
 from dstbench.readers.format import Format, Said, Source, StatesBuilder
 from dstbench.readers.record_keys import KeysError, Samples, choose
-from dstbench.readers.record_layout import Row
 from dstbench.readers.record_reading import collect, spoken
 from dstbench.readers.states import noting_vanishing_slots
 from dstbench.readers.tsv import CUT_OFF
+from dstbench.readers.walk import Turn
 
 # Characters of the file's beginning in which its header and some lines are.
 _BEGINNING: Final = 1 << 18
 _SAMPLE: Final = 20
 
 
-def _rows(source: Source, separator: str) -> Iterator[Row]:
+def _rows(source: Source, separator: str) -> Iterator[Turn]:
     """The lines as records."""
     _, content = separators(source.raw)
     lines = _lines(source.text[len(source.raw) - len(content) :], separator)  # Excel's first line is ASCII
@@ -45,7 +45,8 @@ def _rows(source: Source, separator: str) -> Iterator[Row]:
                 what = f"{place}{len(fields)} fields, where the header has {len(names)}"
                 raise source.error(what, CUT_OFF.replace("a tab", "a separator without quotes"))
             else:
-                yield Row(place, {name: field or None for name, field in zip(names, fields, strict=True) if name})
+                record = {name: field or None for name, field in zip(names, fields, strict=True) if name}
+                yield Turn(None, None, record, record, place=place)
     except csv.Error as error:
         raise source.error(f"line {number}: broken CSV: {error}", CUT_OFF) from None
 
@@ -64,6 +65,18 @@ def columns_of(source: Source) -> list[str]:
     with suppress(csv.Error):
         names.extend(next(_lines(beginning.decode(errors="replace"), separator), []))
     return [name.strip() for name in names] if len(names) > 1 else []
+
+
+def sample_of(source: Source) -> list[tuple[str, Any]] | None:
+    """The first lines of a text file as records, by the most frequent separator; None: it is no such file."""
+    names = columns_of(source)
+    if not names:
+        return None
+    (separator, *_), beginning = separators(source.raw[:_BEGINNING])
+    lines = _lines(beginning.decode(errors="replace"), separator)
+    with suppress(csv.Error):
+        return [("", dict(zip(names, fields, strict=False))) for fields in islice(lines, 1, _SAMPLE)]
+    return None
 
 
 def _separator(source: Source) -> str | None:
@@ -86,7 +99,7 @@ def _separator(source: Source) -> str | None:
     return None
 
 
-def _all_rows(source: Source) -> list[Row]:
+def _all_rows(source: Source) -> list[Turn]:
     separator = _separator(source)
     if separator is None:
         what = "no header with columns for the dialogue and for a state"

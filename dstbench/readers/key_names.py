@@ -20,13 +20,13 @@ _STATE: Final = frozenset({"state", "states", "belief", "beliefs", "bs", "slot",
 _NEUTRAL: Final = frozenset({
     "dialogue", "dialog", "cumulative", "accumulated", "full", "all", "current", "dict", "json", "set", "y",
 })  # fmt: skip
-_GOLD: Final = frozenset({"gold", "golden", "gt", "ground", "truth", "groundtruth", "true"})
+_GOLD: Final = frozenset({"gold", "golds", "golden", "gt", "gts", "ground", "truth", "groundtruth", "true"})
 _GOLD_WEAK: Final = frozenset({
     "label", "labels", "target", "targets", "reference", "references", "ref", "answer", "answers", "expected", "actual",
     "annotation",
 })  # fmt: skip
 _PRED: Final = frozenset({
-    "pred", "preds", "predict", "predicts", "predicted", "prediction", "predictions", "hyp", "hypothesis",
+    "pred", "preds", "predict", "predicts", "predicted", "prediction", "predictions", "hyp", "hyps", "hypothesis",
 })  # fmt: skip
 _PRED_WEAK: Final = frozenset({
     "output", "outputs", "generated", "generation", "gen", "inferred", "response", "responses", "completion",
@@ -49,7 +49,8 @@ _LONGEST: Final = 100
 DIALOGUE: Final = (
     "dialogue_id", "dialog_id", "dial_id", "dialogue_idx", "dialog_idx", "dial_idx", "dialogue_name", "dialogue_index",
     "dialog_index", "conversation_id", "conv_id", "convo_id", "session_id", "dialogue", "dialog", "original_id",
-    "flag", "custom_id", "id", "guid", "example_id", "sample_id", "key", "uid", "idx", "file", "file_name", "filename",
+    "flag", "custom_id", "id", "ids", "guid", "example_id", "sample_id", "key", "uid", "idx", "file", "file_name",
+    "filename",
 )  # fmt: skip
 #: Of these, the names that only dialogues have.
 DIALOGUE_ONLY: Final = DIALOGUE[: DIALOGUE.index("dialogue")]
@@ -61,6 +62,8 @@ TURN: Final = (
 #: Names of a slot, in rows of one slot each; and of its domain, if it has a key of its own.
 SLOT: Final = ("slot", "slot_name", "domain_slot")
 DOMAIN: Final = ("domain",)
+#: Names of who speaks, in lists of both speakers' turns.
+SPEAKER: Final = ("role", "speaker", "from")
 #: Names of what the system said before the user, and of what the user said.
 SYSTEM: Final = ("system", "system_utterance", "sys", "system_transcript", "agent")
 USER: Final = ("user", "user_utterance", "usr", "user_input", "transcript", "utterance")

@@ -8,7 +8,7 @@ dialogues named by their place, ``0``, ``1``, …: gold and predictions are then
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Final
 
 import msgspec
@@ -18,11 +18,10 @@ from dstbench.readers import csv_records, jsonl, records, state_lists
 from dstbench.readers.format import Format, Source
 from dstbench.readers.key_names import DIALOGUE, DIALOGUE_ONLY, folded
 from dstbench.readers.options import AS_USUAL, ReadOptions
-from dstbench.readers.record_keys import FLAG, is_record
-from dstbench.readers.record_layout import find_steps
+from dstbench.readers.record_keys import FLAG
 from dstbench.readers.record_turns import is_multiwoz
 from dstbench.readers.registry import find_format, sniff
-from dstbench.readers.state_cells import could_be_state, states_in
+from dstbench.readers.state_lists import are_lists
 from dstbench.readers.states import States, noting_doubts
 from dstbench.readers.wrappers import values
 
@@ -45,7 +44,7 @@ class Document(Source):
 
     def __init__(self, name: str, raw: bytes = b"", options: ReadOptions = AS_USUAL) -> None:
         super().__init__(name)
-        self.raw, self.keys = raw, options.keys
+        self.raw, self.keys, self.unreadable = raw, options.keys, options.unreadable
 
     @property
     def is_folder(self) -> bool:
@@ -82,7 +81,7 @@ def read_document(data: Any, name: str, options: ReadOptions) -> States | None:
         DstbenchError: It is of no known format, or broken.
     """
     try:
-        if are_parallel(data):
+        if are_lists(data):
             data = {str(number): states for number, states in enumerate(data)}
             return state_lists.FORMAT.read(Document(name, _json(data), options))
         if isinstance(data, Mapping):
@@ -99,7 +98,7 @@ def read_document(data: Any, name: str, options: ReadOptions) -> States | None:
 
 def check_parallel(predicted: Any, gold: Any) -> None:
     """Raise a `UsageError` if there are more predictions than gold, or other dialogues, in two parallel lists."""
-    if not (are_parallel(predicted) and are_parallel(gold)):
+    if not (are_lists(predicted) and are_lists(gold)):
         return
     if len(predicted) != len(gold):
         what = f"predicted states of {number_of(len(predicted), 'dialogue')}, and gold states of {len(gold):,}"
@@ -110,24 +109,6 @@ def check_parallel(predicted: Any, gold: Any) -> None:
             raise DstbenchError(
                 what, dialogue=str(number), hint="parallel lists have the same turns, in the same order"
             )
-
-
-def are_parallel(data: Any) -> bool:
-    """Whether data are lists of states, one list per dialogue.
-
-    >>> are_parallel([[{"hotel-area": "north"}, {}], []]), are_parallel([["hotel-area-north"]])
-    (True, False)
-    """
-    return (
-        isinstance(data, (list, tuple))
-        and any(data)
-        and all(isinstance(item, (list, tuple)) and _are_turns(item) for item in data)
-        and find_steps(data[:_SAMPLE], is_record) is None
-    )
-
-
-def _are_turns(cell: Sequence[Any]) -> bool:
-    return could_be_state(cell) is not True and states_in(cell, surely=False) is not None
 
 
 def _is_run(name: str, item: Any) -> bool:

@@ -11,10 +11,9 @@ from typing import Any, ClassVar, Final, Literal, TypeAlias
 
 import msgspec
 
-from dstbench.conventions.slots import KNOWN_SLOTS, domain_of
+from dstbench.conventions.slots import KNOWN_SLOTS, domain_of, split_pair
 from dstbench.readers.builder import Pairs, SideBuilder, split_span
 from dstbench.readers.frames import frame_slot, frame_value
-from dstbench.readers.state_cells import StateCells
 from dstbench.readers.state_text import Misfit
 from dstbench.schema.core import BETWEEN
 
@@ -42,6 +41,13 @@ class Notation:
 
     def __init__(self, usual: Mapping[str, str] | None = None, skipped: str | None = None) -> None:
         self.usual, self.skipped = usual or {}, skipped
+
+    def check(self, state: Any) -> None:
+        """Raise `Misfit` if a state is not written like this."""
+        try:
+            msgspec.convert(state, self.shape)
+        except msgspec.ValidationError as error:
+            raise Misfit(str(error)) from None
 
     def pairs(self, state: Any) -> Iterable[tuple[str, str]]:
         """Slots and values.
@@ -155,6 +161,11 @@ class HyphenPairs(Notation):
         if type(state) is not list or {*map(type, state)} - {str}:
             raise Misfit("expected a list of strings")
         side.pairs(at, state)
+
+    def check(self, state: Any) -> None:
+        super().check(state)
+        if None in map(split_pair, state):
+            raise Misfit("expected domain-slot-value")
 
 
 class Triples(Notation):
@@ -357,10 +368,6 @@ class Written(Notation):
         super().__init__()
         self.shape = shape or self.shape
 
-    def add_loosely(self, side: SideBuilder, at: int, state: Any, cells: StateCells) -> None:
-        """Add a state; `cells` counts what is read loosely."""
-        side.state(at, cells.read(state))
-
 
 class FrameState(msgspec.Struct):
     """The state of a service."""
@@ -447,7 +454,8 @@ NOTATIONS: Final[dict[str, Notation]] = {
     "gt": SideBySide("gt"),
     "pred": SideBySide("pred"),
     "written": Written(),
-    "written nested": Written(dict[str, dict[str, Any]]),
+    "written or null": Written(dict[str, Any] | None),
+    "written nested or null": Written(dict[str, dict[str, Any]] | None),
     "frames": Frames(only_first=False),
     "first of frames": Frames(only_first=True),
 }

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, get_args
 
 from dstbench.errors import UsageError, did_you_mean, first_repeated
+from dstbench.typing import Unreadable
 
 if TYPE_CHECKING:
     from dstbench.readers.renaming import Names
@@ -31,6 +32,7 @@ class Keys:
         pred: The key of the predicted state.
         system: The key of what the system said before the user.
         user: The key of what the user said.
+        turns: The key of a dialogue's turns.
         optional: Whether records may lack these keys, because gold in a file of its own may have other keys.
     """
 
@@ -40,6 +42,7 @@ class Keys:
     pred: str | None = None
     system: str | None = None
     user: str | None = None
+    turns: str | None = None
     optional: bool = False
 
     @staticmethod
@@ -119,6 +122,7 @@ class ReadOptions:
         dialogues: The map from the user's dialogue ids to gold's; None: no map.
         turns_from: The number of the turn that is gold's turn 0; None: the user does not say how turns are numbered.
         turn_step: The difference of the numbers of consecutive turns; None: likewise.
+        unreadable: What to do with predicted states that are none.
     """
 
     format: str | Format | None = None
@@ -127,12 +131,14 @@ class ReadOptions:
     dialogues: Names | None = None
     turns_from: int | None = None
     turn_step: int | None = None
+    unreadable: Unreadable = "error"
 
     @property
     def signed(self) -> dict[str, str]:
         """What changes names and numbers (maps by their hashes), for a run's metadata and its scores' signatures."""
         step = None if self.turn_step == 1 else self.turn_step
-        values = (self.slots, self.dialogues, self.turns_from or None, step)
+        unreadable = None if self.unreadable == "error" else self.unreadable
+        values = (self.slots, self.dialogues, self.turns_from or None, step, unreadable)
         return {name: str(value) for name, value in zip(SIGNED, values, strict=True) if value is not None}
 
     @property
@@ -153,6 +159,8 @@ class ReadOptions:
                 raise UsageError(f"the {name} is {number!r}, not a whole number")
         if self.turn_step is not None and self.turn_step < 1:
             raise UsageError(f"the step of the turns is {self.turn_step}, not 1 or more", hint="2 for turns 0, 2, 4")
+        if self.unreadable not in get_args(Unreadable):
+            raise UsageError(f"unreadable={self.unreadable!r} is none of {', '.join(get_args(Unreadable))}")
 
     def for_gold(self) -> ReadOptions:
         """The options for gold in a file of its own: its format is detected, and only the map of slots applies."""
@@ -160,6 +168,6 @@ class ReadOptions:
 
 
 #: The keys of `ReadOptions.signed`.
-SIGNED: Final = ("slot_map", "id_map", "turns_from", "turn_step")
+SIGNED: Final = ("slot_map", "id_map", "turns_from", "turn_step", "unreadable")
 #: Formats are detected, keys have their usual names, and there are no maps.
 AS_USUAL: Final = ReadOptions()

@@ -1,4 +1,4 @@
-"""ParlAI's world logs of DST-BART (Qian et al. 2021), and CheckDST's predictions (Cho et al. 2022).
+"""ParlAI's world logs of DST-BART (Qian et al. 2021).
 
 Conventions: JSON Lines; cumulative states as triples ``hotel book day friday`` between commas. ``not mentioned`` says
 that a slot is not in the state; a literal ``none`` and ``dontcare`` are kept as written. A value that contains a comma
@@ -38,14 +38,6 @@ class ParlaiLine(msgspec.Struct):
     dialog: list[tuple[ParlaiTeacher, ParlaiModel]]
 
 
-class CheckdstLine(msgspec.Struct):
-    """One line of CheckDST's predictions (Cho et al. 2022)."""
-
-    dial_id: str
-    gold: str
-    pred: str
-
-
 class _SpokenTeacher(msgspec.Struct):
     """A turn, and what was said up to it."""
 
@@ -78,14 +70,6 @@ def _unwrap(state: str) -> list[str]:
     return state.strip().removeprefix("<bs>").removesuffix("</bs>").split(",")
 
 
-def _read_checkdst(source: Source, states: StatesBuilder) -> None:
-    """Read CheckDST's predictions; ``dial_id`` is the dialogue, a hyphen and the turn."""
-    for place, line in source.lines(CheckdstLine):
-        at = states.turn(*source.split_key(line.dial_id, "-", f"{place}the dial_id"))
-        states.gold.triples(at, _unwrap(line.gold))
-        states.pred.triples(at, _unwrap(line.pred))
-
-
 def _said(source: Source) -> Iterator[Said]:
     for _, line in source.lines(_SpokenLine):
         for teacher, _ in line.dialog:
@@ -94,12 +78,6 @@ def _said(source: Source) -> Iterator[Said]:
             user = words[-1] if words[-2:-1] == ["user"] else None
             system = words[-3] if user is not None and words[-4:-3] == ["system"] else None
             yield teacher.dial_id, teacher.turn_num, system, user
-
-
-def _sniff_checkdst(source: Source) -> bool:
-    """Whether the states are triples, and not JSON in a string, as records may have them."""
-    line = source.first_line("dial_id", "gold", "pred")
-    return line is not None and all(isinstance(s := line[side], str) and s[:1] not in "[{" for side in ("gold", "pred"))
 
 
 FORMAT: Final = Format(
@@ -115,13 +93,4 @@ FORMAT: Final = Format(
     omits=(_OMITTED,),
     finish=noting_gaps(": is it the sample of 3,000 validation turns that ParlAI evaluates unless told otherwise?"),
     said=_said,
-)
-CHECKDST: Final = Format(
-    name="checkdst",
-    title="CheckDST predictions",
-    example='{"dial_id": "mul9901-0", "gold": "hotel area north,", "pred": "hotel area north,"}',
-    shape=CheckdstLine,
-    sniff=_sniff_checkdst,
-    reader=_read_checkdst,
-    omits=(_OMITTED,),
 )

@@ -15,14 +15,14 @@ from dstbench.readers import key_names
 from dstbench.readers.key_names import folded, meaning
 from dstbench.readers.options import Keys
 from dstbench.readers.record_keys import KeysError, turn_number
-from dstbench.readers.record_layout import Row
 from dstbench.readers.state_cells import could_be_state, lists_slots, states_in
+from dstbench.readers.walk import Turn
 
 # Records that are looked at.
 _SAMPLE: Final = 200
 
 
-def by_turn(rows: Sequence[Row], given: Keys | None) -> Sequence[Row]:
+def by_turn(rows: Sequence[Turn], given: Keys | None) -> Sequence[Turn]:
     """The records, with each that is a whole dialogue divided into records of its turns.
 
     Args:
@@ -33,7 +33,7 @@ def by_turn(rows: Sequence[Row], given: Keys | None) -> Sequence[Row]:
         KeysError: The lists of a dialogue are not of the same turns.
     """
     keys = _keys_of_lists(
-        [row.record for row in islice(rows, _SAMPLE) if isinstance(row.record, dict)], given or Keys()
+        [row.content for row in islice(rows, _SAMPLE) if isinstance(row.content, dict)], given or Keys()
     )
     return [turn for row in rows for turn in _turns(row, keys)] if keys else rows
 
@@ -63,17 +63,17 @@ def _is_turn(key: Any) -> bool:
     return isinstance(key, str) and folded(key) in key_names.TURN
 
 
-def _turns(row: Row, keys: Sequence[str]) -> Sequence[Row]:
+def _turns(row: Turn, keys: Sequence[str]) -> Sequence[Turn]:
     """A record per turn, if the record has states of several turns; else the record itself."""
-    if not isinstance(row.record, dict):
+    if not isinstance(row.content, dict):
         return [row]
     for key in keys:
-        if lists_slots(row.record.get(key)):
+        if lists_slots(row.content.get(key)):
             what = f"{row.place}{key} is a list of slots, which is one state, where others are lists of states"
             raise KeysError(what, "a list of turns is a list of such lists, or of objects")
     lists = {
         key: dict(enumerate(cell)) if isinstance(cell, (list, tuple)) else states_in(cell, surely=False)
-        for key in keys if (cell := row.record.get(key)) is not None
+        for key in keys if (cell := row.content.get(key)) is not None
     }  # fmt: skip
     (key, states), *others = lists.items() or [("", None)]
     if states is None:
@@ -83,14 +83,14 @@ def _turns(row: Row, keys: Sequence[str]) -> Sequence[Row]:
             sizes = f"{len(states)} and {len(further or ())} states"
             what = f"{row.place}{key} and {other} do not have the same turns ({sizes})"
             raise KeysError(what, "a dialogue needs as many gold states as predicted ones")
-    rest = {name: cell for name, cell in row.record.items() if name not in lists and meaning(str(name)) is None}
+    rest = {name: cell for name, cell in row.content.items() if name not in lists and meaning(str(name)) is None}
     divided = {name: cell for name, cell in rest.items() if isinstance(cell, list) and len(cell) == len(states)}
     return [
         row._replace(
             place=f"{row.place}turn {turn}: ",
-            record={**rest, **{name: cell[number] for name, cell in divided.items()}}
+            content={**rest, **{name: cell[number] for name, cell in divided.items()}}
             | {name: of_turn[turn] for name, of_turn in lists.items() if of_turn is not None},
-            turn=turn,
+            number=turn,
         )
         for number, turn in enumerate(states)
     ]

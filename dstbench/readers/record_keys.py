@@ -39,11 +39,12 @@ class KeysError(Exception):
     Args:
         what: What is wrong.
         hint: What the user can do about it.
+        compete: Whether there are several keys for a field, rather than none.
     """
 
-    def __init__(self, what: str, hint: str) -> None:
+    def __init__(self, what: str, hint: str, *, compete: bool = False) -> None:
         super().__init__(what)
-        self.what, self.hint = what, hint
+        self.what, self.hint, self.compete = what, hint, compete
 
 
 @dataclass(frozen=True)
@@ -128,7 +129,9 @@ class Samples:
 
 def is_record(record: Mapping[str, Any], given: Keys | None = None) -> bool:
     """Whether an object alone, without others beside it, looks like the record of a turn."""
-    if given is not None and any(key in record for key in (given.gold, given.pred) if key):
+    if given is not None and given.turns is not None:
+        return False  # the path ends below that key
+    if given is not None and any(key in record or reaches(record, key) for key in (given.gold, given.pred) if key):
         return True
     beside = any(isinstance(key, str) and folded(key) in _IDS for key in record)
     for key, value in record.items():
@@ -142,19 +145,36 @@ def is_record(record: Mapping[str, Any], given: Keys | None = None) -> bool:
     return False
 
 
-def choose(samples: Samples, given: Keys | None, *, named_outside: bool = False, need_states: bool = True) -> Fields:
+def reaches(record: Mapping[str, Any], key: str) -> bool:
+    """Whether a record has an object that has the rest of a key with a dot: ``meta.gold``."""
+    outer, dot, inner = key.partition(".")
+    return bool(dot) and isinstance(record.get(outer), Mapping) and inner in record[outer]
+
+
+def with_inner(record: Any, given: Keys | None) -> Any:
+    """A record in which what the keys of the user's with a dot lead to is under these keys."""
+    keys = [key for key in vars(given).values() if isinstance(key, str) and "." in key] if given else []
+    found = {key: key.partition(".") for key in keys if isinstance(record, Mapping) and reaches(record, key)}
+    return {**record, **{key: record[outer][inner] for key, (outer, _, inner) in found.items()}} if found else record
+
+
+def choose(  # what is outside
+    samples: Samples, given: Keys | None, outside: Collection[str] = (), *, named_outside: bool = False,
+    need_states: bool = True,
+) -> Fields:  # fmt: skip
     """The keys of each field.
 
     Args:
         samples: The records.
         given: The keys that the user gives.
+        outside: Those of them that objects around the records have.
         named_outside: Whether objects around the records name their dialogues.
         need_states: Whether records must have states.
 
     Raises:
         KeysError: There is no key for a field that must be there, or several.
     """
-    given = present(samples.values, given or Keys())
+    given = present(samples.values, given or Keys(), outside)
     taken = [given.dialogue, given.turn, given.gold, given.pred, given.system, given.user]
     slots = [
         key for key in samples.named(key_names.SLOT)
@@ -224,12 +244,13 @@ def _listed(names: Iterable[Any]) -> str:
     return f"there are: {', '.join(map(str, islice(names, 12)))}"
 
 
-def present(names: Collection[Any], given: Keys) -> Keys:
+def present(names: Collection[Any], given: Keys, outside: Collection[str] = ()) -> Keys:
     """The keys that the user gives, without optional ones that no record has.
 
     Args:
         names: The keys that records have.
         given: The keys that the user gives.
+        outside: Those of them that objects around the records have.
 
     Raises:
         KeysError: No record has a key that must be there.
@@ -238,7 +259,7 @@ def present(names: Collection[Any], given: Keys) -> Keys:
     for field in ("dialogue", "turn", "gold", "pred", "system", "user"):
         key = getattr(given, field)
         if key is not None and key not in names:
-            if not given.optional:
+            if not given.optional and key not in outside:
                 hint = did_you_mean(key, map(str, names)) or _listed(names)
                 raise KeysError(f"no record has the key {key!r} (keys: {field}={key})", hint)
             absent[field] = None
@@ -270,7 +291,7 @@ def _best(states: Mapping[str, Meaning]) -> str | None:
         side: Side = cumulative[best[0]].side
         option = "gold or pred" if side == "either" else side
         what = f"{len(best)} keys could be {_WORDS[side]}: {', '.join(best)}"
-        raise KeysError(what, f"--keys {option}={best[0]} chooses that one")
+        raise KeysError(what, f"--keys {option}={best[0]} chooses that one", compete=True)
     return best[0] if best else None
 
 

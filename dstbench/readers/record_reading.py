@@ -5,6 +5,7 @@ Errors say where: the record's place, its dialogue and turn, the key and the slo
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NoReturn
 
@@ -14,36 +15,69 @@ from dstbench.readers.builder import Pairs, StatesBuilder
 from dstbench.readers.format import Said
 from dstbench.readers.key_names import folded, meaning
 from dstbench.readers.record_dialogues import by_turn
+from dstbench.readers.record_hints import keys_for, line_for
 from dstbench.readers.record_keys import OWN, USUAL, Fields, KeysError, Samples, choose, similar
-from dstbench.readers.record_layout import Row
 from dstbench.readers.record_turns import Turns, where
+from dstbench.readers.shapes import clipped
 from dstbench.readers.source import Source
 from dstbench.readers.state_cells import SHAPES, StateCells, is_missing, joined, without_numpy
 from dstbench.readers.state_text import Misfit, says_nothing
+from dstbench.readers.walk import Turn
 
+# Records that are looked at for a hint.
+_SAMPLE: Final = 20
 # If records are in so few groups, a note names these; more groups are dialogues.
 _GROUPS: Final = 6
 
 
-def _chosen(source: Source, rows: Sequence[Row], *, need_states: bool = True) -> tuple[Sequence[Row], Samples, Fields]:
+def _chosen(
+    source: Source, rows: Sequence[Turn], *, need_states: bool = True
+) -> tuple[Sequence[Turn], Samples, Fields]:
     """The records of turns, samples of them, and their keys."""
-    for place, record, *_ in rows:
-        if not isinstance(record, Mapping):
-            shown = str(record) if len(str(record)) <= 60 else f"{str(record)[:57]}..."
-            raise source.misshapen(f"{place}expected an object, found {shown}")
+    for row in rows:
+        if not isinstance(row.content, Mapping):
+            raise source.misshapen(f"{row.place}expected an object, found {clipped(str(row.content))}")
     try:
         rows = by_turn(rows, source.keys)
-        samples = Samples(row.record for row in rows)
+        samples = Samples(row.content for row in rows)
         named = rows[0].dialogue or source.dialogue
-        fields = choose(samples, source.keys, named_outside=named is not None, need_states=need_states)
+        fields = choose(samples, source.keys, source.outside, named_outside=named is not None, need_states=need_states)
     except KeysError as error:
-        raise source.error(error.what, error.hint) from None
+        keys = None if error.compete else keys_for([[row.content for row in rows[:_SAMPLE]]])
+        is_whole = keys is not None and (keys.dialogue is not None or rows[0].dialogue is not None)
+        hint = f"{line_for(keys)} may be what it needs" if keys and is_whole and "KEY" in error.hint else error.hint
+        raise source.error(error.what, hint) from None
+    if (told := _of_one_speaker(rows, samples, fields)) is not rows:
+        rows, samples = told, Samples(row.content for row in told)
     if fields.dialogue is None and rows[0].dialogue is None:
         rows = [row._replace(dialogue=source.dialogue) for row in rows]
     return rows, samples, fields
 
 
-def collect(source: Source, states: StatesBuilder, rows: Sequence[Row]) -> Fields | None:
+def _of_one_speaker(rows: Sequence[Turn], samples: Samples, fields: Fields) -> Sequence[Turn]:
+    """The records of the speaker whose turns have states, counted anew in each dialogue; all, if both's have."""
+    speakers = samples.named(key_names.SPEAKER)
+    sides = {fields.gold, fields.pred} - {None}
+    if not speakers or not sides:
+        return rows
+    having, lacking = set[str](), set[str]()
+    for row in rows:
+        speaker = str(row.content.get(speakers[0]))
+        (lacking if all(is_missing(row.content.get(side)) for side in sides) else having).add(speaker)
+    if not having or not lacking - having:
+        return rows
+    told = [row for row in rows if str(row.content.get(speakers[0])) in having]
+    if fields.turn is not None or any(row.number is None for row in told):
+        return told
+    counts = Counter[Any]()
+    numbered = []
+    for row in told:
+        numbered.append(row._replace(number=counts[row.dialogue]))
+        counts[row.dialogue] += 1
+    return numbered
+
+
+def collect(source: Source, states: StatesBuilder, rows: Sequence[Turn]) -> Fields | None:
     """Check records, and add their turns and states.
 
     Args:
@@ -61,7 +95,7 @@ def collect(source: Source, states: StatesBuilder, rows: Sequence[Row]) -> Field
     return fields
 
 
-def spoken(source: Source, rows: Sequence[Row]) -> Iterator[Said]:
+def spoken(source: Source, rows: Sequence[Turn]) -> Iterator[Said]:
     """What was said in each turn of the records (see `Format.said`)."""
     if not rows:
         return
@@ -75,15 +109,15 @@ def spoken(source: Source, rows: Sequence[Row]) -> Iterator[Said]:
     for row, turn in zip(rows, Turns(source, rows, fields, samples).of_rows, strict=True):
         if fields.slot is None or turn not in seen:  # in rows of one slot each, a turn has several
             seen.add(turn)
-            system, user = (row.record.get(key) if key is not None else None for key in keys)
+            system, user = (row.content.get(key) if key is not None else None for key in keys)
             yield *turn, system if isinstance(system, str) else None, user if isinstance(user, str) else None
 
 
 class _Reading:
     """Records whose keys are known."""
 
-    def __init__(self, source: Source, rows: Sequence[Row], samples: Samples, fields: Fields) -> None:
-        self._source, self._rows, self._fields, self._cells = source, rows, fields, StateCells()
+    def __init__(self, source: Source, rows: Sequence[Turn], samples: Samples, fields: Fields) -> None:
+        self._source, self._rows, self._fields, self._cells = source, rows, fields, StateCells(source.unreadable)
         self._notes: list[str] = []
         self._is_named = fields.dialogue is None and rows[0].dialogue == source.dialogue
         sides = {"gold": fields.gold, "pred": fields.pred}
@@ -97,6 +131,8 @@ class _Reading:
     def add(self, states: StatesBuilder) -> None:
         """Add all turns and states, and the notes."""
         states.either = self._fields.either
+        if "pred" not in self._sides and self._fields.others:
+            states.instead = f"--keys pred={self._fields.others[0]} takes that as the prediction"
         if self._fields.slot is None:
             self._add_turns(states)
         else:
@@ -106,18 +142,15 @@ class _Reading:
                 states.note(note)
 
     def _add_turns(self, states: StatesBuilder) -> None:
-        sides = [(getattr(states, side), key) for side, key in self._sides.items()]
         for row, turn in zip(self._rows, self._turns.of_rows, strict=True):
             at = states.turn(*turn)
-            for side, key in sides[: 1 if states.either else 2]:
-                if key not in row.record:
-                    continue
-                try:
-                    state = self._cells.read(row.record[key])
-                except Misfit as error:
-                    self._refuse(row, key, error)
-                for each in (states.gold, states.pred) if states.either else (side,):
-                    each.state(at, state)
+            for side, key in [*self._sides.items()][: 1 if states.either else 2]:
+                if key in row.content:
+                    of = (states.gold, states.pred) if states.either else (getattr(states, side),)
+                    is_gold = side == "gold" and not states.either
+                    place = f"{row.place}{key}: "
+                    self._cells.add(self._source, of, at, row.content[key], place, is_gold=is_gold,
+                                    **where(row, self._fields))  # fmt: skip
 
     def _add_slots(self, states: StatesBuilder, slot_key: str) -> None:
         """Add turns from records that are one slot each."""
@@ -125,9 +158,9 @@ class _Reading:
         unpredicted = set()
         for row, turn in zip(self._rows, self._turns.of_rows, strict=True):
             listed = turns.setdefault(turn, {side: [] for side in self._sides})
-            slot, domain = row.record.get(slot_key), row.record.get(self._fields.domain or "")
+            slot, domain = row.content.get(slot_key), row.content.get(self._fields.domain or "")
             for side, key in self._sides.items():
-                value = without_numpy(row.record.get(key))
+                value = without_numpy(row.content.get(key))
                 if is_missing(value):
                     continue
                 if not isinstance(slot, str):
@@ -149,14 +182,14 @@ class _Reading:
                 if side == "gold" or turn not in unpredicted:
                     getattr(states, side).cells(at, pairs)
 
-    def _refuse(self, row: Row, key: str, error: Misfit) -> NoReturn:
+    def _refuse(self, row: Turn, key: str, error: Misfit) -> NoReturn:
         slot = {} if error.slot is None else {"slot": error.slot}
         what = f"{row.place}{key}: {error.what}"
         raise self._source.error(what, SHAPES, **where(row, self._fields), **slot) from None
 
     def _is_there(self, key: str) -> bool:
         """Whether a side has a state in any record."""
-        if any(key in row.record and not _is_blank(row.record[key]) for row in self._rows):
+        if any(key in row.content and not _is_blank(row.content[key]) for row in self._rows):
             return True
         self._notes.append(f"{key} is null in every record, and so is ignored")
         return False
@@ -179,7 +212,7 @@ class _Reading:
                 if hint := similar(wrong, names):
                     what = f"no {names[0]}; unknown keys: {', '.join(wrong)}"
             if what:
-                row = next(row for row in self._rows if row.record is first)
+                row = next(row for row in self._rows if row.content is first)
                 raise self._source.error(f"{row.place}{what}", hint, **where(row, self._fields))
 
     def _is_unknown(self, key: str) -> bool:
@@ -190,7 +223,7 @@ class _Reading:
 
     def _text_of(self, *keys: str) -> str:
         """The first text under keys whose values are no states, for a note."""
-        texts = (str(cell).strip() for row in self._rows for key in keys if (cell := row.record.get(key)) is not None)
+        texts = (str(cell).strip() for row in self._rows for key in keys if (cell := row.content.get(key)) is not None)
         return next((f", such as {shortened(repr(text), 60)}" for text in texts if text), "")
 
     def _keys_used(self) -> str | None:
@@ -201,7 +234,7 @@ class _Reading:
         given = vars(self._source.keys).values() if self._source.keys else ()
         keys = [(key, word) for key, word in told if key is not None]
         plain_keys = {key for key, word in keys if vars(OWN).get(word) == key or folded(key) == word}
-        groups = [*dict.fromkeys(row.group for row in self._rows)] if fields.dialogue is not None else []
+        groups = [*dict.fromkeys(row.dialogue for row in self._rows)] if fields.dialogue is not None else []
         groups = [] if any(map(str.isdecimal, "".join(map(str, groups)))) else groups  # they are ids
         further = [
             f"{' and '.join(word for key, word in self._turns.told if key is None)} from the objects around the records"

@@ -10,10 +10,10 @@ from typing import Any, Final
 from dstbench.conventions.slots import OWN_ID
 from dstbench.errors import DstbenchError
 from dstbench.readers.record_keys import FLAG, OWN, Fields, Samples, ids, turn_number
-from dstbench.readers.record_layout import Row
 from dstbench.readers.source import Source
 from dstbench.readers.state_cells import without_numpy
 from dstbench.readers.state_text import named
+from dstbench.readers.walk import Turn
 
 _OWN: Final = re.compile(OWN_ID)
 # A text with a slot and its value, which may be a whole state.
@@ -43,7 +43,7 @@ def turns_of_ids(source: Source, names: Iterable[str]) -> list[tuple[str, int]]:
     Raises:
         DstbenchError: They do not end in the turn.
     """
-    rows = [Row(f"{name!r}: ", {}, name) for name in names]
+    rows = [Turn(name, None, {}, None, place=f"{name!r}: ") for name in names]
     turns = Turns(source, rows, Fields(None, None, None, None), Samples(()))
     if rows and turns.note is not None:
         what = "one state, where the states of a dialogue must be, as the key does not end in the turn"
@@ -51,10 +51,10 @@ def turns_of_ids(source: Source, names: Iterable[str]) -> list[tuple[str, int]]:
     return turns.of_rows
 
 
-def where(row: Row, fields: Fields | None = None) -> dict[str, Any]:
+def where(row: Turn, fields: Fields | None = None) -> dict[str, Any]:
     """The dialogue and turn of a record, as written in it, for messages."""
     dialogue, turn = (OWN.dialogue, OWN.turn) if fields is None else (fields.dialogue, fields.turn)
-    of_row = {"dialogue": row.record.get(dialogue, row.dialogue), "turn": row.record.get(turn, row.turn)}
+    of_row = {"dialogue": row.content.get(dialogue, row.dialogue), "turn": row.content.get(turn, row.number)}
     return {name: value for name, value in of_row.items() if isinstance(value, (str, int, float))}
 
 
@@ -73,7 +73,7 @@ class Turns:
         told: (key, field) of each field; the key is None if objects around the records have the field.
     """
 
-    def __init__(self, source: Source, rows: Sequence[Row], fields: Fields, samples: Samples) -> None:
+    def __init__(self, source: Source, rows: Sequence[Turn], fields: Fields, samples: Samples) -> None:
         self._source, self._rows, self._fields = source, rows, fields
         self.note: str | None = None
         self.told: list[tuple[str | None, str]] = [(fields.dialogue, "dialogue")]
@@ -82,7 +82,7 @@ class Turns:
             self.told = [(fields.turn, "dialogue and turn")]
             self.of_rows = list(zip(*self._split(fields.turn, self._texts(fields.turn)), strict=True))
             return
-        if fields.turn is not None or all(row.turn is not None for row in rows):
+        if fields.turn is not None or all(row.number is not None for row in rows):
             self.told.append((fields.turn, "turn"))
             self.of_rows = [(self._dialogue(row), self._turn(row)) for row in rows]
             return
@@ -115,7 +115,7 @@ class Turns:
 
     def _texts(self, key: str | None) -> list[Any]:
         """The ids under a key; None: those of the objects around the records."""
-        return [row.dialogue if key is None else row.record.get(key) for row in self._rows]
+        return [row.dialogue if key is None else row.content.get(key) for row in self._rows]
 
     def _flags(self, key: str | None) -> tuple[list[str], list[int]] | None:
         """The dialogues and the turns of the records, if the ids under a key end in the turn; None: they do not.
@@ -156,9 +156,9 @@ class Turns:
             self._doubt = self._source.error(what, hint if key else "give each record a key turn")
         return None
 
-    def _may_be_turns(self, row: Row) -> bool:
+    def _may_be_turns(self, row: Turn) -> bool:
         """Whether a record has a list of ``slot = value``, each of which may be a slot of a state, or a whole state."""
-        cells = (row.record.get(key) for key in (self._fields.gold, self._fields.pred) if key is not None)
+        cells = (row.content.get(key) for key in (self._fields.gold, self._fields.pred) if key is not None)
         return any(
             isinstance(cell, list)
             and len(cell) > 1
@@ -178,9 +178,9 @@ class Turns:
             turns.append(int(match[2]))
         return names, turns
 
-    def _dialogue(self, row: Row) -> str:
+    def _dialogue(self, row: Turn) -> str:
         key = self._fields.dialogue
-        dialogue = without_numpy(row.dialogue if key is None else row.record.get(key))
+        dialogue = without_numpy(row.dialogue if key is None else row.content.get(key))
         if isinstance(dialogue, float) and dialogue.is_integer():
             dialogue = int(dialogue)
         if isinstance(dialogue, bool) or not isinstance(dialogue, (str, int)):
@@ -188,9 +188,9 @@ class Turns:
             raise self._source.misshapen(f"{row.place}{what} here", **where(row, self._fields))
         return str(dialogue)
 
-    def _turn(self, row: Row) -> int:
+    def _turn(self, row: Turn) -> int:
         key = self._fields.turn
-        value = row.turn if key is None else row.record.get(key)
+        value = row.number if key is None else row.content.get(key)
         if (number := turn_number(value)) is None:
             place = where(row, self._fields)
             if value is None:

@@ -7,7 +7,7 @@ from os import PathLike, fspath
 from typing import Final
 
 from dstbench.errors import DstbenchError, UsageError, did_you_mean
-from dstbench.plugins import Plugins, origin_of
+from dstbench.plugins import Plugins, Table, origin_of
 from dstbench.readers import (
     csv_records,
     dstc2,
@@ -21,14 +21,17 @@ from dstbench.readers import (
     trippy,
     tsv,
 )
+from dstbench.readers.declared import row_of
 from dstbench.readers.folder import data_files
 from dstbench.readers.foreign import checked_format
 from dstbench.readers.format import Format, Source, States
 from dstbench.readers.options import Keys
 from dstbench.readers.record_keys import KeysError, present
+from dstbench.readers.rows import Row
 from dstbench.readers.state_text import named
 from dstbench.readers.states import in_split, merge_states, noting_doubts, only_split
 from dstbench.readers.table import ROWS
+from dstbench.typing import Unreadable
 
 #: The native formats, by the name that ``--from`` takes. Sniffing asks them in this order.
 FORMATS: Final[dict[str, Format]] = {
@@ -54,10 +57,31 @@ FORMATS: Final[dict[str, Format]] = {
 PLUGINS: Final = Plugins(
     "format",
     FORMATS,
-    is_one=lambda item: isinstance(item, Format) and item is not FORMATS.get(item.name),
-    name_of=lambda form: form.name,
-    checked=checked_format,
+    is_one=lambda item: (
+        isinstance(item, (Row, Table)) or (isinstance(item, Format) and item is not FORMATS.get(item.name))
+    ),
+    name_of=lambda item: item.get("name") if isinstance(item, Table) else item.name,
+    checked=lambda item, origin: checked_format(_format_in(item), origin),
 )
+
+
+def _format_in(item: Format | Row | Table) -> Format:
+    """The format that a module has, or that its row, or a table in a file, declares."""
+    if isinstance(item, Format):
+        return item
+    return (row_of(item) if isinstance(item, Table) else item).format()
+
+
+def check_declared() -> None:
+    """Raise a `UsageError` for a table of a file of the user's that declares no format."""
+    for name, item in PLUGINS.of_modules():
+        if isinstance(item, Table):
+            try:
+                PLUGINS.find(name)
+            except DstbenchError as error:
+                raise UsageError(error.what, hint=error.hint) from None
+
+
 #: Names of the formats that can be written again.
 WRITABLE: Final = tuple(form.name for form in FORMATS.values() if form.document is not None)
 #: Names of the formats that hold utterances.
@@ -175,6 +199,8 @@ def _without_keys(file: Source) -> DstbenchError | None:
     if file.keys is None or file.keys.optional:
         return None
     names = records.keys_in(file) or csv_records.columns_of(file)
+    if (turns := file.keys.turns) is not None and turns not in names:
+        return file.error(f"no object has the key {turns!r} (keys: turns={turns})", did_you_mean(turns, names))
     try:
         present(names, file.keys if names else Keys())
     except KeysError as error:
@@ -187,6 +213,7 @@ def read(
     format: str | Format | None = None,  # noqa: A002 (the field's word)
     split: str | None = None,
     keys: Keys | None = None,
+    unreadable: Unreadable = "error",
 ) -> States:
     """Read a native file, or a folder (or zip) that holds one run or one dataset.
 
@@ -195,6 +222,8 @@ def read(
         format: Its format, or the format's name; None: detect it.
         split: The split to read, ``train``, ``dev`` or ``test``, if the data say which dialogues are in it; None: all.
         keys: The keys of records of turns; None: by their usual names.
+        unreadable: What to do with a predicted state that is none: ``error``, or take it as ``empty``, or count it as
+            ``wrong``.
 
     Returns:
         Its states.
@@ -206,6 +235,7 @@ def read(
         source = Source(fspath(source))
     if keys is not None:
         source.keys = keys
+    source.unreadable = unreadable
     parts = []
     with _without_collection():
         for file, form in find_files(source, format, split):
@@ -236,7 +266,10 @@ def _unknown(source: Source) -> tuple[str, str]:
         what = "TripPy's configuration, not its predictions"
         return what, "score pred_res.*.json; this file is what --label-map takes"
     hint = "`dstbench ls formats` shows each with an example; --from FORMAT says which it is"
-    if source.kind in ("json", "jsonl"):
+    line = records.line_that_works(source, csv_records.sample_of(source))
+    if line is not None:
+        hint = f"{line} may be what it needs; {hint}"
+    elif source.kind in ("json", "jsonl"):
         hint += "; if its objects are turns, --keys id=KEY,turn=KEY,gold=KEY,pred=KEY says which key holds what"
     return f"no known format: {_describe(source)}", hint
 

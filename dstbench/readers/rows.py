@@ -1,38 +1,19 @@
 r"""Formats as rows of a table: where the turns of a decoded file are, and under which keys their states are.
 
-Conventions: the path to the turns is written in steps, separated by spaces.
-
-| step | stands for |
-|---|---|
-| `{dialogue}`, `{turn}` | an object whose keys are dialogues, or numbers of turns |
-| `{dialogue_turn}` | an object whose keys are both, as `MUL0484.json_3` |
-| `[turn]`, `[dialogue]` | a list, whose indices are the numbers of turns, or stand for dialogues |
-| `[dialogue=dial_id]` | a list of objects with the dialogue under a key; `[dialogue=ID,turn=turn_id]`: and the turn |
-| `[{dialogue=dialogue_id}]` | likewise, or an object of such objects |
-| `[dialogue-turn=example_id]` | likewise, with both in one, as `MUL0484-3` |
-| `[turn=utt_idx/2]` | likewise, numbers that count both speakers' turns |
-| `[dialogue=dialogue_idx:int]` | likewise, ids that are numbers |
-| `[speaker:user\|system]` | a list of both speakers' turns, with the speaker under a key; the user's are the turns |
-| `[role:usr\|sys>]` | likewise; the state is in what the system answers |
-| `[>]` | likewise; user and system alternate |
-| `(a,b)[turn]` | lists under several keys, with an item for each turn |
-| `<dialogue=session-id>` | an object that is a dialogue |
-| any other word | a key |
-
-A state is named by the keys to it in a turn, joined by dots, and its notation: `state.slot_values:flat`. A star at the
-end of a key stands for any letters; a question mark says that turns may lack the state; without a key, the whole turn
-is the state. A key of an utterance that begins with `<` is in the turn before.
+Conventions: `walk` says how paths are written. A state is named by the keys to it in a turn, joined by dots, and its
+notation: `state.slot_values:flat`. A star at the end of a key stands for any letters; a question mark says that turns
+may lack the state; without a key, the whole turn is the state. A key of an utterance that begins with `<` is in the
+turn before.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
-from types import MappingProxyType
-from typing import Any, Final, Literal, NamedTuple, TypeAlias, get_args
+from typing import Any, Final, Literal, TypeAlias, get_args
 
 import msgspec
 
@@ -42,57 +23,13 @@ from dstbench.readers.document import Document, DocumentTurn, laid_out_as
 from dstbench.readers.format import Format, Said, Source, StatesBuilder
 from dstbench.readers.key_names import name_sides
 from dstbench.readers.notations import NOTATIONS, Cell, Notation, Place, Written
-from dstbench.readers.state_cells import SHAPES, StateCells
+from dstbench.readers.shapes import clipped
+from dstbench.readers.state_cells import StateCells
 from dstbench.readers.state_text import Misfit
+from dstbench.readers.walk import SNIFFING, START, Step, Turn, Walker, steps_of
 
-_ID: Final = re.compile(r"(dialogue|turn|dialogue-turn)=([^,:/\]>}]+)(?::(int|any))?(?:/(\d))?")
 _NOT_THERE: Final = (KeyError, IndexError, TypeError, AttributeError, ValueError)
 _OPTIONAL: Final = msgspec.UnsetType
-
-
-class Id(NamedTuple):
-    """An id that a step gives: of a dialogue, a turn, or both; its key, or none for that of the object."""
-
-    of: str
-    key: str = ""
-    kind: Any = str
-    step: int = 1
-
-
-@dataclass(frozen=True)
-class Step:
-    """A step of a path (see above)."""
-
-    kind: Literal["key", "object", "list", "speakers", "lists", "dialogue"]
-    key: str = ""
-    ids: tuple[Id, ...] = ()
-    or_object: bool = False
-    names: tuple[str, ...] = ()
-    speakers: tuple[tuple[str, ...], ...] = ()
-    is_answer: bool = False
-
-    @classmethod
-    def of(cls, word: str) -> Step:
-        """The step that a word of a path stands for."""
-        if word[0] == "{":
-            return cls("object", ids=(Id(word[1:-1].replace("_", "-")),))
-        if word in ("[turn]", "[dialogue]"):
-            return cls("list", ids=(Id(word[1:-1]),))
-        if word[0] == "(":
-            return cls("lists", names=tuple(word[1 : word.index(")")].split(",")))
-        if word == "[>]":
-            return cls("speakers", is_answer=True)
-        if word[0] == "[" and "|" in word:
-            key, _, speakers = word[1:-1].removesuffix(">").partition(":")
-            names = tuple(tuple(names.split("/")) for names in speakers.split("|"))
-            return cls("speakers", key, speakers=names, is_answer=word.endswith(">]"))
-        if word[0] in "[<":
-            ids = tuple(
-                Id(of, key, str | int if kind == "any" else int if kind or of == "turn" else str, int(step or 1))
-                for of, key, kind, step in _ID.findall(word[1:-1])
-            )
-            return cls("list" if word[0] == "[" else "dialogue", ids=ids, or_object=word.startswith("[{"))
-        return cls("key", word)
 
 
 @dataclass(frozen=True)
@@ -128,30 +65,8 @@ class Side:
         return keys[0]
 
 
-class Turn(NamedTuple):
-    """A turn of a file.
-
-    Attributes:
-        dialogue: Its dialogue, as the file spells it.
-        number: Its number, likewise.
-        content: The object or list that it is; None: the user says nothing, or has no answer.
-        around: The dialogue's object or list.
-        texts: The places of utterances that the path gives.
-    """
-
-    dialogue: str
-    number: int | str
-    content: Any
-    around: Any
-    texts: Mapping[str, Place] = MappingProxyType({})
-
-
 #: Which types of states are checked: all, those that `Notation.add` does not check, or none.
 _States: TypeAlias = Literal["whole", "light", "none"]
-#: What a path has given so far: dialogue, turn, the dialogue's content; and its line for messages (None: sniffing).
-At: TypeAlias = tuple[Any, Any, Any, str | None]
-START: Final[At] = (None, None, None, "")
-_SNIFFING: Final[At] = (None, None, None, None)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -228,7 +143,7 @@ class Row:
 
     @cached_property
     def steps(self) -> tuple[Step, ...]:
-        return tuple(Step.of(word) for word in self.path.split())
+        return steps_of(self.path)
 
     @cached_property
     def sides(self) -> dict[str, Side]:
@@ -243,10 +158,11 @@ class Row:
         """The type of the decoded file, or of a line, in msgspec's sense."""
         return _shape(self.steps, self._of_turn("whole"), self.beside)
 
-    def _of_turn(self, states: _States) -> Any:
+    def _of_turn(self, states: _States, sides: Collection[str] = ("gold", "pred")) -> Any:
         """The type of a turn: a nested dictionary stands for an object."""
         of_turn: dict[str, Any] = dict(self.also)
-        for side in self.sides.values() if states != "none" else ():
+        checked = [side for name, side in self.sides.items() if states != "none" and name in sides]
+        for side in checked:
             shape = side.notation.shape if states == "whole" or not side.notation.is_checked else Any
             if not side.keys:
                 return shape
@@ -264,19 +180,20 @@ class Row:
             return tuple[tuple(of_turn[key] for key in sorted(of_turn))]  # type: ignore[misc] # likewise
         return of_turn
 
-    def check(self, source: Source, states: _States = "light") -> Any:
+    def check(self, source: Source, states: _States = "light", sides: Collection[str] = ("gold", "pred")) -> Any:
         """The decoded file, or a list of its lines with their places, once its types have been checked.
 
         Args:
             source: The file.
             states: Whether the types of states are checked: all, those that `Notation.add` does not check, or none.
+            sides: The sides whose states are.
 
         Raises:
             DstbenchError: Something has another type; the message says what and where.
         """
         if self.lines:
             lines = [*source.whole_lines()]
-            shape = _shape(self.steps, self._of_turn(states), self.beside)
+            shape = _shape(self.steps, self._of_turn(states, sides), self.beside)
             for place, item in lines:
                 self._convert(source, item, shape, self.steps, place)
             return lines
@@ -286,7 +203,7 @@ class Row:
             if not isinstance(node, dict) or steps[0].key not in node:
                 raise source.misshapen(f"no JSON object with the key `{steps[0].key}`")
             node, steps = node[steps[0].key], steps[1:]
-        step, shape = steps[0], _shape(steps, self._of_turn(states), self.beside)
+        step, shape = steps[0], _shape(steps, self._of_turn(states, sides), self.beside)
         if step.kind == "list" and isinstance(node, dict) and step.or_object:
             node = [*node.values()]
         if step.kind == "list":
@@ -334,94 +251,12 @@ class Row:
 
     def turns(self, source: Source, document: Any) -> Iterator[Turn]:
         """The turns of a document whose types have been checked."""
-        naming = None if self.naming is None else self.naming(document)
+        walker = self.walker(source, document)
         for place, item in document if self.lines else [("", document)]:
-            yield from self._walk(source, item, self.steps, (*START[:3], place), naming)
+            yield from walker.walk(item, self.steps, (*START[:3], place))
 
-    def _walk(
-        self, source: Source, node: Any, steps: tuple[Step, ...], at: At, naming: Callable[[Any], str] | None = None
-    ) -> Iterator[Turn]:
-        if not steps:
-            yield Turn(at[0], 0 if at[1] is None else at[1], node, node if at[2] is None else at[2])
-            return
-        step, rest = steps[0], steps[1:]
-        if step.kind == "key":
-            yield from self._walk(source, node[step.key], rest, at, naming)
-        elif step.kind == "speakers":
-            for number, content, texts in self._exchanges(step, node):
-                yield Turn(at[0], number, content, at[2], texts)
-        elif step.kind == "lists":
-            yield from self._listed(source, step, node, at[0])
-        else:
-            named: Iterable[tuple[Any, Any]] = [(None, node)]
-            if step.kind != "dialogue":
-                named = node.items() if isinstance(node, dict) else enumerate(node)
-                if step.kind != ("object" if isinstance(node, dict) else "list") and not step.or_object:
-                    raise TypeError  # while it is sniffed
-            for key, item in named:
-                here = self.at(source, step, key, item, at, naming)
-                if rest:
-                    yield from self._walk(source, item, rest, here, naming)
-                else:  # not by the next call, which takes as long as everything else here
-                    yield Turn(here[0], 0 if here[1] is None else here[1], item, item if here[2] is None else here[2])
-
-    def _listed(self, source: Source, step: Step, node: Any, dialogue: Any) -> Iterator[Turn]:
-        """The turns whose states, and utterances, are in lists of a dialogue."""
-        lists = [node[name] for name in step.names]
-        spoken = [said if isinstance(said := node.get(name, []), list) else [said] for name in self.said]
-        systems, users = spoken or ([], [])
-        for number in range(max(len(lists[0]), len(users)) + 1):
-            texts: dict[str, Place] = {"system": (systems, number - 1)} if 0 < number <= len(systems) else {}
-            if number < len(users):
-                texts["user"] = (users, number)
-            content = {
-                name: items[number] for name, items in zip(step.names, lists, strict=True) if number < len(items)
-            }
-            if content or texts:
-                yield Turn(dialogue, number, content or None, node, texts)
-
-    def at(  # noqa: PLR0917 (likewise)
-        self, source: Source, step: Step, key: Any, item: Any, at: At, naming: Callable[[Any], str] | None
-    ) -> At:
-        """What a step adds to what the path has given before."""
-        dialogue, turn, around, place = at
-        for id_ in step.ids:
-            value = item.get(id_.key) if id_.key else key
-            if id_.key and not isinstance(value, id_.kind):
-                if id_.of != "turn":
-                    raise TypeError  # while it is sniffed
-                continue
-            if id_.of == "dialogue":
-                dialogue, around = (str(value) if naming is None else naming(item)), item
-            elif id_.of == "turn":
-                turn = value // id_.step if id_.step > 1 else value
-            else:
-                what = f"{place or ''}the {id_.key}" if id_.key else "the key"
-                try:
-                    dialogue, turn = source.split_key(value, "-" if id_.key else "_", what)
-                except DstbenchError:
-                    if place is not None:  # reading says what is wrong
-                        raise
-        return dialogue, turn, around, place
-
-    def _exchanges(self, step: Step, items: list[Any]) -> Iterator[tuple[int, Any, Mapping[str, Place]]]:
-        """(number, the part that has the state, places of utterances) of the turns in a list of both speakers'."""
-        number, text, texts = 0, self.said[0], dict[str, Place]()
-        for index, item in enumerate(items):
-            if item.get(step.key) in step.speakers[0] if step.key else index % 2 == 0:
-                if not step.is_answer:
-                    yield number, item, texts | {"user": (item, text)}
-                    number, texts = number + 1, {}
-                else:
-                    number += "user" in texts  # the user spoke before, too, and had no answer
-                    texts = {**texts, "user": (item, text)}
-            elif not step.is_answer:
-                texts = {"system": (item, text)}
-            elif "user" in texts:
-                yield number, item, texts
-                number, texts = number + 1, {"system": (item, text)}
-        if texts:
-            yield number, None, texts
+    def walker(self, source: Source, document: Any) -> Walker:
+        return Walker(source, self.said, None if self.naming is None else self.naming(document))
 
     # --- what a format does -------------------------------------------------------------------------------------------
 
@@ -439,7 +274,7 @@ class Row:
             items = [[item] for item in source.sample] if isinstance(source.sample, list) else []
         for item in items:
             with suppress(*_NOT_THERE, DstbenchError):
-                for turn in self._walk(source, item, self.steps, _SNIFFING):
+                for turn in Walker(source, self.said).walk(item, self.steps, SNIFFING):
                     if turn.content is not None and self._is_one(turn):
                         return True
         return False
@@ -458,11 +293,13 @@ class Row:
                     return False
         return isinstance(turn.content, (dict, list)) and self.matches(turn)
 
-    def read(self, source: Source, states: StatesBuilder) -> None:  # noqa: PLR0912 (a branch per way of a state)
+    def read(self, source: Source, states: StatesBuilder) -> None:  # noqa: PLR0912, PLR0915 (a branch per way of a state)
         """Add the turns of a file."""
-        document = self.check(source)
-        loose = StateCells()
-        states.recheck = lambda: self.check(source, "whole")
+        is_lenient = source.unreadable != "error"
+        checked = ("gold",) if is_lenient else ("gold", "pred")
+        document = self.check(source, sides=checked)
+        loose = StateCells(source.unreadable)
+        states.recheck = lambda: self.check(source, "whole", checked)
         sides = [(getattr(states, name), side, side.notation) for name, side in self.sides.items()]
         turns: list[Turn] = []
         unanswered, domain, around = 0, "", None
@@ -474,31 +311,39 @@ class Row:
                 last, following = turn.dialogue, int(turn.number) + 1
             if turn.content is None:
                 continue
-            if self.after is not None:
-                turns.append(turn)
             at = states.turn(turn.dialogue, turn.number)
             if self.domain and turn.around is not around:
                 around, domain = turn.around, self.domain_of(turn.around)
                 if domain:
                     states.domains[turn.dialogue] = domain.removesuffix("-")
+            where: dict[str, Any] = {"dialogue": turn.dialogue, "turn": turn.number}
+            is_readable = True
             for of_side, side, notation in sides:
+                may_be_odd = is_lenient and of_side is states.pred
                 try:
                     state = side.find(turn.content)
                     if state is msgspec.UNSET:
                         if side.is_optional:
                             continue
                         raise self._without_state(source, turn, side)
+                    if may_be_odd:
+                        notation.check(state)
                     if isinstance(notation, Written):
-                        notation.add_loosely(of_side, at, state, loose)
+                        loose.add(source, [of_side], at, state, is_gold=of_side is states.gold, **where)
                     elif domain:
                         of_side.cells(at, [(domain + slot, value) for slot, value in notation.pairs(state)])
                     else:
                         notation.add(of_side, at, state)
                 except Misfit as error:
-                    self.check(source, "whole")
-                    hint = SHAPES if isinstance(notation, Written) else source.hint
-                    where = {} if error.slot is None else {"slot": error.slot}
-                    raise source.error(error.what, hint, dialogue=turn.dialogue, turn=turn.number, **where) from None
+                    if may_be_odd:
+                        loose.take_unreadable([of_side], at, state)
+                        is_readable = False
+                        continue
+                    self.check(source, "whole", checked)
+                    slot = {} if error.slot is None else {"slot": error.slot}
+                    raise source.misshapen(error.what, **where, **slot) from None
+            if self.after is not None and is_readable:
+                turns.append(turn)
         if note := loose.note():
             states.note(note)
         if unanswered and self.unanswered:
@@ -529,8 +374,8 @@ class Row:
             for holder, key in turn.texts.values():
                 text = holder.get(key, "") if isinstance(holder, dict) else holder[key]
                 if not isinstance(text, str):
-                    shown = text if len(str(text)) <= 60 else f"{str(text)[:57]}..."
-                    what = f"{key if isinstance(key, str) else 'an utterance'}: expected a string, found {shown}"
+                    name = key if isinstance(key, str) else "an utterance"
+                    what = f"{name}: expected a string, found {clipped(str(text))}"
                     raise source.misshapen(what, dialogue=turn.dialogue, turn=turn.number)
             if turn.state is not None:
                 yield turn.dialogue, turn.number, turn.text("system"), turn.text("user")
@@ -634,11 +479,10 @@ class RowDocument(Document):
         self._notation.put(place, value, self._row.absent)
 
     def drop(self, dialogues: Collection[str]) -> None:
-        naming = None if self._row.naming is None else self._row.naming(self.content)
-        step = self._row.steps[0]
+        walker, step = self._row.walker(self.source, self.content), self._row.steps[0]
 
         def is_kept(key: Any, item: Any) -> bool:
-            return self._row.at(self.source, step, key, item, START, naming)[0] not in dialogues
+            return walker.at(step, key, item, START)[0] not in dialogues
 
         if isinstance(self.content, dict):
             self.content = {key: item for key, item in self.content.items() if is_kept(key, item)}

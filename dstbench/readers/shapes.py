@@ -8,7 +8,7 @@ from typing import Any, Final, Literal, Union, get_args, get_origin
 import msgspec
 
 _UNIONS: Final = (UnionType, Union)
-#: The names of types in msgspec's messages and in ours.
+# The names of types in msgspec's messages and in ours.
 _TYPES: Final = {
     "str": "a string",
     "object": "an object",
@@ -17,6 +17,15 @@ _TYPES: Final = {
     "array` of length": "a list of length",
     "int": "an integer",
 }
+
+
+def clipped(text: str) -> str:
+    """A text of at most 60 characters: a longer one's beginning.
+
+    >>> clipped("x" * 70)[-5:]
+    'xx...'
+    """
+    return text if len(text) <= 60 else f"{text[:57]}..."
 
 
 def first_misfit(value: Any, shape: Any, reason: str, path: tuple[Any, ...] = ()) -> tuple[tuple[Any, ...], Any, str]:

@@ -16,12 +16,16 @@ from dstbench.errors import DstbenchError, first_repeated
 from dstbench.io.files import File
 from dstbench.readers.json_stream import first_entries, items, may_repeat_keys
 from dstbench.readers.options import Keys
-from dstbench.readers.shapes import first_misfit
+from dstbench.readers.shapes import clipped, first_misfit
 from dstbench.readers.wrappers import keys_around, values
+from dstbench.typing import Unreadable
 
 T = TypeVar("T")
 Kind = Literal["json", "jsonl", "tsv", "text"]
 _ANYTHING: Final = re.compile(rb"\S")
+# Files that describe others.
+_NOTES: Final = (".md", ".rst", ".pdf")
+_NOTE: Final = re.compile(r"readme|licen[cs]e|changelog", re.IGNORECASE)
 _SAMPLE: Final = 200  # entries of a document; no format needs more to be recognised
 # The attributes that keep the content, in various forms.
 _DECODED: Final = frozenset({"raw", "text", "sample", "json", "kind", "around"})
@@ -34,6 +38,8 @@ class Source(File):
     Attributes:
         hint: The hint of errors about the file's shape: what a file of its format looks like.
         keys: The keys of records of turns that the user gives; None: by their usual names.
+        unreadable: What to do with predicted states that are none.
+        outside: The keys of ids in objects around its records, once these have been found.
         split: The split that its folder or its name says; None: none.
         inside: The keys from the file's JSON object to the document that is read instead of it.
         beside: The other keys of the objects on the way there, which are not read.
@@ -41,6 +47,8 @@ class Source(File):
 
     hint: str | None = None
     keys: Keys | None = None
+    unreadable: Unreadable = "error"
+    outside: tuple[str, ...] = ()
     split: str | None = None
     inside: tuple[str, ...] = ()
     beside: tuple[str, ...] = ()
@@ -53,10 +61,16 @@ class Source(File):
         return source
 
     def files(self) -> list[Self]:
-        """The files in a folder, as `File.files`; they are read as the folder is."""
+        """The files in a folder, as `File.files`; they are read as the folder is.
+
+        A folder with one archive, and with nothing else but notes, is that archive.
+        """
         files = super().files()
+        data = [file for file in files if file.path.suffix.lower() not in _NOTES and not _NOTE.match(file.path.name)]
+        if len(data) == 1 and data[0].is_folder:
+            files = data[0].files()
         for file in files:
-            file.keys = self.keys
+            file.keys, file.unreadable = self.keys, self.unreadable
         return files
 
     def forget(self) -> None:
@@ -309,8 +323,7 @@ class Source(File):
             elif level is not None:
                 where[level] = f"{where[level]}-{key}" if level == "slot" and level in where else str(key)
         shown = repr(value) if isinstance(value, str) else str(value)
-        shown = shown if len(shown) <= 60 else shown[:57] + "..."
-        return self.misshapen(f"{place}{reason}, found {shown}", **where)
+        return self.misshapen(f"{place}{reason}, found {clipped(shown)}", **where)
 
     def misshapen(self, what: str, **where: Any) -> DstbenchError:
         """An error about the file's shape, with the format's example as a hint."""

@@ -15,17 +15,21 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
 from dstbench.conventions.slots import KNOWN_SLOTS, canonical_slot, split_pair
-from dstbench.readers.builder import Pairs, split_triple
+from dstbench.errors import number_of
+from dstbench.readers.builder import Pairs, SideBuilder, split_triple
 from dstbench.readers.key_names import says_its_side, turn_in
+from dstbench.readers.shapes import clipped
 from dstbench.readers.source import Source
 from dstbench.readers.state_phrases import has_further_slots, seems_written_out
-from dstbench.readers.state_text import Misfit, Repeated, named, parsed, says_nothing, unfenced
+from dstbench.readers.state_text import Misfit, Repeated, found_in, named, parsed, says_nothing, unfenced
+from dstbench.readers.states import UNREADABLE
 from dstbench.schema.core import BETWEEN
+from dstbench.typing import Unreadable
 
 #: A state: slots and values, in which a slot may come twice if they are pairs.
 State: TypeAlias = dict[str, str] | Pairs
@@ -35,10 +39,15 @@ SHAPES: Final = (
     'a state is {"hotel-area": "north"}, {"hotel": {"area": "north"}}, [["hotel-area", "north"]] or, as text, '
     "hotel-area = north; hotel-stars = 4"
 )
+#: What to do about predicted states that are none, for hints.
+UNREADABLE_HINT: Final = "--unreadable wrong counts such a state as wrong, --unreadable empty takes it as empty"
+# Unreadable states that a note shows.
+_SHOWN: Final = 3
 # Where raw MultiWOZ puts the slots of a domain; `booked` is what was booked, and no slot.
 _STRING: Final = {str}
 _PARTS: Final = {"semi": "", "book": "book "}
 _BOOKED: Final = "booked"
+_DOMAINS: Final = frozenset(slot.partition("-")[0] for slot in KNOWN_SLOTS)
 _SEPARATORS: Final = ("-", "_", ".", " ")
 # From this number on, floats are no longer exact.
 _LARGE: Final = 1 << 53
@@ -52,19 +61,65 @@ _LOOSE: Final = {
     "one": ("list of one value", "lists of one value", "taken as the value"),
     "several": ("list of several values", "lists of several values", "taken as alternatives"),
     "state": ("state that is null", "states that are null", "taken as empty"),
+    "found": ("state in a text", "states in texts", "read without the words around"),
     "booked": ("entry of what was booked", "entries of what was booked", "left out"),
 }
 
 
 class StateCells:
-    """Reads cells, and counts what it takes loosely."""
+    """Reads cells, and counts what it takes loosely.
 
-    def __init__(self) -> None:
+    Args:
+        unreadable: What to do with predicted states that are none.
+    """
+
+    def __init__(self, unreadable: Unreadable = "error") -> None:
         self._loose: Counter[str] = Counter()
+        self._mode, self._unreadable = unreadable, list[Any]()
+
+    def add(
+        self, source: Source, sides: Sequence[SideBuilder], at: int, cell: Any, place: str = "", *,
+        is_gold: bool, **where: Any,
+    ) -> None:  # fmt: skip
+        """Add the state in a cell to sides.
+
+        Args:
+            source: The file.
+            sides: Where to add it.
+            at: Its turn there.
+            cell: The cell.
+            place: Where in the file it is, to start messages with.
+            is_gold: Whether it must be readable.
+            where: Its dialogue and turn.
+
+        Raises:
+            DstbenchError: It is no state; the message says in which dialogue and turn.
+        """
+        try:
+            state = self.read(cell)
+        except Misfit as error:
+            if is_gold or self._mode == "error":
+                hint = SHAPES if is_gold else f"{SHAPES}; {UNREADABLE_HINT}"
+                slot = {} if error.slot is None else {"slot": error.slot}
+                raise source.error(f"{place}{error.what}", hint, **where, **slot) from None
+            self.take_unreadable(sides, at, cell)
+            return
+        for side in sides:
+            side.state(at, state)
+
+    def take_unreadable(self, sides: Sequence[SideBuilder], at: int, cell: Any) -> None:
+        """Take a predicted state that is none as the user says."""
+        self._unreadable.append(cell)
+        for side in sides:
+            side.cells(at, [(UNREADABLE, self._mode)] if self._mode == "wrong" else [])
 
     def note(self) -> str | None:
         """What was read loosely, in one sentence; None: nothing was."""
         counts = []
+        if number := len(self._unreadable):
+            taken = "counted as wrong" if self._mode == "wrong" else "taken as empty"
+            shown = ", ".join(clipped(repr(cell)) for cell in self._unreadable[:_SHOWN])
+            counts.append(f"{number_of(number, 'predicted state')} that cannot be read {taken}, such as {shown}")
         for kind, (one, many, treatment) in _LOOSE.items():
             if number := self._loose[kind]:
                 counts.append(f"{number:,} {one if number == 1 else many} {treatment}")
@@ -86,7 +141,7 @@ class StateCells:
             self._loose["state"] += 1
             return {}
         elif isinstance(cell, str):
-            cell = parsed(cell)
+            cell = self._parsed(cell)
         elif hasattr(cell, "tolist"):  # an array, as pandas and NumPy make of a list
             cell = cell.tolist()
         pairs: Pairs = []
@@ -102,12 +157,14 @@ class StateCells:
             raise Misfit(f"{named(cell)}, where a state must be")
         return pairs
 
-    def checked(self, source: Source, cell: Any, **where: Any) -> State:
-        """The state in a cell of a file; if the cell is no state, the error says in which dialogue and turn."""
+    def _parsed(self, text: str) -> Any:
         try:
-            return self.read(cell)
-        except Misfit as error:
-            raise source.error(error.what, SHAPES, **where, slot=error.slot) from None
+            return parsed(text)
+        except Misfit:
+            if (found := found_in(text)) is None:
+                raise
+            self._loose["found"] += 1
+            return found
 
     def value(self, value: Any, slot: str) -> str | None:
         """A value as text; None: the slot is not in the state.
@@ -155,14 +212,14 @@ class StateCells:
                 raise Misfit(f"the slot {slot!r} is not a string", key)
             if isinstance(inner, (Mapping, Repeated)) and slot in _PARTS:
                 for name, deepest in _items(inner):
-                    if name == _BOOKED:
-                        self._loose["booked"] += 1
-                    else:
-                        self._add(pairs, joined(key, f"{_PARTS[slot]}{name}"), deepest)
+                    self._add(pairs, joined(key, f"{_PARTS[slot]}{name}"), deepest)
             else:
                 self._add(pairs, joined(key, slot), inner)
 
     def _add(self, pairs: Pairs, slot: str, value: Any) -> None:
+        if slot.endswith(f"-{_PARTS['book']}{_BOOKED}") or (slot.endswith(_BOOKED) and _are_objects(value)):
+            self._loose["booked"] += 1
+            return
         if isinstance(value, (Mapping, Repeated)):
             raise Misfit("an object, where a value must be", slot)
         if (text := self.value(value, slot)) is not None:
@@ -179,6 +236,10 @@ class StateCells:
                 self._add(pairs, slot, value)
         else:
             raise Misfit(f"{named(element)}, where a slot with its value must be")
+
+
+def _are_objects(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(item, Mapping) for item in value)
 
 
 def _are_strings(slots: dict[Any, Any]) -> bool:
@@ -206,7 +267,7 @@ def could_be_state(cell: Any) -> bool | None:
         text = unfenced(cell)
         if says_nothing(text):
             return None
-        return text[:1] + text[-1:] in ("{}", "[]") or seems_written_out(text)
+        return text[:1] + text[-1:] in ("{}", "[]") or seems_written_out(text) or found_in(text) is not None
     if isinstance(cell, Mapping):
         if any(not isinstance(key, str) or (cell[key] and says_its_side(key)) for key in cell):
             return False  # a record, which has states
@@ -298,6 +359,9 @@ def _slots_of(element: Any) -> list[tuple[str, Any]] | None:
         if "slots" in element and isinstance(element["slots"], (list, tuple)):  # as TRADE's data have them
             entries = [_slots_of(pair) for pair in element["slots"]] if element.get("act", "inform") == "inform" else []
             return None if None in entries else [entry for several in entries for entry in several or ()]
+        if element.keys() == {"name", "arguments"} and element["name"] in _DOMAINS:  # a function call per domain
+            slots = element["arguments"]
+            return [(joined(element["name"], s), v) for s, v in slots.items()] if isinstance(slots, Mapping) else None
         slot = next((element[name] for name in ("slot", "key") if isinstance(element.get(name), str)), None)
         if slot is None or "value" not in element or not element.keys() <= {"domain", "slot", "key", "value", "act"}:
             return None

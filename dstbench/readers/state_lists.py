@@ -2,38 +2,39 @@
 
 Conventions: ``{dialogue: [state, …]}``, ``{dialogue: {turn: state}}``, or ``{"<dialogue>-<turn>": state}``; states are
 cumulative, and written in any way that `state_cells` reads: a list of ``domain-slot-value`` is one state.
-``{"gold": {dialogue: …}, "pred": {dialogue: …}}`` holds both sides. Otherwise nothing says whether states are gold or
+``{"gold": {dialogue: …}, "pred": {dialogue: …}}`` holds both sides. ``[[state, …], …]`` are predictions for gold's
+dialogues, in its order. Otherwise nothing says whether states are gold or
 predicted, so both sides are read: a file named as ``--gold`` is gold, any other predictions.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from dstbench.conventions.slots import KNOWN_SLOTS, canonical_slot
 from dstbench.readers.format import Format, Source, StatesBuilder
 from dstbench.readers.key_names import meaning
-from dstbench.readers.record_keys import FLAG, turn_number
+from dstbench.readers.record_keys import FLAG, is_record, turn_number
+from dstbench.readers.record_path import find_path
 from dstbench.readers.record_turns import is_multiwoz_flag, turns_of_ids
-from dstbench.readers.state_cells import StateCells, could_be_state, lists_slots
+from dstbench.readers.state_cells import StateCells, could_be_state, lists_slots, states_in
 from dstbench.readers.state_text import named
 from dstbench.readers.states import noting_vanishing_slots
+from dstbench.readers.walk import Id, Step, Walker
 from dstbench.readers.wrappers import values
+
+# Dialogues, of each the turns: objects or lists.
+_PATH: Final = (Step("object", ids=(Id("dialogue"),), or_object=True), Step("list", ids=(Id("turn"),), or_object=True))
+# Dialogues of a list that are looked at.
+_SAMPLE: Final = 200
 
 
 def _sides(document: Any) -> dict[str, str]:
     """The key of each side, if an object has both."""
+    if not isinstance(document, dict):
+        return {}
     named = {key: said for key in document if (said := meaning(key)) is not None and said.span == "cumulative"}
     keys = {said.side: key for key, said in named.items() if said.rank < 2 and isinstance(document[key], dict)}
     return {"gold": keys["gold"], "pred": keys["pred"]} if len(named) == 2 and {*keys} == {"gold", "pred"} else {}
-
-
-def _turns(source: Source, dialogue: str, turns: Any) -> Iterator[tuple[int | str, Any]]:
-    if isinstance(turns, list):
-        yield from enumerate(turns)
-    elif isinstance(turns, dict):
-        yield from turns.items()
-    else:
-        raise source.misshapen(f"{named(turns)}, where the states of a dialogue must be", dialogue=dialogue)
 
 
 def _are_states(document: dict[str, Any]) -> bool:
@@ -49,27 +50,56 @@ def _has_turns(cell: Any) -> bool:
     return isinstance(cell, dict) and any(turn_number(key) is not None for key in cell)
 
 
-def _entries(source: Source, document: dict[str, Any]) -> Iterator[tuple[str, int, int | str, Any]]:
+def _refuse_other(source: Source, document: Any) -> None:
+    """Refuse what is not the states of a dialogue, where that must be."""
+    for dialogue, listed in document.items() if isinstance(document, dict) else enumerate(document):
+        what = None
+        if isinstance(dialogue, str) and is_multiwoz_flag(dialogue):
+            what = "the key ends in a turn, and has the states of several turns"
+        elif lists_slots(listed):
+            what = "a list of slots, which is one state, where the states of a dialogue must be"
+        elif not isinstance(listed, (list, dict)):
+            what = f"{named(listed)}, where the states of a dialogue must be"
+        if what:
+            raise source.misshapen(what, dialogue=str(dialogue))
+
+
+def _entries(source: Source, document: Any) -> Iterator[tuple[str, int, int | str, Any]]:
     """Dialogue, turn, the turn as written, and state of every turn."""
-    if _are_states(document):
+    if isinstance(document, dict) and _are_states(document):
         for (dialogue, number), state in zip(turns_of_ids(source, document), document.values(), strict=True):
             yield dialogue, number, number, state
         return
-    for dialogue, listed in document.items():
-        if is_multiwoz_flag(dialogue):
-            raise source.misshapen("the key ends in a turn, and has the states of several turns", dialogue=dialogue)
-        if lists_slots(listed):
-            what = "a list of slots, which is one state, where the states of a dialogue must be"
-            raise source.misshapen(what, dialogue=dialogue)
-        for turn, state in _turns(source, dialogue, listed):
-            if (counted := turn_number(turn)) is None:
-                raise source.misshapen("the turn is not a number", dialogue=dialogue, turn=turn)
-            yield dialogue, counted, turn, state
+    _refuse_other(source, document)
+    for dialogue, turn, state, *_ in Walker(source).walk(document, _PATH):
+        if (counted := turn_number(turn)) is None:
+            raise source.misshapen("the turn is not a number", dialogue=dialogue, turn=turn)
+        yield dialogue, counted, turn, state
+
+
+def are_lists(data: Any) -> bool:
+    """Whether data are lists of states, one list per dialogue.
+
+    >>> are_lists([[{"hotel-area": "north"}, {}], []]), are_lists([["hotel-area-north"]])
+    (True, False)
+    """
+    return (
+        isinstance(data, (list, tuple))
+        and any(data)
+        and all(isinstance(item, (list, tuple)) and _are_turns(item) for item in data)
+        and find_path([*data[:_SAMPLE]], is_record) is None
+    )
+
+
+def _are_turns(cell: Sequence[Any]) -> bool:
+    return could_be_state(cell) is not True and states_in(cell, surely=False) is not None
 
 
 def _sniff(source: Source) -> bool:
     """Whether all turns of the first dialogues look like states, and some of them have slots."""
-    document = source.sample if source.kind == "json" and isinstance(source.sample, dict) else {}
+    document: Any = source.sample if source.kind == "json" else {}
+    if isinstance(document, list):
+        return are_lists(document) and any(_has_slots(state) for turns in document for state in turns)
     of_sides = [document[key] for key in _sides(document).values()] or [document]
     if all(map(_are_states, of_sides)):
         return any(_has_slots(state) for of_side in of_sides for state in of_side.values())
@@ -77,10 +107,10 @@ def _sniff(source: Source) -> bool:
     sample = sample or source.values(1, dict)
     if not sample or not all(isinstance(turns, (list, dict)) for turns in sample):
         return False
-    turns = [turn for of_dialogue in sample for turn in _turns(source, "", of_dialogue)]
-    if not all(turn_number(turn) is not None and could_be_state(state) is not False for turn, state in turns):
+    turns = [*Walker(source).walk(sample, _PATH)]
+    if not all(turn_number(turn.number) is not None and could_be_state(turn.content) is not False for turn in turns):
         return False
-    return any(_has_slots(state) for _, state in turns)
+    return any(_has_slots(turn.content) for turn in turns)
 
 
 def _has_slots(state: Any) -> bool:
@@ -93,20 +123,23 @@ def _has_slots(state: Any) -> bool:
 
 
 def _read(source: Source, states: StatesBuilder) -> None:
-    document = source.json if source.kind in ("json", "jsonl") else None
-    if not isinstance(document, dict):
+    document: Any = source.json if source.kind in ("json", "jsonl") else None
+    if document != {} and not (document and type(document) in (dict, list)):
         raise source.misshapen("no JSON object of dialogues")
-    cells = StateCells()
+    cells = StateCells(source.unreadable)
     sides = _sides(document)
     states.either = not sides
     turns: dict[tuple[str, int], int] = {}
-    for side, of_side in [(side, document[key]) for side, key in sides.items()] or [("", document)]:
+    documents: dict[str, Any] = {side: document[key] for side, key in sides.items()} or {"": document}
+    for side, of_side in documents.items():
         for dialogue, number, turn, cell in _entries(source, of_side):
             if not side or (dialogue, number) not in turns:
                 turns[dialogue, number] = states.turn(dialogue, number)
-            state = cells.checked(source, cell, dialogue=dialogue, turn=turn)
-            for of in [getattr(states, side)] if side else [states.gold, states.pred]:
-                of.state(turns[dialogue, number], state)
+            of = [getattr(states, side)] if side else [states.gold, states.pred]
+            at = turns[dialogue, number]
+            cells.add(source, of, at, cell, is_gold=side == "gold", dialogue=dialogue, turn=turn)
+    states.are_in_order = isinstance(document, list)
+    states.either = states.either and not states.are_in_order
     if note := cells.note():
         states.note(note)
 

@@ -13,6 +13,7 @@ from typing import Any, Final
 import msgspec
 
 from dstbench.readers.json_stream import may_repeat_keys
+from dstbench.readers.shapes import clipped
 from dstbench.readers.state_phrases import written_out
 
 # The strings of a Python literal without backslashes, and its words that JSON spells differently.
@@ -64,6 +65,31 @@ def parsed(text: str) -> Any:
     return parsed(value) if isinstance(value, str) and value != text else value
 
 
+def found_in(text: str) -> Any:
+    """The one state in the prose of a language model; None: there is none.
+
+    It is an object, as JSON or as Python prints it, or written out below a line that ends with a colon.
+
+    What a model thinks before it answers is no answer.
+
+    >>> found_in('<think>{"a": 1}?</think> Here it is: {"hotel-area": "north"}. Is there more?')
+    {'hotel-area': 'north'}
+    >>> found_in('{"hotel-area": "north"} or {"hotel-area": "south"}'), found_in('<think>Is it {"a": "b"}')
+    (None, None)
+    """
+    answer = text.rpartition("</think>")[2]
+    first, _, rest = answer.strip().partition("\n")
+    if first.endswith(":") and isinstance(written_out(first), str) and not isinstance(pairs := written_out(rest), str):
+        return pairs
+    begin, end = answer.find("{"), answer.rfind("}") + 1
+    if not 0 <= begin < end or "<think>" in answer:
+        return None
+    with suppress(Misfit):
+        value = parsed(answer[begin:end])
+        return value if isinstance(value, (dict, Repeated)) else None
+    return None
+
+
 def says_nothing(text: str) -> bool:
     """Whether a text is empty, or a word for null."""
     return text.strip().casefold() in _NOTHING
@@ -92,7 +118,7 @@ def _from_python(text: str) -> Any:
         return _value_of(tree.body)
     except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
         part = written_out(text)
-        shown, wrong = (each if len(each) <= 60 else f"{each[:57]}..." for each in (text, str(part)))
+        shown, wrong = clipped(text), clipped(str(part))
         also = (
             ""
             if wrong == shown or text.lstrip()[:1] in "{["
@@ -142,4 +168,4 @@ def named(value: Any) -> str:
     if value is None or isinstance(value, bool):
         return "null" if value is None else str(value).lower()
     shown = repr(value) if isinstance(value, (str, int, float)) else type(value).__name__
-    return shown if len(shown) <= 60 else f"{shown[:57]}..."
+    return clipped(shown)

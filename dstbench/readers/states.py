@@ -16,9 +16,11 @@ import polars as pl
 
 from dstbench.arrays import Flags
 from dstbench.conventions.slots import merged_spellings
-from dstbench.errors import DstbenchError, shortened, warn
+from dstbench.errors import DstbenchError, number_of, shortened, warn
 from dstbench.schema.record import Record
 
+#: The slot of a predicted state that cannot be read, and counts as wrong (`align.to_long` takes it out).
+UNREADABLE: Final = "\N{REPLACEMENT CHARACTER}-unreadable"
 # Least number of turns of a file for a note on vanishing slots, and of a dialogue for one on empty states.
 _FEW, _FEW_OF_DIALOGUE = 50, 7
 # A value that is an object or begins with a list, such as {"area": "north"} or [hotel] area north.
@@ -70,6 +72,7 @@ class States(Record):
         domains: (dialogue: String, domain: String), if the reader puts this domain before each slot of the dialogue, as
             the file has none; None: it does not.
         numbered: Whether the user says how turns are numbered.
+        instead: What the user may say of a file without predictions, for hints.
         in_training: Whether a training loop added the states: doubts about their turns and slots do not stop it.
     """
 
@@ -86,6 +89,7 @@ class States(Record):
     aliases: pl.DataFrame | None = None
     domains: pl.DataFrame | None = None
     numbered: bool = False
+    instead: str = ""
     in_training: bool = False
 
 
@@ -302,6 +306,12 @@ def in_order(states: States, gold: States) -> States:
             f"{states.pred.turns.height:,} predicted turns for {gold.gold.turns.height:,} in {gold.source}",
             f"they have no ids and are joined in order, so there must be as many: is it the same split{option}?",
         )
+    sizes, of_gold = (side.turns["dialogue"].rle().struct.field("len") for side in (states.pred, gold.gold))
+    if sizes.max() != 1 and not sizes.equals(of_gold):
+        at = next((at for at, (size, other) in enumerate(zip(sizes, of_gold, strict=False)) if size != other), 0)
+        own, other = number_of(sizes[at], "state"), number_of(of_gold[at], "turn")
+        what = f"list {at} has {own}, and that dialogue of {gold.source} {other}"
+        raise error_in(states, what, "lists without ids are joined with gold's dialogues in its order")
     return replace(states, gold=None, pred=replace(states.pred, turns=gold.gold.turns), complete=None)
 
 

@@ -22,8 +22,9 @@ from dstbench.readers.folder import SPLITS
 from dstbench.readers.format import Format, Said, Source, States, StatesBuilder
 from dstbench.readers.key_names import name_record, name_sides
 from dstbench.readers.notations import Entry
-from dstbench.readers.rows import Row, RowDocument, Turn
+from dstbench.readers.rows import Row, RowDocument
 from dstbench.readers.states import in_order, noting_gaps, with_note
+from dstbench.readers.walk import Turn
 
 _ABSENT_IN_MULTIWOZ: Final = ("", "not mentioned", "未提及", "未提到", "没有提到")
 _RESTAURANT: Final = "restaurant"
@@ -449,7 +450,7 @@ ROWS: Final[dict[str, Format]] = {
             name="icdst",
             title="IC-DST, RefPyDST (running_log.json; gold mw2x_100p_test.json)",
             example='[{"ID": "MUL9901.json", "turn_id": 0, "slot_values": {"hotel-area": "north"}, "pred": {}}]',
-            path="[dialogue=ID,turn=turn_id]", gold="slot_values:written", pred="pred?:written",
+            path="[dialogue=ID,turn=turn_id]", gold="slot_values:written", pred="pred?:written or null",
             marks=("ID", "turn_id", "slot_values"), matches=_is_icdst,
             options={"finish": _doubt_gold, "said": _said_in_icdst},
         ),
@@ -458,7 +459,7 @@ ROWS: Final[dict[str, Format]] = {
             name="mwzeval",
             title="MultiWOZ_Evaluation (mwzeval) predictions; need --gold",
             example='{"mul9901": [{"response": "…", "state": {"hotel": {"area": "north"}}}]}',
-            path="{dialogue} [turn]", pred="state?:written nested", marks=(), matches=_is_mwzeval,
+            path="{dialogue} [turn]", pred="state?:written nested or null", marks=(), matches=_is_mwzeval,
             after=_refuse_responses,
         ),
         # items do not name turns; they are matched with gold's turns in order

@@ -9,7 +9,7 @@ const main = data.metrics[0];
 const FILTER = {
   extra: several ? `runs:${main}` : "",
   ...{ search: "", errors: "", slot: "", where: main, least: "", most: "" },
-  ...{ sort: "dialogue", order: "" },
+  ...{ sort: "worth", order: "" },
 };
 // All of it by default; the address has what differs from this.
 const DEFAULTS = { run: data.runs[0], beside: data.runs[1] ?? "", ...FILTER, dialogue: "", turn: "", carried: "" };
@@ -29,7 +29,7 @@ function choices(key) {
     case "errors": return [["", "any or no error"], ["any", "any error"], ...KINDS];
     case "slot": return [["", "any slot"], ...[...data.slots].sort((a, b) => a.localeCompare(b)).map((name) => [name, name])];
     case "where": return titles(columns().slice(1));
-    case "sort": return titles(columns());
+    case "sort": return [["worth", "what is worth seeing"], ...titles(columns())];
     case "order": return [["", "ascending"], ["descending", "descending"]];
     case "least": case "most": return isNumber(state[key]) ? null : [];
     case "dialogue": return ["", ...data.dialogues].map((id) => [id]);

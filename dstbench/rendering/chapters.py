@@ -50,7 +50,7 @@ def scores_chapter(leaderboard: Leaderboard, charts: Charts) -> Chapter:
     differences = leaderboard.differences.filter(metric=metrics[0])
     if differences.height and sign_of(metrics[0]):
         noun = "models" if of_models else "runs"
-        lead += f" Better than: the numbers of {noun} that are significantly worse in {name_of(metrics[0])}."
+        lead += f" Beats significantly: the numbers of {noun}, in {name_of(metrics[0])}."
     standings = _standings(leaderboard.scores, "run", None if of_models else differences)
     blocks = [Block("Scores", standings, badged=True, paper=layout_of(leaderboard).for_paper[0])]
     if of_models:
@@ -195,7 +195,7 @@ def _standings(scores: pl.DataFrame, name: str, differences: pl.DataFrame | None
     better = []
     if differences is not None and differences.height and sign_of(scores["metric"][0]):
         worse = dict(beaten(differences, runs).select("run", "no.").iter_rows())
-        better = [pl.Series("better than", [_spans(worse.get(run, [])) or UNDEFINED for run in runs["run"]])]
+        better = [pl.Series("beats significantly", [_spans(worse.get(run, [])) or UNDEFINED for run in runs["run"]])]
     return table.select(pl.col("run").alias(name), pl.col("no.").cast(pl.String), *better, pl.exclude("run", "no."))
 
 

@@ -196,6 +196,6 @@ function draw() {
 }
 
 document.querySelector("nav").prepend(el("a", { class: "skip", href: "#dialogues" }, "Skip to the dialogues"));
-document.getElementById("explorer").append(notice, presets, controls, count, list, more);
+document.getElementById("explorer").append(notice, presets, form, count, list, more);
 addEventListener("hashchange", follow);
 follow();

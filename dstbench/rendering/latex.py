@@ -264,10 +264,16 @@ def _wrapped(text: str) -> str:
 
 
 def _notes(lines: Iterable[str]) -> str:
-    """Lines below a table, in small type; a signature may break anywhere."""
+    """Lines below a table, in small type."""
+    shown = noted(lines)
+    return rf"\par\smallskip{{\scriptsize\raggedright {shown}.\par}}" + "\n" if shown else ""
+
+
+def noted(lines: Iterable[str]) -> str:
+    """Lines joined by semicolons; a signature may break anywhere."""
     shown = []
     for line in filter(None, (_OPTION.sub("", line) for line in lines)):
         signature = _SIGNATURE.match(line)
         breakable = signature and rf"\texttt{{{_breakable(signature[2], _LONGEST_WORD)}}}"
         shown.append(f"{_prose(signature[1])}: {breakable}" if signature else _prose(line))
-    return rf"\par\smallskip{{\scriptsize\raggedright {'; '.join(shown)}.\par}}" + "\n" if shown else ""
+    return "; ".join(shown)

@@ -11,6 +11,17 @@ const shownNumber = (value, share) => {
 const difference = (one, other) => Math.round(1e4 * (one - other)) / 1e4;
 const dataOf = (run) => data.of_runs[data.runs.indexOf(run)];
 
+const ofAll = (i, get) => data.of_runs.map((ofRun) => get(ofRun)[i]).filter((value) => value !== null);
+const range = (values) => (values.length > 1 ? difference(Math.max(...values), Math.min(...values)) : null);
+const rangeOf = (metric, i) => range(ofAll(i, ({ scores }) => scores[metric]));
+const wrongAtEnd = (i) => ofAll(i, ({ numbers }) => numbers.wrong_slots_last);
+
+/** What is worth seeing comes first: the runs disagree; then, a run is one slot away from right at the end. */
+function byWorth(one, other) {
+  const nearest = (i) => Math.min(...wrongAtEnd(i).filter((n) => n > 0));
+  return compare(rangeOf(main, one), rangeOf(main, other), true) || compare(nearest(one), nearest(other));
+}
+
 /** The columns to choose one more from: differences between the two runs, all runs, and two metrics of the run. */
 function extras() {
   const own = dataOf(state.run).scores;
@@ -19,16 +30,11 @@ function extras() {
     const get = (i) => (one[i] === null || two[i] === null ? null : difference(one[i], two[i]));
     return { key, title, share, get };
   };
-  const ofAll = (i, get) => data.of_runs.map((ofRun) => get(ofRun)[i]).filter((value) => value !== null);
-  const range = (values) => (values.length > 1 ? difference(Math.max(...values), Math.min(...values)) : null);
   const ofPair = (m) => between(`runs:${m}`, `${named(m)}: ${state.run} less ${state.beside}`, own[m], other[m], isShare(m));
-  const ofRange = (m) => {
-    const get = (i) => range(ofAll(i, ({ scores }) => scores[m]));
-    return { key: `range:${m}`, title: `${named(m)}: highest less lowest run`, share: isShare(m), get };
-  };
+  const ofRange = (m) =>
+    ({ key: `range:${m}`, title: `${named(m)}: highest less lowest run`, share: isShare(m), get: (i) => rangeOf(m, i) });
   const least = (values) => (values.length ? Math.min(...values) : null);
-  const ends = (i) => ofAll(i, ({ numbers }) => numbers.wrong_slots_last);
-  const fewest = { key: "fewest", title: "Fewest wrong slots at the end", get: (i) => least(ends(i)) };
+  const fewest = { key: "fewest", title: "Fewest wrong slots at the end", get: (i) => least(wrongAtEnd(i)) };
   const shares = data.metrics.filter(isShare);
   return [
     ...(other ? data.metrics.map(ofPair) : []),
@@ -82,10 +88,12 @@ function isWithin(i, column) {
 function listed(all) {
   const search = state.search.trim().toLowerCase();
   const limited = all.find(({ key }) => key === state.where);
-  const { get } = all.find(({ key }) => key === state.sort);
+  const { get } = all.find(({ key }) => key === state.sort) ?? {};
+  const down = state.order === "descending";
+  const by = get ? (a, b) => compare(get(a), get(b), down) : (a, b) => (down ? byWorth(b, a) : byWorth(a, b));
   return [...data.dialogues.keys()]
     .filter((i) => isWithin(i, limited) && (!state.errors || hasError(i)) && (!search || searchText(i).includes(search)))
-    .sort((a, b) => compare(get(a), get(b), state.order === "descending") || a - b);
+    .sort((a, b) => by(a, b) || a - b);
 }
 
 // What the buttons above the list choose.
@@ -103,7 +111,10 @@ const PRESETS = [
 const notice = el("p", { role: "alert" });
 const presets = el("p", { class: "controls", role: "group", "aria-label": "Dialogues of interest" },
   PRESETS.map(([title, chosen]) => button(title, () => filter(chosen))));
-const controls = el("form", { class: "controls", submit: (event) => event.preventDefault() });
+const controls = el("p", { class: "controls" });
+const filters = el("p", { class: "controls" });
+const folded = el("details", {}, el("summary", {}, "More filters, and the order"), filters);
+const form = el("form", { submit: (event) => event.preventDefault() }, controls, folded);
 const count = el("p", { role: "status" });
 const list = wide("Dialogues");
 const more = el("p", {});
@@ -115,7 +126,7 @@ function filter(changes) {
 }
 
 function drawControls() {
-  const all = () => [...controls.querySelectorAll("select, input")];
+  const all = () => [...form.querySelectorAll("select, input")];
   const focused = all().indexOf(document.activeElement);
   const choice = (label, key) => select(label, choices(key), state[key], (value) => filter({ [key]: value }));
   // A field filters while one types. Its text is in the address when one leaves it, without drawing anything anew: the
@@ -131,8 +142,10 @@ function drawControls() {
   controls.replaceChildren(...[
     several && choice("Run", "run"),
     several && choice("beside", "beside"),
-    choice("one more column", "extra"),
     text("search", "search", { type: "search", placeholder: "id, words, values" }),
+  ].filter(Boolean));
+  filters.replaceChildren(
+    choice("one more column", "extra"),
     choice("with", "errors"),
     choice("in", "slot"),
     choice("where", "where"),
@@ -140,7 +153,7 @@ function drawControls() {
     text("and at most", "most", { type: "number", step: "any" }),
     choice("sorted by", "sort"),
     choice("order", "order"),
-  ].filter(Boolean));
+  );
   all()[focused]?.focus();
 }
 

@@ -43,13 +43,8 @@ _R: Final = {"{}": "{r} [{low}, {high}]"}
 # --- diagnoses --------------------------------------------------------------------------------------------------------
 
 
-def diagnosis(diagnosis: Diagnosis, *, everything: bool = True) -> Layout:
-    """Where runs fail: dialogues that fail, their first failures, JGA by turn and length, and errors by class.
-
-    Args:
-        diagnosis: What `dstbench.diagnose` returned.
-        everything: Whether to show all tables; otherwise those on failures, and the numbers of errors.
-    """
+def diagnosis(diagnosis: Diagnosis) -> Layout:
+    """Where runs fail: dialogues that fail, their first failures, JGA by turn and length, and errors by class."""
     few = diagnosis.runs["few_slots"].item(0)
     runs = diagnosis.runs.with_columns(failing_share=pl.col("failing") / pl.col("dialogues"))
     of_runs = {
@@ -83,13 +78,14 @@ def diagnosis(diagnosis: Diagnosis, *, everything: bool = True) -> Layout:
     signatures = signature_lines(diagnosis.runs.with_columns(metric=pl.lit("jga")))
     without = diagnosis.errors.filter(pl.col("n") > 0, kind="no-prediction").select("run", "n")
     notes = [f"{run}: {number_of(turns, 'turn')} without a prediction" for run, turns in without.iter_rows()]
-    paper, below = [_failures(diagnosis, runs)], signatures
-    if not everything:
-        wrong = diagnosis.errors.filter(pl.col("kind") != "correct")
-        of_classes = View("Slots of turns that are not right, by class", wrong, ERRORS, ["class"], {"{}": "{n}"}, "run")
-        views = [*views[:2], of_classes]
-        below = ["--all shows JGA by turn and length, errors by domain and slot, their shares and timing", *signatures]
-    return Layout(views, below, conclusion(diagnosis), "diagnose", paper, [*notes, *signatures])
+    paper = _failures(diagnosis, runs)
+    title = "% of dialogues that fail (their last turn is wrong) and, of these, recovered in between; % of slots wrong"
+    heads = {f"% {name.lower()}": text for name, text in paper.cells.items()}
+    rest = "first failures, JGA by turn and length, errors by class, domain and slot, timing"
+    return Layout(
+        views, (), conclusion(diagnosis), "diagnose", [paper], [*notes, *signatures],
+        [paper._replace(title=title, cells=heads)], signatures=signatures, rest=rest,
+    )  # fmt: skip
 
 
 def _by(title: str, rows: pl.DataFrame, by: str) -> View:
@@ -148,20 +144,24 @@ def traits(traits: Traits) -> Layout:
     if traits.dialogues["run"].n_unique() > 1:
         lists = [_disagreements(traits.pooled_disagreements, units, ", of all runs"), *lists]
     lists = [view for view in lists if view.rows.height]
-    about = [*_about_intervals(traits.correlations, traits.differences), *signature_lines(traits.signatures)]
-    notes = ["shares in percent; --format csv or json lists every dialogue", *about]
+    about, signatures = _about_intervals(traits.correlations, traits.differences), signature_lines(traits.signatures)
+    if traits.differences.height > 1:
+        about.append("p of differences are two-sided, adjusted by Holm for those of a table")
+    notes = ["shares in %; --format csv or json lists every dialogue", *about]
     given = [view._replace(title=f"Given mistakes and turns: {view.title[0].lower()}{view.title[1:]}")
              for view in _differences(traits.given_differences)]  # fmt: skip
+    table = _trait_table(traits)
+    first = [table._replace(title="Correlations of scores with traits, over dialogues", cells={"{}": "{r}"})]
     if traits.given.height:
         title = f"Given mistakes and turns: correlations, and {percent(traits.given['level'][0])} intervals"
         given.insert(0, View(title, traits.given, CORRELATIONS, ["run", "first"], _R, "second"))
+        first.append(given[0]._replace(title="The same given the dialogue's mistakes and turns", cells={"{}": "{r}"}))
     views = [means, *_matrices(traits.correlations), *_differences(traits.differences), *given, *lists]
     found = sentences.differences(traits.given_differences) + sentences.differences(traits.differences)
-    paper = lists[:1] or [_trait_table(traits)]
-    if traits.differences.height > 1:
-        about.insert(1, "p of differences are two-sided, adjusted by Holm for those of a table")
-        notes = [notes[0], *about]
-    return Layout(views, notes, found, "traits", paper, notes if lists else about)
+    return Layout(
+        views, (), found, "traits", lists[:1] or [table], [*(notes if lists else about), *signatures], first, notes,
+        signatures, "mean scores by trait, intervals, dialogues on which metrics disagree",
+    )  # fmt: skip
 
 
 def _disagreements(rows: pl.DataFrame, units: pl.DataFrame, of: str = "") -> View:
@@ -215,8 +215,13 @@ def correlations(correlations: Correlations) -> Layout:
     notes += _about_tests(correlations) if has_ratings else []
     if correlations.differences.height > 1:
         notes.append("p of differences are two-sided, adjusted by Holm for their number")
-    notes += signature_lines(correlations.signatures)
-    return Layout([*views, *_matrices(matrix)], notes, findings, "correlate", paper or [_matrix_table(matrix)])
+    matrices, table = _matrices(matrix), _matrix_table(matrix)
+    of = f"{table.rows['run'][0]}: correlations over {table.rows['per'][0]}s"
+    first = [*views, View(of, square(table.rows, CORRELATIONS, "{r}", ""))] if len(matrices) > 1 or not views else views
+    return Layout(
+        [*views, *matrices], (), findings or sentences.most_alike(table.rows), "correlate", paper or [table], None,
+        first, notes, signature_lines(correlations.signatures), "intervals, correlations of each run",
+    )  # fmt: skip
 
 
 def _matrices(rows: pl.DataFrame) -> list[View]:

@@ -11,7 +11,8 @@ from dstbench.audit.sheet import marked
 from dstbench.audit.version_diff import split_rows
 from dstbench.errors import number_of
 from dstbench.metrics.registry import name_of
-from dstbench.rendering.sentences import seen_in_training
+from dstbench.rendering.of_scores import units_of
+from dstbench.rendering.sentences import least_even, seen_in_training
 from dstbench.rendering.tables import signature_lines
 from dstbench.rendering.text_tables import UNDEFINED
 from dstbench.rendering.views import Layout, OwnLines, View
@@ -39,6 +40,11 @@ _COUNTED_IN: Final = {
     "update": "in the turns in which it is set",
     "final": "in each dialogue's last state",
 }
+# How many values per slot are shown, and the order of slots, unless users say so.
+_TOP: Final = 5
+_SORT: Final = "slot"
+# How many of the least even slots are shown first.
+_LEAST_EVEN: Final = 10
 # How many refused values are shown.
 _SHOWN: Final = 20
 
@@ -55,7 +61,7 @@ def _filled(views: list[View]) -> list[View]:
 # --- entity bias ------------------------------------------------------------------------------------------------------
 
 
-def bias(bias: Bias, *, top: int = 5, sort: SlotOrder = "slot") -> Layout:
+def bias(bias: Bias, *, top: int = _TOP, sort: SlotOrder = _SORT) -> Layout:
     """How evenly values are distributed, the `top` most frequent ones per slot, and what training has of the others.
 
     Args:
@@ -87,7 +93,9 @@ def bias(bias: Bias, *, top: int = 5, sort: SlotOrder = "slot") -> Layout:
     frequent = frequent_values(bias, top).sort(place, maintain_order=True)
     title = f"Most frequent values, {first}{rule}"
     views = [evenness, View(title, frequent, audit.VALUES, ["slot", "value"], cells, "split")]
-    notes = ["H1, H∞: H1/H0 and H∞/H0, with H0 = log R; R: distinct values; %: share of the most frequent value"]
+    legend = "H1, H∞: H1/H0 and H∞/H0, with H0 = log R; R: distinct values; %: share of the most frequent value"
+    below = list[str]()
+    notes = [legend]
     notes += [f"{_SHORT[name]}, {name}: a value counts {_COUNTED_IN[name]}" for name in countings]
     notes += ["n: how often a value is counted (0: never, or less often than --least); of: any value of its slot"]
     overlap = bias.overlap.filter(counting=first)
@@ -100,8 +108,17 @@ def bias(bias: Bias, *, top: int = 5, sort: SlotOrder = "slot") -> Layout:
         title = f"Values of other splits that are in {overlap['train'].item(0)} too, {first}"
         views.append(View(title, ordered(overlap), audit.OVERLAP, keys, cells))
     elif several:
-        notes.append("no split is called train: --train NAME names the one to compare the others with")
-    return Layout(views, notes, seen_in_training(bias), "bias")
+        below.append("no split is called train: --train NAME names the one to compare the others with")
+    uneven = bias.slots.filter(counting=first).sort("share", descending=True, nulls_last=True, maintain_order=True)
+    cells = {"H1": "{h1_h0}", "H∞": "{hinf_h0}", "%": "{share}", "R": "{values}", "most frequent": "{most_frequent}"}
+    of = f", the first {_LEAST_EVEN} of {uneven.height}" if uneven.height > _LEAST_EVEN else ""
+    title = f"Least even slots{of}"
+    least = View(title, uneven.head(_LEAST_EVEN), audit.BIAS, keys, cells)
+    first = [least] if (top, sort) == (_TOP, _SORT) else []  # else the tables of which they are about
+    return Layout(
+        views, below, [*least_even(uneven), *seen_in_training(bias)], "bias", (), None, first, notes,
+        rest="all slots, ways of counting, the most frequent values",
+    )  # fmt: skip
 
 
 # --- versions of a dataset --------------------------------------------------------------------------------------------
@@ -178,18 +195,18 @@ def version_scores(scored: VersionScores) -> Layout:
         pl.col("model").cast(pl.Enum(scored.slots["model"].unique(maintain_order=True))), maintain_order=True
     )
     wrong = View(title, slots, audit.VERSION_SLOTS, ["slot"], errors, "version", split="model")
-    units = "values in percent, counts as they are; n: dialogues, the same on every version"
+    units = f"{units_of(scored.runs)}; n: dialogues, the same on every version"
     if with_exact:
         units += "; exact: with exact matching, in addition to the convention's"
     turns = scored.runs.select("version", "turns").unique(maintain_order=True)
     if turns["turns"].n_unique() > 1:
         sizes = ", ".join(f"{version} {n:,}" for version, n in turns.iter_rows())
         units += f"; turns of these dialogues, which versions divide differently: {sizes}"
-    notes = [units, *signature_lines(scored.runs.with_columns(run=pl.format("{} on {}", "run", "version")))]
+    signatures = signature_lines(scored.runs.with_columns(run=pl.format("{} on {}", "run", "version")))
     metrics = scored.models["metric"].unique(maintain_order=True)
     of = f"{name_of(metrics[0])} on" if len(metrics) == 1 else "Scores on"
     paper = scores._replace(caption=f"{of} versions of the dataset{several}.", heads={"model": "model", "runs": "runs"})
-    return Layout([scores, wrong], notes, (), "versions", [paper])
+    return Layout([scores, wrong], [units], (), "versions", [paper], signatures=signatures)
 
 
 _VERSIONS: Final = Table("", "", **{**audit.VERSION_MODELS.columns, "runs": text("")})
@@ -395,7 +412,7 @@ def memorisation(memorisation: Memorisation) -> Layout:
              [*run, "slot", "kind", "value"], where),
     ]  # fmt: skip
     signatures = signature_lines(runs.select("run", "signature", metric="kind"))
-    return Layout(_filled(views), [*notes, *signatures], (), "memorisation")
+    return Layout(_filled(views), notes, (), "memorisation", signatures=signatures)
 
 
 def contradictions(contradictions: Contradictions, *, top: int = 20) -> Layout:

@@ -49,25 +49,30 @@ def _said(total: dict[str, object], what: str) -> str:
     return f"{counts}: {abs(net):,} {'more' if net > 0 else 'fewer'} right, {chance}"
 
 
-def changes(changes: Changes, *, everything: bool = True) -> Layout:
+def changes(changes: Changes) -> Layout:
     """The totals, the groups and the dialogues to read."""
     cells = {name: f"{{{name}}}" for name in ("fixed", "broken", "net")}
     cells |= {"dialogues better": "{better}", "dialogues worse": "{worse}", "p": "{p}", "*": "{significant}"}
     views = [View("turns and values", changes.totals, CHANGED_TOTALS, ["of"], cells)]
-    for by in GROUPS if everything else GROUPS[:1]:
-        groups = changes.groups.filter(by=by)
-        shown = groups if everything else groups.head(_MOST_GROUPS)
-        more = f", the first {_MOST_GROUPS} of {groups.height}" if shown.height < groups.height else ""
-        named = shown.drop("by").rename({"group": by})
-        views.append(View(f"values {_TITLES[by]}{more}", named, CHANGED_GROUPS, [by], cells))
+    for by in GROUPS:
+        groups = changes.groups.filter(by=by).drop("by").rename({"group": by})
+        views.append(View(f"values {_TITLES[by]}", groups, CHANGED_GROUPS, [by], cells))
     counted = {f"{of} {what}": f"{{{of}_{what}}}" for of in ("turns", "values") for what in ("fixed", "broken")}
     views.append(View("dialogues to read first", changes.dialogues, CHANGED_DIALOGUES, ["dialogue"], counted))
     notes = [
-        *([] if everything else [f"values by {', '.join(GROUPS[1:])}: --all"]),
         "* significant; p: whole dialogues swapped between the runs at random, of groups adjusted after Holm",
         "read one: dstbench show BEFORE DIALOGUE --against AFTER",
     ]
-    return Layout([view for view in views if view.rows.height], notes, what_changed(changes), "diff")
+    by_slot, rows = views[1], views[1].rows.height
+    more = f", the first {_MOST_GROUPS} of {rows}" if rows > _MOST_GROUPS else ""
+    first = [
+        views[0],
+        by_slot._replace(title=f"{by_slot.title}{more}", rows=by_slot.rows.head(_MOST_GROUPS)),
+        views[-1],
+    ]
+    views, first = ([view for view in of if view.rows.height] for of in (views, first))
+    rest = f"values by {', '.join(GROUPS[1:])}"
+    return Layout(views, notes, what_changed(changes), "diff", first=first, rest=rest)
 
 
 # --- published scores -------------------------------------------------------------------------------------------------
@@ -85,17 +90,21 @@ def way_to_published(result: Reconciliation) -> list[str]:
     tried, size = result.tried.row(-1, named=True), best["size"][0]
     chance = f"by chance, {_few(tried['by_chance'] or 0)} of these would reach it"
     if not best["reaches"][0]:
-        gives = _listed(best, text_of("{value:score}"))
+        gives, over = (_listed(best, text_of(cell)) for cell in ("{value:score}", "{off:score}"))
         nearest = f"the nearest, {gives}, needs {best['choices'][0]}" if size else "none is nearer"
-        lines = [f"{wanted} is not reached from {ours} by any set of choices that was tried; {nearest}"]
-        if suspects := _suspects(result):
-            lines.append(f"check first in the code that gave {wanted}: {'; '.join(suspects)}")
+        lines = [
+            f"{wanted} is not reached from {ours} by any set of choices that was tried; {nearest}",
+            f"what is left over: {over}; check first in the code that gave {wanted}: {'; '.join(_suspects(result))}",
+        ]
     elif not size:
         lines = [f"{wanted} needs no other choice: here it is {ours}"]
     else:
         reached = f"{wanted} is reached from {ours} by"
-        of = f"of the {tried['sets']:,} {_sets_of(size)} that were tried"
-        if tried["reached"] == 1:
+        of = f"of the {_sets_of(size, tried['sets'])} that were tried"
+        if tried["by_chance"] is None:
+            needs = f"{size} choices of a published convention, {best['choices'][0]}"
+            lines = [f"{reached} {needs}; of all sets of fewer choices that were tried, none reaches it"]
+        elif tried["reached"] == 1:
             lines = [f"{reached} {best['choices'][0]} alone {of}; {chance}"]
         else:
             lines = [
@@ -105,8 +114,10 @@ def way_to_published(result: Reconciliation) -> list[str]:
     return [*lines, *(line.partition(": ")[2] for line in profiles_that_agree(result.profiles))]
 
 
-def _sets_of(size: int) -> str:
-    return ["sets without choices", "single choices", "pairs of choices", "sets of three", "sets of four"][size]
+def _sets_of(size: int, number: int) -> str:
+    """So many sets of so many choices, in words."""
+    nouns = {1: "single choice", 2: "pair", 3: "three", 4: "four"}
+    return number_of(number, nouns[size]) if size in nouns else f"{number_of(number, 'set')} of {size}"
 
 
 def _listed(rows: pl.DataFrame, score: pl.Expr) -> str:
@@ -119,18 +130,20 @@ def _few(expected: float) -> str:
 
 
 def _suspects(result: Reconciliation) -> list[str]:
-    """The single choices that bring the first metric nearest to its published score, each with what it gives."""
+    """What to check first: the choices that bring the first metric nearest to its score, then what was not given."""
     ours, off = result.steps.filter(step=0).select("value", "off").row(0)
     metric, published = result.steps["metric"][0], ours - off
     nearer = result.choices.filter(metric=metric).with_columns(off=(pl.col("value") - published).abs())
     nearer = nearer.filter(pl.col("off") < abs(off)).sort("off", maintain_order=True)
     first = nearer.unique("value", keep="first", maintain_order=True).head(_SUSPECTS)
-    return (
-        _with_unit(first)
-        .select(pl.format("{} ({} {})", "choice", "metric", text_of("{value:score}")))
-        .to_series()
-        .to_list()
-    )
+    named = pl.format("{} ({} {})", "choice", "metric", text_of("{value:score}"))
+    given = result.choices["choice"]
+    further = [
+        *(["which version of gold it had (--other-gold)"] if not given.str.starts_with("gold ").any() else []),
+        *(["whether it accepted variants of values (--label-map)"] if "label-map" not in given else []),
+        "which checkpoint and split it was",
+    ]
+    return [*_with_unit(first).select(named).to_series(), *further][:_SUSPECTS]
 
 
 def _with_unit(rows: pl.DataFrame) -> pl.DataFrame:
@@ -159,7 +172,7 @@ def reconciliation(result: Reconciliation) -> Layout:
         cells = {**value, **change, **choice, "meaning": "{meaning}"}
         views.append(View(f"single choices{more}", moving.head(_MOST), None, ["metric"], cells))
     tried = ", ".join(
-        f"{sets:,} {_sets_of(size)}"
+        _sets_of(size, sets)
         for size, sets in result.tried.filter(pl.col("size") > 0).select("size", "sets").iter_rows()
     )
     notes = [*([f"tried: {tried}"] if tried else []), "scores in %"]

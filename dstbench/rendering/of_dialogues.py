@@ -27,7 +27,7 @@ _MARKS: Final = {
 _CHANGES: Final = ("correct", "wrong", "missed", "over")
 _CARRIED: Final = "~"
 _LEGEND: Final = f"= correct, - missed, x wrong, + over-predicted, ? no prediction; {_CARRIED} as in the turn before"
-_UNITS: Final = "changes as the GCA authors' code counts them; scores in percent, counts as they are"
+_UNITS: Final = "changes as the GCA authors' code counts them; scores in %, counts as they are"
 _NO_UTTERANCES: Final = "the utterances are not known: --context FILE names their file"
 _UNSCORED: Final = "not scored under this convention"
 _NO_SLOT: Final = "(no prediction)"
@@ -60,7 +60,7 @@ def walkthrough(walkthrough: Walkthrough) -> Layout:
         views.append(View(OwnLines(head), table, styles=_styles(table)))
     about = [_LEGEND, _UNITS, *([_NO_UTTERANCES] if walkthrough.said.is_empty() else [])]
     paper = [view for view in views if view.rows.height]
-    return Layout(views, [*about, *signature_lines(walkthrough.signatures)], (), "show", paper)
+    return Layout(views, about, (), "show", paper, signatures=signature_lines(walkthrough.signatures))
 
 
 def worst(worst: Worst) -> Layout:
@@ -81,7 +81,9 @@ def worst(worst: Worst) -> Layout:
     what = f"{first} differs most" if several else f"{runs[0]}: the {extreme} {first}"
     title = f"{what} in {n:,} of {of:,} dialogues"
     hint = f"the same command with {rows['dialogue'][0]} shows that dialogue turn by turn"
-    return Layout([View(title, shown, cells=cells)], [hint, *signature_lines(worst.signatures)], (), "worst")
+    return Layout(
+        [View(title, shown, cells=cells)], [hint], label="worst", signatures=signature_lines(worst.signatures)
+    )
 
 
 def _scores(scores: pl.DataFrame, changes: pl.DataFrame) -> pl.DataFrame:

@@ -29,7 +29,8 @@ def metrics(compared: MetricComparison) -> Layout:
     runs, pairs = compared.scores["run"].n_unique(), sentences.pairs_of_all(compared)
     spread = _spread(compared, pairs)
     title = f"Metrics over {number_of(runs, 'run')}" + (f", {number_of(pairs, 'pair')}" if pairs else "")
-    views = [*_orders(compared), spread._replace(title=title)]
+    judged, spread = _orders(compared), spread._replace(title=title)
+    views = [*judged, spread]
     if compared.agreement.height:
         title = "Kendall's tau of two metrics' orders; above the diagonal the pairs of runs that they reverse"
         turned = pl.when(pl.col("tau").is_not_null()).then("reversed")
@@ -49,7 +50,7 @@ def metrics(compared: MetricComparison) -> Layout:
         for heading, rows in ((title, compared.dependence), (same, given)):
             views.append(View(heading, rows, DEPENDENCE, ["metric"], {"{}": "{r} [{low}, {high}]"}, "trait"))
     about, signatures = _about_spread(compared), signature_lines(compared.scores.drop_nulls("signature"))
-    notes = [*about, *_about_orders(compared), *signatures]
+    notes = [*about, *_about_orders(compared)]
     caption = f"Metrics over {number_of(runs, 'run')} (%): mean and standard deviation over runs, and range."
     if "apart" in spread.cells:
         caption += f" Apart: {f'of {pairs:,} ' if pairs else ''}pairs of runs, those that the metric tells apart."
@@ -61,7 +62,14 @@ def metrics(compared: MetricComparison) -> Layout:
     heads = {name: name.capitalize() for name in cells if name != "sd/se"}
     paper = spread._replace(cells=cells, caption=caption, heads=heads)
     findings = [*sentences.which_metric(compared), *sentences.metrics_apart(compared)]
-    return Layout(views, notes, findings, "compare-metrics", [paper], [*about, *signatures])
+    parts = {"agreement of orders": compared.agreement.height, "correlations with traits": compared.dependence.height}
+    rest = ", ".join([*(words for words, rows in parts.items() if rows), "how all was computed"])
+    short = {name: text for name, text in spread.cells.items() if name not in ("lowest", "highest")}
+    first = [*judged[: 1 + (compared.validity.height > 0)], spread._replace(cells=short)]
+    return Layout(
+        views, about[:1], findings, "compare-metrics", [paper], [*about, *signatures], first, notes[1:], signatures,
+        rest,
+    )  # fmt: skip
 
 
 def _orders(compared: MetricComparison) -> list[View]:
@@ -126,7 +134,7 @@ def _least_alike(compared: MetricComparison) -> list[View]:
 
 def _about_spread(compared: MetricComparison) -> list[str]:
     """How spread and the pairs told apart were computed."""
-    lines = ["scores in percent, counts as they are; sd, range: over runs"]
+    lines = ["scores in %, counts as they are; sd, range: over runs"]
     if compared.design.is_empty():
         return lines
     design, power = compared.design.row(0, named=True), compared.power
@@ -207,8 +215,15 @@ def sensitivity(sensitivity: Sensitivity) -> Layout:
     if sensitivity.is_sample:
         at_most = f"at most {drawn['sample']} errors of each kind in a dialogue, seed {drawn['seed']}"
         notes.append(f"estimated from a sample: {at_most}")
-    notes += signature_lines(sensitivity.signatures)
-    return Layout([*views, losses, blind], notes, sentences.costs(sensitivity), "sensitivity", [paper])
+    title = f"What one error costs, in points, on average over {number_of(drawn['changes'], 'change')} of gold"
+    if views:
+        title = "What one error put into the run's own right values costs, in points, on average"
+    first_bias = biases.get(("put in",), sensitivity.bias)
+    means = View(title, first_bias, POSITION_BIAS, ["metric"], {"{}": "{loss}"}, "kind")
+    return Layout(
+        [*views, losses, blind], (), sentences.costs(sensitivity), "sensitivity", [paper], None, [means, blind], notes,
+        signature_lines(sensitivity.signatures), "costs by position in the dialogue, position bias with intervals",
+    )  # fmt: skip
 
 
 def _losses(costs: pl.DataFrame, bias: pl.DataFrame, errors: pl.DataFrame, level: str, place: str = "") -> View:

@@ -10,8 +10,17 @@ import polars as pl
 
 from dstbench.analysis.verdicts import FEWEST_SEEDS, doubts
 from dstbench.errors import number_of
-from dstbench.rendering.of_scores import UNITS, by_first_metric, named, sizes_of
-from dstbench.rendering.sentences import in_order, profiles_that_agree, spread_over_profiles, verdicts
+from dstbench.rendering.of_scores import by_first_metric, named, sizes_of, units_of
+from dstbench.rendering.sentences import (
+    best_in_words,
+    checks_in_short,
+    doubtful_checks,
+    in_order,
+    order_over_profiles,
+    profiles_that_agree,
+    spread_over_profiles,
+    verdicts,
+)
 from dstbench.rendering.tables import render, signature_lines
 from dstbench.rendering.text_tables import UNDEFINED
 from dstbench.rendering.views import Layout, View, percent, pivoted, sign
@@ -46,7 +55,7 @@ def leaderboard(leaderboard: Leaderboard, *, pairs: bool = False) -> Layout:
         about.append(f"models with fewer than {FEWEST_SEEDS} runs are not tested; one of a single run has its interval")
     tests = _about_tests(leaderboard, design)
     signatures = signature_lines(leaderboard.scores)
-    notes = [*doubtful, f"{UNITS}; {sizes}", *about, *tests, *_about_columns(leaderboard, design), *signatures]
+    how = [*about, *tests, *_about_columns(leaderboard, design)]
 
     interval = {"{}": "{value}", f"{level} of {{}}": "{low} to {high}"}
     runs = by_first_metric(leaderboard.scores)
@@ -58,9 +67,8 @@ def leaderboard(leaderboard: Leaderboard, *, pairs: bool = False) -> Layout:
         views.append(View(title, models.with_columns(n="runs"), MODELS, ["model", "n"], cells, "metric"))
 
     noun = "run" if leaderboard.models.is_empty() else "model"
-    of_noun = (
-        f"{' (means and standard deviations over runs)' if noun == 'model' else ''} over {sizes.replace(',', ' of', 1)}"
-    )
+    of_noun = " (means and standard deviations over runs)" if noun == "model" else ""
+    of_noun += f" over {sizes_of(leaderboard.scores, ' of ')}"
     paper_notes = [*doubtful, *about, *tests, *signatures]
     compared = _pairs(leaderboard, design, level)
     star = f"; *: significant at {alpha}" if differences["significant"].count() else ""
@@ -72,7 +80,26 @@ def leaderboard(leaderboard: Leaderboard, *, pairs: bool = False) -> Layout:
     if pairs and differences.height:
         label, paper = "pairs", printed
     shown = [*([] if pairs else views), *([compared] if differences.height else [])]
-    return Layout(shown, notes, verdicts(leaderboard), label, [paper], paper_notes)
+    first = shown if pairs else [_in_short(_standings(leaderboard, design, noun, of_noun), leaderboard, level, alpha)]
+    return Layout(
+        shown, [*doubtful, f"{units_of(leaderboard.scores)}; {sizes}"],
+        [*best_in_words(leaderboard), *verdicts(leaderboard)], label, [paper], paper_notes, first, how, signatures,
+        "how intervals and p were computed" if pairs else "the differences, how p was computed (or --pairs)",
+    )  # fmt: skip
+
+
+def _in_short(standings: View, leaderboard: Leaderboard, level: str, alpha: str) -> View:
+    """The standings as text shows them."""
+    title = f"Scores and {level} intervals"
+    if leaderboard.models.height:
+        named_models = standings.rows.rename({"run": "model", "runs": "n"})
+        standings = standings._replace(rows=named_models, keys=[*standings.keys[:-1], "model", "n"])
+        title = f"Models: mean ± standard deviation over runs, and {level} intervals of the mean"
+    if "letter" not in standings.keys:
+        return standings._replace(title=title)
+    title += f"; raised: whom one is significantly better than (at {alpha})"
+    rows, (_, *keys) = standings.rows.rename({"letter": " "}), standings.keys
+    return standings._replace(title=title, rows=rows, keys=[" ", *keys])
 
 
 def _pairs(leaderboard: Leaderboard, design: Design, level: str) -> View:
@@ -187,17 +214,26 @@ def sweep(frames: Mapping[str, pl.DataFrame]) -> Layout:
                             nulls_last=True, maintain_order=True)  # fmt: skip
         view = View("{}", _alike(ordered, ["metric"]), SWEEP, ["profile"], {"{}": "{value}"}, "run", split="metric",
                     best=["profile", "metric"])  # fmt: skip
-        notes = ["what changes between profiles: sweep a single run"]
+        first = view._replace(rows=_first_profiles(view.rows))
+        about = [*spread_over_profiles(rows), "what changes between profiles: sweep a single run"]
+        found, rest = order_over_profiles(rows), "the range of each run, the names of all profiles"
     else:
         title = f"{runs[0]}: the same predictions under {number_of(rows['profile'].n_unique(), 'convention')}"
         view = View(
             title, _alike(rows, [], only_beside=True), SWEEP, ["profile"], {"{}": "{value}"}, "metric",
             {"changed from the line above": "{changed}"},
         )  # fmt: skip
-        notes = []
+        first, about, found, rest = view, [], spread_over_profiles(rows), ""
     agreeing = profiles_that_agree(rows)
     paper = view._replace(beside={}, caption=caption, heads={"profile": "Convention"})
-    return Layout([view], notes, [*agreeing, *spread_over_profiles(rows)], "sweep", [paper], agreeing)
+    return Layout([view], [], [*agreeing, *found], "sweep", [paper], agreeing, [first], about, rest=rest)
+
+
+def _first_profiles(rows: pl.DataFrame) -> pl.DataFrame:
+    """Rows of profiles with the same scores, of which the first is named."""
+    names = pl.col("profile").str.split(", ")
+    more = pl.when(names.list.len() > 1).then(pl.format(" +{}", names.list.len() - 1)).otherwise(pl.lit(""))
+    return rows.with_columns(profile=names.list.first() + more)
 
 
 def render_sweep(rows: pl.DataFrame, form: TableFormat) -> str:
@@ -219,14 +255,14 @@ def _alike(rows: pl.DataFrame, within: Sequence[str], *, only_beside: bool = Fal
     return alike.with_columns(profile=pl.col("names"))
 
 
-def checks(frames: Mapping[str, pl.DataFrame], *, everything: bool = True) -> Layout:
-    """Outcomes, of several runs in a column each, and what was found.
+def checks(frames: Mapping[str, pl.DataFrame]) -> Layout:
+    """Outcomes, of several runs in a column each, and what was found; first a line for each check that is not passed.
 
     Args:
         frames: What `dstbench.check` returns, as `checks`.
-        everything: Whether all outcomes of several runs are explained, not only failures and warnings.
     """
-    rows = frames["checks"]
+    checked = frames["checks"]
+    rows = checked.drop("short", "n", "jga", strict=False)
     if rows["run"].n_unique() < 2:
         styles = {"status": [_COLOURS.get(status, "") for status in rows["status"]]}
         return Layout(
@@ -234,7 +270,6 @@ def checks(frames: Mapping[str, pl.DataFrame], *, everything: bool = True) -> La
         )
     outcomes = pivoted(rows, "run", "check", "status").fill_null(UNDEFINED)
     styles = {run: [_COLOURS.get(status, "") for status in outcomes[run]] for run in outcomes.columns[1:]}
-    doubts = rows if everything else rows.filter(pl.col("status").is_in(["fail", "warn"]))
     found = {"status": "{status}", "found": "{found}"}
     views = [
         View("Outcomes", outcomes, styles=styles),
@@ -248,8 +283,13 @@ def checks(frames: Mapping[str, pl.DataFrame], *, everything: bool = True) -> La
                 styles={"status": [_COLOURS.get(s, "") for s in of_check["status"]]},
             )
             for check in outcomes["check"]
-            if (of_check := doubts.filter(check=check)).height
+            if (of_check := rows.filter(check=check)).height
         ),
     ]
-    below = [] if everything else ["below the outcomes: failures and warnings; all that was found: --all"]
-    return Layout(views, below, label="checks")
+    doubtful = doubtful_checks(checked)
+    styles = {"status": [_COLOURS[status] for status in doubtful["status"]]}
+    first = View("", doubtful.select("check", "status", "runs", "found"), styles=styles)
+    rest = "what each check found in each run"
+    return Layout(
+        views, [], checks_in_short(checked), "checks", first=[first if doubtful.height else views[0]], rest=rest
+    )

@@ -7,14 +7,13 @@ from typing import Final
 
 import polars as pl
 
+from dstbench.analysis.sentences import highest
 from dstbench.errors import UsageError, number_of
 from dstbench.metrics.registry import name_of
 from dstbench.rendering.tables import signature_lines
 from dstbench.rendering.views import EXACT, IS_COUNT, Layout, View, sign
 from dstbench.schema.core import SCORES
 
-#: The units of a table's numbers, in words.
-UNITS: Final = "values in percent, counts as they are"
 # Whether a score has a standard error; it is unknown where all dialogues are alike.
 _HAS_ERROR: Final = ~IS_COUNT & pl.col("value").is_not_null() & (pl.col("dialogues") > 1)
 # The title of the runs that are in no group.
@@ -61,14 +60,16 @@ def scores(
         view = view._replace(title="{}", split="group", rest=_NO_GROUP)
         paper = view._replace(underlined=["metric", "group"])
         caption += ". Bold: the best of all; underlined: the best of each group"
-    units = UNITS
+    units = units_of(rows)
     if of_runs and rows.select(_HAS_ERROR.any()).item():
         units += f"; ± one standard error over dialogues{_about_unknown(rows)}"
     size = f"; {sizes_of(rows)}" if is_same else ""
-    below = [*_about_parts(rows), *gold, *signature_lines(rows)]
+    below, signatures = [*_about_parts(rows), *gold], signature_lines(rows)
     paper = paper._replace(caption=f"{caption}.")
     label = "-".join(["score", *by[1:]])
-    return Layout([view], [f"{units}{size}", *below], (), label, [paper], below)
+    findings = highest(rows) if of_runs and not titles else []
+    notes = [f"{units}{size}", *below]
+    return Layout([view], notes, findings, label, [paper], [*below, *signatures], signatures=signatures)
 
 
 def titles_of(groups: Mapping[str, str], names: Sequence[str], by: Sequence[str]) -> dict[str, str]:
@@ -150,6 +151,12 @@ def sizes_of(rows: pl.DataFrame, between: str = ", ") -> str:
     turns, dialogues = rows.select("turns", "dialogues").row(0)
     is_frames = rows["signature"].str.contains("|unit:frame|", literal=True).all() and "slot" not in rows.columns
     return f"{number_of(turns, 'frame' if is_frames else 'turn')}{between}{number_of(dialogues, 'dialogue')}"
+
+
+def units_of(rows: pl.DataFrame) -> str:
+    """The units of a table's numbers, in words."""
+    units = {*rows["unit"]}
+    return "counts" if units == {"count"} else "scores in %" + ", counts as they are" * ("count" in units)
 
 
 def named(rows: pl.DataFrame) -> str:

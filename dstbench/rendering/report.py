@@ -114,6 +114,19 @@ class Report:
         layouts += [layout_of({"scores": self.by_domain}), layout_of(self.traits)]
         return latex_page(table for layout in layouts for table in layout.for_paper)
 
+    def to_paper(self, folder: str = "paper") -> dict[str, bytes]:
+        """Files for a paper, in LaTeX.
+
+        Args:
+            folder: The name of the folder that they will be in, from which the paper inputs them.
+
+        Returns:
+            The content of each by its name: ``table.tex``, ``methods.tex``, ``references.bib``, ``figures.tex``, PDFs.
+        """
+        from dstbench.rendering.paper import paper_files  # Altair: only where something is drawn
+
+        return paper_files(self, folder)
+
     def to_json(self) -> str:
         """One JSON object with a key per attribute except `explorer`: its rows, or the rows of each of its frames."""
         frames = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in _NOT_ROWS}
@@ -185,7 +198,7 @@ def report(
     *,
     metrics: str | Iterable[str | Metric] | None = None,
     context: str | Sequence[str] | None = None,
-    most: int = 1000,
+    most: int = 500,
     models: Mapping[str, str | Sequence[str]] | None = None,
     baseline: str | None = None,
     seed: int = 0,

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any, Final
 import polars as pl
 
 from dstbench.analysis.associations import GIVEN, POOLED
-from dstbench.analysis.sentences import listed
+from dstbench.analysis.findings import best_run
+from dstbench.analysis.sentences import listed, place
 from dstbench.analysis.verdicts import pairs_text
 from dstbench.errors import number_of
-from dstbench.metrics.registry import sign_of
+from dstbench.metrics.registry import name_of, sign_of
 from dstbench.rendering.views import percent
 
 if TYPE_CHECKING:
@@ -43,6 +44,12 @@ _DIALOGUES_TAKEN: Final = {
 }
 
 # --- comparisons of runs ----------------------------------------------------------------------------------------------
+
+
+def best_in_words(leaderboard: Leaderboard) -> list[str]:
+    """Which run is best in the first metric that is a share, by how much, and whether it may be chance."""
+    found = best_run(leaderboard) if leaderboard.differences.height else None
+    return [found.text.removesuffix(".")] if found else []
 
 
 def verdicts(leaderboard: Leaderboard) -> list[str]:
@@ -145,6 +152,44 @@ def spread_over_profiles(rows: pl.DataFrame) -> list[str]:
     return [f"{run}: {metric} {_spread(of_run)} by convention alone" for (run,), of_run in of_first]
 
 
+def order_over_profiles(rows: pl.DataFrame) -> list[str]:
+    """How far conventions alone move the first metric, who is first under them, and which run moves most."""
+    metric, unit = rows.select("metric", "unit").row(0)
+    rows = rows.filter(metric=metric).drop_nulls("value")
+    ranges = rows.group_by("run", maintain_order=True).agg(apart=pl.col("value").max() - pl.col("value").min())
+    if rows.is_empty():
+        return [f"{name_of(metric)} is undefined under every profile"]
+    least, most = (
+        ranges.sort("apart", maintain_order=True).select("run", "apart").rows()[:: max(1, ranges.height - 1)][:2]
+    )
+    low, high = (f"{apart:,.0f}" if unit == "count" else f"{100 * apart:.2f}" for _, apart in (least, most))
+    unit_text = "" if unit == "count" else " points"
+    lines = [f"by convention alone, {name_of(metric)} changes by {low} ({least[0]}) to {high}{unit_text} ({most[0]})"]
+    of_all = rows.filter(pl.len().over("profile") == ranges.height)
+    above = pl.col("value").rank("min", descending=True).over("profile").cast(pl.Int64) - 1
+    places = of_all.with_columns(above=above)
+    number = places["profile"].n_unique()
+    firsts = places.filter(above=0).group_by("run", maintain_order=True).agg("profile")
+    firsts = firsts.sort(pl.col("profile").list.len(), descending=True, maintain_order=True)
+    if firsts.height == 1:
+        lines.append(f"{firsts['run'][0]} is first under all {number} conventions")
+    elif firsts.height:
+        each = [f"{run} under {len(names)}" for run, names in firsts.iter_rows()]
+        lines.append(f"who is first depends on the convention: {listed(each)}")
+    moved = places.group_by("run", maintain_order=True).agg(
+        pl.col("above").max().alias("low"), pl.col("above").min().alias("high"),
+        worst=pl.col("profile").sort_by("above", descending=True, maintain_order=True).first(),
+        best=pl.col("profile").sort_by("above", maintain_order=True).first(),
+    ).sort(pl.col("low") - pl.col("high"), descending=True, maintain_order=True)  # fmt: skip
+    if moved.height and moved["low"][0] > moved["high"][0]:
+        run, low, high, worst, best = moved.row(0)
+        of = ranges.height
+        lines.append(f"{run} moves most: {place(low, of)} under {worst}, {place(high, of)} under {best}")
+    elif moved.height:
+        lines.append(f"the order of the runs is the same under all {number} conventions")
+    return lines
+
+
 def _spread(rows: pl.DataFrame) -> str:
     defined = rows.drop_nulls("value")
     if defined.is_empty():
@@ -176,6 +221,40 @@ def failed(checks: pl.DataFrame) -> str | None:
     several = checks["run"].n_unique() > 1
     named = [f"{check} ({listed(runs)})" if several else check for check, runs in failures.iter_rows()]
     return f"{len(named)} check{'s fail' if len(named) > 1 else ' fails'}: {', '.join(named)}"
+
+
+def checks_in_short(checks: pl.DataFrame) -> list[str]:
+    """How many checks fail and warn, and how many all runs pass."""
+    worst = _worst(checks)
+    counts = {status: worst.filter(status=status).height for status in ("fail", "warn")}
+    passed = worst.height - sum(counts.values())
+    clauses = [f"{number_of(n, 'check')} {status}{'s' * (n == 1)}" for status, n in counts.items() if n]
+    runs, verb = checks["run"].n_unique(), "is" if passed == 1 else "are"
+    return [", ".join([*clauses, f"{number_of(passed, 'check')} {verb} passed by all {runs} runs"])]
+
+
+def _worst(checks: pl.DataFrame) -> pl.DataFrame:
+    """The rows of each check that have its gravest outcome."""
+    grave = pl.col("status").replace_strict({"fail": 2, "warn": 1}, default=0, return_dtype=pl.Int64)
+    worst = checks.with_columns(grave=grave).filter(pl.col("grave") == pl.col("grave").max().over("check"))
+    number = pl.col("short").str.replace_all(",", "").str.extract(r"([\d.]+)").cast(pl.Float64)
+    most = pl.col("run", "short", "found").sort_by(number, descending=True, nulls_last=True, maintain_order=True)
+    return worst.group_by("check", maintain_order=True).agg(
+        "run",
+        pl.col("status", "grave").first(),
+        most.first().name.prefix("most_"),
+        alike=pl.col("short").n_unique() < 2,
+    )
+
+
+def doubtful_checks(checks: pl.DataFrame) -> pl.DataFrame:
+    """The checks that not all runs pass, the gravest first: (check, status, runs, found: where there is most)."""
+    rows = _worst(checks).filter(pl.col("grave") > 0).sort("grave", descending=True, maintain_order=True)
+    of = checks["run"].n_unique()
+    runs = ["all" if len(names) == of else listed(names, 2) for names in rows["run"]]
+    found = pl.coalesce("most_short", "most_found")
+    whose = pl.when("alike").then(found).otherwise(pl.format("{} ({})", found, "most_run"))
+    return rows.with_columns(runs=pl.Series(runs, dtype=pl.String), found=whose)
 
 
 # --- metrics ----------------------------------------------------------------------------------------------------------
@@ -354,6 +433,15 @@ def differences(rows: pl.DataFrame) -> list[str]:
         if differs := _in_runs(of_pair.filter(_DIFFERS)["run"].to_list()):
             lines.append(f"by Zou's interval, which assumes normal data, it is otherwise{differs}")
     return lines
+
+
+def most_alike(pairs: pl.DataFrame) -> list[str]:
+    """The two columns of a matrix that agree most, and those that agree least."""
+    ordered = pairs.drop_nulls("r").sort("r", descending=True, maintain_order=True)
+    if ordered.height < 2:
+        return []
+    (one, other, high), (first, second, low) = ordered.select("first", "second", "r").gather([0, -1]).iter_rows()
+    return [f"{one} and {other} agree most (r {high:.2f}), {first} and {second} least ({low:.2f})"]
 
 
 def rows_taken(rows: pl.DataFrame) -> str:
@@ -571,6 +659,19 @@ def _es(names: list[str]) -> str:
 
 
 # --- audits -----------------------------------------------------------------------------------------------------------
+
+
+def least_even(slots: pl.DataFrame) -> list[str]:
+    """The slots whose most frequent value makes up most of their values."""
+    over = slots.filter(pl.col("share") > 0.5)
+    if over.is_empty():
+        return ["no slot has a value that makes up more than half of its values"]
+    slot, value, share = over.select("slot", "most_frequent", "share").row(0)
+    one = "one value makes" if over.height == 1 else "one value each makes"
+    return [
+        f"in {number_of(over.height, 'slot')} of {slots.height}, {one} up more than half of all values; the least even "
+        f"is {slot}: {100 * share:.1f} % are {value!r}"
+    ]
 
 
 def seen_in_training(bias: Bias) -> list[str]:

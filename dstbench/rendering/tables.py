@@ -83,12 +83,14 @@ def render_layout(layout: Layout, form: TableFormat) -> str:
     """A layout as text, Markdown or LaTeX."""
     if form == "latex" and layout.views:
         return latex_page(layout.for_paper)
+    if form == "text" and not screen().everything:
+        layout = layout.in_short(signature=screen().signature)
     mark = "### " if form == "md" else ""
     parts = [escape_lines(layout.findings, form)] if layout.findings else []
     for title, table, styles in (part for view in layout.views for part in view.parts()):
         drawn = [draw(table, form, styles)] if table.height or not title else []
         parts.append("\n".join([*([f"{mark}{escape_lines([title], form)}"] if title else []), *drawn]))
-    text = "\n".join([*parts, *([escape_lines(layout.notes, form)] if layout.notes else [])])
+    text = "\n".join([*parts, *([escape_lines(below, form)] if (below := layout.below) else [])])
     return re.sub("\n{3,}", "\n\n", text)
 
 
@@ -133,14 +135,14 @@ def _as_it_is(frames: dict[str, pl.DataFrame]) -> Layout:
     return Layout([View("", shown, caption=f"{name.capitalize()}.")], label=name)
 
 
-def render_answer(rows: pl.DataFrame, form: TableFormat, *, everything: bool = True) -> str:
+def render_answer(rows: pl.DataFrame, form: TableFormat) -> str:
     """The rows that a query selects, of any types, in one of the formats.
 
     Text, Markdown and LaTeX show six significant digits. Values other than numbers, texts and lists become texts. NaN
-    and infinities, which JSON does not have, become null. Text has the first rows only, unless it is to have
+    and infinities, which JSON does not have, become null. Text has the first rows only, unless it is to show
     everything.
     """
-    if form == "text" and not everything and rows.height > _MOST_ROWS:
+    if form == "text" and not screen().everything and rows.height > _MOST_ROWS:
         shown = render_answer(rows.head(_MOST_ROWS), form)
         return shown + escape_lines([f"the first {_MOST_ROWS} of {rows.height:,} rows; --all shows them all"], form)
     kept_types = (pl.String(), pl.Boolean(), pl.Null())

@@ -20,12 +20,14 @@ class Screen(NamedTuple):
     Attributes:
         width: Columns of the terminal; None: no terminal, and lines may be as long as necessary.
         coloured: Whether it shows colours, and the user has not switched them off.
-        all_columns: Whether tables that are too wide are shown in parts, with all columns.
+        everything: Whether all tables, rows and columns are shown; otherwise what matters first.
+        signature: Whether whole signatures are shown even then.
     """
 
     width: int | None = None
     coloured: bool = False
-    all_columns: bool = False
+    everything: bool = False
+    signature: bool = False
 
 
 _NO_TERMINAL: Final = Screen()

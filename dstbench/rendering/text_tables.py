@@ -27,8 +27,12 @@ _CODES: Final = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": 
 _LAST_NARROW: Final = "\u02ff"
 #: The text for an undefined number.
 UNDEFINED: Final = "-"
-# Numbers, numbers with their share in percent, standard error or interval, and undefined ones.
-_NUMERIC: Final = rf"^(?:[-0-9.]*(?: \([0-9.]+\)| ± [0-9.]+)?(?: \[[-0-9., ]+\])?|{UNDEFINED})$"
+#: Letters and digits, and how text raises them.
+RAISED: Final = str.maketrans("abcdefghijklmnoprstuvwxyz0123456789", "ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖʳˢᵗᵘᵛʷˣʸᶻ⁰¹²³⁴⁵⁶⁷⁸⁹")
+# Numbers, raised letters beside them or not, numbers with their share in percent, standard error or interval, and
+# undefined ones.
+_SMALL: Final = r"(?: *\([0-9.]+\)| *± [0-9.]+)?(?: +\[[-0-9., ]+\])?"
+_NUMERIC: Final = rf"^(?:[-0-9.]*[{''.join(map(chr, RAISED.values()))},]*{_SMALL}|{UNDEFINED})$"
 # Longer texts in a cell are wrapped; numbers never are.
 _WIDEST_CELL: Final = 60
 # Where there is no terminal, shorter texts are wrapped too if the table is wider than this and can be as narrow; but no
@@ -96,7 +100,7 @@ def text_table(table: pl.DataFrame, styles: Styles = NO_STYLES, *, indent: int =
         widths = [column.full if column.is_number else min(column.full, _WIDEST_CELL) for column in columns]
     if widths is not None:
         return _draw(columns, widths) + "\n"
-    has_parts = page.all_columns or table.height <= _FEW_ROWS
+    has_parts = page.everything or table.height <= _FEW_ROWS
     keys, rest = _keys(columns, width)
     parts = []
     while rest:
@@ -107,7 +111,7 @@ def text_table(table: pl.DataFrame, styles: Styles = NO_STYLES, *, indent: int =
         parts.append(_draw(part, _fitting(part, width) or _folded(part, width)))
         if not has_parts:
             break
-    more = f"{len(rest)} more column{'s' if len(rest) > 1 else ''}: --wide\n" if rest else ""
+    more = f"{len(rest)} more column{'s' if len(rest) > 1 else ''}: --all\n" if rest else ""
     return "\n".join(parts) + more + "\n"
 
 

@@ -16,7 +16,7 @@ import polars as pl
 
 from dstbench.metrics.registry import name_of, sign_of
 from dstbench.rendering.latex import PaperTable, cell
-from dstbench.rendering.text_tables import UNDEFINED, Styles
+from dstbench.rendering.text_tables import RAISED, UNDEFINED, Styles
 from dstbench.schema.core import Table
 
 #: Whether the score of a row with a column `unit` is a count; otherwise it is a share.
@@ -32,6 +32,8 @@ _TEXT: Final = "\0text"
 _FIELD: Final = re.compile(r"{(\w+)(?::(\w+))?}")
 # What begins a part of a cell that LaTeX prints small, and that is left out where it is undefined.
 _SMALL: Final = re.compile(r" (?=[±\[])")
+# The parts of a signature that say which data was scored.
+_OF_DATA: Final = ("by", "gold", "d", "t")
 # The columns whose values are names of metrics or traits.
 _NOTATIONS: Final = ("metric", "trait", "first", "second", "pair")
 
@@ -158,15 +160,21 @@ class View(NamedTuple):
 
 
 class Layout(NamedTuple):
-    """How a result is shown.
+    """How a result is shown: what was found, the tables, and how the numbers were computed.
+
+    Text shows the smallest tables that say what was found, and the rest on request (``--all``).
 
     Attributes:
         views: Its tables.
-        notes: Lines below them: how the numbers were computed.
+        notes: Lines below them, without which the numbers would be misunderstood.
         findings: Sentences above them: what was found.
         label: The name by which a paper refers to its table.
         paper: The tables that a paper prints; none: the first of `views`.
-        paper_notes: Lines below these; None: `notes`.
+        paper_notes: Lines below these; None: all lines below the tables.
+        first: The tables that text shows first, in place of `views`; none: `views`.
+        about: Further lines below the tables: how the numbers were computed.
+        signatures: The signatures, in lines; text shows the parts that say which convention was used.
+        rest: What text shows on request only, in words.
     """
 
     views: Sequence[View]
@@ -175,6 +183,22 @@ class Layout(NamedTuple):
     label: str = "results"
     paper: Sequence[View] = ()
     paper_notes: Sequence[str] | None = None
+    first: Sequence[View] = ()
+    about: Sequence[str] = ()
+    signatures: Sequence[str] = ()
+    rest: str = ""
+
+    @property
+    def below(self) -> list[str]:
+        """All lines below the tables."""
+        return [*self.notes, *self.about, *self.signatures]
+
+    def in_short(self, *, signature: bool = False) -> Layout:
+        """What text shows first, perhaps with whole signatures."""
+        signatures = self.signatures if signature else [_short(line) for line in self.signatures]
+        rest = [f"--all: {self.rest}"] if self.rest else []
+        notes = [*self.notes, *signatures, *rest]
+        return self._replace(views=self.first or self.views, notes=notes, about=(), signatures=())
 
     @property
     def sections(self) -> list[tuple[str, pl.DataFrame]]:
@@ -184,8 +208,19 @@ class Layout(NamedTuple):
     @property
     def for_paper(self) -> list[PaperTable]:
         """The tables that a paper prints."""
-        notes = self.notes if self.paper_notes is None else self.paper_notes
+        notes = self.below if self.paper_notes is None else self.paper_notes
         return [view.paper(f"tab:{self.label}", notes) for view in self.paper or self.views[:1]]
+
+
+def _short(signature: str) -> str:
+    """A line with a signature, without the parts that say which data was scored, and metrics that are built in."""
+    whose, _, parts = signature.partition(": ")
+    if parts.startswith("the same with "):
+        return signature
+    metrics, *settings = parts.split("|")
+    others = "+".join(metric for metric in metrics.split("+") if "@" in metric)  # with the package that they are from
+    kept = [part for part in (others, *settings) if part and part.partition(":")[0] not in _OF_DATA]
+    return f"{whose}: {'|'.join(kept)} (whole: --signature)"
 
 
 # --- numbers as texts -------------------------------------------------------------------------------------------------
@@ -305,6 +340,9 @@ def _flat(table: pl.DataFrame, styles: Styles) -> tuple[pl.DataFrame, Styles]:
             continue
         cells = column.struct.unnest()
         own[column.name] = ["bold" if best else "" for best in cells["bold"]]
+        raised = [text.translate(RAISED) for text in cells["raised"].fill_null("")]
+        most = max(map(len, raised), default=0)  # so that the numbers before them are below each other
+        cells = cells.with_columns(raised=pl.Series(raised, dtype=pl.String).str.pad_end(most))
         parts = (pl.col("text") + pl.col("raised"), pl.col("small").str.replace("^±", "± "))
         shown = pl.concat_str(parts, separator=" ").str.strip_chars_end().fill_null(UNDEFINED)
         texts[column.name] = cells.select(shown).to_series()

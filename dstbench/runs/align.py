@@ -11,7 +11,7 @@ import polars as pl
 from dstbench.errors import DstbenchError, UsageError, number_of, warn
 from dstbench.readers.frames import IS_FRAME, count_frames
 from dstbench.readers.renaming import with_domains
-from dstbench.readers.states import Side, States, only_split, same_turns, warn_of_notes
+from dstbench.readers.states import UNREADABLE, Side, States, only_split, only_turns, same_turns, warn_of_notes
 from dstbench.runs.slot_names import report_slots
 from dstbench.runs.spread import spread, spread_frames
 from dstbench.runs.turn_numbers import find_numbering, report_gaps
@@ -72,20 +72,28 @@ def to_long(states: States, gold: States | None = None, *, missing: Missing = "e
         states = with_domains(states, gold)
     warn_of_notes(states)
     gold_side, pred_side = _sides(states, gold)
-    return _lay_out(states, gold_side, pred_side, missing, embedded=gold is None)
-
-
-def _lay_out(states: States, gold: Side, pred: Side, missing: Missing, *, embedded: bool) -> Aligned:
-    """The long table of both sides; `states` are the predictions, and `embedded` says whether gold is in their file."""
     source = states.source
-    spine, coverage = _spine(source, gold, pred, missing, embedded=embedded, numbered=states.numbered)
-    table = spread(source, spine, gold, pred)
-    frames = None if gold.frames is None else spread_frames(source, spine, gold, pred)
-    if frames is not None:
-        table = pl.concat([table, frames]).sort("dialogue", "slot", "turn")
+    pred_side, wrong = _without_unreadable(pred_side)
+    spine, coverage = _spine(
+        source, gold_side, pred_side, missing, wrong, embedded=gold is None, numbered=states.numbered
+    )
+    table = spread(source, spine, gold_side, pred_side)
+    frames = None
+    if gold_side.frames is not None:
+        of_frames = spread_frames(source, spine, gold_side, pred_side)
+        frames = count_frames(of_frames["gold"], of_frames["pred"])
+        table = pl.concat([table, of_frames]).sort("dialogue", "slot", "turn")
     report_slots(source, table, refuse=not states.in_training)
-    with_book = {"gold": gold.with_book, "pred": pred.with_book}
-    return Aligned(table, coverage, None if frames is None else count_frames(frames["gold"], frames["pred"]), with_book)
+    return Aligned(table, coverage, frames, {"gold": gold_side.with_book, "pred": pred_side.with_book})
+
+
+def _without_unreadable(pred: Side) -> tuple[Side, pl.DataFrame]:
+    """The predictions without the turns whose states cannot be read and count as wrong; and these turns."""
+    at = pred.cells.filter(pl.col("slot").cast(pl.String) == UNREADABLE)["at"]
+    if at.is_empty():
+        return pred, pred.turns.clear()
+    is_unreadable = pl.int_range(pred.turns.height, eager=True).is_in(at.implode())
+    return only_turns(pred, ~is_unreadable), pred.turns.filter(is_unreadable)
 
 
 def check_missing(missing: str) -> None:
@@ -171,11 +179,12 @@ def _predicted_split(source: str, predicted: pl.Series, gold: States) -> States:
 def _sides(states: States, gold: States | None) -> tuple[Side, Side]:
     """The gold and the predicted side to compare; gold is that of `gold`, if given."""
     if states.pred is None:
-        raise DstbenchError(
-            f"the file holds gold but no predictions ({states.format})",
-            file=states.source,
-            hint="name the prediction file, and this one as --gold",
-        )
+        hint = "name the prediction file, and this one as --gold"
+        if gold is not None:
+            hint = f"if the two are swapped: {gold.source} --gold {states.source}"
+        if states.instead:
+            hint = f"{states.instead}; or {hint}"
+        raise DstbenchError(f"the file holds gold but no predictions ({states.format})", file=states.source, hint=hint)
     own_gold = None if states.either else states.gold
     if gold is None:
         if own_gold is None:
@@ -196,11 +205,12 @@ def _sides(states: States, gold: States | None) -> tuple[Side, Side]:
 
 
 def _spine(
-    source: str, gold: Side, pred: Side, missing: Missing, *, embedded: bool, numbered: bool
+    source: str, gold: Side, pred: Side, missing: Missing, wrong: pl.DataFrame, *, embedded: bool, numbered: bool
 ) -> tuple[pl.DataFrame, dict[str, Any]]:
     """The turns to score, sorted: (at: row in gold's turns, dialogue, turn, predicted: bool); and the coverage.
 
-    `embedded`: whether gold is in the file of the predictions; `numbered`: whether the user says how turns are
+    `wrong`: turns whose predictions count as wrong, whatever is missing; `embedded`: whether gold is in the file of the
+    predictions; `numbered`: whether the user says how turns are
     numbered.
     """
     spine = gold.sorted_turns.with_columns(predicted=True)
@@ -209,8 +219,8 @@ def _spine(
         predicted = pred.turns.with_columns(predicted=True)
         spine = gold.sorted_turns.join(predicted, on=_KEY, how="left", maintain_order="left")
         spine = spine.with_columns(pl.col("predicted").fill_null(False))
-        absent = spine.filter(~pl.col("predicted"))
-        extra = pred.turns.join(gold.turns, on=_KEY, how="anti", maintain_order="left")
+        absent = spine.filter(~pl.col("predicted")).join(wrong, on=_KEY, how="anti", maintain_order="left")
+        extra = pl.concat([pred.turns, wrong]).join(gold.turns, on=_KEY, how="anti", maintain_order="left")
     coverage = {
         "missing_turns": absent.height,
         "missing_dialogues": _dialogues_without(absent, pred),
@@ -234,7 +244,7 @@ def _spine(
     if absent.height == spine.height:
         raise DstbenchError(
             "no turn is in both gold and predictions "
-            f"(gold has {gold.turns.row(0)}, the predictions {pred.turns.row(0)})",
+            f"(gold has {gold.turns.row(0)}, the predictions {pl.concat([pred.turns, wrong]).row(0)})",
             file=source,
             hint=f"{perhaps}is this the same split, and are dialogue ids spelled alike? "
             "--id-map FILE says which are meant",
@@ -278,10 +288,12 @@ def _spine(
             count=absent.height,
             when="before",
         )
+    marked = spine.join(wrong.with_columns(is_wrong=True), on=_KEY, how="left", maintain_order="left")
+    is_wrong = marked["is_wrong"].fill_null(False)
     if missing == "intersect":
-        spine = spine.filter("predicted")
+        spine = spine.filter(pl.col("predicted") | is_wrong)
     elif missing == "empty":
-        spine = spine.with_columns(predicted=True)
+        spine = spine.with_columns(predicted=~is_wrong)
     report_gaps(source, spine)
     return spine, {"turns": spine.height, "dialogues": spine["dialogue"].n_unique(), **coverage}
 

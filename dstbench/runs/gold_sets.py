@@ -22,10 +22,9 @@ from typing import Final, NamedTuple
 import numpy as np
 import polars as pl
 
-from dstbench.errors import shortened
-from dstbench.runs.gold import gold_by_dialogue, gold_slots, string_hash
-from dstbench.runs.gold_run import gold_run
-from dstbench.runs.open import Data
+from dstbench.errors import shortened, warn
+from dstbench.runs.gold import gold_by_dialogue, gold_fingerprint, gold_slots, string_hash
+from dstbench.runs.open import Data, gold_run
 from dstbench.runs.run import Run
 
 _REGISTRY: Final = Path(__file__).with_name("gold_sets.jsonl")
@@ -79,7 +78,7 @@ class GoldSet(NamedTuple):
         for what, own in (("dialogues", self.dialogues), ("turns", self.turns)):
             whole = self.whole.get(what, own)
             if own < whole:
-                return f"{own:,} {what if own != 1 else what[:-1]}; the whole {self.split} set has {whole:,}"
+                return f"{own:,} of {whole:,} {what}"
         return ""
 
 
@@ -144,6 +143,8 @@ def gold_lines(runs: Sequence[Run]) -> list[str]:
     for run in runs:
         if (recognised := recognise(run)) is not None:
             runs_with.setdefault(recognised.text, []).append(run.name)
+        elif (meant := _predicted_set(run)) is not None:
+            warn(f"its predictions are the gold of {meant.name}: are the two swapped?", run=run.name, when="before")
     lines = []
     for text, names in runs_with.items():
         more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
@@ -152,21 +153,22 @@ def gold_lines(runs: Sequence[Run]) -> list[str]:
     return lines
 
 
+def _predicted_set(run: Run) -> GoldSet | None:
+    """The registered set that a run's predictions are; None: they are none."""
+    size = tuple(run.meta["coverage"][what] for what in ("dialogues", "turns"))
+    as_large = [one for one in gold_sets() if (one.dialogues, one.turns) == size]
+    if run.meta.get("only") or not as_large:
+        return None
+    predicted = f"{gold_fingerprint(run.read().with_columns(gold='pred')):016x}"
+    return next((one for one in as_large if one.fingerprint == predicted), None)
+
+
 def line_of(
     gold: Data, *, dataset: str, split: str, preparation: str, source: str, whole: Mapping[str, int] | None = None
 ) -> str:
-    """The line of the registry for a set (see `GoldSet`).
+    """The line of the registry for a set: a path, a frame, or states; the further parameters are as in `GoldSet`.
 
-    Args:
-        gold: The set: a path, a frame, or states.
-        dataset: Name of the dataset, with its version.
-        split: train, dev or test.
-        preparation: Who prepared it.
-        source: Where the file comes from.
-        whole: Number of `dialogues` and `turns` of the split as published; None: the set is the whole split.
-
-    Raises:
-        DstbenchError: The file cannot be read, or holds no gold.
+    Without `whole`, the set is the whole split.
     """
     table = gold_run(gold).read()
     by_dialogue = gold_by_dialogue(table)
@@ -201,35 +203,24 @@ class _Comparison(NamedTuple):
     """How the dialogues of a run's gold differ from those of a set."""
 
     gold_set: GoldSet
-    dialogues: (
-        pl.DataFrame
-    )  # (dialogue, same; others: not in the set; more_or_fewer turns there; changed: other states)
-
-    @property
-    def same(self) -> int:
-        """Number of dialogues that are the same in both."""
-        return int(self.dialogues["same"].sum())
+    same: int  # number of dialogues that are the same in both
+    dialogues: pl.DataFrame  # (dialogue, others: not in the set; more_or_fewer turns there; changed: other states)
 
     @classmethod
     def of(cls, gold_set: GoldSet, own: pl.DataFrame) -> _Comparison:
         """Compare; `own` is what `_numbers` returned."""
         numbers = np.frombuffer(base64.b64decode(gold_set.each), "<u8").astype(np.uint64)
         of_set = pl.DataFrame({"there": numbers}).with_columns(id=pl.col("there") // _ID_AT)
-        both = own.join(
-            of_set.unique("id", keep="first", maintain_order=True), on="id", how="left", maintain_order="left"
-        )
+        of_set = of_set.unique("id", keep="first", maintain_order=True)
+        both = own.join(of_set, on="id", how="left", maintain_order="left")
         here, there = pl.col("number"), pl.col("there")
         same_turns = here % _GOLD_AT == there % _GOLD_AT
-        return cls(
-            gold_set,
-            both.select(
-                "dialogue",
-                same=here == there,
-                others=there.is_null(),
-                more_or_fewer=~same_turns,
-                changed=same_turns & (here != there),
-            ),
-        )
+        differences = {
+            "others": there.is_null(),
+            "more_or_fewer": ~same_turns,
+            "changed": same_turns & (here != there),
+        }
+        return cls(gold_set, int(both.select((here == there).sum()).item()), both.select("dialogue", **differences))
 
     def in_words(self) -> str:
         """The differences, each with its number of dialogues and the id of the first."""

@@ -11,25 +11,25 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeGuard
 
 import polars as pl
 
-from dstbench import tables
 from dstbench.errors import DstbenchError, UsageError
 from dstbench.io import parquet
 from dstbench.io.files import File, path_text
 from dstbench.readers.frames import IS_FRAME, count_frames
 from dstbench.readers.key_names import DIALOGUE, SLOT, folded
 from dstbench.readers.options import AS_USUAL, ReadOptions, is_long
-from dstbench.readers.states import States
+from dstbench.readers.states import States, merge_states
 from dstbench.runs.align import from_long
-from dstbench.runs.parquet import ForeignError, fits, read_footer
+from dstbench.runs.parquet import fitting_footer
 from dstbench.runs.rules import check_long, conform_long, with_canonical_names
-from dstbench.runs.run import Run, collect, in_memory, run_meta, stamp_of
+from dstbench.runs.run import Run, collect, in_memory, stamp_of
 from dstbench.runs.slot_names import report_slots
 from dstbench.runs.turn_numbers import report_gaps
 from dstbench.schema.core import SCHEMA_VERSION
+from dstbench.tables import collect as collect_query
 
 #: The column of a table of several runs.
 _RUN: Final = "run"
@@ -45,19 +45,31 @@ class RunIn(NamedTuple):
     run: str
 
 
+def is_path(item: object) -> TypeGuard[str | PathLike[str]]:
+    """Whether an item of data is a path."""
+    return isinstance(item, (str, PathLike))
+
+
+def are_shards(item: object) -> TypeGuard[Sequence[PathLike[str]]]:
+    """Whether an item of data is several `Path`s, of one run; texts may be states as well."""
+    return isinstance(item, (list, tuple)) and len(item) > 0 and all(isinstance(path, PathLike) for path in item)
+
+
 def named_parts(data: Any, options: ReadOptions = AS_USUAL) -> list[tuple[str, Any]]:
     """(name, data) of each run or dataset in `data`; `options` say how it is read."""
     if isinstance(data, Mapping):
         from dstbench.readers.memory import is_document  # loads many modules, which long tables do not need
 
-        if is_document(data, options):
-            return [("states", data)]
-        return [(str(name), item) for name, item in data.items()]
-    if isinstance(data, (str, PathLike, Run)):
+        items = list(data.values())
+        is_one = not any(isinstance(item, States) or are_shards(item) for item in items) and is_document(data, options)
+        return [("states", data)] if is_one else [(str(name), item) for name, item in data.items()]
+    if is_path(data):
         data = [data]
+    if isinstance(data, Run):
+        return [(data.name, data)]
     if _is_frame(data):
         return _named_frames(data)
-    if isinstance(data, Sequence) and data and all(isinstance(item, (str, PathLike)) for item in data):
+    if isinstance(data, Sequence) and data and all(map(is_path, data)):
         return _named_paths([Path(item) for item in data])
     if isinstance(data, Sequence) and data and all(isinstance(item, Run) for item in data):
         return [(run.name, run) for run in data]
@@ -74,24 +86,20 @@ def _named_paths(paths: list[Path]) -> list[tuple[str, Path | RunIn]]:
         names = ["/".join(part[-depth:]) for part in parts]
         if len(set(names)) == len(names):
             break
-    runs = [_runs_in(File(path)) for path in paths]
-    if not any(runs):
-        return list(zip(names, paths, strict=True))
-    of_files = [
-        [(name, path)] if of_file is None else [(run, RunIn(path, run)) for run in of_file]
-        for name, path, of_file in zip(names, paths, runs, strict=True)
-    ]
-    counts = Counter(name for parts in of_files for name, _ in parts)
-    return [
-        (f"{file}/{name}" if counts[name] > 1 and isinstance(item, RunIn) else name, item)
-        for file, parts in zip(names, of_files, strict=True)
-        for name, item in parts
-    ]
+    runs = [_runs_in(File(path)) if os.path.isfile(path) else None for path in paths]
+    counts = Counter(run for of_file in runs for run in of_file or ())
+    counts.update(name for name, of_file in zip(names, runs, strict=True) if of_file is None)
+    named: list[tuple[str, Path | RunIn]] = []
+    for name, path, of_file in zip(names, paths, runs, strict=True):
+        if of_file is None:
+            named.append((name, path))
+        named += [(f"{name}/{run}" if counts[run] > 1 else run, RunIn(path, run)) for run in of_file or ()]
+    return named
 
 
 def _runs_in(file: File) -> list[str] | None:
     """The runs of a Parquet file with a column `run`; None: it is another file."""
-    if not (os.path.isfile(file.path) and file.is_parquet):
+    if not file.is_parquet:
         return None
     try:
         with parquet.reading(file.name):
@@ -104,7 +112,7 @@ def _runs_of(frame: pl.LazyFrame) -> list[str] | None:
     """The runs in a column `run`, in their order; None: there is no such column."""
     if _RUN not in frame.collect_schema():
         return None
-    return tables.collect(frame.select(_RUNS.unique(maintain_order=True))).to_series().to_list()
+    return collect_query(frame.select(_RUNS.unique(maintain_order=True))).to_series().to_list()
 
 
 def _is_frame(data: Any) -> bool:
@@ -132,19 +140,24 @@ def _named_frames(data: Any) -> list[tuple[str, pl.LazyFrame | list[dict[str, An
 
 def load(name: str, item: Any, options: ReadOptions = AS_USUAL, split: str | None = None) -> Run | States:
     """One run's data (see `open.Data`): the run, if they are a long table; else the states, of `split` (None: all)."""
+    if isinstance(item, Run):  # the same run if the name is, so that what it keeps is used again
+        return item if item.name == name else replace(item, name=name)
+    if isinstance(item, States):
+        return item
+    if are_shards(item):
+        if len(item) > 1:  # a note names what is in none of the files, and turns are renumbered once
+            as_written = replace(options, slots=None, dialogues=None, turns_from=None, turn_step=None)
+            return renamed(merge_states([read_file(File(str(path)), as_written) for path in item]), options)
+        item = item[0]
+    if is_path(item):
+        file = File(str(item))
+        return _parquet(name, file, options, split) if file.is_parquet else read_file(file, options, split)
     source = name
     if isinstance(item, RunIn):
         file = File(item.path)
         source = f"{file.name}, run {item.run}"
         with parquet.reading(file.name):
             item = parquet.scan(file).table.filter(_RUNS.eq(item.run))
-    if isinstance(item, (str, PathLike)):
-        file = File(str(item))
-        return _parquet(name, file, options, split) if file.is_parquet else read_file(file, options, split)
-    if isinstance(item, Run):
-        return (
-            item if item.name == name else replace(item, name=name)
-        )  # the same run, so that what it keeps is used again
     if _is_frame(item):
         frames = _named_frames(item)
         if len(frames) != 1:
@@ -161,51 +174,44 @@ def load(name: str, item: Any, options: ReadOptions = AS_USUAL, split: str | Non
 
     if isinstance(item, (Mapping, list, tuple)) and (states := read_document(item, source, options)) is not None:
         return renamed(states, options)
-    if not isinstance(item, (pl.DataFrame, Iterable)) or isinstance(item, (str, bytes, Mapping)):
+    if not isinstance(item, (pl.DataFrame, Iterable)) or isinstance(item, (bytes, Mapping)):
         hint = "give a path, a frame, or a list of states; see dstbench.scan"
         raise UsageError(f"cannot read data from an object of type {type(item).__name__}", hint=hint)
-    return renamed(from_memory(item, source, options.keys), options)
+    return renamed(from_memory(item, source, options.keys, options.unreadable), options)
 
 
 def _is_long(frame: pl.LazyFrame, options: ReadOptions) -> bool:
     """Whether a frame is a long table, or seems meant as one, rather than records, whose keys the user may give."""
-    if is_long(frame.collect_schema().names(), options.keys):
+    columns = frame.collect_schema().names()
+    if is_long(columns, options.keys):
         return True
     if options.keys is not None and not options.keys.optional:
         return False
-    names = {folded(name) for name in frame.collect_schema()}
+    names = {folded(name) for name in columns}
     if not names.isdisjoint(SLOT) and not names.isdisjoint(DIALOGUE):  # a row per slot, under other names
         return False
     from dstbench.readers.records import have_states  # loads many modules, which long tables do not need
 
-    return not have_states(tables.collect(frame.head(_SAMPLE)), options.keys)
+    return not have_states(collect_query(frame.head(_SAMPLE)), options.keys)
 
 
-def read_file(file: File, options: ReadOptions = AS_USUAL, split: str | None = None) -> States:
+def read_file(file: File, options: ReadOptions, split: str | None = None) -> States:
     """The states of a native file or folder."""
     from dstbench.readers import Source, read  # loads many modules, which long tables do not need
 
-    return renamed(read(Source.of(file), options.format, split, options.keys), options)
+    return renamed(read(Source.of(file), options.format, split, options.keys, options.unreadable), options)
 
 
 def renamed(states: States, options: ReadOptions) -> States:
     """States renamed and renumbered as the options say, with notes on names of the maps that the states do not have."""
     if not options.changes_states:
         return states
-    from dstbench.readers.renaming import rename, with_notes_on
+    from dstbench.readers.renaming import rename, renumber, with_notes_on
 
-    states = renumbered(states, options)
+    if options.turns_from is not None or options.turn_step is not None:
+        states = renumber(states, options.turns_from or 0, options.turn_step or 1)
     under_other_names, unused = rename(states, options.slots, options.dialogues)
     return replace(under_other_names, notes=with_notes_on(states, unused).notes)
-
-
-def renumbered(states: States, options: ReadOptions) -> States:
-    """States with turns numbered as the options say."""
-    if options.turns_from is options.turn_step is None:
-        return states
-    from dstbench.readers.renaming import renumber
-
-    return renumber(states, options.turns_from or 0, options.turn_step or 1)
 
 
 def _parquet(name: str, file: File, options: ReadOptions, split: str | None) -> Run | States:
@@ -228,17 +234,8 @@ def _parquet(name: str, file: File, options: ReadOptions, split: str | None) -> 
             return read_file(file, options, split)
         height = table.select(pl.len()).collect().item()
     conformed = conform_long(table, source=file.name)
-    try:
-        footer = read_footer(texts)
-    except ForeignError:
-        return _checked(name, parquet.read(file).lazy(), file.name, options)
-    version = footer.meta.get("schema_version", SCHEMA_VERSION)
-    if version not in range(1, SCHEMA_VERSION + 1):
-        raise file.error(
-            f"its long table has schema version {version}; this dstbench reads up to {SCHEMA_VERSION}",
-            "it needs a newer dstbench; or convert it again with this one",
-        )
-    if not fits(footer, height=height, size=stamp.size):  # the table was edited later
+    footer = fitting_footer(file, texts, height=height, size=stamp.size)
+    if footer is None:  # another program wrote it, or edited it later
         return _checked(name, parquet.read(file).lazy(), file.name, options)
     meta, cuts, sums, gold = footer
     fingerprint = None if gold is None or sums is None else int(gold, 16)  # without checksums, the rows may be others
@@ -256,16 +253,17 @@ def _checked(name: str, frame: pl.LazyFrame, source: str, options: ReadOptions) 
     if options.changes_states:
         return renamed(from_long(table, source), options)
     report_gaps(source, table.select("dialogue", "turn").unique().sort("dialogue", "turn"))
-    frames = table.filter(IS_FRAME)
     report_slots(source, table)
+    frames = table.filter(IS_FRAME)
     lacks_prediction = pl.col("slot").is_null() & pl.col("pred").is_not_null()
-    meta = run_meta(
-        name,
-        None if frames.is_empty() else count_frames(frames["gold"], frames["pred"]),
-        files=[source],
-        format="long table",
-        gold=None,
-        missing="wrong" if table.select(lacks_prediction.any()).item() else "error",
-        coverage=coverage,
-    )
+    meta = {
+        "schema_version": SCHEMA_VERSION if frames.height else 1,
+        "run": name,
+        "files": [source],
+        "format": "long table",
+        "gold": None,
+        "missing": "wrong" if table.select(lacks_prediction.any()).item() else "error",
+        "coverage": coverage,
+        **({"frames": count_frames(frames["gold"], frames["pred"])} if frames.height else {}),
+    }
     return in_memory(name, table, meta)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from itertools import pairwise
 from os import PathLike
 from typing import Any, Final, NamedTuple
@@ -17,26 +17,14 @@ from typing import Any, Final, NamedTuple
 import polars as pl
 
 from dstbench.io import parquet
+from dstbench.io.files import File
 from dstbench.readers.frames import COUNTS
 from dstbench.runs.gold import gold_fingerprint
-from dstbench.schema.core import LONG
+from dstbench.schema.core import LONG, SCHEMA_VERSION
 
 _METADATA: Final = "dstbench"
 _CUTS: Final = "dstbench.cuts"
 _GOLD: Final = "dstbench.gold"
-
-
-class Footer(NamedTuple):
-    """A file's footer as decoded JSON; anyone may have edited it, so `fits` checks the values."""
-
-    meta: dict[str, Any]
-    cuts: tuple[Any, ...]
-    checksums: Any
-    fingerprint: Any
-
-
-class ForeignError(Exception):
-    """The footer is not one that dstbench writes."""
 
 
 def write_table(path: str | PathLike[str], table: pl.DataFrame, meta: Mapping[str, Any], cuts: tuple[int, ...]) -> None:
@@ -55,62 +43,59 @@ def write_table(path: str | PathLike[str], table: pl.DataFrame, meta: Mapping[st
     parquet.write(path, LONG.schema, map(fingerprinted, groups), texts, gold)
 
 
-def read_footer(texts: Mapping[str, str]) -> Footer:
-    """The footer of a Parquet file, from the texts in it; a `ForeignError` if dstbench did not write the file."""
+class Footer(NamedTuple):
+    """What a file's footer says of the run."""
+
+    meta: dict[str, Any]
+    cuts: tuple[int, ...]
+    checksums: list[list[int]] | None
+    fingerprint: str | None
+
+
+def fitting_footer(file: File, texts: Mapping[str, str], *, height: int, size: int) -> Footer | None:
+    """The footer of a Parquet file of `height` rows and `size` bytes, from the texts in it.
+
+    None: dstbench did not write the file, or the rows have changed since. A table of a later version is refused.
+    """
     try:
-        return Footer(
+        footer = Footer(
             dict(json.loads(texts[_METADATA])),
             tuple(json.loads(texts[_CUTS])),
             json.loads(texts.get(parquet.CHECKSUMS, "null")),
             json.loads(texts.get(_GOLD, "null")),
         )
-    except (KeyError, TypeError, ValueError, RecursionError) as error:
-        raise ForeignError from error
+    except (KeyError, TypeError, ValueError, RecursionError):
+        return None
+    version = footer.meta.get("schema_version", SCHEMA_VERSION)
+    if version not in range(1, SCHEMA_VERSION + 1):
+        raise file.error(
+            f"its long table has schema version {version}; this dstbench reads up to {SCHEMA_VERSION}",
+            "it needs a newer dstbench; or convert it again with this one",
+        )
+    try:
+        return footer if _fits(footer, height=height, size=size) else None
+    except (AttributeError, KeyError, TypeError, ValueError):  # anyone may have edited it
+        return None
 
 
-def fits(footer: Footer, *, height: int, size: int) -> bool:
+def _fits(footer: Footer, *, height: int, size: int) -> bool:
     """Whether dstbench could have written this footer for a file of `height` rows and `size` bytes."""
     meta, cuts, sums, gold = footer
-    coverage, frames, only = meta.get("coverage"), meta.get("frames", {}), meta.get("only", [])
+    coverage, frames, only = meta["coverage"], meta.get("frames", {}), meta.get("only", [])
+    ends = [] if sums is None else [*(end for end, _ in sums), size]
+    counts = [*coverage.values(), *frames.values(), *cuts, *(number for pair in sums or () for number in pair)]
     return (
-        _matches(r"[a-z]+(\+[a-z]+)*", meta.get("missing"))
-        and isinstance(coverage, dict)
-        and coverage.keys() >= {"turns", "dialogues"}
-        and _are_counts(coverage.values())
-        and isinstance(frames, dict)
+        all(type(number) is int and number >= 0 for number in counts)
+        and (cuts[:1], cuts[-1:]) == ((0,), (height,))
+        and len(cuts) > 1
+        and all(low < high for each in (cuts, ends) for low, high in pairwise(each))
+        and (sums is None or len(sums) == len(cuts) - 1)
+        and {"turns", "dialogues"} <= coverage.keys()
         and frames.keys() in (set(), {*COUNTS})
-        and _are_counts(frames.values())
-        and _are_spellings(meta.get("with_book", {}))
+        and re.fullmatch(r"[a-z]+(\+[a-z]+)*", meta["missing"]) is not None
+        and {"gold", "pred"} >= (spellings := meta.get("with_book", {})).keys()
+        and not any(with_book for slots in spellings.values() for with_book in slots.values())
         and isinstance(only, list)
         and all(isinstance(metric, str) for metric in only)
-        and _are_counts(cuts)
-        and len(cuts) > 1
-        and (cuts[0], cuts[-1]) == (0, height)
-        and _ascend(cuts)
-        and (sums is None or (_are_checksums(sums, len(cuts) - 1) and _ascend([*(end for end, _ in sums), size])))
-        and (gold is None or _matches("[0-9a-f]{16}", gold))
+        and (gold is None or re.fullmatch("[0-9a-f]{16}", gold) is not None)
     )
-
-
-def _are_spellings(sides: Any) -> bool:
-    return isinstance(sides, dict) and all(
-        side in ("gold", "pred") and isinstance(slots, dict) and not any(slots.values())
-        for side, slots in sides.items()
-    )
-
-
-def _matches(pattern: str, text: Any) -> bool:
-    return isinstance(text, str) and re.fullmatch(pattern, text) is not None
-
-
-def _are_counts(numbers: Iterable[Any]) -> bool:
-    return all(type(number) is int and number >= 0 for number in numbers)
-
-
-def _ascend(numbers: Iterable[int]) -> bool:
-    return all(low < high for low, high in pairwise(numbers))
-
-
-def _are_checksums(sums: Any, groups: int) -> bool:
-    are_pairs = isinstance(sums, list) and all(isinstance(pair, list) and len(pair) == 2 for pair in sums)
-    return are_pairs and len(sums) == groups and all(map(_are_counts, sums))

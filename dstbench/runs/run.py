@@ -15,11 +15,10 @@ from typing import Any, Final, NamedTuple
 
 import polars as pl
 
-from dstbench import tables
 from dstbench.errors import DstbenchError, UsageError
 from dstbench.io.parquet import MAGIC, checksums, reading, unreadable
-from dstbench.schema.core import SCHEMA_VERSION
 from dstbench.schema.record import Record
+from dstbench.tables import collect as collect_query
 
 # A row group ends at the first dialogue boundary after this many rows. Each group has its own dictionaries (with groups
 # of 65,536 rows, a tenth of the file); larger groups do not decode faster, and scoring reads one group at a time.
@@ -36,11 +35,9 @@ class Stamp(NamedTuple):
 
 
 class Kept:
-    """Parts of a run that are kept in memory to be used again (`scoring.partitions`).
+    """Parts of a run that are kept in memory to be used again, by their place (`scoring.partitions`).
 
-    Attributes:
-        parts: Each part by its first row and its number of rows. A copy has none, because codes hold in one process
-            only.
+    A copy has none, because codes hold in one process only.
     """
 
     def __init__(self) -> None:
@@ -190,39 +187,17 @@ def stamp_of(path: str | os.PathLike[str]) -> Stamp:
 def collect(table: pl.LazyFrame, source: str) -> pl.DataFrame:
     """Collect a query; if that fails, the error names `source`."""
     with reading(source):
-        return tables.collect(table)
-
-
-def run_meta(
-    name: str,
-    frames: Mapping[str, int] | None,
-    *,
-    with_book: Mapping[str, Mapping[str, bool | None]] | None = None,
-    **read: Any,
-) -> dict[str, Any]:
-    """`Run.meta`: `read` is what was read and how; a table without rows of frames has schema version 1.
-
-    Of `with_book` (see `align.Aligned`), slots that are spelled with ``book`` are left out, as they are without it.
-    """
-    counts = {} if frames is None else {"frames": dict(frames)}
-    spelled = {
-        side: {slot: is_with for slot, is_with in slots.items() if not is_with}
-        for side, slots in (with_book or {}).items()
-    }
-    names = {"with_book": {side: slots for side, slots in spelled.items() if slots}} if any(spelled.values()) else {}
-    return {"schema_version": SCHEMA_VERSION if counts else 1, "run": name, **read, **names, **counts}
+        return collect_query(table)
 
 
 def in_memory(name: str, table: pl.DataFrame, meta: Mapping[str, Any]) -> Run:
-    """A run whose rows are in memory; `meta` is `Run.meta`."""
-    return Run(name, table.lazy(), meta, cuts_of(table))
+    """A run whose rows are in memory; `meta` is `Run.meta`.
 
-
-def cuts_of(table: pl.DataFrame) -> tuple[int, ...]:
-    """Where to cut a long table: at 0, at its end, and after each row group, where a dialogue begins."""
+    It may be cut at its ends, and after each row group where a dialogue begins.
+    """
     cuts = [0]
     if table.height > _ROW_GROUP:
         begins = table.select(pl.arg_where(pl.col("dialogue") != pl.col("dialogue").shift(1))).to_series()
         while (at := begins.search_sorted(cuts[-1] + _ROW_GROUP)) < len(begins):
             cuts.append(int(begins[int(at)]))
-    return (*cuts, table.height)
+    return Run(name, table.lazy(), meta, (*cuts, table.height))

@@ -447,7 +447,7 @@ RECONCILED_TRIED: Final = Table(
     reached=count("Those of them that reach all published scores."),
     by_chance=ratio(
         "How many of them would on average reach scores anywhere between their lowest and highest ones, as in "
-        "`sweep_targets`; null: no set was tried.",
+        "`sweep_targets`; null: no set was tried, or only those of published conventions that need more choices.",
         nullable=True,
     ),
 )

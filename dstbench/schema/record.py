@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from importlib import import_module
+from collections.abc import Callable
+
+_renderers: list[Callable[[object], str]] = []
+
+
+def show_with(renderer: Callable[[object], str]) -> Callable[[object], str]:
+    """Set what makes an element for a notebook of a result: rendering, which is built on the classes that it shows."""
+    _renderers[:] = [renderer]
+    return renderer
 
 
 def as_html(result: object) -> str:
     """A result as an element for a notebook."""
-    # Imported by name and only when needed, because rendering is built on the classes that are shown.
-    text: str = import_module("dstbench.rendering.notebook").as_html(result)
-    return text
+    return _renderers[0](result)
 
 
 class Shown:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from itertools import accumulate, chain, count, islice
+from itertools import chain
 from typing import Any, Final
 
 import numpy as np
@@ -26,11 +26,11 @@ from dstbench.readers.records import from_memory
 from dstbench.readers.states import Side, States, sides_of, warn_of_notes
 from dstbench.runs.align import check_missing, usable_aliases
 from dstbench.runs.gold import gold_fingerprint
-from dstbench.runs.open import Data, aligned_run, open_gold
+from dstbench.runs.open import Data, open_gold, open_runs
 from dstbench.runs.run import Run
 from dstbench.runs.splits import split_gold
 from dstbench.scoring.scope import check_gold_scope, check_metrics, check_scope, named_under
-from dstbench.scoring.score import choose_metrics, requested_metrics, score, values_of, warn_of_frames
+from dstbench.scoring.score import choose_metrics, requested_metrics, score, score_whole, warn_of_frames
 from dstbench.scoring.score_rows import Scores
 from dstbench.typing import Missing
 
@@ -94,7 +94,7 @@ class Evaluator:
         self.reset()
         # Gold aligned with itself shows what is doubtful about gold and the convention before anything is trained.
         itself = replace(self._gold, pred=side, notes=(), either=False, complete=None)
-        run = aligned_run(itself.source, itself, None, "error")
+        (run,) = open_runs({itself.source: itself})
         run.need_states("scores of states")
         check_gold_scope(run, self._convention)
         warn_of_frames([run], self._convention)
@@ -137,19 +137,13 @@ class Evaluator:
         batch = dict(zip(rows, predicted, strict=True))
         if len(batch) < len(rows):
             self._refuse_changes((row, batch[row], state) for row, state in zip(rows, predicted, strict=True))
-        if again := self._number.keys() & batch.keys():
-            others = self._read({row: batch[row] for row in again if self._state(row) != batch[row]})
-            self._refuse_changes((row, self._state(row), state) for row, state in others.items())
-            batch = {row: state for row, state in batch.items() if row not in again}
-        try:
-            slots, values = _cells(batch.values())
-        except TypeError:  # some other form
-            batch = self._read(batch)
-            slots, values = _cells(batch.values())
-        self._number.update(zip(batch, count(len(self._number))))
-        self._end.extend(islice(accumulate(map(len, batch.values()), initial=self._end[-1]), 1, None))
-        self._slots += slots
-        self._values += values
+        self._add(batch if all(map(_is_plain, batch.values())) else self._read(batch))
+
+    def _add(self, states: Mapping[int, State]) -> None:
+        """Add states by their rows in gold."""
+        shared = self._states.keys() & states.keys()
+        self._refuse_changes((row, self._states[row], states[row]) for row in shared)
+        self._states |= {row: dict(state) for row, state in states.items() if row not in shared}
 
     def merge(self, other: Evaluator) -> None:
         """Add the states of another evaluator, such as that of another process.
@@ -170,11 +164,7 @@ class Evaluator:
         ):
             if not is_same:
                 raise UsageError(f"the two evaluators have different {what}", hint="make both of them alike")
-        shared = self._number.keys() & other._number.keys()
-        self._refuse_changes((row, self._state(row), other._state(row)) for row in shared)
-        rows = [row for row in other._number if row not in shared]
-        turns = self._turns.select(pl.all().gather(rows))
-        self.add_batch(turns["dialogue"], turns["turn"], map(other._state, rows))
+        self._add(other._states)
 
     def compute(self) -> dict[str, float | None]:
         """The scores of the states that were added since the last `reset`, bit for bit those of `dstbench.score`.
@@ -186,7 +176,7 @@ class Evaluator:
         Raises:
             DstbenchError: No state was added, or, with ``missing="error"``, a gold turn has none.
         """
-        return values_of(self._run(), self._metrics, self._convention)
+        return score_whole(self._run(), self._metrics, self._convention).by_name()
 
     def scores(self) -> Scores:
         """The rows that `dstbench.score` returns for these states, with standard errors and signatures.
@@ -201,21 +191,18 @@ class Evaluator:
 
     def reset(self) -> None:
         """Forget all states, before the next epoch; gold stays."""
-        # One list for all slots and one for all values, as thousands of small dictionaries take longer to make.
-        self._number: dict[int, int] = {}  # for each row of gold that has a state: its number, in the order of adding
-        self._end = [0]  # where each state ends in the two lists; the first one is number 0's beginning
-        self._slots: list[str] = []
-        self._values: list[str] = []
+        self._states: dict[int, State] = {}  # by their rows in gold
 
     def _run(self) -> Run:
         """The states as a run."""
-        if not self._number:
+        if not self._states:
             raise UsageError("no state was added", hint="add(dialogue, turn, state) before compute()")
-        rows = np.array(list(self._number))
-        builder = StatesBuilder(_NAME, self._gold.format)
-        pred = builder.side("pred", self._turns, rows, np.diff(self._end), self._slots, self._values)
-        states = States(_NAME, self._gold.format, None, pred, builder.notes, numbered=True, in_training=True)
-        run = aligned_run(_NAME, states, self._gold, self._missing)
+        states = list(self._states.values())
+        slots, values = list(chain.from_iterable(states)), [value for state in states for value in state.values()]
+        builder, rows = StatesBuilder(_NAME, self._gold.format), np.array(list(self._states))
+        pred = builder.side("pred", self._turns, rows, np.array([*map(len, states)]), slots, values)
+        read = States(_NAME, self._gold.format, None, pred, builder.notes, numbered=True, in_training=True)
+        (run,) = open_runs({_NAME: read}, gold=self._gold, missing=self._missing)
         check_scope(run, self._convention)  # under ``intersect`` there may be less gold than there was
         return named_under(self._convention, replace(run, fingerprint=self._fingerprint))
 
@@ -274,15 +261,8 @@ class Evaluator:
             hint="reset() before each epoch; of turns that several processes predict, add one state only",
         )
 
-    def _state(self, row: int) -> State:
-        """The state of a turn that has one."""
-        begin, end = self._end[self._number[row] : self._number[row] + 2]
-        return dict(zip(self._slots[begin:end], self._values[begin:end], strict=True))
-
     def _read(self, batch: Mapping[int, Any]) -> dict[int, State]:
         """States of any form that `dstbench.score` takes from memory, as dictionaries of strings."""
-        if not batch:
-            return {}
         turns = self._turns.select(pl.all().gather(list(batch))).iter_rows()
         items = [
             {"dialogue_id": dialogue, "turn": turn, "pred": state}
@@ -317,15 +297,12 @@ def _several_splits(source: str, splits: Iterable[str]) -> UsageError:
 
 def _same_gold(one: States, other: States) -> bool:
     """Whether two gold states are of the same turns, in the same order, with the same values."""
-    if one is other:
-        return True
     tables = [
-        [side.turns, side.cells, *([] if side.frames is None else [side.frames])]
+        [side.turns, side.cells, pl.DataFrame() if side.frames is None else side.frames]
         for side in (one.gold, other.gold)
         if side is not None
     ]
-    first, second = tables
-    return len(first) == len(second) and all(map(pl.DataFrame.equals, first, second))
+    return one is other or all(map(pl.DataFrame.equals, *tables))
 
 
 def _as_list(column: Iterable[Any]) -> list[Any]:
@@ -333,14 +310,9 @@ def _as_list(column: Iterable[Any]) -> list[Any]:
     return column.tolist() if hasattr(column, "tolist") else list(column)
 
 
-def _cells(states: Iterable[Any]) -> tuple[list[str], list[str]]:
-    """The slots and values of several states; a `TypeError` if one is not a dictionary of strings."""
-    states = list(states)
-    slots = list(chain.from_iterable(map(dict.keys, states)))
-    values = list(chain.from_iterable(map(dict.values, states)))
-    for strings in (slots, values):
-        "".join(strings)  # fails if one is not a string, and is faster than asking each
-    return slots, values
+def _is_plain(state: Any) -> bool:
+    """Whether a state is a dictionary of strings."""
+    return isinstance(state, dict) and all(isinstance(text, str) for text in chain(state, state.values()))
 
 
 def _difference(one: Any, other: Any) -> str:

@@ -13,21 +13,29 @@ from typing import Final, NamedTuple
 import polars as pl
 
 from dstbench.conventions.convention import Convention
-from dstbench.conventions.profiles import profile, suits
-from dstbench.errors import warn
+from dstbench.conventions.profiles import OF_FORMATS, profile, suits
+from dstbench.errors import number_of, warn
 from dstbench.metrics import Metric, parse, stats_of
 from dstbench.metrics.goal_accuracy import SA
 from dstbench.runs.run import Run
-from dstbench.scoring.partitions import Part, gold_slots_of, over_parts
+from dstbench.scoring.partitions import count_rows, over_parts
 from dstbench.scoring.sums import Sums, resolve, sum_up
-from dstbench.scoring.values import judged, spelling_errors
-from dstbench.tables import collect
+from dstbench.scoring.values import SPELLED, judged
 
 # A note is given if another option gains more than this in JGA.
 _WORTH: Final = 0.01
 # The profile that brings both sides to one spelling.
 _CANONICAL: Final = "star"
 _EXAMPLES: Final = 2  # in a note
+_WRONG: Final = pl.col("n_union").cast(pl.Int64) - pl.col("n_correct")
+#: Statistics for `warn_of_scores`: the right turns, and those that are wrong by spelling alone.
+SPELLING: Final = {
+    **stats_of(parse("jga")),
+    "spelled": ((_WRONG > 0) & (pl.col("n_spelling") == _WRONG)).cast(pl.Int64),
+}
+# Runs of more turns are not scored again under the profile of their format.
+_MOST_TURNS: Final = 200_000
+_MOST: Final = 3  # runs in a note
 
 
 class Remedy(NamedTuple):
@@ -38,7 +46,7 @@ class Remedy(NamedTuple):
 
 
 def warn_of_scores(scored: Sequence[tuple[Run, Sums]], metrics: Sequence[Metric], convention: Convention) -> None:
-    """Warn if alternatives or spelling (`Sums.spelling`) lower scores, or if a turn has more errors than T slots."""
+    """Warn if alternatives or spelling (`SPELLING`) lower scores, or if a turn has more errors than T slots."""
     for run, sums in scored:
         warn_of_alternatives(run, sums, convention)
         for metric in resolve(metrics, [sums], convention):
@@ -48,6 +56,7 @@ def warn_of_scores(scored: Sequence[tuple[Run, Sums]], metrics: Sequence[Metric]
                     "such turns score below 0",
                     run=run.name,
                 )
+    _warn_of_order(scored, convention)
     _warn_of_spelling(scored, convention)
 
 
@@ -55,7 +64,8 @@ def warn_of_alternatives(run: Run, sums: Sums, convention: Convention) -> None:
     """Warn if gold lists alternatives and the convention compares them as one string, and say what that costs."""
     if sums.alternatives is None:
         return
-    now = sums.spelling.right / sums.turns if sums.spelling and sums.turns else _jga(run, convention)
+    is_known = sums.total("spelled") is not None and sums.turns
+    now = (sums.total("right") or 0) / sums.turns if is_known else _jga(run, convention)
     then = _jga(run, replace(convention, multi="any"))
     gain = "" if now is None or then is None else f", which takes jga from {100 * now:.2f} to {100 * then:.2f}"
     warn(
@@ -67,24 +77,50 @@ def warn_of_alternatives(run: Run, sums: Sums, convention: Convention) -> None:
     )
 
 
+def _warn_of_order(scored: Sequence[tuple[Run, Sums]], convention: Convention) -> None:
+    """Warn if the profile that is made for the runs' format orders them otherwise, and say who changes place most."""
+    names = {OF_FORMATS.get(str(run.meta.get("format"))) for run, _ in scored}
+    (name, *others) = names
+    if name is None or others or len(scored) < 2 or convention != profile("verbatim"):
+        return
+    own = profile(name)
+    if sum(sums.turns for _, sums in scored) > _MOST_TURNS or any(suits(own, _gold_slots(run)) for run, _ in scored):
+        return
+    jga = {run.name: (_jga(run, convention) or 0, _jga(run, own) or 0) for run, _ in scored}
+    places = {run: [1 + sum(other[at] > of[at] for other in jga.values()) for at in (0, 1)] for run, of in jga.items()}
+    moved = max(places, key=lambda run: abs(places[run][0] - places[run][1]))
+    here, there = places[moved]
+    if here != there:
+        fmt = scored[0][0].meta["format"]
+        warn(
+            f"--profile {name} is made for this format ({fmt}), and orders the runs otherwise: by JGA, {moved} is "
+            f"number {there} of {len(places)} under it, and number {here} here",
+            when="before",
+        )
+
+
 def _warn_of_spelling(scored: Sequence[tuple[Run, Sums]], convention: Convention) -> None:
     """Warn of runs that lose more than a point of JGA by spelling alone, and say which option avoids it."""
-    gains: dict[str, list[str]] = {}
+    gains: dict[str, list[tuple[float, float, str, str]]] = {}
     examples: list[str] = []
     for run, sums in scored:
-        if sums.spelling is None or sums.spelling.wrong <= _WORTH * sums.turns:
+        spelled = sums.total("spelled")
+        if spelled is None or spelled <= _WORTH * sums.turns:
             continue
-        jga = sums.spelling.right / sums.turns
+        jga = (sums.total("right") or 0) / sums.turns
         remedy = spelling_remedy(run, convention, jga)
         if remedy is not None:
-            turns_text = f"{sums.spelling.wrong:,} turn{'s' if sums.spelling.wrong > 1 else ''}"
-            gain = f"{100 * jga:.2f} to {100 * remedy.jga:.2f} ({run.name}, {turns_text})"
+            gain = remedy.jga, jga, run.name, number_of(spelled, "turn")
             gains.setdefault(remedy.option, []).append(gain)
             examples = examples or _spelling_examples(run, convention)
     for option, of_runs in gains.items():
+        most = sorted(of_runs, key=lambda gain: gain[1] - gain[0])
+        each = [
+            f"{100 * new:.2f} instead of {100 * old:.2f} in {run} ({turns})" for new, old, run, turns in most[:_MOST]
+        ]
+        more = f", and higher in {len(most) - _MOST} more runs" if len(most) > _MOST else ""
         warn(
-            f"turns are wrong by spelling alone, such as {', '.join(examples)}: {option} takes jga from "
-            f"{', '.join(of_runs)}"
+            f"turns fail on spelling only, such as {', '.join(examples)}; with {option}, JGA is {', '.join(each)}{more}"
         )
 
 
@@ -93,7 +129,7 @@ def spelling_remedy(run: Run, convention: Convention, jga: float) -> Remedy | No
     loose = convention.loosened()
     options = {f"--gold-steps {','.join(loose.gold_steps)} --pred-steps {','.join(loose.pred_steps)}": loose}
     canonical = profile(_CANONICAL)
-    may = convention == profile("verbatim") and not suits(canonical, gold_slots_of(run))
+    may = convention == profile("verbatim") and not suits(canonical, _gold_slots(run))
     # What the profile gains must be by spelling, not by slots that it does not score.
     if may and _jga(run, canonical) == _jga(run, replace(canonical, slots=None)):
         options = {f"--profile {_CANONICAL}": canonical, **options}
@@ -102,6 +138,10 @@ def spelling_remedy(run: Run, convention: Convention, jga: float) -> Remedy | No
         if remedied is not None and remedied - jga > _WORTH:
             return Remedy(option, remedied)
     return None
+
+
+def _gold_slots(run: Run) -> frozenset[str]:
+    return frozenset().union(*over_parts(run, lambda part: part.gold_slots))
 
 
 def _jga(run: Run, convention: Convention) -> float | None:
@@ -114,12 +154,6 @@ def _jga(run: Run, convention: Convention) -> float | None:
 def _spelling_examples(run: Run, convention: Convention) -> list[str]:
     """The most frequent pairs of values that differ by spelling, as text."""
     cell = ("slot", "gold", "pred")
-
-    def pairs_of(part: Part) -> pl.DataFrame:
-        rows = judged(part.laid_out(), convention).filter(spelling_errors(part.laid_out(), convention))
-        return collect(rows.group_by(cell).agg(turns=pl.len()))
-
-    pairs = pl.concat(over_parts(run, pairs_of)).group_by(cell).agg(pl.col("turns").sum())
-    texts = pairs.with_columns(pl.col(cell).cast(pl.String))
-    ordered = texts.sort("turns", "slot", "gold", "pred", descending=[True, False, False, False], nulls_last=True)
+    pairs = count_rows(run, lambda part: judged(part.laid_out(), convention).filter(SPELLED), cell, turns=pl.len())
+    ordered = pairs.sort("turns", *cell, descending=[True, False, False, False], nulls_last=True)
     return [f"{slot} {gold!r} / {pred!r}" for slot, gold, pred, _ in ordered.head(_EXAMPLES).iter_rows()]

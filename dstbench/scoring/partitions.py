@@ -12,11 +12,11 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 from threading import Lock
-from typing import Any, Final, Protocol, TypeVar
+from typing import Final, Protocol, TypeVar
 from weakref import WeakSet
 
 import polars as pl
@@ -32,9 +32,10 @@ from dstbench.schema.core import BETWEEN
 from dstbench.scoring.answers import C
 from dstbench.scoring.events import is_new, with_events
 from dstbench.scoring.rows import Rows, lay_out
-from dstbench.scoring.turns import turn_table
-from dstbench.scoring.values import judged, of_cells, spelling_errors
+from dstbench.scoring.turns import OF_FRAMES, counted_turns, of_slots, scored_turns, turn_table
+from dstbench.scoring.values import judged, of_cells
 from dstbench.tables import collect
+from dstbench.typing import View
 
 T = TypeVar("T")
 
@@ -45,8 +46,8 @@ _LOG: Final = logging.getLogger(__name__)
 _ROWS: Final = 393_216
 # The most rows that all runs of the process keep in memory together.
 _KEPT_ROWS: Final = 2**20
-# The most rows of results that a partition keeps.
-_MOST_KEPT: Final = 2**22
+# The most turn tables that a part keeps.
+_TURN_TABLES: Final = 8
 _KEEPING: Final[WeakSet[Kept]] = WeakSet()
 _LOCK: Final = Lock()
 
@@ -57,44 +58,45 @@ class Part:
 
     table: pl.DataFrame  # schema `LONG`
     ends: list[str | None]  # the first and the last dialogue
-    is_kept: bool = False  # whether further functions will get the same part
-    _kept: dict[Hashable, Any] = field(default_factory=dict)
-    _asked: set[Hashable] = field(default_factory=set)
-
-    def keep(self, key: Hashable, make: Callable[[], T]) -> T:
-        """What `make` returns; it is made once for as long as the part is kept, so it should be small."""
-        if key not in self._kept:
-            made = make()
-            if self.table.height * len(self._kept) > _MOST_KEPT:
-                self._kept.clear()
-            self._kept[key] = made
-        kept: T = self._kept[key]
-        return kept
-
-    def rows(self, convention: Convention, *, frames: bool = False) -> pl.LazyFrame:
-        """The rows under a convention, with what each adds to counts (`with_events`); `frames`: with gold's frames."""
-        return with_events(judged(self.laid_out(frames=frames), convention), convention)
+    _rows: dict[bool, Rows] = field(default_factory=dict)
+    _turns: dict[Convention, pl.DataFrame | None] = field(default_factory=dict)
+    _fingerprints: dict[Hashable, int] = field(default_factory=dict)
 
     def laid_out(self, *, frames: bool = False) -> Rows:
-        """The rows, prepared for expressions."""
-        return self.keep(("rows", frames), lambda: lay_out(self.table, frames=frames))
+        """The rows, prepared for expressions; `frames`: with those of gold's frames."""
+        if frames not in self._rows:
+            self._rows[frames] = lay_out(self.table, frames=frames)
+        return self._rows[frames]
 
-    def turns(
-        self, convention: Convention, counts: Mapping[str, pl.Expr] | None = None, *, spelling: bool = False
-    ) -> pl.LazyFrame:
-        """The turn table, of whole states; `n_spelling` counts wrong slots whose values differ by spelling only."""
+    def rows(self, convention: Convention, *, frames: bool = False) -> pl.LazyFrame:
+        """The rows under a convention, with what each adds to counts (`with_events`)."""
+        return with_events(judged(self.laid_out(frames=frames), convention), convention)
 
-        def count() -> pl.LazyFrame:
-            spelled = {"n_spelling": spelling_errors(self.laid_out(), convention)} if spelling else {}
-            return turn_table(self.rows(convention), counts={**spelled, **(counts or {})})
+    def turns(self, convention: Convention, counts: Mapping[str, pl.Expr] | None = None) -> pl.LazyFrame:
+        """The turn table, of whole states."""
+        table = turn_table(self.rows(convention), counts=counts)
+        if counts:  # two metrics' counts may differ under one name
+            return table
+        if convention in self._turns:  # most tables are asked for only once, and then only some of their columns
+            kept = self._turns[convention]
+            self._turns[convention] = kept = collect(table) if kept is None else kept
+            return kept.lazy()
+        if len(self._turns) >= _TURN_TABLES:
+            self._turns.clear()
+        self._turns[convention] = None
+        return table
 
-        if counts:  # such a table is not kept: two metrics' counts may differ under one name
-            return count()
-        key = ("turns", convention, spelling)
-        if self.is_kept and key in self._asked:
-            return self.keep(key, lambda: collect(count())).lazy()
-        self._asked.add(key)  # most tables are asked for only once, and then only some of their columns
-        return count()
+    def counted(
+        self, convention: Convention, view: View | None, counts: Mapping[str, pl.Expr] | None = None, *, frames: bool
+    ) -> tuple[pl.LazyFrame, pl.LazyFrame, pl.LazyFrame]:
+        """All turns, the scored ones, and the rows to sum: the scored turns, or in a view those rows that count."""
+        whole = self.turns(convention, counts)
+        scored = scored_turns(whole, convention)
+        if view is None:
+            return whole, scored, scored
+        counts = {**OF_FRAMES, **of_slots(counts or {})} if frames else counts
+        in_view = turn_table(self.rows(convention, frames=frames), view, counts)
+        return whole, scored, counted_turns(scored, in_view, view, convention, frames=frames)
 
     def fingerprint(self, convention: Convention, scored: pl.DataFrame | None = None) -> int:
         """The fingerprint (`runs.gold`) of gold under the convention, over some turns (`number`, `turn`); None: all."""
@@ -104,13 +106,11 @@ class Part:
         # Most conventions find the same values in gold.
         values = of_cells(self.laid_out(), convention)["g"].to_physical()
         key = values.to_numpy().tobytes() if scored is None else convention
-
-        def add_up() -> int:
+        if key not in self._fingerprints:
             counted = hashes if scored is None else hashes.join(scored, on=["number", "turn"], how="semi")
-            changes = self.gold_changes(convention, counted)
-            return int(counted["hash"].sum() + collect(changes.select(C("gold_hash").sum())).item()) % 2**64
-
-        return self.keep(("fingerprint", key), add_up)
+            changes = collect(self.gold_changes(convention, counted).select(C("gold_hash").sum())).item()
+            self._fingerprints[key] = int(counted["hash"].sum() + changes) % 2**64
+        return self._fingerprints[key]
 
     def gold_changes(self, convention: Convention, turns: pl.DataFrame) -> pl.LazyFrame:
         """(number, turn, gold_hash: `runs.gold.cell_hash`) per value that gold gets in some turns of `turn_hashes`."""
@@ -121,13 +121,8 @@ class Part:
     @cached_property
     def turn_hashes(self) -> pl.DataFrame:
         """(number, turn, hash: `runs.gold.turn_hash`)."""
-        turns = self.states.lazy().select("number", "turn", "dialogue").unique(["number", "turn"])
+        turns = self.laid_out().table.lazy().select("number", "turn", "dialogue").unique(["number", "turn"])
         return collect(turns.select("number", "turn", hash=turn_hash()))
-
-    @property
-    def states(self) -> pl.DataFrame:
-        """The rows without those of frames."""
-        return self.laid_out().table
 
     @cached_property
     def gold_slots(self) -> frozenset[str]:
@@ -137,7 +132,7 @@ class Part:
     @cached_property
     def is_multiwoz(self) -> bool:
         """Whether the dialogues are MultiWOZ's."""
-        dialogues = collect(self.states.lazy().select(C("dialogue").filter("first").unique()))
+        dialogues = collect(self.laid_out().table.lazy().select(C("dialogue").filter("first").unique()))
         return are_multiwoz(dialogues["dialogue"])
 
     @cached_property
@@ -177,9 +172,9 @@ def partitions(run: Run, rows: int = _ROWS) -> list[tuple[int, int]]:
     return parts
 
 
-def over_partitions(run: Run, function: Callable[[pl.DataFrame], T], *, frames: bool = False) -> list[T]:
+def over_partitions(run: Run, function: Callable[[pl.DataFrame], T]) -> list[T]:
     """Apply a function to the rows of every partition; see `over_parts`."""
-    return over_parts(run, lambda part: function(part.table), frames=frames)
+    return over_parts(run, lambda part: function(part.table))
 
 
 def over_parts(run: Run, function: Callable[[Part], T], *, frames: bool = False) -> list[T]:
@@ -193,7 +188,7 @@ def over_parts(run: Run, function: Callable[[Part], T], *, frames: bool = False)
         DstbenchError: Partitions cannot be read, or a dialogue is in two of them.
     """
     # What is pickled must not refer to the run, which is large.
-    name, (make, omits_frames) = run.name, _maker(run, frames=frames)
+    name, make = run.name, _maker(run, frames=frames)
 
     def apply(get: Callable[[], Part]) -> tuple[list[str | None], T]:
         try:
@@ -202,28 +197,34 @@ def over_parts(run: Run, function: Callable[[Part], T], *, frames: bool = False)
         except DstbenchError as error:
             raise error.in_file(name) from None
 
-    engine = _ENGINE.get()
+    engine, parts = _ENGINE.get(), partitions(run)
     if engine is not None:
         results = engine(run, lambda table: apply(lambda: make(table)))
+    elif len(parts) == 1:
+        results = [apply(lambda: _kept(run, parts[0], make, frames))]
     else:
-        results = _in_threads(run, lambda start, rows: apply(lambda: _kept(run, (start, rows, omits_frames), make)))
+        results = []
+        # One thread more than there are cores, so that one can read while the others count.
+        with ThreadPoolExecutor(min(len(parts), pl.thread_pool_size() + 1)) as pool:
+            for result in pool.map(lambda place: apply(lambda: _kept(run, place, make, frames)), parts):
+                results.append(result)
+                _LOG.info("scoring %s", name, extra={"done": len(results), "of": len(parts)})
     _check_order(name, [ends for ends, _ in results])
     return [result for _, result in results]
 
 
 def each_part(run: Run) -> Iterator[Part]:
     """The parts of a run, one after the other as they are needed, in this thread; without rows of frames."""
-    make, omits_frames = _maker(run, frames=False)
-    ends: list[list[str | None]] = []
-    for start, rows in partitions(run):
-        part = _kept(run, (start, rows, omits_frames), make)
+    make, ends = _maker(run, frames=False), list[list[str | None]]()
+    for place in partitions(run):
+        part = _kept(run, place, make, False)
         ends.append(part.ends)
         _check_order(run.name, ends)
         yield part
 
 
-def _maker(run: Run, *, frames: bool) -> tuple[Callable[[pl.DataFrame], Part], bool]:
-    """A function that makes parts of rows of a run, which does not refer to it; and whether it omits rows of frames."""
+def _maker(run: Run, *, frames: bool) -> Callable[[pl.DataFrame], Part]:
+    """A function that makes parts of rows of a run, and does not refer to it."""
     derive, omits_frames = run.derive, "frames" in run.meta and not frames
 
     def make(table: pl.DataFrame) -> Part:
@@ -231,7 +232,7 @@ def _maker(run: Run, *, frames: bool) -> tuple[Callable[[pl.DataFrame], Part], b
         ends = [table["dialogue"][0], table["dialogue"][-1]] if table.height else []
         return Part(table.filter(~IS_FRAME) if omits_frames else table, ends)
 
-    return make, omits_frames
+    return make
 
 
 def _check_order(name: str, ends: Sequence[list[str | None]]) -> None:
@@ -241,35 +242,29 @@ def _check_order(name: str, ends: Sequence[list[str | None]]) -> None:
             raise unsorted(name)
 
 
-def gold_slots_of(run: Run) -> frozenset[str]:
-    """The slots that have a value in a run's gold."""
-    return frozenset().union(*over_parts(run, lambda part: part.gold_slots))
-
-
-def _kept(run: Run, key: tuple[int, int, bool], make: Callable[[pl.DataFrame], Part]) -> Part:
-    """The partition of a run with this first row and number of rows (`key`); made if the run has not kept it."""
-    kept: Part | None = run.kept.parts.get(key)
+def _kept(run: Run, place: tuple[int, int], make: Callable[[pl.DataFrame], Part], frames: bool) -> Part:
+    """The partition of a run with this first row and number of rows (`place`); made if the run has not kept it."""
+    kept: Part | None = run.kept.parts.get((*place, frames))
     if kept is not None:
         run.check()
         return kept
-    start, rows, _ = key
-    part = make(run.part(start, rows))
+    part = make(run.part(*place))
     if run.cuts[-1] <= _KEPT_ROWS:
         with _LOCK:
-            if rows + sum(size for others in _KEEPING for _, size, _ in others.parts) <= _KEPT_ROWS:
-                part = run.kept.parts[key] = replace(part, is_kept=True)
+            if part.table.height + sum(size for others in _KEEPING for _, size, _ in others.parts) <= _KEPT_ROWS:
+                run.kept.parts[*place, frames] = part
                 _KEEPING.add(run.kept)
     return part
 
 
-def _in_threads(run: Run, function: Callable[[int, int], T]) -> list[T]:
-    parts = partitions(run)
-    if len(parts) == 1:
-        return [function(*parts[0])]
-    # One thread more than there are cores, so that one can read while the others count.
-    with ThreadPoolExecutor(min(len(parts), pl.thread_pool_size() + 1)) as pool:
-        results = []
-        for result in pool.map(lambda part: function(*part), parts):
-            results.append(result)
-            _LOG.info("scoring %s", run.name, extra={"done": len(results), "of": len(parts)})
-        return results
+def count_rows(
+    run: Run,
+    rows_of: Callable[[Part], pl.LazyFrame],
+    keys: Sequence[str],
+    *,
+    frames: bool = False,
+    **sums: pl.Expr,
+) -> pl.DataFrame:
+    """Sums over rows of all parts, by some columns, which become strings."""
+    parts = over_parts(run, lambda part: collect(rows_of(part).group_by(keys).agg(**sums)), frames=frames)
+    return pl.concat(parts).group_by(keys).agg(C(list(sums)).sum()).with_columns(C(keys).cast(pl.String))

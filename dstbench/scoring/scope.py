@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
 from typing import Final, Unpack
 
 import polars as pl
@@ -11,14 +10,11 @@ import polars as pl
 from dstbench.conventions.convention import SLOT_KINDS, Convention, absent_literals
 from dstbench.errors import DstbenchError, DstbenchWarning, UsageError, warn
 from dstbench.metrics import parse_all
-from dstbench.readers.frames import all_say
 from dstbench.runs.as_written import as_written
 from dstbench.runs.open import Data, Reading, open_runs
 from dstbench.runs.run import Run
-from dstbench.schema.core import SEEN
-from dstbench.scoring.partitions import Part, over_partitions, over_parts
-from dstbench.scoring.turns import OF_FRAMES, counted_turns, counts_frames, scored_turns, turn_table, view_of
-from dstbench.tables import collect
+from dstbench.scoring.partitions import Part, count_rows
+from dstbench.scoring.turns import TURN, counts_frames, view_of
 
 _EXAMPLES: Final = 3  # slots that a warning names
 
@@ -141,29 +137,19 @@ def unscored(run: Run, convention: Convention) -> pl.DataFrame:
     view = view_of((), convention)
     frames = "frames" in run.meta and counts_frames(convention, view)
 
-    def count(part: Part) -> pl.DataFrame:
-        rows = part.rows(convention).drop_nulls("slot")
-        predicted = pl.col("n_pred") | pl.col("n_ignored")
-        whole = turn_table(part.rows(convention))
-        if view is None:
-            counted, keys = scored_turns(whole, convention), ["number", "turn"]
-        else:
-            in_view = turn_table(part.rows(convention, frames=frames), view, OF_FRAMES if frames else {})
-            counted, keys = counted_turns(whole, in_view, view, convention, frames=frames), ["number", "turn", view]
-        counted = counted.select(*keys, counts=pl.lit(value=True))
-        both = (
-            rows.join(counted, on=keys, how="left")
-            .group_by("slot")
-            .agg(predicted=predicted.sum(), scored=(pl.col("n_pred") & pl.col("counts").fill_null(value=False)).sum())
+    def rows_of(part: Part) -> pl.LazyFrame:
+        _, _, counted = part.counted(convention, view, frames=frames)
+        keys = [*TURN, *([view] if view else [])]
+        return (
+            part.rows(convention)
+            .drop_nulls("slot")
+            .join(counted.select(*keys, counts=pl.lit(value=True)), on=keys, how="left")
         )
-        return collect(both)
 
-    counts = (
-        pl.concat(over_parts(run, count, frames=frames)).group_by("slot").agg(pl.col("predicted", "scored").sum())
-    ).with_columns(pl.col("slot").cast(pl.String))
-    return counts.select("slot", "predicted", unscored=pl.col("predicted") - pl.col("scored")).sort(
-        "unscored", "slot", descending=[True, False]
-    )
+    predicted = (pl.col("n_pred") | pl.col("n_ignored")).sum()
+    scored = (pl.col("n_pred") & pl.col("counts").fill_null(value=False)).sum()
+    counts = count_rows(run, rows_of, ["slot"], frames=frames, predicted=predicted, unscored=predicted - scored)
+    return counts.sort("unscored", "slot", descending=[True, False])
 
 
 def _leaving_out(convention: Convention) -> dict[str, str]:
@@ -183,52 +169,6 @@ def gold_counts(run: Run, convention: Convention) -> pl.DataFrame:
 
     Values are as the file has them; literals that the convention drops from gold do not count as values.
     """
-
-    def count(table: pl.DataFrame) -> pl.DataFrame:
-        return table.drop_nulls(["slot", "gold"]).group_by("slot", "gold").agg(n=pl.len())
-
-    pairs = pl.concat(over_partitions(run, count)).with_columns(pl.col("slot", "gold").cast(pl.String))
+    pairs = count_rows(run, lambda part: part.table.lazy().drop_nulls(["slot", "gold"]), ["slot", "gold"], n=pl.len())
     values = pairs.filter(~pl.col("gold").is_in(absent_literals(convention, "gold")))
     return values.group_by("slot").agg(pl.col("n").sum()).sort("n", "slot", descending=[True, False])
-
-
-def check_request(run: Run, stats: Mapping[str, pl.Expr], by: Sequence[str], convention: Convention) -> None:
-    """Refuse groups that cannot be combined, and requests that need frames or a schema if there are none."""
-    if "slot" in by and (counts := [name for name in by if name.startswith("n_")]):
-        raise UsageError(f"scores by slot cannot be grouped by {counts[0]} as well")
-    if SEEN in by and convention.seen is None:
-        raise UsageError(
-            "which services are seen is not known", hint="--seen takes the schema.json of the training set"
-        )
-    if SEEN in by and convention.unit != "frame" and "slot" not in by:
-        raise UsageError("scores by seen are over frames", hint="--profile sgd, or --unit frame")
-    needed = {name for stat in stats.values() for name in stat.meta.root_names()}
-    for column, key, words in (
-        ("right_intent", "intent", "active intents"),
-        ("requested_f1", "requested", "requested slots"),
-    ):
-        if column not in needed:
-            continue
-        scores_frames = convention.unit == "frame" and convention.domain_turns == "frames" and "slot" not in by
-        if not scores_frames or convention.slots is not None:
-            raise UsageError(f"{words} are scored over all frames of gold", hint="--profile sgd, not by slot")
-        frames = run.meta.get("frames")
-        if frames is None or not all_say(frames, key):
-            gold_lacks = frames is None or frames["gold"] > frames[f"gold_{key}"]
-            raise DstbenchError(
-                f"gold does not say the {words} of every frame" if gold_lacks else f"the predictions lack {words}",
-                file=run.name,
-                hint="omit that metric; SGD's own files, and predictions in their layout, may have them",
-            )
-
-
-def check_services(part: Part, convention: Convention) -> None:
-    """Refuse a schema that lacks a service of gold, whose frames would be left out in silence."""
-    if convention.schema is None or convention.slot_set is not None:
-        return
-    services = part.laid_out().cells.drop_nulls("gold")["domain"].unique().cast(pl.String)
-    if lacking := sorted(set(services) - convention.schema.services):
-        raise DstbenchError(
-            f"the schema has no service {lacking[0]}, which gold has",
-            hint="--schema takes the schema.json of the scored split",
-        )

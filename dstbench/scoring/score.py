@@ -20,12 +20,12 @@ from dstbench.readers.options import SIGNED
 from dstbench.runs.open import Data, Reading
 from dstbench.runs.run import Run
 from dstbench.schema.core import GROUPS, LENGTH, SCORES
-from dstbench.scoring.notes import warn_of_scores
+from dstbench.scoring.notes import SPELLING, warn_of_scores
 from dstbench.scoring.scope import open_under
 from dstbench.scoring.score_rows import Scores
 from dstbench.scoring.standard_errors import moments_of, scores, scores_and_errors
 from dstbench.scoring.sums import Sums, resolve, sum_up
-from dstbench.scoring.turns import to_turns
+from dstbench.scoring.turns import to_turns, view_of
 from dstbench.signature import meaning_of, sign
 from dstbench.signature import parse as parse_signature
 from dstbench.tables import collect
@@ -166,16 +166,10 @@ def choose_metrics(
 def score_run(
     run: Run, metrics: Sequence[Metric], by: Sequence[str], convention: Convention, *, spelling: bool = False
 ) -> tuple[pl.DataFrame, Sums]:
-    """The score rows of one run (see `score`), and its sums; `spelling` says whether to count `Sums.spelling`."""
+    """The score rows of one run (see `score`), and its sums; `spelling`: also those of `SPELLING`, of whole states."""
     _LOG.info("scoring %s (%s rows)", run.name, f"{run.cuts[-1]:,}")
-    _refuse_without_states(run, metrics, by, convention)
-    counts, stats = counts_and_stats(metrics)
-    with_slots = any(metric.needs_total for metric in metrics)
-    moments = moments_of(metrics)
-    sums = sum_up(
-        run, stats, by, convention, moments, counts=counts, with_slots=with_slots, spelling=spelling, exact=True
-    )
-    metrics = resolve(metrics, [sums], convention)
+    spelling = spelling and view_of(by, convention) is None and not run.meta.get("only")
+    metrics, sums = _summed(run, metrics, by, convention, errors=True, spelling=spelling)
     settings = convention.settings() | _further_settings(run, by, convention, sums)
     table = sums.table.sort(by) if by else sums.table
     values, errors = scores_and_errors(metrics, table)
@@ -191,11 +185,32 @@ def score_run(
         [_by_group(values).alias("value"), pl.Series("se", errors.ravel(), nan_to_null=True)]
     )
     _, *others = SCORES.columns
-    if sums.exact is not None:
-        exact = table.select(by).join(sums.exact, on=by, how="left", maintain_order="left") if by else sums.exact
+    if convention.is_fuzzy:
+        exact = _summed(run, metrics, by, convention.exact(), signed=False)[1].table
+        exact = table.select(by).join(exact, on=by, how="left", maintain_order="left") if by else exact
         rows = rows.hstack([_by_group(scores(metrics, exact)).alias("exact")])
         others.insert(others.index("se") + 1, "exact")
     return rows[["run", *by, *others]], sums
+
+
+def _summed(
+    run: Run,
+    metrics: Sequence[Metric],
+    by: Sequence[str],
+    convention: Convention,
+    *,
+    errors: bool = False,
+    spelling: bool = False,
+    signed: bool = True,
+) -> tuple[list[Metric], Sums]:
+    """The metrics, with parameters that depend on slots, and their sums; `errors`: also what standard errors need."""
+    _refuse_without_states(run, metrics, by, convention)
+    counts, stats = counts_and_stats(metrics)
+    stats = stats | SPELLING if spelling else stats
+    with_slots = any(metric.needs_total for metric in metrics)
+    moments = moments_of(metrics) if errors else ()
+    sums = sum_up(run, stats, by, convention, moments, counts=counts, signed=signed, with_slots=with_slots)
+    return resolve(metrics, [sums], convention), sums
 
 
 class Whole(NamedTuple):
@@ -207,32 +222,33 @@ class Whole(NamedTuple):
     dialogues: int
     settings: dict[str, str]  # those of the signature that are no choices of the convention
 
+    def by_name(self) -> dict[str, float | None]:
+        """The values by metric."""
+        return dict(zip(map(str, self.metrics), self.values, strict=True))
+
 
 def score_whole(run: Run, metrics: Sequence[Metric], convention: Convention) -> Whole:
     """The scores of a whole run, as `score_run` gives them, in less time: for callers that score many times."""
-    _refuse_without_states(run, metrics, (), convention)
-    counts, stats = counts_and_stats(metrics)
-    with_slots = any(metric.needs_total for metric in metrics)
-    sums = sum_up(run, stats, [], convention, counts=counts, with_slots=with_slots)
-    resolved = resolve(metrics, [sums], convention)
+    resolved, sums = _summed(run, metrics, (), convention)
     values, (turns, dialogues) = scores(resolved, sums.table).row(0), sums.table[["turns", "dialogues"]].row(0)
     return Whole(resolved, values, turns, dialogues, _further_settings(run, (), convention, sums))
 
 
 def values_of(run: Run, metrics: Sequence[Metric], convention: Convention) -> dict[str, float | None]:
-    """The values that `score_whole` gives, by metric."""
-    whole = score_whole(run, metrics, convention)
-    return dict(zip(map(str, whole.metrics), whole.values, strict=True))
+    """The values that `score_whole` gives, by metric, without the fingerprint of gold."""
+    resolved, sums = _summed(run, metrics, (), convention, signed=False)
+    return dict(zip(map(str, resolved), scores(resolved, sums.table).row(0), strict=True))
 
 
 def _further_settings(run: Run, by: Sequence[str], convention: Convention, sums: Sums) -> dict[str, str]:
     """The settings of a signature, in its order, that follow the choices of the convention."""
+    name = str(run.meta.get("format"))
     return {
         "missing": run.meta["missing"],
         **{name.replace("_", "-"): run.meta[name] for name in SIGNED if name in run.meta},
         "by": ",".join(by) or "run",
         **_frames_counted(run, convention),
-        **_foreign_format(run),
+        **({_FORMAT: name} if "@" in name else {}),  # with its package, if it is not built in
         "gold": f"{sums.fingerprint % 2**32:08x}",
         "d": str(sums.dialogues),
         "t": str(sums.turns),
@@ -280,12 +296,6 @@ def _frames_counted(run: Run, convention: Convention) -> dict[str, str]:
     if convention.unit != "frame" or convention.domain_turns != "frames":
         return {}
     return {"frames": str(run.meta["frames"]["gold"]) if "frames" in run.meta else "unknown"}
-
-
-def _foreign_format(run: Run) -> dict[str, str]:
-    """The setting of signatures that names a run's format, with its package, if it is not built in; else empty."""
-    name = str(run.meta.get("format"))
-    return {_FORMAT: name} if "@" in name else {}
 
 
 def _is_of(metric: Metric, notation: str) -> bool:

@@ -5,35 +5,25 @@ Each part of a run is summed by itself. All sums are whole numbers, so the sums 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import polars as pl
 import polars.selectors as cs
 
 from dstbench.conventions.convention import Convention
 from dstbench.conventions.slots import slot_total
-from dstbench.errors import UsageError
+from dstbench.errors import DstbenchError, UsageError
 from dstbench.metrics import Metric
 from dstbench.metrics.exact_sums import from_parts, in_parts, in_steps
 from dstbench.metrics.goal_accuracy import ERRORS
+from dstbench.readers.frames import all_say
 from dstbench.runs.run import Run
 from dstbench.schema.core import LENGTH, SEEN, TURNS
 from dstbench.scoring.answers import C
 from dstbench.scoring.partitions import Part, over_parts
-from dstbench.scoring.scope import check_request, check_services
-from dstbench.scoring.turns import (
-    EMPTY_TURN,
-    OF_FRAMES,
-    TURN,
-    counted_turns,
-    counts_frames,
-    scored_turns,
-    turn_table,
-    view_of,
-    with_lengths,
-)  # fmt: skip
+from dstbench.scoring.turns import EMPTY_TURN, TURN, counts_frames, view_of, with_lengths
 from dstbench.tables import collect, collect_all
 
 # Groups that turns have only in a view; they are dictionary columns until turns are summed.
@@ -44,52 +34,29 @@ _STAT: Final = "stat:"
 # Columns of extremes: of errors in a turn, of a ratio in a turn, and of a count's sum in a dialogue.
 _ERRORS: Final = "errors"
 _LEAST, _MOST = "least:", "most:"
-# The tables that parts of a run have sums in; `all_turns` are the numbers of turns and dialogues, for `_pad`.
-_TABLES: Final = ("table", "exact", "all_turns")
-# What is counted over the scored turns of a part.
-_SIZES: Final = {"turns": pl.len(), "dialogues": C("number").n_unique()}
-_WRONG: Final = C("n_union") - C("n_correct")
-_SPELLED: Final = {"right": (_WRONG == 0).sum(), "wrong": ((_WRONG > 0) & (C("n_spelling") == _WRONG)).sum()}
-
-
-class Spelling(NamedTuple):
-    """How many turns are right, and how many are wrong only because gold and prediction are spelled differently."""
-
-    right: int
-    wrong: int
 
 
 @dataclass(frozen=True)
 class Sums:
     """The sums of a run.
 
-    A table has one row per group, with the `by` columns, ``stat:<name>`` for each statistic, `turns`, `dialogues`, and
-    a column `moment_name` for each requested pair of statistics.
+    The table has one row per group, with the `by` columns, ``stat:<name>`` for each statistic, `turns`, `dialogues`,
+    and a column `moment_name` for each requested pair of statistics.
     """
 
     table: pl.DataFrame
-    exact: pl.DataFrame | None  # the same with exact matching; None: not requested, or the convention is not fuzzy
     fingerprint: int  # of gold under the convention, over the scored turns
     turns: int  # number of scored turns
     dialogues: int  # number of dialogues with a scored turn
     most_errors: int  # the most slot errors in one turn; 0 if slot accuracy is not scored
-    spelling: Spelling | None  # None: not requested
     gold_slots: frozenset[str]  # the slots that have a value in gold; empty if not requested
     is_multiwoz: bool  # whether the dialogues are MultiWOZ's; False if not requested
     alternatives: str | None  # a gold value that lists alternatives but is compared as one string; None: there is none
 
-
-# How the attributes of `Sums` other than its tables are combined from those of the partitions.
-_COMBINE: Final[Mapping[str, Callable[[list[Any]], Any]]] = {
-    "fingerprint": lambda parts: sum(parts) % 2**64,
-    "turns": sum,
-    "dialogues": sum,
-    "most_errors": max,
-    "spelling": lambda parts: None if None in parts else Spelling(*map(sum, zip(*parts, strict=True))),
-    "gold_slots": lambda parts: frozenset().union(*parts),
-    "is_multiwoz": all,
-    "alternatives": lambda parts: next(filter(None, parts), None),
-}
+    def total(self, stat: str) -> int | None:
+        """The sum of a statistic over all groups; None: it was not requested."""
+        column = _STAT + stat
+        return int(self.table[column].sum()) if column in self.table.columns else None
 
 
 def resolve(metrics: Sequence[Metric], runs: Sequence[Sums], convention: Convention) -> list[Metric]:
@@ -119,8 +86,6 @@ def sum_up(
     counts: Mapping[str, pl.Expr] | None = None,
     signed: bool = True,
     with_slots: bool = True,
-    spelling: bool = False,
-    exact: bool = False,
 ) -> Sums:
     """Sum statistics of the turn table over a run.
 
@@ -135,113 +100,84 @@ def sum_up(
         counts: Metrics' own counts (see `turns.turn_table`).
         signed: Whether to compute `Sums.fingerprint`.
         with_slots: Whether to find `Sums.gold_slots` and `Sums.is_multiwoz`.
-        spelling: Whether to count `Sums.spelling`; ignored in views and for runs without states.
-        exact: Whether to compute `Sums.exact`.
     """
-    check_request(run, stats, by, convention)
-    counts = counts or {}
+    _check_request(run, stats, by, convention)
     view = view_of(by, convention)
     moments = () if "slot" in by or "dialogue" in by else moments
-    spelling = spelling and view is None and not run.meta.get("only")
-    exact = exact and convention.is_fuzzy
     takes_all_gold = convention.takes_gold_as_written and convention.turns == "all" and view is None
     fingerprint = (run.fingerprint if takes_all_gold and run.derive is None else None) if signed else 0
     frames = "frames" in run.meta and counts_frames(convention, view)
     turn_groups = [name for name in by if name not in _NAMES]
-    columns = list(dict.fromkeys([*TURN, *turn_groups, *(("n_union", "n_correct", "n_spelling") if spelling else ())]))
-
-    def turns(part: Part, convention: Convention) -> tuple[pl.LazyFrame, pl.LazyFrame]:
-        """The scored turns, and the rows to sum: the same, or in a view those of their rows that count."""
-        whole = part.turns(convention, counts, spelling=spelling)
-        scored = scored_turns(whole, convention)
-        counted = scored
-        if view is not None:
-            further = {**OF_FRAMES, **_of_slots(counts)} if frames else counts
-            in_view = turn_table(part.rows(convention, frames=frames), view, further)
-            counted = counted_turns(whole, in_view, view, convention, frames=frames)
-        if LENGTH in by:
-            return with_lengths(scored, whole), with_lengths(counted, whole)
-        return scored, counted
 
     def sum_part(part: Part) -> tuple[dict[str, pl.DataFrame], dict[str, Any]]:
-        check_services(part, convention)
-        scored, counted = turns(part, convention)
-        queries = {"table": _values(counted, stats, columns if view is None else by)}
-        if view is not None:
-            queries["scored"] = scored.select(columns)
-        if exact:
-            queries["exact"] = _values(turns(part, convention.exact())[1], stats, by)
-        values = dict(zip(queries, collect_all(queries.values()), strict=True))
-        scored_table = values.pop("scored", values["table"])
-        queries = {"facts": scored_table.lazy().select(**_SIZES, **(_SPELLED if spelling else {}))}
-        for name, of_turns in values.items():
-            queries[name], queries[f"{name}_limits"] = _sum(of_turns, by, moments if name == "table" else ())
+        _check_services(part, convention)
+        whole, scored, counted = part.counted(convention, view, counts, frames=frames)
+        if LENGTH in by:
+            scored, counted = with_lengths(scored, whole), with_lengths(counted, whole)
+        of_turn = list(dict.fromkeys([*TURN, *turn_groups]))
+        keys = list(dict.fromkeys(["number", *by])) if view else of_turn
+        # A statistic that is undefined adds nothing.
+        values = counted.select(*keys, *(s.fill_null(0).fill_nan(0).alias(_STAT + name) for name, s in stats.items()))
+        turns, *others = collect_all([values, *([scored.select(of_turn)] if view else [])])
+        of_scored = others[0] if view else turns
+        queries = {
+            "sizes": of_scored.lazy().select(turns=pl.len(), dialogues=C("number").n_unique()),
+            "limits": _limits(turns),
+            "table": _sum(turns, by, moments),
+        }
         if view == "slot":
-            queries["all_turns"], _ = _sum(scored_table.select("number", *turn_groups), turn_groups)
+            queries["all_turns"] = _sum(of_scored.select("number", *turn_groups), turn_groups)
         sums = dict(zip(queries, collect_all(queries.values()), strict=True))
-        for name in values:
-            _check(sums[f"{name}_limits"], sums[name])
-        facts, limits = sums["facts"].row(0, named=True), sums["table_limits"]
-        return {name: sums[name] for name in _TABLES if name in sums}, {
-            "fingerprint": part.fingerprint(convention, scored_table) if fingerprint is None else 0,
-            "turns": facts["turns"],
-            "dialogues": facts["dialogues"],
+        limits = sums.pop("limits")
+        _check(limits, sums["table"])
+        return sums, {
+            "fingerprint": part.fingerprint(convention, of_scored) if fingerprint is None else 0,
             "most_errors": (limits[_ERRORS].item() or 0) if ERRORS in stats else 0,
-            "spelling": Spelling(facts["right"], facts["wrong"]) if spelling else None,
             "gold_slots": part.gold_slots if with_slots else frozenset(),
             "is_multiwoz": with_slots and part.is_multiwoz,
             "alternatives": part.alternatives if convention.multi == "literal" else None,
         }
 
     results = over_parts(run, sum_part, frames=frames)
-    facts = {name: combine([of_part[name] for _, of_part in results]) for name, combine in _COMBINE.items()}
-    if fingerprint is not None:
-        facts["fingerprint"] = fingerprint
-    added = {
-        name: _add_up([tables[name] for tables, _ in results], turn_groups if name == "all_turns" else by)
-        for name in results[0][0]
-    }
-    all_turns = added.pop("all_turns", None)
+    facts = {name: [of_part[name] for _, of_part in results] for name in results[0][1]}
+
+    def added(name: str, by: Sequence[str] = ()) -> pl.DataFrame:
+        tables = [tables[name] for tables, _ in results]
+        if len(tables) == 1:
+            return tables[0]
+        rows = pl.concat(tables)
+        return rows.group_by(by).agg(pl.all().sum()) if by else rows.sum()
+
+    table = added("table", by)
+    if view == "slot":
+        table = _pad(table, added("all_turns", turn_groups), stats, by, counts or {})
+    turns, dialogues = added("sizes").row(0)
     in_numbers = from_parts(cs.starts_with(_STAT) & cs.by_dtype(pl.Int128))
-    padded = (
-        added
-        if all_turns is None
-        else {name: _pad(table, all_turns, stats, by, counts) for name, table in added.items()}
+    return Sums(
+        collect(table.lazy().with_columns(in_numbers).select(~cs.starts_with(_MOST))),
+        sum(facts["fingerprint"]) % 2**64 if fingerprint is None else fingerprint,
+        turns,
+        dialogues,
+        most_errors=max(facts["most_errors"]),
+        gold_slots=frozenset().union(*facts["gold_slots"]),
+        is_multiwoz=all(facts["is_multiwoz"]),
+        alternatives=next(filter(None, facts["alternatives"]), None),
     )
-    sums = {
-        name: collect(table.lazy().with_columns(in_numbers).select(~cs.starts_with(_MOST)))
-        for name, table in padded.items()
-    }
-    return Sums(sums["table"], sums.get("exact"), **facts)
 
 
-def _of_slots(counts: Mapping[str, pl.Expr]) -> dict[str, pl.Expr]:
-    """Counts to which rows of frames, which have no slot, add nothing."""
-    return {name: pl.when(C("slot").is_not_null()).then(count).otherwise(0) for name, count in counts.items()}
+def _sum(turns: pl.DataFrame, by: Sequence[str], moments: Collection[tuple[str, str]] = ()) -> pl.LazyFrame:
+    """The columns of `Sums.table`, in which ratios are summed as whole numbers of parts.
 
-
-def _values(turns: pl.LazyFrame, stats: Mapping[str, pl.Expr], by: Sequence[str]) -> pl.LazyFrame:
-    """The groups of each turn, its dialogue's number, and each statistic; one that is undefined adds nothing."""
-    keys = dict.fromkeys(["number", *by])
-    return turns.select(*keys, *(stat.fill_null(0).fill_nan(0).alias(_STAT + name) for name, stat in stats.items()))
-
-
-def _sum(
-    turns: pl.DataFrame, by: Sequence[str], moments: Collection[tuple[str, str]] = ()
-) -> tuple[pl.LazyFrame, pl.LazyFrame]:
-    """The queries of the columns of `Sums.table`, in which ratios are summed as whole numbers of parts, and of limits.
-
-    The table has a column `_MOST` for each count: the largest absolute value of its sums in dialogues. The limits have
-    a column `_MOST` and a column `_LEAST` for each ratio.
+    There is a column `_MOST` for each count: the largest absolute value of its sums in dialogues.
     """
-    stats = {name: dtype for name, dtype in turns.schema.items() if name.startswith(_STAT)}
-    ratios = [name for name, dtype in stats.items() if dtype.is_float()]
+    stats = [name for name in turns.columns if name.startswith(_STAT)]
+    ratios = [name for name in stats if turns.schema[name].is_float()]
     counts = [name for name in stats if name not in ratios]
     dialogues = (
         turns.lazy()
         .with_columns(in_parts(C(ratios).cast(pl.Float64).clip(0, 1)), C(counts).cast(pl.Int64))
         .group_by(list(dict.fromkeys([*by, "number"])))
-        .agg(C([*stats]).sum(), turns=pl.len().cast(pl.Int64))
+        .agg(C(stats).sum(), turns=pl.len().cast(pl.Int64))
     )
     factor = {name: in_steps(C(name)) if name in ratios else C(name) for name in stats}
     sums = [
@@ -251,18 +187,19 @@ def _sum(
         C(counts).abs().max().name.prefix(_MOST),
     ]
     table = dialogues.group_by(by).agg(sums) if by else dialogues.select(sums)
-    limits = [C(ratios).min().name.prefix(_LEAST), C(ratios).max().name.prefix(_MOST)]
-    if _STAT + ERRORS in stats:
-        limits.append(C(_STAT + ERRORS).max().alias(_ERRORS))
-    named = table.with_columns(C(name).cast(pl.String) for name in by if name in _NAMES)
-    return named, turns.lazy().select(limits)
+    return table.with_columns(C(name).cast(pl.String) for name in by if name in _NAMES)
+
+
+def _limits(turns: pl.DataFrame) -> pl.LazyFrame:
+    """The extremes of each ratio in a turn (columns `_LEAST` and `_MOST`), and the most errors."""
+    ratios = C([name for name, dtype in turns.schema.items() if name.startswith(_STAT) and dtype.is_float()])
+    errors = [C(_STAT + ERRORS).max().alias(_ERRORS)] if _STAT + ERRORS in turns.columns else []
+    return turns.lazy().select(ratios.min().name.prefix(_LEAST), ratios.max().name.prefix(_MOST), *errors)
 
 
 def _check(limits: pl.DataFrame, sums: pl.DataFrame) -> None:
     """Refuse statistics whose sums would be inexact: ratios outside 0 to 1, and counts whose squares would overflow."""
-    ratios = limits.to_dict(as_series=False)
-    ratios.pop(_ERRORS, None)
-    for name, (extreme,) in ratios.items():
+    for name, (extreme,) in limits.select(cs.exclude(_ERRORS)).to_dict(as_series=False).items():
         if extreme is not None and not 0 <= extreme <= 1:
             raise UsageError(
                 f"statistic {name.partition(_STAT)[2]!r} is {extreme:g} in a turn, and a float must be a ratio from "
@@ -276,14 +213,6 @@ def _check(limits: pl.DataFrame, sums: pl.DataFrame) -> None:
                 f"statistic {stat!r} adds up to {int(most):,} in a dialogue, too much to sum exactly",
                 hint="divide it by the largest value it can have in a turn, so that it is a ratio",
             )
-
-
-def _add_up(parts: Sequence[pl.DataFrame], by: Sequence[str]) -> pl.DataFrame:
-    """The sums of all parts."""
-    if len(parts) == 1:
-        return parts[0]
-    rows = pl.concat(parts)
-    return rows.group_by(by).agg(pl.all().sum()) if by else rows.sum()
 
 
 def _pad(
@@ -308,3 +237,45 @@ def _pad(
         padded.append((sums + added * empty.select(of_empty.sum()).to_series()).alias("stat:" + name))
     slots = listed.select(name for name in by if name in _NAMES).unique()
     return slots.join(all_turns, how="cross").join(listed, on=list(by), how="left").with_columns(padded)
+
+
+def _check_request(run: Run, stats: Mapping[str, pl.Expr], by: Sequence[str], convention: Convention) -> None:
+    """Refuse groups that cannot be combined, and requests that need frames or a schema if there are none."""
+    if "slot" in by and (counts := [name for name in by if name.startswith("n_")]):
+        raise UsageError(f"scores by slot cannot be grouped by {counts[0]} as well")
+    if SEEN in by and convention.seen is None:
+        raise UsageError(
+            "which services are seen is not known", hint="--seen takes the schema.json of the training set"
+        )
+    if SEEN in by and convention.unit != "frame" and "slot" not in by:
+        raise UsageError("scores by seen are over frames", hint="--profile sgd, or --unit frame")
+    needed = {name for stat in stats.values() for name in stat.meta.root_names()}
+    for column, key, words in (
+        ("right_intent", "intent", "active intents"),
+        ("requested_f1", "requested", "requested slots"),
+    ):
+        if column not in needed:
+            continue
+        scores_frames = convention.unit == "frame" and convention.domain_turns == "frames" and "slot" not in by
+        if not scores_frames or convention.slots is not None:
+            raise UsageError(f"{words} are scored over all frames of gold", hint="--profile sgd, not by slot")
+        frames = run.meta.get("frames")
+        if frames is None or not all_say(frames, key):
+            gold_lacks = frames is None or frames["gold"] > frames[f"gold_{key}"]
+            raise DstbenchError(
+                f"gold does not say the {words} of every frame" if gold_lacks else f"the predictions lack {words}",
+                file=run.name,
+                hint="omit that metric; SGD's own files, and predictions in their layout, may have them",
+            )
+
+
+def _check_services(part: Part, convention: Convention) -> None:
+    """Refuse a schema that lacks a service of gold, whose frames would be left out in silence."""
+    if convention.schema is None or convention.slot_set is not None:
+        return
+    services = part.laid_out().cells.drop_nulls("gold")["domain"].unique().cast(pl.String)
+    if lacking := sorted(set(services) - convention.schema.services):
+        raise DstbenchError(
+            f"the schema has no service {lacking[0]}, which gold has",
+            hint="--schema takes the schema.json of the scored split",
+        )

@@ -15,7 +15,7 @@ from dstbench.schema.core import LENGTH, SEEN, TURNS
 from dstbench.scoring.answers import C
 from dstbench.scoring.events import COUNTS, with_events
 from dstbench.scoring.rows import lay_out
-from dstbench.scoring.values import judged
+from dstbench.scoring.values import SPELLED, judged
 from dstbench.tables import collect
 from dstbench.typing import View
 
@@ -67,13 +67,13 @@ def turn_table(
 
     In a view, a dialogue's turns are those from the first in which gold or prediction lists the domain (slot). The
     columns are number (UInt32, the dialogue's number in the table, from 1), the view's, a slot's `domain`, those of
-    `schema.TURNS`, n_dropped, n_ignored, and `counts` (further expressions over the rows, which are summed); sorted by
-    dialogue, view, turn.
+    `schema.TURNS`, n_dropped, n_ignored, n_spelling (slots that are wrong by spelling only), and `counts` (further
+    expressions over the rows, which are summed); sorted by dialogue, view, turn.
     """
     counts = counts or {}
     # Before grouping, as some expressions are slow in groups. Within a group, rows keep their order, so sums and
     # products of floats have the same bits on any number of threads.
-    rows = rows.with_columns(**_similarities(), **counts)
+    rows = rows.with_columns(**_similarities(), **counts, n_spelling=SPELLED)
     if view is not None:
         rows = rows.drop_nulls(view)
     group = ["number", *([view] if view else [])]
@@ -84,6 +84,7 @@ def turn_table(
         C("soft_joint").product(),
         C(*_SOFT_CHANGES).sum(),
         **{name: C(name).sum() for name in counts},
+        n_spelling=C("n_spelling").sum().cast(pl.UInt32),
     )
     turn = (C("key") % 2**16).cast(pl.UInt16)
     turns = table.with_columns(number=(C("key") // 2**16).cast(pl.UInt32), turn=turn)
@@ -138,13 +139,12 @@ def counts_frames(convention: Convention, view: View | None) -> bool:
 
 
 def counted_turns(
-    whole: pl.LazyFrame, in_view: pl.LazyFrame, view: View, convention: Convention, *, frames: bool
+    scored: pl.LazyFrame, in_view: pl.LazyFrame, view: View, convention: Convention, *, frames: bool
 ) -> pl.LazyFrame:
     """The rows of a view (`in_view`) that are summed: those of scored turns that count for their domain (slot).
 
-    `whole` is the turn table without a view; `frames`: whether the rows have gold's frames (`rows.with_frames`).
+    `frames`: whether the rows have gold's frames (`rows.with_frames`).
     """
-    scored = scored_turns(whole, convention)
     counted = in_view.join(scored.select(TURN), on=TURN, how="semi", maintain_order="left")
     if view == "domain" and frames:
         counted = _with_frame(counted, convention)
@@ -194,3 +194,8 @@ def _of_domains(
 
 #: What a turn and domain counts of gold's frames, from the columns that `rows.with_frames` adds.
 OF_FRAMES: Final = {name: C(name) for name in ("is_frame", "right_intent", "requested_f1")}
+
+
+def of_slots(counts: Mapping[str, pl.Expr]) -> dict[str, pl.Expr]:
+    """Counts to which rows of frames, which have no slot, add nothing."""
+    return {name: pl.when(C("slot").is_not_null()).then(count).otherwise(0) for name, count in counts.items()}

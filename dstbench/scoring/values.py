@@ -7,12 +7,14 @@ asks it once per distinct combination of these, and remembers the answers (`Answ
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Final, NamedTuple
 
 import polars as pl
 
 from dstbench.conventions.convention import Convention, absent_literals
+from dstbench.conventions.files import Table
 from dstbench.conventions.normalise import alternatives, is_dontcare, normaliser
 from dstbench.scoring.answers import MOST_REMEMBERED, Answers, C, with_answers
 from dstbench.scoring.rows import CELL, Rows
@@ -51,9 +53,10 @@ class Judge:
         c = self.convention = convention
         self._scope, self._matcher = c.scope, c.matcher
         self._compares_strings = c.is_fuzzy or c.multi != "literal"
-        self._gold = _becomes(c, c.gold_steps, absent_literals(c, "gold"), drops=c.dontcare in ("drop", "drop-gold"))
-        self._pred = _becomes(c, c.pred_steps, absent_literals(c, "pred"), drops=c.dontcare in ("drop", "drop-pred"))
-        self._but_dontcare = _becomes(c, c.gold_steps, frozenset(), drops=True)
+        drops = [c.dontcare in ("drop", f"drop-{side}") for side in ("gold", "pred")]
+        self._gold = _becomes(c.gold_steps, c.typos, absent_literals(c, "gold"), drops=drops[0])
+        self._pred = _becomes(c.pred_steps, c.typos, absent_literals(c, "pred"), drops=drops[1])
+        self._but_dontcare = _becomes(c.gold_steps, c.typos, frozenset(), drops=True)
         self.match = lru_cache(MOST_REMEMBERED)(self._match)
         self.answers = Answers(self.judge, CELL, _TYPES)
 
@@ -90,11 +93,12 @@ def judge(convention: Convention) -> Judge:
     return Judge(convention)
 
 
+@lru_cache(maxsize=64)  # conventions that clean values alike share what they remember
 def _becomes(
-    convention: Convention, steps: Sequence[str], absent: frozenset[str], *, drops: bool
+    steps: Sequence[str], typos: Table | None, absent: frozenset[str], *, drops: bool
 ) -> Callable[[str, str], str | None]:
     """What becomes of a slot's value as written; None: it is not in the state. `drops`: whether dontcare is dropped."""
-    normalise = normaliser(steps, convention.typos) if steps else None
+    normalise = normaliser(steps, typos) if steps else None
 
     @lru_cache(MOST_REMEMBERED)
     def become(slot: str, value: str) -> str | None:
@@ -106,16 +110,27 @@ def _becomes(
     return become
 
 
+def _of_values(convention: Convention) -> Convention:
+    """The convention without its choices that have no part in a `Judgement`; those that are then equal share them."""
+    return replace(
+        convention, name="", title="", metrics=None, missing="error", turns="all", unit="turn", domain_turns="gold",
+        wrong_costs="once", seen=None, over="free" if convention.over == "free" else "count",
+    )  # fmt: skip
+
+
 def of_cells(rows: Rows, convention: Convention) -> pl.DataFrame:
     """The `Judgement` of each of the rows' cells under a convention; computed once for these rows."""
+    convention = _of_values(convention)
     if convention not in rows.of_cells:
         rows.of_cells[convention] = judge(convention).answers.of(rows.cells)
     return rows.of_cells[convention]
 
 
 def judged(rows: Rows, convention: Convention) -> pl.LazyFrame:
-    """Rows with a column per field of `Judgement`: what their values mean under a convention."""
-    table = rows.lazy.with_columns(pl.lit(column).gather(C("cell")) for column in of_cells(rows, convention))
+    """Rows with a column per field of `Judgement`: what their values mean under a convention; and `alike`."""
+    table = rows.lazy.with_columns(
+        *(pl.lit(column).gather(C("cell")) for column in of_cells(rows, convention)), alike=_alike(rows, convention)
+    )
     if convention.over != "gold-domains":
         return table
     # By this rule alone, a row depends on other rows of its turn.
@@ -141,9 +156,15 @@ def with_matches(rows: pl.LazyFrame, convention: Convention, gold: str, pred: st
     return with_answers(rows, both_match, ("slot", gold, pred), {name: pl.Boolean()})
 
 
-def spelling_errors(rows: Rows, convention: Convention) -> pl.Expr:
-    """Whether judged rows are wrong, but would be right if gold and prediction were spelled alike."""
-    loosely = of_cells(rows, convention.loosened())
-    alike = loosely.select(C("ok") | (C("g").is_null() & C("p").is_null())).to_series()
-    wrong = (C("g").is_not_null() | C("p").is_not_null()) & ~C("ok")
-    return wrong & C("slot").is_not_null() & pl.lit(alike).gather(C("cell"))
+def _alike(rows: Rows, convention: Convention) -> pl.Expr:
+    """Whether gold and prediction are equal, or both not in the state, once both are brought to one spelling."""
+
+    def of(cells: pl.Series) -> pl.Series:
+        loosely = of_cells(rows, convention.loosened())
+        return loosely.select(C("ok") | (C("g").is_null() & C("p").is_null())).to_series().gather(cells)
+
+    return C("cell").map_batches(of, return_dtype=pl.Boolean, is_elementwise=True)
+
+
+#: Whether judged rows are wrong, but would be right if gold and prediction were spelled alike.
+SPELLED: Final = (C("g").is_not_null() | C("p").is_not_null()) & ~C("ok") & C("slot").is_not_null() & C("alike")

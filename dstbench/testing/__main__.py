@@ -23,7 +23,6 @@ def main(
         from dstbench.plugins import use
         from dstbench.readers.registry import PLUGINS as FORMATS
         from dstbench.rendering.terminal import wrapped
-        from dstbench.testing.laws import shown
         from dstbench.testing.of_formats import try_format
         from dstbench.testing.of_metrics import try_metric
 
@@ -34,7 +33,7 @@ def main(
             raise UsageError(f"{', '.join(modules)}: there is no metric and no format in it")
         lines: list[str] = []
         for what, outcomes in tried.items():
-            outcome_lines = [line for outcome in outcomes for line in shown(outcome)]
+            outcome_lines = [line for outcome in outcomes for line in outcome.lines()]
             lines += [what, *(wrapped(line, _WIDEST, " " * 12) for line in outcome_lines), ""]
         laws = [outcome for outcomes in tried.values() for outcome in outcomes if not outcome.is_note]
         broken = sum(outcome.fault is not None for outcome in laws)

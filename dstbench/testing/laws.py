@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
@@ -42,17 +41,17 @@ class Outcome:
     example: tuple[str, ...] = ()
     is_note: bool = False
 
-
-def tried(law: str, attempt: Callable[[], object], example: Iterable[str] = ()) -> Outcome:
-    """The outcome of an attempt, which raises a `BrokenLawError` if the law is broken."""
-    fault = fault_in(attempt)
-    return Outcome(law, fault, tuple(example) if fault else ())
+    def lines(self) -> Iterator[str]:
+        """The outcome in lines of text."""
+        yield f"  {'broken' if self.fault else 'note  ' if self.is_note else 'kept  '}  {self.law}"
+        yield from (f"          {line}" for line in ([self.fault, *self.example] if self.fault else ()))
 
 
 def fault_in(attempt: Callable[[], object]) -> str | None:
     """How an attempt breaks a law, also by an error in dstbench or in the code that is tried; None: it does not."""
     try:
-        with silent():
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # those about random corpora and damaged files are expected
             attempt()
     except BrokenLawError as error:
         return str(error)
@@ -65,70 +64,40 @@ def fault_in(attempt: Callable[[], object]) -> str | None:
 
 def raise_if_broken(what: str, outcomes: Iterable[Outcome]) -> None:
     """Raise a `BrokenLawError` that lists the broken laws, if there are any."""
-    lines = [line for outcome in outcomes if outcome.fault for line in shown(outcome)]
+    lines = [line for outcome in outcomes if outcome.fault for line in outcome.lines()]
     if lines:
         raise BrokenLawError("\n".join([f"{what} breaks laws:", *lines]))
 
 
-def shown(outcome: Outcome) -> Iterator[str]:
-    """An outcome in lines of text."""
-    yield f"  {'broken' if outcome.fault else 'note  ' if outcome.is_note else 'kept  '}  {outcome.law}"
-    if outcome.fault:
-        yield f"          {outcome.fault}"
-    yield from (f"          {line}" for line in outcome.example)
-
-
-@contextmanager
-def silent() -> Iterator[None]:
-    """Ignore warnings: those about random corpora and damaged files are expected."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield
-
-
-# --- random corpora ---------------------------------------------------------------------------------------------------
-
-
 def random_states(rng: np.random.Generator, most_dialogues: int = 4, most_turns: int = 5) -> States:
     """A few dialogues whose states change at random, some of them empty."""
+
+    def state() -> dict[str, str]:
+        slots = rng.permutation(len(SLOTS))[: rng.integers(len(SLOTS))]
+        return {SLOTS[slot]: VALUES[rng.integers(len(VALUES))] for slot in slots}
+
     states: States = []
     for dialogue in range(rng.integers(1, most_dialogues, endpoint=True)):
         gold: dict[str, str] = {}
         pred: dict[str, str] = {}
         for turn in range(rng.integers(1, most_turns, endpoint=True)):
-            gold = gold if rng.random() < 0.5 else _random_state(rng)
-            pred = (gold, pred, _random_state(rng))[rng.integers(3)]
+            gold = gold if rng.random() < 0.5 else state()
+            pred = (gold, pred, state())[rng.integers(3)]
             states.append({"dialogue_id": f"MUL{dialogue}", "turn": turn, "gold": dict(gold), "pred": dict(pred)})
     return states
 
 
-def _random_state(rng: np.random.Generator) -> dict[str, str]:
-    slots = rng.permutation(len(SLOTS))[: rng.integers(len(SLOTS))]
-    return {SLOTS[slot]: VALUES[rng.integers(len(VALUES))] for slot in slots}
-
-
 def smallest(states: States, breaks: Callable[[States], bool]) -> States:
     """The states cut down: they still break the law, and would not if another turn or slot was left out."""
-    at = 0
-    while at < len(states):
-        fewer = states[:at] + states[at + 1 :]
-        if fewer and breaks(fewer):
-            states = fewer
-        else:
-            at += 1
-    cells = [(number, which, slot) for number, one in enumerate(states) for which in _SIDES for slot in one[which]]
-    for at, side, slot in cells:
-        less = {name: value for name, value in states[at][side].items() if name != slot}
-        fewer = [*states[:at], {**states[at], side: less}, *states[at + 1 :]]
-        if breaks(fewer):
-            states = fewer
-    return states
+    fewer = next((fewer for fewer in _with_less(states) if fewer and breaks(fewer)), None)
+    return states if fewer is None else smallest(fewer, breaks)
 
 
-_SIDES: Final = ("gold", "pred")
-
-
-def as_lines(states: States) -> Iterator[str]:
-    """States in lines of text."""
-    for state in states:
-        yield f"{state['dialogue_id']}, turn {state['turn']}: gold {state['gold']}, pred {state['pred']}"
+def _with_less(states: States) -> Iterator[States]:
+    """The states without each of the turns, and without each of the slots."""
+    for at, state in enumerate(states):
+        yield [*states[:at], *states[at + 1 :]]
+        for side in ("gold", "pred"):
+            for slot in state[side]:
+                less = {name: value for name, value in state[side].items() if name != slot}
+                yield [*states[:at], {**state, side: less}, *states[at + 1 :]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -16,13 +17,19 @@ from dstbench.readers import FORMATS, Format, Source
 from dstbench.readers.foreign import checked_format
 from dstbench.readers.states import States, sides_of
 from dstbench.runs.align import to_long
-from dstbench.testing.damage import damaged
-from dstbench.testing.laws import BrokenLawError, Outcome, raise_if_broken, tried
+from dstbench.testing.laws import BrokenLawError, Outcome, fault_in, raise_if_broken
 
 _SIDES: Final = ("gold", "pred")
 _TURNS: Final = {"dialogue": pl.String, "turn": pl.UInt16}
 #: Contents that are of no format.
 _NOBODYS: Final = (b"{}", b"[]", b'{"a": 1}', b'[{"a": 1}]', b"a,b\n1,2\n", b"JGA 54.2\n", b"\xff\xfe\0", b'"text"')
+# A string, number, word, list or object in JSON, and what may stand in its place.
+_JSON: Final = re.compile(rb'"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?|true|false|null|\[[^\[\]]*\]|\{[^{}]*\}')
+_STRANGE: Final = (
+    b"null", b"true", b"0", b"-1", b"65536", b"1e30", b"0.5", b'""', b'"x"', b'"D_0"', b'"hotel-area"', b'"\\ud7ff"',
+    b'"|||"', b"[]", b"{}", b"[[]]", b'{"": ""}', b'["x", "y"]', b'{"hotel": {"area": "east"}}', b"[1, 0]", b"",
+)  # fmt: skip
+_BYTES: Final = (b"", b"\0", b"\xff", b"{", b"}", b"]", b'"', b"\t", b"\n", b"|||", b"-", b"9")
 
 
 def check_format(form: Format, *, sample: bytes | str | None = None, damages: int = 200, seed: int = 0) -> None:
@@ -49,56 +56,55 @@ def try_format(form: Format, *, sample: bytes | str | None = None, damages: int 
         damages: How many damaged files are tried.
         seed: Random seed.
     """
-    first = tried("it has a name, an example, a sniffer and a reader", lambda: checked_format(form, "here"))
-    if first.fault:
-        return [first]
+    named = "it has a name, an example, a sniffer and a reader"
+    if fault := fault_in(lambda: checked_format(form, "here")):
+        return [Outcome(named, fault)]
     content = form.example if sample is None else sample
     content = content.encode() if isinstance(content, str) else content
     with tempfile.TemporaryDirectory() as folder:
-        file = _File(Path(folder) / "sample")
-        return [
-            first,
-            tried("its example is of this format, and of no other", lambda: is_recognised(form, file(content))),
-            tried("no other format's example is of this format", lambda: recognises_no_other(form, file)),
-            tried(
-                "its example is read, with the sides that it holds",
-                lambda: is_read(form, file(content), is_whole=sample is None),
-            ),
-            _of_damages(form, content, file, damages, seed),
-        ]  # fmt: skip
+
+        def file(content: bytes) -> Source:
+            path = Path(folder) / "sample"
+            path.unlink(missing_ok=True)  # on ext4, writing over a file takes six times as long
+            path.write_bytes(content)
+            return Source(path)
+
+        laws: dict[str, Callable[[], None]] = {
+            "its example is of this format, and of no other": lambda: _is_recognised(form, file(content)),
+            "no other format's example is of this format": lambda: _recognises_no_other(form, file),
+            "its example is read, with the sides that it holds": lambda: _is_read(form, file(content), sample is None),
+        }
+        outcomes = [Outcome(named), *(Outcome(law, fault_in(attempt)) for law, attempt in laws.items())]
+        rng = np.random.default_rng(seed)
+        law = f"each of {damages:,} damaged files is read completely or refused with a message"
+        faults = {
+            changed: fault_in(lambda changed=changed: _is_read_or_refused(form, file(changed)))  # type: ignore[misc]
+            for changed in (_damaged(content, rng) for _ in range(damages))
+        }
+    broken = min((changed for changed, fault in faults.items() if fault), key=len, default=None)
+    if broken is None:
+        return [*outcomes, Outcome(law)]
+    shown = broken[:400].decode(errors="replace").splitlines()[:4]
+    return [*outcomes, Outcome(law, faults[broken], ("the file:", *shown))]
 
 
-class _File:
-    """A file that gets another content for each trial."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-
-    def __call__(self, content: bytes) -> Source:
-        self._path.unlink(missing_ok=True)  # on ext4, writing over a file takes six times as long
-        self._path.write_bytes(content)
-        return Source(self._path)
-
-
-def _of_damages(form: Format, content: bytes, file: _File, damages: int, seed: int) -> Outcome:
-    """The outcome for damaged files: of those that break the law, the shortest is shown."""
-    rng = np.random.default_rng(seed)
-    law = f"each of {damages:,} damaged files is read completely or refused with a message"
-    broken: list[tuple[bytes, str]] = []
-    for _ in range(damages):
-        changed = damaged(content, lambda options: options[int(rng.integers(len(options)))])
-        if fault := tried(law, lambda changed=changed: is_read_or_refused(form, file(changed))).fault:  # type: ignore[misc]
-            broken.append((changed, fault))
-    if not broken:
-        return Outcome(law)
-    changed, fault = min(broken, key=lambda pair: len(pair[0]))
-    return Outcome(law, fault, ("the file:", *changed[:400].decode(errors="replace").splitlines()[:4]))
+def _damaged(content: bytes, rng: np.random.Generator) -> bytes:
+    """The content with a few bytes changed or cut, or with something else in place of some of its JSON."""
+    tokens = [(token.start(), token.end()) for token in _JSON.finditer(content)]
+    if tokens and rng.random() < 0.5:
+        start, end = tokens[rng.integers(len(tokens))]
+        return content[:start] + _STRANGE[rng.integers(len(_STRANGE))] + content[end:]
+    for _ in range(rng.integers(1, 4)):
+        start = int(rng.integers(len(content) + 1))
+        end = start + (0, 1, 1, 2, 40, len(content))[rng.integers(6)]
+        content = content[:start] + _BYTES[rng.integers(len(_BYTES))] + content[end:]
+    return content
 
 
 # --- laws -------------------------------------------------------------------------------------------------------------
 
 
-def is_recognised(form: Format, source: Source) -> None:
+def _is_recognised(form: Format, source: Source) -> None:
     """A file of the format is found by its content: by the format, and by none that is asked before it."""
     if not form.sniff(source):
         raise BrokenLawError("it is not recognised: `sniff` is false")
@@ -109,7 +115,7 @@ def is_recognised(form: Format, source: Source) -> None:
         raise BrokenLawError(f"it looks like {', '.join(others)} too, which is built in and asked first")
 
 
-def recognises_no_other(form: Format, file: Callable[[bytes], Source]) -> None:
+def _recognises_no_other(form: Format, file: Callable[[bytes], Source]) -> None:
     """A file of another format, or of none, is not taken for one of this format, unless the other is asked first."""
     before = [] if form.loose else [other for other in FORMATS.values() if other.name != form.name]
     others = {f"{other.name}: {other.example}": other for other in before}
@@ -126,7 +132,7 @@ def _sniffs(form: Format, source: Source) -> bool:
         return False
 
 
-def is_read(form: Format, source: Source, *, is_whole: bool = True) -> None:
+def _is_read(form: Format, source: Source, is_whole: bool) -> None:
     """A file of the format is read to states that hold together, the same each time.
 
     It has the sides that the format can hold: all of them if it `is_whole`.
@@ -147,7 +153,7 @@ def is_read(form: Format, source: Source, *, is_whole: bool = True) -> None:
         raise BrokenLawError("it has no utterance, though the format says that it holds them")
 
 
-def is_read_or_refused(form: Format, source: Source) -> None:
+def _is_read_or_refused(form: Format, source: Source) -> None:
     """A damaged file is read to states that hold together, or a `DstbenchError` says what is wrong with it."""
     try:
         form.sniff(source)

@@ -1,56 +1,24 @@
-"""The laws of metrics: each takes metrics, a corpus and random numbers, and asserts something about the scores."""
+"""The laws of metrics: each takes a metric, a corpus and random numbers, and says how the scores break it."""
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
 from typing import Final, TypeAlias
 
 import numpy as np
 import polars as pl
 
-from dstbench import signature
 from dstbench.conventions.slots import slot_total
-from dstbench.errors import DstbenchWarning
 from dstbench.metrics import REGISTRY, Metric, counts_and_stats
 from dstbench.metrics.base import check_own
 from dstbench.metrics.exact_sums import from_parts, in_parts
 from dstbench.metrics.registry import checked_metric, with_parameters
 from dstbench.scoring.score import score, turns
 from dstbench.scoring.standard_errors import scores
-from dstbench.testing.laws import (
-    BrokenLawError,
-    Outcome,
-    States,
-    as_lines,
-    fault_in,
-    raise_if_broken,
-    random_states,
-    smallest,
-    tried,
-)
+from dstbench.signature import parse, sign
+from dstbench.testing.laws import BrokenLawError, Outcome, States, fault_in, raise_if_broken, random_states, smallest
 
-
-@dataclass(frozen=True)
-class Scored:
-    """Metrics and a corpus on which they are tried; each group's scores are computed once, for all laws."""
-
-    metrics: Sequence[Metric]
-    states: States
-    _rows: dict[str, pl.DataFrame] = field(default_factory=dict)
-
-    def rows(self, by: str = "run") -> pl.DataFrame:
-        """The scores, sorted by group and metric."""
-        if by not in self._rows:
-            self._rows[by] = _rows(self.metrics, self.states, by)
-        return self._rows[by]
-
-
-Law: TypeAlias = Callable[[Scored, np.random.Generator], None]
-
-#: What scores are grouped by where a law is about any group.
-_GROUPS: Final = ("dialogue", "turn", "domain", "slot")
+Law: TypeAlias = Callable[[Metric, States, np.random.Generator], None]
 
 
 def check_metric(metric: Metric | type[Metric], *, corpora: int = 30, seed: int = 0) -> None:
@@ -76,150 +44,135 @@ def try_metric(metric: Metric | type[Metric], *, corpora: int = 30, seed: int = 
         corpora: Number of random corpora for each law.
         seed: Random seed.
     """
-    first = tried(
-        "it has a name, and a score of sums of numbers that each turn has by itself",
-        lambda: checked_metric(metric) if isinstance(metric, type) else check_own(metric, REGISTRY),
-    )
-    if first.fault:
-        return [first]
+    named = "it has a name, and a score of sums of numbers that each turn has by itself"
+    fault = fault_in(lambda: checked_metric(metric) if isinstance(metric, type) else check_own(metric, REGISTRY))
+    if fault:
+        return [Outcome(named, fault)]
     made = metric() if isinstance(metric, type) else metric
-    written = tried("its notation and its signature can be read back", lambda: can_be_read_back(made))
+    written = Outcome("its notation and its signature can be read back", fault_in(lambda: _is_read_back(made)))
     # The small corpora first.
-    sizes = [1 + number // 6 for number in range(corpora)]
-    corpora_drawn = [random_states(np.random.default_rng([seed, at]), most, most + 1) for at, most in enumerate(sizes)]
-    scored = [Scored([made], states) for states in corpora_drawn]
-    outcomes = [first, written, *(_tried(law, text, scored, seed) for text, law in LAWS.items())]
+    drawn = [random_states(np.random.default_rng([seed, at]), 1 + at // 6, 2 + at // 6) for at in range(corpora)]
+    outcomes = [Outcome(named), written, *(_outcome(text, law, made, drawn, seed) for text, law in LAWS.items())]
     return outcomes if any(outcome.fault for outcome in outcomes) else [*outcomes, _of_perfect(made, corpora, seed)]
 
 
-def _tried(law: Law, text: str, corpora: Sequence[Scored], seed: int) -> Outcome:
+def _outcome(text: str, law: Law, metric: Metric, corpora: list[States], seed: int) -> Outcome:
     """The outcome of a law on corpora: of the first that breaks it, made small."""
-    for number, scored in enumerate(corpora):
-        if _fault(law, scored, [seed, number]):
-            break
-    else:
-        return Outcome(text)
+    for number, drawn in enumerate(corpora):
 
-    def fault(states: States) -> str | None:
-        return _fault(law, Scored(scored.metrics, states), [seed, number])
+        def fault(states: States, number: int = number) -> str | None:
+            return fault_in(lambda: law(metric, states, np.random.default_rng([seed, number])))
 
-    states = smallest(scored.states, lambda fewer: fault(fewer) is not None)
-    return Outcome(text, fault(states), tuple(as_lines(states)))
-
-
-def _fault(law: Law, scored: Scored, seed: Sequence[int]) -> str | None:
-    return fault_in(lambda: law(scored, np.random.default_rng(seed)))
+        if fault(drawn):
+            states = smallest(drawn, lambda fewer: fault(fewer) is not None)
+            at = "{dialogue_id}, turn {turn}: gold {gold}, pred {pred}"
+            return Outcome(text, fault(states), tuple(at.format(**state) for state in states))
+    return Outcome(text)
 
 
 def _of_perfect(metric: Metric, corpora: int, seed: int) -> Outcome:
     """A perfect prediction's score against others: a note, not a law, as a metric need not be about right slots."""
     better: set[bool] = set()
-    for number in range(corpora):
-        states = random_states(np.random.default_rng([seed, number]))
-        perfect, other = (
-            _rows([metric], [{**state, "pred": state[side]} for state in states])["value"].item()
-            for side in ("gold", "pred")
-        )
-        if perfect is not None and other is not None and perfect != other:
-            better.add(perfect > other)
+
+    def compare() -> None:
+        for number in range(corpora):
+            states = random_states(np.random.default_rng([seed, number]))
+            perfect = _value(metric, [{**state, "pred": state["gold"]} for state in states])
+            other = _value(metric, states)
+            if perfect is not None and other is not None and perfect != other:
+                better.add(perfect > other)
+
+    fault_in(compare)
     extreme = {(True,): "higher than", (False,): "lower than", (): "the same as"}
     text = extreme.get(tuple(better), "now higher, now lower than")
     return Outcome(f"of a perfect prediction it is {text} of others", is_note=True)
 
 
+def _value(metric: Metric, states: States) -> float | None:
+    value: float | None = score(states, metrics=[metric])["value"].item()
+    return value
+
+
 # --- laws -------------------------------------------------------------------------------------------------------------
 
 
-def can_be_read_back(metric: Metric) -> None:
-    """A metric's notation and signature identify it."""
+def _is_read_back(metric: Metric) -> None:
     _, *parts = str(metric).split(":")
     again = with_parameters(type(metric), parts, str(metric))
     if again != metric:
         raise BrokenLawError(f"{metric!r} is written {metric}, which is read as {again!r}")
-    read = signature.parse(signature.sign(metric.settings(), {"d": "1"})).metric
+    read = parse(sign(metric.settings(), {"d": "1"})).metric
     if read != metric.settings() or "+" in read:
         raise BrokenLawError(f"{read}: a plus joins the signatures of several metrics")
 
 
-def order_changes_nothing(scored: Scored, rng: np.random.Generator) -> None:
-    """Dialogues, turns and slots may stand in any order."""
-
+def _order_changes_nothing(metric: Metric, states: States, rng: np.random.Generator) -> None:
     def shuffled(state: dict[str, str]) -> dict[str, str]:
         slots = list(state)
         return {slots[at]: state[slots[at]] for at in rng.permutation(len(slots))}
 
-    mixed = [{**state, "gold": shuffled(state["gold"]), "pred": shuffled(state["pred"])} for state in scored.states]
+    mixed = [{**state, "gold": shuffled(state["gold"]), "pred": shuffled(state["pred"])} for state in states]
     mixed = [mixed[at] for at in rng.permutation(len(mixed))]
-    _assert_same(scored.rows(), _rows(scored.metrics, mixed), "in this order and in another")
+    _are_same(metric, "in this order and in another", _value(metric, states), _value(metric, mixed))
 
 
-def parts_add_up(scored: Scored, rng: np.random.Generator) -> None:
-    """The sums of parts of a corpus add up to those of the whole: so any number of threads gives the same score."""
-    summed = [metric.resolve(slot_total((), is_multiwoz=True)) for metric in scored.metrics]
-    counts, stats = counts_and_stats(summed)
-    names = sorted({state["dialogue_id"] for state in scored.states})
+def _parts_add_up(metric: Metric, states: States, rng: np.random.Generator) -> None:
+    summed = metric.resolve(slot_total((), is_multiwoz=True))
+    counts, stats = counts_and_stats([summed])
+    names = sorted({state["dialogue_id"] for state in states})
     part = dict(zip(names, rng.integers(3, size=len(names)), strict=True))
-    parts = [[state for state in scored.states if part[state["dialogue_id"]] == number] for number in range(3)]
+    parts = [[state for state in states if part[state["dialogue_id"]] == number] for number in range(3)]
     columns = [in_parts(stat).sum().alias(f"stat:{name}") for name, stat in stats.items()]
     sums = pl.concat([turns(one, counts=counts).select(columns) for one in parts if one]).sum()
-    values = scores(summed, sums.select(from_parts(pl.all()))).row(0)
-    for metric, value in zip(summed, values, strict=True):
-        whole = scored.rows().filter(metric=str(metric))["value"].item()
-        if repr(value) != repr(whole):  # NaN breaks another law
-            raise BrokenLawError(f"{metric} is {whole} of the whole, and {value} of the sums of its parts")
+    value = scores([summed], sums.select(from_parts(pl.all()))).item()
+    whole = _value(summed, states)
+    if repr(value) != repr(whole):  # NaN breaks another law
+        raise BrokenLawError(f"{summed} is {whole} of the whole, and {value} of the sums of its parts")
 
 
-def undefined_is_null(scored: Scored, rng: np.random.Generator) -> None:
-    """A value that cannot be computed is null, in any group; a standard error, too."""
-    for by in ("run", rng.choice(_GROUPS)):
-        rows = scored.rows(by)
-        for column in ("value", "se"):
-            odd = rows.filter(~pl.col(column).is_finite())
-            if odd.height:
-                what = "is" if column == "value" else "has the standard error"
-                raise BrokenLawError(f"{odd['metric'][0]} {what} {odd[column][0]}{_group(odd, by)}, not null")
+def _undefined_is_null(metric: Metric, states: States, rng: np.random.Generator) -> None:
+    for where, rows in _grouped(metric, states, rng):
+        for column, what in (("value", "is"), ("se", "has the standard error")):
+            if (odd := rows.filter(~pl.col(column).is_finite())).height:
+                raise BrokenLawError(f"{metric} {what} {odd[column][0]}{where(odd)}, not null")
 
 
-def shares_are_in_range(scored: Scored, rng: np.random.Generator) -> None:
-    """The value of a share is from 0 to 1 (tables show it in percent); a count has ``is_count = True``."""
-    for by in ("run", rng.choice(_GROUPS)):
-        rows = scored.rows(by).filter(pl.col("unit") == "share")
-        odd = rows.filter(pl.col("value").is_finite() & ~pl.col("value").is_between(0, 1))
+def _shares_are_in_range(metric: Metric, states: States, rng: np.random.Generator) -> None:
+    value = pl.col("value")
+    for where, rows in _grouped(metric, states, rng):
+        odd = rows.filter(pl.col("unit") == "share", value.is_finite(), ~value.is_between(0, 1))
         if odd.height:
             hint = "if it is no share, say is_count = True"
-            raise BrokenLawError(f"{odd['metric'][0]} is {odd['value'][0]}{_group(odd, by)}; {hint}")
+            raise BrokenLawError(f"{metric} is {odd['value'][0]}{where(odd)}; {hint}")
 
 
-def twice_is_the_same(scored: Scored, _: np.random.Generator) -> None:
-    """If every dialogue is there twice, a share stays, and a count doubles: standard errors rest on it."""
-    again = [{**state, "dialogue_id": f"MUL9{state['dialogue_id'][3:]}"} for state in scored.states]
-    factor = pl.when(pl.col("unit") == "count").then(2.0).otherwise(1.0)
-    once = scored.rows().with_columns(value=pl.col("value") * factor)
-    _assert_same(once, _rows(scored.metrics, [*scored.states, *again]), "of the dialogues, and of all of them twice,")
+def _twice_is_the_same(metric: Metric, states: States, _: np.random.Generator) -> None:
+    """Standard errors rest on it."""
+    again = [{**state, "dialogue_id": f"MUL9{state['dialogue_id'][3:]}"} for state in states]
+    once = _value(metric, states)
+    wanted = once * 2 if metric.is_count and once is not None else once
+    _are_same(metric, "of the dialogues, and of all of them twice,", wanted, _value(metric, [*states, *again]))
 
 
 #: What each law says, and the law.
 LAWS: Final[Mapping[str, Law]] = {
-    "the order of dialogues, turns and slots changes nothing": order_changes_nothing,
-    "the sums of parts add up to the whole, on any number of threads": parts_add_up,
-    "undefined is null, never NaN or infinite": undefined_is_null,
-    "a share is from 0 to 1": shares_are_in_range,
-    "every dialogue twice: a share stays, a count doubles": twice_is_the_same,
+    "the order of dialogues, turns and slots changes nothing": _order_changes_nothing,
+    "the sums of parts add up to the whole, on any number of threads": _parts_add_up,
+    "undefined is null, never NaN or infinite": _undefined_is_null,
+    "a share is from 0 to 1": _shares_are_in_range,
+    "every dialogue twice: a share stays, a count doubles": _twice_is_the_same,
 }
 
 
-def _group(rows: pl.DataFrame, by: str) -> str:
-    return "" if by == "run" else f" for {by} {rows[by][0]}"
+def _grouped(
+    metric: Metric, states: States, rng: np.random.Generator
+) -> Iterator[tuple[Callable[[pl.DataFrame], str], pl.DataFrame]]:
+    """The scores of the whole and of some groups, and how the first group of some rows is said."""
+    yield lambda _: "", score(states, metrics=[metric])
+    by = str(rng.choice(["dialogue", "turn", "domain", "slot"]))
+    yield lambda rows: f" for {by} {rows[by][0]}", score(states, metrics=[metric], by=by)
 
 
-def _rows(metrics: Sequence[Metric], states: States, by: str = "run") -> pl.DataFrame:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DstbenchWarning)  # of random predictions, much is doubtful
-        return score(states, metrics=list(metrics), by=by).sort(by, "metric")
-
-
-def _assert_same(one: pl.DataFrame, other: pl.DataFrame, where: str) -> None:
-    different = one["value"].ne_missing(other["value"])
-    if different.any():
-        values = (f"{rows.filter(different)['value'][0]}" for rows in (one, other))
-        raise BrokenLawError(f"{one.filter(different)['metric'][0]} {where} is {' and '.join(values)}")
+def _are_same(metric: Metric, where: str, one: float | None, other: float | None) -> None:
+    if repr(one) != repr(other):  # NaN, too, is the same
+        raise BrokenLawError(f"{metric} {where} is {one} and {other}")

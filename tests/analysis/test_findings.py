@@ -236,6 +236,10 @@ def test_a_metric_with_another_winner_is_named() -> None:
     late = {"a": predicted(wrong_in(5)), "b": predicted(lambda d, t, gold: {} if d < 4 else gold)}
     text = best(late, metrics="recall:avg=micro,jga")
     assert text.startswith("a has the highest Recall (avg = micro), 91.7 %")
+    assert "By other metrics" not in text, "b is not significantly better by JGA"
+    late["a"] = predicted(wrong_in(20, "train-day"))
+    text = best(late, metrics="recall:avg=micro,jga")
+    assert text.startswith("a has the highest Recall (avg = micro), ")
     assert text.endswith(" By other metrics, others are first: b by JGA (80.0 %).")
 
 

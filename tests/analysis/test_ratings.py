@@ -445,7 +445,7 @@ def rated(here: Path) -> list[str]:
 
 
 def test_the_finding_comes_first(rated: list[str]) -> None:
-    lines = ok(*rated).splitlines()
+    lines = ok(*rated, "--all").splitlines()
     found = dstbench.correlate(RUNS, metrics=NAMES, ratings="ratings.csv")
     pooled = found.rated.filter(run="pooled", coefficient="pearson").sort("value", descending=True)
     metric, r, low, high = pooled.select("metric", "value", "low", "high").row(0)

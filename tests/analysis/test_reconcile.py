@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import random
+import time
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import dstbench
 from dstbench.analysis.reconcile import reconcile
+from dstbench.rendering.of_changes import way_to_published
 
 pytestmark = pytest.mark.filterwarnings("ignore::dstbench.DstbenchWarning")
 
@@ -104,3 +108,77 @@ def test_where_no_choice_changes_anything() -> None:
     result = reconcile("50", [state("A", 0, {}, {})])
     assert result.sets.select("choices", "value", "reaches").rows() == [("", 1.0, False)]
     assert result.tried["sets"].to_list() == [1, 0, 0, 0, 0]
+
+
+# --- real predictions: five published numbers, and five of two choices that seeds chose -------------------------------
+
+T5, ZERO_SHOT = "gca_t5_train/ratio_1.0_seed_557_prediction.json", "gca_t5_train/zeroshot_restaurant.json"
+TRIPPY, AUGPT, UBAR = "trippy/trippy_result.json", "mwzeval/augpt.json", "mwzeval/ubar.json"
+
+
+def of_run(data: Path, run: str) -> tuple[Path, dict[str, Any]]:
+    gold = {"gold": data / "multiwoz21" / "test.tsv"} if run.startswith("mwzeval") else {}
+    return data / "predictions" / run, gold
+
+
+def found(target: str, data: Path, run: str, **more: Any) -> tuple[set[frozenset[str]], str]:
+    """The sets of choices that reach a number, within ten seconds of processor time, and what is said of them."""
+    path, gold = of_run(data, run)
+    began = time.process_time()
+    result = reconcile(target, path, **gold, **more)
+    assert time.process_time() - began < 10
+    sets = {frozenset(choices.split(" + ")) for choices in result.sets.filter("reaches")["choices"]}
+    words = way_to_published(result)[0]
+    assert (" alone of the " in words) == (len(sets) == 1 and all(len(one) <= 4 for one in sets))  # nothing else fits
+    assert (" does not tell " in words) == (len(sets) > 1)
+    return sets, words
+
+
+@pytest.mark.parametrize(
+    ("target", "run", "choices"),
+    [
+        ("jga=37.57,sa=95.73", TRIPPY, {"steps of trippy", "label-map"}),
+        (
+            "38.71",  # MultiWOZ_Evaluation's own, on gold of MultiWOZ 2.1
+            AUGPT,
+            {"booking as-written", "steps of mwzeval@faithful", "dontcare drop-gold", "multi first",
+             "match partial-best:above=0.95"},
+        ),
+        ("jga=24.89,sa=91.84", ZERO_SHOT, {"slots dstc10-19"}),
+        ("32.00", ZERO_SHOT, {"dontcare skip", "over free"}),
+        ("77.37", T5, {"none drop-pred"}),  # TRADE's counting
+    ],
+)  # fmt: skip
+def test_the_choices_that_make_a_published_number(
+    data: Path, here: Path, target: str, run: str, choices: set[str]
+) -> None:
+    labels = here / "labels.json"
+    labels.write_text('{"centre": ["center"]}', encoding="utf-8")  # of TripPy's map
+    sets, _ = found(target, data, run, **({"labels": labels} if run == TRIPPY else {}))
+    assert frozenset(choices) in sets
+
+
+CHOSEN = {
+    "dontcare": ["drop", "drop-gold", "skip"], "over": ["free", "gold-domains"], "turns": ["gold", "last"],
+    "unit": ["frame"], "none": ["keep", "drop-gold"], "match": ["levenshtein:above=0.9", "partial:above=0.95"],
+    "multi": ["any", "first"], "steps": ["case", "space", "times", "typos", "booleans", "tokens"],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("seed", "run"), [*enumerate((TRIPPY, AUGPT, ZERO_SHOT, T5, UBAR))])
+def test_two_choices_that_a_seed_chose(data: Path, seed: int, run: str) -> None:
+    draw = random.Random(seed)  # noqa: S311
+    path, gold = of_run(data, run)
+
+    def score(choices: list[tuple[str, str]]) -> float | None:
+        fields = dict(choices)
+        steps = {} if "steps" not in fields else dict.fromkeys(("gold_steps", "pred_steps"), (fields.pop("steps"),))
+        convention = dstbench.profile("verbatim", **fields, **steps)
+        return dstbench.score(path, metrics="jga", profile=convention, **gold).value("jga")
+
+    values: list[float | None] = []
+    while len({*values}) < 4:  # until each of two choices changes the score
+        planted = [(name, draw.choice(CHOSEN[name])) for name in draw.sample(sorted(CHOSEN), 2)]
+        values = [score(choices) for choices in ([], planted[:1], planted[1:], planted)]
+    sets, _ = found(f"{100 * (values[-1] or 0):.2f}", data, run)
+    assert frozenset(value if name == "steps" else f"{name} {value}" for name, value in planted) in sets

@@ -31,7 +31,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*left out .*trippy:dstbench.err
 
 
 @pytest.mark.filterwarnings(
-    "ignore:.*(alternatives|wrong by spelling|are not in dstc10|are not scored under):dstbench.errors.DstbenchWarning"
+    "ignore:.*(alternatives|fail on spelling|are not in dstc10|are not scored under):dstbench.errors.DstbenchWarning"
 )
 @given(corpora(LARGE))
 @settings(max_examples=3)  # each of them under every profile, twice

@@ -59,14 +59,14 @@ def test_bias_of_one_set_says_nothing_of_others(files: dict[str, list[str]]) -> 
     two = ok("audit", "bias", "test.jsonl", "model.json", "--counting", "final")
     assert "--train NAME" in two
     assert "Values of other splits that are in test too" in ok(
-        "audit", "bias", "test.jsonl", "model.json", "--train", "test"
+        "audit", "bias", "test.jsonl", "model.json", "--train", "test", "--all"
     )
 
 
 def test_top_is_how_many_values_are_shown(here: Path) -> None:
     lines = [{"dialogue_id": f"D{n}", "turn": 0, "gold": {"hotel-name": f"inn {n}"}} for n in range(9)]
     Path("gold.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
-    assert ok("audit", "bias", "gold.jsonl").count("inn") == 1 + 5
+    assert ok("audit", "bias", "gold.jsonl", "--all").count("inn") == 1 + 5
     assert ok("audit", "bias", "gold.jsonl", "--top", "2").count("inn") == 1 + 2
     assert "no state has a slot" in ok("audit", "bias", "gold.jsonl", "--least", "2")
 
@@ -85,7 +85,7 @@ def test_slots_are_sorted_as_asked(here: Path) -> None:
         ("entropy", ["hotel-area", "bus-day", "taxi-day"]),
         ("turns", ["taxi-day", "hotel-area", "bus-day"]),
     ):
-        code, out, _ = run("audit", "bias", "gold.jsonl", "--sort", sort, "--charts", "charts")
+        code, out, _ = run("audit", "bias", "gold.jsonl", "--sort", sort, "--all", "--charts", "charts")
         assert code == 0
         for table in list(tables(out).values())[:2]:
             assert list(dict.fromkeys(row[0] for row in table[1:])) == wanted
@@ -94,7 +94,7 @@ def test_slots_are_sorted_as_asked(here: Path) -> None:
 
 
 def test_scores_as_text(files: dict[str, list[str]]) -> None:
-    out = ok("audit", "scores", *files["scores"], "-m", "jga,error-turns")
+    out = ok("audit", "scores", *files["scores"], "-m", "jga,error-turns", "--signature")
     found = tables(out)
     assert found["jga"] == [
         ["model", "runs", "2.0", "(n=1)", "2.0", "(n=1)", "exact", "2.1", "(n=1)", "2.1", "(n=1)", "exact"],

@@ -40,10 +40,10 @@ def example(here: Path) -> Path:
 
 
 def test_score_prints_a_table_and_nothing_else(example: Path) -> None:
-    lines = ok("score", "model.json", "-m", "jga,sa,f1,aga").splitlines()
+    lines = ok("score", "model.json", "-m", "jga,sa,f1,aga", "--signature").splitlines()
     assert lines[0].split() == ["run", "jga", "sa", "f1", "aga"]
     assert lines[2].split() == ["model", "50.00", "98.33", "94.44", "94.44"]
-    assert lines[4] == "values in percent, counts as they are; 2 turns, 1 dialogue"
+    assert lines[4] == "scores in %; 2 turns, 1 dialogue"
     assert lines[-1].startswith("signature: jga+sa(T=30,slots=multiwoz-30)+f1(avg=macro,")
     assert "|profile:verbatim.1|" in lines[-1]
 
@@ -93,7 +93,7 @@ def test_by_slot_shows_counts(example: Path) -> None:
 def test_by_slot_a_convention_of_frames_counts_turns(example: Path) -> None:
     lines = run("score", "model.json", "--by", "slot", "--profile", "sgd")[1].splitlines()
     assert re.split(r"  +", lines[0].strip())[2:4] == ["accuracy (jga)", "accuracy (jga) exact"]
-    assert "values in percent, counts as they are; 2 turns, 1 dialogue" in lines
+    assert "scores in %, counts as they are; 2 turns, 1 dialogue" in lines
 
 
 def test_by_slot_means_over_turns_that_are_asked_for_are_named(example: Path) -> None:
@@ -112,6 +112,30 @@ def test_by_slot_means_over_turns_that_are_asked_for_are_named(example: Path) ->
 def test_names_given_to_runs(example: Path) -> None:
     out = ok("score", "model.json", "model.json", "--name", "a", "--name", "b", "--format", "csv", "-m", "jga")
     assert [row["run"] for row in csv.DictReader(io.StringIO(out))] == ["a", "b"]
+
+
+def test_a_file_in_place_of_a_command_is_scored(example: Path) -> None:
+    assert ok("model.json", "-m", "jga") == ok("score", "model.json", "-m", "jga")
+    assert run("nofile.json")[2].startswith("error: nofile.json: no such file\nhint: in that folder: ")
+    assert run_apart("./model.json", "-m", "jga")[:2] == (0, ok("score", "model.json", "-m", "jga"))
+
+
+def test_the_same_file_twice_is_said_to_be_that(example: Path) -> None:
+    assert run("score", "model.json", "./model.json") == (
+        2, "", "error: model.json is given twice\nhint: give it once, or give each a name of its own\n"
+    )  # fmt: skip
+    Path("copy.json").write_bytes(Path("model.json").read_bytes())
+    assert run("score", "model.json", "copy.json")[2].startswith("note: copy.json has the same content as model.json\n")
+
+
+def test_gold_in_place_of_predictions_is_noticed(example: Path) -> None:
+    code, _, err = run("score", "gold.tsv", "--gold", "model.json")
+    assert (code, "hint: if the two are swapped: model.json --gold gold.tsv" in err) == (1, True)
+
+
+def test_usual_names_of_metrics_are_answered_with_ours(example: Path) -> None:
+    code, _, err = run("score", "model.json", "-m", "joint_goal_accuracy,slot_acc")
+    assert (code, err.splitlines()[-1]) == (2, "hint: did you mean jga?; did you mean sa?")
 
 
 def test_convert_then_score_is_score(example: Path) -> None:
@@ -402,7 +426,8 @@ def test_scoring_a_long_table_loads_no_more_than_it_needs(example: Path) -> None
         "    try: main()\n"
         "    except SystemExit: pass\n"
         "ours = {f'dstbench.{name}' for name in ('readers.finding', 'stats', 'audit', 'engine_ray')}\n"
-        "heavy = ({'pyarrow', 'scipy', 'rapidfuzz', 'msgspec', 'pydantic', 'rich', 'ray'} | ours) & set(sys.modules)\n"
+        "heavy = {'altair', 'pyarrow', 'scipy', 'rapidfuzz', 'msgspec', 'pydantic', 'rich', 'ray'}\n"
+        "heavy = (heavy | ours) & set(sys.modules)\n"
         "if 'typer._adapters' in sys.modules: heavy -= {'pydantic'}  # Typer itself needs it, from 0.29 on\n"
         "print(sorted(heavy), file=sys.stderr)"
     )

@@ -14,7 +14,7 @@ import pytest
 import dstbench
 from dstbench.rendering.tables import render
 from dstbench.typing import TableFormat
-from tests.commands import ok, run, tables
+from tests.commands import ok, run, tables, whole
 from tests.corpora import States
 from tests.once import compute_once
 
@@ -56,7 +56,7 @@ def test_what_is_significant_is_said_in_words(runs: list[str]) -> None:
     assert "adjusted" not in out
     out = run(*words, "--level", "0.4")[1]
     assert "jga: every difference that can be tested is significant at 60 %: best and middle; best and worst" in out
-    out = run(*words, "--level", "0.4", "--baseline", "worst.jsonl", "-m", "jga,wrong")[1]
+    out = run(*words, "--level", "0.4", "--baseline", "worst.jsonl", "-m", "jga,wrong", "--all")[1]
     rows = tables(out)["Differences in wrong"][1:]
     assert [row[:3] for row in rows] == [["middle", "worst", "-1"], ["best", "worst", "-3"]]
     assert "jga: every difference that can be tested is significant at 60 %: best and worst" in out.splitlines()
@@ -107,7 +107,7 @@ def test_every_format_says_which_differences_could_not_be_tested(form: TableForm
 
 
 def test_models_as_text(runs: list[str]) -> None:
-    code, out, err = run("compare", *runs, "--model", "ours=best,m*", "--baseline", "worst")
+    code, out, err = run("compare", *runs, "--model", "ours=best,m*", "--baseline", "worst", "--all")
     assert (code, err) == (
         0,
         "note: not tested: models with fewer than 3 seeds, whose spread is unknown: ours, worst\n",
@@ -120,14 +120,14 @@ def test_models_as_text(runs: list[str]) -> None:
     assert "wins" not in out
     assert "Welch's t over seeds, with the variance of dialogues" in out
     assert "models with fewer than 3 runs are not tested; one of a single run has its interval" in out
-    again = run("compare", *runs, "--model", "ours=best", "--model", "ours=m*", "--baseline", "worst")
+    again = run("compare", *runs, "--model", "ours=best", "--model", "ours=m*", "--baseline", "worst", "--all")
     assert again == (code, out, err)
 
 
 def test_undefined_is_a_dash(here: Path) -> None:
     states: list[dict[str, Any]] = [{"dialogue_id": f"D{i}", "turn": 0, "gold": {}, "pred": {}} for i in range(3)]
     found = dstbench.compare({"one": states, "other": states}, metrics="gca", resamples=10)
-    text = tables(render(found, "text"))
+    text = tables(whole(found))
     assert text["Scores and 95 % intervals"][1] == ["one", "-", "-"]
     assert text["Differences in gca"][1] == ["one", "other", "-", "-", "-", "-", "-", "0", "0", "-"]
     assert "gca: no difference is defined" in render(found, "text").splitlines()
@@ -144,7 +144,9 @@ def test_counts_alone_are_no_shares(
     if name == "report":  # whose figures of counts tests/rendering/test_odd_runs.py draws
         request.getfixturevalue("undrawn")
     for form in ("text", "md", "latex", "csv", "json") if name != "report" else ("html", "md", "latex", "json"):
-        code, out, _ = run(name, *runs, *options, "-m", "missed", "--format", form, *["-o", "-"] * (name == "report"))
+        code, out, _ = run(
+            name, *runs, *options, "-m", "missed", "--format", form, *(["-o", "-"] if name == "report" else ["--all"])
+        )
         assert code == 0
         if name == "sweep" and form in ("text", "md"):
             counts = dstbench.sweep(runs, metrics="missed")["value"]
@@ -161,7 +163,7 @@ def test_counts_alone_are_no_shares(
     ("words", "told"),
     [
         (["worst.jsonl"], "at least two runs"),
-        (["worst.jsonl", "worst.jsonl"], "two runs are called"),
+        (["worst.jsonl", "worst.jsonl"], "worst.jsonl is given twice"),
         (["worst.jsonl", "best.jsonl", "--baseline", "bets"], "did you mean best"),
         (["worst.jsonl", "best.jsonl", "--model", "best"], "names no model and its runs"),
         (["worst.jsonl", "best.jsonl", "--model", "m=tset*"], "no run is called 'tset*'"),

@@ -15,7 +15,7 @@ from data_schemas.write import TABLES
 from dstbench.demo import synthetic
 from dstbench.rendering.tables import render
 from tests import formats
-from tests.commands import ok, run, tables
+from tests.commands import ok, run, tables, whole
 from tests.corpora import EXAMPLE
 from tests.schemas import FOLDER
 
@@ -41,9 +41,13 @@ def test_a_diagnosis_shows_the_first_tables(model: Path) -> None:
     conclusion, _, rest = out.partition("\n\n")
     assert ok("diagnose", "model.json", "--all").startswith(conclusion)
     found = tables(rest)
-    assert ["wrong-fresh", "1"] in found["Slots of turns that are not right, by class"]
+    (rates,) = found.values()
+    whole_run = dstbench.diagnose("model.json")
+    of = {kind: whole_run.errors.filter(kind=kind) for kind in ("missed", "wrong", "over")}
+    shares = of["missed"]["of_gold"].sum(), of["wrong"]["of_gold"].sum(), of["over"]["of_predicted"].sum()
+    assert rates[1] == ["model", "100.00", "0.00", *(f"{100 * share:.2f}" for share in shares)]
     assert "JGA by turn, in percent" not in found
-    assert "--all shows JGA by turn and length, errors by domain and slot, their shares and timing" in out
+    assert "--all: first failures, JGA by turn and length, errors by class, domain and slot, timing" in out
     assert ok("diagnose", "model.json", "--all", "--format", "md") == ok("diagnose", "model.json", "--format", "md")
 
 
@@ -69,7 +73,7 @@ def test_frames_are_what_their_schemas_say() -> None:
 @pytest.mark.parametrize("form", ["text", "md"])
 def test_several_runs_stand_side_by_side(form: Any) -> None:
     runs = {"[red]": EXAMPLE, "right": [{**s, "pred": s["gold"]} for s in EXAMPLE[:1]]}
-    text = render(dstbench.diagnose(runs), form)
+    text = whole(dstbench.diagnose(runs)) if form == "text" else render(dstbench.diagnose(runs), form)
     rows = [line.replace("|", " ").replace("\\", "").split() for line in text.splitlines()]
     assert ["turn", "[red]", "n", "of", "[red]", "right", "n", "of", "right"] in rows
     assert ["0", "100.00", "1", "100.00", "1"] in rows

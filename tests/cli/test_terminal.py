@@ -39,7 +39,7 @@ COMMANDS = {
     "score": ("score", *RUNS),
     "score of many": ("score", *LACKING),
     "score by slot": ("score", *RUNS, "--by", "slot"),
-    "score by slot, wide": ("score", *RUNS, "--by", "slot", "--wide"),
+    "score by slot, wide": ("score", *RUNS, "--by", "slot", "--all"),
     "compare": ("compare", *RUNS, "-m", "jga,fga", "--resamples", "200"),
     "compare of many": ("compare", *LACKING, "--resamples", "50"),
     "compare-metrics": ("compare-metrics", *RUNS, "-m", "jga,sa,fga,gca", "--resamples", "200"),
@@ -61,11 +61,11 @@ COMMANDS = {
     "query": ("query", "SELECT * FROM turns", *RUNS),
     "query --all": ("query", "SELECT * FROM long", "careful.parquet", "--all"),
     **{f"ls {what}": ("ls", what) for what in ("formats", "gold", "matchers", "metrics", "profiles", "slots", "steps")},
-    "ls formats --wide": ("ls", "formats", "--wide"),
+    "ls formats --all": ("ls", "formats", "--all"),
     "help": ("help", "conventions"),
     "demo": ("demo", "--dialogues", "1", "-o", "sample"),  # of more it writes a report, which takes most of its time
     "audit bias": ("audit", "bias", "said.jsonl", "less.jsonl", "--train", "said"),
-    "audit diff": ("audit", "diff", "said.jsonl", "less.jsonl", "--wide"),
+    "audit diff": ("audit", "diff", "said.jsonl", "less.jsonl", "--all"),
     "audit scores": ("audit", "scores", MANY[0], "--version", "old=gold.jsonl", "--version", "new=gold.jsonl"),
     "audit inconsistency": ("audit", "inconsistency", "less.jsonl"),
     "audit contradictions": ("audit", "contradictions", "less.jsonl"),
@@ -160,9 +160,9 @@ def test_what_changes_the_meaning_of_a_table_is_above_it(files: Path) -> None:
 
 def test_columns_that_do_not_fit_are_counted_and_there_when_asked_for(shown: Callable[[str, int], Shown]) -> None:
     some, every = (shown(name, 80).lines for name in ("score by slot", "score by slot, wide"))
-    (line,) = (line for line in some if line.endswith("--wide"))
+    (line,) = (line for line in some if line.endswith("--all"))
     assert int(line.split()[0]) > 1
-    assert not any(line.endswith("--wide") for line in every)
+    assert not any(line.endswith("--all") for line in every)
     for column in ("accuracy", "precision:", "error-turns"):
         assert any(column in line for line in every)
     assert not any("error-turns" in line for line in some[: some.index(line)])

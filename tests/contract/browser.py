@@ -60,12 +60,18 @@ def visit(browser: Any, address: str) -> None:
     until(browser, lambda: browser.execute_script(shown))
 
 
+def unfolded(browser: Any) -> None:
+    """All controls of the dialogues are open."""
+    browser.execute_script("document.querySelectorAll('#explorer details').forEach(e => (e.open = true))")
+
+
 def opened(browser: Any, address: str) -> None:
     browser.get("about:blank")  # so that the same page is loaded anew
     until(browser, lambda: browser.execute_script("return location.href") == "about:blank")
     for kind in ("browser", "performance"):
         browser.get_log(kind)
     visit(browser, address)
+    unfolded(browser)
 
 
 def quiet(browser: Any, address: str) -> None:

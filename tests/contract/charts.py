@@ -43,6 +43,7 @@ LINES: Final = {
     "traits at the edge of a bin": "traits edge.jsonl",
     "sensitivity": "sensitivity small/keen.jsonl -m jga,fga",
     "sweep": f"sweep {RUNS} small/twin.jsonl -m jga",
+    "reconcile": "reconcile jga=40,fga=62 small/keen.jsonl --most 1",
     "audit bias": "audit bias small/keen.jsonl small/later.jsonl --sort entropy",
     "audit diff": "audit diff MULTIWOZ later.jsonl",
     "audit diff without splits": "audit diff small/keen.jsonl small/later.jsonl",
@@ -301,6 +302,21 @@ _SWEEP: Final = Chart(
     _swept, (Marks("point", "value", "label"),), colour="run",
     told=("label", "value", "run"),
 )  # fmt: skip
+
+
+def _steps_of(result: dict[str, Any]) -> Rows:
+    """A row per step, and one for the published score; each begins where the one before ends."""
+    rows: Rows = []
+    for metric in in_order(result["steps"], "metric"):
+        own = [row for row in _of("steps")(result) if row["metric"] == _NAMES[metric]]
+        own = [{**row, "label": row["choice"] or "here"} for row in own]
+        own.append({**own[-1], "label": "published", "value": own[-1]["value"] - own[-1]["off"]})
+        rows += [{**row, "before": before["value"]} for row, before in zip(own, [own[0], *own], strict=False)]
+    return rows
+
+
+_STEPS: Final = Chart(_steps_of, (Marks("rect", ("before", "value"), "label"), Marks("point", "value", "label")),
+                      "metric", told=("label", "value"))  # fmt: skip
 
 # --- where runs fail --------------------------------------------------------------------------------------------------
 
@@ -600,6 +616,7 @@ CHARTS: Final[dict[str, dict[str, Chart]]] = {
     "traits at the edge of a bin": _TRAITS,
     "sensitivity": {"sensitivity": _COSTS},
     "sweep": {"conventions": _SWEEP},
+    "reconcile": {"steps": _STEPS},
     "audit bias": {"bias": _MEASURES, "values": _VALUES},
     "audit diff": {"differences": _bars(_changes_of, "kind", "split")},
     "audit diff without splits": {"differences": _bars(_changes_of, "kind", "split")},

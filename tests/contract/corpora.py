@@ -189,6 +189,9 @@ def _main(files: dict[str, str]) -> None:
         files[f"own_{name}.jsonl"] = _lines(own, *BARE)
         files[f"late_{name}.jsonl"] = _lines([{**t, "turn": t["turn"] + 1} for t in turns], *BARE)
         files[f"double_{name}.jsonl"] = _lines([{**t, "turn": 2 * t["turn"]} for t in turns], *BARE)
+        # One state is cut off, as the answer of a language model may be.
+        cut = [{**t, "pred": '{"hotel-area": "no' if n == 4 else t["pred"]} for n, t in enumerate(turns)]
+        files[f"cut_{name}.jsonl"] = _lines(cut, *ALL)
         unbooked = [{**t, "pred": {s.replace("book ", ""): v for s, v in t["pred"].items()}} for t in turns]
         files[f"unbooked_{name}.jsonl"] = _lines(unbooked, *ALL)
     files["slots.csv"] = "hotel-title,hotel-name\n"

@@ -4,7 +4,8 @@ A row says what the output of a command must change in, compared with the same c
 has one for each option of each command; `test_options.py` runs them, and fails for an option without one.
 
 Many commands share groups of options, each of which a command passes on as a whole. Of these rows, the first layer of
-tests has those of `score`, and every fourth of each other command: each option and each group (`LATER`: the others).
+tests has those of `score` and `convert`, and one of each other command, in turn: each option and each group. The others
+are in `LATER`.
 """
 
 from __future__ import annotations
@@ -102,23 +103,27 @@ BY_CONVENTION: Final = ("score", "compare", "check", "diagnose", "traits", "corr
                         "compare-metrics", "sensitivity", "report", "audit scores", "audit memorisation")  # fmt: skip
 BY_VALUES: Final = (*BY_CONVENTION, "pairs", "audit diff")
 BY_GOLD: Final = (*BY_VALUES, "audit bias")
-DRAWN: Final = ("score", "compare", "sweep", "diagnose", "traits", "correlate", "compare-metrics", "sensitivity",
-                "report", "audit bias", "audit diff", "audit scores", "audit inconsistency",
+DRAWN: Final = ("score", "compare", "sweep", "reconcile", "diagnose", "traits", "correlate", "compare-metrics",
+                "sensitivity", "report", "audit bias", "audit diff", "audit scores", "audit inconsistency",
                 "audit memorisation")  # fmt: skip
 
 ROWS: Final[dict[tuple[str, str], Row]] = {}
-#: For each row, how many commands have it in common.
-_SIZES: Final[dict[tuple[str, str], int]] = {}
+#: Commands of which the first layer runs all rows: one that passes options on as all others do, and one that does not.
+_WHOLE: Final = ("score", "convert")
+#: Rows that only the second layer runs.
+LATER: Final[set[tuple[str, str]]] = set()
 
 
 def _add(commands: tuple[str, ...] | str, **options: Row) -> None:
     """Rows of the same options of several commands; ``label_map`` is ``--label-map``."""
-    for command in (commands,) if isinstance(commands, str) else commands:
-        for option, row in options.items():
+    commands = (commands,) if isinstance(commands, str) else commands
+    for number, command in enumerate(commands):
+        for place, (option, row) in enumerate(options.items()):
             own = replace(row, form="") if command in FORMLESS else row
             key = command, f"--{option.strip('_').replace('_', '-')}"
             ROWS[key] = own
-            _SIZES[key] = max(len(commands) if isinstance(commands, tuple) else 1, _SIZES.get(key, 1))
+            if len(commands) >= 8 and command not in _WHOLE and number % max(4, len(options)) != place:
+                LATER.add(key)
 
 
 # --- how runs are read ------------------------------------------------------------------------------------------------
@@ -136,6 +141,7 @@ _add(
     id_map=Row("ids.csv", both="--gold gold.jsonl --missing wrong", runs="own_{}.jsonl"),
     turns_from=Row("1", both="--gold gold.jsonl --missing wrong", runs="late_{}.jsonl", mends=True),
     turn_step=Row("2", both="--gold gold.jsonl --missing wrong", runs="double_{}.jsonl", mends=True),
+    unreadable=Row("wrong", runs="cut_{}.jsonl", mends=True),
 )  # fmt: skip
 _add(
     RUNS_OF,
@@ -220,17 +226,18 @@ _add(
 WIDE: Final = (*(c for c in WRITTEN if c != "report"), "audit inconsistency", "audit replace", "demo", "ls")
 _MANY: Final = "jga,sa,rsa,aga,f1,fga,gca,tla"
 _WIDE: Final = Row(form="text", columns=40, changes="text")
-_add(WIDE, wide=_WIDE)
+_SIGNED: Final = ("score", "compare", "diagnose", "traits", "correlate", "show", "compare-metrics", "sensitivity",
+                  "audit scores", "audit memorisation")  # fmt: skip
+_add(WIDE, all=_WIDE, signature=Row(form="text", idle="its text has no signature"))
+_add(_SIGNED, signature=Row(form="text", changes="text"))
 _add(
-    ("score", "compare", "correlate", "compare-metrics", "sensitivity", "audit review", "audit inconsistency",
-     "audit replace", "reconcile", "diff"),
-    wide=replace(_WIDE, changes="", idle="its tables show all columns in any terminal"),
+    ("audit review", "audit inconsistency", "audit replace", "reconcile"),
+    all=replace(_WIDE, changes="", idle="its tables show all columns in any terminal"),
 )  # fmt: skip
-_add("diagnose", wide=replace(_WIDE, both="--all"))
-_add("query", wide=replace(_WIDE, line="query LONG RUN"))
-_add("sweep", wide=replace(_WIDE, line=f"sweep RUN -m {_MANY}"))
-_add("traits", wide=replace(_WIDE, line=f"traits RUNS -m {_MANY}"))
-_add("ls", wide=replace(_WIDE, line="ls profiles"))
+_add("query", all=replace(_WIDE, line="query LONG RUN"))
+_add("sweep", all=replace(_WIDE, line=f"sweep RUN -m {_MANY}"))
+_add("check", all=Row(form="text", changes="text", line="check RUNS"))
+_add("ls", all=replace(_WIDE, line="ls profiles"))
 _add("ls", expressions=Row(line="ls metrics", changes="value"))
 _NOTED: Final = Row(err=True, both="--gold gold.jsonl --missing wrong", runs="bare_{}.jsonl")
 _QUIET: Final = Row(idle="it has no notes")
@@ -322,8 +329,8 @@ _add(
     level=Row("0.8", changes=_INTERVALS, keeps="value difference"),
     adjust=Row("none", changes="p_adjusted", keeps="p value"),
 )
-for _option in ("baseline", "model", "seed", "level", "adjust"):
-    _add("report", **{_option: replace(ROWS["report", f"--{_option}"], line=_THREE)})
+for _line, *_options in ((_THREE, "model", "adjust"), (_THREE.replace("RUNS", "PAIR"), "baseline", "seed", "level")):
+    _add("report", **{_option: replace(ROWS["report", f"--{_option}"], line=_line) for _option in _options})
 _add(
     "diff",
     most=Row("1", changes="dialogue", keeps="fixed"),
@@ -423,6 +430,7 @@ _add(
     note=Row("My-own-note", form="html", changes="text"),
     output=Row("out/x.json", changes="text x.json"),
     format=Row("md", other="--format latex", changes="text", form=""),
+    paper=Row(line="report RUNS -m jga,sa --most 1 -o out/paper", form="", changes="paper"),
 )
 _add("convert", output=Row("out/y.parquet", changes="x.parquet y.parquet"))
 _add("contexts", output=Row("out/y.parquet", changes="x.parquet y.parquet"))
@@ -501,15 +509,3 @@ _add(
     train=Row("train.jsonl", changes="in_train"),
     most=Row("1", changes="value"),
 )
-
-#: Commands that pass the options of a group on one by one.
-_ONE_BY_ONE: Final = ("score", "convert", "audit scores")
-_OPTIONS: Final = sorted({option for _, option in ROWS})
-#: Rows that only the second layer runs.
-LATER: Final = {
-    (command, option)
-    for command, option in ROWS
-    if _SIZES[command, option] >= 8
-    and command not in _ONE_BY_ONE
-    and (_OPTIONS.index(option) + [*LINES].index(command)) % 4
-}

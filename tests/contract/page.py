@@ -192,7 +192,7 @@ def _of(command: str, *titles: str, **changes: Any) -> list[View]:
 
 _STANDING: Final = {
     r"no\.": number("place"),
-    r"better than": Shows(("better",)),
+    r"beats significantly": Shows(("better",)),
     r"(.+)": Shows(("value", "low", "high"), "unit", {"name": "{1}"}),
 }
 (_SCORES,) = shown.VIEWS["score"]

@@ -742,7 +742,8 @@ _UNSAID = {r"% ungrounded": share("rate"), r"% frequent": share("share"), r"(.+)
 #: Each command to its tables.
 VIEWS: Mapping[str, Sequence[View]] = {
     "score": [
-        View("scores", r"", {key: key for key in ("run", "domain", "slot", "turn", "length", "n_gold", "dialogue")}, {
+        View("scores", r"|.* has the highest .*", {key: key for key in
+             ("run", "domain", "slot", "turn", "length", "n_gold", "dialogue")}, {
             r"(turns|dialogues)": number("{1}"),
             r"(.+) exact": value("exact", metric="{1}"),
             r"accuracy \((.+)\)": value("value", metric="{1}"),

@@ -17,7 +17,7 @@ import pytest
 
 import dstbench
 from tests.contract import corpora
-from tests.contract.commands import Said, door, run
+from tests.contract.commands import Said, compute_once, door, run
 from tests.contract.options import ECHO, LATER, LINES, ROWS, TRACKERS, Row
 
 #: What stands for words with spaces.
@@ -43,6 +43,7 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     corpora.write(folder)
     with pytest.MonkeyPatch.context() as patch, door():
         patch.chdir(folder)
+        compute_once(patch.setattr)
         patch.setattr("vl_convert.vegalite_to_svg", drawn)
         patch.setitem(sys.modules, "ray", None)  # as where it is not installed
         run("audit", "inconsistency", "gold.jsonl", "--support", "2", "--review", "sheet.csv")

@@ -14,7 +14,7 @@ import pytest
 
 import dstbench
 from tests.contract import corpora, page, shown, small_corpus
-from tests.contract.commands import run
+from tests.contract.commands import compute_once, run
 from tests.contract.page import Mark, Page
 
 pytestmark = pytest.mark.filterwarnings("ignore::dstbench.DstbenchWarning")
@@ -70,6 +70,7 @@ def make(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], M
     small_corpus.write(folders["small"])
     corpora.write(folders["bare"])
     with pytest.MonkeyPatch.context() as patch:
+        compute_once(patch.setattr)
 
         def of(name: str) -> Made:
             patch.chdir(folders.get(name, folders["small"]))

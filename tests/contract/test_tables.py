@@ -15,7 +15,7 @@ from typing import Any, Final
 import pytest
 
 from tests.contract import corpora, shown, small_corpus
-from tests.contract.commands import door, run
+from tests.contract.commands import compute_once, door, run
 
 RUNS: Final = ("keen.jsonl", "steady.jsonl", "hasty.jsonl")
 _REPLACE: Final = ("audit", "replace", "all/later.jsonl", "--train", "all/train.jsonl", "--donors", "all/donors.json",
@@ -34,7 +34,7 @@ ASKED: Final[dict[str, tuple[str, ...]]] = {
     "sweep": ("sweep", *RUNS, "-m", "jga,f1"),
     "sweep of one": ("sweep", "keen.jsonl", "-m", "jga,wrong"),
     "pairs": ("pairs", *RUNS, "--profile", "qian2021"),
-    "diagnose": ("diagnose", *RUNS, "--all"),
+    "diagnose": ("diagnose", *RUNS),
     "traits": ("traits", "keen.jsonl", "hasty.jsonl"),
     "correlate": ("correlate", "hasty.jsonl", "-m", "jga,sa,gca"),
     "correlate ratings": ("correlate", "keen.jsonl", "-m", "jga,gca", "--ratings", "ratings.csv"),
@@ -45,7 +45,7 @@ ASKED: Final[dict[str, tuple[str, ...]]] = {
     "query": ("query", "SELECT run, metric, value, se, turns FROM scores", *RUNS, "-m", "jga,f1"),
     "sweep to a target": ("sweep", *RUNS[:2], "-m", "jga", "--target", "40"),
     "reconcile": ("reconcile", "40", "keen.jsonl", "--most", "2"),
-    "diff": ("diff", *RUNS[:2], "--resamples", "60", "--all"),
+    "diff": ("diff", *RUNS[:2], "--resamples", "60"),
     "correlate turns": ("correlate", "hasty.jsonl", "-m", "jga,sa,gca", "--per", "turn"),
     "correlate by tests": ("correlate", "hasty.jsonl", "-m", "jga,sa,gca", "--versus", "jga,sa,gca", "--test", "all"),
     "correlate runs": ("correlate", *RUNS[:2], "-m", "jga,sa", "--between-runs"),
@@ -76,6 +76,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     corpora.write(folder / "all")
     with pytest.MonkeyPatch.context() as patch, door():
         patch.chdir(folder)
+        compute_once(patch.setattr)
         run("audit", "inconsistency", "all/gold.jsonl", "--support", "2", "--sample", "8", "--review", "sheet.csv")
         rows = list(csv.DictReader(io.StringIO(Path("sheet.csv").read_text("utf-8-sig"))))
         answered = [{**row, "right": "yes" if n % 3 else "no", "missed": n % 2} for n, row in enumerate(rows)]
@@ -94,7 +95,7 @@ def view_of(name: str) -> str:
 @cache
 def said(name: str, *more: str, columns: int | None = None) -> str:
     Path("replaced.jsonl").unlink(missing_ok=True)
-    code, out, err = run(*ASKED[name], *more, columns=columns)
+    code, out, err = run(*ASKED[name], "--all", *more, columns=columns)
     assert code == 0, err
     return out
 
@@ -110,7 +111,7 @@ def test_every_cell_is_that_of_its_row_and_column(name: str) -> None:
     for form, parse in FORMATS.items():
         if form == "latex" and command not in shown.PAPER:
             continue
-        tables = parse(said(name, "--format", form, *(["--all"] if name == "check" and form == "text" else [])))
+        tables = parse(said(name, "--format", form))
         assert tables
         for cell in shown.read(command, tables, result, shown.PAPER if form == "latex" else shown.VIEWS):
             assert shown.is_shown(*cell), (form, cell)
@@ -174,9 +175,10 @@ def long_names(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_nothing_is_wider_than_the_terminal(name: str, long_names: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(long_names)
     words = [re.sub(r"\b(keen|steady|hasty)\b", rf"{LONG}-\1", word) for word in ASKED[name]]
-    found = run(*words, *(["--all"] if name == "check" else []), columns=80)
-    assert found.code == 0, found.err
-    assert all(len(line) <= 80 for line in found.out.split("\n")), max(found.out.split("\n"), key=len)
+    for more in ([], ["--all"]):
+        found = run(*words, *more, columns=80)
+        assert found.code == 0, found.err
+        assert all(len(line) <= 80 for line in found.out.split("\n")), max(found.out.split("\n"), key=len)
 
 
 def test_the_better_run_is_first() -> None:
@@ -191,6 +193,10 @@ def test_the_better_run_is_first() -> None:
 def _unsaid(result: dict[str, list[dict[str, Any]]]) -> list[int]:
     """How many dialogues have a value that nobody says."""
     return [len({row["dialogue"] for row in result["refused"] if row["reason"] == "not said"})]
+
+
+def _value(row: dict[str, Any]) -> float:
+    return float(row["value"])
 
 
 #: Sentences above and below tables: patterns whose groups are numbers of the JSON.
@@ -217,6 +223,14 @@ SENTENCES: Final[dict[str, tuple[str, Callable[[Any], list[Any]]]]] = {
     "audit review": (
         r"\((\d+) changed and (\d+) unchanged dialogues\)",
         lambda result: [row["of"] for row in result["dialogues"]],
+    ),
+    "score": (
+        r"(\w+) has the highest JGA, (\S+); (\w+) follows with (\S+)\n",
+        lambda result: [
+            text
+            for row in sorted((row for row in result["scores"] if row["metric"] == "jga"), key=_value)[:-3:-1]
+            for text in (row["run"], f"{100 * row['value']:.2f}")
+        ],
     ),
     "sweep to a target": (
         r"keen: no profile agrees with jga 40; the nearest is jga (\S+) under .*, (\S+) points lower\n",

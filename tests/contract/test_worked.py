@@ -129,8 +129,8 @@ SPELT: Final = (
 )
 LOWERED: Final = (
     r"spelt: gold lists alternatives, such as 'monday\|friday', .*, which takes jga from 20\.00 to 30\.00",
-    r"turns are wrong by spelling alone, such as hotel-area 'north' / 'North', taxi-leaveat None / 'None': --profile "
-    r"star takes jga from 20\.00 to 50\.00 \(spelt, 3 turns\)",
+    r"turns fail on spelling only, such as hotel-area 'north' / 'North', taxi-leaveat None / 'None'; with --profile "
+    r"star, JGA is 50\.00 instead of 20\.00 in spelt \(3 turns\)",
     r"spelt: a turn has 2 wrong slots, more than the T = 1 of sa:T=1; .*",
 )
 

@@ -129,7 +129,7 @@ CASES: dict[str, tuple[State, State, list[tuple[str, str, dict[str, Any], float 
 
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.filterwarnings(
-    "ignore:.*(alternatives|categorical slots|wrong by spelling|more than the T|which frames there are|"
+    "ignore:.*(alternatives|categorical slots|fail on spelling|more than the T|which frames there are|"
     "are not scored under|gold never has)"
     ":dstbench.errors.DstbenchWarning"
 )

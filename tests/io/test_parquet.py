@@ -7,6 +7,7 @@ import io
 import random
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ import dstbench
 from dstbench.demo import synthetic
 from dstbench.io import parquet
 from dstbench.io.files import File
+from dstbench.io.footer import declared
 from dstbench.runs.open import open_runs
 
 pytestmark = pytest.mark.filterwarnings("ignore::dstbench.DstbenchWarning")
@@ -107,6 +109,31 @@ def test_what_unpacks_to_much_is_refused_before_it_is_unpacked(monkeypatch: pyte
     monkeypatch.setenv("DSTBENCH_MAX_UNPACKED", "15")
     with pytest.raises(dstbench.DstbenchError, match=r"^x: more than 15 MB when unpacked\nhint: .*UNPACKED"):
         parquet.read(File("x"), rows)
+
+
+def test_a_seal_that_is_forged_lifts_no_limit(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    unsealed = {parquet.CHECKSUMS: "[]", parquet._SEAL: parquet._UNSEALED}
+    rows = pa.table({"gold": pa.nulls(1_000_000, pa.string())}).replace_schema_metadata(unsealed)
+    pq.write_table(rows, "x.parquet")
+    parquet._seal(Path("x.parquet"))
+    assert parquet.scan(File("x.parquet")).table.select(pl.len()).collect().item() == 1_000_000
+    monkeypatch.setenv("DSTBENCH_MAX_UNPACKED", "15")
+    for use in (parquet.read, parquet.scan):
+        with pytest.raises(
+            dstbench.DstbenchError, match=r"^x\.parquet: more than 15 MB when unpacked\nhint: .*UNPACKED"
+        ):
+            use(File("x.parquet"))
+
+
+def test_any_bytes_are_a_footer_or_refused() -> None:
+    rng = random.Random(2)  # noqa: S311 (no cryptography)
+    whole = packed(pa.table({"a": ["x", None], "b": [1, 2]}))
+    content = whole[-8 - int.from_bytes(whole[-8:-4], "little") :]
+    assert [group.values for group in declared(content)] == [4]
+    for _ in range(3_000):
+        at = rng.randrange(len(content))
+        with suppress(ValueError):
+            declared(content[:at] + rng.randbytes(rng.randrange(3)) + content[at + rng.randrange(3) :])
 
 
 @pytest.mark.parametrize(

@@ -188,12 +188,11 @@ def test_several_files_are_one_run(here: Path) -> None:
     first, second = EXAMPLE
     Path("a.jsonl").write_text(json.dumps(first))
     Path("b.jsonl").write_text(json.dumps(second))
-    from dstbench.runs.open import read_run
-
-    run = read_run("both", ["a.jsonl", "b.jsonl"])
+    (run,) = dstbench.open_runs({"both": [Path("a.jsonl"), Path("b.jsonl")]})
+    assert run.meta["files"] == ["a.jsonl", "b.jsonl"]
     assert run.table.collect().equals(dstbench.scan(EXAMPLE).drop("run").collect())
     with pytest.raises(dstbench.DstbenchError, match="the same turn in two files"):
-        read_run("twice", ["a.jsonl", "a.jsonl"])
+        dstbench.open_runs({"twice": [Path("a.jsonl"), Path("a.jsonl")]})
 
 
 def _gtpr(**turn: Any) -> str:

@@ -342,7 +342,7 @@ def by_column(columns: str, rows: list[list[str]]) -> list[list[str]]:
 
 
 @pytest.mark.filterwarnings("ignore::dstbench.errors.DstbenchWarning")
-@pytest.mark.parametrize("names", [None, 1, 7], ids=str)
+@pytest.mark.parametrize("names", [None, *(pytest.param(n, marks=pytest.mark.looks) for n in (1, 7))], ids=str)
 def test_numbers_are_in_columns_of_siunitx_and_fit_their_format_and_all_else_there_is_braced(names: int | None) -> None:
     number = re.compile(r"(?:\\best )?(?:\\llap\{\\textless\})?(-?)(\d+)(?:\.(\d+))?")
     n_numbers = 0

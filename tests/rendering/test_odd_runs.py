@@ -117,7 +117,7 @@ def test_a_report_ranks_by_a_metric_of_errors_from_the_fewest() -> None:
     report = dstbench.report(MISSING, metrics="missed")
     table = chapters.scores_chapter(report.leaderboard, report.charts).blocks[0].table
     assert table is not None
-    assert table.select("run", "no.", "better than").rows() == [
+    assert table.select("run", "no.", "beats significantly").rows() == [
         ("none", "1", "3"),
         ("few", "2", "3"),
         ("most", "3", "-"),
@@ -172,7 +172,7 @@ def test_no_run_is_called_better_by_a_metric_of_the_users_own() -> None:
     assert "better" not in best.text
     table = chapters.scores_chapter(report.leaderboard, report.charts).blocks[0].table
     assert table is not None
-    assert "better than" not in table.columns
+    assert "beats significantly" not in table.columns
     with laid_out_for(Screen(100, coloured=True)):
         assert "\x1b[1m" not in render({"scores": dstbench.score(MISSING, metrics=[Lateness()])}, "text")
         assert "\x1b[1m" in render({"scores": dstbench.score(MISSING, metrics="jga")}, "text")
@@ -200,7 +200,7 @@ def test_no_file_has_the_character_nul() -> None:
 
 def test_a_long_answer_fits_a_narrow_terminal() -> None:
     with laid_out_for(Screen(40)):
-        lines = render_answer(pl.DataFrame({"n": range(1000)}), "text", everything=False).splitlines()
+        lines = render_answer(pl.DataFrame({"n": range(1000)}), "text").splitlines()
     assert max(map(len, lines)) <= 40
     assert "1,000 rows" in " ".join(lines)
 

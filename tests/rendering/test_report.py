@@ -197,7 +197,7 @@ def test_runs_that_are_significantly_worse_are_named(metric: str, demo: Report) 
         for r, o, d in worse.select("run", "other", "difference").iter_rows()
     }
     assert pairs
-    for run_, text in standings.select("run", "better than").iter_rows():
+    for run_, text in standings.select("run", "beats significantly").iter_rows():
         spans = [span.split("\N{EN DASH}") for span in text.split(", ") if text != "-"]
         beaten = {order[place - 1] for span in spans for place in range(int(span[0]), int(span[-1]) + 1)}
         assert beaten == {other for better, other in pairs if better == run_}

@@ -60,10 +60,10 @@ def test_in_a_terminal_no_line_is_too_long_and_columns_that_are_left_out_are_cou
     columns: list[list[str]], width: int, wide: bool, copies: int
 ) -> None:
     table = pl.DataFrame({f"column{number}": column * copies for number, column in enumerate(columns)})
-    with laid_out_for(Screen(width, all_columns=wide)):
+    with laid_out_for(Screen(width, everything=wide)):
         lines = text_table(table).splitlines()
     assert max(map(len, lines)) <= width
-    left_out = [int(line.split()[0]) for line in lines if line.endswith("--wide")]
+    left_out = [int(line.split()[0]) for line in lines if line.endswith("--all")]
     shown = set(re.findall(r"column\d", " ".join(lines)))
     assert sum(left_out) == len(columns) - len(shown)
     assert not (left_out and (wide or table.height <= 12))

@@ -19,8 +19,8 @@ from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
 import dstbench
-from dstbench.testing.damage import at_path, damaged, paths
 from tests import formats
+from tests.damage import at_path, damaged, paths
 from tests.fuzz_readers import SECONDS, examine
 from tests.paths import ROOT
 

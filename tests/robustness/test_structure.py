@@ -27,9 +27,9 @@ from dstbench.readers import Source, read
 from dstbench.readers.records import from_memory
 from dstbench.readers.states import Side, States
 from dstbench.schema.core import BETWEEN
-from dstbench.testing.damage import at_path, paths
 from tests import formats
 from tests.corpora import EXAMPLE
+from tests.damage import at_path, paths
 
 pytestmark = pytest.mark.fuzz
 

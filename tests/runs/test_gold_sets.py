@@ -14,9 +14,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dstbench.errors import DstbenchWarning
 from dstbench.runs import gold_sets as module
 from dstbench.runs import run as runs
-from dstbench.runs.gold_sets import gold_sets, line_of, recognise
+from dstbench.runs.gold_sets import gold_lines, gold_sets, line_of, recognise
 from dstbench.runs.open import open_runs, write_long
 from tests.commands import ok
 from tests.corpora import EXAMPLE, States, corpora
@@ -188,7 +189,7 @@ def own(here: Path) -> Iterator[str]:
     """The registered gold of a file ``p.jsonl`` with predictions."""
     Path("p.jsonl").write_text("".join(f"{json.dumps(turn)}\n" for turn in EXAMPLE))
     with registered(line("p.jsonl", whole={"dialogues": 10})):
-        yield "Invented 1.0 test, ours (1 dialogue; the whole test set has 10)"
+        yield "Invented 1.0 test, ours (1 of 10 dialogues)"
 
 
 def test_scores_and_checks_name_gold(own: str) -> None:
@@ -215,7 +216,7 @@ def test_real_files_have_the_gold_that_is_registered(name: str, data: Path) -> N
 @pytest.mark.filterwarnings("ignore::dstbench.DstbenchWarning")
 def test_a_real_run_that_lacks_dialogues_is_scored_on_a_part(data: Path) -> None:
     gold, runs = str(data / "multiwoz21" / "test.tsv"), data / "predictions" / "mwzeval"
-    whole = f"{STAR} (999 dialogues; the whole test set has 1,000)"
+    whole = f"{STAR} (999 of 1,000 dialogues)"
     for name, missing, text in (
         ("labes.json", "wrong", whole),
         ("labes.json", "intersect", f"like {STAR}, but 56 of its 999 dialogues are missing"),
@@ -232,6 +233,15 @@ def test_gold_that_is_like_two_sets_is_like_none() -> None:
         assert text_of(part) == "like Invented 1.0 test, ours, but 2 of its 30 dialogues are missing"
     with registered(line(states_of(gold)), line(states_of(other), "theirs")):
         assert text_of(part) is None
+
+
+def test_predictions_that_are_public_gold_look_swapped() -> None:
+    turns = [{"dialogue_id": "D", "turn": 0, "gold": {"hotel-area": "east"}, "pred": {"hotel-area": "west"}}]
+    swapped = [{**turn, "gold": turn["pred"], "pred": turn["gold"]} for turn in turns]
+    with registered(line(turns)):
+        assert gold_lines(open_runs(turns)) == ["gold: Invented 1.0 test, ours"]
+        with pytest.warns(DstbenchWarning, match="its predictions are the gold of Invented 1.0 test, ours: are the"):
+            assert gold_lines(open_runs(swapped)) == []
 
 
 def test_a_few_dialogues_are_like_nothing() -> None:

@@ -89,7 +89,7 @@ def draw_figure(chart: Chart, form: FigureFormat, width: float | None = None) ->
         width: Its width in points; None: that of a column, or of the page.
     """
     spec = specification(chart)
-    svg = _fit({**spec, "background": "white"}, width or (_WIDE if _is_wide(spec) else _WIDTH))
+    svg = _fit({**spec, "background": "white"}, width or (_WIDE if is_wide(spec) else _WIDTH))
     if form == "pdf":
         return vl_convert.svg_to_pdf(svg)
     if form == "png":
@@ -100,7 +100,7 @@ def draw_figure(chart: Chart, form: FigureFormat, width: float | None = None) ->
 def draw_on_page(chart: Chart) -> Markup:
     """A chart as an element of a page, without colours of its own: these are variables (`LIGHT`)."""
     spec = specification(chart)
-    svg = _fit({**spec, "background": None}, _ON_PAGE[_WIDE if _is_wide(spec) else _WIDTH])
+    svg = _fit({**spec, "background": None}, _ON_PAGE[_WIDE if is_wide(spec) else _WIDTH])
     root = Xml.fromstring(svg)  # noqa: S314 # our own drawing
     _clean(root)
     for side in ("width", "height"):
@@ -127,7 +127,8 @@ def _panels(chart: Spec) -> int:
     return len(chart["facet"]["sort"]) if "facet" in chart else 1
 
 
-def _is_wide(chart: Spec) -> bool:
+def is_wide(chart: Spec) -> bool:
+    """Whether a paper with two columns has it across both."""
     return _panels(chart) >= _MANY_PANELS or "wide" in chart["usermeta"]
 
 

@@ -8,6 +8,7 @@ import altair as alt
 import polars as pl
 
 from dstbench.errors import UsageError
+from dstbench.metrics import parse
 from dstbench.metrics.exact_sums import exact_sum
 from dstbench.metrics.registry import name_of
 from dstbench.rendering.charts.forms import (
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from dstbench.analysis.compare import Leaderboard
     from dstbench.analysis.compare_metrics import MetricComparison
     from dstbench.analysis.correlate import Correlations
+    from dstbench.analysis.reconcile import Reconciliation
     from dstbench.analysis.sensitivity import Sensitivity
 
 # The metric of slots that a heat map shows, if it is among the scores; otherwise the first one.
@@ -133,6 +135,23 @@ def sweep_charts(rows: pl.DataFrame) -> dict[str, Chart]:
     dots = points(size=18).encode(x, named_axis(alt.Y, "label", labels, grid=True), **looks)
     title = f"{name_of(metric)} of the same predictions under {of_profiles.height} conventions"
     return {"conventions": chart(title, shown, dots, height=row_step(labels), wide=len(runs) > _MANY_RUNS)}
+
+
+def reconciliation_charts(result: Reconciliation) -> dict[str, Chart]:
+    """The figure of a reconciliation: from the score here, a choice at a time, to the published one."""
+    label = pl.when(step=0).then(pl.lit("here")).otherwise("choice").alias("label")
+    steps = result.steps.select("step", "metric", "value", label)
+    last = result.steps.filter(pl.col("step") == pl.col("step").max())
+    published = last.select(pl.col("step") + 1, "metric", pl.col("value") - pl.col("off"), label=pl.lit("published"))
+    before = pl.col("value").shift(1).over("metric").fill_null(pl.col("value")).alias("before")
+    rows = with_names(pl.concat([steps, published]).drop_nulls("value").with_columns(before)).drop("step")
+    names, metrics = unique(rows["label"]), unique(rows["metric"])
+    axis = alt.Axis(format="" if any(parse(metric).is_count for metric in steps["metric"]) else "~%", tickCount=5)
+    x = alt.X("value:Q", title=metrics[0] if len(metrics) == 1 else None, axis=axis, scale=alt.Scale(zero=False))
+    y = named_axis(alt.Y, "label", names, grid=True)
+    marks = alt.Chart().mark_bar(color=COLOURS[0], height=3).encode(x, y, x2="before"), points(color=INK).encode(x, y)
+    title = "From the score here to the published one, a choice at a time"
+    return {"steps": chart(title, rows, *marks, panel="metric", own="x", height=row_step(names))}
 
 
 def sensitivity_charts(sensitivity: Sensitivity) -> dict[str, Chart]:
