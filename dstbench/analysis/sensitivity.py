@@ -227,7 +227,7 @@ def _predicted(
     if not (
         gold is not None or isinstance(item, Run) or (isinstance(item, (str, PathLike)) and File(str(item)).is_parquet)
     ):
-        states = load(name, item)
+        states = load(name, item, split=split)
         if isinstance(states, States) and (states.gold is None or states.pred is None or states.either or states.only):
             return None
     (run,) = open_under(convention, data, gold=gold, split=split, missing=missing)

@@ -181,8 +181,8 @@ def _about_orders(compared: MetricComparison) -> list[str]:
 
 
 _COSTS: Final = Table("", "", **{**POSITION_BIAS.columns, **ERROR_COSTS.columns})
-# What stands in a title of errors between their kind and their number, by their way (empty: in gold).
-_PLACES: Final = {"put in": ", put into the run's own right values", "mended": " in the run, mended: gain"}
+# Where errors are, by their way.
+_PLACES: Final = {"put in": "put into the run's own right values", "mended": "mended in the run (a gain)"}
 
 
 def sensitivity(sensitivity: Sensitivity) -> Layout:
@@ -197,7 +197,8 @@ def sensitivity(sensitivity: Sensitivity) -> Layout:
     blind = View(title, seen, POSITION_BIAS, ["metric"], {"{}": "{blind}"}, "kind")
     losses = _losses(sensitivity.costs, sensitivity.bias, sensitivity.errors, level)
     first = views[0] if views else losses
-    caption = "What one error costs, in points, by the position of the change in its dialogue, and the position bias "
+    what = "What one error put into the run's own right values costs" if views else "What one error costs"
+    caption = f"{what}, in points, by the position of the change in its dialogue, and the position bias "
     paper = first._replace(
         beside={"bias": "{bias} [{low}, {high}]"},
         caption=f"{caption}with its {level} interval.",
@@ -215,9 +216,8 @@ def sensitivity(sensitivity: Sensitivity) -> Layout:
     if sensitivity.is_sample:
         at_most = f"at most {drawn['sample']} errors of each kind in a dialogue, seed {drawn['seed']}"
         notes.append(f"estimated from a sample: {at_most}")
-    title = f"What one error costs, in points, on average over {number_of(drawn['changes'], 'change')} of gold"
-    if views:
-        title = "What one error put into the run's own right values costs, in points, on average"
+    title = f"{what}, in points, on average over {number_of(drawn['changes'], 'change')} of gold"
+    title = f"{what}, in points, on average" if views else title
     first_bias = biases.get(("put in",), sensitivity.bias)
     means = View(title, first_bias, POSITION_BIAS, ["metric"], {"{}": "{loss}"}, "kind")
     return Layout(
@@ -230,8 +230,8 @@ def _losses(costs: pl.DataFrame, bias: pl.DataFrame, errors: pl.DataFrame, level
     """A table per kind of error: mean loss of each metric by position, its position bias."""
     titles = {}
     for kind, number, possible in errors.filter(pl.col("errors") > 0).select("kind", "errors", "possible").iter_rows():
-        what = f"{kind}{place}" if place else f"{kind}: {sentences.ERRORS[kind]}"
-        titles[kind] = f"{what}; {number:,} {f'drawn of {possible:,} ' if number < possible else ''}errors"
+        drawn = f"drawn of {possible:,} " if number < possible else ""
+        titles[kind] = f"{kind}: {place or sentences.ERRORS[kind]}; {number:,} {drawn}errors"
     of_metric = bias.select("kind", "metric", "bias", "low", "high", "relative")
     rows = costs.drop("low", "high").join(of_metric, on=["kind", "metric"], how="left", maintain_order="left")
     rows = rows.filter(pl.col("kind").is_in(titles.keys())).with_columns(

@@ -322,10 +322,11 @@ def prepared(command: str, result: Mapping[str, Sequence[Row]]) -> dict[str, lis
         for name in ("errors_by_domain", "errors_by_slot"):
             rows[name] = _by_kind(result[name])
     elif command == "traits":
-        rows["differences"] = [
-            row | {"of": " - ".join(f"r({row[key].replace(',', ', ')})" for key in ("first", "second"))}
-            for row in result["differences"]
-        ]
+        for key in ("differences", "given_differences"):
+            rows[key] = [
+                row | {"of": " - ".join(f"r({row[side].replace(',', ', ')})" for side in ("first", "second"))}
+                for row in result[key]
+            ]
         rows["whole"] = [
             row | {"of": f"{TITLES[row['second']]}, {TITLES[row['first']]}"}
             for row in result["correlations"]
@@ -755,8 +756,13 @@ VIEWS: Mapping[str, Sequence[View]] = {
             r"n of (.+)": number("dialogues", metric="{1}"),
             r"(.+)": share("value", metric="{1}"),
         }),
-        View("correlations", r"(?P<run>.+): correlations.*", {}, _MATRIX, triangle=True),
+        View("correlations", r"(?P<run>(?!Given).+): correlations.*", {}, _MATRIX, triangle=True),
         View("differences", r"Differences of correlations.*", {"run": "run", "of": "of"}, _R_DIFFERENCES),
+        View("given", r"Given mistakes and turns: correlations, .*", {"run": "run", "first": "first"}, {
+            r"(.+)": Shows(("r", "low", "high"), 1, {"second": "{1}"}),
+        }),
+        View("given_differences", r"Given mistakes and turns: differences .*", {"run": "run", "of": "of"},
+             _R_DIFFERENCES),
     ],
     "correlate": [
         _CORRELATIONS,
@@ -798,20 +804,20 @@ VIEWS: Mapping[str, Sequence[View]] = {
         View("sizes", r"Pairs of runs that .*", {"metric": "metric"}, {r"(\d+)": share("alike", dialogues="{1}")}),
     ],
     "sensitivity": [
-        View("costs", r"(?P<kind>\w+): .*", {"metric": "metric"}, {
+        View("costs", r"(?P<kind>\w+): (?!put into|mended).*", {"metric": "metric"}, {
             r"(\d+)-\d+ %": share("loss", range="{1}"),
             r"bias": share("bias_bias"),
             r"\d+ % interval": interval(100, "bias_low", "bias_high"),
             r"relative": number("bias_relative"),
         }),
-        *(View("own_costs", rf"(?P<kind>\w+){title}.*", {"metric": "metric"}, {
+        *(View("own_costs", rf"(?P<kind>\w+): {title}.*", {"metric": "metric"}, {
             r"(\d+)-\d+ %": share("loss", range="{1}"),
             r"bias": share("bias_bias"),
             r"\d+ % interval": interval(100, "bias_low", "bias_high"),
             r"relative": number("bias_relative"),
-        }, where={"way": way}, every=False) for way, title in (("put in", ", put into"), ("mended", " in the run"))),
+        }, where={"way": way}, every=False) for way, title in (("put in", "put into"), ("mended", "mended"))),
         View("own_bias", r"Blind spots.*", {"metric": "metric"}, {r"(.+)": share("blind", kind="{1}")},
-             where={"way": "put in"}),
+             where={"way": "put in"}, every=False),
     ],
     "sweep": [
         View(
@@ -1034,6 +1040,10 @@ PAPER: Mapping[str, Sequence[View]] = {
         }),
     ],
     "sensitivity": [
+        View("own_costs", r"What one error put into .*", {"group": "kind", "": "title"}, {
+            r"(\d+)-\d+ %": share("loss", range="{1}"), r"Position bias": share("bias_bias"),
+            r"Position bias ±": interval(100, "bias_low", "bias_high"),
+        }, where={"way": "put in"}, every=False),
         View("costs", r"What one error costs.*", {"group": "kind", "": "title"}, {
             r"(\d+)-\d+ %": share("loss", range="{1}"), r"Position bias": share("bias_bias"),
             r"Position bias ±": interval(100, "bias_low", "bias_high"),
