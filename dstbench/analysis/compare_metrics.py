@@ -282,7 +282,7 @@ def _power(
     )
     reach = critical(level)
     judged = {
-        metric: of_pairs[metric].share(lambda z: (np.abs(z) > reach).astype(np.float64), power)
+        metric: of_pairs[metric].share(lambda z: (np.abs(z) > reach).astype(np.float64), power, shrunk=False)
         for metric, power in shown.select("metric", "power").drop_nulls().iter_rows()
     }
     limits = [judged[metric].limits(level) if metric in judged else (None, None) for metric in shown["metric"]]

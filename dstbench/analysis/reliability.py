@@ -2,7 +2,7 @@
 
 Conventions: what a metric says of a pair of runs is the pair's difference in standard errors of the paired difference
 (z). Shares of pairs are functions of z, averaged over the pairs, and so have the standard deviation of their resamples
-of dialogues (in which the standard errors stay): intervals and tests of two metrics' difference are by the normal
+of dialogues, in which the standard errors stay. Intervals and tests of two metrics' difference are by the normal
 distribution, over shared resamples. They are about test sets of as many dialogues as this one.
 
 A random half of the dialogues orders a pair otherwise than the other half about as often as approximate randomisation
@@ -60,12 +60,21 @@ class OfPairs(NamedTuple):
     z: Floats  # pairs; NaN: a score is undefined
     resampled: Floats  # resamples × pairs
 
-    def share(self, of: Callable[[Floats], Floats], value: float | None = None) -> Judged:
-        """The mean of a function of z over the pairs that have one; its value may be known otherwise."""
+    def share(self, of: Callable[[Floats], Floats], value: float | None = None, *, shrunk: bool = True) -> Judged:
+        """The mean of a function of z over the pairs that have one; its value may be known otherwise.
+
+        Observed differences are larger than true ones by chance (z² by 1, on average), and those of resamples once
+        more. So resamples are made around differences that are `shrunk` by as much.
+        """
         known = ~np.isnan(self.z)
-        mean = float(of(self.z[known]).mean()) if known.any() else np.nan
-        return Judged(mean if value is None else value, of(self.resampled[:, known]).mean(axis=1) if known.any() else
-                      np.zeros(0))  # fmt: skip
+        if not known.any():
+            return Judged(np.nan, np.zeros(0))
+        z, resampled = self.z[known], self.resampled[:, known]
+        finite = z[np.isfinite(z)]
+        if shrunk and len(finite):
+            size = float(np.mean(finite**2))
+            resampled = resampled - np.where(np.isfinite(z), z, 0) * (1 - (1 - 1 / size) ** 0.5 if size > 1 else 1)
+        return Judged(float(of(z).mean()) if value is None else value, of(resampled).mean(axis=1))
 
 
 def of_pairs(paired: Paired, metric: Metric, bootstrap: Bootstrap) -> OfPairs:
@@ -195,17 +204,10 @@ def validity(
         for measure, (value, of_draws) in measures.items():
             low, high = corrected_limits(float(value), of_draws, level, 0 if measure == "accuracy" else -1)
             rows.append({**about, "measure": measure, "value": float(value), "low": low, "high": high, "level": level})
-        limits = _quantiles(soft[metric], level)
+        limits = soft[metric].limits(level)
         rows.append({**about, "measure": "soft_accuracy", "value": soft[metric].value, "low": limits[0],
                      "high": limits[1], "level": level})  # fmt: skip
     return as_frame(rows, VALIDITY), soft
-
-
-def _quantiles(judged: Judged, level: float) -> tuple[float | None, float | None]:
-    if np.isnan(judged.value) or not len(judged.resampled):
-        return None, None
-    low, high = np.quantile(judged.resampled, [(1 - level) / 2, (1 + level) / 2])
-    return min(float(low), judged.value), max(float(high), judged.value)
 
 
 def _among(known: Any) -> Any:
