@@ -65,11 +65,25 @@ def metrics(compared: MetricComparison) -> Layout:
     parts = {"agreement of orders": compared.agreement.height, "correlations with traits": compared.dependence.height}
     rest = ", ".join([*(words for words, rows in parts.items() if rows), "how all was computed"])
     short = {name: text for name, text in spread.cells.items() if name not in ("lowest", "highest")}
-    first = [*judged[: 1 + (compared.validity.height > 0)], spread._replace(cells=short)]
+    first = [spread._replace(cells=short)] if compared.reliability.is_empty() else [_in_short(compared, spread)]
     return Layout(
         views, about[:1], findings, "compare-metrics", [paper], [*about, *signatures], first, notes[1:], signatures,
         rest,
     )  # fmt: skip
+
+
+def _in_short(compared: MetricComparison, spread: View) -> View:
+    """A row per metric: how it orders runs of a known order, how reliably, and what it tells apart."""
+    rows, cells = spread.rows.join(compared.reliability.select("metric", "swap_rate"), on="metric"), dict[str, str]()
+    if compared.validity.height:
+        tau = compared.validity.filter(measure="tau").select("metric", "value", "low", "high")
+        soft = compared.validity.filter(measure="soft_accuracy").select("metric", soft="value")
+        rows = rows.join(tau, on="metric", maintain_order="left").join(soft, on="metric", maintain_order="left")
+        along = compared.validity["along"][0]
+        cells = {f"tau along {along}": "{value:r} [{low:r}, {high:r}]", "soft accuracy": "{soft:share}"}
+    cells |= {"swap rate": "{swap_rate:share}"} | ({} if cells else {"mean": "{mean}", "sd": "{sd}"})
+    cells |= {name: text for name, text in spread.cells.items() if name in ("sd/se", "apart")}
+    return spread._replace(rows=rows, cells=cells)
 
 
 def _orders(compared: MetricComparison) -> list[View]:

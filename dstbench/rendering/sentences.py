@@ -34,7 +34,7 @@ _BLIND: Final = 0.05
 # Traits of mistakes, in words.
 _SWAYED: Final = {"turns": "by length", "to_mean": "by when mistakes happen", "nu_paper": "by their spread"}
 # Measures of metrics, in words.
-_IN: Final = {"soft_accuracy": "agreement with the order", "swap_rate": "reliability"}
+_IN: Final = {"soft_accuracy": "this order", "swap_rate": "reliability"}
 # Which dialogues correlations are over, by the value of the column `rows`.
 _DIALOGUES_TAKEN: Final = {
     "pairwise": "",
@@ -276,22 +276,19 @@ def which_metric(compared: MetricComparison) -> list[str]:
         return []
     best, *others = unbeaten
     row = compared.reliability.filter(metric=best).row(0, named=True)
-    halves = f"random halves order {_whole(row['swap_rate'])} of pairs otherwise"
-    if row["low"] is not None:
-        halves += f" ({_whole(row['low'])} to {_whole(row['high'])})"
-    lines = [f"report {best}: {halves}"]
+    lines = [f"report {best}: random halves of the dialogues order {_whole(row['swap_rate'])} of pairs otherwise"]
     if measure == "soft_accuracy":
         tau = compared.validity.filter(metric=best, measure="tau").row(0, named=True)
         ends = "" if tau["low"] is None else f" ({tau['low']:.2f} to {tau['high']:.2f})"
-        lines = [f"report {best}: it orders runs along {tau['along']} best, tau {tau['value']:.2f}{ends}", halves]
+        lines = [f"report {best}: it orders runs along {tau['along']} best, tau {tau['value']:.2f}{ends}"]
     worse = [metric for metric in ranked if metric in beaten]
-    sides = (("not significantly worse", others), ("significantly worse than another", worse))
+    sides = (("not significantly worse", others), ("significantly worse", worse))
     lines.append("; ".join(f"{words}: {', '.join(names)}" for words, names in sides if names))
     lines.append(_least_swayed(compared))
     is_open = pl.col("p_adjusted") > 1 - pl.col("level") + _ROUNDING
     counted = tests.group_by("measure", maintain_order=True).agg(open=is_open.sum(), of=pl.len())
     parts = [f"{number} of {of} in {_IN[name]}" for name, number, of in counted.iter_rows()]
-    lines.append(f"differences of metrics that may be chance: {', '.join(parts)}")
+    lines.append(f"may be chance, of differences of metrics: {', '.join(parts)}")
     return [line for line in lines if line]
 
 

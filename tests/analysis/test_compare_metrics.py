@@ -485,7 +485,7 @@ def test_the_figures_and_the_formats(here: Path) -> None:
     words = ["compare-metrics", *sorted(str(path) for path in Path().glob("*.parquet")), "--resamples", "200"]
     code, out, err = run(*words, "-m", "jga,sa,fga,gca", "--figures", "figures")
     assert code == 0
-    assert sorted(path.name for path in Path("figures").iterdir()) == ["orders.svg", "spread.svg"]
+    assert sorted(path.name for path in Path("figures").iterdir()) == ["judged.svg", "orders.svg", "spread.svg"]
     assert err.splitlines()[-1].startswith("wrote figures")
     lines = [line for line in out.splitlines() if not line.startswith("signature")]
     assert max(map(len, lines)) <= 100

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
@@ -16,6 +17,7 @@ import dstbench
 from dstbench.analysis.orders import corrected_limits
 from dstbench.analysis.paired import Paired, pair_up
 from dstbench.analysis.reliability import Judged, by_size, contests, of_pairs, split_halves, swap_share
+from dstbench.cli.help import topics
 from dstbench.conventions.profiles import as_convention
 from dstbench.demo import synthetic
 from dstbench.metrics import parse_all, stats_of
@@ -136,6 +138,16 @@ def test_the_figures_of_the_t5_runs(data: Path) -> None:
     for metric, of_pairs_ in p.group_by("metric"):  # halves swap a pair about as often as its p
         rate = found.reliability.filter(metric=metric[0])["swap_rate"].item()
         assert rate == pytest.approx(of_pairs_["p"].mean(), abs=0.01)
+    topic = {
+        row[0].lower(): row
+        for row in re.findall(r"^\| (\w+) \| (\d+) % \| .*? \| (\d+) of 28 ", topics()["metrics"], re.M)
+    }
+    accuracy = dict(found.validity.filter(measure="accuracy").select("metric", "value").iter_rows())
+    assert topic.keys() == accuracy.keys()
+    swaps = dict(found.reliability.select("metric", "swap_rate").iter_rows())
+    for metric, (_, swap, right) in topic.items():
+        assert int(swap) == pytest.approx(100 * swaps[metric], abs=0.6)
+        assert int(right) == round(28 * accuracy[metric])
     assert found.sizes.filter(metric="jga", dialogues=250)["alike"][0] > 0.9
     assert (found.agreement["reversed"].sum(), found.agreement["reversed_surely"].sum()) == (63, 0)
     noise = found.spread.sort("signal_to_noise", descending=True)["metric"].to_list()

@@ -196,7 +196,7 @@ def test_every_figure_of_the_topic_is_what_the_command_prints(losses: Any) -> No
     for metric, kind, first, last in quoted:
         assert (first, last) == rows[metric, kind], (metric, kind)
     (block,) = re.findall(
-        r"```text\n\$ dstbench sensitivity careful.parquet --kinds missed\n(.*?)```", TOPIC, re.DOTALL
+        r"```text\n\$ dstbench sensitivity careful.parquet --gold-only --kinds missed --all\n(.*?)```", TOPIC, re.DOTALL
     )
     assert printed.startswith(block)
     of_states = {name for name, metric in REGISTRY.items() if not metric.is_count} - {"intent", "requested-f1"}
