@@ -25,6 +25,7 @@ from typing import Any
 import polars as pl
 
 import dstbench
+from benchmarks.results import doing
 from dstbench.demo import synthetic
 from dstbench.errors import DstbenchWarning
 from dstbench.runs.align import from_long
@@ -55,6 +56,7 @@ def main() -> None:
     times: dict[str, list[float]] = {"add_batch": [], "compute": [], "score": []}
     texts = [json.dumps(states_of(table, "pred")) for table in tables]
     for epoch in range(given.epochs + 1):
+        doing(f"epoch {epoch} of {given.epochs}")
         states = json.loads(texts[epoch % len(texts)])
         columns = [[turn[key] for turn in states] for key in ("dialogue_id", "turn", "pred")]
         size = given.batch or len(states)

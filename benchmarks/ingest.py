@@ -37,7 +37,7 @@ from typing import Any
 import msgspec
 import polars as pl
 
-from benchmarks.results import can_keep, keep
+from benchmarks.results import can_keep, doing, keep
 from dstbench.conventions.slots import DATASET_SLOTS
 from dstbench.demo import synthetic
 from dstbench.errors import DstbenchWarning
@@ -307,6 +307,7 @@ def main() -> None:
         works_of = {form: measures(form, path) for form, path in paths.items()}
         for number in range(given.runs + 1):
             for form, path in paths.items():
+                doing(f"run {number} of {given.runs}: {form}")
                 works = works_of[form]
                 taken = {measure: seconds(work) for measure, work in works.items()}
                 for measure in ("parse", "read"):

@@ -31,6 +31,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.measured import find_data
+from benchmarks.results import doing
 from dstbench import audit, contexts
 from dstbench.audit.mentions import CANONICAL
 from dstbench.audit.places import ALIKE
@@ -125,6 +126,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", help="folder with multiwoz21, multiwoz_db and qian")
     data = find_data(parser.parse_args().data)
+    doing("searching MultiWOZ 2.1 for missing annotations: some minutes")
     figures = compare(data)
     print(f"{figures['ours']:.0f} additions, the script's {figures['theirs']:.0f}")
     words = {
@@ -134,6 +136,7 @@ def main() -> None:
     }
     for name, bar in BARS.items():
         print(f"{100 * figures[name]:5.1f} % {words[name]}; required: at least {100 * bar:.0f} %")
+    doing("adding what qian2021 adds")
     counts, share = changed_dialogues(data)
     print(f"\n--as qian2021 changes {100 * share:.1f} % of the dialogues; the paper {100 * SHARE_CHANGED:.1f} %")
     for name, theirs in TABLE_1.items():

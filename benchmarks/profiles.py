@@ -21,6 +21,7 @@ import warnings
 from pathlib import Path
 from time import perf_counter
 
+from benchmarks.results import doing
 from dstbench.conventions.profiles import PROFILES
 from dstbench.demo import synthetic
 from dstbench.errors import DstbenchWarning
@@ -42,6 +43,7 @@ def main() -> None:
         write_long(open_runs(synthetic(given.dialogues, trackers=["forgetful"]))[0], path)
 
         def seconds(name: str) -> float:
+            doing(f"scoring {given.dialogues:,} dialogues under {name}")
             start = perf_counter()
             score(path, metrics=DEFAULT, profile=name)
             return perf_counter() - start

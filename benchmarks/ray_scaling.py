@@ -29,7 +29,7 @@ from typing import Any
 
 import polars as pl
 
-from benchmarks.results import can_keep, keep
+from benchmarks.results import can_keep, doing, keep
 from dstbench.scoring.ray import BY_ITSELF
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -107,8 +107,9 @@ def main() -> None:
         measures = {"one thread": Measure(path, 0, "1"), "all threads": Measure(path, 0)}
         measures |= {_name(workers): Measure(path, workers) for workers in given.workers}
         answers = {measure.first["answer"] for measure in measures.values()}
-        for _ in range(given.runs):
-            for measure in measures.values():
+        for number in range(given.runs):
+            for name, measure in measures.items():
+                doing(f"run {number + 1} of {given.runs}: {name}")
                 result = measure.again()
                 measure.seconds.append(result["seconds"])
                 answers.add(result["answer"])

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from benchmarks.results import doing
 from dstbench.analysis.compare import Design, resample
 from dstbench.analysis.paired import pair_up
 from dstbench.conventions.profiles import as_convention
@@ -114,6 +115,7 @@ def main() -> None:
     for name, default in (("dialogues", 10_000), ("runs", 20), ("statistics", 15), ("resamples", 10_000)):
         parser.add_argument(f"--{name}", type=int, default=default)
     given = parser.parse_args()
+    doing(f"drawing {given.resamples:,} resamples")
     if given.run:
         of_runs(given.run, given.metrics, given.gold, given.missing, given.resamples)
     else:

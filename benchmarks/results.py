@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,11 @@ if TYPE_CHECKING:
     import argparse
 
     import polars as pl
+
+
+def doing(what: str) -> None:
+    """Say on stderr what is being done: a benchmark takes minutes."""
+    print(f"… {what}", file=sys.stderr, flush=True)
 
 
 def can_keep(parser: argparse.ArgumentParser) -> None:

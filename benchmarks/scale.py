@@ -30,7 +30,7 @@ from typing import Any, Final
 
 import polars as pl
 
-from benchmarks.results import can_keep, keep
+from benchmarks.results import can_keep, doing, keep
 
 # The panels of the chart.
 _PANELS: Final = {
@@ -218,6 +218,7 @@ def main() -> None:
 
     measured = []
     for dialogues in given.dialogues:
+        doing(f"writing and scoring {dialogues:,} dialogues")
         measured.append(measure_all(dialogues, given.runs, given.loops))
         (row,) = ratios(measured[-1]).to_dicts()
         if len(measured) == 1:

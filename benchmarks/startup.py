@@ -26,7 +26,7 @@ from time import perf_counter
 import polars as pl
 
 from benchmarks.ingest import WRITERS, corpus
-from benchmarks.results import can_keep, keep
+from benchmarks.results import can_keep, doing, keep
 from dstbench.demo import synthetic
 from dstbench.runs.open import open_runs, write_long
 
@@ -70,6 +70,7 @@ def main() -> None:
             "score native": [*ours, "score", str(native)],
         }
         for number in range(given.runs + 1):
+            doing(f"run {number} of {given.runs} of {len(commands)} commands")
             for name, command in commands.items():
                 wall, cpu = started(command)
                 if number:

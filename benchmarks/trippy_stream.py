@@ -25,6 +25,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+from benchmarks.results import doing
+
 ROOT = Path(__file__).resolve().parent.parent
 
 _MEASURES = {
@@ -111,6 +113,7 @@ def main() -> None:
         times_of: dict[str, list[tuple[float, float]]] = {name: [] for name in _MEASURES}
         for turn in range(given.runs + 1):
             for name, results in times_of.items():
+                doing(f"run {turn} of {given.runs}: {name}")
                 result = measure(name, path, part)
                 if turn:
                     results.append(result)

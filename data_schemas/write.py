@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from dstbench.readers import FORMATS
-from dstbench.schema import analysis, audit, audit_words, core, judging, metrics, missing
+from dstbench.schema import analysis, audit, audit_words, changes, core, judging, metrics, missing
 
 HERE = Path(__file__).resolve().parent
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
@@ -60,13 +60,13 @@ TABLES = {
     "error_kinds": judging.ERROR_KINDS,
     "sweep": analysis.SWEEP,
     "sweep_targets": analysis.SWEEP_TARGETS,
-    "reconciled_steps": analysis.RECONCILED_STEPS,
-    "reconciled_sets": analysis.RECONCILED_SETS,
-    "reconciled_tried": analysis.RECONCILED_TRIED,
-    "reconciled_choices": analysis.RECONCILED_CHOICES,
-    "changed_totals": analysis.CHANGED_TOTALS,
-    "changed_groups": analysis.CHANGED_GROUPS,
-    "changed_dialogues": analysis.CHANGED_DIALOGUES,
+    "reconciled_steps": changes.RECONCILED_STEPS,
+    "reconciled_sets": changes.RECONCILED_SETS,
+    "reconciled_tried": changes.RECONCILED_TRIED,
+    "reconciled_choices": changes.RECONCILED_CHOICES,
+    "changed_totals": changes.CHANGED_TOTALS,
+    "changed_groups": changes.CHANGED_GROUPS,
+    "changed_dialogues": changes.CHANGED_DIALOGUES,
     "slot_classes": analysis.SLOT_CLASSES,
     "changes": analysis.CHANGES,
     "turn_scores": analysis.TURN_SCORES,

@@ -57,6 +57,7 @@ if TYPE_CHECKING:  # `as` makes a name public for type checkers
     from dstbench.analysis.compare_metrics import compare_metrics as compare_metrics
     from dstbench.analysis.correlate import correlate as correlate
     from dstbench.analysis.diagnose import diagnose as diagnose
+    from dstbench.analysis.evaluator import Evaluator as Evaluator
     from dstbench.analysis.fuzzy_pairs import fuzzy_pairs as fuzzy_pairs
     from dstbench.analysis.query import query as query
     from dstbench.analysis.reconcile import reconcile as reconcile
@@ -82,7 +83,6 @@ if TYPE_CHECKING:  # `as` makes a name public for type checkers
     from dstbench.runs.open import write_long as write_long
     from dstbench.runs.run import Run as Run
     from dstbench.scoring.engines import engine as engine
-    from dstbench.scoring.evaluator import Evaluator as Evaluator
     from dstbench.scoring.score import score as score
     from dstbench.scoring.score import turns as turns
     from dstbench.scoring.turns import to_turns as to_turns
@@ -96,6 +96,7 @@ _DEFINED_IN = {
     "analysis.compare_metrics": ["compare_metrics"],
     "analysis.correlate": ["correlate"],
     "analysis.diagnose": ["diagnose"],
+    "analysis.evaluator": ["Evaluator"],
     "analysis.fuzzy_pairs": ["fuzzy_pairs"],
     "analysis.query": ["query"],
     "analysis.reconcile": ["reconcile"],
@@ -115,7 +116,6 @@ _DEFINED_IN = {
     "runs.open": ["open_runs", "scan", "write_long"],
     "runs.run": ["Run"],
     "scoring.engines": ["engine"],
-    "scoring.evaluator": ["Evaluator"],
     "scoring.score": ["score", "turns"],
     "scoring.turns": ["to_turns"],
 }

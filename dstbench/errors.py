@@ -25,10 +25,29 @@ UNSEEN: Final = re.compile(f"[{HIDDEN}\ud800-\udfff]")
 _PASSED_ON: Final = re.compile(r"Unpack\[(\w+)\]")
 
 
+# An option of the command line in a message, and those that are not called as the keyword argument is.
+_OPTION: Final = re.compile(r"(?<![\w-])--([a-z][a-z-]*)")
+_KEYWORDS: Final = {
+    "all": "everything", "as": "preset", "from": "format", "label-map": "labels", "map": "mapping", "model": "models",
+    "name": "names", "other-gold": "other_golds", "slot": "slots", "table": "tables", "version": "versions",
+    "versus": "differences", "with": "metrics",
+}  # fmt: skip
+
+
+def in_python(message: str) -> str:
+    """A message with the names of keyword arguments in place of the command line's options.
+
+    >>> in_python("name the file that has it: --gold FILE, or omit --label-map")
+    'name the file that has it: `gold` FILE, or omit `labels`'
+    """
+    return _OPTION.sub(lambda option: f"`{_KEYWORDS.get(option[1], option[1].replace('-', '_'))}`", message)
+
+
 class DstbenchError(ValueError):
     """Input that cannot be used.
 
-    Its message says what is wrong, where, and what to do.
+    Its message says what is wrong, where, and what to do. In `args`, as the command line has it, it names options;
+    as a text, it names keyword arguments.
 
     Args:
         what: The fault, in a clause without a full stop.
@@ -66,6 +85,9 @@ class DstbenchError(ValueError):
         lines = [message, *(f"{'' if number else 'hint: '}{shortened(line)}" for number, line in enumerate(hints))]
         super().__init__("\n".join(map(visible, lines)))
 
+    def __str__(self) -> str:
+        return in_python(self.args[0])
+
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the error as it is, for another process; made anew, its message would be escaped twice."""
         return copyreg.__newobj__, (type(self), *self.args), vars(self)  # type: ignore[attr-defined]
@@ -90,7 +112,8 @@ class UsageError(DstbenchError):
 class DstbenchWarning(UserWarning):
     """Something that scores depend on is doubtful or was left out.
 
-    The command line prints warnings of one kind as one line.
+    The command line prints warnings of one kind as one line. Its message in `args` and as a text are as `DstbenchError`
+    says.
 
     Args:
         text: What it is, in a clause without a full stop.
@@ -119,6 +142,9 @@ class DstbenchWarning(UserWarning):
         self.kind, self.count = kind or re.sub(r"\d[\d,.]*", "…", text), count
         place = file or run
         super().__init__(visible(f"{place}: {text}" if place else text))
+
+    def __str__(self) -> str:
+        return in_python(self.args[0])
 
 
 def warn(what: str | DstbenchWarning, **about: Any) -> None:

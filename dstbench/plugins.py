@@ -190,7 +190,9 @@ def _imported(name: str) -> ModuleType:
     if name.endswith(".py"):
         folder, module_name = Path(name).parent, Path(name).stem
         if not Path(name).is_file():
-            raise UsageError(f"module {name}: no such file")
+            near = [path.name for path in sorted(folder.glob("*.py"))][:5]
+            hint = f"in that folder: {', '.join(near)}" if near else "name the file, or an importable module: mylab"
+            raise UsageError(f"module {name}: no such file", hint=hint)
     if not all(part.isidentifier() for part in module_name.split(".")):
         raise UsageError(f"{name!r} is not the name of a module", hint="mylab, or mylab.py")
     place = str(folder.absolute())

@@ -42,6 +42,7 @@ def test_each_tracker_has_its_own_faults() -> None:
     assert max(counts["jga"], key=counts["jga"].__getitem__) == "careful"
 
 
+@pytest.mark.again
 @pytest.mark.usefixtures("undrawn")
 def test_the_demo_writes_a_sample_of_any_size(here: Path) -> None:
     code, _, err = run("demo", "--dialogues", "7", "-o", "deep/sample")

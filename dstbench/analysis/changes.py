@@ -16,7 +16,7 @@ from dstbench.metrics import parse_all
 from dstbench.runs.common import over_common_turns
 from dstbench.runs.open import Data, Reading
 from dstbench.runs.run import Run
-from dstbench.schema.analysis import CHANGED_DIALOGUES, CHANGED_GROUPS, CHANGED_TOTALS
+from dstbench.schema.changes import CHANGED_DIALOGUES, CHANGED_GROUPS, CHANGED_TOTALS
 from dstbench.schema.record import Record
 from dstbench.scoring.error_classes import list_classes
 from dstbench.scoring.scope import open_under
@@ -42,6 +42,14 @@ class Changes(Record):
     totals: pl.DataFrame
     groups: pl.DataFrame
     dialogues: pl.DataFrame
+
+    def to_dict(self) -> dict[str, float]:
+        """The totals for loggers.
+
+        Returns:
+            Each number by its name: ``turns_fixed``, ``turns_broken``, ``values_fixed``, ``values_broken``.
+        """
+        return {f"{row['of']}_{name}": float(row[name]) for row in self.totals.to_dicts() for name in _COUNTS}
 
 
 def diff(

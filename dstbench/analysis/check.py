@@ -26,7 +26,7 @@ from dstbench.schema.core import BETWEEN
 from dstbench.scoring.notes import spelling_remedy
 from dstbench.scoring.partitions import over_partitions
 from dstbench.scoring.scope import open_under, unscored
-from dstbench.scoring.score import score_whole
+from dstbench.scoring.score import values_of
 from dstbench.typing import Dontcare
 
 _METRICS: Final = "jga,sa,f1,fga,tla,aga,gca:counting=paper"
@@ -130,7 +130,7 @@ def _checks(run: Run, convention: Convention, ontology: Mapping[str, frozenset[s
 
 
 def _scores(run: Run, metrics: str, convention: Convention) -> dict[str, float | None]:
-    return score_whole(run, [parse(name) for name in metrics.split(",")], convention).by_name()
+    return values_of(run, [parse(name) for name in metrics.split(",")], convention)
 
 
 def _derived(run: Run, pred: pl.Expr) -> Run:

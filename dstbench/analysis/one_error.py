@@ -45,7 +45,7 @@ from dstbench.scoring.partitions import over_partitions
 from dstbench.scoring.rows import with_domains
 from dstbench.scoring.standard_errors import scores
 from dstbench.scoring.sums import sum_up
-from dstbench.scoring.values import judge
+from dstbench.scoring.values import with_judgements
 
 # How many of a slot's most frequent values may become a wrong value.
 _CANDIDATES: Final = 10
@@ -81,7 +81,7 @@ def usual_values(run: Run, convention: Convention) -> Usual:
 def _judged(rows: pl.DataFrame, slot: str, gold: str, pred: str, convention: Convention) -> pl.DataFrame:
     """What a convention says of rows (`values.Judgement`), of which these columns have slot, gold and prediction."""
     cells = rows.lazy().select(slot=slot, gold=gold, pred=pred)
-    return judge(convention).answers.join_to(cells).collect()
+    return with_judgements(cells, convention).collect()
 
 
 def _is_in_state(rows: pl.DataFrame, slot: str, value: str, convention: Convention) -> pl.Series:

@@ -19,11 +19,12 @@ from dstbench.conventions.normalise import STEPS
 from dstbench.conventions.profiles import PROFILES, as_convention, suits
 from dstbench.errors import DstbenchError, DstbenchWarning, UsageError
 from dstbench.metrics import Metric, parse_all
+from dstbench.runs.as_written import named_under
 from dstbench.runs.open import Data, Reading
 from dstbench.runs.run import Run, in_memory
-from dstbench.schema.analysis import RECONCILED_CHOICES, RECONCILED_SETS, RECONCILED_STEPS, RECONCILED_TRIED
+from dstbench.schema.changes import RECONCILED_CHOICES, RECONCILED_SETS, RECONCILED_STEPS, RECONCILED_TRIED
 from dstbench.schema.record import Record
-from dstbench.scoring.scope import gold_counts, named_under, open_under
+from dstbench.scoring.scope import gold_counts, open_under
 from dstbench.scoring.score import values_of
 from dstbench.typing import Missing
 
@@ -140,21 +141,17 @@ def reconcile(
         others |= {f"missing {how}": {"missing": how} for how in get_args(Missing) if how != runs[0].meta["missing"]}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DstbenchWarning)  # what a set leaves out is what is asked
-        scored = _Scored(
-            runs[0], targets, convention, {name: (data, {**reading, **how}) for name, how in others.items()}
-        )
+        scored = _Scored(runs[0], targets, convention, (data, reading), others)
         before = scored.of(())
         if before is None:
             raise UsageError("its score is undefined, or it cannot be scored", hint="`dstbench score` says why")
-        singles = {
-            choice: values
-            for choice in _choices(convention, labels, frozenset(gold_counts(runs[0], convention)["slot"]), others)
+        slots = frozenset(gold_counts(runs[0], convention)["slot"])
+        changes = {
+            choice: max(abs(a - b) for a, b in zip(values, before, strict=True))
+            for choice in _choices(convention, labels, slots, others)
             if (values := scored.of((choice,))) is not None
         }
-        changes = {
-            choice: max(abs(a - b) for a, b in zip(values, before, strict=True)) for choice, values in singles.items()
-        }
-        by_change = sorted(singles, key=lambda choice: -changes[choice])
+        by_change = sorted(changes, key=lambda choice: -changes[choice])
         alike: dict[tuple[float, ...] | None, list[Choice]] = {}
         for choice in by_change:
             if changes[choice]:
@@ -163,12 +160,16 @@ def reconcile(
         agreeing = profiles.filter("agrees_with_all")["profile"].unique(maintain_order=True)
         published = {_of_profile(with_tables(name, labels, None), convention, by_change, scored) for name in agreeing}
         sets, tried = _search([*alike.values()], published, scored, most)
+    value, steps = pl.col("value"), [sets[0][:size] for size in range(len(sets[0]) + 1)]
+    alone = _table([(), *((choice,) for choice in by_change)], scored)
     return Reconciliation(
-        steps=_steps(sets[0], scored),
-        sets=_table_of_sets(sets, scored),
-        tried=tried,
-        choices=_table_of_choices({choice: singles[choice] for choice in by_change}, scored),
-        profiles=profiles,
+        RECONCILED_STEPS.conform(_table(steps, scored).with_columns(change=value.diff().over("metric"))),
+        RECONCILED_SETS.conform(_table(sets, scored)),
+        tried,
+        RECONCILED_CHOICES.conform(
+            alone.with_columns(change=value - value.first().over("metric")).filter(pl.col("step") > 0)
+        ),
+        profiles,
     )
 
 
@@ -198,7 +199,7 @@ def _choices(
         own = {"gold_steps": gold, "pred_steps": pred}
         fields = {field: _always(value) for field, value in own.items() if value != getattr(convention, field)}
         if len({*gold, *pred}) > 1 and fields:
-            yield Choice("steps", f"steps of {name}", f"gold's {_listed(gold)}, predictions' {_listed(pred)}", fields)
+            yield Choice("steps", f"steps of {name}", f"gold's {to_text(gold)}, predictions' {to_text(pred)}", fields)
     if labels is not None and convention.labels is None:
         yield Choice("labels", "label-map", "variants are accepted", {"labels": _always(from_text("labels", labels))})
     for name, (meaning, _) in _ROWS.items():
@@ -225,10 +226,6 @@ def _of_profile(to: Convention, convention: Convention, by_change: Sequence[Choi
     return tuple(sorted(needed, key=by_change.index)) if scored.reaches(needed) else ()
 
 
-def _listed(steps: tuple[str, ...]) -> str:
-    return ", ".join(steps) or "none"
-
-
 def _always(value: Any) -> Callable[[Any], Any]:
     return lambda _: value
 
@@ -245,11 +242,16 @@ class _Scored:
     """The scores of a run under sets of choices, each computed once."""
 
     def __init__(
-        self, run: Run, targets: Sequence[Target], convention: Convention, others: Mapping[str, tuple[Data, Reading]]
+        self,
+        run: Run,
+        targets: Sequence[Target],
+        convention: Convention,
+        opened: tuple[Data, Reading],
+        others: Mapping[str, Reading],
     ) -> None:
         self.targets, self._convention, self._others = targets, convention, others
         self._metrics = [one.metric for one in targets]
-        self._run_as_opened = run
+        self._run_as_opened, (self._data, self._reading) = run, opened
         self._runs: dict[tuple[frozenset[str], str], Run] = {}
         self._values: dict[tuple[Any, ...], tuple[float | None, ...]] = {}
 
@@ -289,13 +291,11 @@ class _Scored:
         key = rows, convention.booking
         if key in self._runs:
             return self._runs[key]
-        opened = [self._others[name] for name in sorted(rows) if name in self._others]
-        run = self._run_as_opened
-        if opened:
-            reading: Reading = {}
-            for _, how in opened:
-                reading |= how
-            (run,) = open_under(self._convention, opened[0][0], **reading)
+        run, how = self._run_as_opened, Reading()
+        for name in rows:
+            how |= self._others.get(name, {})
+        if how:
+            (run,) = open_under(self._convention, self._data, **(self._reading | how))
         if kept := [_ROWS[name][1] for name in sorted(rows) if name in _ROWS]:
             run = in_memory(run.name, run.read().filter(*kept), run.meta)
         self._runs[key] = named_under(convention, run)
@@ -331,7 +331,11 @@ def _search(
                 if off[choices] > 1:  # those that are alike need not be tried
                     break
         _LOG.info("%d sets of %d choices", len(off), size, extra={"done": size, "of": most})
-        reached = [choices for choices in off if off[choices] <= 1]
+        # Of as few choices, single steps explain a score more simply than all steps of a profile.
+        reached = sorted(
+            (choices for choices in off if off[choices] <= 1),
+            key=lambda choices: sum(choice.about == "steps" for choice in choices),
+        )
         rows.append((size, len(off), len(reached), _by_chance(values, scored.targets) if size <= most else None))
         if off:
             best = min(off, key=lambda choices: off[choices])
@@ -358,43 +362,16 @@ def name_of_set(choices: _Set) -> str:
     return " + ".join(choice.name for choice in choices)
 
 
-def _steps(choices: _Set, scored: _Scored) -> pl.DataFrame:
-    rows: list[tuple[Any, ...]] = []
-    before: tuple[float | None, ...] = (None,) * len(scored.targets)
-    for step in range(len(choices) + 1):
-        values: tuple[float | None, ...] = scored.of(choices[:step]) or (None,) * len(scored.targets)
-        name, meaning = (choices[step - 1].name, choices[step - 1].meaning) if step else ("", "")
-        for one, value, above in zip(scored.targets, values, before, strict=True):
-            change = None if value is None or above is None else value - above
+def _table(sets: Sequence[_Set], scored: _Scored) -> pl.DataFrame:
+    """A row per set and metric: the set, the last of its choices, and how far it is from the published score."""
+    rows = []
+    for step, choices in enumerate(sets):
+        values = scored.of(choices)
+        last = (choices[-1].name, choices[-1].meaning) if choices else ("", "")
+        own = step, *last, name_of_set(choices), len(choices), values is not None and scored.off(values) <= 1
+        for one, value in zip(scored.targets, values or [None] * len(scored.targets), strict=True):
             off = None if value is None else value - one.published
-            rows.append((step, name, meaning, one.metric, one.target, value, change, off))
-        before = values
-    return pl.DataFrame(rows, schema=RECONCILED_STEPS.schema, orient="row")
-
-
-def _table_of_sets(sets: Sequence[_Set], scored: _Scored) -> pl.DataFrame:
-    rows = [
-        (
-            name_of_set(choices),
-            len(choices),
-            one.metric,
-            one.target,
-            value,
-            value - one.published,
-            scored.off(values) <= 1,
-        )
-        for choices in sets
-        for values in [scored.of(choices) or ()]
-        for one, value in zip(scored.targets, values, strict=True)
-    ]
-    return pl.DataFrame(rows, schema=RECONCILED_SETS.schema, orient="row")
-
-
-def _table_of_choices(singles: Mapping[Choice, tuple[float, ...]], scored: _Scored) -> pl.DataFrame:
-    before = scored.of(()) or ()
-    rows = [
-        (choice.name, choice.meaning, one.metric, value, value - above)
-        for choice, values in singles.items()
-        for one, value, above in zip(scored.targets, values, before, strict=True)
-    ]
-    return pl.DataFrame(rows, schema=RECONCILED_CHOICES.schema, orient="row")
+            rows.append((*own, one.metric, one.target, value, off))
+    names = ["step", "choice", "meaning", "choices", "size", "reaches", "metric", "target", "value", "off"]
+    floats = dict.fromkeys(("value", "off"), pl.Float64)
+    return pl.DataFrame(rows, schema=names, schema_overrides=floats, orient="row")

@@ -57,18 +57,18 @@ class Walkthrough:
 
 def walk_through(
     data: Data,
-    dialogue: str,
+    dialogue: str | Sequence[str],
     *,
     context: str | None = None,
     metrics: str | Iterable[str | Metric] | None = None,
     profile: str | Convention = "verbatim",
     **reading: Unpack[Reading],
 ) -> Walkthrough:
-    """One dialogue of one or several runs, turn by turn.
+    """One dialogue of one or several runs, or several dialogues, turn by turn.
 
     Args:
         data: A path, several, a frame, states, or a mapping from run name to any of these.
-        dialogue: Its id; MultiWOZ's in any spelling.
+        dialogue: Its id; MultiWOZ's in any spelling. Or several.
         context: A file, folder or table of contexts with the utterances; None: the files of the runs and of gold, if
             one of them has utterances.
         metrics: Metrics in dstbench's notation; None: JGA, RSA, FGA, GCA.
@@ -93,15 +93,17 @@ def walk_through(
     runs = open_under(convention, data, **reading)
     for run in runs:
         run.need_states("classes of errors")
-    name = pl.DataFrame({"dialogue": [dialogue]}).select(canonical_dialogue(pl.col("dialogue"))).item()
-    parts = [(_cut_to(run, name), resolve(chosen, [sum_up(run, {}, [], convention)], convention)) for run in runs]
+    given = pl.DataFrame({"dialogue": [dialogue] if isinstance(dialogue, str) else [*dialogue]})
+    names = given.select(canonical_dialogue(pl.col("dialogue"))).to_series().to_list()
+    cut = [(_cut_to(run, name), run) for name in names for run in runs]
+    resolved = {run.name: resolve(chosen, [sum_up(run, {}, [], convention)], convention) for run in runs}
     if said is None:
         said = said_in(runs)
-    elif name not in said["dialogue"]:
-        warn(f"{context} has no utterances of {name}")
-    frames = [_of_run(run, resolved, convention) for run, resolved in parts]
+    elif missing := [name for name in names if name not in said["dialogue"]]:
+        warn(f"{context} has no utterances of {', '.join(missing)}")
+    frames = [_of_run(part, resolved[run.name], convention) for part, run in cut]
     slots, changes, scores, signatures = (pl.concat(tables) for tables in zip(*frames, strict=True))
-    return Walkthrough(said.filter(pl.col("dialogue") == name), slots, changes, scores, signatures)
+    return Walkthrough(said.filter(pl.col("dialogue").is_in(names)), slots, changes, scores, signatures)
 
 
 @dataclass(frozen=True)

@@ -15,9 +15,10 @@ from dstbench.conventions.files import Table
 from dstbench.conventions.profiles import PROFILES, profile, suits
 from dstbench.errors import DstbenchError, UsageError, warn
 from dstbench.metrics import Metric, parse_all, stats_of
+from dstbench.runs.as_written import named_under
 from dstbench.runs.open import Data, Reading
 from dstbench.schema.analysis import SWEEP, SWEEP_TARGETS
-from dstbench.scoring.scope import check_gold_scope, gold_counts, named_under, open_under, warn_of_unscored
+from dstbench.scoring.scope import check_gold_scope, gold_counts, open_under, warn_of_unscored
 from dstbench.scoring.score import Whole, score_whole
 from dstbench.signature import sign
 

@@ -18,7 +18,7 @@ from dstbench.readers.states import Side, States, in_split, merge_states
 from dstbench.runs.load import named_parts
 from dstbench.runs.open import Data, open_gold
 from dstbench.schema.core import CONTEXTS
-from dstbench.scoring.values import judge
+from dstbench.scoring.values import with_judgements
 
 _USUAL_ORDER: Final = {"train": 0, "dev": 1, "test": 2}
 
@@ -136,7 +136,7 @@ def _as_one(golds: dict[str, States]) -> States:
 def under(convention: Convention, slots: pl.Series, values: pl.Series) -> pl.Series:
     """Gold values (a dictionary column, with their slots) under a convention; null: not in the state."""
     rows = pl.LazyFrame({"slot": slots, "gold": values}).with_columns(pred=pl.lit(None, pl.Categorical))
-    return judge(convention).answers.join_to(rows).select("g").collect()["g"]
+    return with_judgements(rows, convention).select("g").collect()["g"]
 
 
 def database_facts(folder: str | None, slots: Collection[str]) -> pl.DataFrame:

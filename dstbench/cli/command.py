@@ -141,7 +141,7 @@ class Command:
     example: str
     doing: str
     of: str = ""
-    show: str = ""
+    show: str = "rendering.tables:render"
     charts: str = ""
     run: str = "cli.command:usual"
     choices: Sequence[str] = tuple(CHOSEN)

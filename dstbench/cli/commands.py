@@ -38,7 +38,6 @@ COMMANDS: Final = (
         "scoring",
         of="analysis.compare:compare",
         run="cli.special:compare",
-        show="rendering.tables:render",
         charts="rendering.charts.runs:leaderboard_charts",
     ),
     Command(
@@ -65,7 +64,6 @@ COMMANDS: Final = (
         "reconcile 55.3 predictions.json --with jga",
         "trying choices",
         of="analysis.reconcile:reconcile",
-        show="rendering.tables:render",
         charts="rendering.charts.runs:reconciliation_charts",
         choices=(),
         details={
@@ -87,7 +85,7 @@ COMMANDS: Final = (
         "diff before.json after.json",
         "comparing",
         of="analysis.changes:diff",
-        show="rendering.tables:render",
+        run="cli.special:diff",
         choices=TURNS_AND_VALUES,
         details={
             "before": Detail(type=Path, metavar="BEFORE", help="The run before: a prediction file or a long table."),
@@ -118,7 +116,6 @@ COMMANDS: Final = (
         "diagnose predictions.json --charts figures",
         "diagnosing",
         of="analysis.diagnose:diagnose",
-        show="rendering.tables:render",
         charts="rendering.charts.dialogues:diagnosis_charts",
     ),
     Command(
@@ -127,7 +124,6 @@ COMMANDS: Final = (
         "traits predictions.json --disagree fga gca",
         "scoring",
         of="analysis.traits:traits",
-        show="rendering.tables:render",
         charts="rendering.charts.dialogues:trait_charts",
     ),
     Command(
@@ -136,7 +132,6 @@ COMMANDS: Final = (
         "correlate predictions.json -m jga,fga,gca --versus jga,fga,gca",
         "scoring",
         of="analysis.correlate:correlate",
-        show="rendering.tables:render",
         charts="rendering.charts.runs:correlation_charts",
         details={
             "metrics": Detail(
@@ -184,7 +179,6 @@ COMMANDS: Final = (
         "compare-metrics t5_0.1.json t5_0.5.json t5_1.0.json --along share",
         "comparing",
         of="analysis.compare_metrics:compare_metrics",
-        show="rendering.tables:render",
         charts="rendering.charts.runs:metric_charts",
         details={
             "table": Detail(
@@ -203,7 +197,6 @@ COMMANDS: Final = (
         "sensitivity predictions.json -m jga,fga,gca --kinds missed,late",
         "scoring copies",
         of="analysis.sensitivity:sensitivity",
-        show="rendering.tables:render",
         charts="rendering.charts.runs:sensitivity_charts",
         details={
             "data": Detail(
@@ -290,7 +283,6 @@ COMMANDS: Final = (
         "counting",
         of="audit.entity_bias:bias",
         run="cli.audits:bias",
-        show="rendering.tables:render",
         charts="rendering.charts.audits:bias_charts",
         choices=GOLD,
         details={
@@ -313,7 +305,6 @@ COMMANDS: Final = (
         "comparing",
         of="audit.version_diff:diff",
         run="cli.audits:diff",
-        show="rendering.tables:render",
         charts="rendering.charts.audits:difference_charts",
         choices=MATCH,
         details={
@@ -333,7 +324,6 @@ COMMANDS: Final = (
         "audit scores t5_*.json --version 2.0=old.tsv --version 2.1=new.tsv --model 't5=t5_*'",
         "scoring",
         of="audit.version_scores:scores",
-        show="rendering.tables:render",
         charts="rendering.charts.audits:version_charts",
         profile="qian2021",
         details={
@@ -391,7 +381,6 @@ COMMANDS: Final = (
         "searching",
         of="audit.contradictions:contradictions",
         run="cli.audits:contradictions",
-        show="rendering.tables:render",
         hidden=("said",),
         details={"data": _DATASET, "split": _SPLIT_OR_ALL},
     ),
@@ -423,7 +412,6 @@ COMMANDS: Final = (
         "audit memorisation predictions.json --context test.tsv --train train.tsv.gz",
         "searching",
         of="audit.memorised_values:memorisation",
-        show="rendering.tables:render",
         charts="rendering.charts.audits:memorisation_charts",
         details={
             "context": Detail(type=list[Path], help="File or folder with the utterances; repeatable."),

@@ -23,14 +23,14 @@ def folded(warnings: Iterable[DstbenchWarning]) -> list[str]:
     """
     kinds: dict[str, dict[str, DstbenchWarning]] = {}
     for warning in warnings:
-        kinds.setdefault(warning.kind, {}).setdefault(str(warning), warning)
+        kinds.setdefault(warning.kind, {}).setdefault(warning.args[0], warning)
     return [_line(list(of_kind.values())) for of_kind in kinds.values()]
 
 
 def _line(warnings: list[DstbenchWarning]) -> str:
     first, *others = warnings
     if not others:
-        return str(first)
+        return str(first.args[0])
     counts: Counter[str] = Counter()
     for warning in warnings:
         counts[warning.file or warning.run or ""] += warning.count or 1

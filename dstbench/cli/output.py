@@ -46,7 +46,7 @@ class Notes:
         for time in ("before", "after") if when is None else (when,):
             due = [warning for warning in self._kept if warning.when == time]
             self._kept = [warning for warning in self._kept if warning.when != time]
-            for line in dict.fromkeys(map(str, due)) if self._verbose else folded(due):
+            for line in dict.fromkeys(warning.args[0] for warning in due) if self._verbose else folded(due):
                 _tell("note", line)
 
 
@@ -56,7 +56,7 @@ def _tell(kind: str, message: object) -> None:
 
     width = screen_of(sys.stderr).width
     # An error's own line breaks are kept; it has escaped all others.
-    lines = f"{kind}: {message}".split("\n") if isinstance(message, DstbenchError) else [f"{kind}: {message}"]
+    lines = f"{kind}: {message.args[0]}".split("\n") if isinstance(message, DstbenchError) else [f"{kind}: {message}"]
     shown = (visible(shortened(line, 4000)) for line in lines)
     text = "\n".join(wrapped(line, width, " " * (len(kind) + 2)) for line in shown)
     if _spinners:

@@ -93,6 +93,25 @@ def signature(call: Call, texts: list[str]) -> Result:
     return Result("".join(f"{plain_text(line)}\n" for line in lines))
 
 
+def diff(call: Call, *, read: bool = False, context: Path | None = None) -> Result:
+    """What a new checkpoint changed.
+
+    Args:
+        read: Show the dialogues to read first on one page: turn by turn, both runs side by side, as `show` does.
+        context: File with the utterances of these: the dataset, or a table that `contexts` wrote.
+    """
+    from dstbench.analysis.show import walk_through
+    from dstbench.rendering.tables import render
+
+    changes = call.compute()
+    if not read or changes.dialogues.is_empty():
+        return call.shown(changes)
+    runs = {name: call.arguments[name] for name in ("before", "after")}
+    dialogues, said = changes.dialogues["dialogue"].to_list(), None if context is None else as_path(context)
+    page = walk_through(runs, dialogues, context=said, profile=call.convention(), **call.reading)
+    return Result(render(page, call.table.form))
+
+
 def show(
     call: Call,
     run: Path,

@@ -119,7 +119,8 @@ def read_json(path: str | Path, kind: type | tuple[type, ...]) -> Any:
     try:
         document = json.loads(content)
     except (ValueError, RecursionError) as error:
-        raise file.error(f"broken JSON: {error}") from None
+        hint = f"mend it there, or copy it again; python -m json.tool {file.name} checks it"
+        raise file.error(f"broken JSON: {error}", hint) from None
     if not isinstance(document, kind):
         kinds = kind if isinstance(kind, tuple) else (kind,)
         raise file.error(f"not a JSON {' or '.join('object' if one is dict else 'list' for one in kinds)}")

@@ -159,13 +159,10 @@ class ValueMatcher:
     labels: Table | None = None  # variants that are accepted for a gold value; a gold variant does not accept the value
     exact_slots: frozenset[str] = frozenset()  # never compared fuzzily
 
-    def accepts(self, slot: str, gold: str, pred: str) -> bool:
-        """Whether the prediction is right."""
-        return self.matcher.reaches(self._nearness(slot, gold, pred))
-
-    def similarity(self, slot: str, gold: str, pred: str) -> float:
-        """The similarity that decides whether the prediction is right, from 0 to 1, whatever the threshold."""
-        return min(max(self._nearness(slot, gold, pred), 0.0), 1.0)
+    def compare(self, slot: str, gold: str, pred: str) -> tuple[bool, float]:
+        """Whether the prediction is right, and the similarity that decides it, from 0 to 1, whatever the threshold."""
+        nearness = self._nearness(slot, gold, pred)
+        return self.matcher.reaches(nearness), min(max(nearness, 0.0), 1.0)
 
     @cached_property
     def _nearness(self) -> Callable[[str, str, str], float]:
@@ -175,16 +172,6 @@ class ValueMatcher:
         """The similarity that decides; ∞ if values are equal, -∞ if they are neither equal nor compared fuzzily."""
         if gold == pred:
             return inf
-        golds, preds = self._bounded_sides(slot, gold, pred)
-        pairs = [[self._nearness_of_one(slot, one, other) for other in preds] for one in golds]
-        nearest = [max(row) for row in pairs]
-        if self.multi == "all":  # the least similar value of either side decides
-            nearest += [max(column) for column in zip(*pairs, strict=True)]
-            return min(nearest)
-        return max(nearest, default=-inf)
-
-    def _bounded_sides(self, slot: str, gold: str, pred: str) -> tuple[Sequence[str], Sequence[str]]:
-        """`_sides`; refuses values that would take too long to compare (`limits.COMPARED`)."""
         golds, preds = self._sides(slot, gold, pred)
         unit = "characters" if self.matcher.is_fuzzy else "alternatives"
         sizes = [sum(map(len, side)) if self.matcher.is_fuzzy else len(side) for side in (golds, preds)]
@@ -195,7 +182,12 @@ class ValueMatcher:
                 slot=slot,
                 hint=COMPARED.hint,
             )
-        return golds, preds
+        pairs = [[self._nearness_of_one(slot, one, other) for other in preds] for one in golds]
+        nearest = [max(row) for row in pairs]
+        if self.multi == "all":  # the least similar value of either side decides
+            nearest += [max(column) for column in zip(*pairs, strict=True)]
+            return min(nearest)
+        return max(nearest, default=-inf)
 
     def _sides(self, slot: str, gold: str, pred: str) -> tuple[Sequence[str], Sequence[str]]:
         """The gold and the predicted values to compare with each other; both empty if only one side is a list."""
@@ -208,10 +200,7 @@ class ValueMatcher:
     def _nearness_of_one(self, slot: str, gold: str, pred: str) -> float:
         if gold == pred or (self.labels is not None and pred in self.labels.content.get(gold, ())):
             return inf
-        return self.matcher.similarity(gold, pred) if self._is_fuzzy(slot, gold, pred) else -inf
-
-    def _is_fuzzy(self, slot: str, gold: str, pred: str) -> bool:
-        """Whether two values are compared fuzzily."""
-        if not self.matcher.is_fuzzy or slot in self.exact_slots:
-            return False
-        return self.fuzzy == "all" or (is_text(gold) and is_text(pred))
+        is_fuzzy = self.matcher.is_fuzzy and slot not in self.exact_slots
+        if is_fuzzy and (self.fuzzy == "all" or (is_text(gold) and is_text(pred))):
+            return self.matcher.similarity(gold, pred)
+        return -inf

@@ -153,15 +153,11 @@ class SlotTotal(NamedTuple):
 def slot_total(
     gold_slots: Iterable[str], *, is_multiwoz: bool, scope: frozenset[str] | None = None, name: str = ""
 ) -> SlotTotal:
-    """T of slot accuracy, which depends on gold only, never on predictions.
+    """T of slot accuracy, which depends on gold only: of the slots that have a value in it, never on predictions.
 
-    Args:
-        gold_slots: The slots that have a value in gold.
-        is_multiwoz: Whether the dialogues are MultiWOZ's. If so, T is the size of MultiWOZ's smallest slot set that has
-            all of gold's slots; if there is no such set, or for other dialogues, gold's slots are counted.
-        scope: The slots that the convention scores: T is their number plus that of gold's other slots. None: all slots
-            are scored.
-        name: What the slots in `scope` are called.
+    For MultiWOZ's dialogues, T is the size of its smallest slot set that has all of gold's slots; if there is no such
+    set, or for other dialogues, gold's slots are counted. If the convention scores some slots (`scope`, called `name`),
+    T is their number plus that of gold's other slots.
 
     >>> slot_total(["hotel-area"], is_multiwoz=True), slot_total(["bus-day"], is_multiwoz=True).size
     (SlotTotal(size=30, source='multiwoz-30'), 35)

@@ -82,6 +82,7 @@ def read(file: File, content: bytes | None = None) -> pl.DataFrame:
     """
     with reading(file.name), file.path.open("rb") if content is None else io.BytesIO(content) as stream:
         if _check(file.name, stream):
+            stream.seek(0)  # Polars reads a stream in memory from where it is
             sums = json.loads(pl.read_parquet_metadata(stream)[CHECKSUMS])
             if _checksums(stream, [end for end, _ in sums]) != sums:
                 raise _damaged("its bytes are not those that were written")
@@ -235,8 +236,8 @@ def _check(name: str, stream: BinaryIO, *, at_once: bool = True) -> bool:
     in_memory = [group.unpacked + _WIDTH * group.values for group in groups]
     if (max(in_memory, default=0) if is_sealed and not at_once else sum(in_memory)) > UNPACKED.value * _MB:
         raise DstbenchError(f"more than {UNPACKED.value:,} MB when unpacked", file=name, hint=UNPACKED.hint)
+    stream.seek(0)
     if not is_sealed:
-        stream.seek(0)
         _decode_pages(stream)
     return is_sealed
 

@@ -157,7 +157,9 @@ def with_parameters(metric: type[Metric], parts: Sequence[str], notation: str) -
             what = f"{key!r} twice" if key in values else f"no parameter {key!r}" if equals else f"no value in {part!r}"
             takes = ", ".join(f"{parameter}=…" for parameter in types) or "no parameters"
             raise UsageError(f"{place}: {what}", hint=f"{metric.name} takes {takes}")
-        values[key] = _value(text, types[key], f"{place}: {key}")
+        default = next(f.default for f in fields(metric) if f.name == key)
+        example = f"{metric.name}:{key}={30 if default is None else default}"
+        values[key] = _value(text, types[key], f"{place}: {key}", example)
     return _made(metric, place, values)
 
 
@@ -218,19 +220,19 @@ def parse_all(notations: str | Iterable[str | Metric]) -> list[Metric]:
     return list(metrics.values())
 
 
-def _value(text: str, hint: Any, place: str) -> Any:
-    if get_origin(hint) is Literal:
-        if text not in get_args(hint):
-            raise UsageError(f"{place} is {text!r}, none of {', '.join(get_args(hint))}")
+def _value(text: str, kind: Any, place: str, hint: str) -> Any:
+    if get_origin(kind) is Literal:
+        if text not in get_args(kind):
+            raise UsageError(f"{place} is {text!r}, none of {', '.join(get_args(kind))}", hint=hint)
         return text
-    if hint is str:
+    if kind is str:
         return text
-    if hint is bool and text in ("True", "False"):
+    if kind is bool and text in ("True", "False"):
         return text == "True"
     try:
-        if hint is float:
+        if kind is float:
             numerator, _, denominator = text.partition("/")
             return float(numerator) / float(denominator or 1)
         return int(text)
     except (ValueError, ZeroDivisionError):
-        raise UsageError(f"{place} is {text!r}, not a {'' if hint is float else 'whole '}number") from None
+        raise UsageError(f"{place} is {text!r}, not a {'' if kind is float else 'whole '}number", hint=hint) from None

@@ -67,7 +67,7 @@ class Source(File):
         """
         files = super().files()
         data = [file for file in files if file.path.suffix.lower() not in _NOTES and not _NOTE.match(file.path.name)]
-        if len(data) == 1 and data[0].is_folder:
+        if len(data) == 1 and data[0].is_folder and data[0].foreign is None:
             files = data[0].files()
         for file in files:
             file.keys, file.unreadable = self.keys, self.unreadable

@@ -12,7 +12,7 @@ from dstbench.errors import number_of
 from dstbench.metrics import parse
 from dstbench.rendering.sentences import profiles_that_agree
 from dstbench.rendering.views import Layout, View, text_of
-from dstbench.schema.analysis import CHANGED_DIALOGUES, CHANGED_GROUPS, CHANGED_TOTALS, RECONCILED_STEPS
+from dstbench.schema.changes import CHANGED_DIALOGUES, CHANGED_GROUPS, CHANGED_TOTALS, RECONCILED_STEPS
 
 # How many groups of a kind text shows, unless asked for all.
 _MOST_GROUPS: Final = 6
@@ -51,6 +51,8 @@ def _said(total: dict[str, object], what: str) -> str:
 
 def changes(changes: Changes) -> Layout:
     """The totals, the groups and the dialogues to read."""
+    if changes.dialogues.is_empty():
+        return Layout([], findings=what_changed(changes), label="diff")
     cells = {name: f"{{{name}}}" for name in ("fixed", "broken", "net")}
     cells |= {"dialogues better": "{better}", "dialogues worse": "{worse}", "p": "{p}", "*": "{significant}"}
     views = [View("turns and values", changes.totals, CHANGED_TOTALS, ["of"], cells)]
@@ -61,7 +63,7 @@ def changes(changes: Changes) -> Layout:
     views.append(View("dialogues to read first", changes.dialogues, CHANGED_DIALOGUES, ["dialogue"], counted))
     notes = [
         "* significant; p: whole dialogues swapped between the runs at random, of groups adjusted after Holm",
-        "read one: dstbench show BEFORE DIALOGUE --against AFTER",
+        "read them: the same command with --read",
     ]
     by_slot, rows = views[1], views[1].rows.height
     more = f", the first {_MOST_GROUPS} of {rows}" if rows > _MOST_GROUPS else ""

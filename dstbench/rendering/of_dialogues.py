@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import polars as pl
@@ -34,7 +35,21 @@ _NO_SLOT: Final = "(no prediction)"
 
 
 def walkthrough(walkthrough: Walkthrough) -> Layout:
-    """The dialogue's scores, then the slots of each turn below what is said in it; letters stand for several runs."""
+    """Each dialogue's scores, then the slots of each turn below what is said in it; letters stand for several runs."""
+    dialogues = walkthrough.changes["dialogue"].unique(maintain_order=True)
+    views = [view for dialogue in dialogues for view in _dialogue(walkthrough, dialogue)]
+    about = [_LEGEND, _UNITS, *([_NO_UTTERANCES] if walkthrough.said.is_empty() else [])]
+    signatures = signature_lines(walkthrough.signatures) if len(dialogues) == 1 else []
+    paper = [view for view in views if view.rows.height]
+    return Layout(views, about, (), "show", paper, signatures=signatures)
+
+
+def _dialogue(walkthrough: Walkthrough, dialogue: str) -> list[View]:
+    """The tables of one of its dialogues."""
+    own = {
+        name: getattr(walkthrough, name).filter(dialogue=dialogue) for name in ("said", "slots", "changes", "scores")
+    }
+    walkthrough = replace(walkthrough, **own)
     names = walkthrough.changes["run"].unique(maintain_order=True).to_list()
     letters = [chr(ord("A") + number) for number in range(len(names))] if len(names) > 1 else names
     letter = pl.col("run").replace_strict(names, letters, return_dtype=pl.String)
@@ -58,9 +73,7 @@ def walkthrough(walkthrough: Walkthrough) -> Layout:
             lines.append("no slot")
         head = "\n  ".join([f"turn {turn}", *(plain_text(line) for line in lines)])
         views.append(View(OwnLines(head), table, styles=_styles(table)))
-    about = [_LEGEND, _UNITS, *([_NO_UTTERANCES] if walkthrough.said.is_empty() else [])]
-    paper = [view for view in views if view.rows.height]
-    return Layout(views, about, (), "show", paper, signatures=signature_lines(walkthrough.signatures))
+    return views
 
 
 def worst(worst: Worst) -> Layout:

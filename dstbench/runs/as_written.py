@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import polars as pl
 
+from dstbench.conventions.convention import Convention
 from dstbench.errors import DstbenchError
 from dstbench.runs.run import Run, in_memory
 
 
-def as_written(run: Run) -> Run:
-    """The run with two slots for each booking slot that gold and predictions spell differently.
+def named_under(convention: Convention, run: Run) -> Run:
+    """The run with its booking slots as the convention names them (`Convention.booking`): if as written, some are two.
 
     The prediction of ``hotel-book day`` becomes one of ``hotel-day`` if only gold has ``book`` in its name, and of
     ``hotel-bookday`` if only the predictions have; gold keeps the canonical name. A slot that one side spells in both
     ways is refused.
     """
+    if convention.booking == "mapped":
+        return run
     with_book = run.meta.get("with_book", {})
     gold, pred = (with_book.get(side, {}) for side in ("gold", "pred"))
     for slot in sorted({*gold, *pred}):

@@ -41,31 +41,18 @@ _NAMED: Final = 3
 
 
 class GoldSet(NamedTuple):
-    """A line of the registry: the gold of a split of a dataset, as one project prepares it.
+    """A line of the registry: the gold of a split of a dataset, as one project prepares it."""
 
-    Attributes:
-        dataset: Name of the dataset, with its version.
-        split: train, dev or test.
-        preparation: Who prepared it; and which part of the split it has, if not all.
-        dialogues: Number of its dialogues.
-        turns: Number of its turns.
-        slots: Number of slots that have a value in it.
-        whole: Number of `dialogues`, and of `turns` if known, of the split as published.
-        source: Where its file comes from.
-        fingerprint: The fingerprint of its gold, as 16 hexadecimal digits.
-        each: The numbers of its dialogues, ascending, in base64; empty: they are not kept.
-    """
-
-    dataset: str
-    split: str
-    preparation: str
+    dataset: str  # with its version
+    split: str  # train, dev or test
+    preparation: str  # who prepared it; and which part of the split it has, if not all
     dialogues: int
     turns: int
-    slots: int
-    whole: Mapping[str, int]
-    source: str
-    fingerprint: str
-    each: str = ""
+    slots: int  # number of slots that have a value in it
+    whole: Mapping[str, int]  # number of `dialogues`, and of `turns` if known, of the split as published
+    source: str  # where its file comes from
+    fingerprint: str  # of its gold, as 16 hexadecimal digits
+    each: str = ""  # the numbers of its dialogues, ascending, in base64; empty: they are not kept
 
     @property
     def name(self) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
@@ -86,7 +87,12 @@ def _named_paths(paths: list[Path]) -> list[tuple[str, Path | RunIn]]:
         names = ["/".join(part[-depth:]) for part in parts]
         if len(set(names)) == len(names):
             break
-    runs = [_runs_in(File(path)) if os.path.isfile(path) else None for path in paths]
+    runs: list[list[str] | None] = []
+    for path in paths:
+        runs.append(None)
+        if os.path.isfile(path) and (file := File(path)).is_parquet:
+            with suppress(DstbenchError), parquet.reading(file.name):  # what is wrong with it, reading it will say
+                runs[-1] = _runs_of(parquet.scan(file).table)
     counts = Counter(run for of_file in runs for run in of_file or ())
     counts.update(name for name, of_file in zip(names, runs, strict=True) if of_file is None)
     named: list[tuple[str, Path | RunIn]] = []
@@ -95,17 +101,6 @@ def _named_paths(paths: list[Path]) -> list[tuple[str, Path | RunIn]]:
             named.append((name, path))
         named += [(f"{name}/{run}" if counts[run] > 1 else run, RunIn(path, run)) for run in of_file or ()]
     return named
-
-
-def _runs_in(file: File) -> list[str] | None:
-    """The runs of a Parquet file with a column `run`; None: it is another file."""
-    if not file.is_parquet:
-        return None
-    try:
-        with parquet.reading(file.name):
-            return _runs_of(parquet.scan(file).table)
-    except DstbenchError:  # which reading it will say
-        return None
 
 
 def _runs_of(frame: pl.LazyFrame) -> list[str] | None:

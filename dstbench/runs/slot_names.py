@@ -34,7 +34,6 @@ class _Slot(NamedTuple):
     gold: int  # whose gold state lists it
     pred: int  # whose predicted state lists it
     values: int  # of these, in which it is predicted to have a value
-    is_frame: bool  # whether it stands for a service's frames
 
 
 def report_slots(source: str, table: pl.DataFrame, *, refuse: bool = True) -> None:
@@ -46,10 +45,9 @@ def report_slots(source: str, table: pl.DataFrame, *, refuse: bool = True) -> No
     rows = table.lazy().drop_nulls("slot")
     rows = rows.with_columns(values=pl.all_horizontal(pl.col("pred") != pl.lit(nothing) for nothing in NOTHING))
     counts = rows.group_by("slot").agg(pl.col("gold", "pred").count(), pl.col("values").sum())
-    counts = counts.with_columns(pl.col("slot").cast(pl.String), is_frame=IS_FRAME).sort("slot")
-    slots = [_Slot(*row) for row in collect(counts).iter_rows()]
-    services = {domain_of(slot.name) for slot in slots if slot.is_frame}
-    slots = [slot for slot in slots if not slot.is_frame]
+    of_slots = collect(counts.with_columns(pl.col("slot").cast(pl.String)).sort("slot"))
+    services = {domain_of(slot) for slot in of_slots.filter(IS_FRAME)["slot"]}
+    slots = [_Slot(*row) for row in of_slots.filter(~IS_FRAME).iter_rows()]
     _report_other_slots(source, slots, services, refuse=refuse)
     _report_unknown_slots(source, slots)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from os import PathLike, fspath
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 import polars as pl
 
@@ -28,32 +28,16 @@ _KEY: Final = ["dialogue", "turn"]
 _ORDER: Final = ("test", "dev", "train")
 
 
-class _Overlap(NamedTuple):
-    """How a split and the predictions overlap.
-
-    Attributes:
-        is_some: Whether the split has dialogues of the predictions.
-        is_whole: Whether it has all their turns.
-        is_exact: Whether it has all their turns, and no other turns of their dialogues.
-    """
-
-    is_some: bool
-    is_whole: bool
-    is_exact: bool
+# How a split may have predictions, and what is said of it where it is the only one that does.
+_OVERLAPS: Final = {
+    "some": "in which it has dialogues",
+    "whole": "that has all its turns",
+    "exact": "in which its dialogues have no other turns",
+}
 
 
 class SplitGold:
-    """Gold in a folder of several splits.
-
-    Args:
-        folder: The folder.
-        files: Its files, which are of at least two splits.
-        options: How runs are read.
-
-    Attributes:
-        source: Name of the folder, for messages.
-        splits: Names of the splits.
-    """
+    """Gold in a folder of several splits, whose `files` are of at least two; `options` say how runs are read."""
 
     def __init__(self, folder: Source, files: list[Source], options: ReadOptions) -> None:
         self.source = folder.name
@@ -79,40 +63,30 @@ class SplitGold:
 
     def _split_of(self, source: str, predicted: pl.DataFrame) -> str:
         """The split of predictions that have these turns, in the file `source`."""
-        overlaps: dict[str, _Overlap] = {}
+        dialogues = predicted.select(pl.col("dialogue").unique())
+        of_kind: dict[str, list[str]] = {kind: [] for kind in _OVERLAPS}
         for split in self._files:
-            only_whole = any(overlap.is_whole for overlap in overlaps.values())
-            overlaps[split] = self._overlap(split, predicted, only_whole=only_whole)
-        kinds = {
-            "is_some": "in which it has dialogues",
-            "is_whole": "that has all its turns",
-            "is_exact": "in which its dialogues have no other turns",
-        }
-        of_kind = {kind: sorted(split for split in overlaps if getattr(overlaps[split], kind)) for kind in kinds}
-        for kind, reason in kinds.items():  # the first kind that only one split is of
+            has, lacks, more = 0, 0, 0
+            for turns in self._turns(split):
+                of_dialogues = turns.join(dialogues, on="dialogue", how="semi")
+                of_file = predicted.join(turns.select(pl.col("dialogue").unique()), on="dialogue", how="semi")
+                shared = of_file.join(of_dialogues, on=_KEY, how="semi").height
+                has, lacks = has + of_file.height, lacks + of_file.height - shared
+                more += of_dialogues.height - shared
+                if lacks and of_kind["whole"]:  # another split has all turns
+                    break
+            is_whole = not lacks and has == predicted.height
+            for kind, is_of_kind in zip(_OVERLAPS, (has, is_whole, is_whole and not more), strict=True):
+                of_kind[kind] += [split] if is_of_kind else []
+        for kind, reason in _OVERLAPS.items():  # the first kind that only one split is of
             if len(of_kind[kind]) == 1:
                 (split,) = of_kind[kind]
                 warn(f"scored on the split {split}, the only one of {self.source} {reason}", file=source)
                 return split
-        if some := of_kind["is_exact"] or of_kind["is_whole"] or of_kind["is_some"]:
+        if some := sorted(of_kind["exact"] or of_kind["whole"] or of_kind["some"]):
             what = f"predictions in the splits {', '.join(some)} of {self.source}"
             raise DstbenchError(what, file=source, hint=f"choose one: --split {some[-1]}")
         return next(iter(self._files))  # then alignment says that no turn is in both sides
-
-    def _overlap(self, split: str, predicted: pl.DataFrame, *, only_whole: bool) -> _Overlap:
-        """The overlap of a split with these turns; if `only_whole`, reading stops where a turn is missing."""
-        dialogues = predicted.select(pl.col("dialogue").unique())
-        has, lacks, more = 0, 0, 0
-        for turns in self._turns(split):
-            of_dialogues = turns.join(dialogues, on="dialogue", how="semi")
-            of_file = predicted.join(turns.select(pl.col("dialogue").unique()), on="dialogue", how="semi")
-            shared = of_file.join(of_dialogues, on=_KEY, how="semi").height
-            has, lacks = has + of_file.height, lacks + of_file.height - shared
-            more += of_dialogues.height - shared
-            if lacks and only_whole:
-                break
-        is_whole = not lacks and has == predicted.height
-        return _Overlap(has > 0, is_whole, is_whole and not more)
 
     def _turns(self, split: str) -> Iterator[pl.DataFrame]:
         """The turns (dialogue, turn) of each data file of a split."""

@@ -34,21 +34,13 @@ _CLEAR: Final = 2
 
 
 class Numbering(NamedTuple):
-    """Another numbering of predicted turns, beside the one that they have.
+    """Another numbering of predicted turns, beside the one that they have."""
 
-    Attributes:
-        first: The number of the turn that is gold's turn 0.
-        step: The difference of the numbers of consecutive turns.
-        met: Number of predicted turns that meet a turn of gold, as they are numbered and under this numbering.
-        agreeing: Likewise, number of states that agree with gold's.
-        fits_better: Whether more turns meet and more states agree; or as many meet, and clearly more states agree.
-    """
-
-    first: int
-    step: int
-    met: tuple[int, int]
-    agreeing: tuple[int, int]
-    fits_better: bool
+    first: int  # number of the turn that is gold's turn 0
+    step: int  # difference of the numbers of consecutive turns
+    met: tuple[int, int]  # predicted turns that meet a turn of gold, as they are numbered and under this numbering
+    agreeing: tuple[int, int]  # likewise, states that agree with gold's
+    fits_better: bool  # whether more turns meet and more states agree; or as many meet, and clearly more states agree
 
     @property
     def option(self) -> str:

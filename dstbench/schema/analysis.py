@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from typing import Final
 
-import polars as pl
-
 from dstbench.schema.core import (
     LONG,
     SCORES,
     TURNS,
-    Column,
     OpenTable,
     Table,
     category,
     count,
     flag,
+    interval,
     large,
     number,
     p,
@@ -38,16 +36,14 @@ DIALOGUES: Final = OpenTable(
     wrong_turns=count("Turns with JGA 0."),
     ends_wrong=flag("Whether the last turn has JGA 0."),
     wrong_slots_last=count("Slots missed, wrong or over-predicted in the last turn; one more if it has no prediction."),
-    first_wrong=count("The first turn with JGA 0; null: there is none.", nullable=True),
+    first_wrong=count("The first turn with JGA 0; null: there is none."),
     first_failure=number("first_wrong / n, where the last turn has JGA 0; else null.", nullable=True),
-    first_failure_bin=count(
-        "The tenth of the dialogue that first_failure is in, 0 to 9; null likewise.", nullable=True
-    ),
-    recovered=flag("Whether a turn after the first failure has JGA 1; null likewise.", nullable=True),
+    first_failure_bin=count("The tenth of the dialogue that first_failure is in, 0 to 9; null likewise."),
+    recovered=flag("Whether a turn after the first failure has JGA 1; null likewise."),
     n_gold_max=count("The largest number of gold slots in a turn."),
     mistakes=count("Wrong, missed and over-predicted changes, as the GCA authors' code counts them."),
-    to_mean=number("Tail orientation: mean position of mistakes, 0 to 1; null: no mistake.", nullable=True),
-    to_sum=number("The same, as the paper's formula is printed; null: no mistake.", nullable=True),
+    to_mean=number("Tail orientation: mean position of mistakes, 0 to 1; null: no mistake."),
+    to_sum=number("The same, as the paper's formula is printed; null: no mistake."),
     to_released=number("The same, as the authors' code has it; 0: no mistake."),
     nu_paper=number("Non-uniformity: sum of squared differences of mistakes per turn to their mean."),
     nu_released=number("The same, absolute differences by the mean; 0: no mistake."),
@@ -78,7 +74,7 @@ FAILURES: Final = Table(
     recovered=count("Of these: with a turn of JGA 1 after the first failure."),
     few_slots=count("k, the number of slots below which a dialogue has few."),
     with_few_slots=count("Dialogues with fewer than k gold slots in each of their turns."),
-    share_with_few_slots=share("Their share; null: no dialogue.", nullable=True),
+    share_with_few_slots=share("Their share; null: no dialogue."),
     **SCORES.only("signature"),
 )
 
@@ -126,10 +122,10 @@ TIMING: Final = OpenTable(
     **SCORES.only("run"),
     missed=large("(turn, slot) pairs that only gold has."),
     late=large("Of these: the prediction has gold's value in a later turn, while gold still has it."),
-    late_share=share("late / missed; null: none is missed.", nullable=True),
+    late_share=share("late / missed; null: none is missed."),
     over=large("(turn, slot) pairs that only the prediction has."),
     early=large("Of these: the next value that gold has for the slot is the predicted one."),
-    early_share=share("early / over; null: none is over-predicted.", nullable=True),
+    early_share=share("early / over; null: none is over-predicted."),
 )
 
 TRAIT_BINS: Final = Table(
@@ -141,7 +137,7 @@ TRAIT_BINS: Final = Table(
     low=number("Lower end of the bin: the trait is at least this."),
     high=number("Upper end of the bin: the trait is less than this (in the last bin, at most this)."),
     **SCORES.only("metric"),
-    value=score("Mean of the dialogues' scores; null: none has one.", nullable=True),
+    value=score("Mean of the dialogues' scores; null: none has one."),
     dialogues=count("Dialogues in the bin that have a score."),
 )
 
@@ -176,20 +172,19 @@ CORRELATIONS: Final = Table(
     per=_PER,
     first=text("A metric in dstbench's notation, a column of the dialogues' (turns') table, or rating."),
     second=text("Another one."),
-    r=r("Their correlation; null: one of them does not vary.", nullable=True),
+    r=r("Their correlation; null: one of them does not vary."),
     n=count("Number of dialogues (turns) that it is computed over."),
-    low=r(
+    **interval(
+        r,
         "Lower end of its confidence interval over dialogues (jackknife: each left out in turn with all of its rows); "
         "null: r is null, there are fewer than 4 dialogues, or a column varies in one only.",
-        nullable=True,
     ),
-    high=r("Upper end, likewise.", nullable=True),
-    fisher_low=r(
+    **interval(
+        r,
         "Lower end of Fisher's interval, which assumes independent rows of normal data; null: a dialogue has several "
         "rows, or r has no interval.",
-        nullable=True,
+        "fisher_",
     ),
-    fisher_high=r("Upper end, likewise.", nullable=True),
     level=number("Confidence level of the intervals."),
 )
 
@@ -207,21 +202,20 @@ CORRELATION_DIFFERENCES: Final = Table(
     r_first=r("The first correlation.", nullable=True),
     r_second=r("The second.", nullable=True),
     difference=r("The first minus the second.", nullable=True),
-    low=r(
+    **interval(
+        r,
         "Lower end of its confidence interval over dialogues (jackknife: each left out in turn with all of its rows).",
-        nullable=True,
     ),
-    high=r("Upper end, likewise.", nullable=True),
     p=p(
         "Two-sided p-value, from the same standard error: at most 1 - level if the interval excludes 0.", nullable=True
     ),
     p_adjusted=p("p adjusted by Holm for all rows of the table.", nullable=True),
-    zou_low=r(
+    **interval(
+        r,
         "Lower end of Zou's interval (2007), which assumes independent rows of normal data; null: a dialogue has "
         "several rows, a correlation is ±1, or a column follows from the others.",
-        nullable=True,
+        "zou_",
     ),
-    zou_high=r("Upper end, likewise.", nullable=True),
     n_first=count("Dialogues (turns) that the first is computed over."),
     n_second=count("Those that the second is computed over: the same ones, except where they are independent."),
     level=number("Confidence level of the interval."),
@@ -233,10 +227,9 @@ CORRELATION_TESTS: Final = Table(
     **CORRELATION_DIFFERENCES.only("run", "other_run", "first", "second"),
     test=text("The test, by cocor's name."),
     statistic=r("Its statistic."),
-    df=count("Degrees of freedom of its t distribution; null: the distribution is normal.", nullable=True),
+    df=count("Degrees of freedom of its t distribution; null: the distribution is normal."),
     p=p("Two-sided p-value."),
-    low=r("Lower end of the test's own interval, for Fisher's z; null: the test has none.", nullable=True),
-    high=r("Upper end, likewise.", nullable=True),
+    **interval(r, "Lower end of the test's own interval, for Fisher's z; null: the test has none."),
     **CORRELATION_DIFFERENCES.only("level"),
 )
 
@@ -247,9 +240,8 @@ RATED: Final = Table(
     **CORRELATIONS.only("run", "per"),
     metric=text("A metric in dstbench's notation, or a column of the dialogues' (turns') table."),
     coefficient=text("pearson, spearman, or kendall (tau-b)."),
-    value=r("Their correlation; null: one of them does not vary, or there are fewer than 4 dialogues.", nullable=True),
-    low=r("Lower end of its confidence interval; null: undefined.", nullable=True),
-    high=r("Upper end, likewise.", nullable=True),
+    value=r("Their correlation; null: one of them does not vary, or there are fewer than 4 dialogues."),
+    **interval(r, "Lower end of its confidence interval; null: undefined."),
     interval=text(
         "jackknife (each dialogue left out in turn), or linearised (rows' influence, dialogues as clusters)."
     ),
@@ -268,8 +260,7 @@ RATED_DIFFERENCES: Final = Table(
     value=r("The metric's correlation with the ratings.", nullable=True),
     other_value=r("The other metric's.", nullable=True),
     difference=r("The first minus the second.", nullable=True),
-    low=r("Lower end of its confidence interval.", nullable=True),
-    high=r("Upper end, likewise.", nullable=True),
+    **interval(r, "Lower end of its confidence interval."),
     interval=text(
         "How it is computed: jackknife (each dialogue left out in turn), or for rank correlations zou2007 (from "
         "linearised standard errors, dialogues as clusters).",
@@ -280,10 +271,8 @@ RATED_DIFFERENCES: Final = Table(
         "The test: jackknife, or a classical one by cocor's name; for rank correlations linearised (of Fisher's z).",
         nullable=True,
     ),
-    statistic=r("Its statistic; null: the jackknife's p is that of its interval.", nullable=True),
-    df=count(
-        "Degrees of freedom of its t distribution; null: the distribution is normal, or the jackknife's.", nullable=True
-    ),
+    statistic=r("Its statistic; null: the jackknife's p is that of its interval."),
+    df=count("Degrees of freedom of its t distribution; null: the distribution is normal, or the jackknife's."),
     p=p("Two-sided p-value.", nullable=True),
     p_adjusted=p(
         "p adjusted by Holm's method for the differences of the run, by the same coefficient and test.", nullable=True
@@ -294,16 +283,14 @@ RATED_DIFFERENCES: Final = Table(
 # --- comparisons of runs ---------------------------------------------------------------------------------------------
 
 _SE: Final = score(
-    "Standard error over dialogues (of models: over seeds too); null: undefined, or all dialogues are alike.",
-    nullable=True,
+    "Standard error over dialogues (of models: over seeds too); null: undefined, or all dialogues are alike."
 )
 # The uncertainty of a score.
 _UNCERTAIN: Final = {
     "se": _SE,
     "low": score(
         "Lower end of its interval: of a share, Wilson's with the effective number of units; of a count, Student's t. "
-        "Null: undefined.",
-        nullable=True,
+        "Null: undefined."
     ),
     "high": score("Upper end, likewise.", nullable=True),
 }
@@ -322,8 +309,8 @@ MODELS: Final = Table(
     **SCORES.only("metric", "unit"),
     model=text("Name of the model; for a run that belongs to no model, the name of the run."),
     runs=count("Number of its runs."),
-    value=score("Mean of its runs' scores; null: one of them is undefined.", nullable=True),
-    sd=score("Their standard deviation (n - 1); null: a single run, or as above.", nullable=True),
+    value=score("Mean of its runs' scores; null: one of them is undefined."),
+    sd=score("Their standard deviation (n - 1); null: a single run, or as above."),
     **_UNCERTAIN,
 )
 
@@ -334,29 +321,23 @@ RUN_DIFFERENCES: Final = Table(
     **SCORES.only("metric", "unit"),
     run=text("Name of the run, or of the model."),
     other=text("Name of the other; of the baseline, if there is one."),
-    difference=score("Value of run minus value of other; null: undefined.", nullable=True),
+    difference=score("Value of run minus value of other; null: undefined."),
     se=_SE,
-    low=score(
+    **interval(
+        score,
         "Lower end of its interval, which excludes 0 exactly if p is at most 1 - level; null: as se or significant.",
-        nullable=True,
     ),
-    high=score("Upper end, likewise.", nullable=True),
-    p=p(
-        "Two-sided p-value of there being no difference; null: undefined, or a model has fewer than 3 runs.",
-        nullable=True,
-    ),
+    p=p("Two-sided p-value of there being no difference; null: undefined, or a model has fewer than 3 runs."),
     p_adjusted=p("The same, adjusted for m.", nullable=True),
     adjustment=text("The adjustment: holm, hochberg, bh, by, bonferroni, max-t, none."),
     m=count("Number of the metric's differences that have a p."),
-    resamples=count("Random swaps that p is from: more where p is close to 1 - level; null: models.", nullable=True),
-    p_smallest=p("The smallest p_adjusted possible with these resamples; null: undefined, or models.", nullable=True),
+    resamples=count("Random swaps that p is from: more where p is close to 1 - level; null: models."),
+    p_smallest=p("The smallest p_adjusted possible with these resamples; null: undefined, or models."),
     resamples_needed=large(
-        "The fewest resamples with which p_adjusted can be at most 1 - level; null: no number is enough, or undefined.",
-        nullable=True,
+        "The fewest resamples with which p_adjusted can be at most 1 - level; null: no number is enough, or undefined."
     ),
     significant=flag(
-        "Whether p_adjusted is at most 1 - level; null: undefined, or not tested, as p_smallest is above 1 - level.",
-        nullable=True,
+        "Whether p_adjusted is at most 1 - level; null: undefined, or not tested, as p_smallest is above 1 - level."
     ),
     may_flip=flag("Whether p or p_adjusted is so close to 1 - level that another seed may give the other verdict."),
     wins=count("Dialogues in which run scores higher; null between models.", nullable=True),
@@ -366,8 +347,7 @@ RUN_DIFFERENCES: Final = Table(
     discordant=count("Dialogues whose counts for the metric differ, so a swap matters; likewise.", nullable=True),
     detectable=score(
         "The difference that the test finds in 80 % of cases at 1 - level, adjusted for m as if no other were "
-        "significant; null: se or significant is null.",
-        nullable=True,
+        "significant; null: se or significant is null."
     ),
 )
 
@@ -380,7 +360,7 @@ DESIGN: Final = Table(
     level=number("Confidence level of the intervals; 1 - level is the significance level of the tests."),
     test=text("Approximate randomisation of dialogues, or Welch's t over seeds, with the variance of dialogues."),
     adjustment=text("How p-values are adjusted for the number of differences of a metric."),
-    baseline=text("The run or model that all others are compared with; null: all pairs are compared.", nullable=True),
+    baseline=text("The run or model that all others are compared with; null: all pairs are compared."),
 )
 
 SWEEP: Final = OpenTable(
@@ -398,102 +378,16 @@ SWEEP_TARGETS: Final = Table(
     "sweep with published scores",
     "The rows of `sweep`, each beside the published score of its metric.",
     **SWEEP.columns,
-    target=text("The published score as given; null: none of this metric.", nullable=True),
-    off=score("Value minus published score; null: either is undefined.", nullable=True),
-    agrees=flag("Whether the value, rounded as the published score is, equals it; null: as `off`.", nullable=True),
+    target=text("The published score as given; null: none of this metric."),
+    off=score("Value minus published score; null: either is undefined."),
+    agrees=flag("Whether the value, rounded as the published score is, equals it; null: as `off`."),
     agrees_with_all=flag("Whether the profile agrees with the published scores of all metrics."),
     by_chance=ratio(
         "How many of the run's profiles agree on average with a published score that may lie anywhere between their "
         "lowest and highest score: n·u / (highest - lowest + u), with n profiles, and u the unit of the published "
         "score's last digit, or one turn if that is more. Of several metrics, the smallest such number, which is an "
-        "upper bound of how many agree with all. Null: the score is undefined under every profile.",
-        nullable=True,
+        "upper bound of how many agree with all. Null: the score is undefined under every profile."
     ),
-)
-
-_RECONCILED: Final = {
-    **SCORES.only("metric"),
-    "target": SWEEP_TARGETS.columns["target"],
-    "value": score("Its value; null: undefined, or the choices do not suit the run.", nullable=True),
-}
-
-RECONCILED_STEPS: Final = Table(
-    "steps of a reconciliation",
-    "One row per (step, metric), from the scores under the convention to the published ones.",
-    step=count("0: under the convention; then one choice more each time."),
-    choice=text("The choice; empty: none."),
-    meaning=text("What it is about."),
-    **_RECONCILED,
-    change=score("Value minus that of the step before; null: there is none, or either is undefined.", nullable=True),
-    off=SWEEP_TARGETS.columns["off"],
-)
-
-RECONCILED_SETS: Final = Table(
-    "sets of choices",
-    "One row per (set, metric): the sets of the smallest number of choices that reaches all published scores; if none "
-    "does, the nearest set of each number, the nearest first.",
-    choices=text("The names of the choices, joined by +; empty: none."),
-    size=count("The number of choices."),
-    **_RECONCILED,
-    off=SWEEP_TARGETS.columns["off"],
-    reaches=flag("Whether the set reaches the published scores of all metrics."),
-)
-
-RECONCILED_TRIED: Final = Table(
-    "sets that were tried",
-    "One row per number of choices.",
-    size=count("The number of choices."),
-    sets=count("The sets of that number that suit the run, of choices of which each changes a score."),
-    reached=count("Those of them that reach all published scores."),
-    by_chance=ratio(
-        "How many of them would on average reach scores anywhere between their lowest and highest ones, as in "
-        "`sweep_targets`; null: no set was tried, or only those of published conventions that need more choices.",
-        nullable=True,
-    ),
-)
-
-RECONCILED_CHOICES: Final = Table(
-    "single choices",
-    "One row per (choice, metric), the largest change first.",
-    **RECONCILED_STEPS.only("choice", "meaning", "metric"),
-    value=score("The value with this choice alone."),
-    change=score("Value minus that under the convention."),
-)
-
-_CHANGED: Final = {
-    "fixed": large("Those that were wrong and are right."),
-    "broken": large("Those that were right and are wrong."),
-    "net": Column(pl.Int64(), "count", "Fixed minus broken."),
-    "better": count("The dialogues in which more were fixed than broken."),
-    "worse": count("The dialogues in which more were broken than fixed."),
-    "p": p("Two-sided p of the net change, if dialogues are swapped at random; of groups, adjusted after Holm."),
-    "significant": flag("Whether p is at most 1 - level."),
-}
-
-CHANGED_TOTALS: Final = Table(
-    "changes",
-    "A row for turns and one for values (slots of turns), from one run to another.",
-    of=text("``turns`` or ``values``."),
-    **_CHANGED,
-    signature=text("The signature of the run after, whose JGA is the share of right turns."),
-)
-
-CHANGED_GROUPS: Final = Table(
-    "changed values by group",
-    "One row per group in which a value was fixed or broken; of each kind, the largest net change first.",
-    by=text("What values are grouped by: slot, domain, class (of the error that went or came) or turn."),
-    group=text("The slot, domain, class or turn; null: the mark of a turn without a prediction.", nullable=True),
-    **_CHANGED,
-)
-
-CHANGED_DIALOGUES: Final = Table(
-    "changed dialogues",
-    "The dialogues with the most turns, then values, that were fixed or broken.",
-    **LONG.only("dialogue"),
-    turns_fixed=count("Turns that were wrong and are right."),
-    turns_broken=count("Turns that were right and are wrong."),
-    values_fixed=count("Values that were wrong and are right."),
-    values_broken=count("Values that were right and are wrong."),
 )
 
 # --- single turns and slots ------------------------------------------------------------------------------------------
@@ -525,6 +419,6 @@ TURN_SCORES: Final = Table(
     "One row per (run, dialogue, turn, metric), and per (run, dialogue, metric).",
     **SCORES.only("run"),
     **LONG.only("dialogue"),
-    turn=turn("0-based index of the user turn; null: the whole dialogue.", nullable=True),
+    turn=turn("0-based index of the user turn; null: the whole dialogue."),
     **SCORES.only("metric", "value"),
 )

@@ -40,8 +40,8 @@ BIAS: Final = Table(
     **_COUNTED,
     n=_N,
     values=_VALUES,
-    h1_h0=r("H1/H0: Shannon entropy divided by log R; null: R is 1.", nullable=True),
-    hinf_h0=r("H∞/H0: min-entropy (of the most frequent value) divided by log R; null likewise.", nullable=True),
+    h1_h0=r("H1/H0: Shannon entropy divided by log R; null: R is 1."),
+    hinf_h0=r("H∞/H0: min-entropy (of the most frequent value) divided by log R; null likewise."),
     most_frequent=text("The most frequent value."),
     share=share("Its share of n."),
 )
@@ -55,7 +55,7 @@ VALUES: Final = Table(
     n=count("How often it is counted."),
     share=share("Its share of the slot's values."),
     rank=count("From 1, the most frequent; equally frequent values are in alphabetical order."),
-    in_train=flag("Whether a state of the training set has it; null: no training set.", nullable=True),
+    in_train=flag("Whether a state of the training set has it; null: no training set."),
 )
 
 OVERLAP: Final = Table(
@@ -70,7 +70,7 @@ OVERLAP: Final = Table(
     n_seen=count("Of n: those of values that the training set has."),
     share_values_seen=share("values_seen / values."),
     share_n_seen=share("n_seen / n."),
-    train_most_frequent=text("The training set's most frequent value of the slot; null: it has none.", nullable=True),
+    train_most_frequent=text("The training set's most frequent value of the slot; null: it has none."),
     train_share=share("Its share there; likewise.", nullable=True),
     share=share("Its share here; likewise.", nullable=True),
 )
@@ -88,10 +88,10 @@ KINDS: Final = tuple(_CELLS)
 _COMPARED: Final = {
     "dialogues": count("Dialogues of both versions in which either has the slot's domain."),
     "changed_dialogues": count("Of these: with a difference."),
-    "share_dialogues": share("Their share; null: there is none.", nullable=True),
+    "share_dialogues": share("Their share; null: there is none."),
     "turns": count("Turns of both versions in whose state either has the slot's domain."),
     "changed_turns": count("Of these: with a difference."),
-    "share_turns": share("Their share; null: there is none.", nullable=True),
+    "share_turns": share("Their share; null: there is none."),
     **_CELLS,
 }
 
@@ -130,13 +130,13 @@ DIFFERENT_SPLITS: Final = Table(
     "One row per split, per (split, domain) and per (split, domain, slot): how much of it differs between two versions "
     "of a dataset. No rows if the versions do not have several splits.",
     split=text("Name of the split."),
-    domain=text("The domain; null: all turns of the split.", nullable=True),
-    slot=text("The slot; null: the whole domain, or the whole split.", nullable=True),
+    domain=text("The domain; null: all turns of the split."),
+    slot=text("The slot; null: the whole domain, or the whole split."),
     **_COMPARED,
 )
 
 _CHANGE: Final = {
-    "before": category("Value in the earlier version, verbatim; null: not in the state.", nullable=True),
+    "before": category("Value in the earlier version, verbatim; null: not in the state."),
     "after": category("Value in the later version, likewise.", nullable=True),
     "kind": text(f"One of {', '.join(KINDS)}."),
 }
@@ -173,7 +173,7 @@ VERSION_MODELS: Final = Table(
     **_MODEL,
     **SCORES.only("metric", "unit"),
     **MODELS.only("runs", "value", "sd"),
-    exact=score("The same with exact matching; null: the convention matches exactly anyway.", nullable=True),
+    exact=score("The same with exact matching; null: the convention matches exactly anyway."),
     exact_sd=score("Its standard deviation, likewise.", nullable=True),
     **SCORES.only("dialogues"),
 )
@@ -185,8 +185,8 @@ VERSION_SLOTS: Final = Table(
     slot=SLOT,
     **MODELS.only("runs"),
     error_turns=decimal("Mean number of turns in which the slot is wrong."),
-    sd=decimal("Standard deviation (n - 1) of that number; null: a single run.", nullable=True),
+    sd=decimal("Standard deviation (n - 1) of that number; null: a single run."),
     share=share("Mean of their share in all turns."),
-    exact=decimal("As error_turns, with exact matching; null: the convention matches exactly anyway.", nullable=True),
+    exact=decimal("As error_turns, with exact matching; null: the convention matches exactly anyway."),
     turns=decimal("Mean number of all turns."),
 )

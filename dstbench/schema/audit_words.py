@@ -17,9 +17,9 @@ SHEET: Final = Table(
     value=text("Its value.", nullable=True),
     right=text("To be filled in for an addition: yes or no.", nullable=True),
     evidence=text("Why it was added, in words.", nullable=True),
-    before=text("What system and user say in the turn before; null: there is none.", nullable=True),
+    before=text("What system and user say in the turn before; null: there is none."),
     exchange=text("What they say in its turn; the words that say the value are between >> and <<.", nullable=True),
-    after=text("What they say in the turn after; null: there is none.", nullable=True),
+    after=text("What they say in the turn after; null: there is none."),
     state=text("Gold's state in its turn, the slot's domain first; (empty) if it has no slot.", nullable=True),
     missed=text(
         "To be filled in for a dialogue: how many annotations are still missing. If it is filled in for no "
@@ -40,26 +40,20 @@ REVIEW: Final = Table(
     "an annotation.",
     unit=text("additions or dialogues: what is counted."),
     measure=text("precision, recall or f1."),
-    value=share("The measure's estimate for the whole dataset; null: undefined.", nullable=True),
-    low=share("Lower end of the estimate's 95 % interval; null: undefined.", nullable=True),
+    value=share("The measure's estimate for the whole dataset; null: undefined."),
+    low=share("Lower end of the estimate's 95 % interval; null: undefined."),
     high=share("Upper end.", nullable=True),
-    in_sample=share(
-        "The measure in the sample itself, unweighted, as in that paper; null: undefined.",
-        nullable=True,
-    ),
+    in_sample=share("The measure in the sample itself, unweighted, as in that paper; null: undefined."),
     right=count("Additions (dialogues) of the sample that are right."),
     wrong=count("Additions (dialogues) of the sample that are wrong."),
-    missed=count(
-        "Annotations that are still missing in the sample (dialogues that are missed); null: not filled in.",
-        nullable=True,
-    ),
+    missed=count("Annotations that are still missing in the sample (dialogues that are missed); null: not filled in."),
     dialogues=count("Dialogues of the sample."),
 )
 
 REVIEWED_ADDITIONS: Final = Table(
     "reviewed additions",
     "One row for all additions of the sample, and one per slot, sorted: how many are right.",
-    slot=text("domain-slot; null: all.", nullable=True),
+    slot=text("domain-slot; null: all."),
     additions=count("Additions of the sample."),
     right=count("Of these: right."),
     wrong=count("Of these: wrong."),
@@ -74,13 +68,10 @@ REVIEWED_DIALOGUES: Final = Table(
     group=text("changed or unchanged: whether the correction added anything to the dialogue."),
     of=count("Dialogues of the group in the whole dataset."),
     dialogues=count("Dialogues of the group in the sample."),
-    right=count(
-        "Of these: all additions are right, or, if unchanged, no annotation is missing; null: not filled in.",
-        nullable=True,
-    ),
-    wrong=count("Of these: the others; null: not filled in.", nullable=True),
-    share=share("right / dialogues; null: not filled in.", nullable=True),
-    complete=count("Of the right ones: no annotation is missing; null: not filled in.", nullable=True),
+    right=count("Of these: all additions are right, or, if unchanged, no annotation is missing; null: not filled in."),
+    wrong=count("Of these: the others; null: not filled in."),
+    share=share("right / dialogues; null: not filled in."),
+    complete=count("Of the right ones: no annotation is missing; null: not filled in."),
 )
 
 READER: Final = Table(
@@ -99,9 +90,9 @@ AGREEMENT: Final = Table(
     readers=count("Readers."),
     rows=count("Rows that all readers have filled in."),
     left_out=count("Rows that at least one reader has left empty."),
-    observed=share("Share of pairs of readers with the same answer, over these rows; null: no rows.", nullable=True),
-    kappa=r("The same beyond chance; null: undefined, as there are no rows or all answers are equal.", nullable=True),
-    low=r("Lower end of its 95 % interval, by a bootstrap over dialogues; null: undefined.", nullable=True),
+    observed=share("Share of pairs of readers with the same answer, over these rows; null: no rows."),
+    kappa=r("The same beyond chance; null: undefined, as there are no rows or all answers are equal."),
+    low=r("Lower end of its 95 % interval, by a bootstrap over dialogues; null: undefined."),
     high=r("Upper end.", nullable=True),
 )
 
@@ -129,8 +120,8 @@ REFUSED: Final = Table(
         "not said: nobody has said it by then; its dialogue is left out, or kept unchanged. ordinary word: it (or one "
         "of its alternatives) is mostly said in another sense, and is not replaced."
     ),
-    said=count("Dialogues of the data and the training set that say it; null: not an ordinary word.", nullable=True),
-    annotated=count("Of these: those whose states have it; null: not an ordinary word.", nullable=True),
+    said=count("Dialogues of the data and the training set that say it; null: not an ordinary word."),
+    annotated=count("Of these: those whose states have it; null: not an ordinary word."),
 )
 
 _COUNTS: Final = {
@@ -138,10 +129,10 @@ _COUNTS: Final = {
     "n": count("(turn, slot) pairs of this kind, counted as by the metric of that name."),
     "searched": count("Of these: those whose value can be searched for in the utterances."),
     "ungrounded": count("Of these: those whose value neither user nor system has said so far."),
-    "rate": share("ungrounded / searched; null: nothing was searched for.", nullable=True),
+    "rate": share("ungrounded / searched; null: nothing was searched for."),
     "in_train": count("Of the ungrounded: those whose value the training set has in the slot.", nullable=True),
     "is_frequent": count("Of the ungrounded: those with the training set's most frequent value.", nullable=True),
-    "share": share("is_frequent / ungrounded; null: no training set, or none ungrounded.", nullable=True),
+    "share": share("is_frequent / ungrounded; null: no training set, or none ungrounded."),
 }
 
 MEMORISED_RUNS: Final = Table(
@@ -158,7 +149,7 @@ MEMORISED: Final = Table(
     **SCORES.only("run"),
     slot=SLOT,
     **_COUNTS,
-    frequent=text("The training set's most frequent value of the slot; null: unknown.", nullable=True),
+    frequent=text("The training set's most frequent value of the slot; null: unknown."),
 )
 
 UNGROUNDED: Final = Table(
@@ -171,11 +162,11 @@ UNGROUNDED: Final = Table(
     value=text("The predicted value, as it is written."),
     turns=count("Turns in which it is predicted, wrong and ungrounded."),
     dialogues=count("Dialogues with such a turn."),
-    in_train=count("Turns of the training set that have it in the slot; null: unknown.", nullable=True),
-    is_frequent=flag("Whether it is the training set's most frequent value of the slot; null: unknown.", nullable=True),
+    in_train=count("Turns of the training set that have it in the slot; null: unknown."),
+    is_frequent=flag("Whether it is the training set's most frequent value of the slot; null: unknown."),
     **LONG.only("dialogue"),
     turn=turn("The first such turn of that dialogue, which is the first of the run."),
-    gold=text("Gold's value there; null: not in the state.", nullable=True),
+    gold=text("Gold's value there; null: not in the state."),
 )
 
 DOUBTFUL_SLOTS: Final = Table(
@@ -183,12 +174,12 @@ DOUBTFUL_SLOTS: Final = Table(
     "One row per slot: how many of gold's values contradict the database or were never said (Qian et al. 2021, "
     "section 7). A value counts once per dialogue and entity named beside it. Sorted by slot.",
     slot=SLOT,
-    checked=count("Values of dialogues whose entity is in the database; null: no database.", nullable=True),
+    checked=count("Values of dialogues whose entity is in the database; null: no database."),
     contradicting=count("Of these: the database has another value.", nullable=True),
-    rate_contradicting=share("contradicting / checked; null: nothing was checked.", nullable=True),
+    rate_contradicting=share("contradicting / checked; null: nothing was checked."),
     searched=count("Values of dialogues that can be searched for in the utterances."),
     unsaid=count("Of these: neither user nor system says them up to the first turn whose state has them."),
-    rate_unsaid=share("unsaid / searched; null: nothing was searched for.", nullable=True),
+    rate_unsaid=share("unsaid / searched; null: nothing was searched for."),
 )
 
 DOUBTFUL: Final = Table(
@@ -200,6 +191,6 @@ DOUBTFUL: Final = Table(
     turn=turn("The first turn whose state has it."),
     value=text("Gold's value."),
     turns=count("Turns whose state has it."),
-    name=text("The entity that gold names in that turn; null: unsaid.", nullable=True),
-    database=text("The database's value; null: unsaid.", nullable=True),
+    name=text("The entity that gold names in that turn; null: unsaid."),
+    database=text("The database's value; null: unsaid."),
 )

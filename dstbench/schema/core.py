@@ -5,6 +5,8 @@ The JSON Schemas in ``data_schemas/`` are written from these declarations by ``p
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from functools import partial
 from typing import Final, Literal, NamedTuple, TypeAlias
 
@@ -31,7 +33,15 @@ class Column(NamedTuple):
     dtype: pl.DataType
     kind: Kind
     meaning: str
-    nullable: bool = False
+    nullable: bool
+
+
+def _column(dtype: pl.DataType, kind: Kind, meaning: str, *, nullable: bool | None = None) -> Column:
+    """A column; one whose meaning says ``null: why`` or ``null likewise`` may be null, whatever is not said."""
+    return Column(dtype, kind, meaning, bool(_NULL.search(meaning)) if nullable is None else nullable)
+
+
+_NULL: Final = re.compile(r"\b[Nn]ull(:| likewise)")
 
 
 class Table:
@@ -67,14 +77,20 @@ class OpenTable(Table):
     is_open = True
 
 
-# Each makes a column of one kind, for example ``share("Its share; null: no turn.", nullable=True)``. `large` is for
+# Each makes a column of one kind, for example ``share("Its share; null: no turn.")``, which may be null. `large` is for
 # counts that may exceed 32 bits, `decimal` for means of counts, `score` for shares or counts, as the row's `unit`
 # says; `r` for correlations and what is like them.
-text, category = partial(Column, pl.String(), "text"), partial(Column, pl.Categorical(), "text")
-flag, turn = partial(Column, pl.Boolean(), "flag"), partial(Column, pl.UInt16(), "count")
-count, large = partial(Column, pl.UInt32(), "count"), partial(Column, pl.UInt64(), "count")
+text, category = partial(_column, pl.String(), "text"), partial(_column, pl.Categorical(), "text")
+flag, turn = partial(_column, pl.Boolean(), "flag"), partial(_column, pl.UInt16(), "count")
+count, large = partial(_column, pl.UInt32(), "count"), partial(_column, pl.UInt64(), "count")
 _FLOATS: Final[tuple[Kind, ...]] = ("number", "decimal", "share", "score", "r", "ratio", "p")
-number, decimal, share, score, r, ratio, p = (partial(Column, pl.Float64(), kind) for kind in _FLOATS)
+number, decimal, share, score, r, ratio, p = (partial(_column, pl.Float64(), kind) for kind in _FLOATS)
+
+
+def interval(make: Callable[..., Column], lower: str, prefix: str = "") -> dict[str, Column]:
+    """The columns of the two ends of an interval, which may be null; `lower` is what the lower one means."""
+    return {f"{prefix}low": make(lower, nullable=True), f"{prefix}high": make("Upper end, likewise.", nullable=True)}
+
 
 #: Values that mean "not in the state", as most files have them.
 NOTHING: Final = ("none", "")
@@ -89,11 +105,10 @@ LONG: Final = Table(
     dialogue=text("Canonical dialogue id: PMUL4234 for MultiWOZ, any other as in the file."),
     turn=turn("0-based index of the user turn."),
     slot=category("domain-slot; null where the turn has no slot yet.", nullable=True),
-    gold=category("Value in the gold state, verbatim; null: not in the state.", nullable=True),
+    gold=category("Value in the gold state, verbatim; null: not in the state."),
     pred=category(
         "Value in the predicted state, verbatim; null: not in the state. With a null slot: the mark of a turn "
-        "without a prediction, which counts as wrong (--missing wrong).",
-        nullable=True,
+        "without a prediction, which counts as wrong (--missing wrong)."
     ),
 )
 
@@ -155,10 +170,10 @@ ROWS: Final = Table(
     **LONG.only("dialogue", "turn", "slot"),
     domain=category("The slot's domain; null where the slot is.", nullable=True),
     **LONG.only("gold", "pred"),
-    g=category("Gold's value under the convention; null: the slot is not in the state.", nullable=True),
+    g=category("Gold's value under the convention; null: the slot is not in the state."),
     p=category("The predicted value, likewise. With a null slot: the mark that `pred` has.", nullable=True),
     ok=flag("Both are in the state and match."),
-    credit=number("Similarity of p to g, from 0 to 1; null: not both are in the state.", nullable=True),
+    credit=number("Similarity of p to g, from 0 to 1; null: not both are in the state."),
     first=flag("The slot's first row in the dialogue; true where the slot is null."),
     g_new=flag("g is not that of the row before (with `first`: not null)."),
     p_new=flag("p is not that of the row before, likewise."),
@@ -191,11 +206,10 @@ SCORES: Final = OpenTable(
     run=text("Name of the run."),
     metric=text("The metric in dstbench's notation, e.g. fga:lam=0.25."),
     unit=text("What the value is: share (tables show percent) or count."),
-    value=score("The score as a fraction (a count for count metrics); null: undefined.", nullable=True),
+    value=score("The score as a fraction (a count for count metrics); null: undefined."),
     se=score(
         "Standard error of the score over dialogues, linearised; null: undefined, a count, by slot or by dialogue, or "
-        "all dialogues are alike (as where all turns are right), which says nothing of others.",
-        nullable=True,
+        "all dialogues are alike (as where all turns are right), which says nothing of others."
     ),
     turns=count("Turns in the group."),
     dialogues=count("Dialogues in the group."),
@@ -206,6 +220,6 @@ CONTEXTS: Final = Table(
     "contexts",
     "One row per (dialogue, turn): what was said. Sorted by (dialogue, turn).",
     **LONG.only("dialogue", "turn"),
-    system=text("What the system said before this turn; null: nothing, or unknown.", nullable=True),
-    user=text("What the user said; null: unknown.", nullable=True),
+    system=text("What the system said before this turn; null: nothing, or unknown."),
+    user=text("What the user said; null: unknown."),
 )

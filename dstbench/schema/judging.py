@@ -4,7 +4,21 @@ from __future__ import annotations
 
 from typing import Final
 
-from dstbench.schema.core import SCORES, Table, count, decimal, flag, large, number, r, ratio, score, share, text
+from dstbench.schema.core import (
+    SCORES,
+    Table,
+    count,
+    decimal,
+    flag,
+    interval,
+    large,
+    number,
+    r,
+    ratio,
+    score,
+    share,
+    text,
+)
 
 # --- metrics side by side ---------------------------------------------------------------------------------------------
 
@@ -13,16 +27,15 @@ SPREAD: Final = Table(
     "One row per metric: how far it spreads the runs (Kim et al. 2022, Fig 4).",
     **SCORES.only("metric", "unit"),
     runs=count("Number of runs that have a score."),
-    mean=score("Mean of their scores; null: no run has one.", nullable=True),
-    sd=score("Standard deviation over the runs (n - 1); null: fewer than two have a score.", nullable=True),
+    mean=score("Mean of their scores; null: no run has one."),
+    sd=score("Standard deviation over the runs (n - 1); null: fewer than two have a score."),
     lowest=score("The lowest score; null as `mean`.", nullable=True),
     highest=score("The highest score; null as `mean`.", nullable=True),
     range=score("highest minus lowest; null as `sd`.", nullable=True),
-    se=score("Mean standard error of a run's score, over dialogues; null: unknown.", nullable=True),
+    se=score("Mean standard error of a run's score, over dialogues; null: unknown."),
     signal_to_noise=ratio(
         "sd divided by the mean standard error of two runs' paired difference, over the root of 2; null: one of them "
-        "is unknown, or the error is 0.",
-        nullable=True,
+        "is unknown, or the error is 0."
     ),
 )
 
@@ -35,8 +48,7 @@ POWER: Final = Table(
     apart_adjusted=count("Of these: p adjusted for their number is at most 1 - level."),
     untestable=count("Of these: too few resamples, or dialogues that differ, for the adjusted p to be so small."),
     power=share(
-        "apart / pairs; null: no pair, or too few resamples, or dialogues that differ, for any p to be so small.",
-        nullable=True,
+        "apart / pairs; null: no pair, or too few resamples, or dialogues that differ, for any p to be so small."
     ),
     low=share("Lower end of the interval of `power` over dialogues; null: undefined.", nullable=True),
     high=share("Upper end, likewise. At an end of the scale the interval is one-sided.", nullable=True),
@@ -44,8 +56,7 @@ POWER: Final = Table(
     adjustment=text("How p is adjusted."),
     median_detectable=score(
         "The difference that the test finds in 80 % of cases (`detectable` of the differences), median over the pairs; "
-        "null: undefined.",
-        nullable=True,
+        "null: undefined."
     ),
 )
 
@@ -55,17 +66,16 @@ RANK_AGREEMENT: Final = Table(
     first=text("A metric."),
     second=text("Another one."),
     runs=count("Number of runs that both have a score for."),
-    tau=decimal("Kendall's tau-b; null: one of them ties all runs.", nullable=True),
-    low=decimal(
+    tau=decimal("Kendall's tau-b; null: one of them ties all runs."),
+    **interval(
+        decimal,
         "Lower end of its percentile interval, by resampling dialogues, corrected for the bias of resamples; null: tau "
         "is null, none are drawn, tau is undefined in more than 5 % of the resamples, or the bias is above .2.",
-        nullable=True,
     ),
-    high=decimal("Upper end, likewise.", nullable=True),
-    undefined=count("Resamples left out because tau is undefined in them; null: none are drawn.", nullable=True),
+    undefined=count("Resamples left out because tau is undefined in them; null: none are drawn."),
     reversed=count("Pairs of runs that they rank in opposite orders."),
-    reversed_surely=count("Of these: significant, by adjusted p, in both metrics; null: not tested.", nullable=True),
-    level=number("Confidence level of the interval; null: there is none.", nullable=True),
+    reversed_surely=count("Of these: significant, by adjusted p, in both metrics; null: not tested."),
+    level=number("Confidence level of the interval; null: there is none."),
 )
 
 REVERSALS: Final = Table(
@@ -84,21 +94,18 @@ DEPENDENCE: Final = Table(
     "One row per (metric, trait): Pearson's correlation over the dialogues of all runs.",
     **SCORES.only("metric"),
     trait=text("A column of the dialogues' table: turns, n_gold_max, to_mean, nu_paper."),
-    r=decimal("Their correlation; null: one of them does not vary.", nullable=True),
+    r=decimal("Their correlation; null: one of them does not vary."),
     n=count("Dialogues of runs in which both are defined: a dialogue counts once for each run."),
-    low=decimal(
+    **interval(
+        decimal,
         "Lower end of its interval over dialogues (jackknife: each left out in turn in all runs); null: r is null, "
         "fewer than 4 dialogues have both, or one of them varies in one dialogue only.",
-        nullable=True,
     ),
-    high=decimal("Upper end, likewise.", nullable=True),
     partial=decimal(
         "Their correlation given the dialogue's numbers of mistakes and turns (those that the trait is not); null: one "
-        "of them does not vary then.",
-        nullable=True,
+        "of them does not vary then."
     ),
-    partial_low=decimal("Lower end of its interval over dialogues, likewise.", nullable=True),
-    partial_high=decimal("Upper end, likewise.", nullable=True),
+    **interval(decimal, "Lower end of its interval over dialogues, likewise; null: undefined.", "partial_"),
     level=number("Confidence level of the interval."),
 )
 
@@ -106,7 +113,7 @@ DEPENDENCE: Final = Table(
 
 _OF_KIND: Final = {"kind": text("Kind of error: missed, wrong, late, dropped, over or swap."), **SCORES.only("metric")}
 _OVER_DIALOGUES: Final = {
-    "low": share("Lower end of its confidence interval over dialogues; null: undefined.", nullable=True),
+    "low": share("Lower end of its confidence interval over dialogues; null: undefined."),
     "high": share("Upper end, likewise.", nullable=True),
     "level": number("Confidence level of the interval."),
     "errors": count("Number of errors that it is computed over."),
@@ -120,7 +127,7 @@ ERROR_COSTS: Final = Table(
     bin=count("Number of the bin, from 0."),
     start=share("Lower end of the bin: the position is more than this (in the first bin, at least this)."),
     end=share("Upper end of the bin: the position is at most this."),
-    loss=share("Mean of the score of gold less the score with the error, by dialogue; null: no error.", nullable=True),
+    loss=share("Mean of the score of gold less the score with the error, by dialogue; null: no error."),
     **_OVER_DIALOGUES,
 )
 
@@ -128,12 +135,10 @@ POSITION_BIAS: Final = Table(
     "position bias",
     "One row per (kind, metric): how much more an error costs in the last turn than in the first of the same dialogue.",
     **_OF_KIND,
-    loss=share("Mean loss at all positions; null: no error.", nullable=True),
-    bias=share(
-        "Slope of the loss on the position, within dialogues; null: no dialogue has errors in two turns.", nullable=True
-    ),
-    relative=r("bias / loss; null: either is, or the loss is 0.", nullable=True),
-    blind=share("The share of errors that change nothing; null: no error.", nullable=True),
+    loss=share("Mean loss at all positions; null: no error."),
+    bias=share("Slope of the loss on the position, within dialogues; null: no dialogue has errors in two turns."),
+    relative=r("bias / loss; null: either is, or the loss is 0."),
+    blind=share("The share of errors that change nothing; null: no error."),
     **_OVER_DIALOGUES,
     undefined=count("Errors left out because the score is undefined."),
 )
@@ -145,7 +150,7 @@ ERROR_KINDS: Final = Table(
     changes=count("Changes of gold."),
     single=count("Of these: in dialogues of one turn, which are left out."),
     possible=count("Of the others: those that can have such an error."),
-    sample=count("Number that was to be drawn in each dialogue; null: all.", nullable=True),
-    seed=large("Random seed of the draws; null: all.", nullable=True),
+    sample=count("Number that was to be drawn in each dialogue; null: all."),
+    seed=large("Random seed of the draws; null: all."),
     errors=count("Of these: those that were drawn, or all."),
 )

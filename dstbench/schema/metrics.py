@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from dstbench.schema.core import SCORES, Table, count, decimal, number, p, r, share, text
+from dstbench.schema.core import SCORES, Table, count, decimal, interval, number, p, r, share, text
 from dstbench.schema.judging import ERROR_COSTS, ERROR_KINDS, POSITION_BIAS
 
 _INTERVAL: Final = {
-    "low": r("Lower end of its interval over dialogues; null: undefined, or too few dialogues.", nullable=True),
-    "high": r("Upper end, likewise. At an end of the scale the interval is one-sided.", nullable=True),
+    **interval(r, "Lower end of its interval over dialogues, one-sided at an end of the scale; null: undefined."),
     "level": number("Confidence level of the interval."),
 }
 

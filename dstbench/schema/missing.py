@@ -24,12 +24,11 @@ PROPOSALS: Final = Table(
         "Why the value belongs to the state: name, fact, feature, kind, cue or wish (see `dstbench help audits`), or "
         "similar (gold annotates it in similar places)."
     ),
-    entity=text("The place under discussion (a hotel's name); null: none.", nullable=True),
-    fact=text("The value that the place has in the database; null: none.", nullable=True),
+    entity=text("The place under discussion (a hotel's name); null: none."),
+    fact=text("The value that the place has in the database; null: none."),
     refused=flag(
         "Whether the user asks for another place, or wants something that the place offered does not have; null: "
-        "judged by similar places alone.",
-        nullable=True,
+        "judged by similar places alone."
     ),
     place=text(
         "What similar places in the corpus share besides slot and speaker: the rule; or, without a rule, some of: when "
@@ -40,7 +39,7 @@ PROPOSALS: Final = Table(
     annotated=count("Similar places in other dialogues in which gold annotates the slot with the value said there."),
     mentions=count("Similar places in other dialogues in which gold could annotate it."),
     share=share("annotated / mentions."),
-    later=text("The slot's next value in gold's states of this dialogue; null: it has none.", nullable=True),
+    later=text("The slot's next value in gold's states of this dialogue; null: it has none."),
     round=count("The round of the search that found it, from 1; what earlier rounds found is evidence in later ones."),
 )
 
@@ -50,7 +49,7 @@ RATES: Final = Table(
     slot=SLOT,
     annotated=count("Times that gold sets the slot to a value that is said in the turn."),
     missing=count("Times that such an annotation is missing."),
-    rate=share("missing / (annotated + missing); null: neither.", nullable=True),
+    rate=share("missing / (annotated + missing); null: neither."),
     late=count("Of the missing: gold has the same value later in the dialogue."),
 )
 
@@ -58,14 +57,12 @@ MODIFIED: Final = Table(
     "modified dialogues",
     "One row per (split, domain, slot): in how many dialogues an annotation is missing (Qian et al. 2021, Table 1). "
     "Sorted by split (in the order given), domain and slot; null last.",
-    split=text(
-        "The split; null: all dialogues. Splits have rows of their own only if there are several.", nullable=True
-    ),
-    domain=text("The domain; null: all domains.", nullable=True),
-    slot=text("domain-slot, any that gold has in any split; null: all slots of the domain.", nullable=True),
+    split=text("The split; null: all dialogues. Splits have rows of their own only if there are several."),
+    domain=text("The domain; null: all domains."),
+    slot=text("domain-slot, any that gold has in any split; null: all slots of the domain."),
     dialogues=count("Dialogues in which an annotation is missing."),
     of_dialogues=count("Dialogues whose gold has the domain (all domains: dialogues)."),
-    share=share("dialogues / of_dialogues; null: no dialogue has the domain.", nullable=True),
+    share=share("dialogues / of_dialogues; null: no dialogue has the domain."),
 )
 
 SHARES: Final = Table(
@@ -75,7 +72,7 @@ SHARES: Final = Table(
     slot=SLOT,
     speaker=_SPEAKER,
     **RATES.only("annotated", "missing", "rate"),
-    share=share("Share of the slot's missing annotations; null: there are none.", nullable=True),
+    share=share("Share of the slot's missing annotations; null: there are none."),
 )
 
 #: The two dialogues of a pair, and what their columns of `PAIRS` begin with.
@@ -101,12 +98,12 @@ PAIRS: Final = Table(
         for name, column in {
             "dialogue": text(f"{dialogue}."),
             "turn": turn("The turn in which the value is said."),
-            "system": text("What the system says before it; null: nothing.", nullable=True),
-            "user": text("What the user says in it; null: nothing.", nullable=True),
+            "system": text("What the system says before it; null: nothing."),
+            "user": text("What the user says in it; null: nothing."),
             "value": text("The value that is said, as `proposals` spells it."),
             "start": count("The first character, in the speaker's utterance, of the words that say it, from 0."),
             "end": count("The character after their last."),
-            "gold": text("Gold's value of the slot, as written; null: none.", nullable=True),
+            "gold": text("Gold's value of the slot, as written; null: none."),
         }.items()
     },
 )
@@ -137,15 +134,13 @@ CANDIDATES: Final = Table(
         "sets the slot; left out: the same words mean another slot, the talk is of another domain, the rules leave the "
         "slot out, or gold has another kind of place later."
     ),
-    gold=text("Gold's value of the slot in this turn, as written; null: none.", nullable=True),
-    rule=text("As in proposals; null: none applies.", nullable=True),
+    gold=text("Gold's value of the slot in this turn, as written; null: none."),
+    rule=text("As in proposals; null: none applies."),
     **PROPOSALS.only("entity", "fact", "refused", "place"),
-    annotated=count(
-        "Similar places in other dialogues that gold annotates; null: there is no evidence.", nullable=True
-    ),
-    mentions=count("Similar places in other dialogues; null: there is no evidence.", nullable=True),
-    share=share("annotated / mentions; null: there is no evidence.", nullable=True),
-    rarely=flag("Whether these words are hardly ever annotated; null: judged by rules.", nullable=True),
+    annotated=count("Similar places in other dialogues that gold annotates; null: there is no evidence."),
+    mentions=count("Similar places in other dialogues; null: there is no evidence."),
+    share=share("annotated / mentions; null: there is no evidence."),
+    rarely=flag("Whether these words are hardly ever annotated; null: judged by rules."),
     **{
         name: flag(f"{means}; null: judged by similar places alone.", nullable=True)
         for name, means in {
@@ -178,15 +173,11 @@ CANDIDATES: Final = Table(
             "in_name": "The words are part of a name",
         }.items()
     },
-    values=count(
-        "Values of the slot that the speaker says in this turn; null: judged by similar places alone.", nullable=True
-    ),
-    user_names=count(
-        "Places of the domain that the user names in this turn; null: judged by similar places alone.", nullable=True
-    ),
+    values=count("Values of the slot that the speaker says in this turn; null: judged by similar places alone."),
+    user_names=count("Places of the domain that the user names in this turn; null: judged by similar places alone."),
     system_names=count("The same for the system.", nullable=True),
-    turns=count("As in proposals; null: not added.", nullable=True),
-    later=text("As in proposals; null: none, or not added.", nullable=True),
-    round=count("As in proposals; null: not added.", nullable=True),
-    taken_by=text("The only slot that gold sets to this value in this turn; null: none, or several.", nullable=True),
+    turns=count("As in proposals; null: not added."),
+    later=text("As in proposals; null: none, or not added."),
+    round=count("As in proposals; null: not added."),
+    taken_by=text("The only slot that gold sets to this value in this turn; null: none, or several."),
 )

@@ -26,25 +26,20 @@ COUNTS: Final = (
 
 def with_events(rows: pl.LazyFrame, convention: Convention) -> pl.LazyFrame:
     """Judged rows of whole dialogues, in order, with `g_new`, `p_new` (see `is_new`), and `COUNTS`, each a Boolean."""
-
-    def seen(side: str) -> pl.Expr:
+    for side in "gp":
         is_listed = C(f"{side}_listed")
-        return pl.when(is_listed | C("first")).then(is_listed).forward_fill()
-
-    rows = rows.with_columns(
-        g_is=C("g").is_not_null(),
-        p_is=C("p").is_not_null(),
-        g_new=is_new("g"),
-        p_new=is_new("p"),
-        g_seen=seen("g"),
-        p_seen=seen("p"),
-    )
+        rows = rows.with_columns(
+            C(side).is_not_null().alias(f"{side}_is"),
+            is_new(side).alias(f"{side}_new"),
+            pl.when(is_listed | C("first")).then(is_listed).forward_fill().alias(f"{side}_seen"),
+        )
     rows = rows.with_columns(
         equal=C("ok") | ~(C("g_is") | C("p_is")),
-        g_set=C("g_new") & C("g_is"),
-        p_set=C("p_new") & C("p_is"),
-        g_change=C("g_seen") & (C("g_new") | C("first") | ~C("g_seen").shift(1)),
-        p_change=C("p_seen") & (C("p_new") | C("first") | ~C("p_seen").shift(1)),
+        **{f"{side}_set": C(f"{side}_new") & C(f"{side}_is") for side in "gp"},
+        **{
+            f"{side}_change": C(f"{side}_seen") & (C(f"{side}_new") | C("first") | ~C(f"{side}_seen").shift(1))
+            for side in "gp"
+        },
     )
     is_set = C("g_set") | C("p_set")
     return rows.with_columns(

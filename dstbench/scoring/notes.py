@@ -112,7 +112,7 @@ def _warn_of_spelling(scored: Sequence[tuple[Run, Sums]], convention: Convention
         if remedy is not None:
             gain = remedy.jga, jga, run.name, number_of(spelled, "turn")
             gains.setdefault(remedy.option, []).append(gain)
-            examples = examples or _spelling_examples(run, convention)
+            examples = examples or _examples(run, convention)
     for option, of_runs in gains.items():
         most = sorted(of_runs, key=lambda gain: gain[1] - gain[0])
         each = [
@@ -151,7 +151,7 @@ def _jga(run: Run, convention: Convention) -> float | None:
     return right / turns if turns else None
 
 
-def _spelling_examples(run: Run, convention: Convention) -> list[str]:
+def _examples(run: Run, convention: Convention) -> list[str]:
     """The most frequent pairs of values that differ by spelling, as text."""
     cell = ("slot", "gold", "pred")
     pairs = count_rows(run, lambda part: judged(part.laid_out(), convention).filter(SPELLED), cell, turns=pl.len())

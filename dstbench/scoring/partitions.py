@@ -74,13 +74,14 @@ class Part:
 
     def turns(self, convention: Convention, counts: Mapping[str, pl.Expr] | None = None) -> pl.LazyFrame:
         """The turn table, of whole states."""
-        table = turn_table(self.rows(convention), counts=counts)
-        if counts:  # two metrics' counts may differ under one name
-            return table
-        if convention in self._turns:  # most tables are asked for only once, and then only some of their columns
-            kept = self._turns[convention]
-            self._turns[convention] = kept = collect(table) if kept is None else kept
+        kept = None if counts else self._turns.get(convention)  # two metrics' counts may differ under one name
+        if kept is not None:
             return kept.lazy()
+        table = turn_table(self.rows(convention), counts=counts)
+        if convention in self._turns and not counts:
+            self._turns[convention] = kept = collect(table)
+            return kept.lazy()
+        # Most tables are asked for only once, and then only some of their columns.
         if len(self._turns) >= _TURN_TABLES:
             self._turns.clear()
         self._turns[convention] = None

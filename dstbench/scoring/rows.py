@@ -33,13 +33,6 @@ class Rows:
     cells: pl.DataFrame
     of_cells: dict[Convention, pl.DataFrame] = field(default_factory=dict)
 
-    @property
-    def lazy(self) -> pl.LazyFrame:
-        """The table with the `domain` of each row, which costs nothing where nobody asks for it."""
-        if "domain" in self.table.columns:
-            return self.table.lazy()
-        return self.table.lazy().with_columns(domain=pl.lit(self.cells["domain"]).gather(C("cell")))
-
 
 def lay_out(long: pl.DataFrame, *, frames: bool = False) -> Rows:
     """Prepare the rows of a long table, which are of whole dialogues; `frames`: whether gold's frames count.

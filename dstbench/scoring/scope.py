@@ -10,7 +10,7 @@ import polars as pl
 from dstbench.conventions.convention import SLOT_KINDS, Convention, absent_literals
 from dstbench.errors import DstbenchError, DstbenchWarning, UsageError, warn
 from dstbench.metrics import parse_all
-from dstbench.runs.as_written import as_written
+from dstbench.runs.as_written import named_under
 from dstbench.runs.open import Data, Reading, open_runs
 from dstbench.runs.run import Run
 from dstbench.scoring.partitions import Part, count_rows
@@ -34,13 +34,9 @@ def open_under(convention: Convention, data: Data, **reading: Unpack[Reading]) -
     runs = [named_under(convention, run) for run in runs]
     for run in runs:
         if not run.meta.get("only"):  # without states there are no slots, and scoring refuses a scope
-            check_scope(run, convention)
+            check_gold_scope(run, convention)
+            warn_of_unscored(run, convention)
     return runs
-
-
-def named_under(convention: Convention, run: Run) -> Run:
-    """The run with its booking slots as the convention names them (`Convention.booking`)."""
-    return as_written(run) if convention.booking == "as-written" else run
 
 
 def check_metrics(convention: Convention) -> None:
@@ -50,12 +46,6 @@ def check_metrics(convention: Convention) -> None:
     except UsageError as error:
         what = f"metrics of the profile {convention.name}: {error.what}"
         raise UsageError(what, hint=error.hint) from None
-
-
-def check_scope(run: Run, convention: Convention) -> None:
-    """Check gold (`check_gold_scope`), and warn of predicted values that are not scored."""
-    check_gold_scope(run, convention)
-    warn_of_unscored(run, convention)
 
 
 def scores_every_slot(run: Run, convention: Convention) -> bool:
@@ -71,10 +61,10 @@ def check_gold_scope(run: Run, convention: Convention) -> None:
 
     With SGD's evaluation of one kind of slots, no run is refused, because frames without such a slot count too.
     """
-    if convention.scope is None or scores_every_slot(run, convention):  # read much faster than `gold_counts`
+    if scores_every_slot(run, convention):  # read much faster than `gold_counts`
         return
     counts = gold_counts(run, convention)
-    outside = counts.filter(~pl.col("slot").is_in(convention.scope))
+    outside = counts.filter(~pl.col("slot").is_in(convention.scope or ()))
     if outside.is_empty():
         return
     counts_frames = convention.slots in SLOT_KINDS and convention.domain_turns == "frames"
@@ -107,8 +97,6 @@ def check_gold_scope(run: Run, convention: Convention) -> None:
 def warn_of_unscored(run: Run, convention: Convention) -> None:
     """Warn of predicted values that are in no score."""
     counts = unscored(run, convention)
-    if counts.is_empty():
-        return
     slots = counts.filter(pl.col("unscored") > 0).select("slot", "unscored")
     if slots.is_empty():
         return

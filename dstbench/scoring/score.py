@@ -127,7 +127,9 @@ def open_and_score(
     **reading: Unpack[Reading],
 ) -> tuple[list[Run], Scores]:
     """The runs, opened, and what `score` returns of them; the parameters are the same."""
-    groups = _groups(by)
+    names = [name.strip() for name in by.split(",")] if isinstance(by, str) else list(by)
+    check_known(names, GROUPS, "scores cannot be grouped by {!r}")
+    groups = [name for name in dict.fromkeys(names) if name != "run"]  # scores are always by run
     convention = as_convention(profile)
     requested = requested_metrics(metrics)  # before files are read, so that a typo costs no time
     runs = open_under(convention, data, **reading)
@@ -221,10 +223,6 @@ class Whole(NamedTuple):
     turns: int  # number of scored turns, or of frames if the convention scores these
     dialogues: int
     settings: dict[str, str]  # those of the signature that are no choices of the convention
-
-    def by_name(self) -> dict[str, float | None]:
-        """The values by metric."""
-        return dict(zip(map(str, self.metrics), self.values, strict=True))
 
 
 def score_whole(run: Run, metrics: Sequence[Metric], convention: Convention) -> Whole:
@@ -332,10 +330,3 @@ def _warn_of_accuracies(metrics: Sequence[Metric]) -> None:
             f"by slot, a mean over turns of {' or '.join(map(str, same))} is the slot's accuracy, as jga is; "
             f"-m {micro} is from summed counts"
         )
-
-
-def _groups(by: str | Sequence[str]) -> list[str]:
-    """The columns to group by, without the run, by which scores are always grouped."""
-    names = [name.strip() for name in by.split(",")] if isinstance(by, str) else list(by)
-    check_known(names, GROUPS, "scores cannot be grouped by {!r}")
-    return [name for name in dict.fromkeys(names) if name != "run"]

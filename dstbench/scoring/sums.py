@@ -89,17 +89,10 @@ def sum_up(
 ) -> Sums:
     """Sum statistics of the turn table over a run.
 
-    Args:
-        run: The run.
-        stats: Expressions over the turn table (and `counts`), by name: whole numbers, or ratios from 0 to 1.
-        by: Columns to group by: those of the turn table, ``domain``, ``slot``, ``length``.
-        convention: What values mean and which turns count.
-        moments: Pairs of statistics. The products of their sums in each dialogue are summed too, for standard errors;
-            ratios in units of `metrics.exact_sums.STEP`. Ignored by slot, because turns are padded after they are
-            summed, and by dialogue, because a single dialogue has no spread.
-        counts: Metrics' own counts (see `turns.turn_table`).
-        signed: Whether to compute `Sums.fingerprint`.
-        with_slots: Whether to find `Sums.gold_slots` and `Sums.is_multiwoz`.
+    `stats` are expressions over the turn table and `counts` (metrics' own): whole numbers, or ratios from 0 to 1.
+    `moments` are pairs of them, the products of whose sums in each dialogue are summed too (ratios in units of
+    `metrics.exact_sums.STEP`): not by slot, as turns are padded after they are summed, nor by dialogue, as a single one
+    has no spread. `signed` and `with_slots`: whether to find `Sums.fingerprint`, and the slots and ids of gold.
     """
     _check_request(run, stats, by, convention)
     view = view_of(by, convention)
@@ -120,9 +113,13 @@ def sum_up(
         values = counted.select(*keys, *(s.fill_null(0).fill_nan(0).alias(_STAT + name) for name, s in stats.items()))
         turns, *others = collect_all([values, *([scored.select(of_turn)] if view else [])])
         of_scored = others[0] if view else turns
+        ratios = C([name for name, dtype in turns.schema.items() if name.startswith(_STAT) and dtype.is_float()])
+        extremes = [ratios.min().name.prefix(_LEAST), ratios.max().name.prefix(_MOST)]
+        if ERRORS in stats:
+            extremes.append(C(_STAT + ERRORS).max().alias(_ERRORS))
         queries = {
             "sizes": of_scored.lazy().select(turns=pl.len(), dialogues=C("number").n_unique()),
-            "limits": _limits(turns),
+            "limits": turns.lazy().select(extremes),
             "table": _sum(turns, by, moments),
         }
         if view == "slot":
@@ -188,13 +185,6 @@ def _sum(turns: pl.DataFrame, by: Sequence[str], moments: Collection[tuple[str, 
     ]
     table = dialogues.group_by(by).agg(sums) if by else dialogues.select(sums)
     return table.with_columns(C(name).cast(pl.String) for name in by if name in _NAMES)
-
-
-def _limits(turns: pl.DataFrame) -> pl.LazyFrame:
-    """The extremes of each ratio in a turn (columns `_LEAST` and `_MOST`), and the most errors."""
-    ratios = C([name for name, dtype in turns.schema.items() if name.startswith(_STAT) and dtype.is_float()])
-    errors = [C(_STAT + ERRORS).max().alias(_ERRORS)] if _STAT + ERRORS in turns.columns else []
-    return turns.lazy().select(ratios.min().name.prefix(_LEAST), ratios.max().name.prefix(_MOST), *errors)
 
 
 def _check(limits: pl.DataFrame, sums: pl.DataFrame) -> None:

@@ -73,7 +73,14 @@ def turn_table(
     counts = counts or {}
     # Before grouping, as some expressions are slow in groups. Within a group, rows keep their order, so sums and
     # products of floats have the same bits on any number of threads.
-    rows = rows.with_columns(**_similarities(), **counts, n_spelling=SPELLED)
+    credit = C("credit").fill_null(0.0)
+    # A row's similarity of p to g, 0 where only one of them is in the state: of the state, and of what has changed.
+    similarity = pl.when("n_union").then(credit).otherwise(1.0)
+    of_changes = {
+        name: pl.when(C(right) | C(wrong)).then(similarity).otherwise(0.0)
+        for name, (right, wrong) in _SOFT_CHANGES.items()
+    }
+    rows = rows.with_columns(soft_correct=credit, soft_joint=similarity, **of_changes, **counts, n_spelling=SPELLED)
     if view is not None:
         rows = rows.drop_nulls(view)
     group = ["number", *([view] if view else [])]
@@ -89,16 +96,6 @@ def turn_table(
     turn = (C("key") % 2**16).cast(pl.UInt16)
     turns = table.with_columns(number=(C("key") // 2**16).cast(pl.UInt32), turn=turn)
     return with_local_errors(turns.sort(*(group if view else ()), "key").drop("key"), group)
-
-
-def _similarities() -> dict[str, pl.Expr]:
-    """A row's similarity of p to g, 0 where only one of them is in the state: of the state, and of what has changed."""
-    similarity = pl.when("n_union").then(C("credit").fill_null(0.0)).otherwise(1.0)
-    of_changes = {
-        name: pl.when(C(right) | C(wrong)).then(similarity).otherwise(0.0)
-        for name, (right, wrong) in _SOFT_CHANGES.items()
-    }
-    return {"soft_correct": C("credit").fill_null(0.0), "soft_joint": similarity, **of_changes}
 
 
 def with_local_errors(turns: pl.LazyFrame, group: Sequence[str]) -> pl.LazyFrame:
@@ -143,11 +140,14 @@ def counted_turns(
 ) -> pl.LazyFrame:
     """The rows of a view (`in_view`) that are summed: those of scored turns that count for their domain (slot).
 
-    `frames`: whether the rows have gold's frames (`rows.with_frames`).
+    `frames`: whether the rows have gold's frames (`rows.with_frames`); then each must have one.
     """
     counted = in_view.join(scored.select(TURN), on=TURN, how="semi", maintain_order="left")
     if view == "domain" and frames:
-        counted = _with_frame(counted, convention)
+        counted = counted.filter(C("is_frame") > 0)
+        if convention.slots in SLOT_KINDS and convention.scope is not None:  # only services that have such a slot
+            services = sorted({domain_of(slot) for slot in convention.scope})
+            counted = counted.filter(C("domain").cast(pl.String).is_in(services))
     elif view == "domain":
         counted = _of_domains(counted, in_view, scored, convention)
     if convention.seen is not None:
@@ -160,15 +160,6 @@ def with_lengths(turns: pl.LazyFrame, whole: pl.LazyFrame) -> pl.LazyFrame:
     """Rows of turns with the number of turns of their dialogue, scored or not; `whole`: the turn table."""
     lengths = whole.group_by("number").agg(pl.len().cast(pl.UInt32).alias(LENGTH))
     return turns.join(lengths, on="number", maintain_order="left")
-
-
-def _with_frame(turns: pl.LazyFrame, convention: Convention) -> pl.LazyFrame:
-    """The rows whose domain has a gold frame; if one kind of slots is scored, only services that have such a slot."""
-    turns = turns.filter(C("is_frame") > 0)
-    if convention.slots not in SLOT_KINDS or convention.scope is None:
-        return turns
-    services = sorted({domain_of(slot) for slot in convention.scope})
-    return turns.filter(C("domain").cast(pl.String).is_in(services))
 
 
 def _of_domains(

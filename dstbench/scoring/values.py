@@ -1,7 +1,7 @@
 """What values mean under a convention: each row's gold and predicted value, and whether they match.
 
-`Judge` says so of one row, in plain Python: the answer depends on the row's slot, gold and prediction only. `judged`
-asks it once per distinct combination of these, and remembers the answers (`Answers`).
+`Judge` says so of one row, in plain Python: the answer depends on the row's slot, gold and prediction only, so it is
+asked once per distinct combination of these, and remembers the answers.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import polars as pl
 from dstbench.conventions.convention import Convention, absent_literals
 from dstbench.conventions.files import Table
 from dstbench.conventions.normalise import alternatives, is_dontcare, normaliser
-from dstbench.scoring.answers import MOST_REMEMBERED, Answers, C, with_answers
+from dstbench.scoring.answers import C, answers_of, with_answers
 from dstbench.scoring.rows import CELL, Rows
 
 
@@ -33,6 +33,8 @@ class Judgement(NamedTuple):
     ignored: bool  # whether a predicted value is not scored: of its slot or domain, or by gold's dontcare
 
 
+# The most rows, and values, whose answers are remembered, at less than 1 kB each.
+_MOST_REMEMBERED: Final = 2**18
 _TYPES: Final[Mapping[str, pl.DataType]] = {
     "g": pl.Categorical(),
     "p": pl.Categorical(),
@@ -43,11 +45,7 @@ _TYPES: Final[Mapping[str, pl.DataType]] = {
 
 
 class Judge:
-    """Applies a convention to one row at a time; several threads may share it.
-
-    Attributes:
-        answers: Its judgements of distinct (slot, gold, pred).
-    """
+    """Applies a convention to one row at a time, and remembers; several threads may share it."""
 
     def __init__(self, convention: Convention) -> None:
         c = self.convention = convention
@@ -57,10 +55,10 @@ class Judge:
         self._gold = _becomes(c.gold_steps, c.typos, absent_literals(c, "gold"), drops=drops[0])
         self._pred = _becomes(c.pred_steps, c.typos, absent_literals(c, "pred"), drops=drops[1])
         self._but_dontcare = _becomes(c.gold_steps, c.typos, frozenset(), drops=True)
-        self.match = lru_cache(MOST_REMEMBERED)(self._match)
-        self.answers = Answers(self.judge, CELL, _TYPES)
+        self.match = lru_cache(_MOST_REMEMBERED)(self._match)
+        self.judge = lru_cache(_MOST_REMEMBERED)(self._judge)
 
-    def judge(self, slot: str | None, gold: str | None, pred: str | None) -> Judgement:
+    def _judge(self, slot: str | None, gold: str | None, pred: str | None) -> Judgement:
         """A row of a long table."""
         if slot is None:  # it marks a turn without a prediction, which is wrong under any convention
             return Judgement(None, pred, False, None, False, pred is not None, False, False)
@@ -76,15 +74,17 @@ class Judge:
             p = None
         ok, credit = False, None
         if g is not None and p is not None:
-            ok, credit = self.match(slot, g, p), self._matcher.similarity(slot, g, p)
+            ok, credit = self.match(slot, g, p)
         ignored = is_predicted and p is None
         return Judgement(
             g, p, ok, credit, is_inside and gold is not None, is_inside and pred is not None, dropped, ignored
         )
 
-    def _match(self, slot: str, g: str, p: str) -> bool:
-        """Whether a value under the convention, of the prediction, matches one of gold."""
-        return g == p or (self._compares_strings and self._matcher.accepts(slot, g, p))
+    def _match(self, slot: str, g: str, p: str) -> tuple[bool, float]:
+        """Whether a value under the convention, of the prediction, matches one of gold; and their similarity."""
+        if g == p:
+            return True, 1.0
+        return self._matcher.compare(slot, g, p) if self._compares_strings else (False, 0.0)
 
 
 @lru_cache(maxsize=64)
@@ -100,7 +100,7 @@ def _becomes(
     """What becomes of a slot's value as written; None: it is not in the state. `drops`: whether dontcare is dropped."""
     normalise = normaliser(steps, typos) if steps else None
 
-    @lru_cache(MOST_REMEMBERED)
+    @lru_cache(_MOST_REMEMBERED)
     def become(slot: str, value: str) -> str | None:
         if normalise is not None:
             value = normalise(slot, value)
@@ -108,6 +108,11 @@ def _becomes(
         return None if is_dropped else value
 
     return become
+
+
+def with_judgements(rows: pl.LazyFrame, convention: Convention) -> pl.LazyFrame:
+    """Rows (slot, gold, pred, …) with a column per field of `Judgement`, whatever the rows before and after them."""
+    return with_answers(rows, judge(convention).judge, CELL, _TYPES)
 
 
 def _of_values(convention: Convention) -> Convention:
@@ -122,15 +127,26 @@ def of_cells(rows: Rows, convention: Convention) -> pl.DataFrame:
     """The `Judgement` of each of the rows' cells under a convention; computed once for these rows."""
     convention = _of_values(convention)
     if convention not in rows.of_cells:
-        rows.of_cells[convention] = judge(convention).answers.of(rows.cells)
+        rows.of_cells[convention] = answers_of(rows.cells.select(CELL), judge(convention).judge, _TYPES)
     return rows.of_cells[convention]
 
 
 def judged(rows: Rows, convention: Convention) -> pl.LazyFrame:
-    """Rows with a column per field of `Judgement`: what their values mean under a convention; and `alike`."""
-    table = rows.lazy.with_columns(
-        *(pl.lit(column).gather(C("cell")) for column in of_cells(rows, convention)), alike=_alike(rows, convention)
+    """Rows with a column per field of `Judgement`: what their values mean under a convention; and `alike`.
+
+    `alike` says whether gold and prediction are equal, or both not in the state, once both are brought to one spelling.
+    """
+
+    def are_alike(cells: pl.Series) -> pl.Series:
+        loosely = of_cells(rows, convention.loosened())
+        return loosely.select(C("ok") | (C("g").is_null() & C("p").is_null())).to_series().gather(cells)
+
+    table = rows.table.lazy().with_columns(
+        *(pl.lit(column).gather(C("cell")) for column in of_cells(rows, convention)),
+        alike=C("cell").map_batches(are_alike, return_dtype=pl.Boolean, is_elementwise=True),
     )
+    if "domain" not in rows.table.columns:
+        table = table.with_columns(domain=pl.lit(rows.cells["domain"]).gather(C("cell")))
     if convention.over != "gold-domains":
         return table
     # By this rule alone, a row depends on other rows of its turn.
@@ -151,19 +167,9 @@ def with_matches(rows: pl.LazyFrame, convention: Convention, gold: str, pred: st
     match = judge(convention).match
 
     def both_match(slot: str | None, g: str | None, p: str | None) -> tuple[bool]:
-        return (slot is not None and g is not None and p is not None and match(slot, g, p),)
+        return (slot is not None and g is not None and p is not None and match(slot, g, p)[0],)
 
     return with_answers(rows, both_match, ("slot", gold, pred), {name: pl.Boolean()})
-
-
-def _alike(rows: Rows, convention: Convention) -> pl.Expr:
-    """Whether gold and prediction are equal, or both not in the state, once both are brought to one spelling."""
-
-    def of(cells: pl.Series) -> pl.Series:
-        loosely = of_cells(rows, convention.loosened())
-        return loosely.select(C("ok") | (C("g").is_null() & C("p").is_null())).to_series().gather(cells)
-
-    return C("cell").map_batches(of, return_dtype=pl.Boolean, is_elementwise=True)
 
 
 #: Whether judged rows are wrong, but would be right if gold and prediction were spelled alike.

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import dstbench
 from dstbench.analysis.changes import diff
+from dstbench.rendering.tables import render
+from tests.commands import run
 
 State = dict[str, Any]
 SLOTS = ("hotel-area", "hotel-stars", "taxi-departure", "train-day")
@@ -77,8 +83,29 @@ def test_the_counts_of_plain_loops(seed: int) -> None:
     assert changes.dialogues["values_fixed"].sum() <= values[0]
 
 
+@given(st.data())
+def test_planted_fixes_and_breaks_are_found_and_no_others(data: st.DataObject) -> None:
+    """Values that are put right, and right ones that are spoilt, in cells that are drawn: exactly these are listed."""
+    before = corpus(data.draw(st.integers(0, 9)))
+    cells = [(at, slot) for at, state in enumerate(before) for slot in state["gold"]]
+    planted = data.draw(st.lists(st.sampled_from(cells), unique=True, max_size=6)) if cells else []
+    after = [{**state, "pred": dict(state["pred"])} for state in before]
+    wanted = {"fixed": Counter[str](), "broken": Counter[str]()}
+    for at, slot in planted:
+        right = is_right(before[at], slot)
+        after[at]["pred"][slot] = "spoilt" if right else before[at]["gold"][slot]
+        wanted["broken" if right else "fixed"][slot] += 1
+    changes = diff(before, after, resamples=9, most=99)
+    found = changes.groups.filter(by="slot")
+    for name, counts in wanted.items():
+        assert {slot: n for slot, n in found.select("group", name).rows() if n} == dict(counts)
+    assert {*changes.dialogues["dialogue"]} == {before[at]["dialogue_id"] for at, _ in planted}
+    assert changes.to_dict()["values_fixed"] == wanted["fixed"].total()
+
+
 def test_a_run_and_itself() -> None:
     states = corpus(1)
+    assert render(diff(states, states), "text") == "nothing changed: every value is as right or wrong as before\n"
     changes = diff(states, states)
     assert changes.totals.select("fixed", "broken", "net", "p", "significant").rows() == [(0, 0, 0, 1.0, False)] * 2
     assert changes.groups.is_empty()
@@ -109,3 +136,20 @@ def test_what_differs_in_gold_is_refused() -> None:
     other = [{**state, "gold": {"hotel-area": "z"}} for state in states]
     with pytest.raises(dstbench.DstbenchError, match="gold"):
         diff(states, other)
+
+
+def test_the_dialogues_to_read_are_one_page_as_show_has_them(here: Path) -> None:
+    """Each as `show` prints it, in the order of the list."""
+    before = corpus(4)
+    for name, states in (("a", before), ("b", worse(before, 4))):
+        Path(f"{name}.jsonl").write_text("\n".join(map(json.dumps, states)), encoding="utf-8")
+    listed = json.loads(run("diff", "a.jsonl", "b.jsonl", "--most", "3", "--format", "json")[1])["dialogues"]
+    code, page, _ = run("diff", "a.jsonl", "b.jsonl", "--most", "3", "--read", "--format", "md")
+    assert not code
+    parts = []
+    for row in listed:
+        _, shown, _ = run("show", "a.jsonl", row["dialogue"], "--against", "b.jsonl", "--format", "md")
+        tables = shown[: shown.index("= correct, - missed")].rstrip()
+        parts.append(tables.replace("A: a ", "A: before ").replace("B: b ", "B: after "))
+    assert page[: page.index("= correct, - missed")].rstrip() == "\n\n".join(parts)
+    assert "--read" in run("diff", "a.jsonl", "b.jsonl")[1]

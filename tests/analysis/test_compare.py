@@ -23,7 +23,7 @@ from tests.corpora import EXAMPLE, States, corpora
 
 # Most corpora here are so small that no difference can be significant, which is what few tests are about.
 pytestmark = pytest.mark.filterwarnings(
-    "ignore:.* (p can (be below|reach)|another --seed may) :dstbench.errors.DstbenchWarning"
+    "ignore:.* (p can (be below|reach)|another `seed` may) :dstbench.errors.DstbenchWarning"
 )
 
 METRICS = "jga,sa,rsa,f1,fga,gca,wrong"
@@ -265,7 +265,7 @@ def test_an_interval_excludes_0_exactly_where_p_is_at_most_the_level(
     seed: int, dialogues: int, level: float, resamples: int, adjust: Adjustment
 ) -> None:
     found = dstbench.compare(
-        synthetic(dialogues), metrics="all", resamples=resamples, seed=seed, level=level, adjust=adjust
+        synthetic(dialogues), metrics=METRICS, resamples=resamples, seed=seed, level=level, adjust=adjust
     )
     rows = found.differences
     for has_interval, excludes, at_most, adjusted, significant, _ in verdicts_of(rows, level):
@@ -286,7 +286,7 @@ def test_a_verdict_never_flips_in_silence() -> None:
     """Where seeds disagree, the results say so."""
     runs, flipped = synthetic(30), 0
     of_seeds = [
-        verdicts_of(dstbench.compare(runs, metrics="all", resamples=99, seed=seed).differences, 0.95)
+        verdicts_of(dstbench.compare(runs, metrics=METRICS, resamples=99, seed=seed).differences, 0.95)
         for seed in range(6)
     ]
     for of_pair in zip(*of_seeds, strict=True):
@@ -299,7 +299,7 @@ def test_a_verdict_never_flips_in_silence() -> None:
 
 def test_more_resamples_are_drawn_where_the_verdict_may_hang_on_the_seed() -> None:
     runs = synthetic(50)
-    with pytest.warns(dstbench.DstbenchWarning, match="another --seed may give the other verdict, even with 5,000"):
+    with pytest.warns(dstbench.DstbenchWarning, match="another `seed` may give the other verdict, even with 5,000"):
         found = dstbench.compare(runs, resamples=500)
     near, *far = found.differences.sort((pl.col("p") - 0.05).abs()).iter_rows(named=True)
     assert (near["resamples"], near["may_flip"]) == (5_000, True)
@@ -481,11 +481,11 @@ def test_gold_is_the_same_if_the_convention_takes_it_for_the_same() -> None:
 
 def test_runs_must_have_the_same_turns() -> None:
     for one, other, lacks in ((two(), two()[:3], "other"), (two()[:3], two(), "one")):
-        with pytest.raises(dstbench.DstbenchError, match=r"(?s)one of them only: 1 .*--missing wrong") as caught:
+        with pytest.raises(dstbench.DstbenchError, match=r"(?s)one of them only: 1 .*`missing` wrong") as caught:
             dstbench.compare({"one": one, "other": other}, resamples=5)
         assert (caught.value.file, caught.value.dialogue, caught.value.turn) == (lacks, "D", 1)
     silent = two(pred={})
-    with pytest.raises(dstbench.DstbenchError, match=r"--turns all") as caught:
+    with pytest.raises(dstbench.DstbenchError, match=r"`turns` all") as caught:
         dstbench.compare({"one": two(), "other": silent}, profile=dstbench.profile("verbatim", turns="pred"))
     assert (caught.value.file, caught.value.dialogue, caught.value.turn) == ("other", "D", 0)
 

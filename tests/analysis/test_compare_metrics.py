@@ -28,7 +28,7 @@ from tests import formats
 from tests.commands import run, whole
 
 pytestmark = pytest.mark.filterwarnings(
-    "ignore:.* (p can (be below|reach)|another --seed may) :dstbench.errors.DstbenchWarning"
+    "ignore:.* (p can (be below|reach)|another `seed` may) :dstbench.errors.DstbenchWarning"
 )
 NO_DIALOGUES = "ignore:a table of scores has no dialogues:dstbench.errors.DstbenchWarning"
 

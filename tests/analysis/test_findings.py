@@ -284,6 +284,7 @@ def renamed(inputs: Inputs, names: Mapping[str, str]) -> Inputs:
     )
 
 
+@pytest.mark.again
 @given(corpora(max_dialogues=12), st.randoms(use_true_random=False))
 @settings(max_examples=4)
 def test_names_are_only_names(states: States, random: Any) -> None:

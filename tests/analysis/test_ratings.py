@@ -421,7 +421,7 @@ def test_other_bad_ratings_are_told(here: Path) -> None:
         with pytest.raises(error, match=why):
             dstbench.correlate(RUNS["eager"], ratings=ratings)
     turns = invented({"eager": RUNS["eager"]}, "dialogue", "turn")
-    with pytest.raises(dstbench.UsageError, match="ratings rates turns, not dialogues\nhint: --per turn"):
+    with pytest.raises(dstbench.UsageError, match="ratings rates turns, not dialogues\nhint: `per` turn"):
         dstbench.correlate(RUNS["eager"], ratings=turns, per="dialogue")
 
 

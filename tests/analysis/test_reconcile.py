@@ -95,6 +95,18 @@ def test_another_gold(states: list[dict[str, Any]]) -> None:
     assert result.sets["choices"].to_list() == ["gold mine"]
 
 
+def test_another_gold_and_turns_without_a_prediction_together(states: list[dict[str, Any]]) -> None:
+    """Both are opened at once: the pair has the score of both options."""
+    gold = [{key: one[key] for key in ("dialogue_id", "turn", "gold")} for one in states]
+    theirs = [*({**one, "gold": {"hotel-area": "south"}} for one in gold[:2]), *gold[2:]]
+    predicted = [{key: one[key] for key in ("dialogue_id", "turn", "pred")} for one in states[:8]]
+    score = dstbench.score(predicted, gold=theirs, missing="intersect", metrics="jga,rsa").to_dict()
+    target = ",".join(f"{name}={100 * (value or 0):.2f}" for name, value in score.items())
+    result = reconcile(target, predicted, gold=gold, missing="wrong", other_golds={"theirs": theirs})
+    reached = {frozenset(choices.split(" + ")) for choices in result.sets.filter("reaches")["choices"]}
+    assert {"gold theirs", "missing intersect"} in reached
+
+
 def test_what_cannot_be_reconciled_is_refused(states: list[dict[str, Any]]) -> None:
     with pytest.raises(dstbench.UsageError, match="2 runs"):
         reconcile("50", {"a": states, "b": states})

@@ -290,6 +290,7 @@ def test_all_changes_and_samples_of_a_seed_are_exactly_repeatable(monkeypatch: p
     assert equal(whole, dstbench.sensitivity(gold))
 
 
+@pytest.mark.again
 def test_gold_may_be_taken_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     (gold,) = open_runs({"gold": synthetic(8)["careful"]})
     whole = [dstbench.sensitivity(gold, sample=sample) for sample in (None, 2)]
@@ -360,6 +361,7 @@ def assert_unbiased(samples: pl.DataFrame, seeds: int) -> None:
     assert (figures["off"] < 5 * figures["se"] + 1e-9).all(), figures.sort(pl.col("off") / pl.col("se"))[-3:]
 
 
+@pytest.mark.again
 def test_a_sample_estimates_the_figures_of_all_errors() -> None:
     """Also where dialogues with many changes are longer, so that each of their errors costs less."""
     sample = synthetic(150)["careful"]

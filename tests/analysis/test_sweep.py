@@ -141,7 +141,6 @@ def test_by_chance_is_the_mean_over_all_scores_that_may_be_published() -> None:
     by_chance = sweep(states, target=of_turns[0])["by_chance"]
     assert by_chance.unique().to_list() == pytest.approx([sum(agree) / len(of_turns)])
     units = [f"{n}" for n in range(101) if low - 0.5 <= n <= high + 0.5]
-    agree = [sweep(states, target=target)["agrees"].sum() for target in units]
     unit = max(1, 100 / turns)
     by_chance = sweep(states, target=units[0])["by_chance"]
     assert by_chance[0] == pytest.approx(scores.height * unit / (high - low + unit))

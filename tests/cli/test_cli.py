@@ -138,6 +138,22 @@ def test_usual_names_of_metrics_are_answered_with_ours(example: Path) -> None:
     assert (code, err.splitlines()[-1]) == (2, "hint: did you mean jga?; did you mean sa?")
 
 
+def test_a_mistake_has_a_remedy_in_the_words_of_whoever_made_it(example: Path) -> None:
+    Path("cut.json").write_text('{"a": ')
+    for words, hint in {
+        "-m fga:lam=x": "fga:lam=0.5",
+        "-m sa:T=x": "sa:T=30",
+        "--typos cut.json": "mend it there, or copy it again; python -m json.tool cut.json checks it",
+        "--schema cut.json": "mend it there, or copy it again; python -m json.tool cut.json checks it",
+        "--plugins mylab.py": "name the file, or an importable module: mylab",
+    }.items():
+        code, _, err = run("score", "model.json", *words.split())
+        assert (code > 0, err.splitlines()[-1]) == (True, f"hint: {hint}")
+    with pytest.raises(dstbench.DstbenchError, match=r"\nhint: name the file that has it: `gold` FILE$"):
+        dstbench.score("bare.json")
+    assert run("score", "bare.json")[2].endswith("\nhint: name the file that has it: --gold FILE\n")
+
+
 def test_convert_then_score_is_score(example: Path) -> None:
     code, out, err = run("convert", "bare.json", "--gold", "gold.tsv", "-o", "long.parquet", "--name", "mine")
     assert (code, out) == (0, "")

@@ -134,7 +134,8 @@ def test_undefined_is_a_dash(here: Path) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:.* left out:dstbench.DstbenchWarning")
-@pytest.mark.parametrize("command", ["score", "score --by domain", "compare", "compare --pairs", "sweep", "report"])
+@pytest.mark.parametrize("command", ["score", "score --by domain", "compare", "compare --pairs", "sweep",
+                                     pytest.param("report", marks=pytest.mark.looks)])  # fmt: skip
 def test_counts_alone_are_no_shares(
     command: str, runs: list[str], monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> None:

@@ -180,6 +180,7 @@ def losses(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, dict[tuple[st
     return ok("sensitivity", sample, "--gold-only", "--kinds", "missed", "--all"), rows
 
 
+@pytest.mark.again
 def test_a_wrong_value_that_is_similar_costs_less_with_partial_credit(losses: Any, tmp_path: Path) -> None:
     """What the topic says of `--match levenshtein`."""
     write_sample(synthetic(), tmp_path)

@@ -160,7 +160,7 @@ def wanted(metrics: str) -> dict[str, float | None]:
 
 
 def test_every_recipe_is_run_here() -> None:
-    words = ("train_one_epoch", "all_gather_object", "compute_metrics", "wandb", "mlflow", "process_results")
+    words = ("train_one_epoch", "all_gather_object", "compute_metrics", "wandb", "mlflow", "process_results", "diff()")
     named = [word for block in BLOCKS for word in words if word in block]
     assert sorted(named) == sorted(words)
     assert len(BLOCKS) == len(words) + 1  # and `to_state`
@@ -218,6 +218,15 @@ def test_loggers(gold: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert run.logged == {3: {f"dev/{name}": value for name, value in scores.items()}}
     recipe("mlflow", evaluator=evaluator, scores=scores, epoch=3)
     assert mlflow.metrics == {"jga": 0.5, "fga:lam-0.25": scores["fga:lam=0.25"], "correct": scores["correct"]}
+    both = [{**state, "dialogue_id": name} for name in ("A", "B") for state in EXAMPLE]
+    evaluator = dstbench.Evaluator(both)
+    for side in ("pred", "gold"):  # the second epoch mends the wrong turns
+        evaluator.reset()
+        evaluator.add_batch(*([state[key] for state in both] for key in ("dialogue_id", "turn", side)))
+    recipe("diff()", evaluator=evaluator, run=run, epoch=4)
+    mended = {"turns_fixed": 2.0, "turns_broken": 0.0, "values_fixed": 2.0, "values_broken": 0.0}
+    assert run.logged[4] == mended
+    mlflow.log_metrics(run.logged[4], step=4)  # it takes the same
     assert run.summary == mlflow.tags == {"signature": dstbench.score(EXAMPLE, metrics="jga")["signature"].item()}
 
 

@@ -61,8 +61,8 @@ class Row:
 
 #: A usual command line of each command; ``RUNS`` are three trackers, ``RUN`` is one, ``PAIR`` are two.
 LINES: Final = {
-    "score": "score RUNS -m jga,sa",
-    "compare": "compare RUNS -m jga,sa --resamples 40",
+    "score": "score RUN -m jga,sa",
+    "compare": "compare PAIR -m jga,sa --resamples 40",
     "pairs": "pairs RUNS --match levenshtein:above=0.2 --fuzzy all",
     "sweep": "sweep RUN -m sa --profiles verbatim,trade",
     "check": "check RUN",
@@ -91,6 +91,7 @@ LINES: Final = {
     "audit replace": "audit replace gold.jsonl --train train.jsonl --donors donors.json -o out/x.jsonl",
     "audit memorisation": "audit memorisation RUN --context gold.jsonl",
 }
+_COMPARED: Final = "compare RUNS -m jga,sa --resamples 40"
 _THREE: Final = "report RUNS -m jga,sa --most 1 -o -"
 #: Commands without ``--format``.
 FORMLESS: Final = ("signature", "convert", "contexts", "help")
@@ -111,18 +112,25 @@ ROWS: Final[dict[tuple[str, str], Row]] = {}
 #: Commands of which the first layer runs all rows: one that passes options on as all others do, and one that does not.
 _WHOLE: Final = ("score", "convert")
 #: Rows that only the second layer runs.
-LATER: Final[set[tuple[str, str]]] = set()
+LATER: set[tuple[str, str]] = set()
 
 
-def _add(commands: tuple[str, ...] | str, **options: Row) -> None:
-    """Rows of the same options of several commands; ``label_map`` is ``--label-map``."""
+def _add(commands: tuple[str, ...] | str, first: int = 0, of: int = 4, /, **options: Row) -> None:
+    """Rows of the same options of several commands; ``label_map`` is ``--label-map``.
+
+    Args:
+        commands: The commands, or one.
+        first: The place of the first option in what commands pass on as a whole.
+        of: How many options these are.
+        **options: The rows.
+    """
     commands = (commands,) if isinstance(commands, str) else commands
     for number, command in enumerate(commands):
-        for place, (option, row) in enumerate(options.items()):
+        for place, (option, row) in enumerate(options.items(), first):
             own = replace(row, form="") if command in FORMLESS else row
             key = command, f"--{option.strip('_').replace('_', '-')}"
             ROWS[key] = own
-            if len(commands) >= 8 and command not in _WHOLE and number % max(4, len(options)) != place:
+            if len(commands) >= 8 and command not in _WHOLE and number % max(of, len(options)) != place:
                 LATER.add(key)
 
 
@@ -177,6 +185,8 @@ for _command, _line in ONE_SPLIT.items():
 
 _add(
     BY_GOLD,
+    0,
+    10,
     profile=Row("mine.toml"),
     none=Row("keep"),
     dontcare=Row("skip"),
@@ -185,6 +195,8 @@ _add(
 )
 _add(
     BY_VALUES,
+    5,
+    10,
     multi=Row("any"),
     match=Row("levenshtein:above=0.5"),
     fuzzy=Row("all", both="--match levenshtein:above=0.3"),
@@ -220,6 +232,8 @@ _add(
 _add(DRAWN, charts=Row("out/charts", changes="charts"), figures=Row("out/figures", changes="figures"))
 _add(
     DRAWN,
+    2,
+    4,
     figure_format=Row("pdf", both="--figures out/figures", changes="figures"),
     width=Row("317", both="--figures out/figures", changes="figures"),
 )
@@ -245,6 +259,7 @@ _add(tuple(LINES), plugins=Row("PLUGIN", changes="imported"), verbose=_QUIET)
 _add(RUNS_OF, verbose=_NOTED)
 _add("reconcile", verbose=Row(idle="of its one run, there is one note of each kind"))
 for _command, _line in {
+    "score": "score RUNS -m jga,sa",
     "sweep": "sweep RUNS -m jga --profiles verbatim",
     "check": "check RUNS",
     "diagnose": "diagnose RUNS",
@@ -291,7 +306,7 @@ _add("query", metrics=Row("rsa,sa", changes="metric value"))
 _add(
     "score",
     by=Row("domain", changes="domain value"),
-    group=Row("first=keen,hasty", changes="text", form="text"),
+    group=Row("first=keen,hasty", changes="text", form="text", line="score RUNS -m jga,sa"),
     format=Row("md", other="--format csv", both="-o out/x.json", changes="x.json", form=""),  # it beats the file's name
     domain_turns=Row("either", both="--by domain", changes="value"),
 )
@@ -329,8 +344,13 @@ _add(
     level=Row("0.8", changes=_INTERVALS, keeps="value difference"),
     adjust=Row("none", changes="p_adjusted", keeps="p value"),
 )
+_add(
+    "compare", **{_option: replace(ROWS["compare", f"--{_option}"], line=_COMPARED) for _option in ("model", "adjust")}
+)
 for _line, *_options in ((_THREE, "model", "adjust"), (_THREE.replace("RUNS", "PAIR"), "baseline", "seed", "level")):
     _add("report", **{_option: replace(ROWS["report", f"--{_option}"], line=_line) for _option in _options})
+LATER -= {("audit bias", "--none")}  # its one option of those above
+LATER |= {("report", f"--{_option}") for _option in ("model", "adjust", "context")}  # which take two reports each
 _add(
     "diff",
     most=Row("1", changes="dialogue", keeps="fixed"),
@@ -338,6 +358,8 @@ _add(
     seed=Row("5", changes="p", keeps="fixed"),
     level=Row("0.5", changes="significant", keeps="p"),
     all=Row(form="text", changes="text"),
+    read=Row(changes="pred"),
+    context=Row("mute.jsonl", both="--read", other="--context gold.jsonl", changes="user"),
 )
 for _option in ("wrong-costs", "unit", "domain-turns", "seen"):  # `diff` counts values and turns
     del ROWS["diff", f"--{_option}"]

@@ -64,6 +64,7 @@ def test_marks_are_where_the_json_says(name: str, stem: str, make: Callable[[str
     compare(CHARTS[name][stem], drawings[stem], result)
 
 
+@pytest.mark.looks
 def test_the_page_of_a_report_has_the_marks_of_its_figures(make: Callable[[str], Made]) -> None:
     make("score")  # the corpora
     words = ["report", "little.jsonl", "-m", "fga,gca", "--most", "1", "-o", "page.html", "--figures", "of page"]

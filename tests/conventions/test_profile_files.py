@@ -156,7 +156,7 @@ def test_what_is_wrong_in_a_file_is_said_with_its_name(text: str | bytes, said: 
 def test_commands_take_a_file_wherever_they_take_a_profile(here: Path) -> None:
     write(here, 'base = "trade"\ntitle = "ours"\ndontcare = "drop"\nmetrics = ["jga", "f1"]\n')
     Path("p.jsonl").write_text("".join(json.dumps(state) + "\n" for state in EXAMPLE))
-    lines = ok("score", "p.jsonl", "--profile", "mylab.toml").splitlines()
+    lines = ok("score", "p.jsonl", "--profile", "mylab.toml", "--signature").splitlines()
     assert lines[0].split() == ["run", "jga", "f1"]
     name = profile("mylab.toml").name
     assert f"|profile:{name}|none:drop-pred|dontcare:drop|" in lines[-1]

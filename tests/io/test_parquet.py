@@ -111,6 +111,13 @@ def test_what_unpacks_to_much_is_refused_before_it_is_unpacked(monkeypatch: pyte
         parquet.read(File("x"), rows)
 
 
+def test_a_table_is_read_as_it_was_written(here: Path) -> None:
+    table = pl.DataFrame({"dialogue": ["D", "D"], "turn": [0, 1]})
+    parquet.write("x.parquet", table.schema, [table])
+    assert parquet.read(File("x.parquet")).equals(table)
+    assert parquet.read(File("x.parquet"), Path("x.parquet").read_bytes()).equals(table)
+
+
 def test_a_seal_that_is_forged_lifts_no_limit(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     unsealed = {parquet.CHECKSUMS: "[]", parquet._SEAL: parquet._UNSEALED}
     rows = pa.table({"gold": pa.nulls(1_000_000, pa.string())}).replace_schema_metadata(unsealed)

@@ -98,7 +98,7 @@ def test_the_split_with_predictions_is_scored(gold: str, here: Path) -> None:
         row = dstbench.score(predictions("MUL1"), gold=gold, metrics="jga", split="test", missing="wrong")
     assert row.select("value", "dialogues").row(0) == (0.5, 2)
     both = predictions("MUL1", "MUL2", "MUL3")
-    with pytest.raises(dstbench.DstbenchError, match=r"in the splits dev, test of .*\nhint: choose one: --split test"):
+    with pytest.raises(dstbench.DstbenchError, match=r"in the splits dev, test of .*\nhint: choose one: `split` test"):
         dstbench.score(both, gold=gold)
     with pytest.warns(dstbench.DstbenchWarning, match="2 predicted turns in 2 dialogues without gold, left out"):
         row = dstbench.score(both, gold=gold, metrics="jga", split="dev")

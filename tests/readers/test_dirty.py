@@ -24,7 +24,7 @@ def _records(*preds: Any) -> list[dict[str, Any]]:
 
 
 def test_a_bad_state_is_an_error_whose_hint_says_what_to_do() -> None:
-    with pytest.raises(dstbench.DstbenchError, match=r"item 1: pred: .*SNG1, turn 1.*\nhint: .*--unreadable wrong"):
+    with pytest.raises(dstbench.DstbenchError, match=r"item 1: pred: .*SNG1, turn 1.*\nhint: .*`unreadable` wrong"):
         dstbench.scan(_records(NORTH, CUT))
 
 
@@ -158,7 +158,7 @@ def test_a_folder_with_an_archive_is_that_archive(here: Path) -> None:
 def test_keys_of_gold_that_compete_are_named_wherever_they_are(here: Path) -> None:
     turn = {"gold_m21": NORTH, "gold_m24": NORTH, "pred": NORTH}
     Path("p.json").write_text(json.dumps({"results": [{"dialogue_id": "SNG1", "turns": [turn]}]}))
-    with pytest.raises(dstbench.DstbenchError, match=r"gold_m21, gold_m24\nhint: --keys gold=gold_m21"):
+    with pytest.raises(dstbench.DstbenchError, match=r"gold_m21, gold_m24\nhint: `keys` gold=gold_m21"):
         dstbench.scan("p.json")
     assert table_of("p.json", keys={"gold": "gold_m21"}).height == 1
 

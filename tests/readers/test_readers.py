@@ -215,7 +215,7 @@ BROKEN: dict[str, tuple[str | bytes, list[str]]] = {
     "deep": ("[" * 100_000 + "]" * 100_000, ["nested too deeply"]),
     "no dialogue": ("{}", ["no known format: an empty JSON object"]),
     "no dialogue in a list": ("[]", ["no known format: an empty JSON list"]),
-    "plain text": ("JGA 54.2\n", ["no known format", "JGA 54.2", "--from"]),
+    "plain text": ("JGA 54.2\n", ["no known format", "JGA 54.2", "`format`"]),
     "wrong slots only": (
         json.dumps(
             {f"{formats.ID}.json_0": {}, f"{formats.ID}.json_1": {"hotel-area": {"pred": "east", "gt": "west"}}}
@@ -237,7 +237,7 @@ BROKEN: dict[str, tuple[str | bytes, list[str]]] = {
     "a slot twice in a dump": (formats.savn().replace("hotel-name", "hotel-area"), ["twice in slots"]),
     "TripPy's configuration": (
         json.dumps({"dataset_name": "x", "class_types": ["none"], "slots": [], "label_maps": {}}),
-        ["TripPy's configuration, not its predictions", "hint: ", "pred_res.*.json", "--label-map"],
+        ["TripPy's configuration, not its predictions", "hint: ", "pred_res.*.json", "`labels`"],
     ),
     "packed twice": (gzip.compress(gzip.compress(b"{}")), ["packed (gzip)", "hint: unpack it first"]),
     "packed in two ways": (bz2.compress(gzip.compress(b"{}")), ["packed (gzip)", "hint: unpack it first"]),
@@ -264,10 +264,10 @@ BROKEN: dict[str, tuple[str | bytes, list[str]]] = {
     ),
     "no gold in a line": (
         _line() + json.dumps({"dialogue_id": "MUL1", "turn": 1, "pred": {}}),
-        ["1 turn without gold", "dialogue MUL1, turn 1", "--gold"],
+        ["1 turn without gold", "dialogue MUL1, turn 1", "`gold`"],
     ),
-    "no gold at all": (json.dumps({"dialogue_id": "D", "turn": 0, "pred": {}}), ["no gold inside (jsonl)", "--gold"]),
-    "gold only": (json.dumps({"dialogue_id": "D", "turn": 0, "gold": {}}), ["no predictions", "--gold"]),
+    "no gold at all": (json.dumps({"dialogue_id": "D", "turn": 0, "pred": {}}), ["no gold inside (jsonl)", "`gold`"]),
+    "gold only": (json.dumps({"dialogue_id": "D", "turn": 0, "gold": {}}), ["no predictions", "`gold`"]),
     "neither": (
         json.dumps({"dialogue_id": "D", "turn": 0, "perdiction": {}}),  # misspelt
         ["neither gold nor pred; unknown keys: perdiction", "did you mean pred"],  # misspelt

@@ -94,7 +94,7 @@ MAP = {"price": "hotel-semi-pricerange", "othre": "hotel-name"}  # misspelt
 )
 def test_files_of_maps(text: str, model: str) -> None:
     Path("map").write_text(text, encoding="utf-8")
-    code, out, err = run("score", model, "--slot-map", "map", "-m", "jga")
+    code, out, err = run("score", model, "--slot-map", "map", "-m", "jga", "--signature")
     assert code == 0
     said = "slots of the slot map that it does not have: othre (did you mean other?)"  # misspelt
     assert f"note: model.jsonl: {said}" in err
@@ -114,7 +114,7 @@ def test_two_slots_of_one_name(here: Path) -> None:
     assert dstbench.score([state], metrics="jga", slot_map={"mine": "hotel-name"})["value"].item() == 1
     state["pred"] = {"mine": "a", "hotel-name": "b"}
     with pytest.raises(
-        dstbench.DstbenchError, match="two values, 'a' and 'b': --slot-map gives the name to mine"
+        dstbench.DstbenchError, match="two values, 'a' and 'b': `slot_map` gives the name to mine"
     ) as told:
         dstbench.score([state], metrics="jga", slot_map={"mine": "hotel-name"})
     assert "(dialogue D, turn 0, slot hotel-name)" in str(told.value)

@@ -120,7 +120,7 @@ def test_a_layout_is_read_as_it_is_or_by_the_line_that_the_error_prints(name: st
     try:
         table = table_of("run")
     except dstbench.DstbenchError as error:
-        said = str(error)
+        said = error.args[0]
     if said:
         line = LINE.search(said)
         assert line is not None, said

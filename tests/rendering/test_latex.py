@@ -123,6 +123,7 @@ def columns_of(row: list[str]) -> int:
     return sum(int((re.findall(r"^\\multicolumn\{(\d+)\}", text) or ["1"])[0]) for text in row)
 
 
+@pytest.mark.looks
 @pytest.mark.filterwarnings("ignore::dstbench.errors.DstbenchWarning")
 def test_every_row_has_every_column_and_every_table_its_caption_and_label() -> None:
     for name, page in pages(None).items():
@@ -342,7 +343,8 @@ def by_column(columns: str, rows: list[list[str]]) -> list[list[str]]:
 
 
 @pytest.mark.filterwarnings("ignore::dstbench.errors.DstbenchWarning")
-@pytest.mark.parametrize("names", [None, *(pytest.param(n, marks=pytest.mark.looks) for n in (1, 7))], ids=str)
+@pytest.mark.looks
+@pytest.mark.parametrize("names", [None, 1, 7], ids=str)
 def test_numbers_are_in_columns_of_siunitx_and_fit_their_format_and_all_else_there_is_braced(names: int | None) -> None:
     number = re.compile(r"(?:\\best )?(?:\\llap\{\\textless\})?(-?)(\d+)(?:\.(\d+))?")
     n_numbers = 0

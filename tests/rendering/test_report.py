@@ -7,12 +7,10 @@ import hashlib
 import html
 import json
 import re
-from dataclasses import fields
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import polars as pl
 import pytest
 
@@ -20,12 +18,10 @@ import dstbench
 from dstbench.demo import synthetic
 from dstbench.rendering.html import json_text, rendered
 from dstbench.rendering.report import Report
-from dstbench.runs.open import open_runs
 from dstbench.scoring.error_classes import CLASSES
 from tests import formats
 from tests.commands import run
 from tests.corpora import EXAMPLE, States
-from tests.schemas import schema
 
 pytestmark = [pytest.mark.looks, pytest.mark.filterwarnings("ignore::dstbench.DstbenchWarning")]
 
@@ -182,27 +178,6 @@ def test_what_was_said_comes_from_gold_or_runs_or_where_it_is_said_to_be(here: P
 # --- tables and figures ----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("metric", ["jga", "missed"])
-def test_runs_that_are_significantly_worse_are_named(metric: str, demo: Report) -> None:
-    """Of two runs, the one with the lower JGA, or with more missed slots."""
-    report = demo if metric == "jga" else dstbench.report(synthetic(20), metrics=metric, most=1)
-    (chapter, *_) = report._chapters()
-    standings = chapter.blocks[0].table
-    assert standings is not None
-    order = standings["run"].to_list()
-    assert standings["no."].to_list() == ["1", "2", "3"]
-    worse = report.leaderboard.differences.filter(pl.col("significant"), metric=metric)
-    pairs = {
-        (r, o) if (d > 0) == (metric == "jga") else (o, r)
-        for r, o, d in worse.select("run", "other", "difference").iter_rows()
-    }
-    assert pairs
-    for run_, text in standings.select("run", "beats significantly").iter_rows():
-        spans = [span.split("\N{EN DASH}") for span in text.split(", ") if text != "-"]
-        beaten = {order[place - 1] for span in spans for place in range(int(span[0]), int(span[-1]) + 1)}
-        assert beaten == {other for better, other in pairs if better == run_}
-
-
 @pytest.mark.usefixtures("undrawn")
 def test_title_and_note_are_the_author_s_and_paths_are_nobody_s(here: Path) -> None:
     folder = here / "home" / "me"
@@ -219,21 +194,6 @@ def test_title_and_note_are_the_author_s_and_paths_are_nobody_s(here: Path) -> N
     assert "<h1>Mine &lt;1&gt;</h1>" in page
     assert "What I did." in page
     assert "# Mine" in found.to_markdown()
-
-
-def test_models_and_a_baseline_are_compared_as_compare_does() -> None:
-    corpus = synthetic(12)
-    runs = {"m1": corpus["careful"], "m2": corpus["eager"], "other": corpus["forgetful"]}
-    found = dstbench.report(runs, metrics="jga", models={"m": "m*"}, baseline="other", level=0.9, adjust="bh", most=1)
-    board = dstbench.compare(runs, models={"m": "m*"}, baseline="other", level=0.9, adjust="bh")
-    for frame in ("models", "differences", "design"):
-        assert getattr(found.leaderboard, frame).equals(getattr(board, frame)), frame
-    assert "90 % intervals" in found.to_markdown()
-    assert found.costs is not None
-    assert found.costs.bias["level"].unique().to_list() == [0.9]
-    del runs["other"]
-    alone = dstbench.report(runs, metrics="jga", baseline="m2", most=1).leaderboard.design
-    assert alone["baseline"].item() == "m2"
 
 
 def test_nothing_is_drawn_of_nothing() -> None:
@@ -268,35 +228,6 @@ def test_intervals_are_small_and_only_some_badges_are_shown() -> None:
 
 
 # --- the record ------------------------------------------------------------------------------------------------------
-
-
-def test_json_has_the_frames_of_all_records(demo: Report) -> None:
-    document = json.loads(demo.to_json())
-    assert list(document) == [f.name for f in fields(Report) if f.name not in ("explorer", "title", "note")]
-    assert document["leaderboard"]["scores"] == demo.leaderboard.scores.to_dicts()
-    assert document["by_domain"] == demo.by_domain.to_dicts()
-    for rows, name in ((document["leaderboard"]["scores"], "standings"), (document["by_turn"], "score_rows")):
-        valid = jsonschema.Draft202012Validator(schema(name))
-        for row in rows:
-            valid.validate(row)
-
-
-def test_markdown_has_every_chapter(demo: Report) -> None:
-    text = demo.to_markdown()
-    assert [line[3:] for line in text.splitlines() if line.startswith("## ")] == [
-        "Scores", "Domains and slots", "Errors", "Conventions", "Metrics", "Figures of the papers", "Notes",
-    ]  # fmt: skip
-    assert all(finding.text in text.replace("\\", "") for finding in demo.findings)
-    assert "| careful | 1 |" in text
-    assert "<" not in text.replace("<- ", "").replace("| < 12", "").replace("% < 12", "")
-
-
-def test_latex_has_the_main_tables(demo: Report) -> None:
-    text = demo.to_latex()
-    assert text.count(r"\caption{") >= 4
-    assert "careful" in text
-    assert "Holm" in text or "holm" in text
-    assert "restaurant" in text
 
 
 @pytest.mark.usefixtures("undrawn")
@@ -393,13 +324,6 @@ def test_runs_that_no_report_can_be_made_of(here: Path) -> None:
     other = corpus["eager"].with_columns(pl.col("gold").replace("yes", "no"))
     with pytest.raises(dstbench.DstbenchError, match="its gold is not that of"):
         dstbench.report({"careful": corpus["careful"], "other": other})
-
-
-def test_opened_runs_are_data() -> None:
-    runs = open_runs(synthetic(10))
-    assert dstbench.score(runs, metrics="jga").equals(dstbench.score(synthetic(10), metrics="jga"))
-    named = dstbench.score({"mine": runs[0]}, metrics="jga")
-    assert named["run"].to_list() == ["mine"]
 
 
 # --- the command line ------------------------------------------------------------------------------------------------

@@ -35,7 +35,7 @@ def test_missing_turns_are_an_error_that_names_them_and_the_choices() -> None:
     message = str(caught.value)
     assert "3 gold turns without a prediction (1 whole dialogue), the first of them (dialogue B, turn 0)" in message
     for choice in ("wrong", "empty", "intersect"):
-        assert f"--missing {choice}" in message
+        assert f"`missing` {choice}" in message
 
 
 def test_missing_turns_may_count_as_wrong_also_where_gold_is_empty() -> None:
@@ -111,7 +111,7 @@ def test_given_gold_replaces_the_gold_inside() -> None:
 
 @pytest.mark.parametrize(
     ("number", "said"),
-    [(lambda t: t + 1, "--turns-from 1 renumbers them"), (lambda t: 2 * t, "--turn-step 2 renumbers them")],
+    [(lambda t: t + 1, "`turns_from` 1 renumbers them"), (lambda t: 2 * t, "`turn_step` 2 renumbers them")],
 )
 @pytest.mark.filterwarnings("ignore:.*without gold, left out:dstbench.errors.DstbenchWarning")
 def test_turns_that_are_numbered_otherwise_are_recognised(number: Callable[[int], int], said: str) -> None:

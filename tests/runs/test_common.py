@@ -111,5 +111,5 @@ def test_every_command_that_compares_runs_does_so() -> None:
         name: [{**state, "pred": state.get("pred", {})} for state in states if "pred" in state]
         for name, states in runs.items()
     }
-    with pytest.raises(dstbench.DstbenchError, match="--missing intersect leaves them out for all runs"):
+    with pytest.raises(dstbench.DstbenchError, match="`missing` intersect leaves them out for all runs"):
         dstbench.compare(incomplete)

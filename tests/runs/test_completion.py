@@ -67,9 +67,9 @@ def test_files_of_one_name_in_several_splits_are_told_apart(here: Path) -> None:
         Path("gold", folder).mkdir(parents=True)
         content = formats.sgd_gold().replace(formats.ID, name).encode()
         Path("gold", folder, "dialogues_001.json.gz").write_bytes(gzip.compress(content))
-    with pytest.raises(dstbench.DstbenchError, match=r"\(ldst\), and gold has several splits\nhint: .* --split test"):
+    with pytest.raises(dstbench.DstbenchError, match=r"\(ldst\), and gold has several splits\nhint: .* `split` test"):
         dstbench.score("run", gold="gold")
-    with pytest.raises(dstbench.DstbenchError, match=r"several files dialogues_001\.json\nhint: .* --split"):
+    with pytest.raises(dstbench.DstbenchError, match=r"several files dialogues_001\.json\nhint: .* `split`"):
         to_long(read("run"), read("gold"))
     choices: dict[str, str | None] = {"gold": "test", "gold/test": None}
     for gold, split in choices.items():

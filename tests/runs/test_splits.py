@@ -140,7 +140,7 @@ def test_ids_that_repeat_across_splits(
     exact = {split for split in whole if {turn for turn in turns[split] if turn[0] in named} == set(run)}
     wanted = next((kind for kind in (some, whole, exact) if len(kind) == 1), None)
     if wanted is None:
-        with pytest.raises(dstbench.DstbenchError, match=r"predictions in the splits .*\nhint: choose one: --split"):
+        with pytest.raises(dstbench.DstbenchError, match=r"predictions in the splits .*\nhint: choose one: `split`"):
             dstbench.open_runs(predicted(*run), gold=root, missing="wrong")
         return
     (split,) = wanted

@@ -54,7 +54,7 @@ def scored(states: Any, **reading: Any) -> list[tuple[Any, ...]]:
 def options_in(message: str) -> dict[str, Any]:
     """The options of renumbering that a message names first, as keywords."""
     hint = message.partition("hint: ")[2].partition(" renumbers")[0]
-    return {name.replace("-", "_"): int(value) for name, value in re.findall(r"--(turns-from|turn-step) (-?\d+)", hint)}
+    return {name: int(value) for name, value in re.findall(r"`(turns_from|turn_step)` (-?\d+)", hint)}
 
 
 @given(st.lists(st.integers(1, 6), min_size=1, max_size=4), st.sampled_from(NUMBERINGS), st.data())
@@ -105,7 +105,7 @@ def test_gold_that_counts_from_1_is_met_too() -> None:
     gold = [{**state, "turn": state["turn"] + 1} for state in gold_of([3, 4])]
     pred = predicted(gold_of([3, 4]))
     for missing in MISSING:
-        with pytest.raises(dstbench.DstbenchError, match="--turns-from -1 renumbers them"):
+        with pytest.raises(dstbench.DstbenchError, match="`turns_from` -1 renumbers them"):
             scored(pred, gold=gold, missing=missing)
         assert scored(pred, gold=gold, missing=missing, turns_from=-1)[0] == (1, 7, 2)
 
@@ -115,7 +115,7 @@ def test_values_that_mean_absent_spelling_and_alternatives_do_not_hide_it() -> N
     pred = predicted(gold_of([4]), first=1)
     for state in pred:
         state["pred"] = dict.fromkeys(SLOTS, "none") | {s: f" {value.upper()}" for s, value in state["pred"].items()}
-    with pytest.raises(dstbench.DstbenchError, match="--turns-from 1 renumbers them"):
+    with pytest.raises(dstbench.DstbenchError, match="`turns_from` 1 renumbers them"):
         scored(pred, gold=gold, missing="intersect")
 
 

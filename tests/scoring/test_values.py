@@ -81,7 +81,7 @@ def compared(state: dict[str, Any], c: dstbench.Convention) -> dict[str, Any]:
         domains = {domain_of(slot) for slot in gold}
         pred = {slot: value for slot, value in pred.items() if domain_of(slot) in domains}
     matcher = c.matcher
-    pred = {s: gold[s] if s in gold and matcher.accepts(s, gold[s], v) else f"*{v}" for s, v in pred.items()}
+    pred = {s: gold[s] if s in gold and matcher.compare(s, gold[s], v)[0] else f"*{v}" for s, v in pred.items()}
     return {**state, "gold": gold, "pred": pred}
 
 

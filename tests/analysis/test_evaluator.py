@@ -258,3 +258,28 @@ def test_dialogues_are_found_by_all_the_ids_that_gold_has_for_them(here: Path) -
         wanted = dstbench.score(states, gold="dialogues.json", metrics="jga,gca")
         assert evaluator.compute() == wanted.to_dict()
         assert evaluator.scores().equals(wanted)
+
+
+def test_what_an_epoch_fixes_and_breaks() -> None:
+    """`diff` compares with the epoch that the last `reset` of any states ended, as `dstbench.diff` does."""
+    north, south = {"hotel-area": "north"}, {"hotel-area": "south"}
+    names = [f"D{number}" for number in range(4)]
+    gold = [{"dialogue_id": name, "turn": 0, "gold": north} for name in names]
+    epochs = [[north, south, {}, north], [north, north, south, south]]
+    evaluator = dstbench.Evaluator(gold)
+    with pytest.raises(dstbench.UsageError, match="no epoch before"):
+        evaluator.diff()
+    for states in epochs:
+        evaluator.reset()
+        evaluator.add_batch(names, [0] * 4, states)
+    changes = evaluator.diff()
+    before, after = ([{**one, "pred": state} for one, state in zip(gold, states, strict=True)] for states in epochs)
+    wanted = dstbench.diff(before, after)
+    assert changes.dialogues.equals(wanted.dialogues)
+    assert changes.groups.equals(wanted.groups)
+    assert changes.to_dict() == {"turns_fixed": 1, "turns_broken": 1, "values_fixed": 1, "values_broken": 1}
+    again = pickle.loads(pickle.dumps(evaluator))  # noqa: S301
+    assert again.diff().totals.equals(changes.totals)
+    evaluator.reset()
+    with pytest.raises(dstbench.UsageError, match="no state was added"):
+        evaluator.diff()

@@ -15,6 +15,7 @@ from typing import Any, Final
 import numpy as np
 import polars as pl
 
+from dstbench.analysis.changes import Changes, diff
 from dstbench.conventions.convention import Convention
 from dstbench.conventions.profiles import as_convention
 from dstbench.conventions.slots import canonical_dialogue
@@ -25,12 +26,13 @@ from dstbench.readers.options import Keys, ReadOptions
 from dstbench.readers.records import from_memory
 from dstbench.readers.states import Side, States, sides_of, warn_of_notes
 from dstbench.runs.align import check_missing, usable_aliases
+from dstbench.runs.as_written import named_under
 from dstbench.runs.gold import gold_fingerprint
 from dstbench.runs.open import Data, open_gold, open_runs
 from dstbench.runs.run import Run
 from dstbench.runs.splits import split_gold
-from dstbench.scoring.scope import check_gold_scope, check_metrics, check_scope, named_under
-from dstbench.scoring.score import choose_metrics, requested_metrics, score, score_whole, warn_of_frames
+from dstbench.scoring.scope import check_gold_scope, check_metrics, warn_of_unscored
+from dstbench.scoring.score import choose_metrics, requested_metrics, score, values_of, warn_of_frames
 from dstbench.scoring.score_rows import Scores
 from dstbench.typing import Missing
 
@@ -91,7 +93,8 @@ class Evaluator:
         self._by_alias: dict[str, str] = (
             {} if aliases is None else dict(aliases.select("alias", "dialogue").iter_rows())
         )
-        self.reset()
+        self._states: dict[int, State] = {}  # by their rows in gold
+        self._before = self._states  # those of the epoch before
         # Gold aligned with itself shows what is doubtful about gold and the convention before anything is trained.
         itself = replace(self._gold, pred=side, notes=(), either=False, complete=None)
         (run,) = open_runs({itself.source: itself})
@@ -127,7 +130,8 @@ class Evaluator:
         Raises:
             DstbenchError: As of `add`; or the columns differ in length.
         """
-        names, numbers, predicted = (_as_list(column) for column in (dialogues, turns, states))
+        columns: tuple[Any, ...] = (dialogues, turns, states)  # elements of arrays and tensors become Python's
+        names, numbers, predicted = (each.tolist() if hasattr(each, "tolist") else list(each) for each in columns)
         if not len(names) == len(numbers) == len(predicted):
             raise UsageError(
                 f"a batch of {len(names):,} dialogues, {len(numbers):,} turns and {len(predicted):,} states",
@@ -176,7 +180,7 @@ class Evaluator:
         Raises:
             DstbenchError: No state was added, or, with ``missing="error"``, a gold turn has none.
         """
-        return score_whole(self._run(), self._metrics, self._convention).by_name()
+        return values_of(self._run(), self._metrics, self._convention)
 
     def scores(self) -> Scores:
         """The rows that `dstbench.score` returns for these states, with standard errors and signatures.
@@ -189,21 +193,39 @@ class Evaluator:
         """
         return score([self._run()], metrics=self._metrics, profile=self._convention, missing=self._missing)
 
-    def reset(self) -> None:
-        """Forget all states, before the next epoch; gold stays."""
-        self._states: dict[int, State] = {}  # by their rows in gold
+    def diff(self) -> Changes:
+        """What these states fix and break, compared with those before the last `reset`: see `dstbench.diff`.
 
-    def _run(self) -> Run:
-        """The states as a run."""
-        if not self._states:
+        Returns:
+            Frames of what changed; its `to_dict()` is for loggers.
+
+        Raises:
+            DstbenchError: As of `compute`; or there was no epoch before.
+        """
+        if not self._before:
+            raise UsageError(
+                "there was no epoch before", hint="add its states, then reset(), then add those of the next"
+            )
+        before, after = self._run(self._before), self._run()
+        return diff(before, after, profile=self._convention, missing=self._missing)
+
+    def reset(self) -> None:
+        """Begin an epoch without states; gold stays, and for `diff` the states of the epoch that ends."""
+        self._before, self._states = self._states or self._before, {}
+
+    def _run(self, added: Mapping[int, State] | None = None) -> Run:
+        """The states (None: those of this epoch) as a run."""
+        added = self._states if added is None else added
+        if not added:
             raise UsageError("no state was added", hint="add(dialogue, turn, state) before compute()")
-        states = list(self._states.values())
+        states = list(added.values())
         slots, values = list(chain.from_iterable(states)), [value for state in states for value in state.values()]
-        builder, rows = StatesBuilder(_NAME, self._gold.format), np.array(list(self._states))
+        builder, rows = StatesBuilder(_NAME, self._gold.format), np.array(list(added))
         pred = builder.side("pred", self._turns, rows, np.array([*map(len, states)]), slots, values)
         read = States(_NAME, self._gold.format, None, pred, builder.notes, numbered=True, in_training=True)
         (run,) = open_runs({_NAME: read}, gold=self._gold, missing=self._missing)
-        check_scope(run, self._convention)  # under ``intersect`` there may be less gold than there was
+        check_gold_scope(run, self._convention)  # under ``intersect`` there may be less gold than there was
+        warn_of_unscored(run, self._convention)
         return named_under(self._convention, replace(run, fingerprint=self._fingerprint))
 
     def _rows(self, names: Sequence[Any], numbers: Sequence[Any]) -> list[int]:
@@ -303,11 +325,6 @@ def _same_gold(one: States, other: States) -> bool:
         if side is not None
     ]
     return one is other or all(map(pl.DataFrame.equals, *tables))
-
-
-def _as_list(column: Iterable[Any]) -> list[Any]:
-    """A column of a batch as a list; elements of arrays and tensors become Python's."""
-    return column.tolist() if hasattr(column, "tolist") else list(column)
 
 
 def _is_plain(state: Any) -> bool:
