@@ -150,16 +150,18 @@ def traits(traits: Traits) -> Layout:
     notes = ["shares in %; --format csv or json lists every dialogue", *about]
     given = [view._replace(title=f"Given mistakes and turns: {view.title[0].lower()}{view.title[1:]}")
              for view in _differences(traits.given_differences)]  # fmt: skip
-    table = _trait_table(traits)
-    first = [table._replace(title="Correlations of scores with traits, over dialogues", cells={"{}": "{r}"})]
+    table = _trait_table(traits, traits.correlations)
+    what = "Correlations of scores with traits, over dialogues"
+    first = table._replace(title=what, cells={"{}": "{r}"})
     if traits.given.height:
         title = f"Given mistakes and turns: correlations, and {percent(traits.given['level'][0])} intervals"
         given.insert(0, View(title, traits.given, CORRELATIONS, ["run", "first"], _R, "second"))
-        first.append(given[0]._replace(title="The same given the dialogue's mistakes and turns", cells={"{}": "{r}"}))
+        title = "Correlations of scores with traits, given the dialogue's mistakes and turns"
+        first = _trait_table(traits, traits.given)._replace(title=title, cells={"{}": "{r}"})
     views = [means, *_matrices(traits.correlations), *_differences(traits.differences), *given, *lists]
-    found = sentences.differences(traits.given_differences) + sentences.differences(traits.differences)
+    found = sentences.differences(traits.given_differences if traits.given.height else traits.differences)
     return Layout(
-        views, (), found, "traits", lists[:1] or [table], [*(notes if lists else about), *signatures], first, notes,
+        views, (), found, "traits", lists[:1] or [table], [*(notes if lists else about), *signatures], [first], notes,
         signatures, "mean scores by trait, intervals, dialogues on which metrics disagree",
     )  # fmt: skip
 
@@ -184,10 +186,10 @@ def _disagreements(rows: pl.DataFrame, units: pl.DataFrame, of: str = "") -> Vie
     )
 
 
-def _trait_table(traits: Traits) -> View:
+def _trait_table(traits: Traits, correlations: pl.DataFrame) -> View:
     """A row per run: the correlation of each metric with each trait."""
     names = traits.bins["trait"].unique(maintain_order=True).to_list()
-    pairs = traits.correlations.filter(pl.col("first").is_in(names), ~pl.col("second").is_in(names))
+    pairs = correlations.filter(pl.col("first").is_in(names), ~pl.col("second").is_in(names))
     both = pairs.select("first", "second").unique(maintain_order=True).iter_rows()
     heads = {f"{score} {trait}": f"{name_of(score)}, {name_of(trait)}" for trait, score in both}
     n = pl.col("n").min() == pl.col("n").max()

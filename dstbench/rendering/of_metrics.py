@@ -235,8 +235,8 @@ def sensitivity(sensitivity: Sensitivity) -> Layout:
     first_bias = biases.get(("put in",), sensitivity.bias)
     means = View(title, first_bias, POSITION_BIAS, ["metric"], {"{}": "{loss}"}, "kind")
     return Layout(
-        [*views, losses, blind], (), sentences.costs(sensitivity), "sensitivity", [paper], None, [means, blind], notes,
-        signature_lines(sensitivity.signatures), "costs by position in the dialogue, position bias with intervals",
+        [*views, losses, blind], (), sentences.costs(sensitivity), "sensitivity", [paper], None, [means], notes,
+        signature_lines(sensitivity.signatures), "costs by position, position bias with intervals, blind spots",
     )  # fmt: skip
 
 

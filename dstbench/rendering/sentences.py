@@ -634,8 +634,13 @@ def costs(sensitivity: Sensitivity) -> list[str]:
         return lines
     blind = bias.filter(pl.col("blind") >= _BLIND, kind=kind).sort("blind", descending=True, maintain_order=True)
     unseen = [f"{metric} {_whole(share)}" for metric, share in blind.select("metric", "blind").iter_rows()]
-    lines += [f"{_ONE[kind]} changes nothing in {listed(unseen)} of cases"] if unseen else []
-    return ["put into the run's own predictions, where they are right:", *lines]
+    lines += [f"{_ONE[kind]} put into the run changes nothing in {listed(unseen)} of cases"] if unseen else []
+    never = bias.filter(blind=1).group_by("kind", maintain_order=True).agg("metric")
+    return [*lines, *(f"{listed(metrics)} never {_sees(metrics)} {_ONE[of]}" for of, metrics in never.iter_rows())]
+
+
+def _sees(metrics: list[str]) -> str:
+    return "sees" if len(metrics) == 1 else "see"
 
 
 def _mean_cost(row: dict[str, Any]) -> str:
