@@ -41,6 +41,7 @@ _MEANINGS: Final[Mapping[str, str]] = {
     "t": "the number of turns",
     "v": "the version of dstbench",
 }
+_SIZES: Final = {"d": "dialogues", "t": "turns"}
 # The form of counted or computed values, as a pattern and in words.
 _FORMS: Final = {
     "gold": ("[0-9a-f]{8}", "eight hexadecimal digits"),
@@ -128,6 +129,8 @@ def parse(text: str) -> Signature:
             what = f"{text!r} is not a signature: {part!r} is not key:value, or repeats a key"
             raise UsageError(what, hint=_AS_PRINTED)
         settings[_unescape(setting[1])] = _unescape(setting[2])
+    if metric.startswith("profile:"):
+        raise UsageError(f"{text!r} is not a whole signature", hint="--signature shows the whole one")
     if not metric or not settings:
         raise UsageError(f"{text!r} is not a signature", hint=_AS_PRINTED)
     return Signature(_unescape(metric), settings)
@@ -178,6 +181,41 @@ def explain(text: str) -> list[str]:
     """
     clauses = [f"{meaning_of(key)} ({key}): {value}" for key, value in parse(text).complete().items()]
     return clauses + [f"note: {doubt}" for doubt in doubts(text)]
+
+
+@naming_keywords
+def summary(text: str) -> list[str]:
+    """A signature in three sentences.
+
+    Args:
+        text: The signature, as it was printed.
+
+    Returns:
+        What was scored; by which convention; how turns without a prediction count, and by which dstbench. Then its
+        `doubts`, each with ``note:`` in front.
+
+    Raises:
+        UsageError: The text is not a signature, or its profile does not exist.
+
+    >>> summary("jga|profile:verbatim.1+|dontcare:drop|missing:error|by:run|d:200|t:1428|v:0.1.0")[0]
+    'jga by run, over 200 dialogues with 1,428 turns.'
+    """
+    metric, settings = (signature := parse(text)).metric, signature.settings
+    sizes = [f"{int(settings[key]):,} {what}" for key, what in _SIZES.items() if settings.get(key, "").isdecimal()]
+    gold = f", gold {settings['gold']}" if "gold" in settings else ""
+    over = f", over {' with '.join(sizes)}" if sizes else ""
+    profile = settings.get("profile", "none")
+    built_in = PROFILES.get(re.sub(r"(\.\d+)?\+?$", "", profile))
+    title = f" ({built_in.title})" if built_in and built_in.title else ""
+    told = ("profile", "by", "gold", "missing", "v", *_SIZES)
+    others = [f"{meaning_of(key)}: {value}" for key, value in settings.items() if key not in told]
+    but = f", but {'; '.join(others)}" if others else ""
+    return [
+        f"{metric.replace('+', ', ')} by {settings.get('by', 'run')}{over}{gold}.",
+        f"The convention is the profile {profile}{title}{but}.",
+        f"Turns without a prediction: {settings.get('missing', 'not given')}; dstbench {settings.get('v', 'unknown')}.",
+        *(f"note: {doubt}" for doubt in doubts(text)),
+    ]
 
 
 @naming_keywords

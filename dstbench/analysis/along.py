@@ -7,36 +7,42 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 import polars as pl
 
 from dstbench.analysis.user_tables import read_user_table
 from dstbench.errors import DstbenchError, UsageError
+from dstbench.schema.core import SCORES
 
 # A number in a name, and what it is multiplied by; not one that letters stand directly before or after: "t5", "v2.1b".
 _NUMBER: Final = re.compile(r"(?<![A-Za-z0-9.])(\d+(?:\.\d+)?)(%|[kMB](?![A-Za-z0-9]))?(?![A-Za-z0-9]|\.\d)")
 _TIMES: Final = {"": 1.0, "%": 0.01, "k": 1e3, "M": 1e6, "B": 1e9}
 
 
-def numbers_along(along: str, runs: Sequence[str], numbers: Any = None) -> dict[str, float]:
-    """The number of each run.
+def numbers_along(along: str, runs: Sequence[str]) -> tuple[str, dict[str, float]]:
+    """What the number is called, and the number of each run.
 
     Args:
-        along: What the number is, such as ``share``. In names, it is the number right after this word, or else the only
-            one in which the names differ; in a table, the column of this name.
+        along: What the number is, such as ``share``: in the names of the runs, the number right after this word, or
+            else the only one in which they differ. Or ``share=FILE``: a table (CSV or Parquet), columns run and share.
         runs: The names of the runs.
-        numbers: A table with the columns `run` and that of the number: a CSV or Parquet file, or a frame. None: names.
 
     Raises:
-        DstbenchError: A run has no number, or it cannot be told which of the numbers in the names is meant.
+        DstbenchError: A run has no number in the table.
+        UsageError: It cannot be told which of the numbers in the names is meant.
 
     >>> numbers_along("share", ["t5_0.01_seed_557", "t5_1.0_seed_557"])
-    {'t5_0.01_seed_557': 0.01, 't5_1.0_seed_557': 1.0}
+    ('share', {'t5_0.01_seed_557': 0.01, 't5_1.0_seed_557': 1.0})
     """
-    if numbers is not None:
-        return _of_table(along, runs, numbers)
-    hint = f"a table with the columns run and {along}: --numbers FILE"
+    along, _, file = along.partition("=")
+    if along in (*SCORES.columns, "exact", ""):
+        raise UsageError(f"--along {along!r} has no name for a column of its own", hint="--along share")
+    return along, _of_table(along, runs, file) if file else _of_names(along, runs)
+
+
+def _of_names(along: str, runs: Sequence[str]) -> dict[str, float]:
+    hint = f"a table with the columns run and {along}: --along {along}=FILE.csv"
     after = re.compile(rf"(?<![a-z]){re.escape(along)}[-_= ]*(?=\d)", re.IGNORECASE)
     matches = {run: list(_NUMBER.finditer(run)) for run in runs}
     ends = {run: [match.end() for match in after.finditer(run)] for run in runs}
@@ -58,8 +64,8 @@ def _value(match: re.Match[str]) -> float:
     return float(match[1]) * _TIMES[match[2] or ""]
 
 
-def _of_table(along: str, runs: Sequence[str], numbers: Any) -> dict[str, float]:
-    name, rows = read_user_table(numbers, "numbers", ("run", along), numbers=(along,))
+def _of_table(along: str, runs: Sequence[str], file: str) -> dict[str, float]:
+    name, rows = read_user_table(file, "numbers", ("run", along), numbers=(along,))
     found = rows.with_columns(pl.col(along).cast(pl.Float64, strict=False).alias("number"))
     for row in found.filter(~pl.col("number").is_finite().fill_null(value=False)).iter_rows(named=True):
         raise DstbenchError(f"{row['at']}: the {along} {row[along]!r} of {row['run']} is not a number", file=name)

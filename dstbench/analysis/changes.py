@@ -98,26 +98,21 @@ def diff(
         run.need_states("changes of values")
     scores = pair_up(runs, parse_all("jga"), convention).scores  # refuses runs that differ in their turns or gold
     values = _values(runs, convention)
-    turns = values.group_by("dialogue", "turn").agg(
-        was=pl.col("was").is_not_null().any(), now=pl.col("now").is_not_null().any()
-    )
-    changed_turns = _changed(turns, was=pl.col("was"), now=pl.col("now"))
-    changed_values = _changed(values, was=pl.col("was").is_not_null(), now=pl.col("now").is_not_null())
+    turns = values.group_by("dialogue", "turn").agg(pl.col("was", "now").any())
+    changed = {of: _changed(table, of) for of, table in (("turns", turns), ("values", values))}
     test = _Test(resamples, seed, level)
-    totals = [
-        test.of(table.with_columns(of=pl.lit(of)), "of")
-        for of, table in (("turns", changed_turns), ("values", changed_values))
-    ]
+    totals = pl.concat([test.of(table, "of") for table in changed.values()])
+    named = pl.lit(scores["signature"][1]).alias("signature")
     groups = [
-        test.of(changed_values, by).select(
+        test.of(changed["values"], by).select(
             pl.lit(by).alias("by"), pl.col(by).cast(pl.String).alias("group"), pl.exclude(by)
         )
         for by in GROUPS
     ]
     return Changes(
-        CHANGED_TOTALS.conform(_for_both(pl.concat(totals)).with_columns(signature=pl.lit(scores["signature"][1]))),
+        CHANGED_TOTALS.conform(_for_both(totals).with_columns(named)),
         CHANGED_GROUPS.conform(pl.concat(groups)),
-        CHANGED_DIALOGUES.conform(_to_read(changed_turns, changed_values, most)),
+        CHANGED_DIALOGUES.conform(_to_read(pl.concat(changed.values(), how="diagonal"), most)),
     )
 
 
@@ -128,10 +123,7 @@ def _for_both(totals: pl.DataFrame) -> pl.DataFrame:
 
 
 def _values(runs: Sequence[Run], convention: Convention) -> pl.DataFrame:
-    """The values that are wrong in a run (dialogue, turn, slot, domain), their class as it `was` and is `now`.
-
-    A class is null where the run is right. `class` is that of the change: the new one if the value is wrong now.
-    """
+    """The values (dialogue, turn, slot, domain) that were wrong (`was`) or are (`now`), and the `class` of error."""
     errors = []
     for run, name in zip(runs, ("was", "now"), strict=True):
         listed = list_classes(run.read(), convention).filter(pl.col("kind") != "correct")
@@ -140,12 +132,13 @@ def _values(runs: Sequence[Run], convention: Convention) -> pl.DataFrame:
         )
     key = ["dialogue", "turn", "slot", "domain"]
     both = errors[0].join(errors[1], on=key, how="full", coalesce=True, nulls_equal=True)
-    return both.with_columns(pl.coalesce("now", "was").alias("class"))
+    return both.with_columns(pl.coalesce("now", "was").alias("class"), pl.col("was", "now").is_not_null())
 
 
-def _changed(table: pl.DataFrame, was: pl.Expr, now: pl.Expr) -> pl.DataFrame:
-    """The rows that are wrong in one of two runs; `was` and `now` say in which."""
-    return table.with_columns(fixed=was & ~now, broken=now & ~was).filter(pl.col("fixed") | pl.col("broken"))
+def _changed(table: pl.DataFrame, of: str) -> pl.DataFrame:
+    """The rows that are wrong in one of two runs, which `was` and `now` say."""
+    was, now = pl.col("was"), pl.col("now")
+    return table.filter(was ^ now).with_columns(of=pl.lit(of), fixed=was & ~now, broken=now & ~was)
 
 
 class _Test(NamedTuple):
@@ -178,14 +171,11 @@ class _Test(NamedTuple):
         return Randomisation.draw(counts, self.resamples, self.seed).null(lambda sums: sums[:, 0], 0, 1, differ).p()
 
 
-def _to_read(turns: pl.DataFrame, values: pl.DataFrame, most: int) -> pl.DataFrame:
+def _to_read(changed: pl.DataFrame, most: int) -> pl.DataFrame:
     """The dialogues with the most turns that were fixed or broken, then values."""
-    sums = [
-        table.group_by("dialogue").agg(
-            pl.col("fixed").sum().alias(f"{of}_fixed"), pl.col("broken").sum().alias(f"{of}_broken")
-        )
-        for of, table in (("turns", turns), ("values", values))
-    ]
-    both = sums[1].join(sums[0], on="dialogue", how="left").fill_null(0)
+    sums = {
+        f"{of}_{what}": (pl.col(what) & (pl.col("of") == of)).sum() for of in ("turns", "values") for what in _COUNTS
+    }
     order = [pl.sum_horizontal(f"{of}_fixed", f"{of}_broken") for of in ("turns", "values")]
-    return both.sort(*order, "dialogue", descending=[True, True, False]).head(most)
+    dialogues = changed.group_by("dialogue").agg(**sums)
+    return dialogues.sort(*order, "dialogue", descending=[True, True, False]).head(most)

@@ -19,7 +19,7 @@ from dstbench.conventions.slots import KNOWN_SLOTS
 from dstbench.errors import DstbenchError, number_of
 from dstbench.metrics import parse
 from dstbench.readers.ontology import read_ontology
-from dstbench.runs.gold_sets import recognise
+from dstbench.runs.gold_sets import predicted_set, recognise
 from dstbench.runs.open import Data, Reading
 from dstbench.runs.run import Run
 from dstbench.schema.core import BETWEEN
@@ -152,6 +152,8 @@ def _gold(run: Run) -> Iterator[_Check]:
     if recognised is not None:
         lacks = "note" if recognised.gold_set.size else "ok"
         yield _Check(GOLD, "warn" if recognised.difference else lacks, recognised.text, None)
+    elif (meant := predicted_set(run)) is not None:
+        yield _Check(GOLD, "warn", f"predictions are the gold of {meant.name}: are the two swapped?", None)
 
 
 def _gold_against_gold(scores: Mapping[str, float | None], convention: Convention) -> _Check:

@@ -105,7 +105,6 @@ def compare_metrics(
     table: Any = None,
     metrics: str | Iterable[str | Metric] | None = None,
     along: str | None = None,
-    numbers: Any = None,
     resamples: int = 10_000,
     seed: int = 0,
     level: float = 0.95,
@@ -120,10 +119,9 @@ def compare_metrics(
         table: In place of `data`: scores that exist only as a table, a CSV or Parquet file, or a frame, with the
             columns `model`, `metric` (any name) and `value` (a share). It gives spread and orders, without intervals.
         metrics: Metrics in dstbench's notation, or those of the table; None: the default metrics, or all of the table.
-        along: What the runs have a known order along, such as the share of training data. It is a number in their names
-            (right after this word, or the only one in which they differ), and more of it is better. None: no order.
-        numbers: A table of these numbers, in place of the names: CSV, Parquet or a frame, with the columns `run` and
-            that of `along`.
+        along: What the runs have a known order along, such as share, of training data; more of it is better. It is a
+            number in their names (right after this word, or the only one in which they differ), or that of share=FILE,
+            a table with the columns run and share. None: no order.
         resamples: Number of bootstrap and randomisation resamples.
         seed: Random seed of the intervals and tests.
         level: Confidence level of the intervals; tests use 1 - level. Two runs are told apart if p is at most 1 −
@@ -147,8 +145,6 @@ def compare_metrics(
     design = Design(resamples, seed, level, adjust)
     if (data is None) == (table is None):
         raise UsageError("metrics are compared over runs or over a table of scores", hint="give one of the two")
-    if numbers is not None and along is None:
-        raise UsageError("numbers of runs need the name of their column", hint="--along share")
     convention = as_convention(profile)
     if table is not None:
         of_runs = [name for name, value in ({"along": along} | reading).items() if value is not None]
@@ -162,13 +158,13 @@ def compare_metrics(
     requested = None if metrics is None else parse_all(metrics)
     if requested == []:
         raise UsageError("no metric to compare", hint="omit -m to compare the default metrics")
-    if along is not None and numbers is None:
-        numbers_along(along, [name for name, _ in parts_to_open(data, **reading)])  # before any file is read
+    numbered: dict[str, float] = {}
+    if along is not None:  # before any file is read
+        along, numbered = numbers_along(along, [name for name, _ in parts_to_open(data, **reading)])
+        if len(set(numbered.values())) == 1 < len(numbered):
+            raise UsageError(f"all runs have the same {along}, so they have no order along it")
     runs = over_common_turns(open_under(convention, data, **reading))
     paired = pair_up(runs, choose_metrics(requested, runs, convention), convention)
-    numbered = {} if along is None else numbers_along(along, paired.runs, numbers)
-    if len(set(numbered.values())) == 1 < len(paired.runs):
-        raise UsageError(f"all runs have the same {along}, so they have no order along it")
     known = pl.DataFrame([(run, along, number) for run, number in numbered.items()], KNOWN_ORDER.schema, orient="row")
     bootstrap = Bootstrap.draw(paired.sums, resamples, seed)
     leaderboard = resample(paired, design)

@@ -210,21 +210,17 @@ def best_run(leaderboard: Leaderboard) -> Finding | None:
     if undefined:
         clauses.append(f"it is undefined for {listed(undefined)}")
     others = compared.filter(pl.col("metric") != metric, unit="share").with_columns(SHOWN)
-    led = led_by_others(others, "metric", best).filter(
-        pl.struct("metric", "run").map_elements(lambda of: _beats(leaderboard, of, best), pl.Boolean)
-    )
-    texts = [f"{listed(names)} by {name_of(metric)} ({percent(shown)})" for metric, names, shown in led.iter_rows()]
+    led = [of for of in led_by_others(others, "metric", best).rows(named=True) if _beats(leaderboard, of, best)]
+    texts = [f"{listed(of['run'])} by {name_of(of['metric'])} ({percent(of['shown'])})" for of in led]
     elsewhere = f" By other metrics, others are first: {listed(texts, _FEW)}." if texts else ""
     return Finding("best", f"{'; '.join(clauses)}.{elsewhere}", "scores", named_runs)
 
 
 def _beats(leaderboard: Leaderboard, of: Mapping[str, Any], best: Sequence[str]) -> bool:
     """Whether each of the runs that lead by another metric (`led_by_others`) is significantly better than `best`."""
-    both = pl.concat_list("run", "other")
-    pairs = leaderboard.differences.filter(
-        both.list.set_intersection(of["run"]).list.len() == 1, both.list.set_intersection(list(best)).list.len() == 1,
-        metric=of["metric"],
-    )  # fmt: skip
+    both, teams = pl.concat_list("run", "other"), (of["run"], list(best))
+    across = (both.list.set_intersection(team).list.len() == 1 for team in teams)
+    pairs = leaderboard.differences.filter(*across, metric=of["metric"])
     return pairs.height == len(of["run"]) * len(best) and bool(pairs["significant"].fill_null(value=False).all())
 
 

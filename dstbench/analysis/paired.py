@@ -157,4 +157,4 @@ def _first_slot(one: Run, other: Run, place: dict[str, object]) -> tuple[str | N
     both = gold_of_one.join(gold_of_other, on="slot", how="full", coalesce=True, suffix="_other")
     differing = both.filter(pl.col("gold").ne_missing(pl.col("gold_other"))).sort("slot")
     slot, wanted, value = differing.row(0) if differing.height else (None, None, None)
-    return slot, *("nothing" if text is None else repr(text) for text in (value, wanted))
+    return slot, *("no value" if text is None else repr(text) for text in (value, wanted))

@@ -98,7 +98,7 @@ def sweep(
             scored.append(_Scored(number_of_run, run.name, name, settings, scores[scored_choices]))
         if left_out:
             reasons = (f"{', '.join(names)} ({reason})" for reason, names in left_out.items())
-            warn(f"left out {'; '.join(reasons)}", run=run.name)
+            warn(f"not tried: {'; '.join(reasons)}", run=run.name)
     if not scored:
         raise UsageError("no profile suits the runs", hint="`dstbench ls profiles` lists them")
     rows = pl.DataFrame([row for one in _ordered(scored) for row in one.rows()], schema=SWEEP.schema, orient="row")

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 _OUTPUTS: Final = ("out", "output", "log", "review", "manifest")
 _FOLDERS: Final = ("charts", "figures")
 # Options whose texts NAME=FILE name a file to read.
-_NAMED_FILES: Final = ("tables", "versions", "other_golds")
+_NAMED_FILES: Final = ("tables", "versions", "other_golds", "along")
 _RUNS: Final = Detail(
     metavar="RUN...", help="Prediction files, packed or not, folders of them, or long tables (.parquet)."
 )
@@ -339,7 +339,7 @@ def _paths(given: Mapping[str, Any]) -> tuple[list[Path], list[Path]]:
         elif name not in _FOLDERS:
             inputs += [Path(as_path(path)) for path in paths]
         if name in _NAMED_FILES:
-            inputs += [Path(item.partition("=")[2]) for item in values]
+            inputs += [Path(file) for item in values if (file := item.partition("=")[2])]
         if name.startswith("profile"):
             inputs += [Path(part) for item in values for part in item.split(",") if part.endswith(".toml")]
     for name in ",".join(given["plugins"] or ()).split(","):

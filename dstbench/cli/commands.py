@@ -11,7 +11,6 @@ from dstbench.cli.options import GOLD, MATCH, TURNS_AND_VALUES, VALUES, Table
 
 _SPLIT: Final = Detail(help="train, dev or test, if there are several.")
 _SPLIT_OR_ALL: Final = Detail(help="train, dev or test, if there are several; default: all.")
-_FILES: Final = "Files or folders that hold utterances."
 _DATASET: Final = Detail(type=Path, metavar="DATA", help="The dataset: a file or folder with states and utterances.")
 
 #: In the order in which ``--help`` lists them.
@@ -185,7 +184,6 @@ COMMANDS: Final = (
                 type=Path, metavar="FILE",
                 help="In place of RUN: scores, CSV or Parquet with model, metric, value.",
             ),
-            "numbers": Detail(type=Path, metavar="FILE"),
             "runs": Detail(
                 metavar="[RUN...]", help="Prediction files, folders of them, or long tables (.parquet)."
             ),

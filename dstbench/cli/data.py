@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from pathlib import Path
 from typing import Final
@@ -77,11 +78,12 @@ def demo(call: Call, *, dialogues: int = 200, output: Path | None = None) -> Res
     written = write_sample(corpus, output) if output else []
     text = render({"scores": score(corpus)}, form)
     if form == "text":
+        started = "uv run " if "UV_RUN_RECURSION_DEPTH" in os.environ else ""  # as what is pasted must be, too
         text = (
             f"Three invented trackers on {number_of(dialogues, 'invented dialogue')}\n\n{text}\n"
             "Worked dialogues: the scores that the papers print, and dstbench's\n\n"
             f"{render_rows(worked_scores(), 'worked', 'text')}\n"
-            "Your own run: dstbench score predictions.json\n"
+            f"Your own run: {started}dstbench predictions.json\n"
         )
     if 1 < dialogues <= _MOST_REPORTED:  # there are no intervals over a single dialogue
         page = (output or Path()) / "dstbench-demo.html"
@@ -107,7 +109,7 @@ def ls(call: Call, what: Listing | None = None, only: list[str] | None = None, *
     if expressions and what != "metrics":
         raise UsageError("--expressions is for metrics", hint="dstbench ls metrics --expressions")
     if what is not None:
-        rows = listing.expressions() if expressions else listing.LISTINGS[what]()
+        rows = listing.expressions() if expressions else listing.LISTINGS[what][0]()
         return Result(render_rows(listing.only(rows, what, only) if only else rows, what, form))
     text = render_rows(listing.listings(), "listings", form)
     return Result(f"{text.rstrip()}\n\n`dstbench ls metrics` lists the metrics\n" if form == "text" else text)

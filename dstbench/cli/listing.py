@@ -35,15 +35,6 @@ T = TypeVar("T")
 _SHOWN: Final = 3
 # The number of slots in formulas that depend on it: MultiWOZ's.
 _TOTAL: Final = slot_total((), is_multiwoz=True)
-_OPTIONS: Final[dict[Listing, str]] = {
-    "formats": "--from",
-    "gold": "--gold",
-    "matchers": "--match",
-    "metrics": "-m",
-    "profiles": "--profile",
-    "slots": "--slots",
-    "steps": "--gold-steps, --pred-steps",
-}
 
 
 def formats() -> pl.DataFrame:
@@ -135,34 +126,27 @@ def slots() -> pl.DataFrame:
 
 def gold() -> pl.DataFrame:
     """Public gold sets: (name, dialogues, turns, slots, fingerprint)."""
-    return pl.DataFrame(
-        {
-            "name": one.name,
-            "dialogues": one.dialogues,
-            "turns": one.turns,
-            "slots": one.slots,
-            "fingerprint": one.fingerprint,
-        }
-        for one in gold_sets()
-    )
+    columns = ("name", "dialogues", "turns", "slots", "fingerprint")
+    return pl.DataFrame({column: getattr(one, column) for column in columns} for one in gold_sets())
 
 
 def listings() -> pl.DataFrame:
     """What can be listed: (name, number: how many, option: the one that takes them, such_as: the first few)."""
     rows = []
-    for name, of_kind in LISTINGS.items():
+    for name, (of_kind, option) in LISTINGS.items():
         names = of_kind()["name"]
         shown = ", ".join(names.head(_SHOWN))
-        rows.append({"name": name, "number": len(names), "option": _OPTIONS[name], "such_as": f"{shown}, …"})
+        rows.append({"name": name, "number": len(names), "option": option, "such_as": f"{shown}, …"})
     return pl.DataFrame(rows)
 
 
-LISTINGS: Final[dict[Listing, Callable[[], pl.DataFrame]]] = {
-    "formats": formats,
-    "gold": gold,
-    "matchers": matchers,
-    "metrics": metrics,
-    "profiles": profiles,
-    "slots": slots,
-    "steps": steps,
+#: What makes each list, and the option that takes the names in it.
+LISTINGS: Final[dict[Listing, tuple[Callable[[], pl.DataFrame], str]]] = {
+    "formats": (formats, "--from"),
+    "gold": (gold, "--gold"),
+    "matchers": (matchers, "--match"),
+    "metrics": (metrics, "-m"),
+    "profiles": (profiles, "--profile"),
+    "slots": (slots, "--slots"),
+    "steps": (steps, "--gold-steps, --pred-steps"),
 }

@@ -117,11 +117,6 @@ def as_path(path: Path) -> str:
     return "/dev/stdin" if str(path) == "-" else str(path)
 
 
-def as_text(path: Path | None) -> str | None:
-    """The path of an option as a string; None if the option is not given."""
-    return None if path is None else as_path(path)
-
-
 def require_parquet(output: Path, what: str) -> None:
     """Refuse a file name that does not end in ``.parquet``."""
     from dstbench.errors import UsageError

@@ -16,12 +16,17 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-def score(call: Call, *, group: Mapping[str, str] | None = None) -> Result:
+def score(call: Call, *, group: Mapping[str, str] | None = None, along: str | None = None) -> Result:
     """Scores, perhaps of groups of runs, with the lines on gold.
 
     Args:
         group: Runs to show as a group, by name or pattern: 'Open vocabulary=trade,som*'. Repeatable.
+        along: Order runs by a number, called share: the one in which their names differ; or by share=FILE, a table with
+            the columns run and share.
     """
+    import polars as pl
+
+    from dstbench.analysis.along import numbers_along
     from dstbench.rendering.of_scores import titles_of
     from dstbench.rendering.tables import render
     from dstbench.runs.gold_sets import gold_lines
@@ -29,11 +34,22 @@ def score(call: Call, *, group: Mapping[str, str] | None = None) -> Result:
     from dstbench.scoring.score import open_and_score
 
     form, data, by = call.table.form, call.arguments["data"], call.arguments["by"]
+    if group and along:
+        raise UsageError("--along orders runs, --group groups them", hint="choose one of them")
+    names = [name for name, _ in parts_to_open(data, **call.reading)] if group or along else []
     if group:
-        titles_of(group, [name for name, _ in parts_to_open(data, **call.reading)], by.split(","))
+        titles_of(group, names, by.split(","))
+    if along and by != "run":
+        raise UsageError("--along takes scores by run", hint="omit --by")
+    number, numbers = numbers_along(along, names) if along else ("", {})
     opened, rows = open_and_score(**{"metrics": None, **call.arguments})
-    gold = [] if form in ("json", "csv") else gold_lines(opened)
-    return Result(render({"scores": rows}, form, groups=group, gold=gold), call.drawn(rows))
+    gold = gold_lines(opened)
+    if not along:
+        return Result(render({"scores": rows}, form, groups=group, gold=gold), call.drawn(rows))
+    of_run = pl.col("run").replace_strict(numbers, return_dtype=pl.Float64)
+    numbered = rows.with_columns(of_run.alias(number)).sort(number, maintain_order=True)
+    drawn = call.drawing.write("rendering.charts.runs:along_charts", numbered, number)
+    return Result(render({"scores": numbered}, form, gold=gold, along=number), drawn)
 
 
 def compare(call: Call, *, pairs: bool = False) -> Result:
@@ -63,7 +79,7 @@ def check(call: Call, *, strict: bool = False) -> Result:
     Args:
         strict: Exit with 1 if a check fails, for scripts.
     """
-    from dstbench.rendering.sentences import failed
+    from dstbench.rendering.sentences_of_runs import failed
     from dstbench.rendering.tables import render
 
     rows = call.compute()
@@ -73,20 +89,21 @@ def check(call: Call, *, strict: bool = False) -> Result:
     return Result(text, summary=failed(rows), code=1 if strict and failed(rows) else 0)
 
 
-def signature(call: Call, texts: list[str]) -> Result:
+def signature(call: Call, texts: list[str], *, everything: bool = False) -> Result:
     """What signatures say.
 
     Args:
         texts: One to explain, or two to compare.
+        everything: List every setting of one signature.
     """
     from dstbench.io.escape import plain_text
-    from dstbench.signature import differences, doubts, explain
+    from dstbench.signature import differences, doubts, explain, summary
 
     texts = [re.sub(r"\s*\n\s*", "", text) for text in texts]  # as narrow terminals show them
     if len(texts) > 2:
         raise UsageError(f"{len(texts)} signatures", hint="give one to explain, or two to compare")
     if len(texts) == 1:
-        lines = explain(texts[0])
+        lines = explain(texts[0]) if everything else summary(texts[0])
     else:
         notes = dict.fromkeys(f"note: {doubt}" for text in texts for doubt in doubts(text))
         lines = [*(differences(*texts) or ["no difference: scores with them are comparable"]), *notes]

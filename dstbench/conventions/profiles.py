@@ -283,11 +283,11 @@ def suits(convention: Convention, slots: frozenset[str]) -> str | None:
     is_built_in = convention.name.removesuffix("+") in {built_in.name for built_in in _PROFILES}
     of_multiwoz = bool(slots & KNOWN_SLOTS) or not slots
     if not of_multiwoz and is_built_in and name not in _ANY_DATASET:
-        return "it is for MultiWOZ"
+        return "for MultiWOZ"
     if of_multiwoz and name == "sgd":
-        return "it is for services with a schema"
+        return "for services with a schema"
     if convention.slots is not None and len(slots - SLOT_SETS[convention.slots]) > len(slots) / 4:
         return f"more than a quarter of gold's slots are not in {convention.slots}"
     if name == "trippy" and convention.labels is None:
-        return "it needs a label map, --label-map FILE"
+        return "needs a label map, --label-map FILE"
     return None

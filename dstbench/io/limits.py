@@ -57,7 +57,6 @@ MEMORY: Final = Limit("DSTBENCH_MAX_QUERY_MEMORY", 8192)
 # Threads beyond which no computation gains; Polars would start any number of them.
 _MOST_THREADS: Final = 1024
 _THREADS: Final = "POLARS_MAX_THREADS"
-LIMITS: Final = (UNPACKED, RATIO, SPREAD, COMPARED, SECONDS, MEMORY)
 #: Number of rows that is never refused.
 FREE: Final = 10_000_000
 

@@ -70,21 +70,19 @@ def split_span(span: str) -> tuple[Pairs, int]:
     return [(slot, " ".join(value)) for slot, value in pairs if slot], lost
 
 
-class _Names(dict[str, str]):
-    """The names of a domain's slots; looking one up takes a third of the time of making it."""
+class Names(dict[str, str]):
+    """The names of a domain's slots, as `join` makes them; looking one up takes a third of the time of making it."""
 
-    def __init__(self, domain: str) -> None:
+    def __init__(self, domain: str, join: Callable[[str, str], str] = "{}-{}".format) -> None:
         super().__init__()
-        self._domain = domain
+        self._domain, self._join = domain, join
 
     def __missing__(self, slot: str) -> str:
-        name = self[slot] = f"{self._domain}-{slot}"
+        name = self[slot] = self._join(self._domain, slot)
         return name
 
 
-@lru_cache(maxsize=1024)
-def _names_in(domain: str) -> _Names:
-    return _Names(domain)
+_names_in = lru_cache(maxsize=1024)(Names)
 
 
 class SideBuilder:
@@ -104,23 +102,27 @@ class SideBuilder:
         """Add a state {slot: value}."""
         self._add(at, state, state.values())
 
-    def nested(self, at: int, state: Mapping[str, Mapping[str, str]]) -> None:
-        """Add a state {domain: {slot: value}}."""
+    def nested(
+        self, at: int, state: Mapping[str, Mapping[str, str]], names_in: Callable[[str], dict[str, str]] = _names_in
+    ) -> None:
+        """Add a state {domain: {slot: value}}; `names_in` gives the names of a domain's slots."""
         self.present.append(at)
         self.sizes.append(sum(map(len, state.values())))
         for domain, slots in state.items():
-            self.slot.extend(map(_names_in(domain).__getitem__, slots))
+            self.slot.extend(map(names_in(domain).__getitem__, slots))
             self.value.extend(slots.values())
 
     def cells(self, at: int, state: Sequence[tuple[str, str]], lost: int = 0) -> None:
         """Add a state [(slot, value)]; `lost` other pieces of its text were not a slot and its value."""
-        slots, values = zip(*state, strict=True) if state else ((), ())
-        self._add(at, slots, values)
+        self.present.append(at)
+        self.sizes.append(len(state))
+        self.slot += [slot for slot, _ in state]
+        self.value += [value for _, value in state]
         self.lost += lost
 
-    def state(self, at: int, state: Mapping[str, str] | Sequence[tuple[str, str]]) -> None:
+    def state(self, at: int, state: dict[str, str] | Sequence[tuple[str, str]]) -> None:
         """Add a state {slot: value} or [(slot, value)]."""
-        if isinstance(state, Mapping):
+        if isinstance(state, dict):
             self.flat(at, state)
         else:
             self.cells(at, state)
@@ -132,10 +134,10 @@ class SideBuilder:
 
     def pairs(self, at: int, state: Sequence[str]) -> None:
         """Add a state [``domain-slot-value``]; a text of another form is an error when the states are built."""
-        pairs = [*map(_split_pair, state)]
-        if None in pairs:
-            self.odd = self.odd or (at, state[pairs.index(None)])
-        self.cells(at, [pair for pair in pairs if pair is not None])
+        pairs = [pair for pair in map(_split_pair, state) if pair is not None]
+        if len(pairs) < len(state):
+            self.odd = self.odd or (at, next(text for text in state if _split_pair(text) is None))
+        self.cells(at, pairs)
 
     def _add(self, at: int, slots: Collection[str], values: Iterable[str]) -> None:
         self.present.append(at)
@@ -186,6 +188,13 @@ class StatesBuilder:
         self._dialogues.append(dialogue)
         self._turns.append(turn)  # type: ignore[arg-type] # a format spells all its turns in one way
         return len(self._dialogues) - 1
+
+    def open(self, turns: Sequence[Any]) -> range:
+        """Open turns that have a ``dialogue`` and a ``number``; returns their rows."""
+        first = len(self._dialogues)
+        self._dialogues += [turn.dialogue for turn in turns]
+        self._turns += [turn.number for turn in turns]
+        return range(first, len(self._dialogues))
 
     def lines(self, dialogues: Iterable[str], turns: Iterable[str], cells: pl.DataFrame) -> None:
         """Set all turns at once, and gold's slots: (at: row of the turn, slot, value)."""

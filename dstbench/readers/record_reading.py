@@ -149,7 +149,7 @@ class _Reading:
                     of = (states.gold, states.pred) if states.either else (getattr(states, side),)
                     is_gold = side == "gold" and not states.either
                     place = f"{row.place}{key}: "
-                    self._cells.add(self._source, of, at, row.content[key], place, is_gold=is_gold,
+                    self._cells.add_from(self._source, of, at, row.content[key], place, is_gold=is_gold,
                                     **where(row, self._fields))  # fmt: skip
 
     def _add_slots(self, states: StatesBuilder, slot_key: str) -> None:

@@ -8,28 +8,30 @@ turn before.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Final, Literal, TypeAlias, get_args
+from itertools import count
+from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
 
-from dstbench.conventions.slots import canonical_slot
 from dstbench.errors import DstbenchError
-from dstbench.readers.document import Document, DocumentTurn, laid_out_as
-from dstbench.readers.format import Format, Said, Source, StatesBuilder
+from dstbench.readers.document import Document, DocumentTurn
+from dstbench.readers.format import Format, Said, SideBuilder, Source, StatesBuilder
 from dstbench.readers.key_names import name_sides
-from dstbench.readers.notations import NOTATIONS, Cell, Notation, Place, Written
+from dstbench.readers.notations import NOTATIONS, Notation, Place, Written
+from dstbench.readers.row_document import RowDocument
+from dstbench.readers.row_types import OPTIONAL, inner_type, type_of
 from dstbench.readers.shapes import clipped
-from dstbench.readers.state_cells import StateCells
+from dstbench.readers.state_cells import StateCells, no_state
 from dstbench.readers.state_text import Misfit
 from dstbench.readers.walk import SNIFFING, START, Step, Turn, Walker, steps_of
 
 _NOT_THERE: Final = (KeyError, IndexError, TypeError, AttributeError, ValueError)
-_OPTIONAL: Final = msgspec.UnsetType
+# Entries of a file, and turns, that are looked at to recognise a format.
+_FIRST, _ENOUGH = 50, 300
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,20 @@ class Side:
             else:
                 raise TypeError
         return turn
+
+    def finder(self) -> Callable[[Any], Any]:
+        """`find`, or what does the same faster for a key of an object."""
+        if len(self.keys) != 1 or self.keys[0][-1] == "*":
+            return self.find
+        key, absent = self.keys[0], msgspec.UNSET
+        return lambda turn: turn.get(key, absent) if type(turn) is dict else self.find(turn)
+
+    def sought(self, turn: Any) -> Any:
+        """`find` in a turn whose type has not been checked; a `Misfit` says that it has another."""
+        try:
+            return self.find(turn)
+        except _NOT_THERE:
+            raise Misfit(f"no {'.'.join(self.keys)} here") from None
 
     def _starred(self, turn: Mapping[str, Any]) -> str:
         """The one key of a turn that begins as the row says."""
@@ -118,7 +134,7 @@ class Row:
     naming: Callable[[Any], Callable[[Any], str]] | None = None
     after: Callable[[Source, StatesBuilder, list[Turn]], None] | None = None
     unanswered: str = ""
-    document: Callable[[Source, Row], Document] = lambda source, row: RowDocument(source, row)  # noqa: PLW0108 (it is defined below)
+    document: Callable[[Source, Row], Document] = RowDocument
     options: Mapping[str, Any] = field(default_factory=dict)
 
     def format(self) -> Format:
@@ -156,7 +172,7 @@ class Row:
     @cached_property
     def shape(self) -> Any:
         """The type of the decoded file, or of a line, in msgspec's sense."""
-        return _shape(self.steps, self._of_turn("whole"), self.beside)
+        return type_of(self.steps, self._of_turn("whole"), self.beside)
 
     def _of_turn(self, states: _States, sides: Collection[str] = ("gold", "pred")) -> Any:
         """The type of a turn: a nested dictionary stands for an object."""
@@ -173,11 +189,11 @@ class Row:
                 inner = inner.setdefault(above, {})
             key = side.keys[-1]
             is_optional = side.is_optional or (bool(self.steps[-1].speakers) and key not in self.also)
-            inner[key] = shape | _OPTIONAL if is_optional and shape is not Any else shape
+            inner[key] = shape | OPTIONAL if is_optional and shape is not Any else shape
             if is_optional and shape is Any:
                 del inner[key]
-        if of_turn and all(map(str.isdecimal, of_turn)):
-            return tuple[tuple(of_turn[key] for key in sorted(of_turn))]  # type: ignore[misc] # likewise
+        if of_turn and all(map(str.isdecimal, of_turn)):  # the sides of a list
+            return tuple[*(of_turn.get(str(number), Any) for number in range(len(self.sides)))]  # type: ignore[misc] # likewise
         return of_turn
 
     def check(self, source: Source, states: _States = "light", sides: Collection[str] = ("gold", "pred")) -> Any:
@@ -193,7 +209,7 @@ class Row:
         """
         if self.lines:
             lines = [*source.whole_lines()]
-            shape = _shape(self.steps, self._of_turn(states, sides), self.beside)
+            shape = type_of(self.steps, self._of_turn(states, sides), self.beside)
             for place, item in lines:
                 self._convert(source, item, shape, self.steps, place)
             return lines
@@ -203,7 +219,7 @@ class Row:
             if not isinstance(node, dict) or steps[0].key not in node:
                 raise source.misshapen(f"no JSON object with the key `{steps[0].key}`")
             node, steps = node[steps[0].key], steps[1:]
-        step, shape = steps[0], _shape(steps, self._of_turn(states, sides), self.beside)
+        step, shape = steps[0], type_of(steps, self._of_turn(states, sides), self.beside)
         if step.kind == "list" and isinstance(node, dict) and step.or_object:
             node = [*node.values()]
         if step.kind == "list":
@@ -212,10 +228,10 @@ class Row:
             for number, item in enumerate(node):
                 ids = item if isinstance(item, dict) else {}
                 where = {id_.of.partition("-")[0]: ids.get(id_.key) if id_.key else number for id_ in step.ids}
-                self._convert(source, item, _inner(shape), steps[1:], f"item {number}: ", where)
+                self._convert(source, item, inner_type(shape), steps[1:], f"item {number}: ", where)
         elif step.kind == "object" and isinstance(node, dict):
             for key, item in node.items():
-                self._convert(source, item, _inner(shape), steps[1:], "", {"dialogue": key})
+                self._convert(source, item, inner_type(shape), steps[1:], "", {"dialogue": key})
         else:
             self._convert(source, node, shape, steps)
         return document
@@ -272,11 +288,14 @@ class Row:
             items = [{key: item} for key, item in source.sample.items()]
         else:
             items = [[item] for item in source.sample] if isinstance(source.sample, list) else []
-        for item in items:
+        walker, looked_at = Walker(source, self.said), count()
+        for item in items[:_FIRST]:
             with suppress(*_NOT_THERE, DstbenchError):
-                for turn in Walker(source, self.said).walk(item, self.steps, SNIFFING):
+                for turn in walker.walk(item, self.steps, SNIFFING):
                     if turn.content is not None and self._is_one(turn):
                         return True
+                    if next(looked_at) > _ENOUGH:
+                        return False
         return False
 
     def _is_one(self, turn: Turn) -> bool:
@@ -293,63 +312,86 @@ class Row:
                     return False
         return isinstance(turn.content, (dict, list)) and self.matches(turn)
 
-    def read(self, source: Source, states: StatesBuilder) -> None:  # noqa: PLR0912, PLR0915 (a branch per way of a state)
+    def read(self, source: Source, states: StatesBuilder) -> None:
         """Add the turns of a file."""
         is_lenient = source.unreadable != "error"
         checked = ("gold",) if is_lenient else ("gold", "pred")
         document = self.check(source, sides=checked)
         loose = StateCells(source.unreadable)
         states.recheck = lambda: self.check(source, "whole", checked)
-        sides = [(getattr(states, name), side, side.notation) for name, side in self.sides.items()]
-        turns: list[Turn] = []
-        unanswered, domain, around = 0, "", None
-        last, following = None, 0
-        for turn in self.turns(source, document):
-            if self.unanswered:
-                following = following if turn.dialogue == last else 0
-                unanswered += int(turn.number) - following + (turn.content is None and "user" in turn.texts)
-                last, following = turn.dialogue, int(turn.number) + 1
-            if turn.content is None:
-                continue
-            at = states.turn(turn.dialogue, turn.number)
-            if self.domain and turn.around is not around:
+        turns = [*self.turns(source, document)]
+        if self.unanswered and (unanswered := self._unanswered(turns)):
+            states.note(self.unanswered.format(unanswered))
+        turns = [turn for turn in turns if turn.content is not None]
+        rows = states.open(turns)
+        domains = self._domains(turns, states)
+        unreadable = set[int]()
+        for name, side in self.sides.items():
+            of_side, may_be_odd = getattr(states, name), is_lenient and name == "pred"
+            find = side.finder()
+            found = () if may_be_odd else (find(turn.content) for turn in turns)
+            add = self._adder(side, loose, found)
+            for at, turn in zip(rows, turns, strict=True):
+                state = turn.content
+                try:
+                    state = find(turn.content) if not may_be_odd else side.sought(turn.content)
+                    if state is msgspec.UNSET:
+                        if not side.is_optional:
+                            raise self._without_state(source, turn, side)
+                        continue
+                    if may_be_odd:
+                        side.notation.check(state)
+                    if domains and (domain := domains[at]):
+                        of_side.cells(at, [(domain + slot, value) for slot, value in side.notation.pairs(state)])
+                    else:
+                        add(of_side, at, state)
+                except Misfit as error:
+                    if not may_be_odd:
+                        self.check(source, "whole", checked)
+                        raise self._misfit(source, turn, side, error, is_pred=name == "pred") from None
+                    loose.take_unreadable(of_side, at, state)
+                    unreadable.add(at)
+        if note := loose.note():
+            states.note(note)
+        if self.after is not None:
+            self.after(source, states, [turn for at, turn in zip(rows, turns, strict=True) if at not in unreadable])
+
+    def _adder(self, side: Side, loose: StateCells, states: Iterable[Any]) -> Callable[[SideBuilder, int, Any], None]:
+        """What adds one of these states of a side."""
+        if not isinstance(side.notation, Written):
+            return side.notation.add
+        return loose.adder([state for state in states if state is not msgspec.UNSET])
+
+    def _misfit(self, source: Source, turn: Turn, side: Side, error: Misfit, *, is_pred: bool) -> DstbenchError:
+        """The error for a state that is none."""
+        where = {"dialogue": turn.dialogue, "turn": turn.number}
+        if isinstance(side.notation, Written):
+            return no_state(source, error, is_gold=not is_pred, **where)
+        slot = {} if error.slot is None else {"slot": error.slot}
+        return source.misshapen(error.what, **where, **slot)
+
+    def _unanswered(self, turns: Sequence[Turn]) -> int:
+        """The number of utterances of users without an answer, which has the state."""
+        number, last, following = 0, None, 0
+        for turn in turns:
+            following = following if turn.dialogue == last else 0
+            number += int(turn.number) - following + (turn.content is None and "user" in turn.texts)
+            last, following = turn.dialogue, int(turn.number) + 1
+        return number
+
+    def _domains(self, turns: Sequence[Turn], states: StatesBuilder) -> list[str]:
+        """What stands before the slots of each turn; empty if slots have their domains."""
+        if not self.domain:
+            return []
+        domains: list[str] = []
+        around = None
+        for turn in turns:
+            if not domains or turn.around is not around:
                 around, domain = turn.around, self.domain_of(turn.around)
                 if domain:
                     states.domains[turn.dialogue] = domain.removesuffix("-")
-            where: dict[str, Any] = {"dialogue": turn.dialogue, "turn": turn.number}
-            is_readable = True
-            for of_side, side, notation in sides:
-                may_be_odd = is_lenient and of_side is states.pred
-                try:
-                    state = side.find(turn.content)
-                    if state is msgspec.UNSET:
-                        if side.is_optional:
-                            continue
-                        raise self._without_state(source, turn, side)
-                    if may_be_odd:
-                        notation.check(state)
-                    if isinstance(notation, Written):
-                        loose.add(source, [of_side], at, state, is_gold=of_side is states.gold, **where)
-                    elif domain:
-                        of_side.cells(at, [(domain + slot, value) for slot, value in notation.pairs(state)])
-                    else:
-                        notation.add(of_side, at, state)
-                except Misfit as error:
-                    if may_be_odd:
-                        loose.take_unreadable([of_side], at, state)
-                        is_readable = False
-                        continue
-                    self.check(source, "whole", checked)
-                    slot = {} if error.slot is None else {"slot": error.slot}
-                    raise source.misshapen(error.what, **where, **slot) from None
-            if self.after is not None and is_readable:
-                turns.append(turn)
-        if note := loose.note():
-            states.note(note)
-        if unanswered and self.unanswered:
-            states.note(self.unanswered.format(unanswered))
-        if self.after is not None:
-            self.after(source, states, turns)
+            domains.append(domain)
+        return domains
 
     def _without_state(self, source: Source, turn: Turn, side: Side) -> DstbenchError:
         """The error for a turn that lacks a state."""
@@ -414,80 +456,3 @@ class Row:
         if not turn.texts and self.said[0].startswith("<"):
             texts = {"system": (turn.content, self.said[0].removeprefix("<"))}
             yield DocumentTurn(turn.dialogue, int(turn.number) + 1, None, texts)
-
-
-def _inner(shape: Any) -> Any:
-    """The type of the items of a list or an object."""
-    return shape.__args__[-1]
-
-
-def _shape(steps: Sequence[Step], inner: Any, beside: Mapping[str, Any]) -> Any:
-    """The type of what the first step leads through; `inner` is that of a turn, `beside` has keys of dialogues."""
-    for step in reversed(steps):
-        if step.kind == "key":
-            inner = {step.key: inner}
-        elif step.kind == "lists":
-            inner = {name: list[inner.get(name, Any)] for name in step.names}  # type: ignore[misc] # made at run time
-        else:
-            if isinstance(inner, dict):
-                ids = {id_.key: str if "-" in id_.of else id_.kind for id_ in step.ids if id_.key}
-                speaker = {step.key: Literal[*[n for of in step.speakers for n in of]]} if step.speakers else {}
-                further = beside if any(id_.of == "dialogue" for id_ in step.ids) else {}
-                inner = _struct({**ids, **speaker, **inner, **further})
-            if step.kind == "object":
-                inner = dict[str, inner]
-            elif step.kind != "dialogue":
-                inner = list[inner]
-    return _struct(inner) if isinstance(inner, dict) else inner
-
-
-def _struct(fields: Mapping[str, Any]) -> Any:
-    """A msgspec type of an object with these keys."""
-    made: list[Any] = []
-    for number, (key, inner) in enumerate(fields.items()):
-        kind = _struct(inner) if isinstance(inner, dict) else inner
-        default = {"default": msgspec.UNSET} if _OPTIONAL in get_args(kind) else {}
-        made.append((f"field{number}", kind, msgspec.field(name=key, **default)))
-    title = "".join(word.capitalize() for word in re.findall(r"[A-Za-z]+", " ".join(fields)))
-    return msgspec.defstruct(title or "Object", made, kw_only=True)
-
-
-class RowDocument(Document):
-    """A file that a row describes, open for changes."""
-
-    def __init__(self, source: Source, row: Row) -> None:
-        super().__init__(source)
-        self._row, self.content = row, source.json
-        self._side, self._notation = row.sides["gold"], row.sides["gold"].notation
-        turns = row.turns(source, self.content)
-        # Found before any edit, which may remove the slots that show it.
-        self.domains = {turn.dialogue: row.domain_of(turn.around) for turn in turns} if row.domain else {}
-
-    def turns(self) -> Iterator[DocumentTurn]:
-        return self._row.document_turns(self.source, self.content)
-
-    def cells(self, state: Any) -> Iterator[Cell]:
-        domain = self.domains.get(state.dialogue, "")
-        for slot, place, spelling in self._notation.cells(self._side.find(state.content)):
-            yield canonical_slot(f"{domain}{slot}"), place, spelling
-
-    def make(self, state: Any, slot: str, spelling: Any) -> Place:
-        name = slot.removeprefix(self.domains.get(state.dialogue, ""))
-        return self._notation.make(self._side.find(state.content), name, spelling)
-
-    def put(self, place: Place, value: str | None) -> None:
-        self._notation.put(place, value, self._row.absent)
-
-    def drop(self, dialogues: Collection[str]) -> None:
-        walker, step = self._row.walker(self.source, self.content), self._row.steps[0]
-
-        def is_kept(key: Any, item: Any) -> bool:
-            return walker.at(step, key, item, START)[0] not in dialogues
-
-        if isinstance(self.content, dict):
-            self.content = {key: item for key, item in self.content.items() if is_kept(key, item)}
-        else:
-            self.content = [item for key, item in enumerate(self.content) if is_kept(key, item)]
-
-    def dump(self) -> bytes:
-        return laid_out_as(self.source.raw, self.content)

@@ -15,13 +15,14 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
+from itertools import chain
 from typing import Any, Final, TypeAlias
 
 from dstbench.conventions.slots import KNOWN_SLOTS, canonical_slot, split_pair
-from dstbench.errors import number_of
-from dstbench.readers.builder import Pairs, SideBuilder, split_triple
+from dstbench.errors import DstbenchError, number_of
+from dstbench.readers.builder import Names, Pairs, SideBuilder, split_triple
 from dstbench.readers.key_names import says_its_side, turn_in
 from dstbench.readers.shapes import clipped
 from dstbench.readers.source import Source
@@ -39,8 +40,8 @@ SHAPES: Final = (
     'a state is {"hotel-area": "north"}, {"hotel": {"area": "north"}}, [["hotel-area", "north"]] or, as text, '
     "hotel-area = north; hotel-stars = 4"
 )
-#: What to do about predicted states that are none, for hints.
-UNREADABLE_HINT: Final = "--unreadable wrong counts such a state as wrong, --unreadable empty takes it as empty"
+# What to do about predicted states that are none, for hints.
+_UNREADABLE_HINT: Final = "--unreadable wrong counts such a state as wrong, --unreadable empty takes it as empty"
 # Unreadable states that a note shows.
 _SHOWN: Final = 3
 # Where raw MultiWOZ puts the slots of a domain; `booked` is what was booked, and no slot.
@@ -77,7 +78,22 @@ class StateCells:
         self._loose: Counter[str] = Counter()
         self._mode, self._unreadable = unreadable, list[Any]()
 
-    def add(
+    def add(self, side: SideBuilder, at: int, cell: Any) -> None:
+        """Add the state in a cell to a side; `at` is its turn there. A `Misfit`: it is none."""
+        side.state(at, self.read(cell))
+
+    def adder(self, cells: Sequence[Any]) -> Callable[[SideBuilder, int, Any], None]:
+        """What adds one of these cells: `add`, or what a file needs in which all are flat, or all nested, states."""
+        if {*map(type, cells)} == {dict}:
+            inner = [*chain.from_iterable(cell.values() for cell in cells)]
+            kinds = {*map(type, inner)}
+            if kinds == {dict} and {*map(type, chain.from_iterable(slots.values() for slots in inner))} <= _STRING:
+                return lambda side, at, cell: side.nested(at, cell, _names_in)
+            if kinds == _STRING:
+                return SideBuilder.flat
+        return self.add
+
+    def add_from(
         self, source: Source, sides: Sequence[SideBuilder], at: int, cell: Any, place: str = "", *,
         is_gold: bool, **where: Any,
     ) -> None:  # fmt: skip
@@ -99,19 +115,16 @@ class StateCells:
             state = self.read(cell)
         except Misfit as error:
             if is_gold or self._mode == "error":
-                hint = SHAPES if is_gold else f"{SHAPES}; {UNREADABLE_HINT}"
-                slot = {} if error.slot is None else {"slot": error.slot}
-                raise source.error(f"{place}{error.what}", hint, **where, **slot) from None
-            self.take_unreadable(sides, at, cell)
+                raise no_state(source, error, place, is_gold=is_gold, **where) from None
+            self.take_unreadable(sides[-1], at, cell)
             return
         for side in sides:
             side.state(at, state)
 
-    def take_unreadable(self, sides: Sequence[SideBuilder], at: int, cell: Any) -> None:
+    def take_unreadable(self, side: SideBuilder, at: int, cell: Any) -> None:
         """Take a predicted state that is none as the user says."""
         self._unreadable.append(cell)
-        for side in sides:
-            side.cells(at, [(UNREADABLE, self._mode)] if self._mode == "wrong" else [])
+        side.cells(at, [(UNREADABLE, self._mode)] if self._mode == "wrong" else [])
 
     def note(self) -> str | None:
         """What was read loosely, in one sentence; None: nothing was."""
@@ -238,6 +251,13 @@ class StateCells:
             raise Misfit(f"{named(element)}, where a slot with its value must be")
 
 
+def no_state(source: Source, error: Misfit, place: str = "", *, is_gold: bool, **where: Any) -> DstbenchError:
+    """The error for a cell that is no state."""
+    hint = SHAPES if is_gold else f"{SHAPES}; {_UNREADABLE_HINT}"
+    slot = {} if error.slot is None else {"slot": error.slot}
+    return source.error(f"{place}{error.what}", hint, **where, **slot)
+
+
 def _are_objects(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(item, Mapping) for item in value)
 
@@ -321,6 +341,11 @@ def _could_be_entry(value: Any, depth: int = 0) -> bool:
         names_sides = any(isinstance(key, str) and says_its_side(key) for key in value)
         return depth < 2 and not names_sides and all(_could_be_entry(inner, depth + 1) for inner in value.values())
     return not isinstance(value, (list, tuple)) or not any(isinstance(item, (Mapping, list, tuple)) for item in value)
+
+
+@lru_cache(maxsize=1024)
+def _names_in(domain: str) -> Names:
+    return Names(domain, joined)
 
 
 @lru_cache(maxsize=65_536)

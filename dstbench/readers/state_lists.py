@@ -137,7 +137,7 @@ def _read(source: Source, states: StatesBuilder) -> None:
                 turns[dialogue, number] = states.turn(dialogue, number)
             of = [getattr(states, side)] if side else [states.gold, states.pred]
             at = turns[dialogue, number]
-            cells.add(source, of, at, cell, is_gold=side == "gold", dialogue=dialogue, turn=turn)
+            cells.add_from(source, of, at, cell, is_gold=side == "gold", dialogue=dialogue, turn=turn)
     states.are_in_order = isinstance(document, list)
     states.either = states.either and not states.are_in_order
     if note := cells.note():

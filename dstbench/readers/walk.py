@@ -88,6 +88,10 @@ def steps_of(path: str) -> tuple[Step, ...]:
     return tuple(Step.of(word) for word in path.split())
 
 
+# The turns of a dialogue, numbered or in their order.
+_TURN: Final = (Id("turn"),)
+
+
 class Turn(NamedTuple):
     """A turn of a file.
 
@@ -151,6 +155,11 @@ class Walker:
         elif step.kind == "lists":
             yield from self._listed(step, node, at[0])
         else:
+            if not rest and step.ids == _TURN and not self.tells_places:  # as `at` says it, in half of the time
+                around = at[2]
+                for key, item in self._through(step, node, at):
+                    yield Turn(at[0], key, item, item if around is None else around, _NO_TEXTS, at[3] or "")
+                return
             for key, item in self._through(step, node, at):
                 here = self.at(step, key, item, at if key is None else self._below(at, key))
                 if rest:

@@ -60,7 +60,7 @@ def scores_chapter(leaderboard: Leaderboard, charts: Charts) -> Chapter:
     of_metrics = leaderboard.differences["metric"].unique(maintain_order=True)
     for metric, (_, table), chart in zip(of_metrics, pairs.sections, difference_charts, strict=True):
         blocks.append(Block(f"Differences in {name_of(metric)}", table, chart, folded=True))
-    return Chapter("scores", "Scores", lead, blocks, [*pairs.notes])
+    return Chapter("scores", "Scores", lead, blocks, pairs.below)
 
 
 def slots_chapter(by_domain: pl.DataFrame, by_slot: pl.DataFrame, charts: Charts) -> Chapter:
@@ -107,7 +107,7 @@ def metrics_chapters(costs: Sensitivity | None, scores: pl.DataFrame, charts: Ch
         lead += [f"{sentence}." for sentence in page.findings]
         blocks.append(Block("What one error costs", chart=charts["sensitivity"]))
         blocks += [Block(title, table, folded=True) for title, table in page.sections]
-        below = [*page.notes]
+        below = page.below
     if "spread" in charts:
         lead.append("How far each metric spreads the runs (Kim et al. 2022, Fig 4).")
         columns = ("mean", "sd", "lowest", "highest", "range")

@@ -1,4 +1,4 @@
-"""HTML from the templates of Jinja2 beside this module, with escaping on: no text of a user becomes markup.
+"""HTML from the templates of Jinja2 beside this module, with escaping on (of HTML): no text of a user becomes markup.
 
 Invisible characters that change how others are read (control characters, marks of the direction of writing) are shown
 as their escapes.
@@ -57,7 +57,7 @@ def json_text(content: Any) -> Markup:
 
 @cache
 def _environment() -> Environment:
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
     from markupsafe import Markup
 
     def shown(value: Any) -> Any:
@@ -65,7 +65,12 @@ def _environment() -> Environment:
 
     folder = FileSystemLoader(Path(__file__).with_name("templates"))
     environment = Environment(
-        loader=folder, autoescape=True, finalize=shown, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        loader=folder,
+        autoescape=select_autoescape(),
+        finalize=shown,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
     for function in (_looks_of, _marks_of, _parts_of, _scales_of):
         environment.globals[function.__name__[1:]] = function

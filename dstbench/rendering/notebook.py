@@ -27,7 +27,7 @@ def as_html(record: Any) -> str:
     if type(record).__name__ not in LAYOUTS:
         return _shown(*_as_it_is(record))
     layout = layout_of(record)
-    return _shown(layout.findings, layout.sections, [line for line in layout.notes if line not in layout.findings])
+    return _shown(layout.findings, layout.sections, [line for line in layout.below if line not in layout.findings])
 
 
 def _shown(finding: Sequence[str], sections: Sequence[tuple[str, pl.DataFrame]], below: Sequence[str]) -> str:

@@ -7,29 +7,23 @@ from typing import TYPE_CHECKING, Final
 import polars as pl
 
 from dstbench.audit.entity_bias import frequent_values, slot_order
-from dstbench.audit.sheet import marked
 from dstbench.audit.version_diff import split_rows
-from dstbench.errors import number_of
 from dstbench.metrics.registry import name_of
 from dstbench.rendering.of_scores import units_of
 from dstbench.rendering.sentences import least_even, seen_in_training
 from dstbench.rendering.tables import signature_lines
-from dstbench.rendering.text_tables import UNDEFINED
-from dstbench.rendering.views import Layout, OwnLines, View
-from dstbench.schema import audit, audit_words, missing
+from dstbench.rendering.views import Layout, View
+from dstbench.schema import audit, audit_words
 from dstbench.schema.core import Table, text
 from dstbench.typing import SlotOrder
 
 if TYPE_CHECKING:
     from dstbench.audit import (
-        Agreement,
         Bias,
         Contradictions,
         Differences,
-        Inconsistency,
         Memorisation,
         Replacement,
-        Review,
         VersionScores,
     )
 
@@ -49,12 +43,13 @@ _LEAST_EVEN: Final = 10
 _SHOWN: Final = 20
 
 
-def _plain(*names: str, **renamed: str) -> dict[str, str]:
+def plain(*names: str, **renamed: str) -> dict[str, str]:
     """Cells with the columns as they are; ``title="column"`` renames one."""
     return {title: f"{{{name}}}" for title, name in {**dict(zip(names, names, strict=True)), **renamed}.items()}
 
 
-def _filled(views: list[View]) -> list[View]:
+def filled(views: list[View]) -> list[View]:
+    """The views that have rows."""
     return [view for view in views if view.rows.height]
 
 
@@ -136,7 +131,7 @@ def differences(differences: Differences, *, top: int = 20) -> Layout:
         for unit in ("dialogues", "turns")
     )  # fmt: skip
     renamed = {"": "of", "in both": "both", f"only in {before}": "before", f"only in {after}": "after"}
-    whole = {**_plain(**renamed, differ="changed"), "%": "{share:share}"}
+    whole = {**plain(**renamed, differ="changed"), "%": "{share:share}"}
     views = [View(f"From {before} to {after}", sizes, cells=whole)]
     if changes.height:
         everything = versions.with_columns(domain=pl.lit("all"))
@@ -149,7 +144,7 @@ def differences(differences: Differences, *, top: int = 20) -> Layout:
                  differences.slots, audit.DIFFERENT_SLOTS, ["slot"], _CHANGED),
             *_splits_side_by_side(differences),
             View(f"Most frequent changes, {most.height} of {changes.height:,}",
-                 most, audit.CHANGES, ["slot", "before", "after", "kind"], _plain("turns", "dialogues")),
+                 most, audit.CHANGES, ["slot", "before", "after", "kind"], plain("turns", "dialogues")),
         ]  # fmt: skip
     notes = ["shares in percent; kinds: see `dstbench audit diff --help`; --format csv or json lists every change"]
     return Layout(views, notes, (), "diff", views[:2][-1:], ["shares in percent"])
@@ -212,145 +207,6 @@ def version_scores(scored: VersionScores) -> Layout:
 _VERSIONS: Final = Table("", "", **{**audit.VERSION_MODELS.columns, "runs": text("")})
 
 
-# --- missing annotations ----------------------------------------------------------------------------------------------
-
-
-def inconsistency(inconsistency: Inconsistency, *, pairs: int = 3) -> Layout:
-    """What is missing in a dataset: in how many dialogues, of which slots, said by whom, and pairs that show it.
-
-    Args:
-        inconsistency: What `dstbench.audit.inconsistency` returned.
-        pairs: For how many slots a pair is shown: those with the most missing annotations.
-    """
-    s = inconsistency.summary.row(0, named=True)
-    legend = (
-        "By slot: annotated, and missing, where the value is said; late: gold has it later in the dialogue\n"
-        "%: share missing; user's, system's: where the user, or only the system, says the value\n"
-        "by system: share of the missing that only the system says"
-    )
-    rates = inconsistency.rates
-    for speaker in ("user", "system"):
-        said = inconsistency.shares.filter(speaker=speaker).select(
-            "slot", pl.col("rate", "share").name.suffix(f"_{speaker}")
-        )
-        rates = rates.join(said, on="slot", how="left", maintain_order="left")
-    shares = {"%": "{rate}", "user's": "{rate_user:share}", "system's": "{rate_system:share}"}
-    shares["by system"] = "{share_system:share}"
-    cells = {**_plain("annotated", "missing"), **shares, "late": "{late}"}
-    of_slots = View(OwnLines(legend), rates, missing.RATES, ["slot"], cells)
-    if not s["missing"]:
-        nothing = f"no annotation is missing in {number_of(s['dialogues'], 'dialogue')}"
-        return Layout(_filled([of_slots]), [nothing], (), "inconsistency")
-    where = " and ".join(
-        f"{s[f'{name}_changed']:,} of {s[name]:,} {name} ({100 * s[f'{name}_changed'] / s[name]:.1f} %)"
-        for name in ("dialogues", "turns")
-    )
-    who = f"said by the user {s['user']:,}, by the system only {s['system']:,}; {s['late']:,} come late"
-    title = (
-        f"Annotations are missing in {where}\n"
-        "Dialogues that lack one (% of those with the domain); slots that lack none are left out"
-    )
-    views = [
-        View(OwnLines(title), _modified(inconsistency.modified), missing.MODIFIED, ["slot"],
-             {"{} (%)": "{dialogues} ({percent:text})"}, "split"),
-        of_slots._replace(title=OwnLines(f"Annotations missing: {s['missing']:,}; {who}\n{legend}"),
-                          rows=rates.filter(pl.col("missing") > 0)),
-        *(
-            View(f"Alike in what is said, one annotated and one not: {slot}", pl.DataFrame({one: lines, other: others}))
-            for slot, one, lines, other, others in pair_texts(inconsistency.pairs.head(pairs)).iter_rows()
-        ),
-    ]  # fmt: skip
-    below = ["--log FILE lists each mention that gold could annotate, and why it is missing or not"]
-    if (slots_with_pairs := inconsistency.pairs.height) > pairs:
-        below.append(f"--pairs {slots_with_pairs} shows a pair of every slot that has one")
-    return Layout(views, below, (), "inconsistency", (), [])
-
-
-def _modified(modified: pl.DataFrame) -> pl.DataFrame:
-    """Dialogues by slot, domain and in all, by split (Qian et al. 2021, Table 1)."""
-    shown = modified.filter(pl.col("dialogues").sum().over("domain", "slot") > 0)
-    splits = shown["split"].unique()
-    whole = "dialogues" if len(splits) == 1 else "all" if "all" not in splits else "all splits"
-    return shown.with_columns(
-        split=pl.col("split").fill_null(whole), slot=pl.coalesce("slot", "domain", pl.lit("total")),
-        percent=(100 * pl.col("share")).round(1),
-    )  # fmt: skip
-
-
-def pair_texts(pairs: pl.DataFrame) -> pl.DataFrame:
-    """Pairs (`PAIRS`) as texts.
-
-    Returns:
-        (slot, missing_turn, missing_lines: list, annotated_turn, annotated_lines: list): which turns they are, and what
-        is said and what gold has in each.
-    """
-    sides: dict[str, pl.Expr] = {}
-    for which in missing.OF_PAIR:
-        dialogue, turn, start, end, gold = (
-            pl.col(f"{which}_{name}") for name in ("dialogue", "turn", "start", "end", "gold")
-        )
-        lines = []
-        for who in ("system", "user"):
-            said = pl.col(f"{which}_{who}")
-            said = pl.when(speaker=who).then(marked(said, start, end)).otherwise(said)
-            lines.append(pl.format(f"{who}: {{}}", said.fill_null(UNDEFINED)))
-        lines.append(pl.coalesce(pl.format("gold: {} = {}", "slot", gold), pl.lit("gold: nothing")))
-        sides |= {f"{which}_turn": pl.format("{}, turn {}", dialogue, turn), f"{which}_lines": pl.concat_list(lines)}
-    return pairs.select("slot", **sides)
-
-
-def review(review: Review) -> Layout:
-    """The measures of a reviewed correction, and how much of the sample is right."""
-    ends = {"low": "{low}", "high": "{high}"}
-    of = " and ".join(f"{n:,} {group}" for group, n in review.dialogues.select("group", "of").iter_rows())
-    complete = pl.col("complete") / pl.col("dialogues")
-    views = _filled([
-        View(f"Estimated for the whole dataset ({of} dialogues)", review.measures, audit_words.REVIEW,
-             ["unit", "measure"], {"% estimate": "{value}", **ends, "% in sample": "{in_sample}"}),
-        View("In the sample: additions", review.additions.with_columns(pl.col("slot").fill_null("all")),
-             audit_words.REVIEWED_ADDITIONS, ["slot"],
-             {**_plain("additions", "right", "wrong"), "% right": "{share}", **ends}),
-        View("In the sample: dialogues", review.dialogues.with_columns(complete_share=complete),
-             audit_words.REVIEWED_DIALOGUES, ["group"],
-             {**_plain("dialogues", "right", "wrong"), "% right": "{share}", "complete": "{complete}",
-              "% complete": "{complete_share:share}"}),
-    ])  # fmt: skip
-    unsaid = _without_recall(review.measures, "`missed` is filled in for no dialogue")
-    intervals = "low, high: 95 % intervals"
-    of_sample = "in sample: each dialogue counts once, as in Table 3 of Qian et al. 2021"
-    of_group = [
-        "changed: right if all additions are; unchanged: right if no annotation is missing",
-        "complete: right, and no annotation is missing",
-    ]
-    notes = [*unsaid, intervals, of_sample, *of_group]
-    return Layout(views, notes, (), "review", (), [intervals, of_sample, *unsaid])
-
-
-def _without_recall(measures: pl.DataFrame, why: str) -> list[str]:
-    """A line that says why there is no recall, if answers are missing."""
-    return [f"recall and f1 are undefined: {why}"] if measures["missed"].has_nulls() else []
-
-
-def agreement(agreement: Agreement) -> Layout:
-    """The measures of a correction according to each of its readers, and how much the readers agree."""
-    names = {"cohen": "Cohen's kappa", "fleiss": "Fleiss' kappa"}
-    agreed = agreement.agreement.with_columns(pl.col("statistic").replace(names))
-    cells = {**_plain("rows", "left_out"), "% agree": "{observed}", **_plain("statistic", "kappa", "low", "high")}
-    views = [
-        View("Review of the correction, by reader", agreement.measures, audit_words.READER, ["reader", "measure"],
-             _plain("value", "low", "high", "right", "wrong", "missed")),
-        View("Agreement of the readers", agreed, audit_words.AGREEMENT, ["question"], cells),
-    ]  # fmt: skip
-    notes = [
-        "measures in percent, with 95 % intervals, estimated for the whole dataset from "
-        f"{number_of(agreement.measures['dialogues'].item(0), 'dialogue')}",
-        *_without_recall(agreement.measures, "no dialogue has `missed` of all readers"),
-        "rows: answered by all readers; left_out: left empty by one or more; % agree: of pairs of readers",
-        "intervals of kappa: 95 %, by a bootstrap over dialogues",
-    ]
-    return Layout(views, notes, (), "agreement", views)
-
-
 # --- values -----------------------------------------------------------------------------------------------------------
 
 
@@ -371,15 +227,15 @@ def replacement(replacement: Replacement, *, kept: bool = False) -> Layout:
     words = ordinary.group_by("slot", "value").agg(pl.col("dialogue").n_unique(), pl.col("said", "annotated").first())
     refused = [
         View(f"{fate}: {dialogues} word for word; turn: the first with that value", unsaid, None, (),
-             _plain("dialogue", "turn", "slot", "value")),
+             plain("dialogue", "turn", "slot", "value")),
         View("Not replaced, as they are ordinary words; said, annotated: in dialogues of training and data",
-             words.sort("slot", "value"), None, ["slot", "value"], _plain("said", "annotated", dialogues="dialogue")),
+             words.sort("slot", "value"), None, ["slot", "value"], plain("said", "annotated", dialogues="dialogue")),
     ]  # fmt: skip
     title = "Replaced by slot: dialogues, distinct values before and after, states of turns"
-    cells = _plain(dialogues="dialogue", values="value", new="new", states="states")
+    cells = plain(dialogues="dialogue", values="value", new="new", states="states")
     views = [
         View(title, by_slot.sort("slot"), None, ["slot"], cells),
-        *_filled([view._replace(rows=view.rows.head(_SHOWN)) for view in refused]),
+        *filled([view._replace(rows=view.rows.head(_SHOWN)) for view in refused]),
     ]
     notes = ["only states and utterances are changed: dialogue acts, spans and goals are as before"]
     if more := sum(max(0, view.rows.height - _SHOWN) for view in refused):
@@ -391,7 +247,7 @@ def memorisation(memorisation: Memorisation) -> Layout:
     """Predicted values that nobody has said, by run and slot."""
     runs = memorisation.runs
     run = ["run"] if runs["run"].n_unique() > 1 else []
-    counted = {**_plain("n", "searched", "ungrounded"), "% ungrounded": "{rate}"}
+    counted = {**plain("n", "searched", "ungrounded"), "% ungrounded": "{rate}"}
     in_train, frequent = {}, {}
     notes = [
         "n: slots of turns; searched: those with values other than yes, no, dontcare",
@@ -399,10 +255,10 @@ def memorisation(memorisation: Memorisation) -> Layout:
     ]
     if runs["in_train"].is_not_null().any():
         in_train, frequent = {"in_train": "{in_train}"}, {"frequent": "{frequent}"}
-        counted |= {**_plain("in_train", "is_frequent"), "% frequent": "{share}"}
+        counted |= {**plain("in_train", "is_frequent"), "% frequent": "{share}"}
         meant = "ungrounded values that the slot has in training; is_frequent: its most frequent value there"
         notes.append(f"in_train: {meant}")
-    where = {**_plain("turns", "dialogues"), **in_train, **_plain("dialogue", "turn", "gold")}
+    where = {**plain("turns", "dialogues"), **in_train, **plain("dialogue", "turn", "gold")}
     views = [
         View("Predicted values that are wrong or over-predicted, and those that nobody has said",
              runs, audit_words.MEMORISED_RUNS, [*run, "kind"], counted),
@@ -412,7 +268,7 @@ def memorisation(memorisation: Memorisation) -> Layout:
              [*run, "slot", "kind", "value"], where),
     ]  # fmt: skip
     signatures = signature_lines(runs.select("run", "signature", metric="kind"))
-    return Layout(_filled(views), notes, (), "memorisation", signatures=signatures)
+    return Layout(filled(views), notes, (), "memorisation", signatures=signatures)
 
 
 def contradictions(contradictions: Contradictions, *, top: int = 20) -> Layout:
@@ -428,7 +284,7 @@ def contradictions(contradictions: Contradictions, *, top: int = 20) -> Layout:
     if slots["checked"].null_count() == slots.height:
         compared = {}
         notes[0] = "--database FOLDER compares values with the entity that gold names"
-    cells = {**compared, **_plain("searched", "unsaid"), "% unsaid": "{rate_unsaid}"}
+    cells = {**compared, **plain("searched", "unsaid"), "% unsaid": "{rate_unsaid}"}
     title = "Gold values that are doubtful, counted once per dialogue"
     views = [View(title, doubtful, audit_words.DOUBTFUL_SLOTS, ["slot"], cells)]
     titles = {"database": "Values that contradict the database", "unsaid": "Values that nobody has said"}
@@ -436,6 +292,6 @@ def contradictions(contradictions: Contradictions, *, top: int = 20) -> Layout:
         rows = values.filter(kind=kind)
         entity = ["name", "database"] if kind == "database" else []
         first = f", the first {top} of {rows.height:,}" if rows.height > top else ""
-        where = _plain("value", *entity, "dialogue", "turn", "turns")
+        where = plain("value", *entity, "dialogue", "turn", "turns")
         views.append(View(title + first, rows.head(top), audit_words.DOUBTFUL, ["slot"], where))
-    return Layout(_filled(views), notes, (), "contradictions")
+    return Layout(filled(views), notes, (), "contradictions")

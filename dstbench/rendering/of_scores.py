@@ -23,7 +23,10 @@ _OF_SLOTS: Final = {"jga": "accuracy (jga)", f"jga {EXACT}": f"accuracy (jga) {E
 
 
 def scores(
-    frames: Mapping[str, pl.DataFrame], groups: Mapping[str, str] | None = None, gold: Sequence[str] = ()
+    frames: Mapping[str, pl.DataFrame],
+    groups: Mapping[str, str] | None = None,
+    gold: Sequence[str] = (),
+    along: str | None = None,
 ) -> Layout:
     """Scores with their standard errors, a column per metric.
 
@@ -32,17 +35,27 @@ def scores(
         groups: Titles of groups of runs, each with the names or patterns of its runs, comma-separated: tables of their
             own, in this order, and then the runs that are in none.
         gold: Lines about public gold.
+        along: The column with a number of each run, by which the runs are ordered.
     """
     rows = frames["scores"]
-    by = [name for name in rows.columns if name not in (*SCORES.columns, EXACT) or name == "run"]
+    by = [name for name in rows.columns if name not in (*SCORES.columns, EXACT, along) or name == "run"]
     is_same, of_runs = rows.select("turns", "dialogues").n_unique() == 1, by == ["run"]
     titles = titles_of(groups, rows["run"].unique(maintain_order=True).to_list(), by) if groups else {}
-    shown = _in_groups(_with_exact(rows), titles) if of_runs else _with_exact(rows)
+    shown = _in_groups(_with_exact(rows), titles) if of_runs and not along else _with_exact(rows)
     if "slot" in by:
         shown = shown.with_columns(pl.col("metric").replace(_OF_SLOTS))
     sizes = {} if is_same else {"turns": "{turns}", "dialogues": "{dialogues}"}
     cells = {"{}": "{value} ±{se}" if of_runs else "{value}"}
-    view = View("", shown, SCORES, by, cells, "metric", sizes, best=["metric"] if of_runs else None)
+    view = View(
+        "",
+        shown,
+        SCORES,
+        [*by, *([along] if along else [])],
+        cells,
+        "metric",
+        sizes,
+        best=["metric"] if of_runs else None,
+    )
     caption, paper = named(rows), view
     if of_runs:
         if rows["se"].is_not_null().any():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import polars as pl
 
@@ -17,31 +17,20 @@ from dstbench.conventions.profiles import PROFILES
 from dstbench.errors import number_of
 from dstbench.io.escape import latex_text
 from dstbench.metrics.registry import find_metric, name_of
+from dstbench.rendering.html import rendered
 from dstbench.rendering.latex import latex_page, noted
 from dstbench.rendering.of_runs import beaten
 from dstbench.rendering.of_scores import by_first_metric, sizes_of
-from dstbench.rendering.sentences import verdicts
+from dstbench.rendering.sentences_of_runs import verdicts
 from dstbench.rendering.tables import layout_of, signature_lines
 from dstbench.rendering.views import percent
 from dstbench.signature import parse
 
 if TYPE_CHECKING:
     from dstbench.analysis.compare import Leaderboard
-    from dstbench.metrics import Metric
     from dstbench.rendering.report import Report
 
 _SOURCES: Final = Path(__file__).with_name("references.bib")
-_MISSING: Final = {
-    "error": "Every turn has a prediction.",
-    "wrong": "A turn without a prediction counts as wrong.",
-    "empty": "A turn without a prediction counts as an empty state.",
-    "intersect": "Turns without a prediction are left out.",
-}
-_ADJUSTED: Final = {
-    "holm": "by Holm's method", "hochberg": "by Hochberg's method", "bonferroni": "by Bonferroni's method",
-    "bh": "by the method of Benjamini and Hochberg", "by": "by the method of Benjamini and Yekutieli",
-    "max-t": "by the largest difference of each resample (max-t)",
-}  # fmt: skip
 # Figures have page groups, of which pdfTeX warns where a page has two; they make no difference here.
 _FIGURES: Final = r"""%% \usepackage{graphicx}
 \graphicspath{{./}{%s/}}
@@ -66,7 +55,7 @@ def paper_files(page: Report, folder: str) -> dict[str, bytes]:
         title, wide = latex_text(str(specification(chart)["title"])), "*" * is_wide(specification(chart))
         figures.append(_FIGURE % {"name": name, "title": title, "wide": wide})
     sources = _Sources()
-    scored, *others = [sources.cited(" ".join(sentences)) for sentences in _methods(page)]
+    scored, *others = map(sources.cited, _methods(page))
     signed = rf"\footnote{{\raggedright {noted(signature_lines(page.leaderboard.scores))}.\par}}"
     texts = {
         "table.tex": latex_page(layout_of(page.leaderboard).for_paper),
@@ -115,94 +104,57 @@ def _prose(text: str) -> str:
     return latex_text(text).replace(r"\textquotesingle{}", "'")
 
 
-def _methods(page: Report) -> Iterator[list[str]]:
-    """Paragraphs of sentences: what was scored, by what, how runs were compared, and what that shows."""
+def _methods(page: Report) -> Iterator[str]:
+    """Paragraphs: what was scored, by what, how runs were compared, and what the tests show, and no more."""
     leaderboard = page.leaderboard
-    scores = by_first_metric(leaderboard.scores)
+    scores, design, differences = by_first_metric(leaderboard.scores), leaderboard.design, leaderboard.differences
     runs, metrics = (scores[column].unique(maintain_order=True).to_list() for column in ("run", "metric"))
-    golds = page.checks.filter(check=GOLD)
-    texts = golds.filter(golds["status"] != "warn")["found"].to_list()
+    texts = page.checks.filter(pl.col("status") != "warn", check=GOLD)["found"].to_list()
     known = len(texts) == len(runs) and len(set(texts)) == 1
-    gold = re.sub(r"\([\d,]+ dialogues; ", "(", texts[0]) if known else "gold whose hash the signature has"
     settings = [parse(signature).settings for signature in scores["signature"].unique(maintain_order=True)]
-    profile = settings[0]["profile"]
-    title = {c.name: c.title for c in PROFILES.values()}.get(profile.removesuffix("+"))
-    yield [
-        f"We score {number_of(len(runs), 'run')} ({listed(runs, len(runs))}) on {sizes_of(scores, ' of ')} of {gold}.",
-        *dict.fromkeys(
-            _MISSING.get(one["missing"], f"Turns without a prediction: {one['missing']}.") for one in settings
-        ),
-        f"Scores are computed by version {__version__} of dstbench under its convention {profile}"
-        f"{f' ({title})' if title else ''}{', with other choices, which the signature names' * profile.endswith('+')}."
-    ]  # fmt: skip
-    named = [f"{cls.title} ({name_of(text)}; {cls.source})" for text in metrics if (cls := _class_of(text))]
-    yield [f"The metrics are {listed(named, len(named))}.", *_statistics(leaderboard)]
-    if claims := [*_claims(leaderboard)]:
-        yield claims
-
-
-def _class_of(metric: str) -> type[Metric] | None:
-    return find_metric(metric.partition(":")[0])
-
-
-def _statistics(leaderboard: Leaderboard) -> Iterator[str]:
-    """How intervals and p were computed."""
-    design, differences = leaderboard.design.row(0, named=True), leaderboard.differences
-    alpha, tested = percent(1 - design["level"]), differences.drop_nulls("p")
-    yield (
-        "Turns of a dialogue depend on each other, so whole dialogues are the units of all intervals and tests. "
-        f"Intervals of scores are Wilson's, at {percent(design['level'])}, with the effective number of dialogues."
+    profile, tested = settings[0]["profile"], differences.drop_nulls("p")
+    classes = [(metric, find_metric(metric.partition(":")[0])) for metric in metrics]
+    named = [f"{cls.title} ({name_of(metric)}; {cls.source})" for metric, cls in classes if cls]
+    said = [verdict.partition(": ") for verdict in verdicts(leaderboard)]
+    close = differences.filter("may_flip").group_by("metric", maintain_order=True)
+    text = rendered(
+        "methods.txt",
+        **design.row(0, named=True) | {"level": percent(design["level"][0]), "alpha": percent(1 - design["level"][0])},
+        **_best(leaderboard),
+        number=number_of(len(runs), "run"),
+        runs=listed(runs, len(runs)),
+        sizes=sizes_of(scores, " of "),
+        gold=re.sub(r"\([\d,]+ dialogues; ", "(", texts[0]) if known else "gold whose hash the signature has",
+        missing=dict.fromkeys(one["missing"] for one in settings),
+        version=__version__,
+        profile=profile,
+        title={c.name: c.title for c in PROFILES.values()}.get(profile.removesuffix("+"), ""),
+        metrics=listed(named, len(named)),
+        models=leaderboard.models.height,
+        drawn=max(tested["resamples"].drop_nulls(), default=0),
+        differences=listed([f"{number:,}" for number in sorted({*tested["m"].drop_nulls()})] or [""]),
+        verdicts=[(name_of(metric), re.sub(": (.*)", r" (\1)", rest)) for metric, _, rest in said],
+        all_significant=differences["significant"].fill_null(value=False).all(),
+        close=[(name_of(str(metric)), pairs_text(rows)) for (metric,), rows in close],
     )
-    if tested.is_empty():
-        return
-    if leaderboard.models.is_empty():
-        drawn = max(tested["resamples"].drop_nulls(), default=0)
-        more = f", and {drawn:,} times where p is close to {alpha}" if drawn > design["resamples"] else ""
-        yield (
-            "Differences between runs are tested by approximate randomisation, on two sides: whole dialogues are "
-            f"swapped between two runs at random, {design['resamples']:,} times{more} (seed {design['seed']})."
-        )
-    else:
-        yield (
-            "Differences between models are tested on two sides by Welch's t over their runs, with the variance of "
-            "dialogues."
-        )
-    numbers = listed([f"{number:,}" for number in sorted({*tested["m"].drop_nulls()})])
-    if design["adjustment"] == "none":
-        yield f"No p is adjusted for the number of differences; one is called significant if p is at most {alpha}."
-    else:
-        how = _ADJUSTED[design["adjustment"]]
-        yield (
-            f"In each metric, p is adjusted for its {numbers} differences {how}, and a difference is called "
-            f"significant if this p is at most {alpha}; p is not adjusted for the number of metrics."
-        )
+    yield from (" ".join(part.split()) for part in text.split("\n\n") if part.strip())
 
 
-def _claims(leaderboard: Leaderboard) -> Iterator[str]:
-    """What the tests show, and no more: of the best in the first metric, then of all pairs in each."""
+def _best(leaderboard: Leaderboard) -> dict[str, Any]:
+    """The best in the first metric, and those that it is significantly better than; of a single run, nothing."""
     name = "run" if leaderboard.models.is_empty() else "model"
     rows = by_first_metric(leaderboard.scores if name == "run" else leaderboard.models, name).rename({name: "run"})
     rows = rows.filter(metric=rows["metric"][0]).drop_nulls("value")
-    if rows.height > 1 and rows["unit"][0] == "share":
-        best, value, low, high = rows.select("run", *(100 * rows[end] for end in ("value", "low", "high"))).row(0)
-        metric, level = rows["metric"][0], percent(leaderboard.design["level"][0])
-        below = beaten(leaderboard.differences, rows.select("run", other="run")).filter(metric=metric, run=best)
-        others = below["other"].explode().to_list()
-        those = "every other" if len(others) == rows.height - 1 else listed(others or ["any other"], rows.height)
-        highest = f"highest {name_of(metric)}, {value:.2f} % ({level} interval {low:.2f} to {high:.2f})"
-        if len(equal := rows.filter(pl.col("value") == pl.col("value").first())["run"].to_list()) > 1:
-            yield f"{listed(equal, rows.height)} have the same and {highest}."
-        else:
-            better = f"{'' if others else 'not '}significantly better than that of {those}"
-            yield f"{best} has the {highest}; it is {better}."
-    for verdict in verdicts(leaderboard):
-        metric, _, text = verdict.partition(": ")
-        text, _, pairs = text.partition(": ")
-        yield f"In {name_of(metric)}, {text}{f' ({pairs})' if pairs else ''}."
-    if not leaderboard.differences["significant"].fill_null(value=False).all():
-        yield "That a difference is not significant does not show that there is none."
-    for (metric,), rows in leaderboard.differences.filter("may_flip").group_by("metric", maintain_order=True):
-        yield (
-            f"In {name_of(str(metric))}, p of {pairs_text(rows)} is so close to the level that another seed may give "
-            "the other verdict."
-        )
+    if rows.height < 2 or rows["unit"][0] != "share":
+        return {"best": []}
+    best = rows.filter(pl.col("value") == pl.col("value").first())["run"].to_list()
+    below = beaten(leaderboard.differences, rows.select("run", other="run"))
+    others = below.filter(metric=rows["metric"][0], run=best[0])["other"].explode().to_list()
+    value, low, high = rows.select(pl.col("value", "low", "high") * 100).row(0)
+    return {
+        "best": best,
+        "best_names": listed(best, len(best)),
+        "first": name_of(rows["metric"][0]),
+        "highest": f"{value:.2f} % ({percent(leaderboard.design['level'][0])} interval {low:.2f} to {high:.2f})",
+        "others": "every other" if len(others) == rows.height - 1 else others and listed(others, len(others)),
+    }

@@ -130,7 +130,7 @@ def gold_lines(runs: Sequence[Run]) -> list[str]:
     for run in runs:
         if (recognised := recognise(run)) is not None:
             runs_with.setdefault(recognised.text, []).append(run.name)
-        elif (meant := _predicted_set(run)) is not None:
+        elif (meant := predicted_set(run)) is not None:
             warn(f"its predictions are the gold of {meant.name}: are the two swapped?", run=run.name, when="before")
     lines = []
     for text, names in runs_with.items():
@@ -140,7 +140,7 @@ def gold_lines(runs: Sequence[Run]) -> list[str]:
     return lines
 
 
-def _predicted_set(run: Run) -> GoldSet | None:
+def predicted_set(run: Run) -> GoldSet | None:
     """The registered set that a run's predictions are; None: they are none."""
     size = tuple(run.meta["coverage"][what] for what in ("dialogues", "turns"))
     as_large = [one for one in gold_sets() if (one.dialogues, one.turns) == size]

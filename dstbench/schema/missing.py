@@ -34,7 +34,8 @@ PROPOSALS: Final = Table(
         "What similar places in the corpus share besides slot and speaker: the rule; or, without a rule, some of: when "
         "other slots of the domain are annotated (now, between, before, next, earlier), the value, the words before "
         "and after it (user), the first word of the reply and whether it is the only offer (system). A hyphen stands "
-        "for no word."
+        "for no word; null: no rule applies.",
+        nullable=True,
     ),
     annotated=count("Similar places in other dialogues in which gold annotates the slot with the value said there."),
     mentions=count("Similar places in other dialogues in which gold could annotate it."),

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import polars as pl
+from pathlib import Path
+
 import pytest
 
 from dstbench.analysis.along import numbers_along
@@ -21,7 +22,7 @@ from dstbench.errors import DstbenchError
     ],
 )
 def test_numbers_in_names(along: str, names: list[str], numbers: list[float]) -> None:
-    assert list(numbers_along(along, names).values()) == pytest.approx(numbers)
+    assert numbers_along(along, names)[1] == pytest.approx(dict(zip(names, numbers, strict=True)))
 
 
 @pytest.mark.parametrize("names", [["a", "b_1"], ["a_1_2", "b_2_3"], ["a_1", "b_1_2"], ["a_1", "b_1"]])
@@ -30,12 +31,15 @@ def test_names_that_leave_it_open_are_refused(names: list[str]) -> None:
         numbers_along("share", names)
 
 
-def test_a_table_gives_the_numbers() -> None:
-    table = pl.DataFrame({"run": ["b", "a", "c"], "share": [0.5, 0.25, 1.0]})
-    assert numbers_along("share", ["a", "b"], table) == {"a": 0.25, "b": 0.5}
+def test_a_table_gives_the_numbers(here: Path) -> None:
+    def of(*rows: str) -> str:
+        Path("table.csv").write_text("\n".join(["run,share", *rows]))
+        return "share=table.csv"
+
+    assert numbers_along(of("b,0.5", "a,0.25", "c,1"), ["a", "b"]) == ("share", {"a": 0.25, "b": 0.5})
     with pytest.raises(DstbenchError, match="no share for d"):
-        numbers_along("share", ["a", "d"], table)
+        numbers_along(of("a,1"), ["a", "d"])
     with pytest.raises(DstbenchError, match="not a number"):
-        numbers_along("share", ["a"], pl.DataFrame({"run": ["a"], "share": ["much"]}))
+        numbers_along(of("a,much"), ["a"])
     with pytest.raises(DstbenchError, match="two numbers for a"):
-        numbers_along("share", ["a"], pl.DataFrame({"run": ["a", "a"], "share": [1, 2]}))
+        numbers_along(of("a,1", "a,2"), ["a"])

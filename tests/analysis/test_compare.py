@@ -17,7 +17,6 @@ from dstbench import stats
 from dstbench.analysis.compare import Leaderboard
 from dstbench.demo import synthetic
 from dstbench.rendering.tables import render
-from dstbench.schema.analysis import DESIGN, MODELS, RUN_DIFFERENCES, STANDINGS
 from dstbench.typing import Adjustment
 from tests.corpora import EXAMPLE, States, corpora
 
@@ -127,20 +126,6 @@ def test_resamples_drawn_and_scored_by_hand() -> None:
 
 
 # --- laws ----------------------------------------------------------------------------------------------------------
-
-
-def test_frames_are_what_their_schemas_say(found: Leaderboard, three: dict[str, Any]) -> None:
-    with pytest.warns(dstbench.DstbenchWarning, match="not tested"):
-        models = dstbench.compare(three, models={"m": "careful,f*"}, resamples=10)
-    for one in (found, models):
-        for frame, table in (
-            (one.scores, STANDINGS), (one.models, MODELS), (one.differences, RUN_DIFFERENCES), (one.design, DESIGN)
-        ):  # fmt: skip
-            assert frame.schema == table.schema
-            for name, column in table.columns.items():
-                assert column.nullable or not frame[name].null_count(), name
-    assert found.models.is_empty()
-    assert models.differences.height == 1
 
 
 def test_values_and_signatures_are_those_of_score(found: Leaderboard, three: dict[str, Any]) -> None:
@@ -467,7 +452,7 @@ def test_runs_must_have_the_same_gold() -> None:
     assert (error.file, error.dialogue, error.turn, error.slot) == ("other", "D", 1, "hotel-area")
     assert "not that of one: 'south' instead of 'north'; turns that differ: 1" in error.what
     other[3] = {**other[3], "gold": {"hotel-area": "north", "hotel-stars": "4"}}
-    with pytest.raises(dstbench.DstbenchError, match=r"'4' instead of nothing.*slot hotel-stars"):
+    with pytest.raises(dstbench.DstbenchError, match=r"'4' instead of no value.*slot hotel-stars"):
         dstbench.compare({"one": two(), "other": other}, resamples=5)
 
 

@@ -16,7 +16,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dstbench
-from data_schemas.write import TABLES
 from dstbench import stats
 from dstbench.analysis.compare_metrics import TRAITS, MetricComparison
 from dstbench.analysis.orders import compare_orders, spread_of
@@ -452,30 +451,6 @@ def test_the_headlines_rest_on_tests(three: dict[str, Any], found: MetricCompari
         assert said in orders[-1]
     else:
         assert orders == ["the orders of all metrics agree: tau 1.00"]
-
-
-def test_the_frames_have_their_schemas(found: MetricComparison, here: Path) -> None:
-    names = {
-        "validity": "metric_validity",
-        "reliability": "metric_reliability",
-        "sizes": "sample_sizes",
-        "contests": "metric_contests",
-        "order": "known_order",
-        "spread": "metric_spread",
-        "power": "metric_power",
-        "dependence": "trait_dependence",
-        "agreement": "rank_agreement",
-        "reversals": "reversals",
-        "design": "design",
-    }
-    for key, name in names.items():
-        frame = getattr(found, key)
-        assert frame.schema == TABLES[name].schema, key
-        for column, meaning in TABLES[name].columns.items():
-            assert meaning.nullable or not frame[column].null_count(), (key, column)
-    printed = json.loads(render(found, "json"))
-    assert printed.keys() == {*names, "scores"}
-    assert printed["spread"] == found.spread.to_dicts()
 
 
 def test_the_figures_and_the_formats(here: Path) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import math
 import re
@@ -12,7 +10,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import numpy as np
 import polars as pl
 import pytest
@@ -21,9 +18,8 @@ from hypothesis import strategies as st
 from scipy import stats as reference
 
 import dstbench
-from data_schemas.write import TABLES
 from dstbench.analysis.associations import TESTS
-from dstbench.analysis.correlate import COLUMNS, Correlations
+from dstbench.analysis.correlate import COLUMNS
 from dstbench.demo import synthetic
 from dstbench.rendering import sentences
 from dstbench.rendering.tables import layout_of
@@ -40,11 +36,9 @@ from tests import formats, oracle
 from tests.analysis.test_diagnose import by_dialogue
 from tests.commands import ok, run
 from tests.corpora import LARGE, States, corpora
-from tests.schemas import FOLDER
 
 Rows = list[dict[str, Any]]
 #: Of each frame that `dstbench correlate` prints: its schema.
-SCHEMAS = {"matrix": "correlations", "differences": "differences", "tests": "correlation_tests"}
 
 
 def r_of(x: list[float | None], y: list[float | None]) -> tuple[float | None, int]:
@@ -482,29 +476,6 @@ def test_a_line_says_where_zou_differs(p: float, zou: tuple[float | None, float 
     assert (lines[1:] == ["by Zou's interval, which assumes normal data, it is otherwise in table"]) == differs
     (_, table), *_ = layout_of(replace(found, differences=changed)).sections
     assert ("(differs)" in str(table.to_dicts())) == differs
-
-
-def test_json_has_the_frames_and_csv_their_rows(models: list[str]) -> None:
-    words = ["correlate", *models, "-m", "jga,gca", "--between-runs", "--versus", "jga,gca,turns", "--test", "all"]
-    document = json.loads(ok(*words, "--format", "json"))
-    assert list(document) == list(Correlations.__dataclass_fields__)
-    rows = list(csv.DictReader(io.StringIO(ok(*words, "--format", "csv"))))
-    for name, listed in document.items():
-        assert len(listed) == len([row for row in rows if row["table"] == name])
-        if name in SCHEMAS:
-            content = json.loads((FOLDER / f"{SCHEMAS[name]}.schema.json").read_text(encoding="utf-8"))
-            assert listed
-            for row in listed:
-                assert list(row) == list(TABLES[SCHEMAS[name]].columns)
-                jsonschema.validate(row, content)
-
-
-def test_frames_have_the_types_of_their_schemas() -> None:
-    empty = dstbench.correlate(synthetic(10)["careful"])
-    full = dstbench.correlate(synthetic(30), between_runs=True, test="all")
-    for name, schema in SCHEMAS.items():
-        assert getattr(empty, name).schema == getattr(full, name).schema == TABLES[schema].schema
-        assert getattr(full, name).height
 
 
 @pytest.mark.parametrize(

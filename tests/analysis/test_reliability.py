@@ -105,10 +105,11 @@ def test_intervals_at_an_end_are_one_sided() -> None:
 
 
 @QUIET
-def test_a_known_order_is_agreed_with_by_definition() -> None:
+def test_a_known_order_is_agreed_with_by_definition(here: Path) -> None:
     runs = synthetic(60)
     table = pl.DataFrame({"run": list(runs), "share": [1.0, 2.0, 2.0]})
-    found = dstbench.compare_metrics(runs, metrics="jga,missed", along="share", numbers=table, resamples=200)
+    table.write_csv("shares.csv")
+    found = dstbench.compare_metrics(runs, metrics="jga,missed", along="share=shares.csv", resamples=200)
     assert found.order["number"].to_list() == [1, 2, 2]
     p = dstbench.compare(runs, metrics="jga,missed", resamples=200).differences
     for metric, merit in (("jga", 1), ("missed", -1)):
@@ -122,8 +123,9 @@ def test_a_known_order_is_agreed_with_by_definition() -> None:
         two_sided = [p.filter(metric=metric, run=first, other=others[other - 1])["p"].item() for other in (1, 2)]
         soft = [1 - q / 2 if is_right else q / 2 for q, is_right in zip(two_sided, right, strict=True)]
         assert measures["soft_accuracy"] == pytest.approx(np.mean(soft))
+    table.with_columns(share=pl.lit(1)).write_csv("same.csv")
     with pytest.raises(dstbench.UsageError, match="all runs have the same share"):
-        dstbench.compare_metrics(runs, along="share", numbers=table.with_columns(share=pl.lit(1)))
+        dstbench.compare_metrics(runs, along="share=same.csv")
 
 
 @QUIET

@@ -19,7 +19,6 @@ from dstbench.audit import memorisation
 from dstbench.audit.search import find_values
 from dstbench.conventions.files import Table
 from dstbench.conventions.normalise import NUMBERS, TYPOS
-from dstbench.schema.audit_words import MEMORISED, MEMORISED_RUNS, UNGROUNDED
 from tests.corpora import FEW
 from tests.writers.test_rewrite import read_states
 
@@ -144,8 +143,6 @@ def test_it_finds_what_a_plain_search_finds(dialogues: list[list[tuple[Any, ...]
     assert found.runs["ungrounded"].to_list() == [
         sum(n for (_, kind, _), n in wanted.items() if kind == asked) for asked in ("wrong", "over")
     ]
-    for frame, shape in ((found.runs, MEMORISED_RUNS), (found.slots, MEMORISED), (found.examples, UNGROUNDED)):
-        assert frame.schema == shape.schema
 
 
 def test_what_training_has_and_has_most(here: Path) -> None:

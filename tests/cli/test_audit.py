@@ -2,36 +2,15 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
-from dataclasses import fields
 from pathlib import Path
-from typing import Any
 
-import jsonschema
-import polars as pl
 import pytest
 
-from data_schemas.write import TABLES
-from dstbench import audit
-from dstbench.audit import Bias, Differences, VersionScores
 from tests import formats
 from tests.commands import ok, run, tables
 from tests.corpora import EXAMPLE
 from tests.readers.test_datasets import multiwoz_with_splits
-from tests.schemas import FOLDER
-
-#: Of each command: what its frames are, by their schemas.
-SCHEMAS = {
-    "bias": {"slots": "audit_bias", "values": "audit_values", "overlap": "audit_overlap"},
-    "diff": {
-        "versions": "audit_versions", "domains": "audit_domains", "slots": "audit_slots", "changes": "audit_changes",
-        "cells": "audit_cells", "splits": "audit_splits",
-    },
-    "scores": {"runs": "audit_scored_runs", "models": "audit_scored_models", "slots": "audit_error_turns"},
-}  # fmt: skip
-KINDS: dict[str, Any] = {"bias": Bias, "diff": Differences, "scores": VersionScores}
 
 
 @pytest.fixture
@@ -146,36 +125,6 @@ def test_models_as_text(files: dict[str, list[str]]) -> None:
     assert "### jga: mean ± standard deviation over runs" in out
     assert "| model | runs | 2.0 (n=1) | 2.1 (n=1) |" in out
     assert "| m | 1, 2 | 50.00 | 0.00 ± 0.00 |" in out
-
-
-@pytest.mark.parametrize("command", list(SCHEMAS))
-def test_json_has_the_frames_and_csv_their_rows(files: dict[str, list[str]], command: str) -> None:
-    words = ["audit", command, *files[command]]
-    document: dict[str, list[dict[str, Any]]] = json.loads(ok(*words, "--format", "json"))
-    assert list(document) == list(SCHEMAS[command]) == [f.name for f in fields(KINDS[command])]
-    for name, rows in document.items():
-        content = json.loads((FOLDER / f"{SCHEMAS[command][name]}.schema.json").read_text(encoding="utf-8"))
-        assert bool(rows) == (name != "splits")
-        for row in rows:
-            jsonschema.validate(row, content)
-    lines = list(csv.DictReader(io.StringIO(ok(*words, "--format", "csv"))))
-    assert [line["table"] for line in lines] == [name for name, rows in document.items() for _ in rows]
-
-
-def test_frames_have_the_types_that_the_schemas_say(files: dict[str, list[str]]) -> None:
-    golds = {"train": "train.tsv", "test": "test.jsonl"}
-    calls: dict[str, list[Any]] = {
-        "bias": [audit.bias(golds), audit.bias("train.tsv")],
-        "diff": [audit.diff(*golds.values()), audit.diff("train.tsv", "train.tsv")],
-        "scores": [audit.scores("model.json", golds), audit.scores("model.json", golds, profile="verbatim")],
-    }
-    for command, found in calls.items():
-        for name, schema in SCHEMAS[command].items():
-            for one in found:
-                frame: pl.DataFrame = getattr(one, name)
-                wanted = TABLES[schema].schema
-                assert {column: frame.schema[column] for column in wanted} == dict(wanted)
-                assert TABLES[schema].is_open or frame.columns == list(wanted)
 
 
 def test_splits_beside_each_other(here: Path) -> None:

@@ -90,6 +90,39 @@ def test_by_slot_shows_counts(example: Path) -> None:
     assert "accuracy" not in ok("score", "model.json", "--by", "domain")
 
 
+def test_scores_along_a_number_of_the_runs(here: Path) -> None:
+    """The one in which their names differ, or the column of a table; beside them, how far each metric is from GCA."""
+    named = dict(zip(("t5_0.5_seed_7", "t5_0.05_seed_7", "t5_1_seed_7"), synthetic(20).values(), strict=True))
+    for run_ in dstbench.open_runs(named):
+        dstbench.write_long(run_, f"{run_.name}.parquet")
+    runs = [f"t5_{share}_seed_7.parquet" for share in ("1", "0.05", "0.5")]
+    words = ("score", *runs, "-m", "jga,gca,wrong", "--along", "share")
+    rows = [line.split() for line in run(*words, "--charts", "charts")[1].splitlines()]
+    assert [row[1] for row in rows if row[1:2] and row[0].endswith("_seed_7") and row[1] != "has"] == [
+        "0.05",
+        "0.5",
+        "1.0",
+    ]
+    scores = json.loads(ok(*words, "--format", "json"))["scores"]
+    of = {(row["share"], row["metric"]): row["value"] for row in scores}
+    drawn = json.loads(Path("charts/along.vl.json").read_text())["data"]["values"]
+    assert len(drawn) == 3 * 3
+    for row in drawn:
+        jga, gca = of[row["number"], "jga"], of[row["number"], "gca"]
+        wanted = abs(gca - jga) if row["what"] != "Score" else {"JGA": jga, "GCA": gca}[row["metric"]]
+        assert row["value"] == pytest.approx(wanted)
+    Path("steps.csv").write_text("run,steps\n" + "".join(f"{run[:-8]},{n}\n" for n, run in enumerate(runs)))
+    scores = json.loads(ok(*words[:-1], "steps=steps.csv", "--format", "json"))["scores"]
+    assert {row["run"]: row["steps"] for row in scores} == {run[:-8]: n for n, run in enumerate(runs)}
+    Path("steps.csv").write_text("run,steps\nt5_1_seed_7,1\n")
+    for wrong, said in (("steps=steps.csv", "no number steps of t5_0.05_seed_7, t5_0.5_seed_7"), ("metric", "metric")):
+        code, _, err = run(*words[:-1], wrong)
+        assert (code != 0, said in err) == (True, True)
+    code, _, err = run("score", *runs[:1], "-m", "jga", "--along", "share")
+    assert (code, "do not differ in one number" in err) == (2, True)
+    assert run(*words, "--by", "domain")[0] == run(*words, "--group", "a=t5*")[0] == 2
+
+
 def test_by_slot_a_convention_of_frames_counts_turns(example: Path) -> None:
     lines = run("score", "model.json", "--by", "slot", "--profile", "sgd")[1].splitlines()
     assert re.split(r"  +", lines[0].strip())[2:4] == ["accuracy (jga)", "accuracy (jga) exact"]
@@ -136,6 +169,14 @@ def test_gold_in_place_of_predictions_is_noticed(example: Path) -> None:
 def test_usual_names_of_metrics_are_answered_with_ours(example: Path) -> None:
     code, _, err = run("score", "model.json", "-m", "joint_goal_accuracy,slot_acc")
     assert (code, err.splitlines()[-1]) == (2, "hint: did you mean jga?; did you mean sa?")
+
+
+def test_the_demo_ends_with_a_command_that_can_be_pasted(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After `uv run dstbench demo`, the shell knows no command `dstbench`."""
+    monkeypatch.delenv("UV_RUN_RECURSION_DEPTH", raising=False)
+    assert "\nYour own run: dstbench predictions.json\n" in run("demo", "--dialogues", "1")[1]
+    monkeypatch.setenv("UV_RUN_RECURSION_DEPTH", "1")
+    assert "\nYour own run: uv run dstbench predictions.json\n" in run("demo", "--dialogues", "1")[1]
 
 
 def test_a_mistake_has_a_remedy_in_the_words_of_whoever_made_it(example: Path) -> None:

@@ -2,31 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
-import jsonschema
-import polars as pl
 import pytest
 
 import dstbench
-from data_schemas.write import TABLES
-from dstbench.demo import synthetic
 from dstbench.rendering.tables import render
 from tests import formats
 from tests.commands import ok, run, tables, whole
 from tests.corpora import EXAMPLE
-from tests.schemas import FOLDER
-
-#: Of each frame that is printed: its schema.
-SCHEMAS = {
-    "runs": "runs", "first_failures": "first_failures", "gold_slots": "gold_slots", "by_turn": "score_rows",
-    "by_length": "score_rows", "errors": "errors", "errors_by_domain": "errors", "errors_by_slot": "errors",
-    "timing": "timing", "timing_by_slot": "timing", "pooled_disagreements": "disagreements",
-    "dialogues": "dialogues", "bins": "trait_bins", "disagreements": "disagreements",
-    "correlations": "correlations", "differences": "differences",
-}  # fmt: skip
 
 
 @pytest.fixture
@@ -49,25 +34,6 @@ def test_a_diagnosis_shows_the_first_tables(model: Path) -> None:
     assert "JGA by turn, in percent" not in found
     assert "--all: first failures, JGA by turn and length, errors by class, domain and slot, timing" in out
     assert ok("diagnose", "model.json", "--all", "--format", "md") == ok("diagnose", "model.json", "--format", "md")
-
-
-@pytest.mark.filterwarnings("ignore:.*cannot be compared:dstbench.errors.DstbenchWarning")
-def test_frames_are_what_their_schemas_say() -> None:
-    runs = {**synthetic(20), "one": EXAMPLE}
-    diagnosis, traits = dstbench.diagnose(runs), dstbench.traits(runs, disagree=["fga", "gca"])
-    frames: dict[str, pl.DataFrame] = {**vars(diagnosis), **vars(traits)}
-    assert frames.pop("signatures").columns == ["run", "metric", "unit", "signature"]
-    assert frames.keys() == SCHEMAS.keys()
-    for name, frame in frames.items():
-        assert frame.height, name
-        table = TABLES[SCHEMAS[name]]
-        content = json.loads((FOLDER / f"{SCHEMAS[name]}.schema.json").read_text(encoding="utf-8"))
-        for column, dtype in table.schema.items():
-            assert frame.schema[column] == dtype, (name, column)
-        assert table.is_open or frame.columns == list(table.columns)
-        valid = jsonschema.Draft202012Validator(content)
-        for row in frame.head(100).iter_rows(named=True):
-            valid.validate(row)
 
 
 @pytest.mark.parametrize("form", ["text", "md"])

@@ -2,29 +2,18 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import re
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-import jsonschema
-import polars as pl
 import pytest
 
 import dstbench
-from data_schemas.write import TABLES
-from dstbench.analysis.sensitivity import Sensitivity
 from dstbench.cli.help import topics
 from dstbench.demo import synthetic, write_sample
 from dstbench.metrics.registry import REGISTRY
 from tests.commands import ok, run
-from tests.once import compute_once
-from tests.schemas import schema
-
-SCHEMAS = {"costs": "error_costs", "bias": "position_bias", "errors": "error_kinds"}
 
 
 @pytest.fixture
@@ -113,24 +102,6 @@ def test_a_hundred_bins_are_called_apart(gold: Path) -> None:
     out = ok("sensitivity", "gold.parquet", "--gold-only", "-m", "jga", "--kinds", "late", "--bins", "100", "--all")
     assert " 0-1 %   1-2 %" in out
     assert run("sensitivity", "gold.parquet", "--gold-only", "--bins", "101")[0] == 2
-
-
-def test_json_has_the_frames_that_the_schemas_say_and_csv_their_rows(
-    gold: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    compute_once(monkeypatch.setattr)
-    document = json.loads(ok("sensitivity", "gold.parquet", "--gold-only", "--format", "json"))
-    assert list(document) == [field.name for field in fields(Sensitivity)]
-    rows = list(csv.DictReader(io.StringIO(ok("sensitivity", "gold.parquet", "--gold-only", "--format", "csv"))))
-    found = dstbench.sensitivity("gold.parquet")
-    for name, table in SCHEMAS.items():
-        frame: pl.DataFrame = getattr(found, name)
-        assert frame.schema == TABLES[table].schema
-        assert document[name] == frame.to_dicts()
-        assert sum(row["table"] == name for row in rows) == frame.height
-        valid = jsonschema.Draft202012Validator(schema(table))
-        for row in document[name]:
-            valid.validate(row)
 
 
 @pytest.mark.parametrize(

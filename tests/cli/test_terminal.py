@@ -37,6 +37,7 @@ MANY = tuple(f"a_long_name_of_a_run_{'x' * n}.jsonl" for n in range(10))
 LACKING = (*MANY, "--gold", "gold.jsonl", "--missing", "wrong")
 COMMANDS = {
     "score": ("score", *RUNS),
+    "score --signature": ("score", *RUNS, "--signature"),
     "score of many": ("score", *LACKING),
     "score by slot": ("score", *RUNS, "--by", "slot"),
     "score by slot, wide": ("score", *RUNS, "--by", "slot", "--all"),
@@ -177,8 +178,8 @@ def test_a_file_and_a_pipe_get_all_columns_and_no_colours(files: Path, monkeypat
 
 
 def test_colours_only_where_wanted(files: Path, shown: Callable[[str, int], Shown]) -> None:
-    for status, colour in (("ok", 32), ("warn", 33)):
-        assert re.search(rf"\x1b\[{colour}m{status} *\x1b\[0m", shown("check of many", 100).out)
+    for status, colour, name in (("ok", 32, "check --all"), ("warn", 33, "check of many")):
+        assert re.search(rf"\x1b\[{colour}m{status} *\x1b\[0m", shown(name, 100).out)
     found = shown("check", 100)
     assert "\x1b" in found.out
     (grey,) = in_terminal([COMMANDS["check"]], 100, files, NO_COLOR="1")
@@ -191,7 +192,7 @@ def test_the_best_value_of_each_share_is_bold(shown: Callable[[str, int], Shown]
     best = {f"{100 * value:.2f}" for _, value in scores.group_by("metric").agg(pl.col("value").max()).iter_rows()}
     assert set(re.findall(r"\x1b\[1m *([0-9.]+) ± [0-9.]+\x1b\[0m", shown("score", 160).out)) == best
     (jga,) = scores.filter(metric="jga").select(100 * pl.col("value").max()).row(0)
-    assert re.search(rf"\x1b\[1m *{jga:.2f}\x1b", shown("compare", 160).out)
+    assert re.search(rf"\x1b\[1m *{jga:.2f}[^ ]* +\[[0-9., ]+\]\x1b", shown("compare", 160).out)
 
 
 def test_a_query_shows_fifty_rows_and_says_how_many_there_are(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -206,7 +207,7 @@ def test_a_query_shows_fifty_rows_and_says_how_many_there_are(files: Path, monke
 
 
 def test_a_wrapped_signature_can_be_pasted(shown: Callable[[str, int], Shown], files: Path) -> None:
-    text = plain(shown("score", 80).out)
+    text = plain(shown("score --signature", 80).out)
     pasted = text[text.index("signature: ") :].rstrip()
     assert pasted.count("\n") > 1
     printed = dstbench.score([str(files / run) for run in RUNS], metrics="tla")["signature"][0].partition("|")[2]

@@ -295,6 +295,7 @@ def write(folder: Path) -> None:
     files["sgd/schema.json"] = json.dumps(SCHEMA)
     files["sgd/dialogues_001.json"] = json.dumps(_frames(None))
     files["seen.json"] = json.dumps(SCHEMA[:1])
+    files["seeds.csv"] = "run,seed\n" + "".join(f"{tracker},{n}\n" for n, tracker in enumerate(TRACKERS))
     for tracker in TRACKERS:
         files[f"sgd_{tracker}.json"] = json.dumps(_frames(tracker))
     for name, text in files.items():

@@ -251,6 +251,7 @@ _add(
 _add("query", all=replace(_WIDE, line="query LONG RUN"))
 _add("sweep", all=replace(_WIDE, line=f"sweep RUN -m {_MANY}"))
 _add("check", all=Row(form="text", changes="text", line="check RUNS"))
+_add("signature", all=Row(changes="text"))
 _add("ls", all=replace(_WIDE, line="ls profiles"))
 _add("ls", expressions=Row(line="ls metrics", changes="value"))
 _NOTED: Final = Row(err=True, both="--gold gold.jsonl --missing wrong", runs="bare_{}.jsonl")
@@ -307,6 +308,7 @@ _add(
     "score",
     by=Row("domain", changes="domain value"),
     group=Row("first=keen,hasty", changes="text", form="text", line="score RUNS -m jga,sa"),
+    along=Row("seed=seeds.csv", changes="seed", line="score RUNS -m jga,sa"),
     format=Row("md", other="--format csv", both="-o out/x.json", changes="x.json", form=""),  # it beats the file's name
     domain_turns=Row("either", both="--by domain", changes="value"),
 )
@@ -379,13 +381,7 @@ _add(
     seed=Row("5", changes="low", keeps="mean sd"),
     level=Row("0.5", changes="level apart", keeps="mean sd"),
     adjust=Row("none", changes="apart_adjusted", keeps="apart"),
-    along=Row("size --numbers sizes.csv", changes="along measure number"),
-    numbers=Row(
-        "sizes.csv",
-        line="compare-metrics RUNS -m jga,sa --resamples 40 --along size",
-        other="--numbers orders.csv",
-        changes="number",
-    ),
+    along=Row("size=sizes.csv", other="--along size=orders.csv", changes="number"),
     table=Row("published.csv", other="RUNS", line="compare-metrics -m jga,fga --resamples 40", changes="mean"),
 )
 _add(

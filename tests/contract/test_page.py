@@ -142,6 +142,8 @@ def test_markdown_has_the_tables_and_the_lines_of_the_page(make: Callable[..., M
     lines = {shown.bare(line) for line in made.markdown.split("\n")}
     for chapter in made.page.chapters.values():
         assert {line.text() for kind in ("below", "signature") for line in chapter.all("p", kind)} <= lines
+    assert made.report["findings"]
+    assert all(finding["text"] in made.markdown.replace("\\", "") for finding in made.report["findings"])
 
 
 @pytest.mark.parametrize("name", NAMED)

@@ -39,7 +39,7 @@ ASKED: Final[dict[str, tuple[str, ...]]] = {
     "correlate": ("correlate", "hasty.jsonl", "-m", "jga,sa,gca"),
     "correlate ratings": ("correlate", "keen.jsonl", "-m", "jga,gca", "--ratings", "ratings.csv"),
     "compare-metrics": ("compare-metrics", *RUNS, "-m", "jga,sa,gca", "--resamples", "40",
-                        "--along", "size", "--numbers", "sizes.csv"),
+                        "--along", "size=sizes.csv"),
     "sensitivity": ("sensitivity", "keen.jsonl", "-m", "jga,fga,gca"),
     "audit diff": ("audit", "diff", "keen.jsonl", "later.jsonl"),
     "query": ("query", "SELECT run, metric, value, se, turns FROM scores", *RUNS, "-m", "jga,f1"),

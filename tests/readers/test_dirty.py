@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import random
 import zipfile
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ import dstbench
 from dstbench.readers.state_text import found_in
 from tests import formats
 from tests.corpora import EXAMPLE
+from tests.damage import damaged
 from tests.records import notes_of, quiet, table_of
 
 NORTH = {"hotel-area": "north"}
@@ -83,6 +86,17 @@ def test_formats_with_fixed_notations_have_bad_states_too(name: str, here: Path)
     Path("p.json").write_text(json.dumps(document))
     with pytest.raises(dstbench.DstbenchError, match="found 7"):
         dstbench.score("p.json", metrics="jga", format=name, unreadable="wrong")
+
+
+@quiet
+@pytest.mark.parametrize("name", [*formats.WITH_BOTH, *formats.ONLY_PRED])
+def test_damaged_files_are_read_or_refused_whatever_the_choice(name: str, here: Path) -> None:
+    rng = random.Random(name)  # noqa: S311 (not for secrets)
+    data = (formats.WITH_BOTH | formats.ONLY_PRED)[name]().encode()
+    for number in range(16):
+        Path("p.json").write_bytes(damaged(data, rng.choice))
+        with suppress(dstbench.DstbenchError):
+            dstbench.read("p.json", None if "(" in name else name, unreadable="empty" if number % 2 else "wrong")
 
 
 def test_a_word_that_is_no_choice_is_refused() -> None:

@@ -11,16 +11,19 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import polars as pl
 import pytest
 
 import dstbench
+from data_schemas.write import TABLES
 from dstbench import audit, stats
 from dstbench.demo import synthetic
 from dstbench.io.escape import csv_text
-from dstbench.rendering.tables import LAYOUTS, layout_of
+from dstbench.rendering.tables import LAYOUTS, layout_of, render
 from dstbench.schema.record import Record
 from tests.planted import consistent, find, memory, said, take_out
+from tests.schemas import schema
 from tests.test_public import PUBLIC
 
 pytestmark = pytest.mark.filterwarnings("ignore::dstbench.errors.DstbenchWarning")
@@ -117,6 +120,63 @@ def of_all(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         dstbench.profile("trade"),
     ]
     return {type(record).__name__: record for record in made}
+
+
+@pytest.fixture(scope="module")
+def of_options(tmp_path_factory: pytest.TempPathFactory) -> list[Any]:
+    """Further records, whose tables are empty in those above, or have other columns."""
+    data = runs()
+    rated = dstbench.score(data, metrics="jga", by="dialogue").select(
+        "run", "dialogue", rating=pl.int_range(pl.len()) % 5
+    )
+    path = tmp_path_factory.mktemp("ratings") / "ratings.csv"
+    rated.write_csv(path)
+    golds = dict(zip(("old", "new"), data.values(), strict=False))
+    return [
+        dstbench.compare(data, metrics="jga", models={"m": ["eager", "forgetful"]}, resamples=100),
+        dstbench.traits(data, disagree=["fga", "gca"]),
+        dstbench.correlate(data, between_runs=True, test="all"),
+        dstbench.correlate(data, ratings=path),
+        audit.bias(data["eager"]),
+        audit.diff(data["eager"], data["eager"].with_columns(pl.col("gold").replace("yes", "no"))),
+        audit.scores(data, golds),
+    ]
+
+
+#: What no schema describes: signatures, of which a command's JSON has those of its rows.
+UNDESCRIBED = {
+    "signatures": ["run", "metric", "unit", "signature"],
+    "MetricComparison.scores": ["run", "metric", "unit", "value", "se", "signature"],
+}
+
+
+def test_every_table_of_a_record_is_what_a_published_schema_says(of_all: dict[str, Any], of_options: list[Any]) -> None:
+    """Its columns and their types; which of these may be undefined; and each row, as JSON."""
+    filled, every = set(), set()
+    for record in (*of_all.values(), *of_options):
+        for key in (field.name for field in dataclasses.fields(record)):
+            frame, place = getattr(record, key), f"{type(record).__name__}.{key}"
+            if not isinstance(frame, pl.DataFrame):
+                continue
+            if columns := UNDESCRIBED.get(key) or UNDESCRIBED.get(place):
+                assert frame.columns == columns, place
+                continue
+            every.add(place)
+            fit = [name for name, table in TABLES.items() if frame.schema == table.schema] or [
+                name for name, table in TABLES.items()
+                if table.is_open and dict(table.schema).items() <= dict(frame.schema).items()
+            ]  # fmt: skip
+            assert fit, (place, frame.schema)
+            filled |= {place} if frame.height else set()
+            described = TABLES[fit[0]].columns.items()
+            assert all(column.nullable or not frame[name].null_count() for name, column in described), place
+            valid = jsonschema.Draft202012Validator(schema(fit[0]))
+            for row in frame.head(20).iter_rows(named=True):
+                valid.validate(row)
+        if type(record).__name__ in LAYOUTS and not isinstance(record, audit.Inconsistency):  # whose logs are files
+            keys = [field.name for field in dataclasses.fields(record)]
+            assert [*json.loads(render(record, "json"))] == keys
+    assert every - filled == {"Differences.splits", "Replacement.refused"}
 
 
 def test_every_public_record_of_tables_is_shown_and_in_a_way_of_its_own() -> None:

@@ -255,8 +255,8 @@ def test_what_is_warned_of_is_noted_once(here: Path) -> None:
 def test_what_is_true_of_several_runs_is_noted_once_with_their_names(here: Path) -> None:
     states = [{**s, "pred": {**s["pred"], "hotel-color": "red"}, "dialogue_id": n} for n in "AB" for s in EXAMPLE]
     found = dstbench.report({"one": states, "two": states}, metrics="jga")
-    (note,) = (note for note in found.notes if "left out" in note)
-    assert note.startswith("one, two: left out")
+    (note,) = (note for note in found.notes if "not tried" in note)
+    assert note.startswith("one, two: not tried")
 
 
 def test_many_dialogues_are_not_scored_again_with_errors(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -369,3 +369,11 @@ def test_mistakes_are_said_in_one_message(two: Path, words: list[str], code: int
     assert (found, out) == (code, "")
     assert said in err
     assert not Path("r.html").exists()
+
+
+def test_the_page_and_notebooks_say_how_numbers_were_computed(demo: Report) -> None:
+    """What text leaves out of its first screen: how p was computed, and whole signatures."""
+    for page in (demo.to_html(), demo.to_markdown(), demo.leaderboard._repr_html_()):
+        plain = page.replace("<wbr>", "").replace("\\", "")
+        assert "p: two-sided, approximate randomisation of dialogues" in plain
+        assert "|gold:" in plain

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import dstbench
 from dstbench.errors import DstbenchWarning
 from dstbench.runs import gold_sets as module
 from dstbench.runs import run as runs
@@ -242,6 +243,8 @@ def test_predictions_that_are_public_gold_look_swapped() -> None:
         assert gold_lines(open_runs(turns)) == ["gold: Invented 1.0 test, ours"]
         with pytest.warns(DstbenchWarning, match="its predictions are the gold of Invented 1.0 test, ours: are the"):
             assert gold_lines(open_runs(swapped)) == []
+        told = dstbench.check(swapped)["found"].to_list()
+        assert "predictions are the gold of Invented 1.0 test, ours: are the two swapped?" in told
 
 
 def test_a_few_dialogues_are_like_nothing() -> None:

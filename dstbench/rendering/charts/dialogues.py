@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import altair as alt
 import polars as pl
@@ -20,6 +20,7 @@ from dstbench.rendering.charts.forms import (
     chart,
     lines,
     named_axis,
+    of_enough,
     points,
     row_step,
     share,
@@ -34,9 +35,6 @@ from dstbench.stats.proportions import wilson
 if TYPE_CHECKING:
     from dstbench.analysis.diagnose import Diagnosis
     from dstbench.analysis.traits import Traits
-
-# Turns (or lengths) of a smaller share of the most dialogues are not drawn.
-_FEW: Final = 0.01
 
 
 def diagnosis_charts(diagnosis: Diagnosis) -> dict[str, Chart]:
@@ -70,15 +68,14 @@ def jga_line(rows: pl.DataFrame, by: str, title: str) -> Chart:
 
     JGA by turn has intervals: a turn is one of each dialogue. Turns and lengths of hardly any dialogues are left out.
     """
-    n = dict(rows.group_by(by).agg(pl.col("dialogues").max()).sort(by).iter_rows())
-    kept = [at for at, dialogues in n.items() if dialogues >= _FEW * max(n.values())]
-    shown = rows.filter(pl.col(by).is_in(kept)).select("run", by, "value", "turns", "dialogues")
+    shown = of_enough(rows, by).select("run", by, "value", "turns", "dialogues")
+    n = dict(shown.group_by(by).agg(pl.col("dialogues").max()).sort(by).iter_rows())
     ends = pl.DataFrame(
         [wilson(value, dialogues) for value, dialogues in shown.select("value", "dialogues").iter_rows()],
         schema={"low": pl.Float64, "high": pl.Float64}, orient="row",
     )  # fmt: skip
     label = f"[datum.label, 'n=' + {n}[datum.value]]"
-    x = whole_number(alt.X, by, title, kept, grid=False, labelExpr=label)
+    x = whole_number(alt.X, by, title, [*n], grid=False, labelExpr=label)
     y: dict[str, Any] = {"title": "JGA", "scale": alt.Scale(domain=[0, 1])}
     band = alt.Chart().mark_area(opacity=0.15, aria=False)
     band = band.encode(x, share(alt.Y, "low", **y), alt.Y2("high:Q"), **apart("run", unique(rows["run"])))

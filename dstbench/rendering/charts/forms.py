@@ -30,6 +30,8 @@ _SLOPING: Final = 44
 # differ in colour or dash; stacked bars beside each other differ in depth.
 _DASHES: Final = [[1, 0], [5, 2], [2, 2], [7, 2, 2, 2], [1, 1], [9, 3], [4, 1, 1, 1, 1, 1]]
 _DEPTHS: Final = [1, 0.45, 0.8, 0.3, 0.65, 0.15]
+# A turn or length that a smaller share of dialogues has is not drawn.
+_FEW: Final = 0.01
 # The opacity of the faintest and the darkest square; black text can be read on both.
 FAINT: Final = 0.03
 DARK: Final = 0.7
@@ -194,6 +196,12 @@ def bars(
         looks["yOffset"] = named(alt.YOffset, by, names)
         content["height"] = alt.Step(3.7)  # of one bar: 30 slots of ten runs fit on a page
     return chart(title, rows, alt.Chart().mark_bar(tooltip=True).encode(x, y, **looks), **content)
+
+
+def of_enough(rows: pl.DataFrame, by: str) -> pl.DataFrame:
+    """Rows of the turns or lengths that more than hardly any dialogues have."""
+    n = pl.col("dialogues").max()
+    return rows.filter(n.over(by) >= _FEW * n)
 
 
 def unique(column: pl.Series) -> list[str]:

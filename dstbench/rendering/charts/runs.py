@@ -21,6 +21,7 @@ from dstbench.rendering.charts.forms import (
     lines,
     named,
     named_axis,
+    of_enough,
     points,
     row_step,
     rows_of,
@@ -243,6 +244,7 @@ def heat_map(rows: pl.DataFrame, by: str) -> Chart:
 
 def scores_along(rows: pl.DataFrame, by: str) -> Chart:
     """Scores by turn, by length or by the number of gold slots; several metrics are lines in a panel per run."""
+    rows = of_enough(rows, by)
     shown = with_names(rows).select("run", by, "metric", "value", "turns")
     metrics = unique(shown["metric"])
     one = len(metrics) == 1
@@ -253,6 +255,29 @@ def scores_along(rows: pl.DataFrame, by: str) -> Chart:
     heading = f"{metrics[0] if one else 'Scores'} by {by.replace('_', ' ')}"
     x = whole_number(alt.X, by, _ALONG[by], rows[by].to_list(), grid=False)
     return lines(heading, shown, x, y, "run" if one else "metric", panel="" if one else "run")
+
+
+def along_charts(scores: pl.DataFrame, along: str) -> dict[str, Chart]:
+    """Scores along a number of the runs, means of runs with the same one; below, how far each metric is from GCA.
+
+    As in the few-shot figures of Aksu & Chen 2024.
+
+    Args:
+        scores: Scores of runs, with a column of numbers.
+        along: That column.
+    """
+    shares = with_names(scores.filter(~IS_COUNT).drop_nulls("value"))
+    means = shares.group_by("metric", number=along, maintain_order=True).agg(pl.col("value").mean(), runs=pl.len())
+    if means.is_empty():
+        raise UsageError("there is no figure of counts along a number", hint="-m jga,fga,gca")
+    gca = means.filter(metric="GCA").select("number", gca="value")
+    apart_from = means.join(gca, on="number").filter(pl.col("metric") != "GCA")
+    apart_from = apart_from.with_columns(value=(pl.col("gca") - pl.col("value")).abs()).drop("gca")
+    panels = {"Score": means, "|GCA − X|": apart_from}  # noqa: RUF001 # a minus
+    shown = pl.concat([rows.with_columns(what=pl.lit(what)) for what, rows in panels.items()])
+    x = alt.X("number:Q", title=along, scale=alt.Scale(zero=False), axis=alt.Axis(grid=False))
+    y = share(alt.Y, "value", "Score" if gca.is_empty() else None, scale=alt.Scale(zero=False))
+    return {"along": lines(f"Scores along {along}", shown, x, y, "metric", panel="what", own="y")}
 
 
 def _forest(rows: pl.DataFrame, by: str, what: str) -> Chart:
