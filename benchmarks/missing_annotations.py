@@ -1,7 +1,7 @@
 """Missing annotations beside what the script of Qian et al. (2021) adds to the validation set of MultiWOZ 2.1.
 
-Purpose: `dstbench audit inconsistency` should find what their script finds (at least 75 % of it, and 90 % of what the
-database confirms), and add little else (at least 88 % of its additions are the script's, too).
+Purpose: `dstbench audit inconsistency` should find what their script finds (at least 77 % of it, and 90 % of what the
+database confirms), and add little else (at least 92 % of its additions are the script's, too).
 
 With `--as qian2021`, it should change as many dialogues as their Table 1 says: within 15 % for each slot, and within 3
 points in all.
@@ -37,7 +37,7 @@ from dstbench.audit.mentions import CANONICAL
 from dstbench.audit.places import ALIKE
 
 #: The required figures.
-BARS = {"recall": 0.75, "recall_confirmed": 0.90, "confirmed": 0.88}
+BARS = {"recall": 0.77, "recall_confirmed": 0.90, "confirmed": 0.92}
 #: Dialogues of the validation set that the paper changes, by slot and domain (Table 1), and their share in all.
 TABLE_1 = {
     "attraction-area": 86, "attraction-name": 151, "attraction-type": 102, "attraction": 283,

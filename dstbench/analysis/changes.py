@@ -123,7 +123,7 @@ def _for_both(totals: pl.DataFrame) -> pl.DataFrame:
 
 
 def _values(runs: Sequence[Run], convention: Convention) -> pl.DataFrame:
-    """The values (dialogue, turn, slot, domain) that were wrong (`was`) or are (`now`), and the `class` of error."""
+    """The values (dialogue, turn, slot, domain) that were wrong (`was`) or are (`now`), with the error's `class`."""
     errors = []
     for run, name in zip(runs, ("was", "now"), strict=True):
         listed = list_classes(run.read(), convention).filter(pl.col("kind") != "correct")

@@ -103,7 +103,8 @@ def _with_words(mentions: pl.DataFrame, corpus: Corpus) -> pl.DataFrame:
 
 def _place() -> pl.Expr:
     """What each mention shares with similar ones, in words."""
-    places = [pl.when(pl.col("rule") != "similar").then(pl.format("rule={}", "rule"))]
+    of_any_slot = pl.when(pl.col("level") == 1).then(pl.lit(" slot=any")).otherwise(pl.lit(""))
+    places = [pl.when(pl.col("rule") != "similar").then(pl.format("rule={}{}", "rule", of_any_slot))]
     for speaker, (one, other) in CUES.items():
         names = {"focus": "when", "value": "value", "one": one, "other": other}
         for level, parts in enumerate(PARTS):

@@ -58,23 +58,11 @@ class Corpus:
         """(row, dialogue, turn) of the dialogues that are judged."""
         return self.turns.filter("is_data").select("row", "dialogue", "turn")
 
-    def only(self, rows: pl.Series) -> Corpus:
-        """The turns of these rows, and what is said in them."""
-        is_one = pl.col("row").is_in(rows.implode())
-        return replace(self, turns=self.turns.filter(is_one), mentions=self.mentions.filter(is_one))
-
 
 def lay_out(
     data: Dialogues, vocabulary: Vocabulary, evidence: Dialogues | None = None, *, over_dontcare: str = NOTHING
 ) -> Corpus:
-    """Find the vocabulary in a dataset's utterances, and lay out its gold states.
-
-    Args:
-        data: The dialogues that are judged.
-        vocabulary: The values to search for.
-        evidence: The dialogues that show how gold annotates; None: those that are judged.
-        over_dontcare: A pattern of slots whose dontcare counts as no value.
-    """
+    """A dataset (and what is `evidence` for it) laid out; dontcare counts as no value of slots like `over_dontcare`."""
     turns, cells, said = (_joined(data, evidence, name) for name in ("turns", "cells", "said"))
     turns = turns.sort(pl.col("is_data").not_(), "dialogue", "turn").with_row_index("row", offset=1).with_columns(
         is_evidence=pl.lit(True) if evidence is None else ~pl.col("is_data"),
@@ -144,16 +132,13 @@ def with_previous(states: pl.DataFrame) -> pl.DataFrame:
     return states.with_columns(was=pl.when(was_there).then(pl.col("value").shift(1)))
 
 
-def look_up(rows: pl.DataFrame, frame: pl.DataFrame, on: list[str] | None = None) -> pl.DataFrame:
-    """The rows with the columns of a frame that has one row per key: a left join that copies only the keys.
-
-    Args:
-        rows: The rows.
-        frame: The frame.
-        on: The columns of the key; None: the columns that both have.
-    """
+def look_up(
+    rows: pl.DataFrame, frame: pl.DataFrame, on: list[str] | None = None, *, nulls_equal: bool = False
+) -> pl.DataFrame:
+    """The rows with the columns of a frame that has one row per key (None: the columns that both have)."""
     keys = [name for name in frame.columns if name in rows.columns] if on is None else on
-    return rows.hstack(rows.select(keys).join(frame, on=keys, how="left", maintain_order="left").drop(keys))
+    found = rows.select(keys).join(frame, on=keys, how="left", nulls_equal=nulls_equal, maintain_order="left")
+    return rows.hstack(found.drop(keys))
 
 
 def with_mentions(corpus: Corpus, vocabulary: Vocabulary, slots: list[str]) -> Corpus:

@@ -8,14 +8,14 @@ so until another is named. A mention of a value belongs to the state by one of t
 - ``fact``: the system says a value of the place under discussion, and the place's row in the database has it (no
   row: the place's name stands in the same sentence);
 - ``feature``: the system says that the place has or lacks something (parking), and its row agrees; or that all places
-  have it; or the user wishes for it;
+  have it; or the user wishes for it, or asks about it and the row has it;
 - ``kind``: the user asks for a kind of place ("a hotel", "guest houses"), or its name says it, and the row agrees;
 - ``cue``: it follows words that tell the slot ("from"), and no slot of the domain has the value;
 - ``wish``: the user says it as the only value of the slot, about the domain under discussion, and no row contradicts
-  it.
+  it; or asks whether the place has it, and the row does.
 
-The database only confirms what is said; nothing is taken from it. Gold must also annotate some mentions with the same
-slot, speaker and rule in other dialogues of the corpus.
+The file of rules has them as a table (`Rules.rules`). The database only confirms what is said; nothing is taken from
+it. Gold must also annotate some mentions with the same slot, speaker and rule in other dialogues of the corpus.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from dstbench.audit.corpus import Corpus, look_up, with_previous
 from dstbench.audit.evidence import RARELY, elsewhere
 from dstbench.audit.mentions import spans, squeezed
 from dstbench.audit.places import Places, domain_words, says_domain, with_sentence
-from dstbench.audit.rules import Rules
+from dstbench.audit.rules import Condition, Rules
 from dstbench.schema.core import BETWEEN
 
 _CELL: Final = ["row", "slot"]
@@ -40,8 +40,6 @@ _IS_NOW: Final = pl.col("every").list.contains(pl.col("value")).fill_null(False)
 SUPPORT: Final = 3
 #: A single word of a name stands for it if gold has the name in at least this share of the turns that say the word.
 MOSTLY: Final = 0.5
-#: The rules, by precedence.
-RULES: Final = ("name", "fact", "feature", "kind", "cue", "wish")
 
 
 @dataclass(frozen=True)
@@ -93,30 +91,47 @@ def judge_places(discussion: Discussion, places: Places, rules: Rules) -> pl.Dat
         none); `now` (gold's value of the slot, null: none), and `is_set` (to the value said, in this turn). They depend
         on the mention's own dialogue alone, if its names are the same.
     """
-    is_feature = pl.col("slot").is_in(rules.features)
-    said = _with_facts(_judged(discussion, places, rules, is_feature), discussion, places)
+    said = _with_facts(_judged(discussion, places, rules), discussion, places)
     said = said.with_columns(
         values=pl.col("value").n_unique().over("row", "speaker", "slot"),
         is_held=pl.col("holders").fill_null(0) > _IS_NOW.cast(pl.UInt32),
         is_offered=(_is_offer(rules) & (pl.col("user_names") == 0)).fill_null(False),
-    ).with_columns(**_rules(rules, is_feature))
+    )
+    holds = said.select(**_conditions(rules))
+    by_rules = {
+        f"by_{rule}": pl.any_horizontal(pl.all_horizontal(way) for way in ways) for rule, ways in rules.rules.items()
+    }
+    said = said.hstack(holds.select(**by_rules)).hstack(holds)
     said = said.with_columns(
-        rule=pl.coalesce(pl.when(f"by_{rule}").then(pl.lit(rule)) for rule in RULES),
+        rule=pl.coalesce(pl.when(f"by_{rule}").then(pl.lit(rule)) for rule in rules.rules),
         is_set=_IS_NOW & pl.col("changed"),
     ).sort(pl.col("rule").is_null(), "mention", "slot", "value")
     said = said.unique(["row", "slot", "speaker", "value"], keep="first", maintain_order=True)
     # If the state already had the value, there was nothing to annotate.
-    return said.filter(pl.col("is_set") | pl.col("now").is_null()).with_columns(entity="place").drop("place")
+    said = said.filter(pl.col("is_set") | pl.col("now").is_null())
+    # Few combinations of conditions occur.
+    no_rule = said.select(*holds.columns, "rule")
+    failed = no_rule.filter(pl.col("rule").is_null()).unique().with_columns(failed=_failed(rules))
+    said = said.hstack(look_up(no_rule, failed, nulls_equal=True).select("failed"))
+    return said.with_columns(entity="place").drop("place", *holds.columns)
 
 
 def weigh_places(judged: pl.DataFrame) -> pl.DataFrame:
-    """Mentions (`judge_places`) with counts of `others` alike in slot, speaker and rule, and of `annotated` ones."""
-    is_evidence = pl.col("is_evidence")
+    """Mentions (`judge_places`) with counts of `others` alike in slot, speaker and rule, and of `annotated` ones.
+
+    Where gold annotates some of these, but fewer than `SUPPORT`, mentions of all slots are alike (`level` 1).
+    """
+    is_evidence, annotated = pl.col("is_evidence"), pl.col("annotated")
     counts = {"annotated": is_evidence & pl.col("is_set"), "others": is_evidence}
-    return judged.hstack(elsewhere(judged, ["slot", "speaker", "rule"], counts))
+    own, pooled = (elsewhere(judged, [*slot, "speaker", "rule"], counts) for slot in (["slot"], []))
+    both = own.hstack(pooled.select(pl.all().name.prefix("all_"))).with_columns(
+        level=annotated.is_between(1, SUPPORT - 1)
+    )
+    chosen = (pl.when("level").then(f"all_{name}").otherwise(name).alias(name) for name in counts)
+    return judged.hstack(both.select(*chosen, pl.col("level").cast(pl.UInt8)))
 
 
-def _judged(discussion: Discussion, places: Places, rules: Rules, is_feature: pl.Expr) -> pl.DataFrame:
+def _judged(discussion: Discussion, places: Places, rules: Rules) -> pl.DataFrame:
     """The mentions that the rules judge, with what is discussed in their turn, and the value that each adds."""
     names = discussion.names
     said = pl.concat(
@@ -131,7 +146,7 @@ def _judged(discussion: Discussion, places: Places, rules: Rules, is_feature: pl
     return said.filter(
         pl.col("has_begun") | (pl.col("slot").str.contains(rules.early) & (pl.col("of_domain") | ~_is_spoken(rules)))
     ).with_columns(
-        value=pl.when(is_feature & pl.col("denied")).then(pl.lit("no")).otherwise("value"),
+        value=pl.when(pl.col("slot").is_in(rules.features) & pl.col("denied")).then(pl.lit("no")).otherwise("value"),
         in_name=pl.col("in_name").fill_null(False),
     )
 
@@ -198,14 +213,7 @@ def propose_places(judged: pl.DataFrame, rules: Rules) -> pl.DataFrame:
 
 
 def on_topic(mentions: pl.DataFrame, topics: pl.DataFrame, corpus: Corpus, rules: Rules) -> pl.DataFrame:
-    """The mentions whose sentence has words of their domain, or, if their domain is the topic, of no other domain.
-
-    Args:
-        mentions: The mentions.
-        topics: (row, domain, is_topic) of `Discussion.turns`.
-        corpus: The corpus.
-        rules: The rules.
-    """
+    """The mentions whose sentence has words of their domain, or, if their domain is the topic, of no other domain."""
     mentions = mentions.join(corpus.domains.cast(pl.String), on="slot", maintain_order="left")
     mentions = mentions.join(topics, on=_OF_DOMAIN, how="left", maintain_order="left")
     sentence = with_sentence(spans(mentions, corpus.texts), rules)
@@ -343,7 +351,13 @@ def _last_words(corpus: Corpus, turns: pl.DataFrame, names: pl.DataFrame, rules:
 def _contradicted(turns: pl.DataFrame, state: pl.DataFrame, places: Places) -> pl.DataFrame:
     """(row, domain) where gold sets, or the user says, a value that the only place offered does not have."""
     offers = turns.filter(pl.col("system_n") == 1).select(*_OF_DOMAIN, entity="system_only")
-    facts = offers.join(places.facts, on=["domain", "entity"])
+    facts = offers.join(places.facts, on=["domain", "entity"]).drop("entity")
+    # Of a place without a row, what the system says of it is known.
+    stated = places.mentions.filter(~pl.any_horizontal("names_place", "asked", "denied", "is_kind"), speaker="system")
+    stated = stated.join(offers.join(places.facts, on=["domain", "entity"], how="anti"), on=_OF_DOMAIN, how="semi")
+    stated = stated.filter(pl.col("value").n_unique().over(*_CELL) == 1)
+    stated = stated.select(*_OF_DOMAIN, "slot", fact="value").unique()
+    facts = pl.concat([facts, stated], how="diagonal_relaxed")
     of_user = places.mentions.filter(speaker="user")
     is_question = pl.col("asked") | pl.col("queried")
     wishes = of_user.filter(
@@ -364,43 +378,64 @@ def _contradicted(turns: pl.DataFrame, state: pl.DataFrame, places: Places) -> p
     return wanted.filter("differs").select(_OF_DOMAIN).unique()
 
 
-def _rules(rules: Rules, is_feature: pl.Expr) -> dict[str, pl.Expr]:
-    """A column ``by_…`` for each of `RULES`: whether a mention belongs to the state by this rule."""
-    by_system = pl.col("speaker") == "system"
-    by_user = (pl.col("speaker") == "user") & pl.col("slot").str.contains(rules.of_user)
-    agrees, differs = ((pl.col("fact") == pl.col("value")) == same for same in (True, False))
-    agrees, differs = agrees.fill_null(False), differs.fill_null(False)
-    confirmed = pl.when("has_row").then(agrees).otherwise("is_beside")
-    needs_none = pl.col("slot").str.contains(rules.unconfirmed)
-    confirmed, differs = confirmed | needs_none, differs & ~needs_none
-    takes_lists = pl.col("slot").str.contains(rules.lists)
-    is_single = takes_lists | (pl.col("values") == 1)
+def _conditions(rules: Rules) -> dict[Condition, pl.Expr]:
+    """The conditions of rules (`rules.Condition`), of mentions as `judge_places` has them."""
+    is_feature = pl.col("slot").is_in(rules.features)
     is_kind, is_cued = (pl.col("slot").is_in(list(listed)) for listed in (rules.kinds, rules.cues))
-    is_value = ~pl.col("names_place") & ~is_feature & ~is_kind & ~is_cued & ~pl.col("in_name")
-    # The row in the database tells which of several values is the place's ("183 east road city centre").
-    is_alone = pl.col("system_names_place") & (pl.col("system_names") == 1)
-    is_stated = is_value & (is_single | (agrees & is_alone))
-    of_each = is_value & is_single & pl.col("each_has_it") & ~_is_refused(rules)
-    is_named = (by_user & (takes_lists | (pl.col("user_names") == 1))) | (by_system & pl.col("is_offered"))
+    needs_none = pl.col("slot").str.contains(rules.unconfirmed)
+    takes_lists = pl.col("slot").str.contains(rules.lists)
+    agrees = (pl.col("fact") == pl.col("value")).fill_null(False)
     of_domain = pl.col("of_domain") | ~pl.col("of_other")
-    of_place = pl.col("system_names_place") | (
-        (pl.col("system_names") == 0) & pl.col("was_topic") & ~pl.col("elsewhere") & of_domain
-    )
-    has_all = pl.col("of_all") & (pl.col("value") == "yes") & ~differs
-    is_other = (pl.col("system_names") > 0) & ~pl.col("system_names_place")
-    stated = by_system & ~pl.col("asked") & ((confirmed & ~is_other) | has_all)
-    wished = by_user & (pl.col("value") == "yes") & ~pl.col("asked") & ~differs
-    asked_for = is_kind & ~pl.col("in_name") & by_user & is_single & ~pl.col("of_travel")
-    is_free = pl.col("taken_by").is_null() | (pl.col("taken_by") == pl.col("slot"))
-    kind_in_name = pl.col("in_name") & is_named & agrees & (by_user | ~is_kind)
-    is_wish = by_user & pl.col("is_topic") & ~pl.col("denied") & ~pl.col("queried") & ~differs & is_free & of_domain
-    of_place &= pl.col("system_names_place") | pl.col("of_domain") | ~_is_spoken(rules)
+    names_none = pl.col("system_names") == 0
+    of_place = names_none & pl.col("was_topic") & ~pl.col("elsewhere") & of_domain
+    of_place &= pl.col("of_domain") | ~_is_spoken(rules)
     return {
-        "by_name": pl.col("names_place") & is_named,
-        "by_fact": by_system & ((is_stated & confirmed & of_place) | of_each),
-        "by_feature": is_feature & (stated | wished),
-        "by_kind": kind_in_name
-        | (asked_for & pl.when("asks_kind").then(~differs).otherwise(agrees & ~pl.col("definite"))),
-        "by_cue": is_cued & is_single & ~pl.col("denied") & ~pl.col("asked") & ~pl.col("is_held"),
-        "by_wish": is_value & is_single & is_wish,
+        "a name": pl.col("names_place"),
+        "a value": ~pl.any_horizontal("names_place", is_feature, is_kind, is_cued, "in_name"),
+        "a feature": is_feature,
+        "a kind": is_kind & ~pl.col("in_name"),
+        "in a name": pl.col("in_name"),
+        "a cue": is_cued,
+        "by the user": (pl.col("speaker") == "user") & pl.col("slot").str.contains(rules.of_user),
+        "by the system": pl.col("speaker") == "system",
+        "by either": pl.lit(True),
+        "the only name": takes_lists | (pl.col("user_names") == 1),
+        "the only value": takes_lists | (pl.col("values") == 1),
+        "one place named": pl.col("system_names_place") & (pl.col("system_names") == 1),
+        "an offer that stands": pl.col("is_offered"),
+        "not refused": ~_is_refused(rules),
+        "the row agrees": agrees,
+        "confirmed": pl.when("has_row").then(agrees).otherwise("is_beside") | needs_none,
+        "not contradicted": agrees | pl.col("fact").is_null() | needs_none,
+        "needs no row": needs_none,
+        "every place has it": pl.col("each_has_it"),
+        "of the place": pl.col("system_names_place") | of_place,
+        "of no other place": names_none | pl.col("system_names_place"),
+        "of all places": pl.col("of_all"),
+        "of the domain": of_domain,
+        "of the topic": pl.col("is_topic") | (pl.col("of_domain") & ~pl.col("of_other")),
+        "no trip": ~pl.col("of_travel"),
+        "in no other slot": ~pl.col("is_held"),
+        "set in no other": pl.col("taken_by").is_null() | (pl.col("taken_by") == pl.col("slot")),
+        "a kind is asked for": pl.col("asks_kind"),
+        "no kind that users ask for": ~is_kind,
+        "a stated kind": pl.col("value").str.contains(rules.stated_kinds),
+        "indefinite": ~pl.col("definite"),
+        "yes": pl.col("value") == "yes",
+        "not denied": ~pl.col("denied"),
+        "not asked": ~pl.col("asked"),
+        "no question": ~pl.col("queried"),
     }
+
+
+def _failed(rules: Rules) -> pl.Expr:
+    """The rule that comes nearest to a mention, with its conditions that do not hold."""
+    failed = [(pl.lit(None, pl.UInt32), pl.lit(None, pl.String))]
+    for rule, ways in rules.rules.items():
+        for what, speaker, *others in (way for way in ways if len(way) > 2):  # shorter ones do not fail
+            applies, fails = pl.col(what) & pl.col(speaker), [~pl.col(name) for name in others]
+            words = pl.concat_list(pl.when(fail).then(pl.lit(name)) for fail, name in zip(fails, others, strict=True))
+            text = pl.format(f"{rule}: {{}}", words.list.drop_nulls().list.join(", "))
+            failed.append((pl.when(applies).then(pl.sum_horizontal(fails)), text))
+    fewest = pl.min_horizontal(count for count, _ in failed)
+    return pl.coalesce(pl.when(n == fewest).then(text) for n, text in failed)

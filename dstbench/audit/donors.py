@@ -1,12 +1,13 @@
 """Values that replace others: from a table, from a dataset, or invented; none of them is in the training set.
 
 Conventions: invented names are built from words of real ones. From ``acorn guest house`` and ``worth lodge`` come
-``acorn lodge`` and ``worth guest house``.
+``acorn lodge`` and ``worth guest house``. Names end like two real ones or more, where there are such ends.
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from os import PathLike, fspath
 from typing import Final, TypeAlias
@@ -17,6 +18,7 @@ import polars as pl
 from dstbench.audit.inputs import gold_cells
 from dstbench.audit.known_values import Content
 from dstbench.audit.mentions import spaced, squeezed
+from dstbench.audit.rules import english
 from dstbench.conventions.files import read_json
 from dstbench.conventions.normalise import is_text
 from dstbench.conventions.slots import canonical_slot, domain_of
@@ -30,10 +32,6 @@ Donors: TypeAlias = "Mapping[str, Sequence[str]] | str | PathLike[str] | None"
 FORM: Final = '{"hotel-name": ["The Gable", "Quill House"]}'
 # The most names that are invented for a slot.
 _INVENTED_PER_SLOT: Final = 1000
-# Words that belong to the next one, or join two: names are not cut beside them.
-_JOINING: Final = frozenset(
-    ("a", "an", "and", "at", "by", "da", "de", "du", "el", "for", "in", "la", "le", "of", "on", "saint", "st", "the")
-)
 # Other words for departure and destination, in SGD and elsewhere.
 _FROM: Final = ("departure", "origin", "origincity", "originstation", "from", "fromcity", "fromlocation", "fromstation")
 _TO: Final = ("destination", "destinationcity", "destinationstation", "to", "tocity", "tolocation", "tostation")
@@ -52,14 +50,6 @@ def donor_values(
 
     The values are those in the mapping or JSON file {slot: values}, or of similar slots (`is_like`) of a dataset. If
     `invent`, names are built from the words of these values; without donors, from those of the training set's values.
-
-    Args:
-        donors: Where the values are from.
-        slots: The slots that are to be replaced.
-        seed: Random seed of what is invented.
-        train: The content of the training set.
-        invent: Whether to build new names from the words of the donors' values.
-        mapping: Slots, each with the slots of the donors from which all its values come.
 
     Returns:
         (slot, donor), distinct; a slot may have none. Numbers, times and the like are omitted, as are values that some
@@ -155,8 +145,7 @@ def _invented(names: pl.DataFrame, seed: int) -> pl.DataFrame:
     is_rare = pl.col("dialogues") < pl.min_horizontal(2, pl.col("dialogues").max().over("slot"))
     invented = [pl.DataFrame(schema={"slot": pl.String, "donor": pl.String})]
     for (slot,), of_slot in names.filter(~is_rare).group_by("slot", maintain_order=True):
-        cut = [_cut(name) for name in of_slot["donor"]]
-        beginnings, ends = sorted({beginning for beginning, _ in cut}), sorted({end for _, end in cut if end})
+        beginnings, ends = _parts(of_slot["donor"].to_list())
         n_pairs = len(beginnings) * len(ends)
         drawn = random.choice(n_pairs, min(n_pairs, _INVENTED_PER_SLOT), replace=False)
         pairs = [(beginnings[number // len(ends)], ends[number % len(ends)]) for number in drawn]
@@ -165,17 +154,28 @@ def _invented(names: pl.DataFrame, seed: int) -> pl.DataFrame:
     return pl.concat(invented).unique(maintain_order=True)
 
 
-def _cut(name: str) -> tuple[str, str]:
-    """A name's beginning and end, cut at the first place where it may be cut; the end is empty if there is none.
+def _parts(names: list[str]) -> tuple[list[str], list[str]]:
+    """Beginnings and ends of names: cut before the longest end that two have; if few have one, where they may be cut.
 
-    >>> [_cut(name) for name in ("Acorn guest house", "the old inn", "Ely", "museum of art")]
-    [('Acorn', 'guest house'), ('the old', 'inn'), ('Ely', ''), ('museum of art', '')]
+    >>> _parts(["acorn guest house", "old mill guest house", "the red inn", "ivy inn", "Ely"])
+    (['acorn', 'ivy', 'old mill', 'the red'], ['guest house', 'inn'])
+    >>> _parts(["Acorn guest house", "the old inn", "Ely", "museum of art"])
+    (['Acorn', 'Ely', 'museum of art', 'the old'], ['guest house', 'inn'])
     """
-    words = name.split()
-    for at in range(1, len(words)):
-        if not _words(" ".join(words[at - 1 : at + 1])) & _JOINING:
-            return " ".join(words[:at]), " ".join(words[at:])
-    return " ".join(words), ""
+    cuts = {name: _cuts(name) for name in names}
+    shared = Counter(end.lower() for of_name in cuts.values() for _, end in of_name)
+    cut = [next((pair for pair in of_name if shared[pair[1].lower()] > 1), None) for of_name in cuts.values()]
+    of_kinds = [pair for pair in cut if pair is not None]
+    if len({end for _, end in of_kinds}) < 2:
+        of_kinds = [next(iter(of_name), (name, "")) for name, of_name in cuts.items()]
+    return sorted({beginning for beginning, _ in of_kinds}), sorted({end for _, end in of_kinds if end})
+
+
+def _cuts(name: str) -> list[tuple[str, str]]:
+    """A name's beginnings and ends, cut where no word joins two, the longest end first."""
+    words, joining = name.split(), {*english().joining_words}
+    places = (at for at in range(1, len(words)) if not {word.lower() for word in words[at - 1 : at + 1]} & joining)
+    return [(" ".join(words[:at]), " ".join(words[at:])) for at in places]
 
 
 def _words(name: str) -> set[str]:

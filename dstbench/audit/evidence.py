@@ -146,13 +146,9 @@ def weigh(judged: pl.DataFrame, *, support: int) -> pl.DataFrame:
 def elsewhere(
     mentions: pl.DataFrame, key: list[str], counted: Mapping[str, pl.Expr], *, alone: int = 0
 ) -> pl.DataFrame:
-    """For each mention: how many mentions with the same key, in other dialogues (by the `id` of `Corpus.turns`), count.
+    """For each mention: how many mentions with the same key, in other dialogues (by `id`), count.
 
-    Args:
-        mentions: The mentions.
-        key: Names of the key's columns.
-        counted: Name of each count, and which mentions are counted in it.
-        alone: Number of mentions, the first ones, that are the only ones of their key in their dialogue.
+    The first `alone` mentions are the only ones of their key in their dialogue.
     """
 
     def sums(rows: pl.DataFrame, by: list[str]) -> pl.DataFrame:

@@ -19,6 +19,7 @@ import polars as pl
 
 from dstbench.audit.inputs import gold_cells
 from dstbench.audit.mentions import bare_words, in_words, squeezed
+from dstbench.audit.rules import english
 from dstbench.errors import DstbenchError, warn
 from dstbench.readers.contexts import contexts
 from dstbench.schema.core import BETWEEN
@@ -76,13 +77,7 @@ def ordinary_words(datasets: Sequence[Content]) -> pl.DataFrame:
 
 
 def longer_values(names: pl.DataFrame, texts: pl.DataFrame, datasets: Sequence[Content]) -> pl.DataFrame:
-    """(dialogue, name): values of any dataset that a dialogue says, and that contain one of the dialogue's names.
-
-    Args:
-        names: (dialogue, name); none of these is returned.
-        texts: (dialogue, text): what is said.
-        datasets: The datasets whose values are searched for.
-    """
+    """(dialogue, name): values of any dataset that a dialogue says, and that contain one of the dialogue's names."""
     names = names.with_columns(key=value_key(pl.col("name")), short=_without_article(pl.col("name")))
     said = _said(texts.select("dialogue", words=bare_words(pl.col("text"))), _spellings(datasets)).unique()
     pairs = said.join(names, on=["dialogue", "key"], how="anti").join(names, on="dialogue")
@@ -91,7 +86,7 @@ def longer_values(names: pl.DataFrame, texts: pl.DataFrame, datasets: Sequence[C
 
 
 def _without_article(text: pl.Expr) -> pl.Expr:
-    return bare_words(text).str.replace(r"^(?:the|an?) (.+)", "${1}")
+    return bare_words(text).str.replace(rf"^(?:{english().articles}) (.+)", "${1}")
 
 
 def _padded(words: pl.Expr) -> pl.Expr:

@@ -67,9 +67,6 @@ def _padded(words: Iterable[str]) -> str:
 def utterances(said: pl.DataFrame) -> pl.DataFrame:
     """What is said, a row per utterance.
 
-    Args:
-        said: (row, system, user), null for silence.
-
     Returns:
         (row, speaker: ``user`` or ``system``, text, words: in lower case, starts, ends: of each word, the number of its
         first character in the text, and of the character after its last).

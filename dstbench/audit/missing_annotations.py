@@ -30,7 +30,7 @@ from dstbench.audit.missing_tables import (
 from dstbench.audit.places import Places, lay_out_places
 from dstbench.audit.rounds import Method, search
 from dstbench.audit.rules import Rules, read_rules
-from dstbench.errors import DstbenchError, UsageError
+from dstbench.errors import DstbenchError, UsageError, warn
 from dstbench.io.atomic import replacing
 from dstbench.io.escape import csv_text
 from dstbench.readers.ontology import read_database, read_ontology
@@ -126,7 +126,15 @@ def inconsistency(
     vocabulary = _vocabulary((elsewhere or dialogues).cells, ontology, database)
     corpus = lay_out(dialogues, vocabulary, elsewhere, over_dontcare=words.over_dontcare)
     places = lay_out_places(corpus, None if database is None else str(database), words)
-    compared = _unnamed(corpus, places) if is_compared else []
+    unnamed = _unnamed(corpus, places)
+    compared = unnamed if is_compared else []
+    if unnamed and not is_compared and (places is None or places.name_slots.is_empty()):
+        more = f", … ({len(unnamed)} slots)" if len(unnamed) > 3 else ""
+        warn(
+            f"no rule judges {', '.join(unnamed[:3])}{more}, because no slot names places (as {words.names} does); "
+            "--support 10 judges them by similar places",
+            when="before",
+        )
     corpus = with_mentions(corpus, vocabulary, compared)
     judged, rounds, corpus = search(corpus, Method(places, words, compared, support, at_least))
     del places  # the next step takes most memory

@@ -20,14 +20,7 @@ _COMPARED: Final = 8
 
 
 def find_pairs(corpus: Corpus, gold: pl.DataFrame, candidates: pl.DataFrame, annotated: pl.DataFrame) -> pl.DataFrame:
-    """The most similar pair of each slot that has a missing and an annotated mention in such places, schema `PAIRS`.
-
-    Args:
-        corpus: The corpus.
-        gold: (dialogue, turn, slot, value) of gold's states, as written.
-        candidates: Mentions that could be annotated, schema `CANDIDATES`.
-        annotated: The annotated ones among them, as `annotated_mentions` returns them.
-    """
+    """The most similar pair of each slot that has a missing and an annotated mention in such places, schema `PAIRS`."""
     missing = candidates.filter(decision="added")
     annotated = annotated.join(missing, on=_PLACE, how="semi")
     gold = gold.filter(~pl.col("value").is_in(Convention().absent)).rename({"value": "gold"})

@@ -52,12 +52,7 @@ def summarise(dialogues: Dialogues, proposals: pl.DataFrame) -> pl.DataFrame:
 
 
 def count_modified(data: Dialogues, proposals: pl.DataFrame) -> pl.DataFrame:
-    """In how many dialogues annotations are missing, schema `MODIFIED`.
-
-    Args:
-        data: The dialogues that are judged.
-        proposals: Missing annotations, schema `PROPOSALS`.
-    """
+    """In how many dialogues annotations are missing, schema `MODIFIED`."""
     group = ["split", "domain", "slot"]
     dialogues = data.turns.select("dialogue").unique()
     whole = dialogues.with_columns(split=pl.lit(None, pl.String))
@@ -93,12 +88,7 @@ def _with_totals(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def count_by_speaker(annotated: pl.DataFrame, proposals: pl.DataFrame) -> pl.DataFrame:
-    """How often each slot is annotated, and not, by who says the value, schema `SHARES`.
-
-    Args:
-        annotated: What `annotated_mentions` returns.
-        proposals: Missing annotations, schema `PROPOSALS`.
-    """
+    """How often each slot is annotated, and not, by who says the value, schema `SHARES`."""
     annotated = annotated.unique(["dialogue", "turn", "slot"])
     counts = pl.concat([
         annotated.select(*_SPOKEN_SLOT, annotated=1, missing=0),
@@ -121,12 +111,7 @@ def annotated_mentions(candidates: pl.DataFrame) -> pl.DataFrame:
 
 
 def count_by_slot(shares: pl.DataFrame, proposals: pl.DataFrame) -> pl.DataFrame:
-    """How often each slot is annotated, and not, schema `RATES`.
-
-    Args:
-        shares: What `count_by_speaker` returns.
-        proposals: Missing annotations, schema `PROPOSALS`.
-    """
+    """How often each slot is annotated, and not, schema `RATES`."""
     late = proposals.group_by("slot").agg(late=_IS_LATE.sum())
     rates = shares.group_by("slot").agg(pl.col("annotated", "missing").sum()).join(late, on="slot", how="left")
     return RATES.conform(rates.with_columns(pl.col("late").fill_null(0), rate=_rate())).sort("slot")

@@ -50,13 +50,7 @@ class Places:
 
 
 def lay_out_places(corpus: Corpus, folder: str | None, rules: Rules) -> Places | None:
-    """Find places, their attributes and the words of the rules in a corpus; None: gold names no places.
-
-    Args:
-        corpus: The corpus.
-        folder: The database; None: the places are those that gold names, without attributes.
-        rules: The rules.
-    """
+    """Find places, their attributes and the words of the rules in a corpus; None: gold names no places."""
     forms = corpus.forms.filter(pl.col("n") > 0).select(pl.col("slot", "value").cast(pl.String))
     of_gold = pl.concat([forms, corpus.spelled.select("slot", "value")]).unique()
     domains = corpus.domains.cast(pl.String).join(of_gold, on="slot", how="semi").sort("slot")
@@ -159,14 +153,13 @@ def _names(
     endings = re.compile(rf"^(.{{4,}}?) (?:{'|'.join(map(re.escape, rules.name_endings))})$")
     entities_of_form: dict[tuple[str, str], set[str]] = {}
     for domain, name in entities.iter_rows():
-        forms = {name, name.removeprefix("the ")}
-        forms |= {short[1] for form in forms if (short := endings.match(form))}
-        for form in forms - common:
+        short = endings.match(name)
+        for form in {name, *([short[1]] if short else [])} - common:
             entities_of_form.setdefault((domain, form), set()).add(name)
     entity_of = {key: min(which) for key, which in entities_of_form.items() if len(which) == 1}
     entity_of |= {(domain, name): name for domain, name in entities.iter_rows() if name not in common}
     # Sorted: of names that are alike without signs, the same one is taken in every run.
-    alike = {(domain, _bare(name)): entity for (domain, name), entity in sorted(entity_of.items())}
+    alike = {(domain, _bare(name, rules)): entity for (domain, name), entity in sorted(entity_of.items())}
     names_of: dict[str, list[str]] = {}
     for domain, bare in alike:
         names_of.setdefault(domain, []).append(bare)
@@ -176,7 +169,7 @@ def _names(
         short = endings.match(name)
         for cutoff in (1, ALIKE):
             for text in (name, short[1] if short else name):
-                if close := get_close_matches(_bare(text), names_of.get(domain, ()), n=1, cutoff=cutoff):
+                if close := get_close_matches(_bare(text, rules), names_of.get(domain, ()), n=1, cutoff=cutoff):
                     return alike[domain, close[0]]
         return name
 
@@ -184,7 +177,7 @@ def _names(
         for value in sorted(values[slot] - common):
             if len(value) > 3:
                 entity_of.setdefault((domain, value), entity(domain, value))
-                alike.setdefault((domain, _bare(value)), entity_of[domain, value])
+                alike.setdefault((domain, _bare(value, rules)), entity_of[domain, value])
     entities_of_word: dict[tuple[str, str], set[str]] = {}
     for domain, name in entities.iter_rows():
         for word in name.split():
@@ -210,10 +203,12 @@ def _with_spelling(names: pl.DataFrame, name_slots: pl.DataFrame, corpus: Corpus
     return names.join(best.select("domain", "entity", value="name"), on=["domain", "entity"])
 
 
-def _bare(name: str) -> str:
+def _bare(name: str, rules: Rules) -> str:
     """A name without signs, spaces and the s of genitives and plurals: the same for all its spellings."""
-    whole = re.sub(r"\bb (?:and|&) b\b", "bed and breakfast", name)
-    return re.sub(r"[\W_]", "", re.sub(r"['\u2019 ]?s\b", "", whole))
+    words = re.sub(r"[\W_]+", " ", re.sub(r"['\u2019 ]?s\b", "", name))
+    for phrase, meant in rules.phrases.items():
+        words = re.sub(rf"\b{phrase}\b", meant, words)
+    return words.replace(" ", "")
 
 
 def _patterns(slot: str, value: str) -> set[str]:

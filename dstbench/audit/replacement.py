@@ -3,7 +3,8 @@
 Conventions: an *entity* is what a value names in one dialogue. Spellings that differ only in case, spaces and signs
 name the same entity, and so do the alternatives of a value (``a|b``). Every entity of a chosen slot gets one new name
 in the whole dialogue: in all its slots, and in what user and system say. Where values overlap, the longest is replaced
-(not ``cambridge`` in ``cambridge belfry``, if that is a value of any dialogue). Numbers, times, days, yes and no, and
+(not ``cambridge`` in ``cambridge belfry``, if that is a value of any dialogue). Words that misspell a name
+(``ashely hotel``) are replaced with it. Numbers, times, days, yes and no, and
 dontcare are no names and stay, in states and texts, and so do values that are ordinary words (`known_values`), in all
 dialogues. Any other value must have been said by the time a state first has it; else its dialogue is omitted, or kept
 unchanged.
@@ -12,7 +13,7 @@ unchanged.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from typing import Final
@@ -22,8 +23,9 @@ import polars as pl
 
 from dstbench.audit.donors import FORM, Donors, donor_values, unseen
 from dstbench.audit.inputs import gold_cells
-from dstbench.audit.known_values import Content, longer_values, ordinary_words, read_content, value_key
-from dstbench.audit.mentions import WHOLE, pattern, squeezed
+from dstbench.audit.known_values import LEAST, Content, longer_values, ordinary_words, read_content, value_key
+from dstbench.audit.mentions import WHOLE, bare_words, pattern, squeezed
+from dstbench.audit.places import ALIKE
 from dstbench.conventions.normalise import is_text
 from dstbench.conventions.slots import canonical_slot
 from dstbench.errors import DstbenchError, UsageError, check_known
@@ -35,6 +37,9 @@ from dstbench.writers.rewrite import rewrite, spoken
 # The slots that are replaced by default: names and places.
 _DEFAULT_SLOTS: Final = r"(^|[-_ ])(name|departure|destination)$"
 _ENTITY: Final = ["dialogue", "entity"]
+# Misspelt are names of at least so many letters; their spellings have at most so many words.
+_LEAST_LETTERS: Final = 6
+_MOST_WORDS: Final = 6
 
 
 @dataclass(frozen=True)
@@ -184,20 +189,78 @@ def _pieces(texts: pl.DataFrame, names: pl.DataFrame, datasets: Sequence[Content
     longer = longer.with_columns(
         key=squeezed(pl.col("name")), pattern=pl.Series(map(pattern, longer["name"]), dtype=pl.String)
     )
-    spelled = pl.concat([spelled.select("dialogue", "key", "pattern", "entity"), longer.drop("name")], how="diagonal")
-    longest_first = -pl.col("key").str.len_chars().cast(pl.Int64)
-    patterns = spelled.select("dialogue", "key", "pattern").unique().sort("dialogue", longest_first, "key", "pattern")
-    whole = pl.format(WHOLE, pl.col("pattern").str.join("|"))
-    patterns = patterns.group_by("dialogue", maintain_order=True).agg(pattern=whole)
-    text, any_name = pl.col("text"), pl.col("pattern")
-    pieces = texts.join(patterns, on="dialogue", maintain_order="left").with_row_index("row")
-    pieces = pieces.with_columns(before=text.str.split(any_name, literal=False), said=text.str.extract_all(any_name))
-    pieces = pieces.filter(pl.col("said").list.len() > 0).drop("text", "pattern")
+    spelled = spelled.select("dialogue", "key", "pattern", "entity", bare=value_key(pl.col("name")))
+    spelled = pl.concat([spelled, longer.drop("name")], how="diagonal")
+    texts = texts.with_row_index("row")
+    pieces = _cut(texts, spelled)
+    misspelt = _misspelt(pieces, spelled, datasets)
+    spelled = pl.concat([spelled, misspelt], how="diagonal")
+    is_again = pl.col("dialogue").is_in(misspelt["dialogue"].implode())
+    again = _cut(texts.filter(is_again), spelled.filter(is_again))
+    pieces = pl.concat([pieces.filter(~is_again), again]).filter(pl.col("said").list.len() > 0).sort("row")
     no_mention = pl.lit([None], pl.List(pl.String))
     pieces = pieces.with_columns(pl.col("said").list.concat(no_mention)).explode("before", "said")
     pieces = pieces.with_columns(key=squeezed(pl.col("said")))
     entities = spelled.select("dialogue", "key", "entity").unique()
     return pieces.join(entities, on=["dialogue", "key"], how="left", maintain_order="left").drop("key")
+
+
+def _cut(texts: pl.DataFrame, spelled: pl.DataFrame) -> pl.DataFrame:
+    """Texts, as lists: what stands `before` each of the dialogue's names, and the names `said`."""
+    longest_first = -pl.col("key").str.len_chars().cast(pl.Int64)
+    patterns = spelled.select("dialogue", "key", "pattern").unique().sort("dialogue", longest_first, "key", "pattern")
+    whole = pl.format(WHOLE, pl.col("pattern").str.join("|"))
+    patterns = patterns.group_by("dialogue", maintain_order=True).agg(pattern=whole)
+    text, any_name = pl.col("text"), pl.col("pattern")
+    cut = texts.join(patterns, on="dialogue", maintain_order="left")
+    cut = cut.with_columns(before=text.str.split(any_name, literal=False), said=text.str.extract_all(any_name))
+    return cut.drop("text", "pattern")
+
+
+def _misspelt(cut: pl.DataFrame, spelled: pl.DataFrame, datasets: Sequence[Content]) -> pl.DataFrame:
+    """(dialogue, key, pattern, entity) of words that misspell the name of an entity (`Ashely Hotel`).
+
+    They are at least `ALIKE` to the name without its article, and have a word that fewer than 1 % of dialogues say.
+    """
+    from rapidfuzz import process
+    from rapidfuzz.distance import Indel
+
+    said, text = pl.concat([content.texts for content in datasets]), bare_words(pl.col("text")).str.split(" ")
+    words = said.select("dialogue", word=text).explode("word").unique().group_by("word").len()
+    rare = {*words.filter(pl.col("len") < max(LEAST, 0.01 * said["dialogue"].n_unique()))["word"]}
+    is_long = pl.col("bare").str.len_chars() >= _LEAST_LETTERS
+    names = (
+        spelled.drop_nulls("entity").filter(is_long).group_by("dialogue").agg(name=pl.struct("bare", "entity").unique())
+    )
+    rest = cut.join(names, on="dialogue").select("dialogue", "name", words="before").explode("words")
+    rest = rest.select("dialogue", "name", bare_words(pl.col("words")).str.split(" "))
+    found: set[tuple[str, str, str, str]] = set()
+    for (dialogue,), of_dialogue in rest.group_by("dialogue"):
+        spoken = sorted({phrase for words in of_dialogue["words"] for phrase in _phrases(words, rare)})
+        own = of_dialogue["name"][0]
+        likeness = process.cdist(
+            [name["bare"] for name in own],
+            [phrase.replace(" ", "") for phrase in spoken],
+            scorer=Indel.normalized_similarity,
+            score_cutoff=ALIKE,
+        )
+        for name, scores in zip(own, likeness, strict=True):
+            best: list[str] = []
+            for phrase in (spoken[at] for at in (-scores).argsort(kind="stable") if scores[at] > 0):
+                if not any(
+                    f" {one} " in f" {other} " for kept in best for one, other in ((kept, phrase), (phrase, kept))
+                ):
+                    best.append(phrase)
+            found |= {(dialogue, phrase.replace(" ", ""), pattern(phrase), name["entity"]) for phrase in best}
+    return pl.DataFrame(sorted(found), schema=["dialogue", "key", "pattern", "entity"], orient="row")
+
+
+def _phrases(words: Sequence[str], rare: Collection[str]) -> Iterator[str]:
+    """The phrases in words that have a rare one."""
+    for at in (at for at, word in enumerate(words) if word in rare):
+        for first in range(max(0, at - _MOST_WORDS), at + 1):
+            for end in range(at + 1, min(len(words), first + _MOST_WORDS) + 1):
+                yield " ".join(words[first:end])
 
 
 def _wanted(cells: pl.DataFrame, chosen: list[str]) -> pl.DataFrame:

@@ -1,13 +1,8 @@
-"""The rounds of the search for missing annotations.
-
-Additions change what is discussed in their dialogues, and are evidence for the others. So a round judges the dialogues
-again to which the last round added something, and counts again what gold annotates in all dialogues.
-"""
+"""The rounds of the search for missing annotations: what a round adds is gold for the next."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 import polars as pl
 
@@ -17,22 +12,6 @@ from dstbench.audit.evidence import judge, propose, weigh
 from dstbench.audit.places import Places
 from dstbench.audit.rules import Rules
 from dstbench.conventions.normalise import is_dontcare
-
-_SIMILAR: Final = pl.lit("similar")
-_ROW: Final = pl.col("row")
-
-
-class Judged(NamedTuple):
-    """The mentions as judged within their own dialogues.
-
-    Attributes:
-        similar: What `evidence.judge` returns.
-        of_places: What the rules need: what `names_in` and `judge_places` return, and (row, domain, is_topic) of
-            `Discussion.turns`. Empty without places.
-    """
-
-    similar: pl.DataFrame
-    of_places: tuple[pl.DataFrame, ...]
 
 
 class Method(NamedTuple):
@@ -44,53 +23,23 @@ class Method(NamedTuple):
     support: int
     at_least: float
 
-    def judge(self, corpus: Corpus, cells: pl.DataFrame) -> Judged:
-        """All mentions, judged as if gold had these `cells` (as `Corpus.cells`)."""
-        if self.places is None:
-            return Judged(judge(corpus, cells), ())
-        return self._judge(corpus, cells, self.places, names_in(corpus, cells, self.places))
+    def judge(self, corpus: Corpus, cells: pl.DataFrame) -> tuple[list[pl.DataFrame], pl.DataFrame]:
+        """The mentions with their evidence, by rules and by similar places; and the missing ones among them.
 
-    def judge_again(self, corpus: Corpus, cells: pl.DataFrame, before: Judged, changed: pl.Series) -> Judged:
-        """What `judge` returns, given its result `before` cells were added in the `changed` rows and after them."""
-        if self.places is not None:
-            # A name that gold now has more often may no longer be a common word, in any dialogue.
-            names, same = names_in(corpus, cells, self.places), ["mention", "domain", "value", "entity"]
-            old = before.of_places[0]
-            differ = names.join(old, on=same, how="anti"), old.join(names, on=same, how="anti")
-            changed = pl.concat([changed, *(mentions["row"] for mentions in differ)])
-        talks = corpus.turns.filter(_ROW.is_in(changed.implode()))["talk"]
-        rows = corpus.turns.filter(pl.col("talk").is_in(talks.implode()))["row"]
-        is_again = _ROW.is_in(rows.implode())
-        corpus, cells = corpus.only(rows), cells.filter(is_again)
-        if self.places is None:
-            again = self.judge(corpus, cells)
-        else:
-            places = replace(self.places, mentions=self.places.mentions.filter(is_again))
-            again = self._judge(corpus, cells, places, names.filter(is_again))
-        similar, *of_places = (
-            pl.concat([old.filter(~is_again), new])
-            for old, new in zip((before.similar, *before.of_places), (again.similar, *again.of_places), strict=True)
-        )
-        return Judged(similar, tuple(of_places))
-
-    def _judge(self, corpus: Corpus, cells: pl.DataFrame, places: Places, names: pl.DataFrame) -> Judged:
-        discussion = discuss(corpus, cells, names, places, self.rules)
-        topics = discussion.turns.select("row", "domain", "is_topic")
-        return Judged(judge(corpus, cells), (names, judge_places(discussion, places, self.rules), topics))
-
-    def propose(self, judged: Judged, corpus: Corpus) -> tuple[list[pl.DataFrame], pl.DataFrame]:
-        """The mentions with their evidence, by rules and by similar places; and the missing ones among them."""
-        is_similar = pl.col("slot").cast(pl.String).is_in(self.compared)
+        Mentions are judged as if gold had these `cells` (as `Corpus.cells`).
+        """
         is_allowed = pl.col("slot").str.contains(self.rules.slots)
-        similar = weigh(judged.similar, support=self.support).with_columns(rule=_SIMILAR)
+        is_compared = pl.col("slot").cast(pl.String).is_in(self.compared)
+        similar = judge(corpus, cells if self.compared else cells.clear())
+        similar = weigh(similar, support=self.support).with_columns(rule=pl.lit("similar"))
         proposed = propose(similar, at_least=self.at_least).with_columns(entity=None, fact=None, refused=None)
-        proposed = proposed.filter(is_similar, is_allowed)
-        similar = similar.filter(is_similar)
-        if not judged.of_places:
+        proposed, similar = proposed.filter(is_compared, is_allowed), similar.filter(is_compared)
+        if self.places is None:
             return [similar], proposed
-        _, by_rule, topics = judged.of_places
-        by_rule = weigh_places(by_rule)
-        proposed = on_topic(proposed, topics, corpus, self.rules)
+        names = names_in(corpus, cells, self.places)
+        discussion = discuss(corpus, cells, names, self.places, self.rules)
+        by_rule = weigh_places(judge_places(discussion, self.places, self.rules))
+        proposed = on_topic(proposed, discussion.turns.select("row", "domain", "is_topic"), corpus, self.rules)
         proposed = pl.concat([propose_places(by_rule, self.rules), proposed], how="diagonal_relaxed")
         proposed = proposed.unique(["row", "slot"], keep="first", maintain_order=True)
         return [by_rule, similar], proposed.filter(is_allowed)
@@ -104,8 +53,7 @@ def search(corpus: Corpus, method: Method) -> tuple[list[pl.DataFrame], list[pl.
         round, with its `round`; and the corpus with the lists of values that were added.
     """
     cells, rounds = corpus.cells, list[pl.DataFrame]()
-    judged = method.judge(corpus, cells)
-    first, proposed = method.propose(judged, corpus)
+    first, proposed = method.judge(corpus, cells)
     while True:
         corpus = with_lists(corpus, proposed)
         proposed = _with_duration(proposed, corpus, cells)
@@ -115,8 +63,7 @@ def search(corpus: Corpus, method: Method) -> tuple[list[pl.DataFrame], list[pl.
         new_cells = proposed.select("slot", row=pl.int_ranges("row", "until", dtype=pl.UInt32), value="written")
         new_cells = new_cells.explode("row").select("row", pl.col("slot", "value").cast(pl.Categorical))
         cells = pl.concat([cells, new_cells])
-        judged = method.judge_again(corpus, cells, judged, proposed["row"])
-        proposed = method.propose(judged, corpus)[1]
+        proposed = method.judge(corpus, cells)[1]
 
 
 def _with_duration(proposed: pl.DataFrame, corpus: Corpus, cells: pl.DataFrame) -> pl.DataFrame:

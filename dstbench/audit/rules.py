@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cache
 from os import PathLike
 from pathlib import Path
-from typing import Final, get_args
+from typing import Annotated, Final, Literal, TypeAlias, get_args
 
 import msgspec
 import polars as pl
@@ -21,16 +22,30 @@ NOTHING: Final = "^\\b$"
 # The rules that are a pattern, or have patterns as values.
 _PATTERNS: Final = (
     "sentence_end", "refusal", "negation", "request", "query", "offer", "every",
-    "names", "types", "bookings", "domains", "kinds", "cues", "slots", "of_user", "lists", "over_dontcare",
-    "unconfirmed", "spoken", "early",
+    "names", "types", "bookings", "domains", "kinds", "stated_kinds", "cues", "slots", "of_user", "lists",
+    "over_dontcare", "unconfirmed", "spoken", "early", "articles", "small_words",
 )  # fmt: skip
 _HINT: Final = "dstbench/audit/rules.json is an example"
+
+
+#: Names of rules, and of their conditions: what is said, who says it, and others (`judging`).
+Rule: TypeAlias = Literal["name", "fact", "feature", "kind", "cue", "wish"]
+Condition: TypeAlias = Literal[
+    "a name", "a value", "a feature", "a kind", "in a name", "a cue",
+    "by the user", "by the system", "by either",
+    "the only name", "the only value", "one place named", "an offer that stands", "not refused",
+    "the row agrees", "confirmed", "not contradicted", "needs no row", "every place has it",
+    "of the place", "of no other place", "of all places", "of the domain", "of the topic", "no trip",
+    "in no other slot", "set in no other", "a kind is asked for", "no kind that users ask for", "a stated kind",
+    "indefinite", "yes", "not denied", "not asked", "no question",
+]  # fmt: skip
 
 
 class Rules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Words and patterns (regular expressions over text in lower case) of one language.
 
     Attributes:
+        rules: By precedence, the ways in which each rule holds: what is said, who says it, and the other conditions.
         sentence_end: Where a sentence ends, or a part of it that says something else ("but").
         refusal: The user asks for another place.
         negation: A sentence denies something.
@@ -50,7 +65,17 @@ class Rules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         said_as: By slot and value, other words that say the value.
         features: Slots with the values yes and no, whose words only name the feature.
         kinds: Slots of a kind of place, with the phrases that ask for one.
+        stated_kinds: Kinds of places that are added if the system says them.
         cues: Slots whose values follow words that tell the slot ("from"), with these words.
+        articles: Words at the beginning of a name that make no difference.
+        small_words: Words that do not tell one value from another; `s` is that of a genitive, split off.
+        joining_words: Words that belong to the next one, or join two: invented names are not cut beside them.
+        numbers: Numbers that may be written out, and their digits.
+        phrases: Phrases that people use for others.
+        plurals: Endings of plurals, and what is in their place in the singular.
+        clocks: Patterns of an `hour`, perhaps with `minute` and `half` of the day; the minute if there is none; the
+            hours to add.
+        named_times: Words for a time of the day.
         slots: The slots of which values are added.
         of_user: Slots of which values that the user says are added.
         lists: Slots of which several values are added, as alternatives.
@@ -61,6 +86,7 @@ class Rules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         early: Slots of which values are added even before gold annotates the domain.
     """
 
+    rules: dict[Rule, list[Annotated[list[Condition], msgspec.Meta(min_length=2)]]]
     sentence_end: str
     refusal: str
     negation: str
@@ -80,7 +106,16 @@ class Rules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     said_as: dict[str, dict[str, list[str]]]
     features: list[str]
     kinds: dict[str, str]
+    stated_kinds: str
     cues: dict[str, str]
+    articles: str
+    small_words: str
+    joining_words: list[str]
+    numbers: dict[str, str]
+    phrases: dict[str, str]
+    plurals: list[tuple[str, str]]
+    clocks: list[tuple[str, str, int]]
+    named_times: dict[str, str]
     slots: str = ""
     of_user: str = ""
     lists: str = NOTHING
@@ -89,6 +124,12 @@ class Rules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     unconfirmed: str = NOTHING
     spoken: str = NOTHING
     early: str = NOTHING
+
+
+@cache
+def english() -> Rules:
+    """The rules for English."""
+    return read_rules()
 
 
 def read_rules(path: str | PathLike[str] | None = None) -> Rules:

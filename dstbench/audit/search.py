@@ -10,56 +10,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Final
 
 import numpy as np
 import polars as pl
 
 from dstbench.audit.mentions import bare_words
+from dstbench.audit.rules import english
 from dstbench.conventions.convention import Convention
 from dstbench.conventions.files import Table
-from dstbench.conventions.normalise import NUMBERS, STEPS, TYPOS, alternatives, normaliser, tells_slot
-
-# Words that do not tell one value from another; `s` is that of a genitive or plural that a tokeniser has split off.
-_SMALL_WORDS: Final = r"\b(?:the|an?|of|and|in|at|on|to|by|s|called|named)\b"
-_NUMBERS: Final = {**NUMBERS, "ten": "10", "eleven": "11", "twelve": "12"}
-# Phrases that people use, besides those in the typo table.
-_PHRASES: Final = {
-    **dict.fromkeys(("b and b", "b b", "bnb", "bed breakfast"), "bed and breakfast"),
-    **dict.fromkeys(("central", "centrally"), "centre"),
-    "catherine": "catharine",
-    "moderatly": "moderate",
-    "portugese": "portuguese",
-    "st": "saint",
-}
-_PLURALS: Final = (
-    (r"\b(\w{2,})ies\b", "${1}y"),
-    (r"\b(\w*(?:ch|sh|ss|x))es\b", "${1}"),
-    (r"\b(\w{2,}[^\Ws])s\b", "${1}"),
-)
-_HALF: Final = r"(?: ?(?P<half>[ap])(?: ?\.? ?m)?\b)?"
-_HOUR: Final = r"(?P<hour>\d{1,2})(?P<minute>)(?P<half>)\b"
-# Patterns of an hour, perhaps with minute and half of the day; the minute if there is none; the hours to add.
-_TIMES: Final = (
-    (rf"\b(?P<hour>\d{{1,2}}) ?[:.] ?(?P<minute>\d{{2}})(?::\d{{2}})?{_HALF}", "00", 0),
-    (rf"\b(?P<hour>\d{{1,2}}) ?(?P<minute>\d{{2}})\b{_HALF}", "00", 0),
-    (r"\b(?P<hour>\d{1,2})(?P<minute>) ?(?P<half>[ap])\.? ?m\b", "00", 0),
-    (r"\b(?P<hour>\d{1,2})(?P<minute>) ?o ?.? ?clock(?P<half>)", "00", 0),
-    (rf"\b(?:at|by|after|before|around|about|until|till|from|than) {_HOUR}", "00", 0),
-    (rf"\bhalf past {_HOUR}", "30", 0),
-    (rf"\bquarter past {_HOUR}", "15", 0),
-    (rf"\bquarter (?:to|before) {_HOUR}", "45", -1),
-)
-_NAMED_TIMES: Final = {"noon": "12:00", "midnight": "00:00"}
+from dstbench.conventions.normalise import STEPS, TYPOS, alternatives, normaliser, tells_slot
 
 
 def find_values(texts: pl.Series, values: pl.Series, typos: Table | None = None) -> pl.DataFrame:
     """Find which texts say which values.
-
-    Args:
-        texts: Utterances.
-        values: Values, without alternatives.
-        typos: The user's typo table, whose phrases replace ours.
 
     Returns:
         (text: UInt32 row of `texts`, value: UInt32 row of `values`), each pair once, in no particular order.
@@ -68,7 +31,7 @@ def find_values(texts: pl.Series, values: pl.Series, typos: Table | None = None)
     ... ).sort("value")["value"].to_list()
     [0, 1, 2]
     """
-    phrases = {**_PHRASES, **_NUMBERS, **TYPOS, **(typos.rights if typos else {})}
+    phrases = {**english().phrases, **english().numbers, **TYPOS, **(typos.rights if typos else {})}
     text_words, value_words = (pl.select(bare_words(pl.lit(column))).to_series() for column in (texts, values))
     times = pl.Series("time", [_time_of(value) for value in values], dtype=pl.String)
     spellings = _spellings(value_words, times, phrases)
@@ -92,7 +55,7 @@ def _without_spaces(words: pl.Expr) -> pl.Expr:
 
 
 def _without_small_words(words: pl.Expr) -> pl.Expr:
-    return words.str.replace_all(_SMALL_WORDS, "").str.replace_all(" +", " ")
+    return words.str.replace_all(english().small_words, "").str.replace_all(" +", " ")
 
 
 def _time_of(value: str) -> str | None:
@@ -139,7 +102,7 @@ def _one_spelling(words: pl.Series, phrases: Mapping[str, str]) -> pl.Series:
 
 def _stems(words: pl.Expr) -> pl.Expr:
     """Words without plural endings, each with its own space on either side, so that adjacent words can be replaced."""
-    for plural, stem in _PLURALS:
+    for plural, stem in english().plurals:
         words = words.str.replace_all(plural, stem)
     return pl.format(" {} ", words.str.replace_all(" ", "  ", literal=True))
 
@@ -197,16 +160,16 @@ def _with_same_words(texts: pl.Series, values: pl.Series) -> pl.DataFrame:
 
 def _times(texts: pl.Series) -> pl.DataFrame:
     """(text, time: ``HH:MM``): all times of the day that a text may mean."""
-    said = pl.col("said")
+    said, words = pl.col("said"), english()
     lower = pl.DataFrame({"said": texts.str.to_lowercase()}).with_row_index("text")
-    named = {time: lower.filter(said.str.contains(rf"\b{name}\b")) for name, time in _NAMED_TIMES.items()}
+    named = {time: lower.filter(said.str.contains(rf"\b{name}\b")) for name, time in words.named_times.items()}
     times = [texts_with_name.select("text", time=pl.lit(time)) for time, texts_with_name in named.items()]
-    with_numbers = lower.filter(said.str.contains(rf"\d|\b(?:{'|'.join(_NUMBERS)})\b"))
+    with_numbers = lower.filter(said.str.contains(rf"\d|\b(?:{'|'.join(words.numbers)})\b"))
     in_digits = pl.format(" {} ", said.str.replace_all(r"\s+", " "))
-    for word, digits in _NUMBERS.items():
+    for word, digits in words.numbers.items():
         in_digits = in_digits.str.replace_all(rf"\b{word}\b", digits)
     with_numbers = with_numbers.select("text", said=in_digits)
-    for pattern, default_minute, hours_more in _TIMES:
+    for pattern, default_minute, hours_more in words.clocks:
         clocks = with_numbers.select("text", said.str.extract_all(pattern)).explode("said").drop_nulls()
         parts = clocks.select("text", said.str.extract_groups(pattern)).unnest("said")
         parts = parts.with_columns(pl.col("minute", "half").fill_null(""))
@@ -228,11 +191,6 @@ def _times(texts: pl.Series) -> pl.DataFrame:
 
 def first_said(values: pl.DataFrame, said: pl.DataFrame, convention: Convention) -> pl.DataFrame:
     """Find the first turn of its dialogue in which each value is said.
-
-    Args:
-        values: (dialogue, slot, value), distinct. A value with alternatives is said where one of them is.
-        said: (dialogue, turn, text), the utterances.
-        convention: Values are also searched for as its normaliser of predictions spells them.
 
     Returns:
         (dialogue, slot, value, searched: true, said_at: the turn, null if the value is never said) of the values that

@@ -197,11 +197,12 @@ def evidence_in_words() -> pl.Expr:
     )
     alike = pl.col("place").str.replace_many(list(_ALIKE), list(_ALIKE.values()), leftmost=True)
     similar = pl.when(rule == "similar").then(pl.format("similar mentions ({})", alike))
+    of_rule = pl.when(pl.col("place").str.ends_with("slot=any")).then(pl.lit("such mentions of any slot"))
     of_later = pl.when(later == pl.col("value")).then(pl.lit(" Gold has it later in the dialogue."))
     other_later = pl.format(" Later in the dialogue gold has {}.", later)
     return pl.format(
         "{}{}. Elsewhere gold annotates {} of {} {}.{}",
-        claim, of_place, "annotated", "mentions", similar.otherwise(pl.lit("such mentions")),
+        claim, of_place, "annotated", "mentions", pl.coalesce(similar, of_rule, pl.lit("such mentions")),
         pl.coalesce(of_later, other_later, pl.lit("")),
     )  # fmt: skip
 

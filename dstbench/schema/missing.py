@@ -31,10 +31,10 @@ PROPOSALS: Final = Table(
         "judged by similar places alone."
     ),
     place=text(
-        "What similar places in the corpus share besides slot and speaker: the rule; or, without a rule, some of: when "
-        "other slots of the domain are annotated (now, between, before, next, earlier), the value, the words before "
-        "and after it (user), the first word of the reply and whether it is the only offer (system). A hyphen stands "
-        "for no word; null: no rule applies.",
+        "What similar places in the corpus share besides slot and speaker: the rule (slot=any: not the slot, of which "
+        "gold annotates fewer than 3); or, without a rule, some of: when other slots of the domain are annotated (now, "
+        "between, before, next, earlier), the value, the words before and after it (user), the first word of the reply "
+        "and whether it is the only offer (system). A hyphen stands for no word; null: no rule applies.",
         nullable=True,
     ),
     annotated=count("Similar places in other dialogues in which gold annotates the slot with the value said there."),
@@ -137,6 +137,10 @@ CANDIDATES: Final = Table(
     ),
     gold=text("Gold's value of the slot in this turn, as written; null: none."),
     rule=text("As in proposals; null: none applies."),
+    failed=text(
+        "Where no rule applies: the rule that comes nearest, and its conditions that do not hold (fact: of the place); "
+        "null: a rule applies, none is about such words of this speaker, or judged by similar places alone."
+    ),
     **PROPOSALS.only("entity", "fact", "refused", "place"),
     annotated=count("Similar places in other dialogues that gold annotates; null: there is no evidence."),
     mentions=count("Similar places in other dialogues; null: there is no evidence."),

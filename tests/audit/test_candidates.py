@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, Final
 
 import polars as pl
 import pytest
@@ -15,8 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dstbench import audit
-from dstbench.audit.discussion import RULES, SUPPORT
+from dstbench.audit.discussion import SUPPORT
 from dstbench.audit.evidence import RARELY
+from dstbench.audit.rules import read_rules
 from dstbench.schema.missing import CANDIDATES
 from tests.planted import HOTELS, ONTOLOGY, RESTAURANTS, States, consistent, memory, said, take_out
 
@@ -33,6 +34,7 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(folder)
 
 
+RULES: Final[dict[Any, Any]] = {**read_rules().rules}
 STATES, _ = take_out(consistent(300, 1), 0.2, 1)
 Missing = Callable[[bool, str | None], audit.Inconsistency]
 
@@ -70,6 +72,10 @@ def test_every_candidate_says_what_came_of_it(missing: Missing, with_database: b
         assert row["utterance"][row["start"] : row["end"]] == row["said"]
         if row["rule"] != "similar":
             first = next((rule for rule in RULES if row[f"by_{rule}"]), None)
+            nearest, _, conditions = (row["failed"] or "").partition(": ")
+            assert bool(nearest) == bool(conditions)
+            assert first is None or not nearest
+            assert not nearest or any(set(conditions.split(", ")) <= {*way} for way in RULES[nearest])
             assert row["rule"] == first
             assert row["decision"] != "added" or row["annotated"] >= SUPPORT
             assert (row["decision"] == "no rule") == (first is None and value is None)

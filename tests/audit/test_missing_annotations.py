@@ -270,6 +270,16 @@ def test_similar_places_judge_on_request_and_only_domains_without_names() -> Non
     assert {slot.split("-")[0] for slot in similar["slot"]} == {"train"}
 
 
+def test_data_without_names_are_not_judged_in_silence() -> None:
+    states, _ = take_out(consistent(60, 6), 0.2, 6)
+    for state in states:
+        state["gold"] = {slot: value for slot, value in state["gold"].items() if slot.startswith("train-b")}
+    unjudged = r"no rule judges train-book people, because no slot names places .*; `support` 10 judges them"
+    with pytest.warns(dstbench.DstbenchWarning, match=unjudged):
+        assert find(states).proposals.is_empty()
+    assert find(states, support=5).candidates["rule"].drop_nulls().unique().to_list() in ([], ["similar"])
+
+
 # --- by hand -------------------------------------------------------------------------------------------------------
 
 

@@ -122,6 +122,7 @@ def test_one_dialogue_in_two_files_is_refused(here: Path) -> None:
     assert "pred.jsonl: no gold inside" in run("audit", "inconsistency", "a.jsonl", "pred.jsonl")[2]
 
 
+@pytest.mark.filterwarnings("ignore:no rule judges hotel-area")  # this gold names no place
 def test_a_dataset_that_knows_its_splits(here: Path) -> None:
     Path("MULTIWOZ").mkdir()
     for name, content in multiwoz_with_splits().items():

@@ -166,6 +166,20 @@ def test_each_addition_says_why(database: str) -> None:
     assert (proposals["annotated"] >= SUPPORT).all()
 
 
+def test_the_log_names_the_conditions_that_failed(database: str) -> None:
+    failed = [
+        (after(_ACORN, "i want something else instead"), "hotel-name", "name: an offer that stands"),
+        (after("the acorn guest house has 3 stars .", "ok"), "hotel-stars", "fact: confirmed"),
+        (after("ok .", "not in the south please"), "hotel-area", "wish: not denied"),
+        (after("ok .", "does it have parking ?"), "hotel-parking", "feature: not asked"),
+    ]
+    states, said = corpus(*(list(dialogue) for dialogue, _, _ in failed))
+    log = audit.inconsistency(states, database=database, said=said).candidates
+    for number, (_, slot, why) in enumerate(failed):
+        row = log.filter(pl.col("slot") == slot, dialogue=f"D{number}", turn=1)
+        assert row.select("decision", "failed").rows() == [("no rule", why)]
+
+
 def test_rules_are_data(database: str, tmp_path: Path) -> None:
     rules = json.loads(Path(audit.__file__).with_name("rules.json").read_text(encoding="utf-8"))
     path = tmp_path / "rules.json"
@@ -180,6 +194,11 @@ def test_rules_are_data(database: str, tmp_path: Path) -> None:
         ({"said_as": {"hotel-parking": {"yes": ["parking", "!"]}}}, "`said_as` of hotel-parking has '!', not a word"),
         ({"refusal": 1}, "Expected `str`, got `int` - at `\\$.refusal`"),
         ({"refusals": "x"}, "unknown field `refusals`"),
+        (
+            {"rules": {"name": [["a name", "by him"]]}},
+            "Invalid enum value 'by him' - at `\\$.rules\\[...\\]\\[0\\]\\[1\\]`",
+        ),
+        ({"rules": {"names": []}}, "Invalid enum value 'names'"),
     ):
         path.write_text(json.dumps({**rules, **change}), encoding="utf-8")
         with pytest.raises(DstbenchError, match=message):
@@ -317,6 +336,14 @@ def test_switches(
     (tmp_path / "rules.json").write_text(json.dumps(switch), encoding="utf-8")
     # Similar dialogues annotate stars, names and areas, so that there is evidence for each.
     assert added(database, dialogue, rules=tmp_path / "rules.json") == [{(1, s, v) for s, v in wanted.items()}]
+
+
+def test_rules_can_be_taken_out_and_put_in(database: str, tmp_path: Path) -> None:
+    ways = read_rules().rules
+    path = tmp_path / "rules.json"
+    path.write_text(json.dumps({"rules": {"name": ways["name"], "wish": [["a value", "by the user"]]}}))
+    dialogues = (after(_ACORN, "great"), after("ok .", "not in the south please"))
+    assert added(database, *dialogues, rules=path) == [{(1, *IT.copy().popitem())}, {(1, "hotel-area", "south")}]
 
 
 def test_rules_that_leave_out_every_slot_are_refused(database: str, tmp_path: Path) -> None:

@@ -264,6 +264,24 @@ def test_what_has_not_been_said_is_refused_or_kept(here: Path) -> None:
         replace("data", "none", train="train")
 
 
+def test_misspelt_names_are_replaced_too(here: Path) -> None:
+    """Not what is like a name only because of words that many say, nor another name of the dialogue."""
+    said = [
+        "the ashely hotel , or ashley hotl ?",
+        "the ashley hotels , and the missing sock",
+        "missing sock ? , in a hotel",
+    ]
+    states = [{"hotel-name": "ashley hotel"}, {"hotel-name": "ashley hotel", "restaurant-name": "the missing sock"}]
+    content = [told_dialogue(n, [(states[min(n, 1)], "", text)]) for n, text in enumerate(said[:2])]
+    content[1]["turns"].append({"system": said[2], "user": "yes", "state": content[1]["turns"][0]["state"]})
+    Path("data").write_text(json.dumps(content))
+    Path("train").write_text(json.dumps([told_dialogue(n, [({"a-b": "c"}, "", "a hotel ?")]) for n in range(40)]))
+    replace("data", "out", train="train", donors={"hotel-name": ["Bell"], "restaurant-name": ["Oak"]})
+    assert spoken("out")["text"].to_list() == [
+        "the bell , or bell ?", "the bell , and oak", "oak ? , in a hotel", "yes",
+    ]  # fmt: skip
+
+
 def test_an_ordinary_word_stays_and_is_listed_with_the_reason(here: Path) -> None:
     state = {"hotel-name": "ask|the acorn", "taxi-departure": "Ask"}
     content = [told_dialogue(1, [(state, "", "may i ask for the acorn ?")]), told_dialogue(2, [({}, "", "ask me")])]
