@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from dstbench.readers import FORMATS
-from dstbench.schema import analysis, audit, audit_words, changes, core, judging, missing
+from dstbench.schema import analysis, audit, audit_words, changes, core, judging, metrics, missing
 
 HERE = Path(__file__).resolve().parent
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
@@ -42,6 +42,11 @@ TABLES = {
     "models": analysis.MODELS,
     "run_differences": analysis.RUN_DIFFERENCES,
     "design": analysis.DESIGN,
+    "known_order": metrics.KNOWN_ORDER,
+    "metric_validity": metrics.VALIDITY,
+    "metric_reliability": metrics.RELIABILITY,
+    "sample_sizes": metrics.SAMPLE_SIZES,
+    "metric_contests": metrics.CONTESTS,
     "metric_spread": judging.SPREAD,
     "metric_power": judging.POWER,
     "rank_agreement": judging.RANK_AGREEMENT,
@@ -49,6 +54,9 @@ TABLES = {
     "trait_dependence": judging.DEPENDENCE,
     "error_costs": judging.ERROR_COSTS,
     "position_bias": judging.POSITION_BIAS,
+    "own_error_costs": metrics.OWN_ERROR_COSTS,
+    "own_position_bias": metrics.OWN_POSITION_BIAS,
+    "own_error_kinds": metrics.OWN_ERROR_KINDS,
     "error_kinds": judging.ERROR_KINDS,
     "sweep": analysis.SWEEP,
     "sweep_targets": analysis.SWEEP_TARGETS,

@@ -16,6 +16,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 import numpy as np
 import polars as pl
 
+from dstbench.analysis.verdicts import adjust_defined
 from dstbench.arrays import Flags, Floats, Integers
 from dstbench.errors import UsageError, warn
 from dstbench.schema.analysis import CORRELATION_DIFFERENCES, CORRELATION_TESTS, CORRELATIONS
@@ -53,12 +54,18 @@ TESTS: Final[Mapping[str, tuple[str, ...]]] = {
 ALL_TESTS: Final = "all"
 #: The name of intervals and p over dialogues.
 JACKKNIFE: Final = "jackknife"
+#: The column `rows` of correlations given `CONTROLS`.
+GIVEN: Final = "given"
+#: What correlations with traits are given, as most traits follow from it: the numbers of mistakes and of turns.
+CONTROLS: Final = ("mistakes", "turns")
 # Scores and traits are rounded to this many decimals before they are correlated.
 _DECIMALS: Final = 12
 # Correlations above this are 1, apart from rounding errors.
 _EXACT: Final = 1 - 1e-9
 # The variance of a difference counts as 0 if it is a smaller part than this of those of the two correlations.
 _NEGLIGIBLE: Final = 1e-12
+# Residuals that are a smaller part than this of a column are rounding errors.
+_NO_REST: Final = 1e-9
 _NO_LIMITS: Final = (None, None)
 
 
@@ -77,7 +84,9 @@ class Rows(NamedTuple):
 
         The authors of GCA took the rows of several runs as independent, so their protocol has them too.
         """
-        return self.taken == "released" or len(np.unique(self.dialogues)) == len(self.dialogues)
+        return self.taken == "released" or (
+            self.taken != GIVEN and len(np.unique(self.dialogues)) == len(self.dialogues)
+        )
 
     def defined(self, *names: str) -> Flags:
         """The rows in which all of these columns are defined."""
@@ -123,6 +132,23 @@ def correlations(rows: Rows, level: float) -> pl.DataFrame:
         fisher = interval(r, n, level) if has_fisher else _NO_LIMITS
         result.append((rows.run, rows.taken, rows.per, first, second, r, n, *limits, *fisher, level))
     return pl.DataFrame(result, schema=CORRELATIONS.schema, orient="row").fill_nan(None)
+
+
+def given(rows: Rows, names: Sequence[str], controls: Sequence[str]) -> Rows:
+    """The rows with what is left of columns when the controls are known: residuals of least squares.
+
+    Their correlation is the partial one. Its jackknife may leave the residuals as they are, because they do not
+    correlate with the controls (Frisch & Waugh 1933). A control that is itself a column is not used.
+    """
+    used = [name for name in controls if name not in names]
+    defined = rows.defined(*names, *used)
+    known = np.column_stack([np.ones(int(defined.sum())), *(rows.columns[name][defined] for name in used)])
+    columns = {name: np.full(len(defined), np.nan) for name in names}
+    for name, column in columns.items():
+        values = rows.columns[name][defined]
+        left = values - known @ np.linalg.lstsq(known, values, rcond=None)[0] if len(values) else values
+        column[defined] = 0 if np.abs(left).max(initial=0) <= _NO_REST * np.abs(values).max(initial=0) else left
+    return rows._replace(columns=columns)
 
 
 def limits_of(rows: Rows, first: str, second: str, level: float) -> tuple[float, float] | tuple[None, None]:
@@ -266,7 +292,9 @@ def difference_rows(
         }
         for each in compared
     ]  # fmt: skip
-    return as_frame(rows, CORRELATION_DIFFERENCES)
+    frame = as_frame(rows, CORRELATION_DIFFERENCES)
+    adjusted = adjust_defined(frame["p"].fill_null(np.nan).to_numpy(), "holm")
+    return frame.with_columns(p_adjusted=pl.Series(adjusted, dtype=pl.Float64).fill_nan(None))
 
 
 def outcome_rows(compared: Iterable[Compared], test: str | None, level: float) -> pl.DataFrame:

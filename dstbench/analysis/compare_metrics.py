@@ -1,4 +1,4 @@
-"""Metrics side by side: how far each spreads runs, how many pairs it tells apart, and whether their orders agree.
+"""Metrics side by side: which orders runs rightly and surely, how far each spreads runs, whether their orders agree.
 
 Conventions: dialogues are resampled, never turns, and all metrics share the draws. Pairs of runs are tested as
 `compare` tests them. A correlation with a trait is over the dialogues of all runs; for its interval, each dialogue is
@@ -7,7 +7,7 @@ left out in turn in all runs, because the runs of one dialogue are alike.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Any, Final, Unpack
@@ -15,11 +15,14 @@ from typing import Any, Final, Unpack
 import numpy as np
 import polars as pl
 
+from dstbench.analysis.along import numbers_along
 from dstbench.analysis.associations import (
+    CONTROLS,
     POOLED,
     Columns,
     Rows,
     as_columns,
+    given,
     limits_of,
     numbered,
     warn_of_gaps,
@@ -27,23 +30,36 @@ from dstbench.analysis.associations import (
 )
 from dstbench.analysis.compare import Design, Leaderboard, resample
 from dstbench.analysis.dialogues import per_dialogue
-from dstbench.analysis.orders import compare_orders, spread_of
+from dstbench.analysis.orders import compare_orders, merit, spread_of
 from dstbench.analysis.paired import pair_up
+from dstbench.analysis.reliability import (
+    Judged,
+    OfPairs,
+    by_size,
+    contests,
+    of_pairs,
+    split_halves,
+    swap_share,
+    validity,
+)
 from dstbench.analysis.score_table import read_score_table
+from dstbench.arrays import Floats
 from dstbench.conventions.convention import Convention
 from dstbench.conventions.profiles import as_convention
 from dstbench.errors import UsageError, warn
 from dstbench.metrics import Metric, parse_all
 from dstbench.runs.common import over_common_turns
-from dstbench.runs.open import Data, Reading
+from dstbench.runs.open import Data, Reading, parts_to_open
 from dstbench.runs.run import Run
 from dstbench.schema.analysis import DESIGN
 from dstbench.schema.judging import DEPENDENCE, POWER
+from dstbench.schema.metrics import CONTESTS, KNOWN_ORDER, RELIABILITY, SAMPLE_SIZES, VALIDITY
 from dstbench.schema.record import Record
 from dstbench.scoring.scope import open_under
 from dstbench.scoring.score import choose_metrics
 from dstbench.stats import Bootstrap, pearson
 from dstbench.stats.attainable import at_most, smallest_p
+from dstbench.stats.normal import critical
 from dstbench.typing import Adjustment
 
 #: The traits of dialogues: length, gold slots, tail orientation, non-uniformity.
@@ -55,21 +71,31 @@ class MetricComparison(Record):
     """Metrics side by side, as frames (schemas in `dstbench.schema.judging`).
 
     Attributes:
+        validity: Per metric, how it orders runs whose order is known; empty if none is.
+        reliability: Per metric, how alike random halves of the dialogues order the runs.
+        sizes: Per metric and number of dialogues, how many pairs a sample of so many orders as all dialogues do.
+        contests: Per measure and two metrics, which is better, and whether that may be chance.
         spread: Per metric, mean and standard deviation over the runs, range, and signal to noise.
         power: Per metric, the pairs of runs that it tells apart, and the difference that it needs.
         agreement: Per pair of metrics, Kendall's tau-b of their orders of the runs.
         reversals: The pairs of runs that two metrics put in opposite orders.
         dependence: Per metric and trait of dialogues, their correlation.
         scores: (run, metric, unit, value, se, signature): what all this is computed from.
+        order: The known order of the runs.
         design: How runs were compared, as `compare` has it.
     """
 
+    validity: pl.DataFrame
+    reliability: pl.DataFrame
+    sizes: pl.DataFrame
+    contests: pl.DataFrame
     spread: pl.DataFrame
     power: pl.DataFrame
     agreement: pl.DataFrame
     reversals: pl.DataFrame
     dependence: pl.DataFrame
     scores: pl.DataFrame
+    order: pl.DataFrame
     design: pl.DataFrame
 
 
@@ -78,6 +104,7 @@ def compare_metrics(
     *,
     table: Any = None,
     metrics: str | Iterable[str | Metric] | None = None,
+    along: str | None = None,
     resamples: int = 10_000,
     seed: int = 0,
     level: float = 0.95,
@@ -85,13 +112,16 @@ def compare_metrics(
     profile: str | Convention = "verbatim",
     **reading: Unpack[Reading],
 ) -> MetricComparison:
-    """Compare metrics over the same runs: which of them tells runs apart, and where their orders differ.
+    """Compare metrics over the same runs: which of them orders runs rightly, how surely, and where they differ.
 
     Args:
         data: Several paths, a frame with a column `run`, or a mapping from run name to data.
         table: In place of `data`: scores that exist only as a table, a CSV or Parquet file, or a frame, with the
             columns `model`, `metric` (any name) and `value` (a share). It gives spread and orders, without intervals.
         metrics: Metrics in dstbench's notation, or those of the table; None: the default metrics, or all of the table.
+        along: What the runs have a known order along, such as share, of training data; more of it is better. It is a
+            number in their names (right after this word, or the only one in which they differ), or that of share=FILE,
+            a table with the columns run and share. None: no order.
         resamples: Number of bootstrap and randomisation resamples.
         seed: Random seed of the intervals and tests.
         level: Confidence level of the intervals; tests use 1 - level. Two runs are told apart if p is at most 1 −
@@ -104,7 +134,8 @@ def compare_metrics(
         DstbenchError: Data or the table cannot be used; runs do not have the same turns and gold; a metric, adjustment
             or profile is unknown.
 
-    Source: Sakai 2006 (discriminative power); Kim et al. 2022, Fig 4 (spread).
+    Source: Sakai 2006 (discriminative power); Kim et al. 2022, Fig 4 (spread); Buckley & Voorhees 2000 (swap rate);
+        Kocmi et al. 2021, Thompson et al. 2024 (pairwise accuracy).
 
     >>> from dstbench.demo import synthetic
     >>> compared = compare_metrics(synthetic(120), metrics="jga,sa", resamples=500)
@@ -116,7 +147,7 @@ def compare_metrics(
         raise UsageError("metrics are compared over runs or over a table of scores", hint="give one of the two")
     convention = as_convention(profile)
     if table is not None:
-        of_runs = [name for name, value in reading.items() if value is not None]
+        of_runs = [name for name, value in ({"along": along} | reading).items() if value is not None]
         of_runs += ["the convention"] if convention != as_convention("verbatim") else []
         if of_runs:
             raise UsageError(
@@ -127,8 +158,14 @@ def compare_metrics(
     requested = None if metrics is None else parse_all(metrics)
     if requested == []:
         raise UsageError("no metric to compare", hint="omit -m to compare the default metrics")
+    numbered: dict[str, float] = {}
+    if along is not None:  # before any file is read
+        along, numbered = numbers_along(along, [name for name, _ in parts_to_open(data, **reading)])
+        if len(set(numbered.values())) == 1 < len(numbered):
+            raise UsageError(f"all runs have the same {along}, so they have no order along it")
     runs = over_common_turns(open_under(convention, data, **reading))
     paired = pair_up(runs, choose_metrics(requested, runs, convention), convention)
+    known = pl.DataFrame([(run, along, number) for run, number in numbered.items()], KNOWN_ORDER.schema, orient="row")
     bootstrap = Bootstrap.draw(paired.sums, resamples, seed)
     leaderboard = resample(paired, design)
     scores = leaderboard.scores
@@ -137,14 +174,31 @@ def compare_metrics(
         for metric in paired.metrics
     }
     _warn_of_scores(scores, "scores and correlations with traits")
+    pairs = {str(metric): of_pairs(paired, metric, bootstrap) for metric in paired.metrics}
+    several = len(paired.runs) > 1
+    halves = split_halves(paired, pairs, resamples, seed, level) if several else pl.DataFrame(schema=RELIABILITY.schema)
+    validity_rows, judged = _validity(leaderboard, resampled_scores, pairs, known, level)
+    reliable = {metric: of.share(swap_share, value) for (metric, value), of in
+                zip(halves.select("metric", "swap_rate").iter_rows(), pairs.values(), strict=False)}  # fmt: skip
+    power, apart = _power(leaderboard, pairs, level)
+    orders = compare_orders(scores, resampled_scores, level, leaderboard.differences)
     return MetricComparison(
-        spread_of(scores),
-        _power(leaderboard, 1 - level),
-        *compare_orders(scores, resampled_scores, level),
+        validity_rows,
+        halves,
+        by_size(paired, resamples, seed) if several else pl.DataFrame(schema=SAMPLE_SIZES.schema),
+        pl.concat([
+            contests(measure, of_metrics, level)
+            for measure, of_metrics in (("soft_accuracy", judged), ("swap_rate", reliable), ("power", apart))
+        ]),
+        spread_of(scores, _paired_error(leaderboard)),
+        power,
+        orders.agreement,
+        orders.reversals,
         _dependence(runs, paired.metrics, convention, design),
         scores.select("run", "metric", "unit", "value", "se", "signature"),
+        known,
         leaderboard.design,
-    )
+    )  # fmt: skip
 
 
 def _of_table(scores: pl.DataFrame) -> MetricComparison:
@@ -154,19 +208,52 @@ def _of_table(scores: pl.DataFrame) -> MetricComparison:
             "a table of scores has no dialogues: it gives spread and orders, but no intervals and tests", when="before"
         )
     _warn_of_scores(scores, "scores")
+    orders = compare_orders(scores)
     return MetricComparison(
+        pl.DataFrame(schema=VALIDITY.schema),
+        pl.DataFrame(schema=RELIABILITY.schema),
+        pl.DataFrame(schema=SAMPLE_SIZES.schema),
+        pl.DataFrame(schema=CONTESTS.schema),
         spread_of(scores),
         pl.DataFrame(schema=POWER.schema),
-        *compare_orders(scores),
+        orders.agreement,
+        orders.reversals,
         pl.DataFrame(schema=DEPENDENCE.schema),
         scores.with_columns(signature=pl.lit(None, pl.String)),
+        pl.DataFrame(schema=KNOWN_ORDER.schema),
         pl.DataFrame(schema=DESIGN.schema),
     )
 
 
-def _power(leaderboard: Leaderboard, alpha: float) -> pl.DataFrame:
-    """The pairs that each metric tells apart, as rows of `schema.judging.POWER`."""
-    differences = leaderboard.differences
+def _validity(
+    leaderboard: Leaderboard,
+    resampled: Mapping[str, Floats],
+    pairs: Mapping[str, OfPairs],
+    known: pl.DataFrame,
+    level: float,
+) -> tuple[pl.DataFrame, dict[str, Judged]]:
+    """How metrics order runs of a known order, and their soft pairwise accuracy; nothing if none is known."""
+    if known.is_empty():
+        return pl.DataFrame(schema=VALIDITY.schema), {}
+    scores, p = dict[str, tuple[Floats, Floats]](), dict[str, Floats]()
+    for metric in pairs:
+        of_metric = leaderboard.scores.filter(metric=metric)["value"].cast(pl.Float64).fill_null(np.nan).to_numpy()
+        scores[metric] = merit(metric, of_metric), merit(metric, resampled[metric])
+        p[metric] = leaderboard.differences.filter(metric=metric)["p"].cast(pl.Float64).fill_null(np.nan).to_numpy()
+    return validity(scores, pairs, p, known, level)
+
+
+def _paired_error(leaderboard: Leaderboard) -> dict[str, float]:
+    """For each metric, the mean standard error of two runs' paired difference, over √2."""
+    of = leaderboard.differences.group_by("metric").agg(pl.col("se").mean() / 2**0.5).drop_nulls()
+    return dict(of.iter_rows())
+
+
+def _power(
+    leaderboard: Leaderboard, of_pairs: Mapping[str, OfPairs], level: float
+) -> tuple[pl.DataFrame, dict[str, Judged]]:
+    """The pairs that each metric tells apart, as rows of `schema.judging.POWER`, and their share where tested."""
+    alpha, differences = 1 - level, leaderboard.differences
     p, discordant = (differences[name].cast(pl.Float64).fill_null(np.nan).to_numpy() for name in ("p", "discordant"))
     least = smallest_p(2.0 ** (1 - discordant), differences["resamples"].to_numpy())
     pairs = differences.with_columns(
@@ -189,7 +276,15 @@ def _power(leaderboard: Leaderboard, alpha: float) -> pl.DataFrame:
         power=pl.when(pl.col("testable") > 0).then(pl.col("apart") / pl.col("pairs")),
         power_adjusted=pl.when(pl.col("untestable") < pl.col("pairs")).then(pl.col("apart_adjusted") / pl.col("pairs")),
     )
-    return POWER.conform(shown)
+    reach = critical(level)
+    judged = {
+        metric: of_pairs[metric].share(lambda z: (np.abs(z) > reach).astype(np.float64), power, shrunk=False)
+        for metric, power in shown.select("metric", "power").drop_nulls().iter_rows()
+    }
+    limits = [judged[metric].limits(level) if metric in judged else (None, None) for metric in shown["metric"]]
+    low, high = ([pair[end] for pair in limits] for end in (0, 1))
+    ends = {"low": pl.Series(low, dtype=pl.Float64), "high": pl.Series(high, dtype=pl.Float64)}
+    return POWER.conform(shown.with_columns(**ends)), judged
 
 
 # --- traits -----------------------------------------------------------------------------------------------------------
@@ -202,12 +297,15 @@ def _dependence(runs: Sequence[Run], metrics: Sequence[Metric], convention: Conv
         return pl.DataFrame(schema=DEPENDENCE.schema)
     names = [str(metric) for metric in metrics]
     every = pl.concat([per_dialogue(run, metrics, convention)[0] for run in runs])
-    rows = Rows(POOLED, as_columns(every, [*names, *TRAITS]), numbered(every["dialogue"]))
-    found = [
-        (*pair, *pearson(*(rows.columns[name] for name in pair)), *limits_of(rows, *pair, design.level), design.level)
-        for pair in product(names, TRAITS)
-    ]
-    _warn_of_columns(rows.columns, names)
+    rows = Rows(POOLED, as_columns(every, [*names, *TRAITS, *CONTROLS[:1]]), numbered(every["dialogue"]))
+    found = []
+    for metric, trait in product(names, TRAITS):
+        columns = [rows.columns[name] for name in (metric, trait)]
+        left = given(rows, (metric, trait), CONTROLS)
+        (r, n), (partial, _) = pearson(*columns), pearson(*left.columns.values())
+        limits = [*limits_of(rows, metric, trait, design.level), partial, *limits_of(left, metric, trait, design.level)]
+        found.append((metric, trait, r, n, *limits, design.level))
+    _warn_of_columns({name: rows.columns[name] for name in (*names, *TRAITS)}, names)
     dependence = pl.DataFrame(found, schema=DEPENDENCE.schema, orient="row").fill_nan(None)
     for pair in dependence.filter(pl.col("r").is_not_null(), pl.col("low").is_null()).select("metric", "trait").rows():
         warn_of_no_interval(None, *pair)

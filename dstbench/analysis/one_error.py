@@ -1,4 +1,7 @@
-"""Copies of dialogues whose prediction equals gold except for one error, and the scores of these copies.
+"""Copies of dialogues with one error more, or one less, and the scores of these copies.
+
+The prediction that is copied is gold, or a run's own. In a run's own, errors are put into changes that it has right in
+their turn (and for ``dropped``, in the next one), and only its right values are replaced.
 
 A *change* of gold is a turn that gives a slot a value that it did not have in the turn before, under the convention.
 Each copy has one change predicted wrongly, in one of these ways (`KINDS`):
@@ -12,6 +15,10 @@ Each copy has one change predicted wrongly, in one of these ways (`KINDS`):
 - ``over``: from the turn of the change to the end of the dialogue, the prediction has one slot more: of the slots of
   the changed slot's domain, the most frequent that has no value in the dialogue's gold, with its most frequent value.
 - ``swap``: as long as gold keeps the value, the prediction has it in that other slot in place of its own.
+
+Errors that a run has are *mended*, each in a copy: a value that comes a turn late (``late``) has its turn, and one
+that is absent (``missed``), another (``wrong``) or right at first only (``dropped``) is right as long as gold keeps it;
+a value where gold has none (``over``) is absent from there on as long as gold has none.
 
 Frequencies are numbers of turns in all of gold, and ties are in alphabetical order. A change has no error of a kind if
 there is no such value, slot or turn, or if it would not be an error under the convention (an old value that matches the
@@ -91,34 +98,52 @@ def gold_rows(table: pl.DataFrame, convention: Convention) -> pl.DataFrame:
 
     Returns:
         (number: the dialogue's, from 0; turn; place: the turn's number in the dialogue, from 0; turns: the dialogue's
-        number of turns; slot; gold; old: gold in the row before; value: gold under the convention; is_change; next: the
-        first place after a change at which the slot has another value, or the number of turns).
+        number of turns; slot; gold; pred; old: pred in the row before; value: gold under the convention; predicted:
+        whether pred has a value; ok, ok_next: whether it is gold's, here and in the next row; all_ok: and as long as
+        gold keeps the value; is_change; next: the first place after a change at which the slot has another value, or
+        the number of turns; is_over: the first row of values that gold has not; over_next: the place after the last).
     """
     turn = table.select("dialogue", "turn").unique().sort("dialogue", "turn")
     turn = turn.with_columns(place=pl.int_range(pl.len()).over("dialogue"), turns=pl.len().over("dialogue"))
-    rows = table.select("dialogue", "turn", "slot", "gold")
+    rows = table.select("dialogue", "turn", "slot", "gold", "pred")
     rows = rows.join(turn, on=["dialogue", "turn"], how="left", maintain_order="left")
     value = _judged(rows, "slot", "gold", "gold", convention)["g"]
+    judged = _judged(rows, "slot", "gold", "pred", convention).select("ok", predicted=pl.col("p").is_not_null())
+    rows = rows.with_columns(judged.with_columns(pl.col("ok").fill_null(value=False)))
     begins, row = pl.col("dialogue").ne_missing(pl.col("dialogue").shift(1)), pl.int_range(pl.len())
     rows = rows.with_columns(
         value=pl.when(~IS_FRAME).then(value),
         number=pl.col("dialogue").rle_id().cast(pl.Int64),
         first=begins | pl.col("slot").ne_missing(pl.col("slot").shift(1)),
     )
+    extra = pl.col("predicted") & pl.col("value").is_null() & pl.col("slot").is_not_null() & ~IS_FRAME
     starts = pl.col("first") | pl.col("value").ne_missing(pl.col("value").shift(1))
-    # A slot has a row in every turn from its first one on.
-    next_start = pl.when("starts").then(row).shift(-1).backward_fill().fill_null(pl.len())
-    lasts = pl.when("starts").then(next_start - row).otherwise(0)
-    return rows.with_columns(starts=starts).select(
+    rows = rows.with_columns(starts=starts, extra=extra).with_columns(
+        over=pl.col("first") | pl.col("extra").ne_missing(pl.col("extra").shift(1)), span=pl.col("starts").cum_sum()
+    )
+
+    def lasts(begins: str) -> pl.Expr:  # a slot has a row in every turn from its first one on
+        next_start = pl.when(begins).then(row).shift(-1).backward_fill().fill_null(pl.len())
+        return pl.when(begins).then(next_start - row).otherwise(0)
+
+    place = pl.col("place").cast(pl.Int64)
+    return rows.select(
         "number",
         "turn",
         pl.col("place", "turns").cast(pl.Int64),
         "slot",
         "gold",
-        pl.when(~pl.col("first")).then(pl.col("gold").shift(1)).alias("old"),
+        "pred",
+        pl.when(~pl.col("first")).then(pl.col("pred").shift(1)).alias("old"),
         "value",
-        (pl.col("place").cast(pl.Int64) + lasts).alias("next"),
+        "predicted",
+        "ok",
+        pl.col("ok").shift(-1, fill_value=False).alias("ok_next"),
+        pl.col("ok").all().over("span").alias("all_ok"),
+        (place + lasts("starts")).alias("next"),
         (pl.col("starts") & pl.col("value").is_not_null()).alias("is_change"),
+        (pl.col("over") & pl.col("extra")).alias("is_over"),
+        (place + lasts("over")).alias("over_next"),
     )
 
 
@@ -146,7 +171,8 @@ def with_errors(changes: pl.DataFrame, rows: pl.DataFrame, usual: Usual, convent
     options = options.join(used, on=["number", "slot", "meaning"], how="anti").sort("change", "rank")
     wrong = options.unique("change", keep="first", maintain_order=True).select("change", wrong="value")
 
-    in_state = rows.drop_nulls("value").select("number", other="slot").unique()
+    in_state = rows.filter(pl.col("value").is_not_null() | pl.col("predicted"))
+    in_state = in_state.select("number", other="slot").unique()
     others = changes.select("number", "domain").unique(maintain_order=True).join(usual.slots, on="domain")
     others = others.join(in_state, on=["number", "other"], how="anti").sort("number", "domain", "rank")
     others = others.unique(["number", "domain"], keep="first", maintain_order=True).drop("rank")
@@ -166,19 +192,41 @@ _Span: TypeAlias = tuple[pl.Expr, pl.Expr, pl.Expr, tuple[str, str | None], tupl
 # For each kind: which changes can have such an error; the first place of the error, and the first one after it; the
 # slot and the value that the prediction has there (None: the slot is absent); and perhaps another slot with its value.
 _SPANS: Final[Mapping[str, _Span]] = {
-    "missed": (pl.lit(True), pl.col("place"), pl.col("next"), ("slot", None), None),
-    "wrong": (pl.col("wrong").is_not_null(), pl.col("place"), pl.col("next"), ("slot", "wrong"), None),
-    "late": (pl.col("is_late"), pl.col("place"), pl.col("place") + 1, ("slot", "old"), None),
-    "dropped": (pl.col("next") > pl.col("place") + 1, pl.col("place") + 1, pl.col("next"), ("slot", None), None),
+    "missed": (pl.col("ok"), pl.col("place"), pl.col("next"), ("slot", None), None),
+    "wrong": (pl.col("ok") & pl.col("wrong").is_not_null(), pl.col("place"), pl.col("next"), ("slot", "wrong"), None),
+    "late": (pl.col("ok") & pl.col("is_late"), pl.col("place"), pl.col("place") + 1, ("slot", "old"), None),
+    "dropped": (
+        pl.col("ok") & pl.col("ok_next") & (pl.col("next") > pl.col("place") + 1),
+        *(pl.col("place") + 1, pl.col("next")),
+        *(("slot", None), None),
+    ),
     "over": (pl.col("other").is_not_null(), pl.col("place"), pl.col("turns"), ("other", "usual"), None),
-    "swap": (pl.col("swaps"), pl.col("place"), pl.col("next"), ("slot", None), ("other", "gold")),
+    "swap": (pl.col("ok") & pl.col("swaps"), pl.col("place"), pl.col("next"), ("slot", None), ("other", "gold")),
+}
+# Likewise, the errors that a run has, and what mends them.
+_IS_LATE: Final = pl.col("ok_next") & (pl.col("next") > pl.col("place") + 1)
+_LACKS: Final = pl.col("is_change") & ~pl.col("ok") & ~_IS_LATE
+_MENDED: Final[Mapping[str, _Span]] = {
+    "missed": (_LACKS & ~pl.col("predicted"), pl.col("place"), pl.col("next"), ("slot", "gold"), None),
+    "wrong": (_LACKS & pl.col("predicted"), pl.col("place"), pl.col("next"), ("slot", "gold"), None),
+    "late": (
+        pl.col("is_change") & ~pl.col("ok") & _IS_LATE,
+        *(pl.col("place"), pl.col("place") + 1),
+        *(("slot", "gold"), None),
+    ),
+    "dropped": (
+        pl.col("is_change") & pl.col("ok") & ~pl.col("all_ok"),
+        *(pl.col("place") + 1, pl.col("next")),
+        *(("slot", "gold"), None),
+    ),
+    "over": (pl.col("is_over"), pl.col("place"), pl.col("over_next"), ("slot", None), None),
 }
 #: The kinds of errors, in the order in which they are shown.
 KINDS: Final = tuple(_SPANS)
 
 
-def copies_of(changes: pl.DataFrame, kinds: Sequence[str]) -> pl.DataFrame:
-    """A copy per change and kind, after one copy without an error (kind: null) per dialogue.
+def copies_of(changes: pl.DataFrame, kinds: Sequence[str], *, mended: bool = False) -> pl.DataFrame:
+    """A copy per change and kind, after one copy without an error (kind: null) per dialogue; or per mended error.
 
     Returns:
         (kind, change, number, place, turns, start, end, slot_a, value_a, slot_b, value_b): between the places `start`
@@ -189,9 +237,9 @@ def copies_of(changes: pl.DataFrame, kinds: Sequence[str]) -> pl.DataFrame:
         return (_NOTHING if name is None else pl.col(name)).alias(title)
 
     unchanged: _Span = (pl.lit(True), pl.lit(0, pl.Int64), pl.lit(0, pl.Int64), ("slot", None), None)
-    tables = []
-    for kind in (None, *kinds):
-        possible, start, end, first, second = unchanged if kind is None else _SPANS[kind]
+    tables, spans = [], _MENDED if mended else _SPANS
+    for kind in (None, *(kind for kind in kinds if kind in spans)):
+        possible, start, end, first, second = unchanged if kind is None else spans[kind]
         other, other_value = second or (None, None)
         copied = changes.unique("number", maintain_order=True) if kind is None else changes.filter(possible)
         tables.append(
@@ -205,17 +253,24 @@ def copies_of(changes: pl.DataFrame, kinds: Sequence[str]) -> pl.DataFrame:
     return pl.concat(tables)
 
 
-def base_rows(rows: pl.DataFrame, changes: pl.DataFrame) -> pl.DataFrame:
+def base_rows(rows: pl.DataFrame, changes: pl.DataFrame, *, mended: bool = False) -> pl.DataFrame:
     """The rows that copies repeat: those of gold, and one in each turn of a dialogue per slot that an error adds to it.
 
     Returns:
-        (number, turn, place, slot, gold, is_added), sorted by (number, slot, turn).
+        (number, turn, place, slot, gold, pred, may_change: not a wrong value if an error is put in, not a right one if
+        errors are mended; is_added), sorted by (number, slot, turn).
     """
-    kept = rows.select("number", "turn", "place", "slot", "gold", is_added=pl.lit(value=False))
+    may_change = ~pl.col("ok") if mended else pl.col("ok") | pl.col("value").is_null()
+    columns = ("number", "turn", "place", "slot", "gold", "pred")
+    kept = rows.select(*columns, may_change=may_change, is_added=pl.lit(value=False))
+    if "other" not in changes.columns:
+        return kept
     others = changes.drop_nulls("other").select("number", slot="other").unique()
     turns = rows.select("number", "turn", "place").unique()
     added = others.join(turns, on="number").join(kept, on=["number", "slot", "place"], how="anti")
-    added = added.select("number", "turn", "place", "slot", _NOTHING.alias("gold"), is_added=pl.lit(value=True))
+    nothing = (_NOTHING.alias(name) for name in ("gold", "pred"))
+    flags = (pl.lit(value=True).alias(name) for name in ("may_change", "is_added"))
+    added = added.select("number", "turn", "place", "slot", *nothing, *flags)
     return pl.concat([kept, added]).sort("number", "slot", "turn")
 
 
@@ -225,9 +280,9 @@ def _table(base: pl.DataFrame, copies: pl.DataFrame) -> pl.DataFrame:
     named = spans.with_columns(dialogue=pl.int_range(pl.len()).cast(pl.String).str.zfill(10))
     rows = named.lazy().join(base.lazy(), on="number", maintain_order="left_right")
     has_begun = pl.col("place") >= pl.col("start")
-    is_inside = has_begun & (pl.col("place") < pl.col("end"))
+    is_inside = has_begun & (pl.col("place") < pl.col("end")) & pl.col("may_change")
     is_a, is_b = (pl.col("slot") == pl.col(name) for name in ("slot_a", "slot_b"))
-    pred = pl.when(is_b & is_inside).then("value_b").when(is_a & is_inside).then("value_a").otherwise("gold")
+    pred = pl.when(is_b & is_inside).then("value_b").when(is_a & is_inside).then("value_a").otherwise("pred")
     is_of_error = pl.any_horizontal(is_a, is_b).fill_null(value=False) & has_begun
     kept = rows.filter(~pl.col("is_added") | is_of_error)
     return kept.select("dialogue", pl.col("turn").cast(pl.UInt16), "slot", "gold", pred.alias("pred")).collect()

@@ -17,18 +17,20 @@ import polars as pl
 from dstbench.arrays import Floats
 from dstbench.metrics.registry import sign_of
 from dstbench.schema.judging import RANK_AGREEMENT, REVERSALS, SPREAD
-from dstbench.stats import Replicates
 from dstbench.stats.differences import TIE
 
 _VALUE: Final = pl.col("value")
+# Orders of so few dialogues that resamples lower (or raise) their tau by more than this have no interval.
+_MOST_BIAS: Final = 0.2
 
 
-def spread_of(scores: pl.DataFrame) -> pl.DataFrame:
+def spread_of(scores: pl.DataFrame, paired_error: Mapping[str, float] | None = None) -> pl.DataFrame:
     """How far each metric spreads runs, as rows of `schema.judging.SPREAD` (Kim et al. 2022, Fig 4).
 
     Args:
         scores: (run, metric, unit, value, se): a row per run and metric; null: undefined. Runs without a score, and
             standard errors that are undefined, are left out.
+        paired_error: Metric to the mean standard error of two runs' paired difference, over √2; None: unknown.
     """
     # Sorted, so that the order of the runs does not change the last bits of sums.
     value, se = (pl.col(name).drop_nulls().sort() for name in ("value", "se"))
@@ -36,9 +38,10 @@ def spread_of(scores: pl.DataFrame) -> pl.DataFrame:
         runs=_VALUE.count(), mean=value.mean(), sd=value.std(), lowest=value.first(), highest=value.last(), se=se.mean()
     )
     several = pl.col("runs") > 1
+    error = pl.col("metric").replace_strict(paired_error or {}, default=None, return_dtype=pl.Float64)
     shown = rows.with_columns(
         range=pl.when(several).then(pl.col("highest") - pl.col("lowest")),
-        signal_to_noise=pl.when(pl.col("se") > 0).then(pl.col("sd") / pl.col("se")),
+        signal_to_noise=pl.when(error > 0).then(pl.col("sd") / error),
     )
     return SPREAD.conform(shown)
 
@@ -50,7 +53,12 @@ class Orders(NamedTuple):
     reversals: pl.DataFrame
 
 
-def compare_orders(scores: pl.DataFrame, resampled: Mapping[str, Floats] | None = None, level: float = 0.95) -> Orders:
+def compare_orders(
+    scores: pl.DataFrame,
+    resampled: Mapping[str, Floats] | None = None,
+    level: float = 0.95,
+    differences: pl.DataFrame | None = None,
+) -> Orders:
     """Kendall's tau-b of the orders of runs by each two metrics, and the pairs of runs that they order differently.
 
     Args:
@@ -58,14 +66,15 @@ def compare_orders(scores: pl.DataFrame, resampled: Mapping[str, Floats] | None 
         resampled: Metric to its scores in each resample, resamples × runs, the runs in the order of `scores`; NaN:
             undefined. A resample in which one of the compared runs has no score is left out. None: no intervals.
         level: Confidence level of the intervals.
+        differences: The runs' differences, with their tests (`schema.analysis.RUN_DIFFERENCES`); None: not tested.
 
     Source: Kendall 1945 (Biometrika 33:239).
     """
     runs, metrics = (scores[name].unique(maintain_order=True).to_list() for name in ("run", "metric"))
     values = {metric: _of_runs(scores.filter(metric=metric), runs) for metric in metrics}
     pairs = list(combinations(range(len(runs)), 2))
-    observed = {metric: signs(_merit(metric, of_runs)) for metric, of_runs in values.items()}
-    resampled_signs = {metric: signs(_merit(metric, of_runs)) for metric, of_runs in (resampled or {}).items()}
+    observed = {metric: signs(merit(metric, of_runs)) for metric, of_runs in values.items()}
+    resampled_signs = {metric: signs(merit(metric, of_runs)) for metric, of_runs in (resampled or {}).items()}
     agreement: list[dict[str, Any]] = []
     reversals: list[dict[str, Any]] = []
     for names in combinations(metrics, 2) if pairs else ():
@@ -76,7 +85,7 @@ def compare_orders(scores: pl.DataFrame, resampled: Mapping[str, Floats] | None 
         if resampled is not None:
             taus = tau_b(*(resampled_signs[name][:, of_scored] for name in names))
             taus[np.isnan([resampled[name][:, scored] for name in names]).any(axis=(0, 2))] = np.nan
-            low, high = Replicates(row["tau"], taus, 1.0).limits(level) or (None, None)
+            low, high = corrected_limits(row["tau"], taus, level)
             row |= {"low": low, "high": high, "undefined": int(np.isnan(taus).sum())}
         reversed_pairs = np.flatnonzero(of_scored)[first * second < 0].tolist()
         agreement.append({**row, "reversed": len(reversed_pairs), "level": None if resampled is None else level})
@@ -85,10 +94,24 @@ def compare_orders(scores: pl.DataFrame, resampled: Mapping[str, Floats] | None 
             gap, other_gap = (float(values[name][better] - values[name][worse]) for name in names)
             pair = {"first": names[0], "second": names[1], "run": runs[better], "other": runs[worse]}
             reversals.append({**pair, "difference_first": gap, "difference_second": other_gap})
-    return Orders(
-        pl.DataFrame(agreement, schema=RANK_AGREEMENT.schema).fill_nan(None),
-        pl.DataFrame(reversals, schema=REVERSALS.schema),
-    )
+    rows = pl.DataFrame(reversals, schema={**REVERSALS.schema})
+    if differences is not None and rows.height:
+        rows = REVERSALS.conform(_tested(rows.drop("significant"), differences))
+    counts = rows.group_by("first", "second").agg(pl.col("significant").sum().alias("reversed_surely"))
+    table = pl.DataFrame(agreement, schema=RANK_AGREEMENT.schema).drop("reversed_surely").fill_nan(None)
+    table = table.join(counts, on=["first", "second"], how="left", maintain_order="left")
+    surely = pl.lit(None) if differences is None else pl.col("reversed_surely").fill_null(0)
+    return Orders(RANK_AGREEMENT.conform(table.with_columns(reversed_surely=surely)), rows)
+
+
+def _tested(reversals: pl.DataFrame, differences: pl.DataFrame) -> pl.DataFrame:
+    """Whether a reversed pair differs significantly, by adjusted p, in both metrics; null: one could not be tested."""
+    turned = differences.rename({"run": "other", "other": "run"})
+    verdicts = pl.concat([of.select("metric", "run", "other", "significant") for of in (differences, turned)])
+    for side in ("first", "second"):
+        of_side = verdicts.rename({"metric": side, "significant": f"is_{side}"})
+        reversals = reversals.join(of_side, on=[side, "run", "other"], how="left", maintain_order="left")
+    return reversals.with_columns(significant=pl.col("is_first") & pl.col("is_second"))
 
 
 def signs(scores: Floats) -> Any:
@@ -122,12 +145,31 @@ def tau_b(first: Any, second: Any) -> Floats:
     return taus
 
 
+def corrected_limits(
+    value: float, resampled: Floats, level: float, least: float = -1
+) -> tuple[float, float] | tuple[None, None]:
+    """The percentile interval of a measure of orders, with the end moved to which resamples are biased.
+
+    Resamples are noisier than the scores, so orders agree less in them than in truth: if all runs are truly in order,
+    by gaps of one standard error of a difference, tau is .91 on average, and .84 in resamples. So the upper end is
+    raised by the bias. If that is more than .2, most pairs are undecided, and there is no interval.
+    """
+    if np.isnan(value) or not len(resampled) or np.isnan(resampled).mean() > 1 - level:
+        return None, None
+    defined = resampled[~np.isnan(resampled)]
+    low, high = (float(end) for end in np.quantile(defined, [(1 - level) / 2, (1 + level) / 2]))
+    bias = value - float(defined.mean())
+    if abs(bias) > _MOST_BIAS * (1 - least) / 2:
+        return None, None
+    return max(least, low + min(bias, 0.0)), min(1.0, high + max(bias, 0.0))
+
+
 def _of_runs(rows: pl.DataFrame, runs: list[str]) -> Floats:
     """The values of one metric in the order of the runs; NaN where undefined."""
     of_run = dict(rows.select("run", "value").iter_rows())
     return np.array([of_run.get(run) for run in runs], np.float64)
 
 
-def _merit(metric: str, scores: Floats) -> Floats:
+def merit(metric: str, scores: Floats) -> Floats:
     """Scores that are higher for better runs."""
     return -scores if sign_of(metric) == -1 else scores

@@ -1,12 +1,15 @@
 """What one error costs under each metric, by kind of error and by when it happens.
 
 Conventions: gold is scored against itself, and against copies of its dialogues that have one error each (`one_error`).
-The *loss* of an error is the dialogue's score of gold less that of the copy. The position of a change in turn t of n
-(from 0) is t/(n - 1), so dialogues of a single turn have none. A metric's *position bias* is the slope of the loss on
-the position within dialogues: how much more an error costs in the last turn than in the first of a dialogue, and 0 if
-it costs the same at any time. (A slope over all errors would not be 0 even then, because late and early changes are in
-different dialogues, of different lengths.) Intervals of means and slopes take dialogues as clusters, because errors of
-one dialogue are not independent (`stats.clusters`).
+The *loss* of an error is the dialogue's score of gold less that of the copy. A run is scored against copies of its own
+dialogues that have one error more, or one that is mended: then the loss is what the copy has less, or gains. What an
+error costs a perfect prediction does not carry over to a run, most of whose turns may be wrong already.
+
+The position of a change in turn t of n (from 0) is t/(n - 1), so dialogues of a single turn have none. A metric's
+*position bias* is the slope of the loss on the position within dialogues: how much more an error costs in the last turn
+than in the first of a dialogue, and 0 if it costs the same at any time. (A slope over all errors would not be 0 even
+then, because late and early changes are in different dialogues, of different lengths.) Intervals of means and slopes
+take dialogues as clusters, because errors of one dialogue are not independent (`stats.clusters`).
 
 A sample draws k of the N errors of a kind that a dialogue can have. It estimates the figures of all errors: each drawn
 error counts N/k times in means, so that dialogues with many changes count as much as without a sample, and a dialogue's
@@ -21,6 +24,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
+from os import PathLike
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -40,20 +44,28 @@ from dstbench.arrays import Floats
 from dstbench.conventions.convention import Convention
 from dstbench.conventions.profiles import as_convention
 from dstbench.errors import DstbenchError, UsageError, check_known, warn
+from dstbench.io.files import File
 from dstbench.metrics import Metric, parse_all
 from dstbench.metrics.registry import says_all
-from dstbench.runs.open import Data, gold_run
+from dstbench.readers.states import States
+from dstbench.runs.load import load, named_parts
+from dstbench.runs.open import Data, gold_run, parts_to_open
 from dstbench.runs.run import Run
 from dstbench.schema.judging import ERROR_COSTS, ERROR_KINDS, POSITION_BIAS
+from dstbench.schema.metrics import OWN_ERROR_COSTS, OWN_ERROR_KINDS, OWN_POSITION_BIAS
 from dstbench.schema.record import Record
 from dstbench.scoring.partitions import partitions
-from dstbench.scoring.scope import check_gold_scope
+from dstbench.scoring.scope import check_gold_scope, open_under
 from dstbench.scoring.score import choose_metrics, score_run
 from dstbench.scoring.sums import resolve
 from dstbench.stats.clusters import mean_over_clusters, slope_within_clusters
+from dstbench.stats.differences import TIE
 from dstbench.stats.normal import check_level
+from dstbench.typing import Missing
 
 _LOG: Final = logging.getLogger(__name__)
+#: How errors change a run's own predictions, put in and mended.
+WAYS: Final = ("put in", "mended")
 # Bins are called by whole percents.
 _MOST_BINS: Final = 100
 # The columns of an error.
@@ -74,12 +86,19 @@ class Sensitivity(Record):
     """What errors cost, as frames (schemas in `dstbench.schema.judging`).
 
     Attributes:
+        own_costs: A row per way (put in, mended), kind of error, metric and bin, in the run's own predictions; empty if
+            there are none, or gold alone was asked for.
+        own_bias: Likewise, a row per way, kind and metric.
+        own_errors: Likewise, a row per way and kind.
         costs: A row per kind of error, metric and bin of positions.
         bias: A row per kind of error and metric: the mean loss, and the position bias.
         errors: A row per kind: for how many changes of gold there is such an error.
         signatures: (run, metric, unit, signature) of the scores.
     """
 
+    own_costs: pl.DataFrame
+    own_bias: pl.DataFrame
+    own_errors: pl.DataFrame
     costs: pl.DataFrame
     bias: pl.DataFrame
     errors: pl.DataFrame
@@ -88,12 +107,14 @@ class Sensitivity(Record):
     @property
     def is_sample(self) -> bool:
         """Whether some errors were not drawn, so that all figures are estimates."""
-        return bool((self.errors["errors"] < self.errors["possible"]).any())
+        return any((errors["errors"] < errors["possible"]).any() for errors in (self.errors, self.own_errors))
 
 
 def sensitivity(
     data: Data,
     *,
+    gold: Data | None = None,
+    gold_only: bool = False,
     metrics: str | Iterable[str | Metric] | None = None,
     kinds: str | Sequence[str] | None = None,
     bins: int = 5,
@@ -102,14 +123,18 @@ def sensitivity(
     level: float = 0.95,
     profile: str | Convention = "verbatim",
     split: str | None = None,
+    missing: Missing | None = None,
 ) -> Sensitivity:
     """What one error costs under each metric, by kind of error and by when it happens.
 
     For every change of gold and each kind of error, a copy of the dialogue is scored whose prediction is gold but for
-    this error. `dstbench.analysis.one_error` says what each kind is, and how its values and slots are chosen.
+    this error; and where there are predictions, copies of these, with the error put in or one mended.
+    `dstbench.analysis.one_error` says what each kind is, and how its values and slots are chosen.
 
     Args:
-        data: Gold: a path, a frame, or states; predictions in it are ignored.
+        data: A run, or gold: a path, a frame, or states.
+        gold: Gold states, if they are not in the data; see `dstbench.open_runs`. None: they are in the data.
+        gold_only: Whether to ignore predictions.
         metrics: Metrics in dstbench's notation; None: those of the profile.
         kinds: Kinds of errors: missed, wrong, late, dropped, over, swap; None: all.
         bins: Number of equal parts of a dialogue. Mean losses are given in each; at most 100.
@@ -118,6 +143,7 @@ def sensitivity(
         level: Confidence level of the intervals.
         profile: The convention, or its name.
         split: The split to take, if gold has several; None: all.
+        missing: How gold turns without a prediction are treated; None: as the convention does.
 
     Raises:
         DstbenchError: Data cannot be used; gold has no change in a dialogue of several turns, or none that can have an
@@ -137,7 +163,9 @@ def sensitivity(
     check_level(level)
     convention = as_convention(profile)
     requested = None if metrics is None else parse_all(metrics)
-    run = gold_run(data, split)
+    if gold is not None and not gold_only:
+        parts_to_open(data, missing=missing)
+    run = gold_run(data if gold is None else gold, split)
     run.need_states("errors")
     # How a run's missing turns were treated when it was read does not concern gold, and must not be in signatures.
     run = replace(run, derive=_predicts_gold, meta={**run.meta, "missing": "error"})
@@ -148,16 +176,35 @@ def sensitivity(
         raise UsageError(f"{counts}: a count of errors, which has no loss", hint="metrics that are scores: -m jga,fga")
     rows, sums = score_run(run, chosen, (), convention)
     chosen = resolve(chosen, [sums], convention)
-    draw = partial(_draw, sample=sample, generator=np.random.default_rng(seed))
-    made = _make(run, chosen, chosen_kinds, convention, draw)
-    costs, bias = _figures(made, chosen_kinds, [str(metric) for metric in chosen], bins, level)
+    figures = partial(_figures, kinds=chosen_kinds, metrics=[str(metric) for metric in chosen], bins=bins, level=level)
+
+    def make(predicted: Run, *, mended: bool = False) -> _Made:
+        draw = partial(_draw, sample=sample, generator=np.random.default_rng(seed))
+        return _make(predicted, chosen, chosen_kinds, convention, draw, mended=mended)
+
+    made = make(run)
+    costs, bias = figures(made)
     errors = _count(made, chosen_kinds)
     _check(run.name, errors, bias)
+    predicted = None if gold_only else _predicted(data, gold, split, missing, convention)
+    own = {} if predicted is None else {WAYS[mended]: make(predicted, mended=mended) for mended in (False, True)}
+    of_own = [[frame.with_columns(way=pl.lit(way)) for frame in (*figures(of), _count(of, chosen_kinds))]
+              for way, of in own.items()]  # fmt: skip
+    drawn = {"sample": pl.lit(sample), "seed": pl.lit(sample and seed)}
+    own_costs, own_bias, own_errors = (
+        pl.concat([
+            pl.DataFrame(schema=table.schema), *(table.conform(frames[at].with_columns(**drawn)) for frames in of_own)
+        ])
+        for at, table in enumerate((OWN_ERROR_COSTS, OWN_POSITION_BIAS, OWN_ERROR_KINDS))
+    )  # fmt: skip
     by_dialogue = pl.col("signature").str.replace("|by:run|", "|by:dialogue|", literal=True)
     return Sensitivity(
+        own_costs,
+        own_bias,
+        own_errors,
         ERROR_COSTS.conform(costs),
         POSITION_BIAS.conform(bias),
-        ERROR_KINDS.conform(errors.with_columns(sample=pl.lit(sample), seed=pl.lit(sample and seed))),
+        ERROR_KINDS.conform(errors.with_columns(**drawn)),
         rows.select("run", "metric", "unit", by_dialogue),
     )
 
@@ -170,6 +217,21 @@ def _kinds(kinds: str | Sequence[str] | None) -> list[str]:
         raise UsageError("no kind of error is asked for", hint=f"some of {', '.join(KINDS)}; None: all")
     check_known(names, KINDS, "there is no kind of error {!r}")
     return [kind for kind in KINDS if kind in names]
+
+
+def _predicted(
+    data: Data, gold: Data | None, split: str | None, missing: Missing | None, convention: Convention
+) -> Run | None:
+    """The run with its own predictions; None: the data hold none."""
+    ((name, item),) = named_parts(data)
+    if not (
+        gold is not None or isinstance(item, Run) or (isinstance(item, (str, PathLike)) and File(str(item)).is_parquet)
+    ):
+        states = load(name, item, split=split)
+        if isinstance(states, States) and (states.gold is None or states.pred is None or states.either or states.only):
+            return None
+    (run,) = open_under(convention, data, gold=gold, split=split, missing=missing)
+    return None if run.meta.get("only") else run
 
 
 def _predicts_gold(table: pl.DataFrame) -> pl.DataFrame:
@@ -191,30 +253,38 @@ def _make(
     kinds: Sequence[str],
     convention: Convention,
     draw: Callable[[pl.DataFrame, int], pl.DataFrame],
+    *,
+    mended: bool,
 ) -> _Made:
-    """Score gold, and the drawn copies of its dialogues with one error each."""
+    """Score a run, and the drawn copies of its dialogues with one error more each, or one less."""
     usual, parts = usual_values(run, convention), partitions(run)
     none = pl.DataFrame(schema={name: pl.String if name == "kind" else pl.Int64 for name in _ERROR})
     errors, losses = [none], [np.zeros((0, len(metrics)))]
     changes_of_gold = single = dialogues = 0
     for done, part in enumerate(parts):
         _LOG.info("scoring copies of %s", run.name, extra={"done": done, "of": len(parts)})
-        rows = gold_rows(run.part(*part), convention).with_columns(pl.col("number") + dialogues)
+        table = run.part(*part)
+        table = table if run.derive is None else run.derive(table)
+        rows = gold_rows(table, convention).with_columns(pl.col("number") + dialogues)
         dialogues += rows["number"].n_unique()
         for gold in in_pieces(rows):
             every = gold.filter("is_change")
             changes = every.filter(pl.col("turns") > 1)
             changes_of_gold += every.height
             single += every.height - changes.height
+            if mended:
+                changes = gold.filter(pl.col("is_change") | pl.col("is_over"), pl.col("turns") > 1)
+                changes = changes.with_row_index("change")
             if changes.is_empty():
                 continue
-            changes = with_errors(changes, gold, usual, convention)
-            copies = draw(copies_of(changes, kinds), changes.height)
-            scored = score_copies(base_rows(gold, changes), copies, run, metrics, convention)
+            if not mended:
+                changes = with_errors(changes, gold, usual, convention)
+            copies = draw(copies_of(changes, kinds, mended=mended), changes.height)
+            scored = score_copies(base_rows(gold, changes, mended=mended), copies, run, metrics, convention)
             is_gold, number = copies["kind"].is_null().to_numpy(), copies["number"].to_numpy()
             of_gold = np.full((int(number.max()) + 1, len(metrics)), np.nan)
             of_gold[number[is_gold]] = scored[is_gold]
-            losses.append((of_gold[number] - scored)[~is_gold])
+            losses.append((-1 if mended else 1) * (of_gold[number] - scored)[~is_gold])
             errors.append(copies.drop_nulls("kind").select(_ERROR))
     _LOG.info("scoring copies of %s", run.name, extra={"done": len(parts), "of": len(parts)})
     return _Made(pl.concat(errors), np.concatenate(losses), changes_of_gold, single)
@@ -252,9 +322,11 @@ def _figures(
         slope = slope_within_clusters(
             number[defined], position[defined], loss[defined], weight_of_slope[defined], level
         )
+        nothing = mean_over_clusters(number[defined], (np.abs(loss[defined]) < TIE) + 0.0, weight[defined], level)
+        found_blind = {"blind": nothing.value}
         counts = {"errors": int(defined.sum()), "dialogues": mean.clusters, "slopes": slope.clusters}
         found = {"loss": mean.value, "bias": slope.value, "low": slope.low, "high": slope.high}
-        bias.append(about | found | counts | {"undefined": int((is_kind & np.isnan(loss)).sum())})
+        bias.append(about | found | found_blind | counts | {"undefined": int((is_kind & np.isnan(loss)).sum())})
     relative = pl.when(pl.col("loss") != 0).then(pl.col("bias") / pl.col("loss"))
     return pl.DataFrame(costs).fill_nan(None), pl.DataFrame(bias).fill_nan(None).with_columns(relative=relative)
 

@@ -16,11 +16,15 @@ import numpy as np
 import polars as pl
 
 from dstbench.analysis.associations import (
+    CONTROLS,
+    GIVEN,
     POOLED,
+    Compared,
     Rows,
     compare_within,
     correlations,
     difference_rows,
+    given,
     numbered,
     with_pooled,
 )
@@ -33,7 +37,7 @@ from dstbench.metrics import Metric, parse_all
 from dstbench.metrics.base import divide
 from dstbench.metrics.exact_sums import exact_sum
 from dstbench.runs.open import Data, Reading
-from dstbench.schema.analysis import DISAGREEMENTS, TRAIT_BINS
+from dstbench.schema.analysis import CORRELATIONS, DISAGREEMENTS, TRAIT_BINS
 from dstbench.schema.record import Record
 from dstbench.scoring.scope import open_under
 from dstbench.stats.normal import check_level
@@ -65,6 +69,9 @@ class Traits(Record):
             pooled, over the dialogues in which all of them are defined.
         differences: For each trait, the difference between its correlations with the first two metrics, with its
             interval and p over dialogues, and Zou's interval.
+        given: The correlations of the traits with the metrics, given each dialogue's numbers of mistakes and turns, on
+            which traits depend (partial correlations); empty with ``released``.
+        given_differences: The differences likewise.
         disagreements: In each run, the dialogues on which two metrics differ most, in each direction; empty if none
             were named.
         pooled_disagreements: The same over the dialogues of all runs, each with its run (Aksu & Chen 2024, §6.2).
@@ -75,6 +82,8 @@ class Traits(Record):
     bins: pl.DataFrame
     correlations: pl.DataFrame
     differences: pl.DataFrame
+    given: pl.DataFrame
+    given_differences: pl.DataFrame
     disagreements: pl.DataFrame
     pooled_disagreements: pl.DataFrame
     signatures: pl.DataFrame
@@ -140,22 +149,28 @@ def traits(
     dialogues = pl.concat(tables)
     scores, both = [str(metric) for metric in chosen], [f"to_{to}", f"nu_{nu}"]
     rows_taken = "released" if protocol == "released" else "complete"
+    controlled: list[Rows] = []
     if protocol == "released":
         correlated = [_as_released(runs[0].name if len(runs) == 1 else POOLED, dialogues, both, scores[:2])]
     else:
         whole = [(run.name, table.drop_nulls([*both, *scores])) for run, table in zip(runs, tables, strict=True)]
-        correlated = with_pooled(whole, [*both, *scores], taken=rows_taken)
-    compared = [
-        compare_within(rows, ((t, a), (t, b)), level)
-        for t in both
-        for a, b in pairwise(scores[:2])
-        for rows in correlated
-    ]
+        controlled = with_pooled(whole, [*both, *scores, *CONTROLS], taken=rows_taken)
+        correlated = [rows._replace(columns={v: rows.columns[v] for v in (*both, *scores)}) for rows in controlled]
+
+    def compare(columns: Sequence[Rows]) -> list[Compared]:
+        pairs = [((t, a), (t, b)) for t in both for a, b in pairwise(scores[:2])]
+        return [compare_within(rows, pair, level) for pair in pairs for rows in columns]
+
+    partial = [given(rows, [*both, *scores], CONTROLS)._replace(taken=GIVEN) for rows in controlled]
+    pairs_given = pl.concat([pl.DataFrame(schema=CORRELATIONS.schema),
+                             *(correlations(rows, level) for rows in partial)])  # fmt: skip
     return Traits(
         dialogues,
         pl.concat([_binned(dialogues, trait, scores) for trait in both]),
         pl.concat([correlations(rows, level) for rows in correlated]),
-        difference_rows(compared, level, rows_taken),
+        difference_rows(compare(correlated), level, rows_taken),
+        pairs_given.filter(pl.col("first").is_in(both), pl.col("second").is_in(scores)),
+        difference_rows(compare(partial), level, GIVEN),
         pl.concat([_disagreements(table, [str(metric) for metric in pair], most) for table in tables]),
         _disagreements(dialogues, [str(metric) for metric in pair], most),
         pl.concat(signatures),

@@ -173,9 +173,9 @@ COMMANDS: Final = (
     ),
     Command(
         "compare-metrics",
-        "Compare metrics over the same runs. "
-        "Shows spread, pairs told apart, agreement of orders, dependence on traits.",
-        "compare-metrics a.json b.json c.json -m jga,sa,gca",
+        "Find out which metric to trust: compare metrics over the same runs. "
+        "Shows agreement with a known order, reliability, spread, pairs told apart, reversals, dependence on traits.",
+        "compare-metrics t5_0.1.json t5_0.5.json t5_1.0.json --along share",
         "comparing",
         of="analysis.compare_metrics:compare_metrics",
         charts="rendering.charts.runs:metric_charts",
@@ -191,14 +191,14 @@ COMMANDS: Final = (
     ),
     Command(
         "sensitivity",
-        "Show what one error costs under each metric, by kind of error and by when it happens. Needs gold only.",
-        "sensitivity test.tsv -m jga,fga,gca --kinds missed,late",
+        "Show what one error costs under each metric, by kind of error and by when it happens, in a run or in gold.",
+        "sensitivity predictions.json -m jga,fga,gca --kinds missed,late",
         "scoring copies",
         of="analysis.sensitivity:sensitivity",
         charts="rendering.charts.runs:sensitivity_charts",
         details={
             "data": Detail(
-                type=Path, metavar="GOLD", help="A file or folder with gold states, or a long table (.parquet)."
+                type=Path, metavar="RUN", help="A prediction file or long table (.parquet), or gold alone."
             ),
             "split": Detail(help="train, dev or test, if gold has several splits."),
         },

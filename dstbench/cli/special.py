@@ -26,7 +26,8 @@ def score(call: Call, *, group: Mapping[str, str] | None = None, along: str | No
     """
     import polars as pl
 
-    from dstbench.rendering.of_scores import numbers_along, titles_of
+    from dstbench.analysis.along import numbers_along
+    from dstbench.rendering.of_scores import titles_of
     from dstbench.rendering.tables import render
     from dstbench.runs.gold_sets import gold_lines
     from dstbench.runs.open import parts_to_open
@@ -38,7 +39,9 @@ def score(call: Call, *, group: Mapping[str, str] | None = None, along: str | No
     names = [name for name, _ in parts_to_open(data, **call.reading)] if group or along else []
     if group:
         titles_of(group, names, by.split(","))
-    number, numbers = numbers_along(along, names, by.split(",")) if along else ("", {})
+    if along and by != "run":
+        raise UsageError("--along takes scores by run", hint="omit --by")
+    number, numbers = numbers_along(along, names) if along else ("", {})
     opened, rows = open_and_score(**{"metrics": None, **call.arguments})
     gold = gold_lines(opened)
     if not along:

@@ -9,7 +9,7 @@ import polars as pl
 from dstbench.analysis.associations import JACKKNIFE, POOLED
 from dstbench.analysis.findings import conclusion
 from dstbench.errors import number_of
-from dstbench.metrics.registry import name_of, sign_of
+from dstbench.metrics.registry import name_of
 from dstbench.rendering import sentences
 from dstbench.rendering.tables import signature_lines
 from dstbench.rendering.views import Layout, View, percent, text_of
@@ -25,13 +25,10 @@ from dstbench.schema.analysis import (
     TIMING,
 )
 from dstbench.schema.core import SCORES, Table
-from dstbench.schema.judging import DEPENDENCE, ERROR_COSTS, POSITION_BIAS, POWER, RANK_AGREEMENT, SPREAD
 
 if TYPE_CHECKING:
-    from dstbench.analysis.compare_metrics import MetricComparison
     from dstbench.analysis.correlate import Correlations
     from dstbench.analysis.diagnose import Diagnosis
-    from dstbench.analysis.sensitivity import Sensitivity
     from dstbench.analysis.traits import Traits
 
 # The rates of kinds of errors, each with the slots that it is a share of.
@@ -41,7 +38,6 @@ _TIMED: Final = {
     "over": "{over}", "early": "{early}", "% early": "{early_share}",
 }  # fmt: skip
 _R: Final = {"{}": "{r} [{low}, {high}]"}
-_MOST_METRICS: Final = 10
 
 
 # --- diagnoses --------------------------------------------------------------------------------------------------------
@@ -149,14 +145,24 @@ def traits(traits: Traits) -> Layout:
         lists = [_disagreements(traits.pooled_disagreements, units, ", of all runs"), *lists]
     lists = [view for view in lists if view.rows.height]
     about, signatures = _about_intervals(traits.correlations, traits.differences), signature_lines(traits.signatures)
+    if traits.differences.height > 1:
+        about.append("p of differences are two-sided, adjusted by Holm for those of a table")
     notes = ["shares in %; --format csv or json lists every dialogue", *about]
-    views = [means, *_matrices(traits.correlations), *_differences(traits.differences), *lists]
-    table = _trait_table(traits)
-    first = table._replace(title="Correlations of scores with traits, over dialogues", cells={"{}": "{r}"})
+    given = [view._replace(title=f"Given mistakes and turns: {view.title[0].lower()}{view.title[1:]}")
+             for view in _differences(traits.given_differences)]  # fmt: skip
+    table = _trait_table(traits, traits.correlations)
+    what = "Correlations of scores with traits, over dialogues"
+    first = table._replace(title=what, cells={"{}": "{r}"})
+    if traits.given.height:
+        title = f"Given mistakes and turns: correlations, and {percent(traits.given['level'][0])} intervals"
+        given.insert(0, View(title, traits.given, CORRELATIONS, ["run", "first"], _R, "second"))
+        title = "Correlations of scores with traits, given the dialogue's mistakes and turns"
+        first = _trait_table(traits, traits.given)._replace(title=title, cells={"{}": "{r}"})
+    views = [means, *_matrices(traits.correlations), *_differences(traits.differences), *given, *lists]
+    found = sentences.differences(traits.given_differences if traits.given.height else traits.differences)
     return Layout(
-        views, (), sentences.differences(traits.differences), "traits", lists[:1] or [table],
-        [*(notes if lists else about), *signatures], [first], notes, signatures,
-        "mean scores by trait, intervals, dialogues on which metrics disagree",
+        views, (), found, "traits", lists[:1] or [table], [*(notes if lists else about), *signatures], [first], notes,
+        signatures, "mean scores by trait, intervals, dialogues on which metrics disagree",
     )  # fmt: skip
 
 
@@ -180,10 +186,10 @@ def _disagreements(rows: pl.DataFrame, units: pl.DataFrame, of: str = "") -> Vie
     )
 
 
-def _trait_table(traits: Traits) -> View:
+def _trait_table(traits: Traits, correlations: pl.DataFrame) -> View:
     """A row per run: the correlation of each metric with each trait."""
     names = traits.bins["trait"].unique(maintain_order=True).to_list()
-    pairs = traits.correlations.filter(pl.col("first").is_in(names), ~pl.col("second").is_in(names))
+    pairs = correlations.filter(pl.col("first").is_in(names), ~pl.col("second").is_in(names))
     both = pairs.select("first", "second").unique(maintain_order=True).iter_rows()
     heads = {f"{score} {trait}": f"{name_of(score)}, {name_of(trait)}" for trait, score in both}
     n = pl.col("n").min() == pl.col("n").max()
@@ -210,12 +216,10 @@ def correlations(correlations: Correlations) -> Layout:
     notes = _about_intervals(matrix, correlations.differences, correlations.rated_differences)
     notes += _about_tests(correlations) if has_ratings else []
     if correlations.differences.height > 1:
-        notes.append("p of differences are two-sided, and not adjusted for their number")
+        notes.append("p of differences are two-sided, adjusted by Holm for their number")
     matrices, table = _matrices(matrix), _matrix_table(matrix)
     of = f"{table.rows['run'][0]}: correlations over {table.rows['per'][0]}s"
-    first = (
-        [*views, View(of, _square(table.rows, CORRELATIONS, "{r}", ""))] if len(matrices) > 1 or not views else views
-    )
+    first = [*views, View(of, square(table.rows, CORRELATIONS, "{r}", ""))] if len(matrices) > 1 or not views else views
     return Layout(
         [*views, *matrices], (), findings or sentences.most_alike(table.rows), "correlate", paper or [table], None,
         first, notes, signature_lines(correlations.signatures), "intervals, correlations of each run",
@@ -230,13 +234,13 @@ def _matrices(rows: pl.DataFrame) -> list[View]:
         n = f", n = {pairs['n'][0]:,}" if same else ""
         level = percent(pairs["level"][0])
         title = f"{run}: correlations{sentences.rows_taken(pairs)}{n}; above the diagonal their {level} intervals"
-        views.append(View(title, _square(pairs, CORRELATIONS, "{r}", "{low} to {high}")))
+        views.append(View(title, square(pairs, CORRELATIONS, "{r}", "{low} to {high}")))
         if not same:
-            views.append(View(f"{run}: number of rows", _square(pairs, CORRELATIONS, "{n}", "")))
+            views.append(View(f"{run}: number of rows", square(pairs, CORRELATIONS, "{n}", "")))
     return views
 
 
-def _square(pairs: pl.DataFrame, table: Table, below: str, above: str, corner: str = "") -> pl.DataFrame:
+def square(pairs: pl.DataFrame, table: Table, below: str, above: str, corner: str = "") -> pl.DataFrame:
     """A square table of the pairs of `first` and `second`: a text of each below the diagonal, and one above it."""
     first, second = pl.col("first"), pl.col("second")
     names = list(dict.fromkeys([*pairs["first"], *pairs["second"]]))
@@ -272,7 +276,11 @@ def _differences(rows: pl.DataFrame, tests: pl.DataFrame | None = None) -> list[
     n = pl.when(pl.col("n_first") != pl.col("n_second")).then(pl.format("{} and {}", "n_first", "n_second"))
     rows = rows.with_columns(n=n.otherwise(pl.col("n_first").cast(pl.String)), zou_differs=sentences.ZOU_DIFFERS)
     cells = {"r first": "{r_first}", "r second": "{r_second}", "difference": "{difference}", "n": "{n}"}
-    uncertain = {f"{percent(rows['level'][0])} interval": "{low} to {high}", "p": "{p}", **_zou(rows)}
+    uncertain = {
+        f"{percent(rows['level'][0])} interval": "{low} to {high}",
+        "p, adjusted": "{p_adjusted}",
+        **_zou(rows),
+    }
     title, table = f"Differences of correlations{sentences.rows_taken(rows)}", CORRELATION_DIFFERENCES
     if rows.select("first", "second").n_unique() > 1:
         views = [_compared(title, rows, table, cells),
@@ -381,179 +389,3 @@ def _about_tests(correlations: Correlations) -> list[str]:
         of = f", adjusted by Holm's method for {tests.height} differences," if tests.height > 1 else ""
         lines.append(f"by more than chance: p{of} is at most {1 - tests['level'][0]:.2g}")
     return [*lines, "--format csv or json has every run's"] if correlations.rated["run"].n_unique() > 1 else lines
-
-
-# --- metrics ----------------------------------------------------------------------------------------------------------
-
-
-def metrics(compared: MetricComparison) -> Layout:
-    """Spread and pairs told apart, a matrix of tau, the metrics whose orders agree least, and correlations."""
-    runs, pairs = compared.scores["run"].n_unique(), sentences.pairs_of_all(compared)
-    spread = _spread(compared, pairs)
-    title = f"Metrics over {number_of(runs, 'run')}" + (f", {number_of(pairs, 'pair')}" if pairs else "")
-    views = [spread._replace(title=title)]
-    if compared.agreement.height:
-        title = "Kendall's tau of two metrics' orders; above the diagonal the pairs of runs that they reverse"
-        turned = pl.when(pl.col("tau").is_not_null()).then("reversed")
-        taus = compared.agreement.with_columns(reversed=turned)
-        views += [
-            View(title, _square(taus, RANK_AGREEMENT, "{tau}", "{reversed}", "metric")),
-            *_least_alike(compared),
-        ]
-    if compared.dependence.height:
-        title = (
-            f"Correlations of dialogues' scores with traits, and {percent(compared.dependence['level'][0])} intervals"
-        )
-        views.append(
-            View(
-                title,
-                compared.dependence,
-                DEPENDENCE,
-                ["metric"],
-                {"{}": "{r} [{low}, {high}]"},
-                "trait",
-            )
-        )
-    about, signatures = _about_spread(compared), signature_lines(compared.scores.drop_nulls("signature"))
-    notes = [*about, *_about_orders(compared)]
-    caption = f"Metrics over {number_of(runs, 'run')} (%): mean and standard deviation over runs, and range."
-    if "apart" in spread.cells:
-        caption += f" Apart: {f'of {pairs:,} ' if pairs else ''}pairs of runs, those that the metric tells apart."
-    apart_or_noise = {
-        title: text for title, text in spread.cells.items()
-        if title not in ("runs", "mean", "sd", "lowest", "highest", "range")
-    }  # fmt: skip
-    cells = {"mean": "{mean} ±{sd}", "range": "{range}", **apart_or_noise}
-    heads = {name: name.capitalize() for name in cells if name != "sd/se"}
-    paper = spread._replace(cells=cells, caption=caption, heads=heads)
-    findings = sentences.metrics_apart(compared)
-    parts = {"agreement of orders": compared.agreement.height, "correlations with traits": compared.dependence.height}
-    rest = ", ".join([*(words for words, rows in parts.items() if rows), "how all was computed"])
-    short = {name: text for name, text in spread.cells.items() if name not in ("lowest", "highest")}
-    first = views[0]._replace(cells=short)
-    return Layout(
-        views, about[:1], findings, "compare-metrics", [paper], [*about, *signatures], [first], notes[1:], signatures,
-        rest,
-    )  # fmt: skip
-
-
-def _spread(compared: MetricComparison, pairs: int | None) -> View:
-    """A row per metric: spread, signal to noise, and the pairs that it tells apart."""
-    cells = {name: f"{{{name}}}" for name in ("mean", "sd", "lowest", "highest", "range")}
-    if compared.spread["runs"].n_unique() > 1:  # else the title has their number
-        cells = {"runs": "{runs}", **cells}
-    if compared.spread["signal_to_noise"].count():
-        cells["sd/se"] = "{signal_to_noise}"
-    rows, adjustment = compared.spread, "none"
-    if compared.power["pairs"].sum():
-        apart = (pl.when(pl.col(name.replace("apart", "power")).is_not_null()).then(name).alias(name)
-                 for name in ("apart", "apart_adjusted"))  # fmt: skip
-        power = compared.power.select("metric", "pairs", *apart, "median_detectable")
-        rows = rows.join(power, on="metric", how="left", maintain_order="left")
-        adjustment = compared.power["adjustment"][0]
-        cells |= {} if pairs else {"pairs": "{pairs}"}
-        cells |= {"apart": "{apart}"} | ({} if adjustment == "none" else {adjustment: "{apart_adjusted}"})
-        cells["detectable"] = "{median_detectable}"
-    table = Table("", "", **{**POWER.columns, **SPREAD.columns})
-    return View("", rows, table, ["metric"], cells)
-
-
-def _least_alike(compared: MetricComparison) -> list[View]:
-    """The pairs of metrics that reverse pairs of runs, those that agree least first."""
-    rows = compared.agreement.filter(pl.col("reversed") > 0).sort("tau", nulls_last=True, maintain_order=True)
-    if rows.is_empty():
-        return []
-    shown = rows.head(_MOST_METRICS)
-    pairs = [sentences.reversed_pairs(compared, *both) for both in shown.select("first", "second").iter_rows()]
-    level = rows["level"][0]
-    turned = "reversed: better by the first/better by the second"
-    shown = shown.with_columns(pl.Series(turned, pairs, pl.String), metrics=pl.format("{}, {}", "first", "second"))
-    cells = {
-        "tau": "{tau}",
-        **({} if level is None else {percent(level): "{low} to {high}"}),
-        turned: "{turned}",
-    }
-    of = f", {_MOST_METRICS} of {rows.height}" if rows.height > _MOST_METRICS else ""
-    title = f"Metrics that reverse pairs of runs, the least alike first{of}"
-    return [View(title, shown.rename({turned: "turned"}), RANK_AGREEMENT, ["metrics"], cells)]
-
-
-def _about_spread(compared: MetricComparison) -> list[str]:
-    """How spread and the pairs told apart were computed."""
-    lines = ["scores in %, counts as they are; sd, range: over runs"]
-    if compared.design.is_empty():
-        return lines
-    design, power = compared.design.row(0, named=True), compared.power
-    if compared.spread["signal_to_noise"].count():
-        lines.append("sd/se: sd over runs divided by the mean standard error of a run")
-    if power["pairs"].sum():
-        alpha, is_adjusted = f"{1 - design['level']:.4g}", design["adjustment"] != "none"
-        lines.append(f"apart: pairs of runs with p at most {alpha}; p: two-sided, {design['test']}")
-        if is_adjusted:
-            lines.append(f"{design['adjustment']}: the same with p adjusted for the number of pairs")
-        if power["untestable"].sum():
-            names = power.filter(pl.col("untestable") > 0).select(pl.format("{} ({})", "metric", "untestable"))
-            p, pairs = "adjusted p" if is_adjusted else "p", ", ".join(names.to_series())
-            lines.append(f"pairs whose {p} cannot reach {alpha} (resamples, dialogues): {pairs}")
-        test = "adjusted test" if is_adjusted else "test"
-        lines.append(f"detectable: the difference that the {test} detects with 80 % power, median over the pairs")
-    return [*lines, f"{design['resamples']:,} resamples of dialogues, seed {design['seed']}"]
-
-
-def _about_orders(compared: MetricComparison) -> list[str]:
-    """How the agreement of orders and the correlations were computed."""
-    lines = []
-    if compared.agreement.height:
-        errors = [metric for metric in compared.spread["metric"] if sign_of(metric) == -1]
-        lowest = f"; by {', '.join(errors)}, the lowest" if errors else ""
-        lines.append(f"orders: from the best run to the worst: the highest score first{lowest}")
-    if compared.dependence.height:
-        lines.append("correlations: Pearson's, over all runs' dialogues; for intervals, each is left out in all runs")
-    return [*lines, "other intervals: bootstrap percentiles"] if compared.design.height else lines
-
-
-# --- costs of errors --------------------------------------------------------------------------------------------------
-
-
-_COSTS: Final = Table("", "", **{**POSITION_BIAS.columns, **ERROR_COSTS.columns})
-
-
-def sensitivity(sensitivity: Sensitivity) -> Layout:
-    """A table per kind of error that was made: mean loss of each metric by position, and its position bias."""
-    level = percent(sensitivity.bias["level"].item(0))
-    made = sensitivity.errors.filter(pl.col("errors") > 0)
-    titles = {}
-    for kind, number, possible in made.select("kind", "errors", "possible").iter_rows():
-        drawn_of = f"drawn of {possible:,} " if sensitivity.is_sample else ""
-        titles[kind] = f"{kind}: {sentences.ERRORS[kind]}; {number:,} {drawn_of}errors"
-    bias = sensitivity.bias.select("kind", "metric", "bias", "low", "high", "relative")
-    costs = sensitivity.costs.drop("low", "high").join(bias, on=["kind", "metric"], how="left", maintain_order="left")
-    rows = costs.filter(pl.col("kind").is_in(titles.keys())).with_columns(
-        title=pl.col("kind").replace_strict(titles, return_dtype=pl.String), bin=sentences.BIN
-    )
-    of_metric = {"bias": "{bias}", f"{level} interval": "{low} to {high}", "relative": "{relative}"}
-    losses = View("{}", rows, _COSTS, ["metric"], {"{}": "{loss}"}, "bin", of_metric, "title")
-    paper = losses._replace(
-        beside={"bias": "{bias} [{low}, {high}]"},
-        caption="What one error costs, in points, by the position of the change in its dialogue, and the position bias "
-        f"with its {level} interval.",
-        heads={"metric": "", "bias": "Position bias"},
-    )
-    drawn = sensitivity.errors.row(0, named=True)
-    notes = [
-        "loss in points, by the position t/(n - 1) of the change in a dialogue of n turns",
-        "bias: how many points more an error costs in the last turn than in the first turn of the same",
-        "dialogue (slope); losses by position are means over dialogues that differ in length, too",
-        "relative: the bias divided by the mean loss; intervals over dialogues",
-        f"{number_of(drawn['changes'], 'change')} of gold; "
-        f"{number_of(max(sensitivity.bias['dialogues'].to_list()), 'dialogue')}",
-    ]
-    if sensitivity.is_sample:
-        at_most = f"at most {drawn['sample']} errors of each kind in a dialogue, seed {drawn['seed']}"
-        notes.append(f"estimated from a sample: {at_most}")
-    title = f"What one error costs, in points, on average over {number_of(drawn['changes'], 'change')} of gold"
-    first = View(title, sensitivity.bias, POSITION_BIAS, ["metric"], {"{}": "{loss}"}, "kind")
-    return Layout(
-        [losses], (), sentences.costs(sensitivity), "sensitivity", [paper], None, [first], notes,
-        signature_lines(sensitivity.signatures), "costs by position in the dialogue, position bias with intervals",
-    )  # fmt: skip

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
 import polars as pl
 
 from dstbench.analysis.sentences import highest
-from dstbench.errors import DstbenchError, UsageError, number_of
+from dstbench.errors import UsageError, number_of
 from dstbench.metrics.registry import name_of
 from dstbench.rendering.tables import signature_lines
 from dstbench.rendering.views import EXACT, IS_COUNT, Layout, View, sign
@@ -84,40 +83,6 @@ def scores(
     findings = highest(rows) if of_runs and not titles else []
     notes = [f"{units}{size}", *below]
     return Layout([view], notes, findings, label, [paper], [*below, *signatures], signatures=signatures)
-
-
-def numbers_along(along: str, runs: Sequence[str], by: Sequence[str]) -> tuple[str, dict[str, float]]:
-    """A name, and the number of each run.
-
-    Args:
-        along: A name for the number in which the runs' names differ; or NAME=FILE, a table (CSV, Parquet) with the
-            columns `run` and NAME.
-        runs: The runs.
-        by: What scores are grouped by.
-
-    Raises:
-        DstbenchError: The table does not have a number for each run.
-        UsageError: Scores are not by run alone, or the names of the runs do not differ in one number.
-    """
-    from dstbench.analysis.user_tables import read_user_table
-
-    if list(by) != ["run"]:
-        raise UsageError("--along takes scores by run", hint="omit --by")
-    name, _, file = along.partition("=")
-    if name in (*SCORES.columns, EXACT, ""):
-        raise UsageError(f"--along {along!r} has no name for a column of its own", hint="--along share")
-    if file:
-        table = read_user_table(file, "numbers of runs", ["run", name], numbers=[name]).rows
-        numbers = dict(table.select("run", pl.col(name).cast(pl.Float64, strict=False)).iter_rows())
-        if lacking := [run for run in runs if numbers.get(run) is None]:
-            raise DstbenchError(f"no number {name} of {', '.join(lacking)}", file=file, hint="a line for each run")
-        return name, {run: numbers[run] for run in runs}
-    found = [re.findall(r"\d+(?:\.\d+)?", run) for run in runs]
-    differing = [column for column in zip(*found, strict=False) if len({*column}) > 1]
-    if len({*map(len, found)}) > 1 or len(differing) != 1:
-        hint = f"name them so, or name a table with the columns run and {name}: --along {name}=FILE.csv"
-        raise UsageError("the names of the runs do not differ in one number", hint=hint)
-    return name, dict(zip(runs, map(float, differing[0]), strict=True))
 
 
 def titles_of(groups: Mapping[str, str], names: Sequence[str], by: Sequence[str]) -> dict[str, str]:

@@ -302,8 +302,8 @@ def _costs(
         try:
             with _noting(of_gold, pass_on=False):
                 costs = sensitivity(
-                    {"gold": run}, metrics=scores, sample=_CHANGES, seed=design.seed, level=design.level,
-                    profile=convention,
+                    {"gold": run}, gold_only=True, metrics=scores, sample=_CHANGES, seed=design.seed,
+                    level=design.level, profile=convention,
                 )  # fmt: skip
         except DstbenchError as error:
             why = error.what

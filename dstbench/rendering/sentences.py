@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import polars as pl
 
-from dstbench.analysis.associations import POOLED
+from dstbench.analysis.associations import GIVEN, POOLED
 from dstbench.analysis.sentences import listed
 from dstbench.errors import number_of
 from dstbench.metrics.registry import sign_of
-from dstbench.rendering.views import percent
 
 if TYPE_CHECKING:
     from dstbench.analysis.compare_metrics import MetricComparison
@@ -24,46 +23,107 @@ if TYPE_CHECKING:
 # A sentence names at most so many runs, and pairs of runs.
 _MOST_RUNS: Final = 5
 _MOST_PAIRS: Final = 3
+# What p may be above the level by rounding.
+_ROUNDING: Final = 1e-12
+# Errors that change nothing are named if they are at least this share.
+_BLIND: Final = 0.05
+# Traits of mistakes, in words.
+_SWAYED: Final = {"turns": "by length", "to_mean": "by when mistakes happen", "nu_paper": "by their spread"}
+# Measures of metrics, in words.
+_IN: Final = {"soft_accuracy": "this order", "swap_rate": "reliability"}
 # Which dialogues correlations are over, by the value of the column `rows`.
 _DIALOGUES_TAKEN: Final = {
     "pairwise": "",
     "complete": " over dialogues in which all are defined",
     "released": " over dialogues as the authors of GCA took them",
+    "given": " given the dialogues' mistakes and turns",
 }
 
 # --- metrics ----------------------------------------------------------------------------------------------------------
 
 
+def which_metric(compared: MetricComparison) -> list[str]:
+    """Which metric to report, what others are better for, and what cannot be told; empty without tests of metrics."""
+    tests = compared.contests.filter(pl.col("measure") != "power").drop_nulls("p")
+    if tests.is_empty() or not compared.power["power"].count():
+        return []
+    measure = "soft_accuracy" if compared.validity.height else "swap_rate"
+    values = compared.reliability.select("metric", value=-pl.col("swap_rate"))
+    if compared.validity.height:
+        values = compared.validity.filter(measure="soft_accuracy").select("metric", "value")
+    beaten = _beaten(compared.contests, "soft_accuracy", -1) + _beaten(compared.contests, "swap_rate", 1)
+    ranked = values.drop_nulls().sort("value", descending=True, maintain_order=True)["metric"].to_list()
+    unbeaten = [metric for metric in ranked if metric not in beaten]
+    if not unbeaten:
+        return []
+    best, *others = unbeaten
+    row = compared.reliability.filter(metric=best).row(0, named=True)
+    lines = [f"report {best}: random halves of the dialogues order {_whole(row['swap_rate'])} of pairs otherwise"]
+    if measure == "soft_accuracy":
+        tau = compared.validity.filter(metric=best, measure="tau").row(0, named=True)
+        ends = "" if tau["low"] is None else f" ({tau['low']:.2f} to {tau['high']:.2f})"
+        lines = [f"report {best}: it orders runs along {tau['along']} best, tau {tau['value']:.2f}{ends}"]
+    worse = [metric for metric in ranked if metric in beaten]
+    sides = (("not significantly worse", others), ("significantly worse", worse))
+    lines.append("; ".join(f"{words}: {', '.join(names)}" for words, names in sides if names))
+    lines.append(_least_swayed(compared))
+    is_open = pl.col("p_adjusted") > 1 - pl.col("level") + _ROUNDING
+    counted = tests.group_by("measure", maintain_order=True).agg(open=is_open.sum(), of=pl.len())
+    parts = [f"{number} of {of} in {_IN[name]}" for name, number, of in counted.iter_rows()]
+    lines.append(f"may be chance, of differences of metrics: {', '.join(parts)}")
+    return [line for line in lines if line]
+
+
+def _whole(share: float) -> str:
+    """A share in whole percents."""
+    return f"{100 * share:.0f} %"
+
+
+def _beaten(contests: pl.DataFrame, measure: str, sign: int) -> list[str]:
+    """The metrics that another one is significantly better than; `sign`: of the difference by which the first loses."""
+    sure = contests.filter(pl.col("p_adjusted") <= 1 - pl.col("level") + _ROUNDING, measure=measure)
+    loses = pl.when(pl.col("difference") * sign > 0).then("first").otherwise("second")
+    return sure.select(loses.alias("metric"))["metric"].to_list()
+
+
+def _least_swayed(compared: MetricComparison) -> str:
+    """For traits of mistakes, the metric whose scores depend least on them, given the numbers of mistakes and turns."""
+    known = compared.dependence.drop_nulls("partial").filter(pl.col("trait").is_in(list(_SWAYED)))
+    parts = [
+        "{}: {}".format(_SWAYED[str(trait)], *rows.sort(pl.col("partial").abs(), maintain_order=True)
+                                   .select("metric").row(0))
+        for (trait,), rows in known.group_by("trait", maintain_order=True) if rows.height > 1
+    ]  # fmt: skip
+    return f"least swayed {'; '.join(parts)}" if parts else ""
+
+
 def metrics_apart(compared: MetricComparison) -> list[str]:
-    """Which metrics tell most and fewest pairs of runs apart, and whose orders agree least; empty for one run."""
+    """Which metrics surely tell more pairs of runs apart than others, and which pairs two metrics surely reverse."""
     orders = compared.agreement.drop_nulls("tau").sort("tau", maintain_order=True)
     return _power_in_words(compared) + _orders_in_words(compared, orders)
 
 
 def _power_in_words(compared: MetricComparison) -> list[str]:
-    """The metrics that tell the largest and the smallest share of pairs apart."""
-    ranked = compared.power.drop_nulls("power_adjusted").sort("power_adjusted", descending=True, maintain_order=True)
-    if ranked.is_empty():
+    """Whether some metric tells significantly more pairs apart than another; or why none can be told apart."""
+    if compared.power["power"].count() == 0:
         is_tested = compared.power["pairs"].sum() > 0
         return (
             ["no pair of runs can be told apart: too few resamples, or too few dialogues differ"] if is_tested else []
         )
-    design = compared.design.row(0, named=True)
-    adjusted = "" if design["adjustment"] == "none" else f", adjusted by {design['adjustment']}"
-    parts = ranked.group_by("apart_adjusted", "pairs", maintain_order=True).agg("metric").rows()
-    apart, pairs, metrics = parts[0]
-    verb = "tells" if len(metrics) == 1 else "tell"
-    if len(parts) == 1:
-        line = f"{', '.join(metrics)} {verb} {apart} of {number_of(pairs, 'pair')} of runs apart"
-    else:
-        fewest, of, others = parts[-1]
-        line = f"{', '.join(metrics)} {verb} most pairs of runs apart, {apart} of {pairs}; "
-        line += f"{', '.join(others)} fewest, {fewest} of {of}"
-    return [f"{line} (at {percent(1 - design['level'])}{adjusted})"]
+    contests = compared.contests.filter(measure="power").drop_nulls("p")
+    sure = contests.filter(pl.col("p_adjusted") <= 1 - pl.col("level") + _ROUNDING)
+    if sure.is_empty():
+        return ["no metric tells significantly more pairs of runs apart than another"] if contests.height else []
+    widest = sure.sort(pl.col("difference").abs(), descending=True, maintain_order=True).row(0, named=True)
+    names = [widest["first"], widest["second"]][:: 1 if widest["difference"] > 0 else -1]
+    (more, pairs), (less, _) = (compared.power.filter(metric=name).select("apart", "pairs").row(0) for name in names)
+    p = "< 0.001" if widest["p_adjusted"] < 0.001 else f"= {widest['p_adjusted']:.3f}"
+    return [f"{names[0]} tells significantly more pairs of runs apart than {names[1]}: "
+            f"{more} and {less} of {pairs} (adjusted p {p})"]  # fmt: skip
 
 
 def _orders_in_words(compared: MetricComparison, orders: pl.DataFrame) -> list[str]:
-    """The two metrics whose orders agree least, and the pairs of runs that they reverse.
+    """The pairs of runs that two metrics reverse, both significantly; without tests, those of the least alike orders.
 
     Args:
         compared: What `dstbench.compare_metrics` returned.
@@ -72,24 +132,29 @@ def _orders_in_words(compared: MetricComparison, orders: pl.DataFrame) -> list[s
     if orders.is_empty():
         return []
     least = orders.row(0, named=True)
-    limits = "" if least["low"] is None else f" ({least['low']:.2f} to {least['high']:.2f})"
     if least["tau"] == 1:
         which = "all metrics" if compared.agreement["tau"].null_count() == 0 else "all metrics that have one"
         return [f"the orders of {which} agree: tau 1.00"]
-    names, tau = f"{least['first']} and {least['second']}", f"tau {least['tau']:.2f}{limits}"
-    if orders["reversed"].sum() == 0:
-        return [f"no two metrics reverse a pair of runs; {names} agree least: {tau}"]
-    line = f"the orders of {names} agree least: {tau}" if orders.height > 1 else f"the orders of {names}: {tau}"
-    return (
-        [line, f"they reverse {reversed_pairs(compared, least['first'], least['second'])}"]
-        if least["reversed"]
-        else [line]
-    )
+    turned = orders["reversed"].sum()
+    if least["reversed_surely"] is not None:
+        surely = orders.sort("reversed_surely", descending=True, maintain_order=True).row(0, named=True)
+        if not surely["reversed_surely"]:
+            return [f"no pair of runs is reversed significantly in both of two metrics; {turned} may be chance"]
+        both = reversed_pairs(compared, surely["first"], surely["second"])
+        sure = orders["reversed_surely"].sum()
+        return [f"{surely['first']} and {surely['second']} reverse {both}, significantly in both",
+                f"of {turned} pairs that two metrics reverse, {sure} are significant in both"]  # fmt: skip
+    names = f"{least['first']} and {least['second']}"
+    line = f"the orders of {names} agree least" if orders.height > 1 else f"the orders of {names}"
+    named = f"they reverse {reversed_pairs(compared, least['first'], least['second'])}"
+    return [f"{line}: tau {least['tau']:.2f}", *([named] if least["reversed"] else [])]
 
 
 def reversed_pairs(compared: MetricComparison, first: str, second: str) -> str:
     """The names of the pairs of runs that two metrics reverse, those with the largest differences first."""
     rows = compared.reversals.filter(first=first, second=second)
+    if rows["significant"].any():
+        rows = rows.filter("significant")
     size = pl.min_horizontal(pl.col("difference_first").abs(), pl.col("difference_second").abs())
     named = rows.sort(size, descending=True, maintain_order=True).head(_MOST_PAIRS)
     more = f" and {rows.height - _MOST_PAIRS} more" if rows.height > _MOST_PAIRS else ""
@@ -105,34 +170,44 @@ def pairs_of_all(compared: MetricComparison) -> int | None:
 # --- correlations -----------------------------------------------------------------------------------------------------
 
 
-_IS_SIGNIFICANT: Final = pl.col("p") <= 1 - pl.col("level") + 1e-12
+_IS_SIGNIFICANT: Final = pl.col("p_adjusted") <= 1 - pl.col("level") + _ROUNDING
 _EXCLUDES_0: Final = (pl.col("zou_low") > 0) | (pl.col("zou_high") < 0)
 # Whether Zou's interval excludes 0 where p is above 1 - level, or holds it where p is not; false without it.
-_DIFFERS: Final = (_EXCLUDES_0 != _IS_SIGNIFICANT).fill_null(value=False)
+_DIFFERS: Final = ((pl.col("p") <= 1 - pl.col("level") + _ROUNDING) != _EXCLUDES_0).fill_null(value=False)
 #: The same in words, for the end of a cell.
 ZOU_DIFFERS: Final = pl.when(_DIFFERS).then(pl.lit(" (differs)")).otherwise(pl.lit(""))
 
 
 def differences(rows: pl.DataFrame) -> list[str]:
-    """For each two correlations that are compared: the runs in which the first is lower, higher, or perhaps neither.
+    """For each two correlations that are compared: the runs in which the first is stronger, weaker, or perhaps neither.
+
+    Those of one sign are compared by their size; of others, it is said which is lower.
 
     Args:
         rows: Rows of `schema.analysis.CORRELATION_DIFFERENCES`.
     """
     tested = rows.filter(pl.col("run") == pl.col("other_run"), pl.col("p").is_not_null())
     lines = []
+    one_sign = pl.col("r_first") * pl.col("r_second") > 0
+    weaker, lower = pl.col("r_first").abs() < pl.col("r_second").abs(), pl.col("difference") < 0
+    verdicts = {
+        "weaker than": one_sign & weaker, "stronger than": one_sign & ~weaker,
+        "below": ~one_sign & lower, "above": ~one_sign & ~lower,
+    }  # fmt: skip
     for compared, of_pair in tested.group_by("first", "second", maintain_order=True):
         alpha = 1 - of_pair["level"][0]
-        is_lower = pl.col("difference") < 0
-        verdicts = _IS_SIGNIFICANT & is_lower, _IS_SIGNIFICANT & ~is_lower, ~_IS_SIGNIFICANT
-        below, above, chance = (_in_runs(of_pair.filter(verdict)["run"].to_list()) for verdict in verdicts)
         first, second = (f"r({str(pair).replace(',', ', ')})" for pair in compared)
-        sides = [f"below {second}{below}"] if below else []
-        sides += [f"above {'it' if sides else second}{above}"] if above else []
+        sides = list[str]()
+        for words, verdict in verdicts.items():
+            if runs := _in_runs(of_pair.filter(_IS_SIGNIFICANT & verdict)["run"].to_list()):
+                sides.append(f"{words} {'it' if sides else second}{runs}")
+        chance = _in_runs(of_pair.filter(~_IS_SIGNIFICANT)["run"].to_list())
+        given = ", given mistakes and turns" if of_pair["rows"][0] == GIVEN else ""
+        adjusted = "adjusted p" if tested["p_adjusted"].count() > 1 else "p"
         if sides:
-            lines.append(f"{first} is {', '.join(sides)} (p at most {alpha:.2g})")
+            lines.append(f"{first} is {', '.join(sides)}{given} ({adjusted} at most {alpha:.2g})")
         if chance:
-            what = "the difference" if sides else f"the difference of {first} and {second}"
+            what = "the difference" if sides else f"the difference of {first} and {second}{given}"
             lines.append(f"{what} could be chance{chance}")
         if differs := _in_runs(of_pair.filter(_DIFFERS)["run"].to_list()):
             lines.append(f"by Zou's interval, which assumes normal data, it is otherwise{differs}")
@@ -308,11 +383,19 @@ BIN: Final = pl.format(
 def costs(sensitivity: Sensitivity) -> list[str]:
     """For the first kind of error that was made: the metrics to which it matters most and least when it happens.
 
+    They are those of the run's own predictions, if there are any, with the metrics that do not see the error.
+
     What matters is the bias relative to the mean loss: slot accuracy falls by little because it divides by all slots.
     """
-    kind = sensitivity.errors.filter(pl.col("errors") > 0)["kind"].item(0)
+    way = pl.col("way") == "put in"
+    bias, losses, errors = sensitivity.bias, sensitivity.costs, sensitivity.errors
+    of_run = sensitivity.own_errors.filter(way, pl.col("errors") > 0).height > 0
+    if of_run:
+        own = (sensitivity.own_bias, sensitivity.own_costs, sensitivity.own_errors)
+        bias, losses, errors = (frame.filter(way) for frame in own)
+    kind = errors.filter(pl.col("errors") > 0)["kind"].item(0)
     size = pl.col("relative").abs().round(_DECIMALS)
-    rows = sensitivity.bias.filter(kind=kind).drop_nulls("relative").with_columns(size=size)
+    rows = bias.filter(kind=kind).drop_nulls("relative").with_columns(size=size)
     if rows.is_empty():
         return [f"whether {_ONE[kind]} costs more early or late in a dialogue cannot be said"]
     lines: list[str] = []
@@ -326,9 +409,20 @@ def costs(sensitivity: Sensitivity) -> list[str]:
             also = f", as do{_es(others)} {listed(others, len(others))}" if others else ""
             rank = "" if rows["size"].n_unique() == 1 else " least" if lines else " most"
             # A larger bias, of a loss that falls to almost nothing, says less than the losses.
-            cost = _mean_cost(row) if row["size"] < 1 else _costs_at_ends(sensitivity, kind, metric)
+            cost = _mean_cost(row) if row["size"] < 1 else _costs_at_ends(losses.filter(kind=kind, metric=metric))
             lines.append(f"{metric} depends{rank} on the position{also}: {_ONE[kind]} costs {cost}")
-    return [f"{line}, estimated from a sample" for line in lines] if sensitivity.is_sample else lines
+    lines = [f"{line}, estimated from a sample" for line in lines] if sensitivity.is_sample else lines
+    if not of_run:
+        return lines
+    blind = bias.filter(pl.col("blind") >= _BLIND, kind=kind).sort("blind", descending=True, maintain_order=True)
+    unseen = [f"{metric} {_whole(share)}" for metric, share in blind.select("metric", "blind").iter_rows()]
+    lines += [f"{_ONE[kind]} put into the run changes nothing in {listed(unseen)} of cases"] if unseen else []
+    never = bias.filter(blind=1).group_by("kind", maintain_order=True).agg("metric")
+    return [*lines, *(f"{listed(metrics)} never {_sees(metrics)} {_ONE[of]}" for of, metrics in never.iter_rows())]
+
+
+def _sees(metrics: list[str]) -> str:
+    return "sees" if len(metrics) == 1 else "see"
 
 
 def _mean_cost(row: dict[str, Any]) -> str:
@@ -337,9 +431,9 @@ def _mean_cost(row: dict[str, Any]) -> str:
     return f"{100 * row['loss']:.2f} points on average (bias {bias})"
 
 
-def _costs_at_ends(sensitivity: Sensitivity, kind: str, metric: str) -> str:
+def _costs_at_ends(of_metric: pl.DataFrame) -> str:
     """The mean losses in the first and in the last bin that have any."""
-    losses = sensitivity.costs.filter(kind=kind, metric=metric).drop_nulls("loss").select("loss", BIN)
+    losses = of_metric.drop_nulls("loss").select("loss", BIN)
     (first, start), (last, end) = losses.gather([0, -1]).iter_rows()
     return f"{100 * first:.2f} points at {start}" + (f", {100 * last:.2f} at {end}" if end != start else "")
 

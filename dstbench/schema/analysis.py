@@ -209,6 +209,7 @@ CORRELATION_DIFFERENCES: Final = Table(
     p=p(
         "Two-sided p-value, from the same standard error: at most 1 - level if the interval excludes 0.", nullable=True
     ),
+    p_adjusted=p("p adjusted by Holm for all rows of the table.", nullable=True),
     **interval(
         r,
         "Lower end of Zou's interval (2007), which assumes independent rows of normal data; null: a dialogue has "

@@ -4,7 +4,21 @@ from __future__ import annotations
 
 from typing import Final
 
-from dstbench.schema.core import SCORES, Table, count, decimal, interval, large, number, r, ratio, score, share, text
+from dstbench.schema.core import (
+    SCORES,
+    Table,
+    count,
+    decimal,
+    flag,
+    interval,
+    large,
+    number,
+    r,
+    ratio,
+    score,
+    share,
+    text,
+)
 
 # --- metrics side by side ---------------------------------------------------------------------------------------------
 
@@ -19,7 +33,10 @@ SPREAD: Final = Table(
     highest=score("The highest score; null as `mean`.", nullable=True),
     range=score("highest minus lowest; null as `sd`.", nullable=True),
     se=score("Mean standard error of a run's score, over dialogues; null: unknown."),
-    signal_to_noise=ratio("sd / se; null: one of them is null, or se is 0."),
+    signal_to_noise=ratio(
+        "sd divided by the mean standard error of two runs' paired difference, over the root of 2; null: one of them "
+        "is unknown, or the error is 0."
+    ),
 )
 
 POWER: Final = Table(
@@ -33,6 +50,8 @@ POWER: Final = Table(
     power=share(
         "apart / pairs; null: no pair, or too few resamples, or dialogues that differ, for any p to be so small."
     ),
+    low=share("Lower end of the interval of `power` over dialogues; null: undefined.", nullable=True),
+    high=share("Upper end, likewise. At an end of the scale the interval is one-sided.", nullable=True),
     power_adjusted=share("apart_adjusted / pairs; likewise with adjusted p.", nullable=True),
     adjustment=text("How p is adjusted."),
     median_detectable=score(
@@ -50,11 +69,12 @@ RANK_AGREEMENT: Final = Table(
     tau=decimal("Kendall's tau-b; null: one of them ties all runs."),
     **interval(
         decimal,
-        "Lower end of its percentile interval, by resampling dialogues; null: tau is null, none are drawn, or tau is "
-        "undefined in more than 5 % of the resamples.",
+        "Lower end of its percentile interval, by resampling dialogues, corrected for the bias of resamples; null: tau "
+        "is null, none are drawn, tau is undefined in more than 5 % of the resamples, or the bias is above .2.",
     ),
     undefined=count("Resamples left out because tau is undefined in them; null: none are drawn."),
     reversed=count("Pairs of runs that they rank in opposite orders."),
+    reversed_surely=count("Of these: significant, by adjusted p, in both metrics; null: not tested."),
     level=number("Confidence level of the interval; null: there is none."),
 )
 
@@ -66,6 +86,7 @@ REVERSALS: Final = Table(
     other=text("The run that is better by `second`."),
     difference_first=score("Score of run minus score of other, by `first`."),
     difference_second=score("The same by `second`."),
+    significant=flag("Both differences are significant, by adjusted p; null: not tested.", nullable=True),
 )
 
 DEPENDENCE: Final = Table(
@@ -80,6 +101,11 @@ DEPENDENCE: Final = Table(
         "Lower end of its interval over dialogues (jackknife: each left out in turn in all runs); null: r is null, "
         "fewer than 4 dialogues have both, or one of them varies in one dialogue only.",
     ),
+    partial=decimal(
+        "Their correlation given the dialogue's numbers of mistakes and turns (those that the trait is not); null: one "
+        "of them does not vary then."
+    ),
+    **interval(decimal, "Lower end of its interval over dialogues, likewise; null: undefined.", "partial_"),
     level=number("Confidence level of the interval."),
 )
 
@@ -112,6 +138,7 @@ POSITION_BIAS: Final = Table(
     loss=share("Mean loss at all positions; null: no error."),
     bias=share("Slope of the loss on the position, within dialogues; null: no dialogue has errors in two turns."),
     relative=r("bias / loss; null: either is, or the loss is 0."),
+    blind=share("The share of errors that change nothing; null: no error."),
     **_OVER_DIALOGUES,
     undefined=count("Errors left out because the score is undefined."),
 )

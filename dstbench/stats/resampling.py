@@ -18,7 +18,7 @@ from typing import Final, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dstbench.arrays import Floats
+from dstbench.arrays import Floats, Integers
 from dstbench.errors import UsageError
 
 #: From sums (B × k) to scores (B); NaN where undefined.
@@ -30,7 +30,7 @@ _BLOCK: Final = 2**21
 # A double holds all integers of up to this many bits.
 _BITS: Final = 53
 # The numbers of a seed's streams: one for each thing that is drawn.
-_DIALOGUES, _SWAPS = range(2)
+_DIALOGUES, _SWAPS, _ORDERS = range(3)
 
 
 def as_exact_floats(sums: ArrayLike) -> Floats:
@@ -130,6 +130,18 @@ def swaps(dialogues: int, resamples: int, seed: int = 0) -> Iterator[Floats]:
         drawn = rng.integers(2**64, size=(rows, -(-dialogues // 64)), dtype=np.uint64)
         bits = np.unpackbits(drawn.astype("<u8").view(np.uint8), axis=1, count=dialogues)
         yield bits.astype(np.float64)
+
+
+def shuffles(dialogues: int, draws: int, seed: int = 0) -> Iterator[Integers]:
+    """Put the dialogues in a random order in each draw, so that the first n of it are a random sample of n.
+
+    Yields:
+        Blocks of each dialogue's place in the order, from 0: draws × dialogues.
+    """
+    rng = _stream(seed, _ORDERS)
+    for rows in _blocks(dialogues, draws):
+        places = np.tile(np.arange(dialogues), (rows, 1))
+        yield rng.permuted(places, axis=1, out=places)
 
 
 def multiply(blocks: Iterable[Floats], sums: Floats, resamples: int) -> Floats:

@@ -255,7 +255,9 @@ def test_the_pairs_told_apart_are_those_of_compare(three: dict[str, Any], found:
     assert found.power["apart"].sum() > 0
     spread = found.spread.join(leaderboard.scores.group_by("metric").agg(of_runs=pl.col("se").mean()), on="metric")
     assert spread["se"].to_list() == pytest.approx(spread["of_runs"].to_list())
-    assert spread["signal_to_noise"].to_list() == pytest.approx((spread["sd"] / spread["se"]).to_list())
+    paired = leaderboard.differences.group_by("metric", maintain_order=True).agg(pl.col("se").mean() / np.sqrt(2))
+    noise = spread.join(paired.rename({"se": "paired"}), on="metric", maintain_order="left")
+    assert noise["signal_to_noise"].to_list() == pytest.approx((noise["sd"] / noise["paired"]).to_list())
 
 
 def test_few_resamples_tell_nothing_apart(three: dict[str, Any]) -> None:
@@ -265,7 +267,7 @@ def test_few_resamples_tell_nothing_apart(three: dict[str, Any]) -> None:
     text = whole(few)
     assert text.startswith("no pair of runs can be told apart: too few resamples, or too few dialogues differ\n")
     assert "pairs whose adjusted p cannot reach 0.05 (resamples, dialogues): jga (3)" in text
-    assert text.partition(" jga ")[2].split()[6:8] == ["-", "-"]
+    assert text.partition("Metrics over 3 runs")[2].partition(" jga ")[2].split()[6:8] == ["-", "-"]
     # Enough for one pair, not for three; but each p is so close to the level that more are drawn.
     more = dstbench.compare_metrics(three, metrics="jga", resamples=25)
     apart, adjusted = more.power.select("apart", "apart_adjusted").row(0)
@@ -303,8 +305,9 @@ def test_intervals_are_those_of_resamples_by_hand() -> None:
         whole = [pl.concat([of_dialogue[run_name, name] for name in drawn]) for run_name in runs]
         orders = [[table.select(dstbench.parse(m).expr()).item() for table in whole] for m in metrics]
         taus.append(slow_tau(*orders))
-    expected = np.nanquantile(taus, [0.025, 0.975])
-    assert found.agreement.select("low", "high").row(0) == pytest.approx(tuple(expected))
+    bias = found.agreement["tau"].item() - np.nanmean(taus)
+    expected = np.add(np.nanquantile(taus, [0.025, 0.975]), [min(bias, 0), max(bias, 0)])
+    assert found.agreement.select("low", "high").row(0) == pytest.approx(tuple(np.clip(expected, -1, 1)))
     assert len(set(taus)) > 1
     assert found.agreement["undefined"].item() == np.isnan(taus).sum()
     row = found.dependence.filter(metric="gca", trait="turns")
@@ -393,7 +396,8 @@ def test_what_is_undefined_or_constant_has_no_number() -> None:
     assert left.dependence.filter(trait="turns")["r"].null_count() == 3
     text = whole(left)
     assert text.startswith("no pair of runs can be told apart: too few resamples, or too few dialogues differ\n")
-    assert [row.split()[1:] for row in text.splitlines() if row.startswith(" gca ")][1] == ["-", "-"]
+    orders = text.partition("Kendall's tau of")[2].splitlines()
+    assert next(row.split()[1:] for row in orders if row.startswith(" gca ")) == ["-", "-"]
 
 
 def test_marks_have_no_traits(here: Path) -> None:
@@ -421,21 +425,32 @@ def test_the_runs_may_stand_in_any_order(one: list[float], other: list[float], r
 # --- what is printed and drawn ----------------------------------------------------------------------------------------
 
 
-def test_the_finding_names_metrics_and_pairs_of_runs(three: dict[str, Any], found: MetricComparison) -> None:
-    first, *others = finding(found)
-    counts = dict(found.power.select("metric", "apart_adjusted").iter_rows())
-    most, fewest = max(counts.values()), min(counts.values())
-    named = re.findall(r"\w+", first.partition("(")[0])
-    for metric, count in counts.items():
-        assert (metric in named) == (count in (most, fewest)), first
-    least = found.agreement.sort("tau").row(0, named=True)
-    if least["reversed"]:
-        assert f"{least['first']} and {least['second']} agree least: tau {least['tau']:.2f}" in others[0]
-        better, worse = others[1].removeprefix("they reverse ").split(", ")[0].split("/")
-        rows = found.reversals.filter(first=least["first"], second=least["second"])
-        assert (better, worse) in rows.select("run", "other").rows()
+def test_the_headlines_rest_on_tests(three: dict[str, Any], found: MetricComparison) -> None:
+    """No count is a headline: metrics differ by adjusted p, and reversals are significant in both metrics."""
+    power, *orders = finding(found)
+    contests = found.contests.filter(pl.col("p_adjusted") <= 0.05, measure="power")
+    if contests.is_empty():
+        assert power == "no metric tells significantly more pairs of runs apart than another"
     else:
-        assert others == ["the orders of all metrics agree: tau 1.00"]
+        named = re.match(r"(\w+) tells significantly more pairs of runs apart than (\w+): (\d) and (\d) of 3", power)
+        assert named is not None
+        counts = dict(found.power.select("metric", "apart").iter_rows())
+        assert (counts[named[1]], counts[named[2]]) == (int(named[3]), int(named[4]))
+    p = dstbench.compare(three, metrics="jga,sa,wrong,gca", resamples=300, seed=3).differences
+    sure = {(row["metric"], frozenset((row["run"], row["other"]))) for row in p.filter("significant").to_dicts()}
+    for row in found.reversals.to_dicts():
+        both = frozenset((row["run"], row["other"]))
+        assert row["significant"] == all((row[side], both) in sure for side in ("first", "second"))
+    surely = found.reversals.filter("significant").height
+    assert surely == found.agreement["reversed_surely"].sum()
+    if found.reversals.height:
+        turned = found.reversals.height
+        said = (
+            f"of {turned} pairs that two metrics reverse, {surely} are" if surely else f"both of two metrics; {turned}"
+        )
+        assert said in orders[-1]
+    else:
+        assert orders == ["the orders of all metrics agree: tau 1.00"]
 
 
 def test_the_figures_and_the_formats(here: Path) -> None:
@@ -445,11 +460,9 @@ def test_the_figures_and_the_formats(here: Path) -> None:
     words = ["compare-metrics", *sorted(str(path) for path in Path().glob("*.parquet")), "--resamples", "200"]
     code, out, err = run(*words, "-m", "jga,sa,fga,gca", "--figures", "figures")
     assert code == 0
-    assert sorted(path.name for path in Path("figures").iterdir()) == ["orders.svg", "spread.svg"]
+    assert sorted(path.name for path in Path("figures").iterdir()) == ["judged.svg", "orders.svg", "spread.svg"]
     assert err.splitlines()[-1].startswith("wrote figures")
     lines = [line for line in out.splitlines() if not line.startswith("signature")]
     assert max(map(len, lines)) <= 100
     assert "tab:compare-metrics" in run(*words, "--format", "latex")[1]
-    assert run(*words, "--format", "md")[1].startswith(
-        finding(dstbench.compare_metrics(words[1:4], resamples=200))[0][:3]
-    )
+    assert run(*words, "--format", "md")[1].startswith("report ")

@@ -30,6 +30,7 @@ from dstbench.stats import (
     compare_overlapping,
     jackknifed_correlation,
 )
+from dstbench.stats.adjust import holm
 from dstbench.typing import Per
 from tests import formats, oracle
 from tests.analysis.test_diagnose import by_dialogue
@@ -170,8 +171,10 @@ def test_pooled_is_one_run_of_all_dialogues() -> None:
     together = dstbench.correlate({"one": pl.concat(renamed)}, differences=["jga,fga,gca"])
     apart = dstbench.correlate({"a": renamed[0], "b": renamed[1]}, differences=["jga,fga,gca"])
     for frame in ("matrix", "differences"):
-        pooled = getattr(apart, frame).filter(run="pooled").drop("run", "other_run", strict=False)
-        assert pooled.equals(getattr(together, frame).drop("run", "other_run", strict=False)), frame
+        pooled = getattr(apart, frame).filter(run="pooled").drop("run", "other_run", "p_adjusted", strict=False)
+        alone = getattr(together, frame).drop("run", "other_run", "p_adjusted", strict=False)
+        assert pooled.equals(alone), frame
+    assert apart.differences["p_adjusted"].to_list() == pytest.approx(holm(apart.differences["p"]).tolist())
 
 
 @pytest.mark.filterwarnings("ignore:.* has no interval:dstbench.errors.DstbenchWarning")
@@ -433,22 +436,23 @@ def models(here: Path) -> list[str]:
 
 
 def test_a_difference_in_words(models: list[str]) -> None:
-    """Every run in one of three groups, by its p and the sign of its difference."""
+    """Every run in one of three groups, by its adjusted p and which correlation is stronger; all are positive here."""
     runs = synthetic(40)
     pers: tuple[Per, ...] = ("turn", "dialogue")
     for per in pers:
         found = dstbench.correlate(runs, metrics="jga,rsa", per=per, differences=["jga,rsa,sa"])
-        groups: dict[str, list[str]] = {"below": [], "above": [], "chance": []}
-        for name, difference, p in found.differences.select("run", "difference", "p").iter_rows():
-            groups["chance" if p > 0.05 else "below" if difference < 0 else "above"].append(name)
+        groups: dict[str, list[str]] = {"weaker": [], "stronger": [], "chance": []}
+        assert (found.differences.select((pl.col("r_first", "r_second") > 0).all()).row(0)) == (True, True)
+        for name, difference, p in found.differences.select("run", "difference", "p_adjusted").iter_rows():
+            groups["chance" if p > 0.05 else "weaker" if difference < 0 else "stronger"].append(name)
         lines = sentences.differences(found.differences)
-        said = {"below": "below r(jga, sa) in {}", "chance": "could be chance in {}"}
-        said["above"] = "above it in {}" if groups["below"] else "above r(jga, sa) in {}"
+        said = {"weaker": "weaker than r(jga, sa) in {}", "chance": "could be chance in {}"}
+        said["stronger"] = "stronger than it in {}" if groups["weaker"] else "stronger than r(jga, sa) in {}"
         for group, names in groups.items():
             assert (said[group].format(", ".join(names)) in "\n".join(lines)) == bool(names)
         assert max(map(len, lines)) <= 100
-    out = ok("correlate", *models, "-m", "jga,gca", "--versus", "jga,gca,turns").splitlines()
-    assert out[0].startswith("r(jga, gca) is ")
+    out = ok("correlate", *models, "-m", "jga,rsa", "--versus", "jga,rsa,sa").splitlines()
+    assert out[0].startswith("r(jga, rsa) is ")
 
 
 @pytest.mark.parametrize(
@@ -466,7 +470,7 @@ def test_a_line_says_where_zou_differs(p: float, zou: tuple[float | None, float 
     """The verdict is that of p over dialogues."""
     found = dstbench.correlate(synthetic(40)["careful"], differences=["jga,rsa,sa"])
     low, high = (pl.lit(end, pl.Float64) for end in zou)
-    changed = found.differences.with_columns(p=pl.lit(p), zou_low=low, zou_high=high)
+    changed = found.differences.with_columns(p=pl.lit(p), p_adjusted=pl.lit(p), zou_low=low, zou_high=high)
     lines = sentences.differences(changed)
     assert ("could be chance" in lines[0]) == (p > 0.05)
     assert (lines[1:] == ["by Zou's interval, which assumes normal data, it is otherwise in table"]) == differs

@@ -62,7 +62,7 @@ WRONG: dict[str, list[tuple[str, ...]]] = {
     "--plugins": [("no_such_module",)],
     "--label": [("a b", "--format", "latex"), ("a",)],
     "--group": [("x",), ("Title=nonesuch",)],
-    "--along": [("metric",), ("=x.csv",)],
+    "--along": [("metric",), ("=x.csv",), ("share",)],
     "--model": [("x",), ("model=nonesuch",)],
     "--baseline": [("nonesuch",)],
     "--only": [("x",), ("2.2=a",)],

@@ -222,6 +222,29 @@ def _shares(result: dict[str, Any]) -> Rows:
     return [row for row in _of("scores")(result) if row["unit"] == "share"]
 
 
+def _judged_of(result: dict[str, Any]) -> Rows:
+    """Reliability (without a known order), and the correlation with when mistakes happen; of metrics with both."""
+    swayed = {row["metric"]: row for row in result["dependence"] if row["trait"] == "to_mean"}
+    rows = []
+    for row in result["reliability"]:
+        r = swayed[row["metric"]]
+        ends = {
+            "value": 1 - row["swap_rate"],
+            "r": r["partial"],
+            "r_low": r["partial_low"],
+            "r_high": r["partial_high"],
+        }
+        if None not in (row["low"], *ends.values()):
+            rows.append({**_named(row), **ends, "low": 1 - row["high"], "high": 1 - row["low"]})
+    return rows
+
+
+_JUDGED: Final = Chart(
+    _judged_of,
+    (Marks("rule", ("r_low", "r_high"), "value"), Marks("rect", "r", ("low", "high")), Marks("point", "r", "value")),
+    colour="metric",
+    told=("metric",),
+)
 _SPREAD: Final = Chart(
     _spread_of,
     (Marks("rule", ("low", "high"), "metric"), Marks("point", "mean", "metric"),
@@ -607,7 +630,7 @@ CHARTS: Final[dict[str, dict[str, Chart]]] = {
         "scores": _intervals(_in_percent("scores")), "models": _intervals(_in_percent("models"), "model"),
         "differences_jga": _differences("jga"), "differences_missed": _differences("missed"), "spread": _SPREAD,
     },
-    "compare-metrics": {"spread": _SPREAD, "orders": _matrix("agreement", "tau")},
+    "compare-metrics": {"spread": _SPREAD, "orders": _matrix("agreement", "tau"), "judged": _JUDGED},
     "correlate": {"correlations": _matrix("matrix", "r")},
     "diagnose": _DIAGNOSIS,
     "diagnose a little": _DIAGNOSIS,

@@ -221,6 +221,8 @@ def _beside(files: dict[str, str]) -> None:
     models = [{"model": f"m{n}", "metric": metric, "value": (20 + 3 * n + 7 * (n * k % 3)) / 100}
               for n in range(6) for k, metric in enumerate(("jga", "fga", "gca"))]  # fmt: skip
     files["published.csv"] = _table(models)
+    files["orders.csv"] = "run,size\nkeen,1\nsteady,2\nhasty,3\n"
+    files["sizes.csv"] = "run,size\nkeen,3\nsteady,1\nhasty,2\n"
     files["lengths.csv"] = _table([{"dialogue": f"MUL{1200 + 7 * n:04}", "weight": n % 3} for n in range(20)])
     ontology = {slot: [value for value in values if value != "wexmoor"] for slot, values in VALUES.items()}
     files["ontology.json"] = json.dumps(ontology)

@@ -381,6 +381,7 @@ _add(
     seed=Row("5", changes="low", keeps="mean sd"),
     level=Row("0.5", changes="level apart", keeps="mean sd"),
     adjust=Row("none", changes="apart_adjusted", keeps="apart"),
+    along=Row("size=sizes.csv", other="--along size=orders.csv", changes="number"),
     table=Row("published.csv", other="RUNS", line="compare-metrics -m jga,fga --resamples 40", changes="mean"),
 )
 _add(
@@ -428,6 +429,11 @@ _add(
 )
 _add(
     "sensitivity",
+    gold=Row("later.jsonl", line="sensitivity RUN -m jga,sa"),
+    gold_only=Row(line="sensitivity RUN -m jga,sa", changes="way"),
+    missing=Row(
+        "empty", other="--missing intersect", line="sensitivity RUN -m jga --gold gold.jsonl", runs="bare_{}.jsonl"
+    ),
     kinds=Row("missed,late", changes="kind"),
     bins=Row("3", changes="bin loss"),
     sample=Row("1", changes="loss"),

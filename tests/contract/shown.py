@@ -322,10 +322,11 @@ def prepared(command: str, result: Mapping[str, Sequence[Row]]) -> dict[str, lis
         for name in ("errors_by_domain", "errors_by_slot"):
             rows[name] = _by_kind(result[name])
     elif command == "traits":
-        rows["differences"] = [
-            row | {"of": " - ".join(f"r({row[key].replace(',', ', ')})" for key in ("first", "second"))}
-            for row in result["differences"]
-        ]
+        for key in ("differences", "given_differences"):
+            rows[key] = [
+                row | {"of": " - ".join(f"r({row[side].replace(',', ', ')})" for side in ("first", "second"))}
+                for row in result[key]
+            ]
         rows["whole"] = [
             row | {"of": f"{TITLES[row['second']]}, {TITLES[row['first']]}"}
             for row in result["correlations"]
@@ -334,12 +335,22 @@ def prepared(command: str, result: Mapping[str, Sequence[Row]]) -> dict[str, lis
     elif command == "compare-metrics":
         power = {row["metric"]: row for row in result["power"]}
         rows["spread"] = [power[row["metric"]] | row for row in rows["spread"]]
+        titles = {"somers_d": "Somers' d", "soft_accuracy": "soft accuracy"}
+        rows["validity"] = [row | {"title": titles.get(row["measure"], row["measure"])} for row in rows["validity"]]
     elif command == "sensitivity":
         bias = {
             (row["kind"], row["metric"]): {f"bias_{key}": value for key, value in row.items()} for row in result["bias"]
         }
         rows["costs"] = [
             row | bias[row["kind"], row["metric"]] | {"range": f"{row['start']:.0%}"[:-1]} for row in rows["costs"]
+        ]
+        own = {
+            (row["way"], row["kind"], row["metric"]): {f"bias_{key}": value for key, value in row.items()}
+            for row in result["own_bias"]
+        }
+        rows["own_costs"] = [
+            row | own[row["way"], row["kind"], row["metric"]] | {"range": f"{row['start']:.0%}"[:-1]}
+            for row in rows["own_costs"]
         ]
     elif command == "correlate":
         rows["rated"] = [row | {"coefficient": row["coefficient"].capitalize()} for row in rows["rated"]]
@@ -745,8 +756,13 @@ VIEWS: Mapping[str, Sequence[View]] = {
             r"n of (.+)": number("dialogues", metric="{1}"),
             r"(.+)": share("value", metric="{1}"),
         }),
-        View("correlations", r"(?P<run>.+): correlations.*", {}, _MATRIX, triangle=True),
+        View("correlations", r"(?P<run>(?!Given).+): correlations.*", {}, _MATRIX, triangle=True),
         View("differences", r"Differences of correlations.*", {"run": "run", "of": "of"}, _R_DIFFERENCES),
+        View("given", r"Given mistakes and turns: correlations, .*", {"run": "run", "first": "first"}, {
+            r"(.+)": Shows(("r", "low", "high"), 1, {"second": "{1}"}),
+        }),
+        View("given_differences", r"Given mistakes and turns: differences .*", {"run": "run", "of": "of"},
+             _R_DIFFERENCES),
     ],
     "correlate": [
         _CORRELATIONS,
@@ -775,14 +791,33 @@ VIEWS: Mapping[str, Sequence[View]] = {
         View("dependence", r"Correlations of dialogues.*", {"metric": "metric"}, {
             r"(.+)": Shows(("r", "low", "high"), 1, {"trait": "{1}"}),
         }),
+        View("dependence", r"The same given .*", {"metric": "metric"}, {
+            r"(.+)": Shows(("partial", "partial_low", "partial_high"), 1, {"trait": "{1}"}),
+        }),
+        View("validity", r"Agreement with the order along size, .*", {"metric": "metric"}, {
+            r"(.+)": Shows(("value", "low", "high"), 1, {"title": "{1}"}),
+        }),
+        View("reliability", r"Reliability: .*", {"metric": "metric"}, {
+            r"swap rate": Shows(("swap_rate", "low", "high"), 100),
+            r"tau of halves": number("tau_halves"), r"tau of all": number("tau_full"),
+        }),
+        View("sizes", r"Pairs of runs that .*", {"metric": "metric"}, {r"(\d+)": share("alike", dialogues="{1}")}),
     ],
     "sensitivity": [
-        View("costs", r"(?P<kind>\w+): .*", {"metric": "metric"}, {
+        View("costs", r"(?P<kind>\w+): (?!put into|mended).*", {"metric": "metric"}, {
             r"(\d+)-\d+ %": share("loss", range="{1}"),
             r"bias": share("bias_bias"),
             r"\d+ % interval": interval(100, "bias_low", "bias_high"),
             r"relative": number("bias_relative"),
         }),
+        *(View("own_costs", rf"(?P<kind>\w+): {title}.*", {"metric": "metric"}, {
+            r"(\d+)-\d+ %": share("loss", range="{1}"),
+            r"bias": share("bias_bias"),
+            r"\d+ % interval": interval(100, "bias_low", "bias_high"),
+            r"relative": number("bias_relative"),
+        }, where={"way": way}, every=False) for way, title in (("put in", "put into"), ("mended", "mended"))),
+        View("own_bias", r"Blind spots.*", {"metric": "metric"}, {r"(.+)": share("blind", kind="{1}")},
+             where={"way": "put in"}, every=False),
     ],
     "sweep": [
         View(
@@ -1005,6 +1040,10 @@ PAPER: Mapping[str, Sequence[View]] = {
         }),
     ],
     "sensitivity": [
+        View("own_costs", r"What one error put into .*", {"group": "kind", "": "title"}, {
+            r"(\d+)-\d+ %": share("loss", range="{1}"), r"Position bias": share("bias_bias"),
+            r"Position bias ±": interval(100, "bias_low", "bias_high"),
+        }, where={"way": "put in"}, every=False),
         View("costs", r"What one error costs.*", {"group": "kind", "": "title"}, {
             r"(\d+)-\d+ %": share("loss", range="{1}"), r"Position bias": share("bias_bias"),
             r"Position bias ±": interval(100, "bias_low", "bias_high"),

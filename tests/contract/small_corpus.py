@@ -53,4 +53,6 @@ def write(folder: Path) -> None:
             row["gold"][slot] = row["gold"][slot].upper() if number % 2 else _SLOTS[slot][number % 2]
     (folder / "later.jsonl").write_text("\n".join(map(json.dumps, gold)), encoding="utf-8")
     ratings = [f"{name},D{n:02},{1 + (n * 7 + len(name)) % 5}" for name in _TRACKERS for n in range(24)]
+    (folder / "sizes.csv").write_text("run,size\nkeen,3\nsteady,1\nhasty,2\n", encoding="utf-8")
+    (folder / "orders.csv").write_text("run,size\nkeen,1\nsteady,2\nhasty,3\n", encoding="utf-8")
     (folder / "ratings.csv").write_text("\n".join(["run,dialogue,rating", *ratings]), encoding="utf-8")

@@ -30,7 +30,10 @@ COMMANDS: Final = {
     "diagnose": (("diagnose", *RUNS), r"[0-9.]+ % \(\w+\) to [0-9.]+ % \(\w+\) of dialogues fail"),
     "correlate": (("correlate", *RUNS), r"\w+ and \w+ agree most \(r 0\.\d\d\), \w+ and \w+ least"),
     "traits": (("traits", *RUNS), r"r\(to_mean, fga\) is |the difference of r\(to_mean, fga\)"),
-    "compare-metrics": (("compare-metrics", *RUNS, "--resamples", "200"), r"[\w, ]+ tells? "),
+    "compare-metrics": (
+        ("compare-metrics", *RUNS, "--resamples", "200"),
+        r"report \w+: random halves of the dialogues order \d+ % of ",
+    ),
     "sensitivity": (("sensitivity", RUNS[0]), r"\w+ depends most on the position"),
     "audit bias": (("audit", "bias", RUNS[0]), r"in \d+ slots? of \d+, |no slot has "),
 }

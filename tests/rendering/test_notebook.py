@@ -135,6 +135,9 @@ def of_options(tmp_path_factory: pytest.TempPathFactory) -> list[Any]:
     return [
         dstbench.compare(data, metrics="jga", models={"m": ["eager", "forgetful"]}, resamples=100),
         dstbench.traits(data, disagree=["fga", "gca"]),
+        dstbench.compare_metrics(
+            {f"run {n}": table for n, table in enumerate(synthetic(30).values())}, along="share", resamples=100
+        ),
         dstbench.correlate(data, between_runs=True, test="all"),
         dstbench.correlate(data, ratings=path),
         audit.bias(data["eager"]),

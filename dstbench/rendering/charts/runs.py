@@ -99,7 +99,7 @@ def correlation_charts(correlations: Correlations) -> dict[str, Chart]:
 
 
 def metric_charts(compared: MetricComparison) -> dict[str, Chart]:
-    """The figures of metrics side by side: how far they spread runs, and how alike their orders are.
+    """The figures of metrics: how they order runs and are swayed, how far they spread runs, how alike their orders are.
 
     Raises:
         UsageError: There is one run, or one metric, a count.
@@ -108,9 +108,33 @@ def metric_charts(compared: MetricComparison) -> dict[str, Chart]:
     if compared.agreement.height:
         rows = compared.agreement.with_columns(run=pl.lit(""), n="runs")
         charts["orders"] = _matrices(rows, "tau", "Kendall's tau of the orders of metrics")
+    charts |= _judged(compared)
     if not charts:
         raise UsageError("there is no figure of one run, or of one count", hint="give two runs or more, and a share")
     return charts
+
+
+def _judged(compared: MetricComparison) -> dict[str, Chart]:
+    """How well each metric orders runs, against how it depends on when mistakes happen; a mark per metric."""
+    what, rows = "Pairs that halves order alike", compared.reliability.select(
+        "metric", value=1 - pl.col("swap_rate"), low=1 - pl.col("high"), high=1 - pl.col("low")
+    )  # fmt: skip
+    if compared.validity.height:
+        what = f"Soft accuracy along {compared.validity['along'][0]}"
+        rows = compared.validity.filter(measure="soft_accuracy").select("metric", "value", "low", "high")
+    swayed = compared.dependence.filter(trait="to_mean").select(
+        "metric", r="partial", r_low="partial_low", r_high="partial_high"
+    )
+    shown = with_names(rows.join(swayed, on="metric", maintain_order="left").drop_nulls())
+    if shown.height < 2:
+        return {}
+    looks = apart("metric", unique(shown["metric"]), "shape")
+    x = alt.X("r:Q", title="r with when mistakes happen, given their number", scale=alt.Scale(nice=False, padding=4))
+    y = share(alt.Y, "value", what, scale=alt.Scale(zero=False, nice=False, padding=4))
+    across = alt.Chart().mark_rule().encode(alt.X("r_low:Q"), y, alt.X2("r_high:Q"), color=looks["color"])
+    up = alt.Chart().mark_bar(size=1, stroke=None).encode(x, alt.Y("low:Q"), alt.Y2("high:Q"), color=looks["color"])
+    title = "Which metric to trust: how well it orders runs, and what sways it"
+    return {"judged": chart(title, shown, across, up, points().encode(x, y, **looks))}
 
 
 def sweep_charts(rows: pl.DataFrame) -> dict[str, Chart]:

@@ -1,0 +1,250 @@
+"""How surely metrics order runs: pairs told apart, halves of the dialogues that agree, agreement with a known order.
+
+Conventions: what a metric says of a pair of runs is the pair's difference in standard errors of the paired difference
+(z). Shares of pairs are functions of z, averaged over the pairs, and so have the standard deviation of their resamples
+of dialogues, in which the standard errors stay. Intervals and tests of two metrics' difference are by the normal
+distribution, over shared resamples. They are about test sets of as many dialogues as this one.
+
+A random half of the dialogues orders a pair otherwise than the other half about as often as approximate randomisation
+of whole dialogues finds a difference as large: the swap rate is close to the mean p of the pairs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import combinations
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import polars as pl
+
+from dstbench.analysis.associations import as_frame
+from dstbench.analysis.orders import corrected_limits, signs, tau_b
+from dstbench.analysis.paired import Paired
+from dstbench.arrays import Floats
+from dstbench.metrics import Metric
+from dstbench.metrics.registry import sign_of
+from dstbench.schema.metrics import CONTESTS, RELIABILITY, SAMPLE_SIZES, VALIDITY
+from dstbench.stats import Bootstrap, holm, influences
+from dstbench.stats.normal import critical, two_sided
+from dstbench.stats.resampling import scores_of, shuffles
+
+# Numbers of dialogues at which orders are compared with that of all dialogues.
+_SIZES: Final = (25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000)
+# The largest number of random halves.
+_HALVES: Final = 1_000
+
+
+class Judged(NamedTuple):
+    """A share of pairs of runs under one metric, and the same in resamples of dialogues."""
+
+    value: float
+    resampled: Floats
+
+    def limits(self, level: float) -> tuple[float | None, float | None]:
+        """The interval by the normal distribution; one-sided where it would pass an end of the scale."""
+        se = float(np.std(self.resampled, ddof=1)) if len(self.resampled) > 1 else 0.0
+        if np.isnan(self.value) or not se > 0:
+            return None, None
+        reach, one_sided = critical(level) * se, critical(2 * level - 1) * se if level > 0.5 else 0.0
+        if self.value - reach < 0:
+            return 0.0, min(1.0, self.value + one_sided)
+        if self.value + reach > 1:
+            return self.value - one_sided, 1.0
+        return self.value - reach, self.value + reach
+
+
+class OfPairs(NamedTuple):
+    """The differences of pairs of runs by one metric, in standard errors; positive: the first is better."""
+
+    z: Floats  # pairs; NaN: a score is undefined
+    resampled: Floats  # resamples × pairs
+
+    def share(self, of: Callable[[Floats], Floats], value: float | None = None, *, shrunk: bool = True) -> Judged:
+        """The mean of a function of z over the pairs that have one; its value may be known otherwise.
+
+        Observed differences are larger than true ones by chance (z² by 1, on average), and those of resamples once
+        more. So resamples are made around differences that are `shrunk` by as much.
+        """
+        known = ~np.isnan(self.z)
+        if not known.any():
+            return Judged(np.nan, np.zeros(0))
+        z, resampled = self.z[known], self.resampled[:, known]
+        finite = z[np.isfinite(z)]
+        if shrunk and len(finite):
+            size = float(np.mean(finite**2))
+            resampled = resampled - np.where(np.isfinite(z), z, 0) * (1 - (1 - 1 / size) ** 0.5 if size > 1 else 1)
+        return Judged(float(of(z).mean()) if value is None else value, of(resampled).mean(axis=1))
+
+
+def of_pairs(paired: Paired, metric: Metric, bootstrap: Bootstrap) -> OfPairs:
+    """The differences of all pairs of runs, in the order of `itertools.combinations`."""
+    score, merit = paired.score(metric), -1 if sign_of(str(metric)) == -1 else 1
+    of_dialogues = influences(score, paired.sums)
+    first, second = np.triu_indices(len(paired.runs), 1)
+    se = np.sqrt(((of_dialogues[first] - of_dialogues[second]) ** 2).sum(axis=1))
+
+    def z(scores: Floats) -> Floats:
+        gaps = merit * (scores[..., first] - scores[..., second])
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray(np.where(gaps == 0, 0.0, gaps / se))
+
+    return OfPairs(z(scores_of(score, bootstrap.whole)), np.nan_to_num(z(scores_of(score, bootstrap.resampled))))
+
+
+# --- halves -----------------------------------------------------------------------------------------------------------
+
+
+def swap_share(z: Floats) -> Floats:
+    """How often two random halves of the dialogues order a pair with this z otherwise."""
+    return 2 * _normal(-np.abs(z))
+
+
+def split_halves(paired: Paired, pairs: Mapping[str, OfPairs], draws: int, seed: int, level: float) -> pl.DataFrame:
+    """Swap rate and tau of random halves, as rows of `schema.metrics.RELIABILITY` (Buckley & Voorhees 2000)."""
+    dialogues = paired.sums.shape[1]
+    halves = _sampled(paired, [dialogues // 2], min(draws, _HALVES), seed, rest=True)
+    rows: list[dict[str, Any]] = []
+    for metric in paired.metrics:
+        one, other = (signs(scores_of(paired.score(metric), sums)) for sums in halves)
+        swaps, tau = _swaps(one, other), tau_b(one, other)
+        judged = pairs[str(metric)].share(swap_share, swaps)
+        low, high = judged.limits(level)
+        of_halves = float(np.nanmean(tau)) if not np.isnan(tau).all() else np.nan
+        rows.append({
+            "metric": str(metric), "pairs": int((~np.isnan(pairs[str(metric)].z)).sum()), "swap_rate": swaps,
+            "low": low, "high": high, "level": level, "tau_halves": of_halves,
+            "tau_full": 2 * of_halves / (1 + of_halves) if of_halves > 0 else np.nan,
+            "halves": len(tau),
+        })  # fmt: skip
+    return as_frame(rows, RELIABILITY)
+
+
+def by_size(paired: Paired, draws: int, seed: int) -> pl.DataFrame:
+    """How many pairs a random sample of n dialogues orders as all do, as rows of `schema.metrics.SAMPLE_SIZES`."""
+    dialogues = paired.sums.shape[1]
+    sizes = [size for size in _SIZES if size < dialogues]
+    samples = _sampled(paired, sizes, min(draws, _HALVES), seed)
+    rows: list[dict[str, Any]] = []
+    for metric in paired.metrics:
+        score = paired.score(metric)
+        whole = signs(scores_of(score, paired.sums.sum(axis=1)))
+        for size, sums in zip(sizes, samples, strict=True):
+            alike = 1 - _swaps(signs(scores_of(score, sums)), whole)
+            rows.append({"metric": str(metric), "dialogues": size, "alike": alike})
+    return as_frame(rows, SAMPLE_SIZES)
+
+
+def _sampled(paired: Paired, sizes: Sequence[int], draws: int, seed: int, *, rest: bool = False) -> list[Floats]:
+    """The sums of the first dialogues of random orders, for each size; `rest`: and of those after the last size."""
+    runs, dialogues, statistics = paired.sums.shape
+    columns = np.ascontiguousarray(paired.sums.transpose(1, 0, 2)).reshape(dialogues, runs * statistics)
+    totals: list[list[Floats]] = [[] for _ in sizes]
+    for places in shuffles(dialogues, draws, seed):
+        for of_size, size in zip(totals, sizes, strict=True):
+            of_size.append((places < size).astype(np.float64) @ columns)
+    sums = [np.concatenate(of_size).reshape(-1, runs, statistics) for of_size in totals]
+    return [*sums, paired.sums.sum(axis=1) - sums[-1]] if rest else sums
+
+
+def _swaps(one: Any, other: Any) -> float:
+    """The share of pairs in opposite orders; a pair that is tied in one of them counts half."""
+    return float((1 - one.astype(np.float64) * other).mean() / 2) if one.size else np.nan
+
+
+# --- a known order ----------------------------------------------------------------------------------------------------
+
+
+def validity(
+    scores: Mapping[str, tuple[Floats, Floats]],
+    pairs: Mapping[str, OfPairs],
+    p: Mapping[str, Floats],
+    known: pl.DataFrame,
+    level: float,
+) -> tuple[pl.DataFrame, dict[str, Judged]]:
+    """How metrics order runs that have a known order, as rows of `schema.metrics.VALIDITY`.
+
+    Args:
+        scores: Metric to its scores, runs, and resamples × runs; higher is better.
+        pairs: Metric to its differences of pairs; NaN for runs without a score.
+        p: Metric to the two-sided p of each pair; NaN: undefined.
+        known: The runs' numbers (`schema.metrics.KNOWN_ORDER`). Runs with the same number have no order.
+        level: Confidence level of the intervals.
+
+    Returns:
+        The rows, and the soft pairwise accuracy of each metric.
+
+    Source: Kendall 1945; Somers 1962; Kocmi et al. 2021 (pairwise accuracy); Thompson et al. 2024 (soft).
+    """
+    numbers, along = known["number"].to_numpy(), known["along"][0]
+    order = signs(numbers)
+    rows, soft = list[dict[str, Any]](), dict[str, Judged]()
+    for metric, (observed, resampled) in scores.items():
+        ordered = (order != 0) & ~np.isnan(pairs[metric].z)
+        about = {
+            "metric": metric,
+            "along": along,
+            "runs": int((~np.isnan(observed)).sum()),
+            "pairs": int(ordered.sum()),
+        }
+        known, is_known = order[ordered], ~np.isnan(observed)
+        whole, drawn = signs(observed), signs(np.nan_to_num(resampled, nan=-np.inf))
+        in_order = [tau_b(of[..., _among(is_known)], order[_among(is_known)]) for of in (whole, drawn)]
+        products = [of[..., ordered] * known for of in (whole, drawn)]
+        one_sided = np.where(products[0] < 0, 1 - p[metric][ordered] / 2, p[metric][ordered] / 2)
+        mine = OfPairs(pairs[metric].z[ordered] * known, pairs[metric].resampled[:, ordered] * known)
+        soft[metric] = mine.share(
+            _normal, float(1 - np.nan_to_num(one_sided, nan=0.5).mean()) if ordered.any() else None
+        )
+        measures = {
+            "tau": in_order,
+            "somers_d": [_mean(of) for of in products],
+            "accuracy": [_mean((of > 0).astype(np.float64)) for of in products],
+        }
+        for measure, (value, of_draws) in measures.items():
+            low, high = corrected_limits(float(value), of_draws, level, 0 if measure == "accuracy" else -1)
+            rows.append({**about, "measure": measure, "value": float(value), "low": low, "high": high, "level": level})
+        limits = soft[metric].limits(level)
+        rows.append({**about, "measure": "soft_accuracy", "value": soft[metric].value, "low": limits[0],
+                     "high": limits[1], "level": level})  # fmt: skip
+    return as_frame(rows, VALIDITY), soft
+
+
+def _among(known: Any) -> Any:
+    first, second = np.triu_indices(len(known), 1)
+    return known[first] & known[second]
+
+
+def _mean(values: Any) -> Any:
+    return values.mean(axis=-1) if values.shape[-1] else np.full(values.shape[:-1], np.nan)
+
+
+# --- two metrics ------------------------------------------------------------------------------------------------------
+
+
+def contests(measure: str, judged: Mapping[str, Judged], level: float) -> pl.DataFrame:
+    """The difference of each two metrics in a measure, as rows of `schema.metrics.CONTESTS`; p adjusted by Holm."""
+    rows: list[dict[str, Any]] = []
+    for first, second in combinations(judged, 2):
+        one, other = judged[first], judged[second]
+        difference = one.value - other.value
+        row = {"measure": measure, "first": first, "second": second, "difference": difference, "level": level}
+        if len(one.resampled) == len(other.resampled) > 1 and not np.isnan(difference):
+            se = float(np.std(one.resampled - other.resampled, ddof=1))
+            if se > 0:
+                reach = critical(level) * se
+                row |= {"low": difference - reach, "high": difference + reach, "p": two_sided(difference / se, None)}
+            else:
+                row |= {"p": 1.0 if abs(difference) < 1e-12 else None}
+        rows.append(row)
+    frame = as_frame(rows, CONTESTS)
+    p = frame["p"].drop_nulls().to_numpy()
+    adjusted = iter(holm(p).tolist())
+    return frame.with_columns(p_adjusted=pl.Series([None if v is None else next(adjusted) for v in frame["p"]],
+                                                   dtype=pl.Float64))  # fmt: skip
+
+
+def _normal(z: Floats) -> Floats:
+    from scipy.special import ndtr  # not before: it takes time to import
+
+    return np.asarray(ndtr(z))
