@@ -294,7 +294,7 @@ def _run(command: Command, options: _Options, given: dict[str, Any]) -> None:
             from dstbench.io.overwriting import guarding_inputs, refuse_overwriting
 
             check_threads()
-            _refuse_other_encodings(value for name, value in given.items() if name not in _NAMED_FILES)
+            _refuse_other_encodings(given)
             refuse_overwriting(*_paths(given))
             stack.enter_context(guarding_inputs())
             if given["plugins"]:
@@ -315,14 +315,15 @@ def _run(command: Command, options: _Options, given: dict[str, Any]) -> None:
             raise typer.Exit(result.code)
 
 
-def _refuse_other_encodings(values: Iterable[Any]) -> None:
+def _refuse_other_encodings(given: Mapping[str, Any]) -> None:
     """Refuse texts that are not UTF-8, which no table could hold; paths may be anything."""
     from dstbench.errors import UsageError
 
-    texts = (text for value in values for text in (value if isinstance(value, (list, tuple)) else [value]))
-    for text in texts:
-        if isinstance(text, str) and text.encode("utf-8", "ignore").decode() != text:
-            raise UsageError(f"{text!r} is not UTF-8", hint="set the terminal, or the script, to UTF-8")
+    for name, value in given.items():
+        for item in value if isinstance(value, (list, tuple)) else [value]:
+            text = item.partition("=")[0] if name in _NAMED_FILES and isinstance(item, str) else item
+            if isinstance(text, str) and text.encode("utf-8", "ignore").decode() != text:
+                raise UsageError(f"{text!r} is not UTF-8", hint="set the terminal, or the script, to UTF-8")
 
 
 def _paths(given: Mapping[str, Any]) -> tuple[list[Path], list[Path]]:

@@ -115,11 +115,11 @@ def test_scores_along_a_number_of_the_runs(here: Path) -> None:
     scores = json.loads(ok(*words[:-1], "steps=steps.csv", "--format", "json"))["scores"]
     assert {row["run"]: row["steps"] for row in scores} == {run[:-8]: n for n, run in enumerate(runs)}
     Path("steps.csv").write_text("run,steps\nt5_1_seed_7,1\n")
-    for wrong, said in (("steps=steps.csv", "no number steps of t5_0.05_seed_7, t5_0.5_seed_7"), ("metric", "metric")):
+    for wrong, said in (("steps=steps.csv", "no steps for t5_0.05_seed_7, t5_0.5_seed_7"), ("metric", "metric")):
         code, _, err = run(*words[:-1], wrong)
         assert (code != 0, said in err) == (True, True)
     code, _, err = run("score", *runs[:1], "-m", "jga", "--along", "share")
-    assert (code, "do not differ in one number" in err) == (2, True)
+    assert (code, "the runs' names differ in no number" in err) == (2, True)
     assert run(*words, "--by", "domain")[0] == run(*words, "--group", "a=t5*")[0] == 2
 
 

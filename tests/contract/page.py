@@ -219,8 +219,9 @@ VIEWS: Final = [
         r"n of (.+)": number("dialogues", metric="{1}"),
         r"(.+)": value("value", metric="{1}"),
     }),
-    *_of("traits", "(?P<run>", "Differences", every=False),
-    *_of("sensitivity", "(?P<kind>"),
+    *_of("traits", "(?P<run>", "Differences", "Given", every=False),
+    *_of("sensitivity", r"(?P<kind>\w+): (?!"),
+    View("sensitivity:bias", r"Blind spots.*", {"metric": "metric"}, {r"(.+)": shown.share("blind", kind="{1}")}),
     *_of("diagnose", "Dialogues", "First", "Largest", "JGA", "By ", "Slots of turns by class", "Timing"),
 ]  # fmt: skip
 
@@ -446,7 +447,7 @@ CHAPTERS: Final = {
     "slots": ("Scores by domain", "Scores by slot"),
     "errors": ("Timing", "Dialogues", "Slots of turns", "By "),
     "conventions": ("JGA under",),
-    "metrics": (r"\w+: ", "Spread"),
+    "metrics": (r"\w+: ", "Blind spots", "Spread"),
     "papers": (
         "First",
         "Largest",
@@ -456,5 +457,6 @@ CHAPTERS: Final = {
         "Mean scores",
         r"\w+: correl",
         "Differences of",
+        "Given mistakes and turns: ",
     ),
 }
