@@ -307,7 +307,10 @@ def _run(command: Command, options: _Options, given: dict[str, Any]) -> None:
         if result.text is not None:
             label = getattr(call.table, "label", None)
             text = result.text if label is None else load("rendering.latex:relabelled")(result.text, label)
-            emit(text, result.output or getattr(call.table, "output", None))
+            output = result.output or getattr(call.table, "output", None)
+            emit(text, output)
+            if output is None and sys.stdout.isatty():
+                notes.shown(text)
         notes.tell()
         for line in [*(f"wrote {path}" for path in result.written), *filter(None, [result.summary])]:
             say(line)

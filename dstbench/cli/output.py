@@ -31,6 +31,11 @@ class Notes:
     def __init__(self, *, verbose: bool = False) -> None:
         self._verbose = verbose
         self._kept: list[DstbenchWarning] = []
+        self._on_screen = ""  # in one line
+
+    def shown(self, text: str) -> None:
+        """Remember what the user has on the screen: a note that stands there is not printed once more."""
+        self._on_screen = " ".join(text.split())
 
     def add(self, warning: DstbenchWarning) -> None:
         """Keep a warning until it is due, or print it if that is now."""
@@ -47,7 +52,8 @@ class Notes:
             due = [warning for warning in self._kept if warning.when == time]
             self._kept = [warning for warning in self._kept if warning.when != time]
             for line in dict.fromkeys(warning.args[0] for warning in due) if self._verbose else folded(due):
-                _tell("note", line)
+                if " ".join(line.split()) not in self._on_screen:
+                    _tell("note", line)
 
 
 def _tell(kind: str, message: object) -> None:

@@ -70,7 +70,8 @@ def which_metric(compared: MetricComparison) -> list[str]:
     is_open = pl.col("p_adjusted") > 1 - pl.col("level") + _ROUNDING
     counted = tests.group_by("measure", maintain_order=True).agg(open=is_open.sum(), of=pl.len())
     parts = [f"{number} of {of} in {_IN[name]}" for name, number, of in counted.iter_rows()]
-    lines.append(f"may be chance, of differences of metrics: {', '.join(parts)}")
+    lines.append(f"of the differences between metrics, {' and '.join(parts)} may be chance")
+    lines.append(f"`dstbench sensitivity` shows which errors {best} does not see")
     return [line for line in lines if line]
 
 

@@ -159,6 +159,16 @@ def test_what_changes_the_meaning_of_a_table_is_above_it(files: Path) -> None:
     assert ("MultiWOZ does not have" in above, "MultiWOZ does not have" in below) == (False, True)
 
 
+def test_a_note_that_the_table_has_below_it_is_not_told_again(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    words = ["compare", "careful.parquet", "eager.parquet", "forgetful.parquet", "--resamples", "100"]
+    (found,) = in_terminal([words], 80, files)
+    monkeypatch.chdir(files)
+    said = "p is so close to 0.05"
+    of_pipe = run(*words)  # of which the user may see standard error alone
+    assert [said in text for text in of_pipe[1:]] == [True, True]
+    assert [said in " ".join(plain(text).split()) for text in found[1:]] == [True, False]
+
+
 def test_columns_that_do_not_fit_are_counted_and_there_when_asked_for(shown: Callable[[str, int], Shown]) -> None:
     some, every = (shown(name, 80).lines for name in ("score by slot", "score by slot, wide"))
     (line,) = (line for line in some if line.endswith("--all"))
