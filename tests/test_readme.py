@@ -120,7 +120,7 @@ def fill(sheet: Path) -> None:
 def test_every_command_runs_or_has_a_reason_not_to(here: Path) -> None:
     dialogues = json.loads(formats.gtpr())
     several = {**dialogues, **{f"{name}9": turns for name, turns in dialogues.items()}}  # `compare` needs two
-    for name in ("predictions.json", "model_a.json", "model_b.json"):
+    for name in ("predictions.json", "model_a.json", "model_b.json", "t5_0.1.json", "t5_0.5.json", "t5_1.0.json"):
         Path(name).write_text(json.dumps(several))
     Path("table.csv").write_text("model,metric,value\na,JGA,.5\nb,JGA,.6\na,GCA,.7\nb,GCA,.6\n")
     Path("bare.json").write_text(formats.mwzeval())

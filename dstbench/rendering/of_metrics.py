@@ -153,7 +153,7 @@ def _about_spread(compared: MetricComparison) -> list[str]:
         return lines
     design, power = compared.design.row(0, named=True), compared.power
     if compared.spread["signal_to_noise"].count():
-        lines.append("sd/se: sd over runs divided by the mean standard error of a paired difference, over √2")
+        lines.append("sd/se: sd over runs divided by the mean standard error of a paired difference over the root of 2")
     if power["pairs"].sum():
         alpha, is_adjusted = f"{1 - design['level']:.4g}", design["adjustment"] != "none"
         lines.append(f"apart: pairs of runs with p at most {alpha}; p: two-sided, {design['test']}")

@@ -140,7 +140,7 @@ def _orders_in_words(compared: MetricComparison, orders: pl.DataFrame) -> list[s
     if least["reversed_surely"] is not None:
         surely = orders.sort("reversed_surely", descending=True, maintain_order=True).row(0, named=True)
         if not surely["reversed_surely"]:
-            return [f"no pair of runs is reversed significantly in both of two metrics; {turned} may be chance"]
+            return [f"no pair is reversed significantly in both of two metrics; {turned} may be chance"]
         both = reversed_pairs(compared, surely["first"], surely["second"])
         sure = orders["reversed_surely"].sum()
         return [f"{surely['first']} and {surely['second']} reverse {both}, significantly in both",

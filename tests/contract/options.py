@@ -243,7 +243,7 @@ _WIDE: Final = Row(form="text", columns=40, changes="text")
 _SIGNED: Final = ("score", "compare", "diagnose", "traits", "correlate", "show", "compare-metrics", "sensitivity",
                   "audit scores", "audit memorisation")  # fmt: skip
 _add(WIDE, all=_WIDE, signature=Row(form="text", idle="its text has no signature"))
-_add(_SIGNED, signature=Row(form="text", changes="text"))
+_add((*_SIGNED, "demo"), signature=Row(form="text", changes="text"))
 _add(
     ("audit review", "audit inconsistency", "audit replace", "reconcile"),
     all=replace(_WIDE, changes="", idle="its tables show all columns in any terminal"),

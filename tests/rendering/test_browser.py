@@ -468,8 +468,10 @@ def test_a_block_is_copied_as_it_is(browser: Any, demo: str) -> None:
         "window.copied = [];"
         "Object.defineProperty(navigator, 'clipboard', {value: {writeText: async (t) => window.copied.push(t)}})"
     )
-    for section in ("scores", "slots"):
-        for copy in found(browser, f"section:has(#{section}) > .block .copies button"):
+    folded = "section:has(#slots) > .folded:has(.panels)"
+    browser.execute_script("document.querySelector(arguments[0]).open = true", f"{folded} > details")
+    for blocks in ("section:has(#scores) > .block", "section:has(#slots) > .block", folded):
+        for copy in found(browser, f"{blocks} .copies button"):
             copy.click()
     copied = browser.execute_script("return window.copied")
     board = dstbench.compare({name: synthetic(120)[name] for name in ORDER}, resamples=10_000).scores

@@ -25,7 +25,7 @@ LONG = "a_tracker_with_a_long_name_seed_"
 TEN = [f"{LONG}{n}" for n in range(10)]
 #: Charts that name no run, and those that draw all of them in one.
 NAMELESS = {"bias", "values", "pairs", "modified", "speakers", "sensitivity", "spread", "orders", "traits",
-            "gold_slots"}  # fmt: skip
+            "gold_slots", "judged"}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
