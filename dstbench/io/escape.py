@@ -96,6 +96,6 @@ def _inert(texts: pl.Series) -> pl.Series:
     return pl.select(pl.when(is_formula).then("'" + texts).otherwise(texts).alias(texts.name)).to_series()
 
 
-def latex_text(text: str) -> str:
-    """The text as LaTeX that typesets it literally, in any font encoding."""
-    return _LIGATURE.sub(r"\1{}", plain_text(text).translate(str.maketrans(_LATEX)))
+def latex_text(text: str, most: int = 1000) -> str:
+    """The text, shortened to `most` characters, as LaTeX that typesets it literally, in any font encoding."""
+    return _LIGATURE.sub(r"\1{}", plain_text(text, most).translate(str.maketrans(_LATEX)))

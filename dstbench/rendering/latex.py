@@ -39,7 +39,7 @@ _PIECE: Final = 8
 # In more columns, small texts are below the numbers, not beside them.
 _MOST_BESIDE: Final = 3
 # The part of a line about options of the command line, which a paper leaves out.
-_OPTION: Final = re.compile(r"(?:; --\w[^;]*| \([^()]*--\w[^()]*\)|^--\w.*)$")
+_OPTION: Final = re.compile(r"(?:; (?:--\w|`\w+ --)[^;]*| \([^()]*--\w[^()]*\)|^--\w.*)$")
 _SIGNATURE: Final = re.compile(r"^(signature.*): (\S+)$", re.DOTALL)
 # What is in a column of siunitx: a number with its sign and its digits before and after the point, or no number.
 _ALIGNED: Final = re.compile(r"<?(-?)(0|[1-9][0-9]*)(?:\.([0-9]+))?|-|")
@@ -272,7 +272,7 @@ def _notes(lines: Iterable[str]) -> str:
 def noted(lines: Iterable[str]) -> str:
     """Lines joined by semicolons; a signature may break anywhere."""
     shown = []
-    for line in filter(None, (_OPTION.sub("", line) for line in lines)):
+    for line in filter(None, (_OPTION.sub("", line).replace(" --seed ", " seed ") for line in lines)):
         signature = _SIGNATURE.match(line)
         breakable = signature and rf"\texttt{{{_breakable(signature[2], _LONGEST_WORD)}}}"
         shown.append(f"{_prose(signature[1])}: {breakable}" if signature else _prose(line))

@@ -101,7 +101,7 @@ class _Sources:
 
 
 def _prose(text: str) -> str:
-    return latex_text(text).replace(r"\textquotesingle{}", "'")
+    return latex_text(text, most=len(text)).replace(r"\textquotesingle{}", "'")
 
 
 def _methods(page: Report) -> Iterator[str]:
