@@ -26,7 +26,8 @@ _PASSED_ON: Final = re.compile(r"Unpack\[(\w+)\]")
 
 
 # An option of the command line in a message, and those that are not called as the keyword argument is.
-_OPTION: Final = re.compile(r"(?<![\w-])--([a-z][a-z-]*)")
+# What is between backticks, such as a whole command, is passed over.
+_OPTION: Final = re.compile(r"`[^`]*`|(?<![\w-])--([a-z][a-z-]*)")
 _KEYWORDS: Final = {
     "all": "everything", "as": "preset", "from": "format", "label-map": "labels", "map": "mapping", "model": "models",
     "name": "names", "other-gold": "other_golds", "slot": "slots", "table": "tables", "version": "versions",
@@ -39,8 +40,12 @@ def in_python(message: str) -> str:
 
     >>> in_python("name the file that has it: --gold FILE, or omit --label-map")
     'name the file that has it: `gold` FILE, or omit `labels`'
+    >>> in_python("another --seed may differ; `compare --resamples 1000` says more")
+    'another `seed` may differ; `compare --resamples 1000` says more'
     """
-    return _OPTION.sub(lambda option: f"`{_KEYWORDS.get(option[1], option[1].replace('-', '_'))}`", message)
+    return _OPTION.sub(
+        lambda option: f"`{_KEYWORDS.get(option[1], option[1].replace('-', '_'))}`" if option[1] else option[0], message
+    )
 
 
 class DstbenchError(ValueError):

@@ -10,6 +10,7 @@ from dstbench.errors import number_of
 from dstbench.metrics.registry import sign_of
 from dstbench.rendering import sentences
 from dstbench.rendering.of_analyses import square
+from dstbench.rendering.of_scores import units_of
 from dstbench.rendering.tables import signature_lines
 from dstbench.rendering.views import Layout, View, percent
 from dstbench.schema.core import Table
@@ -148,7 +149,7 @@ def _least_alike(compared: MetricComparison) -> list[View]:
 
 def _about_spread(compared: MetricComparison) -> list[str]:
     """How spread and the pairs told apart were computed."""
-    lines = ["scores in %, counts as they are; sd, range: over runs"]
+    lines = [units_of(compared.scores), "sd, range: over runs"]
     if compared.design.is_empty():
         return lines
     design, power = compared.design.row(0, named=True), compared.power
