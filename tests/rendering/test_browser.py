@@ -346,6 +346,7 @@ def test_only_an_address_of_a_view_leads_to_the_dialogues(browser: Any, demo: st
     until(browser, lambda: browser.execute_script(top) > 0)
 
     found(browser, "#explorer tbody a")[0].click()
+    found(browser, "#dialogue h3")  # the address leads there a moment later
     browser.execute_script("location.hash = '#scores'")
     at = browser.execute_script(top)
     browser.execute_script("location.hash = '#errors'")
