@@ -292,9 +292,13 @@ def difference_rows(
         }
         for each in compared
     ]  # fmt: skip
-    frame = as_frame(rows, CORRELATION_DIFFERENCES)
-    adjusted = adjust_defined(frame["p"].fill_null(np.nan).to_numpy(), "holm")
-    return frame.with_columns(p_adjusted=pl.Series(adjusted, dtype=pl.Float64).fill_nan(None))
+    return with_holm(as_frame(rows, CORRELATION_DIFFERENCES))
+
+
+def with_holm(rows: pl.DataFrame) -> pl.DataFrame:
+    """Rows with `p_adjusted`: p adjusted after Holm for all rows that have one."""
+    adjusted = adjust_defined(rows["p"].fill_null(np.nan).to_numpy(), "holm")
+    return rows.with_columns(p_adjusted=pl.Series(adjusted, dtype=pl.Float64).fill_nan(None))
 
 
 def outcome_rows(compared: Iterable[Compared], test: str | None, level: float) -> pl.DataFrame:

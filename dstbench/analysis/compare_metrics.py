@@ -39,7 +39,6 @@ from dstbench.analysis.reliability import (
     contests,
     of_pairs,
     split_halves,
-    swap_share,
     validity,
 )
 from dstbench.analysis.score_table import read_score_table
@@ -158,14 +157,14 @@ def compare_metrics(
     requested = None if metrics is None else parse_all(metrics)
     if requested == []:
         raise UsageError("no metric to compare", hint="omit -m to compare the default metrics")
-    numbered: dict[str, float] = {}
+    numbers: dict[str, float] = {}
     if along is not None:  # before any file is read
-        along, numbered = numbers_along(along, [name for name, _ in parts_to_open(data, **reading)])
-        if len(set(numbered.values())) == 1 < len(numbered):
+        along, numbers = numbers_along(along, [name for name, _ in parts_to_open(data, **reading)])
+        if len(set(numbers.values())) == 1 < len(numbers):
             raise UsageError(f"all runs have the same {along}, so they have no order along it")
     runs = over_common_turns(open_under(convention, data, **reading))
     paired = pair_up(runs, choose_metrics(requested, runs, convention), convention)
-    known = pl.DataFrame([(run, along, number) for run, number in numbered.items()], KNOWN_ORDER.schema, orient="row")
+    known = pl.DataFrame([(run, along, number) for run, number in numbers.items()], KNOWN_ORDER.schema, orient="row")
     bootstrap = Bootstrap.draw(paired.sums, resamples, seed)
     leaderboard = resample(paired, design)
     scores = leaderboard.scores
@@ -175,30 +174,25 @@ def compare_metrics(
     }
     _warn_of_scores(scores, "scores and correlations with traits")
     pairs = {str(metric): of_pairs(paired, metric, bootstrap) for metric in paired.metrics}
-    several = len(paired.runs) > 1
-    halves = split_halves(paired, pairs, resamples, seed, level) if several else pl.DataFrame(schema=RELIABILITY.schema)
-    validity_rows, judged = _validity(leaderboard, resampled_scores, pairs, known, level)
-    reliable = {metric: of.share(swap_share, value) for (metric, value), of in
-                zip(halves.select("metric", "swap_rate").iter_rows(), pairs.values(), strict=False)}  # fmt: skip
+    validity_rows, valid = _validity(leaderboard, resampled_scores, pairs, known, level)
+    halves, reliable = split_halves(paired, pairs, resamples, seed, level)
     power, apart = _power(leaderboard, pairs, level)
     orders = compare_orders(scores, resampled_scores, level, leaderboard.differences)
+    of_measures = {"soft_accuracy": valid, "swap_rate": reliable, "power": apart}
     return MetricComparison(
-        validity_rows,
-        halves,
-        by_size(paired, resamples, seed) if several else pl.DataFrame(schema=SAMPLE_SIZES.schema),
-        pl.concat([
-            contests(measure, of_metrics, level)
-            for measure, of_metrics in (("soft_accuracy", judged), ("swap_rate", reliable), ("power", apart))
-        ]),
-        spread_of(scores, _paired_error(leaderboard)),
-        power,
-        orders.agreement,
-        orders.reversals,
-        _dependence(runs, paired.metrics, convention, design),
-        scores.select("run", "metric", "unit", "value", "se", "signature"),
-        known,
-        leaderboard.design,
-    )  # fmt: skip
+        validity=validity_rows,
+        reliability=halves,
+        sizes=by_size(paired, resamples, seed),
+        contests=pl.concat([contests(measure, shares, level) for measure, shares in of_measures.items()]),
+        spread=spread_of(scores, _paired_error(leaderboard)),
+        power=power,
+        agreement=orders.agreement,
+        reversals=orders.reversals,
+        dependence=_dependence(runs, paired.metrics, convention, design),
+        scores=scores.select("run", "metric", "unit", "value", "se", "signature"),
+        order=known,
+        design=leaderboard.design,
+    )
 
 
 def _of_table(scores: pl.DataFrame) -> MetricComparison:
@@ -210,18 +204,18 @@ def _of_table(scores: pl.DataFrame) -> MetricComparison:
     _warn_of_scores(scores, "scores")
     orders = compare_orders(scores)
     return MetricComparison(
-        pl.DataFrame(schema=VALIDITY.schema),
-        pl.DataFrame(schema=RELIABILITY.schema),
-        pl.DataFrame(schema=SAMPLE_SIZES.schema),
-        pl.DataFrame(schema=CONTESTS.schema),
-        spread_of(scores),
-        pl.DataFrame(schema=POWER.schema),
-        orders.agreement,
-        orders.reversals,
-        pl.DataFrame(schema=DEPENDENCE.schema),
-        scores.with_columns(signature=pl.lit(None, pl.String)),
-        pl.DataFrame(schema=KNOWN_ORDER.schema),
-        pl.DataFrame(schema=DESIGN.schema),
+        validity=VALIDITY.empty(),
+        reliability=RELIABILITY.empty(),
+        sizes=SAMPLE_SIZES.empty(),
+        contests=CONTESTS.empty(),
+        spread=spread_of(scores),
+        power=POWER.empty(),
+        agreement=orders.agreement,
+        reversals=orders.reversals,
+        dependence=DEPENDENCE.empty(),
+        scores=scores.with_columns(signature=pl.lit(None, pl.String)),
+        order=KNOWN_ORDER.empty(),
+        design=DESIGN.empty(),
     )
 
 
@@ -234,12 +228,16 @@ def _validity(
 ) -> tuple[pl.DataFrame, dict[str, Judged]]:
     """How metrics order runs of a known order, and their soft pairwise accuracy; nothing if none is known."""
     if known.is_empty():
-        return pl.DataFrame(schema=VALIDITY.schema), {}
-    scores, p = dict[str, tuple[Floats, Floats]](), dict[str, Floats]()
-    for metric in pairs:
-        of_metric = leaderboard.scores.filter(metric=metric)["value"].cast(pl.Float64).fill_null(np.nan).to_numpy()
-        scores[metric] = merit(metric, of_metric), merit(metric, resampled[metric])
-        p[metric] = leaderboard.differences.filter(metric=metric)["p"].cast(pl.Float64).fill_null(np.nan).to_numpy()
+        return VALIDITY.empty(), {}
+
+    def of(rows: pl.DataFrame, metric: str, column: str) -> Floats:
+        return rows.filter(metric=metric)[column].cast(pl.Float64).fill_null(np.nan).to_numpy()
+
+    scores = {
+        metric: (merit(metric, of(leaderboard.scores, metric, "value")), merit(metric, resampled[metric]))
+        for metric in pairs
+    }
+    p = {metric: of(leaderboard.differences, metric, "p") for metric in pairs}
     return validity(scores, pairs, p, known, level)
 
 
@@ -294,7 +292,7 @@ def _dependence(runs: Sequence[Run], metrics: Sequence[Metric], convention: Conv
     """Correlations of scores with traits over the dialogues of all runs, as rows of `schema.judging.DEPENDENCE`."""
     if without := [run.name for run in runs if run.meta.get("only")]:
         warn(f"{', '.join(without)}: no states, so dialogues have no traits to correlate scores with", when="before")
-        return pl.DataFrame(schema=DEPENDENCE.schema)
+        return DEPENDENCE.empty()
     names = [str(metric) for metric in metrics]
     every = pl.concat([per_dialogue(run, metrics, convention)[0] for run in runs])
     rows = Rows(POOLED, as_columns(every, [*names, *TRAITS, *CONTROLS[:1]]), numbered(every["dialogue"]))

@@ -18,14 +18,13 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import polars as pl
 
-from dstbench.analysis.associations import as_frame
-from dstbench.analysis.orders import corrected_limits, signs, tau_b
+from dstbench.analysis.associations import as_frame, with_holm
+from dstbench.analysis.orders import corrected_limits, merit, signs, tau_b
 from dstbench.analysis.paired import Paired
 from dstbench.arrays import Floats
 from dstbench.metrics import Metric
-from dstbench.metrics.registry import sign_of
 from dstbench.schema.metrics import CONTESTS, RELIABILITY, SAMPLE_SIZES, VALIDITY
-from dstbench.stats import Bootstrap, holm, influences
+from dstbench.stats import Bootstrap, influences
 from dstbench.stats.normal import critical, two_sided
 from dstbench.stats.resampling import scores_of, shuffles
 
@@ -66,10 +65,10 @@ class OfPairs(NamedTuple):
         Observed differences are larger than true ones by chance (z² by 1, on average), and those of resamples once
         more. So resamples are made around differences that are `shrunk` by as much.
         """
-        known = ~np.isnan(self.z)
-        if not known.any():
+        defined = ~np.isnan(self.z)
+        if not defined.any():
             return Judged(np.nan, np.zeros(0))
-        z, resampled = self.z[known], self.resampled[:, known]
+        z, resampled = self.z[defined], self.resampled[:, defined]
         finite = z[np.isfinite(z)]
         if shrunk and len(finite):
             size = float(np.mean(finite**2))
@@ -79,13 +78,13 @@ class OfPairs(NamedTuple):
 
 def of_pairs(paired: Paired, metric: Metric, bootstrap: Bootstrap) -> OfPairs:
     """The differences of all pairs of runs, in the order of `itertools.combinations`."""
-    score, merit = paired.score(metric), -1 if sign_of(str(metric)) == -1 else 1
+    score = paired.score(metric)
     of_dialogues = influences(score, paired.sums)
     first, second = np.triu_indices(len(paired.runs), 1)
     se = np.sqrt(((of_dialogues[first] - of_dialogues[second]) ** 2).sum(axis=1))
 
     def z(scores: Floats) -> Floats:
-        gaps = merit * (scores[..., first] - scores[..., second])
+        gaps = merit(str(metric), scores[..., first] - scores[..., second])
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.asarray(np.where(gaps == 0, 0.0, gaps / se))
 
@@ -100,28 +99,37 @@ def swap_share(z: Floats) -> Floats:
     return 2 * _normal(-np.abs(z))
 
 
-def split_halves(paired: Paired, pairs: Mapping[str, OfPairs], draws: int, seed: int, level: float) -> pl.DataFrame:
-    """Swap rate and tau of random halves, as rows of `schema.metrics.RELIABILITY` (Buckley & Voorhees 2000)."""
+def split_halves(
+    paired: Paired, pairs: Mapping[str, OfPairs], draws: int, seed: int, level: float
+) -> tuple[pl.DataFrame, dict[str, Judged]]:
+    """Swap rate and tau of random halves, as rows of `schema.metrics.RELIABILITY`, and the swap rate of each metric.
+
+    Source: Buckley & Voorhees 2000.
+    """
+    if len(paired.runs) < 2:
+        return RELIABILITY.empty(), {}
     dialogues = paired.sums.shape[1]
     halves = _sampled(paired, [dialogues // 2], min(draws, _HALVES), seed, rest=True)
-    rows: list[dict[str, Any]] = []
+    rows, judged = list[dict[str, Any]](), dict[str, Judged]()
     for metric in paired.metrics:
         one, other = (signs(scores_of(paired.score(metric), sums)) for sums in halves)
-        swaps, tau = _swaps(one, other), tau_b(one, other)
-        judged = pairs[str(metric)].share(swap_share, swaps)
-        low, high = judged.limits(level)
+        name, swaps, tau = str(metric), _swaps(one, other), tau_b(one, other)
+        judged[name] = pairs[name].share(swap_share, swaps)
+        low, high = judged[name].limits(level)
         of_halves = float(np.nanmean(tau)) if not np.isnan(tau).all() else np.nan
         rows.append({
-            "metric": str(metric), "pairs": int((~np.isnan(pairs[str(metric)].z)).sum()), "swap_rate": swaps,
+            "metric": name, "pairs": int((~np.isnan(pairs[name].z)).sum()), "swap_rate": swaps,
             "low": low, "high": high, "level": level, "tau_halves": of_halves,
             "tau_full": 2 * of_halves / (1 + of_halves) if of_halves > 0 else np.nan,
             "halves": len(tau),
         })  # fmt: skip
-    return as_frame(rows, RELIABILITY)
+    return as_frame(rows, RELIABILITY), judged
 
 
 def by_size(paired: Paired, draws: int, seed: int) -> pl.DataFrame:
     """How many pairs a random sample of n dialogues orders as all do, as rows of `schema.metrics.SAMPLE_SIZES`."""
+    if len(paired.runs) < 2:
+        return SAMPLE_SIZES.empty()
     dialogues = paired.sums.shape[1]
     sizes = [size for size in _SIZES if size < dialogues]
     samples = _sampled(paired, sizes, min(draws, _HALVES), seed)
@@ -181,21 +189,15 @@ def validity(
     rows, soft = list[dict[str, Any]](), dict[str, Judged]()
     for metric, (observed, resampled) in scores.items():
         ordered = (order != 0) & ~np.isnan(pairs[metric].z)
-        about = {
-            "metric": metric,
-            "along": along,
-            "runs": int((~np.isnan(observed)).sum()),
-            "pairs": int(ordered.sum()),
-        }
-        known, is_known = order[ordered], ~np.isnan(observed)
+        order_of_pairs, is_scored = order[ordered], ~np.isnan(observed)
+        about = {"metric": metric, "along": along, "runs": int(is_scored.sum()), "pairs": len(order_of_pairs)}
         whole, drawn = signs(observed), signs(np.nan_to_num(resampled, nan=-np.inf))
-        in_order = [tau_b(of[..., _among(is_known)], order[_among(is_known)]) for of in (whole, drawn)]
-        products = [of[..., ordered] * known for of in (whole, drawn)]
+        in_order = [tau_b(of[..., _among(is_scored)], order[_among(is_scored)]) for of in (whole, drawn)]
+        products = [of[..., ordered] * order_of_pairs for of in (whole, drawn)]
         one_sided = np.where(products[0] < 0, 1 - p[metric][ordered] / 2, p[metric][ordered] / 2)
-        mine = OfPairs(pairs[metric].z[ordered] * known, pairs[metric].resampled[:, ordered] * known)
-        soft[metric] = mine.share(
-            _normal, float(1 - np.nan_to_num(one_sided, nan=0.5).mean()) if ordered.any() else None
-        )
+        in_known_order = OfPairs(*(z[..., ordered] * order_of_pairs for z in pairs[metric]))
+        accuracy = float(1 - np.nan_to_num(one_sided, nan=0.5).mean()) if ordered.any() else None
+        soft[metric] = in_known_order.share(_normal, accuracy)
         measures = {
             "tau": in_order,
             "somers_d": [_mean(of) for of in products],
@@ -210,9 +212,10 @@ def validity(
     return as_frame(rows, VALIDITY), soft
 
 
-def _among(known: Any) -> Any:
-    first, second = np.triu_indices(len(known), 1)
-    return known[first] & known[second]
+def _among(chosen: Any) -> Any:
+    """For each pair of runs, whether both are chosen."""
+    first, second = np.triu_indices(len(chosen), 1)
+    return chosen[first] & chosen[second]
 
 
 def _mean(values: Any) -> Any:
@@ -237,11 +240,7 @@ def contests(measure: str, judged: Mapping[str, Judged], level: float) -> pl.Dat
             else:
                 row |= {"p": 1.0 if abs(difference) < 1e-12 else None}
         rows.append(row)
-    frame = as_frame(rows, CONTESTS)
-    p = frame["p"].drop_nulls().to_numpy()
-    adjusted = iter(holm(p).tolist())
-    return frame.with_columns(p_adjusted=pl.Series([None if v is None else next(adjusted) for v in frame["p"]],
-                                                   dtype=pl.Float64))  # fmt: skip
+    return with_holm(as_frame(rows, CONTESTS))
 
 
 def _normal(z: Floats) -> Floats:

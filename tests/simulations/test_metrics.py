@@ -79,7 +79,7 @@ def test_intervals_and_tests_of_two_equally_good_metrics(which: str) -> None:
         paired = corpus(rng, FACTORS[which])
         draws = Bootstrap.draw(paired.sums, RESAMPLES, seed)
         both = {str(metric): of_pairs(paired, metric, draws) for metric in METRICS}
-        halves = split_halves(paired, both, 200, seed, 0.95)
+        halves, _ = split_halves(paired, both, 200, seed, 0.95)
         for name, of in SHARES.items():
             judged: dict[str, Judged] = {
                 metric: pairs.share(of, shrunk=name != "power") for metric, pairs in both.items()
