@@ -45,7 +45,7 @@ def _read(source: Source, states: StatesBuilder) -> None:
     except msgspec.ValidationError:
         turns = []
     if source.keys or not turns or any(turn.gold is turn.pred for turn in turns):  # other keys, or no state
-        records.read(source, states)
+        records.FORMAT.reader(source, states)
         return
     for turn in turns:
         at = states.turn(turn.dialogue_id, turn.turn)
@@ -63,6 +63,6 @@ FORMAT: Final = Format(
     reader=_read,
     finish=noting_vanishing_slots,
     free_keys=True,
-    said=records.said,
+    said=records.FORMAT.said,
     document=TurnsDocument,
 )

@@ -14,7 +14,7 @@ from typing import Any, Final
 import msgspec
 
 from dstbench.errors import DstbenchError, UsageError, number_of
-from dstbench.readers import csv_records, jsonl, records, state_lists
+from dstbench.readers import jsonl, records, state_lists
 from dstbench.readers.format import Format, Source
 from dstbench.readers.key_names import DIALOGUE, DIALOGUE_ONLY, folded
 from dstbench.readers.options import AS_USUAL, ReadOptions
@@ -30,7 +30,7 @@ _SAMPLE: Final = 200
 _NOT_JSON: Final = (TypeError, UnicodeEncodeError, OverflowError, RecursionError)
 # Texts that are paths, and not, for example, the name of a model.
 _ENDINGS: Final = (".json", ".jsonl", ".csv", ".tsv", ".parquet", ".txt", ".gz", ".zip")
-_RECORDS: Final = (jsonl.FORMAT, csv_records.FORMAT, records.FORMAT)
+_RECORDS: Final = (jsonl.FORMAT, records.CSV, records.FORMAT)
 
 
 class Document(Source):

@@ -2,6 +2,11 @@
 
 The keys' names decide (`key_names`); where they leave it open, the values in a sample of records do. A cumulative state
 is preferred to that of one turn. If two keys have equal claims, `KeysError` names both.
+
+A record may be a whole dialogue, with a list of states, one per turn: ``{"dialogue_id": …, "gold_states": [{…}, {…}],
+"states": {"0": {…}, "1": {…}}}``. Each becomes a record per turn. The lists of a dialogue have the same turns; other
+lists of that length, such as those of utterances, are divided, too. A record with a turn number is a record of that
+turn, whatever lists of states it has.
 """
 
 from __future__ import annotations
@@ -17,7 +22,9 @@ from dstbench.errors import did_you_mean
 from dstbench.readers import key_names
 from dstbench.readers.key_names import Meaning, Side, folded, meaning
 from dstbench.readers.options import Keys
-from dstbench.readers.state_cells import could_be_state, is_missing, states_in, without_numpy
+from dstbench.readers.source import Source
+from dstbench.readers.state_cells import could_be_state, is_missing, lists_slots, states_in, without_numpy
+from dstbench.readers.walk import Turn
 
 #: dstbench's own keys.
 OWN: Final = Keys("dialogue_id", "turn", "gold", "pred", "system", "user")
@@ -34,13 +41,7 @@ _WORDS: Final = {"gold": "the gold state", "pred": "the prediction", "either": "
 
 
 class KeysError(Exception):
-    """The keys of records do not say what they hold.
-
-    Args:
-        what: What is wrong.
-        hint: What the user can do about it.
-        compete: Whether there are several keys for a field, rather than none.
-    """
+    """The keys of records do not say what they hold; they `compete` if there are several for a field."""
 
     def __init__(self, what: str, hint: str, *, compete: bool = False) -> None:
         super().__init__(what)
@@ -85,11 +86,7 @@ class Fields:
 
 
 class Samples:
-    """The values under each key, in a sample of the records.
-
-    Args:
-        records: All records.
-    """
+    """The values under each key, in a sample of the records."""
 
     def __init__(self, records: Iterable[Mapping[str, Any]]) -> None:
         self.shapes: dict[tuple[str, ...], list[Mapping[str, Any]]] = {}
@@ -101,15 +98,11 @@ class Samples:
         for shape, of_shape in self.shapes.items():
             for key in shape:
                 self.values.setdefault(key, []).extend([record[key] for record in of_shape])
-        self._states = {key: self._look(key) for key in self.values}
-
-    def _look(self, key: str) -> tuple[int, int]:
-        looks = [could_be_state(value) for value in self.values[key]]
-        return looks.count(True), looks.count(False)
+        self._looks = {key: [*map(could_be_state, values)] for key, values in self.values.items()}
 
     def holds_states(self, key: str, *, surely: bool) -> bool:
         """Whether most values under a key look like states; unless `surely`, all may be empty."""
-        yes, no = self._states[key]
+        yes, no = self._looks[key].count(True), self._looks[key].count(False)
         return yes > no or (not surely and yes == no == 0)
 
     def mostly(self, kind: Callable[[Any], bool], key: str) -> bool:
@@ -158,16 +151,23 @@ def with_inner(record: Any, given: Keys | None) -> Any:
     return {**record, **{key: record[outer][inner] for key, (outer, _, inner) in found.items()}} if found else record
 
 
-def choose(  # what is outside
-    samples: Samples, given: Keys | None, outside: Collection[str] = (), *, named_outside: bool = False,
-    need_states: bool = True,
-) -> Fields:  # fmt: skip
-    """The keys of each field."""
+def guess(source: Source, rows: Sequence[Turn], *, need_states: bool = True) -> tuple[Sequence[Turn], Samples, Fields]:
+    """The records of single turns, samples of them, and the keys of each field."""
+    rows = _by_turn(rows, source.keys or Keys())
+    samples = Samples(row.content for row in rows)
+    is_named = bool(rows and rows[0].dialogue is not None) or source.dialogue is not None
+    return rows, samples, _choose(samples, source.keys, source.outside, is_named=is_named, need_states=need_states)
+
+
+def _choose(
+    samples: Samples, given: Keys | None, outside: Collection[str], *, is_named: bool, need_states: bool
+) -> Fields:
+    """The keys of each field; `is_named`: what is outside of the records names their dialogue."""
     given = present(samples.values, given or Keys(), outside)
     taken = [given.dialogue, given.turn, given.gold, given.pred, given.system, given.user]
     slots = [
         key for key in samples.named(key_names.SLOT)
-        if key not in taken and (samples.mostly(_is_text, key) or samples.are_null(key))
+        if key not in taken and (samples.mostly(lambda value: isinstance(value, str), key) or samples.are_null(key))
     ]  # fmt: skip
     meanings = {
         key: said for key in samples.values
@@ -185,7 +185,7 @@ def choose(  # what is outside
     dialogues = [key for key in samples.named(key_names.DIALOGUE) if key not in (*taken, gold, pred)]
     dialogues += [key for key in samples.named(key_names.TURN) if key not in taken and samples.mostly(_is_flag, key)]
     dialogue = given.dialogue or _first(samples, _is_id, dialogues)
-    if dialogue is None and not named_outside:
+    if dialogue is None and not is_named:
         raise KeysError(f"no key for the dialogue ({_listed(samples.values)})", "--keys id=KEY names it")
     domains = samples.named(key_names.DOMAIN) if is_long else []
     return Fields(
@@ -223,7 +223,9 @@ def _first(samples: Samples, kind: Callable[[Any], bool], keys: Sequence[str]) -
 
 def _is_believed(samples: Samples, key: str, said: Meaning) -> bool:
     """Whether a key's name suffices to say that it holds states: they may be empty, or objects of another form."""
-    if key in (OWN.gold, OWN.pred) or (said.rank == 0 and samples.mostly(_is_object, key)):
+    if key in (OWN.gold, OWN.pred) or (
+        said.rank == 0 and samples.mostly(lambda value: isinstance(value, Mapping), key)
+    ):
         return True
     return said.rank not in (2, 3) and samples.holds_states(key, surely=False)
 
@@ -309,14 +311,6 @@ def _turn(samples: Samples, taken: Collection[str | None]) -> str | None:
     return _first(samples, _is_number, keys)
 
 
-def _is_object(value: Any) -> bool:
-    return isinstance(value, Mapping)
-
-
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str)
-
-
 def _is_id(value: Any) -> bool:
     """Whether a value may be an id, rather than an utterance."""
     return (isinstance(value, str) and "\n" not in value and len(value.split()) < 4) or (
@@ -349,3 +343,66 @@ def turn_number(value: Any) -> int | None:
     if isinstance(value, bool) or not hasattr(value, "__index__"):
         return None
     return operator.index(value)
+
+
+# --- records of whole dialogues ---------------------------------------------------------------------------------------
+
+
+def _by_turn(rows: Sequence[Turn], given: Keys) -> Sequence[Turn]:
+    """The records, with each that is a whole dialogue divided into records of its turns."""
+    keys = _keys_of_lists([row.content for row in rows[:_SAMPLE] if isinstance(row.content, dict)], given)
+    return [turn for row in rows for turn in _turns(row, keys)] if keys else rows
+
+
+def _keys_of_lists(records: Sequence[dict[str, Any]], given: Keys) -> list[str]:
+    """The keys under which some records have states of several turns, and no record has a single state."""
+    cells: dict[str, list[Any]] = {}
+    for record in records:
+        for key, value in record.items():
+            named = isinstance(key, str) and folded(key) in key_names.TURN
+            if (named or key == given.turn) and turn_number(value) is not None:
+                return []
+            if key in (given.gold, given.pred) or (isinstance(key, str) and meaning(key) is not None):
+                cells.setdefault(key, []).append(value)
+    surely = [
+        key for key, values in cells.items()
+        if any(map(states_in, values)) and all(_could_be_states(cell) or not could_be_state(cell) for cell in values)
+    ]  # fmt: skip
+    return surely and [key for key, values in cells.items() if key in surely or all(map(_could_be_states, values))]
+
+
+def _could_be_states(cell: Any) -> bool:
+    return cell is None or states_in(cell, surely=False) is not None
+
+
+def _turns(row: Turn, keys: Sequence[str]) -> Sequence[Turn]:
+    """A record per turn, if the record has states of several turns; else the record itself."""
+    if not isinstance(row.content, dict):
+        return [row]
+    for key in keys:
+        if lists_slots(row.content.get(key)):
+            what = f"{row.place}{key} is a list of slots, which is one state, where others are lists of states"
+            raise KeysError(what, "a list of turns is a list of such lists, or of objects")
+    lists = {
+        key: dict(enumerate(cell)) if isinstance(cell, (list, tuple)) else states_in(cell, surely=False)
+        for key in keys if (cell := row.content.get(key)) is not None
+    }  # fmt: skip
+    (key, states), *others = lists.items() or [("", None)]
+    if states is None:
+        return [row]
+    for other, further in others:
+        if further is None or states.keys() != further.keys():
+            sizes = f"{len(states)} and {len(further or ())} states"
+            what = f"{row.place}{key} and {other} do not have the same turns ({sizes})"
+            raise KeysError(what, "a dialogue needs as many gold states as predicted ones")
+    rest = {name: cell for name, cell in row.content.items() if name not in lists and meaning(str(name)) is None}
+    divided = {name: cell for name, cell in rest.items() if isinstance(cell, list) and len(cell) == len(states)}
+    return [
+        row._replace(
+            place=f"{row.place}turn {turn}: ",
+            content={**rest, **{name: cell[number] for name, cell in divided.items()}}
+            | {name: of_turn[turn] for name, of_turn in lists.items() if of_turn is not None},
+            number=turn,
+        )
+        for number, turn in enumerate(states)
+    ]

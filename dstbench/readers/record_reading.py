@@ -14,9 +14,8 @@ from dstbench.readers import key_names
 from dstbench.readers.builder import Pairs, StatesBuilder
 from dstbench.readers.format import Said
 from dstbench.readers.key_names import folded, meaning
-from dstbench.readers.record_dialogues import by_turn
 from dstbench.readers.record_hints import keys_for, line_for
-from dstbench.readers.record_keys import OWN, USUAL, Fields, KeysError, Samples, choose, similar
+from dstbench.readers.record_keys import OWN, USUAL, Fields, KeysError, Samples, guess, similar
 from dstbench.readers.record_turns import Turns, where
 from dstbench.readers.shapes import clipped
 from dstbench.readers.source import Source
@@ -38,10 +37,7 @@ def _chosen(
         if not isinstance(row.content, Mapping):
             raise source.misshapen(f"{row.place}expected an object, found {clipped(str(row.content))}")
     try:
-        rows = by_turn(rows, source.keys)
-        samples = Samples(row.content for row in rows)
-        named = rows[0].dialogue or source.dialogue
-        fields = choose(samples, source.keys, source.outside, named_outside=named is not None, need_states=need_states)
+        rows, samples, fields = guess(source, rows, need_states=need_states)
     except KeysError as error:
         keys = None if error.compete else keys_for([[row.content for row in rows[:_SAMPLE]]])
         is_whole = keys is not None and (keys.dialogue is not None or rows[0].dialogue is not None)
