@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, TypeAlias
 
 from dstbench.readers.key_names import DIALOGUE, TURN, folded, meaning
 from dstbench.readers.options import Keys
@@ -21,32 +21,27 @@ _DEEP: Final = 6
 _LONGEST: Final = 40
 
 
-class _Group(NamedTuple):
-    """Objects in the same place of several lists or objects: the values under each key, and those of objects above."""
-
-    columns: Mapping[str, list[Any]]
-    above: Mapping[str, list[Any]]
+#: The values under each key of objects in the same place of several lists or objects.
+_Columns: TypeAlias = Mapping[str, list[Any]]
 
 
 def keys_for(documents: Sequence[Any]) -> Keys | None:
     """The keys under which decoded documents seem to hold turns; None: nothing in them looks like states."""
-    groups = [group for group in _groups(documents, {}, 0) if _states(group.columns)]
+    groups = [(states, *group) for group in _groups(documents, {}, 0) if (states := _states(group[0]))]
     if not groups:
         return None
-    columns, above = max(groups, key=lambda group: len(_states(group.columns)))
+    states, columns, above = max(groups, key=lambda group: len(group[0]))
     sides: dict[str, str] = {}
-    states = _states(columns)
     for key in states:
-        said = meaning(key.rpartition(".")[2])
-        if said is not None and said.side in ("gold", "pred"):
+        if (said := meaning(key.rpartition(".")[2])) is not None and said.side != "either":
             sides.setdefault(said.side, key)
     rest = [key for key in states if key not in sides.values()]
-    for side in ("gold", "pred") if len(states) > 1 else ("pred",):
-        if side not in sides and rest and not (len(states) == 1 and sides):
+    for side in ("gold", "pred")[len(states) == 1 :]:
+        if side not in sides and rest:
             sides[side] = rest.pop(0)
     turn = _first(columns, TURN, _are_numbers, [*sides.values()])
     dialogue = _first(columns, DIALOGUE, _are_ids, [*sides.values(), turn]) or _first(above, DIALOGUE, _are_ids, [])
-    return Keys(dialogue=dialogue, turn=turn, gold=sides.get("gold"), pred=sides.get("pred"))
+    return Keys(dialogue, turn, sides.get("gold"), sides.get("pred"))
 
 
 def line_for(keys: Keys) -> str:
@@ -55,8 +50,8 @@ def line_for(keys: Keys) -> str:
     return "--keys " + ",".join(f"{field}={key}" for field, key in given.items() if key is not None)
 
 
-def _groups(nodes: Sequence[Any], above: Mapping[str, list[Any]], depth: int) -> Iterator[_Group]:
-    """The groups of objects at and below some nodes, which are in the same place."""
+def _groups(nodes: Sequence[Any], above: _Columns, depth: int) -> Iterator[tuple[_Columns, _Columns]]:
+    """The objects at and below some nodes, by their place, and the values in the objects above them."""
     objects = [node for node in islice(nodes, _SAMPLE) if isinstance(node, Mapping)]
     lists = [node for node in islice(nodes, _SAMPLE) if isinstance(node, list)]
     if depth > _DEEP:
@@ -65,7 +60,7 @@ def _groups(nodes: Sequence[Any], above: Mapping[str, list[Any]], depth: int) ->
         yield from _groups([item for node in lists for item in islice(node, _SAMPLE)], above, depth + 1)
     columns = _columns(objects)
     if columns:
-        yield _Group(columns, above)
+        yield columns, above
     inner = {key: [v for v in values if isinstance(v, (Mapping, list))] for key, values in columns.items() if values}
     are_ids = len(columns) > 1 and len({*map(_shape, inner.values())}) == 1 and all(inner.values())
     for below in [[v for values in inner.values() for v in values]] if are_ids else inner.values():
@@ -91,17 +86,14 @@ def _columns(objects: Iterable[Mapping[Any, Any]]) -> dict[str, list[Any]]:
     return columns
 
 
-def _states(columns: Mapping[str, list[Any]]) -> list[str]:
+def _states(columns: _Columns) -> list[str]:
     """The keys under which are states."""
     looks = {key: [*map(could_be_state, values)] for key, values in columns.items() if turn_number(key) is None}
     return [key for key, of_key in looks.items() if True in of_key and of_key.count(False) < of_key.count(True)]
 
 
 def _first(
-    columns: Mapping[str, list[Any]],
-    names: Sequence[str],
-    kind: Callable[[list[Any]], bool],
-    taken: Sequence[str | None],
+    columns: _Columns, names: Sequence[str], kind: Callable[[list[Any]], bool], taken: Sequence[str | None]
 ) -> str | None:
     """The first key of these names, else the first whose values are of a kind."""
     keys = [key for key, values in columns.items() if key not in taken and kind(values)]
@@ -110,13 +102,10 @@ def _first(
 
 
 def _are_numbers(values: list[Any]) -> bool:
-    numbers = [turn_number(value) for value in values]
-    return bool(numbers) and all(number is not None and 0 <= number < 1000 for number in numbers)
+    return bool(values) and all((number := turn_number(value)) is not None and 0 <= number < 1000 for value in values)
 
 
 def _are_ids(values: list[Any]) -> bool:
     texts = [value for value in values if not is_missing(value)]
-    return bool(texts) and all(
-        isinstance(text, str) and text and len(text.split()) == 1 and len(text) < _LONGEST and "{" not in text
-        for text in texts
-    )  # fmt: skip
+    are_words = (isinstance(text, str) and len(text.split()) == 1 and "{" not in text for text in texts)
+    return bool(texts) and all(are_words) and max(map(len, texts)) < _LONGEST

@@ -1,8 +1,10 @@
 """Records of turns under any keys: what most trackers of language models write, and frames and lists in memory.
 
 Conventions: a record is a turn, with the dialogue's id, the turn's number, and a gold or a predicted state or both,
-cumulative. `record_path` finds the path to the records, which `walk` follows; `record_keys` finds their keys,
-`record_turns` numbers the turns, and `state_cells` reads the states. A key may hold dialogue and turn together,
+cumulative. Records may be nested in any way: `{"summary": …, "details": […]}`, a list of dialogues that hold their
+turns, an object of dialogues by id, of turns by number, or of records by `<dialogue>-<turn>`. The path to them is found
+in the first ones, and `walk` follows it; `record_keys` finds their keys,
+`record_reading` numbers the turns, and `state_cells` reads the states. A key may hold dialogue and turn together,
 ``MUL0484.json-3``. Without turn numbers, turns are counted in the order of a dialogue's records. A record may also be
 one slot of a turn (``slot``, with its gold and predicted value): then the turn has the slots of all its records. A side
 that is null in every record is missing. A state whose key does not name its side may be gold or predicted: in a file
@@ -35,15 +37,14 @@ from dstbench.errors import first_repeated
 from dstbench.io import parquet
 from dstbench.io.tables import separators
 from dstbench.readers.format import Format, Source, States, StatesBuilder
-from dstbench.readers.key_names import DIALOGUE, folded, says_its_side
+from dstbench.readers.key_names import DIALOGUE, TURN, folded, says_its_side, turn_in
 from dstbench.readers.options import Keys, is_long
 from dstbench.readers.record_hints import keys_for, line_for
 from dstbench.readers.record_keys import KeysError, guess, is_record, with_inner
-from dstbench.readers.record_path import LIST, find_path
 from dstbench.readers.record_reading import collect, spoken
 from dstbench.readers.states import noting_vanishing_slots
 from dstbench.readers.tsv import CUT_OFF
-from dstbench.readers.walk import Broken, Step, Turn, Walker
+from dstbench.readers.walk import Broken, Id, Step, Turn, Walker
 from dstbench.readers.wrappers import values
 from dstbench.typing import Unreadable
 
@@ -55,6 +56,10 @@ _BEGINNING: Final = 1 << 18
 # The keys that lead to the text of an answer, and the deepest nesting of such keys and lists.
 _AROUND: Final = ("body", "choices", "message", "output", "content", "text")
 _DEPTH: Final = 8
+# No layout nests records deeper.
+_NESTED: Final = 4
+# A list, or an object, of records that nothing names.
+_LIST: Final = (Step("list", or_object=True),)
 # What stands for the record of a request that failed.
 _FAILED: Final = object()
 
@@ -110,7 +115,7 @@ def _walked(source: Source, documents: Iterable[tuple[str, Any]]) -> Iterator[Tu
     documents = [*documents]
     path = _path(documents, source.keys)
     if path is None:
-        path = LIST if documents and isinstance(documents[0][1], list) else ()
+        path = _LIST if documents and isinstance(documents[0][1], list) else ()
     walker = Walker(source, tells_places=True)
     source.outside = tuple(id_.key for step in path for id_ in step.ids if id_.key)
     for place, document in documents:
@@ -153,7 +158,7 @@ def _sniff(source: Source) -> bool:
     try:
         guess(source, rows)
     except KeysError as error:  # likewise
-        is_list = path == LIST or source.kind == "jsonl" or error.compete
+        is_list = path == _LIST or source.kind == "jsonl" or error.compete
         return is_list and any(says_its_side(str(key)) for row in rows for key in row.content)
     return True
 
@@ -202,6 +207,73 @@ def from_memory(
     fields = collect(source, builder, _turns_of(source, documents))
     states = noting_vanishing_slots(builder.build())
     return replace(states, format="jsonl") if fields is not None and fields.are_own else states
+
+
+# --- the path to the records ------------------------------------------------------------------------------------------
+
+
+def find_path(
+    document: Any, is_one: Callable[[Mapping[str, Any]], bool], given: Keys | None = None
+) -> tuple[Step, ...] | None:
+    """The path to the records in decoded JSON, or in its beginning; None: there seem to be none."""
+    found = _steps_to(document, is_one, given or Keys())
+    return None if found is None else _naming(found)
+
+
+def _steps_to(
+    document: Any, is_one: Callable[[Mapping[str, Any]], bool], given: Keys, depth: int = 0
+) -> list[tuple[Step, Any]] | None:
+    """The steps, each with the first key of the list or object that it leads through."""
+    if depth > _NESTED or not document:
+        return None
+    if isinstance(document, list):
+        for item in document[:_SAMPLE]:
+            if (way := _steps_to(item, is_one, given, depth + 1)) is not None:
+                return [(*_LIST, 0), *way]
+    if not isinstance(document, Mapping) or is_one(document):
+        return [] if isinstance(document, Mapping) else None
+    inner = [(key, value) for key, value in document.items() if isinstance(value, (list, Mapping)) and value]
+    if given.turns in document:
+        inner = [(given.turns, document[given.turns])]
+        is_one, given, depth = lambda _: True, replace(given, turns=None), 0
+    ways = {key: way for key, v in inner[:_SAMPLE] if (way := _steps_to(v, is_one, given, depth + 1)) is not None}
+    if not ways:
+        return None
+    key, way = next(iter(ways.items()))
+    is_id = (
+        key != given.turns
+        and any(map(str.isdecimal, str(key)))
+        and all(isinstance(value, (list, Mapping)) for value in document.values())
+    )
+    if len(ways) > 1 or is_id:
+        return [(Step("object", or_object=True), key), *way]
+    names = {folded(name): name for name, value in document.items() if isinstance(value, (str, int))}
+    own = ((of, user if user in document else next((names[name] for name in every if name in names), None))
+           for of, user, every in (("dialogue", given.dialogue, DIALOGUE), ("turn", given.turn, TURN)))  # fmt: skip
+    ids = tuple(Id(of, name, object) for of, name in own if name is not None)
+    return [*[(Step("dialogue", ids=ids), None)] * bool(ids), (Step("key", key), None), *way]
+
+
+def _naming(found: list[tuple[Step, Any]]) -> tuple[Step, ...]:
+    """The steps, with what the keys and indices of lists and objects say of dialogue and turn."""
+    path = [step for step, _ in found]
+    open_ = [at for at, step in enumerate(path) if step.kind in ("list", "object")]
+    if not open_:
+        return tuple(path)
+    last, key = open_[-1], found[open_[-1]][1]
+    is_number = path[last].kind == "list" or turn_in(str(key)) is not None
+    known = [at for at, step in enumerate(path) if any(id_.of == "dialogue" for id_ in step.ids)]
+    objects = [at for at in open_ if path[at].kind == "object"]
+    if known:
+        if is_number and last > known[-1] and not any(id_.of == "turn" for step in path[last:] for id_ in step.ids):
+            path[last] = replace(path[last], ids=(Id("turn"),))
+    elif path[last].kind == "list" or (is_number and len(objects) > 1):
+        if above := [at for at in objects if at < last]:
+            path[above[-1]] = replace(path[above[-1]], ids=(Id("dialogue"),))
+            path[last] = replace(path[last], ids=(Id("turn"),))
+    else:
+        path[last] = replace(path[last], ids=(Id("dialogue"),))
+    return tuple(path)
 
 
 # --- answers of language models ---------------------------------------------------------------------------------------
