@@ -39,10 +39,6 @@ class Turn(_Editable):
     user: str | msgspec.UnsetType = msgspec.UNSET
 
 
-class _Exact(Turn, forbid_unknown_fields=True):
-    """A turn without other keys."""
-
-
 def _sniff(source: Source) -> bool:
     if source.kind == "jsonl":
         return source.first_line_has("dialogue_id")
@@ -50,19 +46,9 @@ def _sniff(source: Source) -> bool:
 
 
 def _read(source: Source, states: StatesBuilder) -> None:
-    try:
-        items = source.json if source.kind == "json" else [item for _, item in source.whole_lines()]
-        turns = msgspec.convert(items if isinstance(items, list) else [items], list[_Exact])
-    except msgspec.ValidationError:
-        turns = []
-    if source.keys or not turns or any(turn.gold is turn.pred for turn in turns):  # other keys, or no state
-        records.FORMAT.reader(source, states)
-        return
-    for turn in turns:
-        at = states.turn(turn.dialogue_id, turn.turn)
-        for side, state in ((states.gold, turn.gold), (states.pred, turn.pred)):
-            if state is not msgspec.UNSET:
-                side.flat(at, state)
+    if source.kind not in ("json", "jsonl"):
+        raise source.misshapen("not JSON Lines")
+    records.FORMAT.reader(source, states)
 
 
 class TurnsDocument(Document):

@@ -70,13 +70,10 @@ USER: Final = ("user", "user_utterance", "usr", "user_input", "transcript", "utt
 
 
 class Meaning(NamedTuple):
-    """What the name of a key of states says.
+    """What the name of a key of states says: their side (``either``: none), how clearly, and if they are cumulative.
 
-    Attributes:
-        side: Whose states they are; ``either``: it names no side.
-        rank: How clearly the name says it, 0 most: 0 for a plain and 1 for a weaker word of a side, 2 and 3 for these
-            beside unknown words, 4 for words of states only.
-        span: Whether the states are cumulative.
+    The rank is 0 for a plain and 1 for a weaker word of a side, 2 and 3 for these beside unknown words, and 4 for words
+    of states only.
     """
 
     side: Side

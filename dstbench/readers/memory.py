@@ -107,8 +107,7 @@ def _is_run(name: str, item: Any) -> bool:
 
 
 def _dialogue(name: str) -> str:
-    match = FLAG.fullmatch(name)
-    bare = name if match is None else match[1]
+    bare = match[1] if (match := FLAG.fullmatch(name)) else name
     return bare.upper().removesuffix(".JSON") if is_multiwoz(bare) else bare
 
 

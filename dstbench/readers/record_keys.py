@@ -50,17 +50,9 @@ class KeysError(Exception):
 
 @dataclass(frozen=True)
 class Fields:
-    """The keys of each field; None: records do not have it.
+    """The keys of each field, and others that hold states, or do not but are named so; None: records do not have it.
 
-    Attributes:
-        dialogue: Key of the dialogue's id.
-        turn: Key of the turn's number.
-        gold: Key of the gold state; in rows of one slot each, of its value.
-        pred: Key of the predicted state, likewise.
-        slot: Key of the slot, in rows of one slot each; None: a record is a turn.
-        domain: Key of the slot's domain, if there is one.
-        others: Further keys that hold states.
-        no_states: Keys that by their names hold states of a side, but do not; no other key has that side.
+    With the key of a slot, a record is one slot of a turn, and the sides are the slot's values.
     """
 
     dialogue: str | None
@@ -80,9 +72,8 @@ class Fields:
     @property
     def are_own(self) -> bool:
         """Whether the keys are dstbench's own."""
-        own = (OWN.dialogue, OWN.turn, OWN.gold, OWN.pred)
-        sides = zip((self.dialogue, self.turn, self.gold, self.pred), own, strict=True)
-        return self.slot is None and all(key in (None, name) for key, name in sides)
+        names = ("dialogue", "turn", "gold", "pred")
+        return self.slot is None and all(getattr(self, name) in (None, getattr(OWN, name)) for name in names)
 
 
 class Samples:
@@ -105,14 +96,10 @@ class Samples:
         yes, no = self._looks[key].count(True), self._looks[key].count(False)
         return yes > no or (not surely and yes == no == 0)
 
-    def mostly(self, kind: Callable[[Any], bool], key: str) -> bool:
-        """Whether most values under a key are of a kind, nulls aside."""
+    def mostly(self, kind: Callable[[Any], bool], key: str, *, or_null: bool = False) -> bool:
+        """Whether most values under a key are of a kind, nulls aside, or also if all are null."""
         values = [value for value in self.values[key] if not is_missing(value)]
-        return 2 * sum(map(kind, values)) > len(values)
-
-    def are_null(self, key: str) -> bool:
-        """Whether all values under a key are null."""
-        return all(map(is_missing, self.values[key]))
+        return 2 * sum(map(kind, values)) > len(values) or (or_null and not values)
 
     def named(self, names: Sequence[str]) -> list[str]:
         """The keys that have these names, in the order of the names."""
@@ -124,7 +111,7 @@ def is_record(record: Mapping[str, Any], given: Keys | None = None) -> bool:
     """Whether an object alone, without others beside it, looks like the record of a turn."""
     if given is not None and given.turns is not None:
         return False  # the path ends below that key
-    if given is not None and any(key in record or reaches(record, key) for key in (given.gold, given.pred) if key):
+    if given is not None and any(key in record or _reached(record, key) for key in (given.gold, given.pred) if key):
         return True
     beside = any(isinstance(key, str) and folded(key) in _IDS for key in record)
     for key, value in record.items():
@@ -138,17 +125,18 @@ def is_record(record: Mapping[str, Any], given: Keys | None = None) -> bool:
     return False
 
 
-def reaches(record: Mapping[str, Any], key: str) -> bool:
-    """Whether a record has an object that has the rest of a key with a dot: ``meta.gold``."""
-    outer, dot, inner = key.partition(".")
-    return bool(dot) and isinstance(record.get(outer), Mapping) and inner in record[outer]
+def _reached(record: Mapping[str, Any], key: str) -> dict[str, Any]:
+    """What a key with a dot leads to in a record, ``meta.gold``, under this key; nothing if it leads nowhere."""
+    outer, _, inner = key.partition(".")
+    above = record.get(outer)
+    return {key: above[inner]} if inner and isinstance(above, Mapping) and inner in above else {}
 
 
-def with_inner(record: Any, given: Keys | None) -> Any:
+def with_inner(record: Any, given: Keys) -> Any:
     """A record in which what the keys of the user's with a dot lead to is under these keys."""
-    keys = [key for key in vars(given).values() if isinstance(key, str) and "." in key] if given else []
-    found = {key: key.partition(".") for key in keys if isinstance(record, Mapping) and reaches(record, key)}
-    return {**record, **{key: record[outer][inner] for key, (outer, _, inner) in found.items()}} if found else record
+    keys = [key for key in vars(given).values() if isinstance(key, str)] if isinstance(record, Mapping) else []
+    found = {key: value for outer in keys for key, value in _reached(record, outer).items()}
+    return {**record, **found} if found else record
 
 
 def guess(source: Source, rows: Sequence[Turn], *, need_states: bool = True) -> tuple[Sequence[Turn], Samples, Fields]:
@@ -167,7 +155,7 @@ def _choose(
     taken = [given.dialogue, given.turn, given.gold, given.pred, given.system, given.user]
     slots = [
         key for key in samples.named(key_names.SLOT)
-        if key not in taken and (samples.mostly(lambda value: isinstance(value, str), key) or samples.are_null(key))
+        if key not in taken and samples.mostly(lambda value: isinstance(value, str), key, or_null=True)
     ]  # fmt: skip
     meanings = {
         key: said for key in samples.values
@@ -188,6 +176,9 @@ def _choose(
     if dialogue is None and not is_named:
         raise KeysError(f"no key for the dialogue ({_listed(samples.values)})", "--keys id=KEY names it")
     domains = samples.named(key_names.DOMAIN) if is_long else []
+    # Keys whose names do not say that they hold states are told only if a side has no key.
+    every = [key for key in samples.values if isinstance(key, str) and samples.holds_states(key, surely=True)]
+    others = [] if is_long else every if None in (gold, pred) else holding
     return Fields(
         dialogue,
         given.turn or _turn(samples, taken),
@@ -195,7 +186,7 @@ def _choose(
         pred,
         slots[0] if is_long else None,
         domains[0] if domains else None,
-        () if is_long else _others(samples, holding, (gold, pred), taken),
+        tuple(key for key in others if key not in (gold, pred, *taken)),
         tuple(
             key for key, said in meanings.items()
             if key not in states and said.rank < 2 and {"gold": gold, "pred": pred}.get(said.side, key) is None
@@ -206,14 +197,6 @@ def _choose(
 def ids(samples: Samples) -> list[str]:
     """The keys that may be ids of dialogues, or of turns, in order of preference."""
     return [key for key in samples.named(key_names.DIALOGUE + key_names.TURN) if samples.mostly(_is_id, key)]
-
-
-def _others(
-    samples: Samples, holding: Sequence[str], sides: Collection[str | None], taken: Collection[str | None]
-) -> tuple[str, ...]:
-    """Further keys that hold states; keys whose names do not say so are among them only if a side has no key."""
-    every = [key for key in samples.values if isinstance(key, str) and samples.holds_states(key, surely=True)]
-    return tuple(key for key in (every if None in sides else holding) if key not in (*sides, *taken))
 
 
 def _first(samples: Samples, kind: Callable[[Any], bool], keys: Sequence[str]) -> str | None:

@@ -151,12 +151,18 @@ class _Reading:
         for row, turn in zip(self._rows, self._turns.of_rows, strict=True):
             at = states.turn(*turn)
             for side, key in [*self._sides.items()][: 1 if states.either else 2]:
-                if key in row.content:
-                    of = (states.gold, states.pred) if states.either else (getattr(states, side),)
-                    is_gold = side == "gold" and not states.either
-                    place = f"{row.place}{key}: "
-                    self._cells.add_from(self._source, of, at, row.content[key], place, is_gold=is_gold,
-                                    **where(row, self._fields))  # fmt: skip
+                if key not in row.content:
+                    continue
+                of = (states.gold, states.pred) if states.either else (getattr(states, side),)
+                is_gold = side == "gold" and not states.either
+                try:
+                    self._cells.add_from(of, at, row.content[key], is_gold=is_gold)
+                except Misfit as error:
+                    raise self._misfit(row, key, error, is_gold=is_gold) from None
+
+    def _misfit(self, row: Turn, key: str, error: Misfit, *, is_gold: bool) -> DstbenchError:
+        """The error for what is under a key of a record, and is none of its states or values."""
+        return no_state(self._source, error, f"{row.place}{key}: ", is_gold=is_gold, **where(row, self._fields))
 
     def _add_slots(self, states: StatesBuilder, slot_key: str) -> None:
         """Add turns from records that are one slot each."""
@@ -179,9 +185,7 @@ class _Reading:
                 try:
                     text = self._cells.value(value, name)
                 except Misfit as error:
-                    place = f"{row.place}{key}: "
-                    at_turn = where(row, self._fields)
-                    raise no_state(self._source, error, place, is_gold=True, **at_turn) from None
+                    raise self._misfit(row, key, error, is_gold=True) from None
                 if text is not None:
                     listed[side].append((name, text))
         for turn, of_sides in turns.items():
@@ -192,8 +196,9 @@ class _Reading:
 
     def _is_there(self, key: str) -> bool:
         """Whether a side has a state in any record."""
-        if any(key in row.content and not _is_blank(row.content[key]) for row in self._rows):
-            return True
+        for cell in (row.content.get(key) for row in self._rows):
+            if not (says_nothing(cell) if isinstance(cell, str) else is_missing(cell)):
+                return True
         self._notes.append(f"{key} is null in every record, and so is ignored")
         return False
 
@@ -224,11 +229,6 @@ class _Reading:
             *vars(OWN).values(), *self._sides.values(), fields.dialogue, fields.turn, fields.slot, fields.domain
         }  # fmt: skip
 
-    def _text_of(self, *keys: str) -> str:
-        """The first text under keys whose values are no states, for a note."""
-        texts = (str(cell).strip() for row in self._rows for key in keys if (cell := row.content.get(key)) is not None)
-        return next((f", such as {shortened(repr(text), 60)}" for text in texts if text), "")
-
     def _keys_used(self) -> str | None:
         """Which keys were used; None: dstbench's own, or those that the user gives, and no others could be meant."""
         fields = self._fields
@@ -239,22 +239,21 @@ class _Reading:
         plain_keys = {key for key, word in keys if vars(OWN).get(word) == key or folded(key) == word}
         groups = [*dict.fromkeys(row.dialogue for row in self._rows)] if fields.dialogue is not None else []
         groups = [] if any(map(str.isdecimal, "".join(map(str, groups)))) else groups  # they are ids
+        cells = (row.content.get(key) for row in self._rows for key in fields.no_states)
+        texts = (text for cell in cells if cell is not None and (text := str(cell).strip()))
+        no_state = next((f", such as {shortened(repr(text), 60)}" for text in texts), "")
         further = [
             f"{' and '.join(word for key, word in self._turns.told if key is None)} from the objects around the records"
             if None in dict(self._turns.told) and not self._is_named else "",
             "dialogue from the file's name" if self._is_named else "",
             f"records under {', '.join(map(str, groups))} are read together" if 1 < len(groups) <= _GROUPS else "",
             f"not used: {', '.join(fields.others)}" if fields.others else "",
-            f"no states in {', '.join(fields.no_states)}{self._text_of(*fields.no_states)}" if fields.no_states else "",
+            f"no states in {', '.join(fields.no_states)}{no_state}" if fields.no_states else "",
         ]  # fmt: skip
         if all(key in plain_keys or key in given for key, _ in keys) and not any(further):
             return None
         used = ", ".join(key if key in plain_keys else f"{key} as {word}" for key, word in keys)
         return "; ".join(filter(None, [f"keys used: {used}", *further]))
-
-
-def _is_blank(cell: Any) -> bool:
-    return says_nothing(cell) if isinstance(cell, str) else is_missing(cell)
 
 
 # --- turns ------------------------------------------------------------------------------------------------------------
@@ -274,7 +273,7 @@ def turns_of_ids(source: Source, names: Iterable[str]) -> list[tuple[str, int]]:
     """The dialogues and turns of ids that are the keys of states."""
     rows = [Turn(name, None, {}, None, place=f"{name!r}: ") for name in names]
     turns = Turns(source, rows, Fields(None, None, None, None), Samples(()))
-    if rows and turns.note is not None:
+    if turns.note:
         what = "one state, where the states of a dialogue must be, as the key does not end in the turn"
         raise source.misshapen(what, dialogue=rows[0].dialogue)
     return turns.of_rows
@@ -288,17 +287,11 @@ def where(row: Turn, fields: Fields | None = None) -> dict[str, Any]:
 
 
 class Turns:
-    """The dialogue and turn of every record.
-
-    Attributes:
-        of_rows: Dialogue and turn of each record.
-        note: A note on how turns without numbers were counted; None: they have numbers.
-        told: (key, field) of each field; the key is None if objects around the records have the field.
-    """
+    """The dialogue and turn of every record, by which keys they are (None: objects around tell), and a note on that."""
 
     def __init__(self, source: Source, rows: Sequence[Turn], fields: Fields, samples: Samples) -> None:
         self._source, self._rows, self._fields = source, rows, fields
-        self.note: str | None = None
+        self.note = ""
         self._doubt: DstbenchError | None = None
         self.told: list[tuple[str | None, str]] = [(fields.dialogue, "dialogue")]
         if fields.turn is not None and fields.turn == fields.dialogue:

@@ -93,16 +93,13 @@ class StateCells:
                 return SideBuilder.flat
         return self.add
 
-    def add_from(
-        self, source: Source, sides: Sequence[SideBuilder], at: int, cell: Any, place: str = "", *,
-        is_gold: bool, **where: Any,
-    ) -> None:  # fmt: skip
-        """Add the state in a cell to sides."""
+    def add_from(self, sides: Sequence[SideBuilder], at: int, cell: Any, *, is_gold: bool) -> None:
+        """Add the state in a cell to sides. A `Misfit`: it is none, and gold, or the user wants an error."""
         try:
             state = self.read(cell)
-        except Misfit as error:
+        except Misfit:
             if is_gold or self._mode == "error":
-                raise no_state(source, error, place, is_gold=is_gold, **where) from None
+                raise
             self.take_unreadable(sides[-1], at, cell)
             return
         for side in sides:

@@ -16,8 +16,8 @@ from dstbench.readers.key_names import meaning
 from dstbench.readers.record_keys import FLAG, is_record, turn_number
 from dstbench.readers.record_reading import is_multiwoz_flag, turns_of_ids
 from dstbench.readers.records import find_path
-from dstbench.readers.state_cells import StateCells, could_be_state, lists_slots, states_in
-from dstbench.readers.state_text import named
+from dstbench.readers.state_cells import StateCells, could_be_state, lists_slots, no_state, states_in
+from dstbench.readers.state_text import Misfit, named
 from dstbench.readers.states import noting_vanishing_slots
 from dstbench.readers.walk import Id, Step, Walker
 from dstbench.readers.wrappers import values
@@ -125,7 +125,10 @@ def _read(source: Source, states: StatesBuilder) -> None:
             if not side or (dialogue, number) not in turns:
                 turns[dialogue, number] = states.turn(dialogue, number)
             at = turns[dialogue, number]
-            cells.add_from(source, of, at, cell, is_gold=side == "gold", dialogue=dialogue, turn=turn)
+            try:
+                cells.add_from(of, at, cell, is_gold=side == "gold")
+            except Misfit as error:
+                raise no_state(source, error, is_gold=side == "gold", dialogue=dialogue, turn=turn) from None
     if note := cells.note():
         states.note(note)
 
