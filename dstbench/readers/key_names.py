@@ -81,17 +81,15 @@ class Meaning(NamedTuple):
     span: Span
 
 
+@lru_cache(maxsize=4096)
 def folded(key: str) -> str:
     """A key in lower case, its words joined by underscores; a very long one is no name, and stays as it is.
 
     >>> folded("dialogueID"), folded("Ground-Truth"), folded("turn idx")
     ('dialogue_id', 'ground_truth', 'turn_idx')
     """
-    return _folded(key) if len(key) <= _LONGEST else key
-
-
-@lru_cache(maxsize=4096)
-def _folded(key: str) -> str:
+    if len(key) > _LONGEST:
+        return key
     return "_".join(re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[^\W\d_A-Z]+|\d+", key)).lower()
 
 
@@ -121,17 +119,16 @@ def name_record(keys: Iterable[str]) -> bool:
     return name_sides(keys, "pred") or any(folded(key) in DIALOGUE + TURN for key in keys)
 
 
+@lru_cache(maxsize=4096)
 def meaning(key: str) -> Meaning | None:
     """What a key's name says of states under it; None: it is not the name of states.
 
     >>> meaning("gold_belief_state"), meaning("predict_turn_label"), meaning("utterance")
     (Meaning(side='gold', rank=0, span='cumulative'), Meaning(side='pred', rank=0, span='turn'), None)
     """
-    return _meaning(_folded(key)) if len(key) <= _LONGEST else None
-
-
-@lru_cache(maxsize=4096)
-def _meaning(name: str) -> Meaning | None:
+    name = folded(key)
+    if len(key) > _LONGEST:
+        return None
     if name in _EXACTLY:
         return Meaning(*_EXACTLY[name], "cumulative")
     words = set(name.split("_"))

@@ -13,14 +13,13 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from dstbench.errors import did_you_mean
-from dstbench.readers import key_names
-from dstbench.readers.key_names import Meaning, Side, folded, meaning
+from dstbench.readers.key_names import DIALOGUE, DOMAIN, SLOT, TURN, Meaning, Side, folded, meaning, turn_in
 from dstbench.readers.options import Keys
 from dstbench.readers.source import Source
 from dstbench.readers.state_cells import could_be_state, is_missing, lists_slots, states_in, without_numpy
@@ -28,7 +27,7 @@ from dstbench.readers.walk import Turn
 
 #: dstbench's own keys.
 OWN: Final = Keys("dialogue_id", "turn", "gold", "pred", "system", "user")
-_IDS: Final = frozenset(key_names.DIALOGUE + key_names.TURN)
+_IDS: Final = frozenset(DIALOGUE + TURN)
 #: What people may have meant to call a side.
 USUAL: Final = {
     "gold": ("gold", "ground_truth", "gold_state"), "pred": ("pred", "prediction", "predicted", "pred_state"),
@@ -37,6 +36,13 @@ USUAL: Final = {
 FLAG: Final = re.compile(r"(?!turn[-_ ]?[0-9]*$)(.+?)[-_](?:turn[-_]?)?([0-9]{1,9})", re.IGNORECASE | re.DOTALL)
 # Number of records with the same keys whose values are looked at.
 _SAMPLE: Final = 200
+# Objects of a group that are looked at, and the levels of a document.
+_FEW: Final = 20
+_DEEP: Final = 6
+# What no id is longer than.
+_LONGEST: Final = 40
+# The values under each key of objects in the same place of several lists or objects.
+_Columns: TypeAlias = Mapping[str, list[Any]]
 _WORDS: Final = {"gold": "the gold state", "pred": "the prediction", "either": "the state"}
 
 
@@ -154,7 +160,7 @@ def _choose(
     given = present(samples.values, given or Keys(), outside)
     taken = [given.dialogue, given.turn, given.gold, given.pred, given.system, given.user]
     slots = [
-        key for key in samples.named(key_names.SLOT)
+        key for key in samples.named(SLOT)
         if key not in taken and samples.mostly(lambda value: isinstance(value, str), key, or_null=True)
     ]  # fmt: skip
     meanings = {
@@ -170,12 +176,12 @@ def _choose(
     gold, pred = _sides(states, given)
     if gold is None and pred is None and need_states:
         raise _without_states(samples, states)
-    dialogues = [key for key in samples.named(key_names.DIALOGUE) if key not in (*taken, gold, pred)]
-    dialogues += [key for key in samples.named(key_names.TURN) if key not in taken and samples.mostly(_is_flag, key)]
+    dialogues = [key for key in samples.named(DIALOGUE) if key not in (*taken, gold, pred)]
+    dialogues += [key for key in samples.named(TURN) if key not in taken and samples.mostly(_is_flag, key)]
     dialogue = given.dialogue or _first(samples, _is_id, dialogues)
     if dialogue is None and not is_named:
         raise KeysError(f"no key for the dialogue ({_listed(samples.values)})", "--keys id=KEY names it")
-    domains = samples.named(key_names.DOMAIN) if is_long else []
+    domains = samples.named(DOMAIN) if is_long else []
     # Keys whose names do not say that they hold states are told only if a side has no key.
     every = [key for key in samples.values if isinstance(key, str) and samples.holds_states(key, surely=True)]
     others = [] if is_long else every if None in (gold, pred) else holding
@@ -196,7 +202,7 @@ def _choose(
 
 def ids(samples: Samples) -> list[str]:
     """The keys that may be ids of dialogues, or of turns, in order of preference."""
-    return [key for key in samples.named(key_names.DIALOGUE + key_names.TURN) if samples.mostly(_is_id, key)]
+    return [key for key in samples.named(DIALOGUE + TURN) if samples.mostly(_is_id, key)]
 
 
 def _first(samples: Samples, kind: Callable[[Any], bool], keys: Sequence[str]) -> str | None:
@@ -286,7 +292,7 @@ def similar(keys: Collection[str], names: Sequence[str]) -> str | None:
 
 def _turn(samples: Samples, taken: Collection[str | None]) -> str | None:
     """The key of the turn's number; None: there is none."""
-    keys = [key for key in samples.named(key_names.TURN) if key not in taken and not samples.mostly(_is_flag, key)]
+    keys = [key for key in samples.named(TURN) if key not in taken and not samples.mostly(_is_flag, key)]
     numbers = [key for key in keys if samples.mostly(_is_number, key)]
     if any(samples.values[key] != samples.values[numbers[0]] for key in numbers[1:]):
         what = f"{len(numbers)} keys could be the turn: {', '.join(numbers)}"
@@ -320,7 +326,7 @@ def turn_number(value: Any) -> int | None:
         text = value.strip().removesuffix(".0")
         if text.startswith("-") and text[1:].isdecimal() and len(text) < 20:
             return int(text)
-        return key_names.turn_in(text)
+        return turn_in(text)
     if isinstance(value, float) and value.is_integer():
         return int(value)
     if isinstance(value, bool) or not hasattr(value, "__index__"):
@@ -342,7 +348,7 @@ def _keys_of_lists(records: Sequence[dict[str, Any]], given: Keys) -> list[str]:
     cells: dict[str, list[Any]] = {}
     for record in records:
         for key, value in record.items():
-            named = isinstance(key, str) and folded(key) in key_names.TURN
+            named = isinstance(key, str) and folded(key) in TURN
             if (named or key == given.turn) and turn_number(value) is not None:
                 return []
             if key in (given.gold, given.pred) or (isinstance(key, str) and meaning(key) is not None):
@@ -389,3 +395,95 @@ def _turns(row: Turn, keys: Sequence[str]) -> Sequence[Turn]:
         )
         for number, turn in enumerate(states)
     ]
+
+
+# --- the line with which records under unknown keys can be read -------------------------------------------------------
+# It is found by what is under the keys: states, ids and small numbers. Which of two states is gold, the user knows.
+
+
+def keys_for(documents: Sequence[Any]) -> Keys | None:
+    """The keys under which decoded documents seem to hold turns; None: nothing in them looks like states."""
+    groups = [(states, *group) for group in _groups(documents, {}, 0) if (states := _states_in(group[0]))]
+    if not groups:
+        return None
+    states, columns, above = max(groups, key=lambda group: len(group[0]))
+    sides: dict[str, str] = {}
+    for key in states:
+        if (said := meaning(key.rpartition(".")[2])) is not None and said.side != "either":
+            sides.setdefault(said.side, key)
+    rest = [key for key in states if key not in sides.values()]
+    for side in ("gold", "pred")[len(states) == 1 :]:
+        if side not in sides and rest:
+            sides[side] = rest.pop(0)
+    turn = _first_of(columns, TURN, _are_numbers, [*sides.values()])
+    dialogue = _first_of(columns, DIALOGUE, _are_ids, [*sides.values(), turn]) or _first_of(
+        above, DIALOGUE, _are_ids, []
+    )
+    return Keys(dialogue, turn, sides.get("gold"), sides.get("pred"))
+
+
+def line_for(keys: Keys) -> str:
+    """The option that gives these keys."""
+    given = {"id": keys.dialogue, "turn": keys.turn, "gold": keys.gold, "pred": keys.pred}
+    return "--keys " + ",".join(f"{field}={key}" for field, key in given.items() if key is not None)
+
+
+def _groups(nodes: Sequence[Any], above: _Columns, depth: int) -> Iterator[tuple[_Columns, _Columns]]:
+    """The objects at and below some nodes, by their place, and the values in the objects above them."""
+    objects = [node for node in islice(nodes, _FEW) if isinstance(node, Mapping)]
+    lists = [node for node in islice(nodes, _FEW) if isinstance(node, list)]
+    if depth > _DEEP:
+        return
+    if lists:
+        yield from _groups([item for node in lists for item in islice(node, _FEW)], above, depth + 1)
+    columns = _columns(objects)
+    if columns:
+        yield columns, above
+    inner = {key: [v for v in values if isinstance(v, (Mapping, list))] for key, values in columns.items() if values}
+    are_ids = len(columns) > 1 and len({*map(_shape, inner.values())}) == 1 and all(inner.values())
+    for below in [[v for values in inner.values() for v in values]] if are_ids else inner.values():
+        if below:
+            yield from _groups(below, columns | {key: of for key, of in above.items() if key not in columns}, depth + 1)
+
+
+def _shape(values: list[Any]) -> Any:
+    """What objects under a key have in common with those under others, if keys are ids."""
+    first = values[0] if values else None
+    return tuple(first) if isinstance(first, Mapping) else type(first)
+
+
+def _columns(objects: Iterable[Mapping[Any, Any]]) -> dict[str, list[Any]]:
+    """The values under each key; those in an object under a key have both keys, joined by a dot."""
+    columns: dict[str, list[Any]] = {}
+    for item in objects:
+        for key, value in item.items():
+            columns.setdefault(str(key), []).append(value)
+            if isinstance(value, Mapping) and not could_be_state(value):
+                for inner, deeper in value.items():
+                    columns.setdefault(f"{key}.{inner}", []).append(deeper)
+    return columns
+
+
+def _states_in(columns: _Columns) -> list[str]:
+    """The keys under which are states."""
+    looks = {key: [*map(could_be_state, values)] for key, values in columns.items() if turn_number(key) is None}
+    return [key for key, of_key in looks.items() if True in of_key and of_key.count(False) < of_key.count(True)]
+
+
+def _first_of(
+    columns: _Columns, names: Sequence[str], kind: Callable[[list[Any]], bool], taken: Sequence[str | None]
+) -> str | None:
+    """The first key of these names, else the first whose values are of a kind."""
+    keys = [key for key, values in columns.items() if key not in taken and kind(values)]
+    named = {folded(key.rpartition(".")[2]): key for key in reversed(keys)}
+    return next((named[name] for name in names if name in named), keys[0] if keys else None)
+
+
+def _are_numbers(values: list[Any]) -> bool:
+    return bool(values) and all((number := turn_number(value)) is not None and 0 <= number < 1000 for value in values)
+
+
+def _are_ids(values: list[Any]) -> bool:
+    texts = [value for value in values if not is_missing(value)]
+    are_words = (isinstance(text, str) and len(text.split()) == 1 and "{" not in text for text in texts)
+    return bool(texts) and all(are_words) and max(map(len, texts)) < _LONGEST

@@ -39,8 +39,7 @@ from dstbench.io.tables import separators
 from dstbench.readers.format import Format, Source, States, StatesBuilder
 from dstbench.readers.key_names import DIALOGUE, TURN, folded, says_its_side, turn_in
 from dstbench.readers.options import Keys, is_long
-from dstbench.readers.record_hints import keys_for, line_for
-from dstbench.readers.record_keys import KeysError, guess, is_record, with_inner
+from dstbench.readers.record_keys import KeysError, guess, is_record, keys_for, line_for, with_inner
 from dstbench.readers.record_reading import collect, spoken
 from dstbench.readers.states import noting_vanishing_slots
 from dstbench.readers.tsv import CUT_OFF
