@@ -358,8 +358,8 @@ def _run(command: Command, options: _Options, given: dict[str, Any]) -> None:
     with ExitStack() as stack:
         stack.callback(notes.tell)
         with reporting(notes), progress(command.doing):
+            from dstbench.io.atomic import guarding_inputs, refuse_overwriting
             from dstbench.io.limits import check_threads
-            from dstbench.io.overwriting import guarding_inputs, refuse_overwriting
 
             check_threads()
             _refuse_other_encodings(given)
