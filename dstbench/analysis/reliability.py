@@ -24,7 +24,7 @@ from dstbench.analysis.paired import Paired
 from dstbench.arrays import Floats
 from dstbench.metrics import Metric
 from dstbench.metrics.registry import sign_of
-from dstbench.schema.metrics import CONTESTS, RELIABILITY, SAMPLE_SIZES, VALIDITY
+from dstbench.schema.analysis import CONTESTS, RELIABILITY, SAMPLE_SIZES, VALIDITY
 from dstbench.stats import Bootstrap, holm, influences
 from dstbench.stats.normal import critical, two_sided
 from dstbench.stats.resampling import scores_of, shuffles
