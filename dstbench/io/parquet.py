@@ -39,7 +39,6 @@ CHECKSUMS: Final = "dstbench.crc32"
 _SEAL: Final = "dstbench.seal"
 _SEALED: Final = re.compile(re.escape(_SEAL.encode()) + rb"\x18\x18([0-9a-f]{16})([0-9a-f]{8})")
 _UNSEALED: Final = "0" * 24
-_HINT: Final = "write or copy it again"
 _MB: Final = 1_000_000
 # Bytes of a value in memory, besides those of its page: a text takes as many even if it is in a dictionary.
 _WIDTH: Final = 16
@@ -84,8 +83,8 @@ def read(file: File, content: bytes | None = None) -> pl.DataFrame:
         if _check(file.name, stream):
             stream.seek(0)  # Polars reads a stream in memory from where it is
             sums = json.loads(pl.read_parquet_metadata(stream)[CHECKSUMS])
-            if _checksums(stream, [end for end, _ in sums]) != sums:
-                raise _damaged("its bytes are not those that were written")
+            if checksums(stream, [end for end, _ in sums]) != sums:
+                raise damaged("its bytes are not those that were written")
         stream.seek(0)
         return pl.read_parquet(stream)
 
@@ -96,8 +95,15 @@ def reading(source: str) -> Iterator[None]:
     try:
         with interruptible():
             yield
+    except FileNotFoundError:
+        raise DstbenchError("no such file any more", file=source, hint="it was there when it was opened") from None
     except UNREADABLE as error:
-        raise unreadable(source, error) from None
+        if isinstance(error, OSError) and error.errno:
+            what, hint = f"cannot be read: {os.strerror(error.errno)}", "may you read it?"
+        else:
+            reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+            what, hint = f"a damaged Parquet file: {reason}", "write or copy it again"
+        raise DstbenchError(what, file=source, hint=hint) from None
 
 
 @contextmanager
@@ -114,23 +120,8 @@ def interruptible() -> Iterator[None]:
         raise
 
 
-def unreadable(source: str, error: BaseException) -> DstbenchError:
-    """The error for a Parquet file that cannot be read."""
-    if isinstance(error, FileNotFoundError):
-        return DstbenchError("no such file any more", file=source, hint="it was there when it was opened")
-    if isinstance(error, OSError) and error.errno:
-        return DstbenchError(f"cannot be read: {os.strerror(error.errno)}", file=source, hint="may you read it?")
-    reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-    return DstbenchError(f"a damaged Parquet file: {reason}", file=source, hint=_HINT)
-
-
-def checksums(path: str | os.PathLike[str], ends: Sequence[int], begin: int = len(MAGIC)) -> list[list[int]]:
+def checksums(stream: BinaryIO, ends: Sequence[int], begin: int = len(MAGIC)) -> list[list[int]]:
     """For consecutive sections of a file, of which the first starts at `begin`: each one's end, and its CRC-32."""
-    with open(path, "rb") as file:
-        return _checksums(file, ends, begin)
-
-
-def _checksums(stream: BinaryIO, ends: Sequence[int], begin: int = len(MAGIC)) -> list[list[int]]:
     sums = []
     stream.seek(begin)
     for end in ends:
@@ -177,7 +168,8 @@ def write(
                 # written without any, and decoded at half the speed.
                 writer.write_table(group.rechunk().to_arrow(), row_group_size=max(group.height, 1))
                 ends.append(file.tell())
-            sums = json.dumps(checksums(temporary, ends))
+            with temporary.open("rb") as written:
+                sums = json.dumps(checksums(written, ends))
             writer.add_key_value_metadata({**last_texts(), CHECKSUMS: sums, _SEAL: _UNSEALED})
         _seal(temporary)
 
@@ -192,7 +184,7 @@ def _seal(path: Path) -> None:
         file.write(f"{size:016x}{crc32(footer):08x}".encode())
 
 
-def _damaged(reason: str) -> pl.exceptions.ComputeError:
+def damaged(reason: str) -> pl.exceptions.ComputeError:
     """What Polars raises for a file that is damaged, which `reading` makes an error about the file."""
     return pl.exceptions.ComputeError(reason)
 
@@ -203,7 +195,7 @@ def _footer(stream: BinaryIO) -> bytes:
     stream.seek(max(0, size - 8))
     length, end = int.from_bytes(stream.read(4), "little") + 8, stream.read(4)
     if end != MAGIC or length + len(MAGIC) > size:
-        raise _damaged("it does not end as a Parquet file does")
+        raise damaged("it does not end as a Parquet file does")
     stream.seek(size - length)
     return stream.read(length)
 
@@ -227,7 +219,7 @@ def _check(name: str, stream: BinaryIO, *, at_once: bool = True) -> bool:
     if is_sealed and seal:
         unsealed = footer[: seal.start(1)] + _UNSEALED.encode() + footer[seal.end(2) :]
         if crc32(unsealed) != int(seal[2], 16):
-            raise _damaged("its footer is not the one that was written")
+            raise damaged("its footer is not the one that was written")
         rows = pl.scan_parquet(stream).select(pl.len()).collect().item()
         stream.seek(0)
         if rows * len(pl.read_parquet_schema(stream)) * _WIDTH <= UNPACKED.value * _MB / 2:
@@ -255,5 +247,5 @@ def _check(name: str, stream: BinaryIO, *, at_once: bool = True) -> bool:
             for _ in pages.iter_batches():
                 pass
     except (pa.ArrowException, OSError, IndexError, OverflowError) as error:
-        raise _damaged(str(error) or type(error).__name__) from None
+        raise damaged(str(error) or type(error).__name__) from None
     return is_sealed
