@@ -51,9 +51,16 @@ from dstbench.metrics import Metric, parse_all
 from dstbench.runs.common import over_common_turns
 from dstbench.runs.open import Data, Reading, parts_to_open
 from dstbench.runs.run import Run
-from dstbench.schema.analysis import DESIGN
-from dstbench.schema.judging import DEPENDENCE, POWER
-from dstbench.schema.metrics import CONTESTS, KNOWN_ORDER, RELIABILITY, SAMPLE_SIZES, VALIDITY
+from dstbench.schema.analysis import (
+    CONTESTS,
+    DEPENDENCE,
+    DESIGN,
+    KNOWN_ORDER,
+    POWER,
+    RELIABILITY,
+    SAMPLE_SIZES,
+    VALIDITY,
+)
 from dstbench.schema.record import Record
 from dstbench.scoring.scope import open_under
 from dstbench.scoring.score import choose_metrics
@@ -67,7 +74,7 @@ TRAITS: Final = ("turns", "n_gold_max", "to_mean", "nu_paper")
 
 @dataclass(frozen=True)
 class MetricComparison(Record):
-    """Metrics side by side, as frames (schemas in `dstbench.schema.judging`).
+    """Metrics side by side, as frames (schemas in `dstbench.schema.analysis`).
 
     Attributes:
         validity: Per metric, how it orders runs whose order is known; empty if none is.

@@ -16,7 +16,7 @@ import polars as pl
 
 from dstbench.arrays import Floats
 from dstbench.metrics.registry import sign_of
-from dstbench.schema.judging import RANK_AGREEMENT, REVERSALS, SPREAD
+from dstbench.schema.analysis import RANK_AGREEMENT, REVERSALS, SPREAD
 from dstbench.stats.differences import TIE
 
 _VALUE: Final = pl.col("value")

@@ -27,7 +27,7 @@ from dstbench.analysis.orders import limits_of_order, merit, signs, stability, t
 from dstbench.analysis.paired import Paired
 from dstbench.arrays import Floats
 from dstbench.metrics import Metric
-from dstbench.schema.metrics import CONTESTS, RELIABILITY, SAMPLE_SIZES, VALIDITY
+from dstbench.schema.analysis import CONTESTS, RELIABILITY, SAMPLE_SIZES, VALIDITY
 from dstbench.stats import Bootstrap, influences
 from dstbench.stats.normal import critical, two_sided
 from dstbench.stats.resampling import scores_of, shuffles

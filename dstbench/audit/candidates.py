@@ -11,7 +11,7 @@ from dstbench.audit.corpus import Corpus
 from dstbench.audit.discussion import SUPPORT
 from dstbench.audit.evidence import CUES, PARTS
 from dstbench.audit.mentions import spans
-from dstbench.schema.missing import CANDIDATES, PROPOSALS
+from dstbench.schema.audit import CANDIDATES, PROPOSALS
 
 _ROWS: Final = 2**13
 _SHARED: Final = ["rule", "speaker", "level", "focus", "value", "one", "other"]
