@@ -258,7 +258,7 @@ def _paired_error(leaderboard: Leaderboard) -> dict[str, float]:
 def _power(
     leaderboard: Leaderboard, of_pairs: Mapping[str, OfPairs], level: float
 ) -> tuple[pl.DataFrame, dict[str, Power]]:
-    """The pairs that each metric tells apart, as rows of `schema.judging.POWER`, and their share where tested."""
+    """The pairs that each metric tells apart, as rows of `schema.analysis.POWER`, and their share where tested."""
     alpha, differences = 1 - level, leaderboard.differences
     p, discordant = (differences[name].cast(pl.Float64).fill_null(np.nan).to_numpy() for name in ("p", "discordant"))
     least = smallest_p(2.0 ** (1 - discordant), differences["resamples"].to_numpy())
@@ -296,7 +296,7 @@ def _power(
 
 
 def _dependence(runs: Sequence[Run], metrics: Sequence[Metric], convention: Convention, design: Design) -> pl.DataFrame:
-    """Correlations of scores with traits over the dialogues of all runs, as rows of `schema.judging.DEPENDENCE`."""
+    """Correlations of scores with traits over the dialogues of all runs, as rows of `schema.analysis.DEPENDENCE`."""
     if without := [run.name for run in runs if run.meta.get("only")]:
         warn(f"{', '.join(without)}: no states, so dialogues have no traits to correlate scores with", when="before")
         return DEPENDENCE.empty()

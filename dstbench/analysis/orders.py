@@ -25,7 +25,7 @@ _LEAST_STABLE: Final = 0.6
 
 
 def spread_of(scores: pl.DataFrame, paired_error: Mapping[str, float] | None = None) -> pl.DataFrame:
-    """How far each metric spreads runs, as rows of `schema.judging.SPREAD` (Kim et al. 2022, Fig 4).
+    """How far each metric spreads runs, as rows of `schema.analysis.SPREAD` (Kim et al. 2022, Fig 4).
 
     Args:
         scores: (run, metric, unit, value, se): a row per run and metric; null: undefined. Runs without a score, and
