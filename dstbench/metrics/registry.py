@@ -22,8 +22,8 @@ REGISTRY: Final[dict[str, type[Metric]]] = {
     metric.name: metric
     for metric in (
         own.JGA, own.SA, own.RSA, own.AGA, own.F1, own.FGA, own.GCA, own.TLA, own.Precision, own.Recall, own.IAGA,
-        own.SoftJGA, own.SoftAGA, own.SoftRSA, own.SoftGCA, own.ValuePrecision, own.ValueRecall, own.LabelPrecision, own.LabelRecall,
-        own.Intent, own.RequestedF1,
+        own.SoftJGA, own.SoftAGA, own.SoftRSA, own.SoftGCA, own.ValuePrecision, own.ValueRecall,
+        own.LabelPrecision, own.LabelRecall, own.Intent, own.RequestedF1,
         own.Correct, own.Wrong, own.Missed, own.Over, own.ErrorTurns,
     )
 }  # fmt: skip
