@@ -35,6 +35,7 @@ from dstbench.analysis.paired import pair_up
 from dstbench.analysis.reliability import (
     Judged,
     OfPairs,
+    Power,
     by_size,
     contests,
     of_pairs,
@@ -58,7 +59,6 @@ from dstbench.scoring.scope import open_under
 from dstbench.scoring.score import choose_metrics
 from dstbench.stats import Bootstrap, pearson
 from dstbench.stats.attainable import at_most, smallest_p
-from dstbench.stats.normal import critical
 from dstbench.typing import Adjustment
 
 #: The traits of dialogues: length, gold slots, tail orientation, non-uniformity.
@@ -178,6 +178,7 @@ def compare_metrics(
     halves, reliable = split_halves(paired, pairs, resamples, seed, level)
     power, apart = _power(leaderboard, pairs, level)
     orders = compare_orders(scores, resampled_scores, level, leaderboard.differences)
+    of_measures: dict[str, Mapping[str, Judged | Power]]
     of_measures = {"soft_accuracy": valid, "swap_rate": reliable, "power": apart}
     return MetricComparison(
         validity=validity_rows,
@@ -249,7 +250,7 @@ def _paired_error(leaderboard: Leaderboard) -> dict[str, float]:
 
 def _power(
     leaderboard: Leaderboard, of_pairs: Mapping[str, OfPairs], level: float
-) -> tuple[pl.DataFrame, dict[str, Judged]]:
+) -> tuple[pl.DataFrame, dict[str, Power]]:
     """The pairs that each metric tells apart, as rows of `schema.judging.POWER`, and their share where tested."""
     alpha, differences = 1 - level, leaderboard.differences
     p, discordant = (differences[name].cast(pl.Float64).fill_null(np.nan).to_numpy() for name in ("p", "discordant"))
@@ -274,9 +275,8 @@ def _power(
         power=pl.when(pl.col("testable") > 0).then(pl.col("apart") / pl.col("pairs")),
         power_adjusted=pl.when(pl.col("untestable") < pl.col("pairs")).then(pl.col("apart_adjusted") / pl.col("pairs")),
     )
-    reach = critical(level)
     judged = {
-        metric: of_pairs[metric].share(lambda z: (np.abs(z) > reach).astype(np.float64), power, shrunk=False)
+        metric: of_pairs[metric].power(power, level)
         for metric, power in shown.select("metric", "power").drop_nulls().iter_rows()
     }
     limits = [judged[metric].limits(level) if metric in judged else (None, None) for metric in shown["metric"]]
