@@ -15,7 +15,7 @@ from typing import Any, Final
 import pytest
 
 from tests.contract import corpora, shown, small_corpus
-from tests.contract.commands import compute_once, door, run
+from tests.contract.commands import compute_once, run
 
 RUNS: Final = ("keen.jsonl", "steady.jsonl", "hasty.jsonl")
 _REPLACE: Final = ("audit", "replace", "all/later.jsonl", "--train", "all/train.jsonl", "--donors", "all/donors.json",
@@ -74,7 +74,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     folder = tmp_path_factory.mktemp("corpus")
     small_corpus.write(folder)
     corpora.write(folder / "all")
-    with pytest.MonkeyPatch.context() as patch, door():
+    with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         compute_once(patch.setattr)
         run("audit", "inconsistency", "all/gold.jsonl", "--support", "2", "--sample", "8", "--review", "sheet.csv")
