@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 from dstbench.demo import synthetic
-from tests.contract.commands import run
+from tests.contract.commands import compute_once, run
 
 RUNS: Final = tuple(f"run{number}.jsonl" for number in range(7))
 #: Commands, each with the beginning of its first sentence.
@@ -60,6 +60,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         (folder / name).write_text("".join(f"{json.dumps(line)}\n" for line in lines))
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
+        compute_once(patch.setattr)
         yield folder
 
 
