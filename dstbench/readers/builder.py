@@ -239,14 +239,10 @@ class StatesBuilder:
         cells = pl.DataFrame({"at": np.repeat(present, sizes).astype(np.uint32), **texts})
         if self._omits:
             cells = cells.filter(~pl.col("value").is_in([*self._omits]))
-        codes = cells["slot"].cast(pl.Categorical)
-        spelled = codes.unique(maintain_order=True)
+        cells = cells.with_columns(pl.col("slot", "value").cast(pl.Categorical))
+        spelled = cells["slot"].unique(maintain_order=True).cast(pl.String)
         names, with_book = [*map(canonical_slot, spelled)], spelled_with_book(spelled.to_list())
-        numbers = spelled.to_physical().to_numpy()
-        place = np.zeros(int(numbers.max(initial=0)) + 1, dtype=np.uint32)
-        place[numbers] = np.arange(len(spelled))
-        slot = pl.Series(names, dtype=pl.String).cast(pl.Categorical)[place[codes.to_physical().to_numpy()]]
-        cells = cells.with_columns(slot.alias("slot"), pl.col("value").cast(pl.Categorical))
+        cells = cells.with_columns(pl.col("slot").replace_strict(spelled, names, return_dtype=pl.Categorical))
         key = pl.col("at").cast(pl.UInt64) * (1 << 32) + pl.col("slot").to_physical()
         if cells.select(key.n_unique()).item() < cells.height:
             cells = self._without_repeated(name, turns, cells)
