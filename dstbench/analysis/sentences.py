@@ -79,11 +79,7 @@ def highest(scores: pl.DataFrame) -> list[str]:
 
 
 def led_by_others(values: pl.DataFrame, by: str, best: Sequence[str]) -> pl.DataFrame:
-    """The groups in which none of the best runs has the highest value.
-
-    Returns:
-        (`by`, run: the names of the runs that have it, shown).
-    """
+    """The groups in which none of the best runs has the highest value."""
     top = values.drop_nulls("shown").filter(pl.col("shown") == pl.col("shown").max().over(by))
     led = top.with_columns(ours=pl.col("run").is_in(best).any().over(by)).filter(~pl.col("ours"))
     return led.group_by(by, maintain_order=True).agg("run", pl.col("shown").first())

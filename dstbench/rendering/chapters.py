@@ -173,13 +173,7 @@ def _unit(rows: pl.DataFrame) -> str:
 
 
 def _standings(scores: pl.DataFrame, name: str, differences: pl.DataFrame | None) -> pl.DataFrame:
-    """A row per run, numbered, with values and intervals in a column per metric; of one run, a row per metric.
-
-    Args:
-        scores: Scores of runs or models.
-        name: The column of their names.
-        differences: In the first metric, by which they are ranked; None or empty: these names are not compared.
-    """
+    """A row per run, numbered, with values and intervals in a column per metric; of one run, a row per metric."""
     names = {metric: name_of(metric) for metric in scores["metric"].unique()}
     cells = scores.with_columns(
         pl.col("metric").replace_strict(names, default=None, return_dtype=pl.String),

@@ -84,14 +84,7 @@ class PaperTable(NamedTuple):
 
 
 def cell(text: pl.Expr, name: str, **marks: pl.Expr) -> pl.Expr:
-    """A column of numbers, as texts, with marks.
-
-    Args:
-        text: The numbers.
-        name: The column's name.
-        **marks: `small` and `raised`, texts beside the numbers; `bold` and `underlined`, flags for each number. All
-            numbers of a column with underlined ones have the same number of decimals.
-    """
+    """A column of numbers, as texts, with marks."""
     absent = {"small": pl.lit(""), "raised": pl.lit(""), "bold": pl.lit(value=False), "underlined": pl.lit(value=False)}
     return pl.struct(mark.alias(kind) for kind, mark in {"text": text, **absent, **marks}.items()).alias(name)
 

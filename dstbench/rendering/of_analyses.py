@@ -265,12 +265,7 @@ def _matrix_table(matrix: pl.DataFrame) -> View:
 
 
 def _differences(rows: pl.DataFrame, tests: pl.DataFrame | None = None) -> list[View]:
-    """Differences with interval and p over dialogues and Zou's interval; tests.
-
-    Args:
-        rows: Rows of `schema.analysis.CORRELATION_DIFFERENCES`.
-        tests: Rows of `CORRELATION_TESTS`.
-    """
+    """Differences with interval and p over dialogues and Zou's interval; tests."""
     if rows.is_empty():
         return []
     n = pl.when(pl.col("n_first") != pl.col("n_second")).then(pl.format("{} and {}", "n_first", "n_second"))

@@ -57,13 +57,7 @@ def filled(views: list[View]) -> list[View]:
 
 
 def bias(bias: Bias, *, top: int = _TOP, sort: SlotOrder = _SORT) -> Layout:
-    """How evenly values are distributed, the `top` most frequent ones per slot, and what training has of the others.
-
-    Args:
-        bias: What `dstbench.audit.bias` returned.
-        top: How many values per slot, see `frequent_values`.
-        sort: The order of the slots, see `slot_order`.
-    """
+    """How evenly values are distributed, the `top` most frequent ones per slot, and what training has of the others."""
     countings, splits = (bias.slots[name].unique(maintain_order=True).to_list() for name in ("counting", "split"))
     if not countings:
         return Layout([], ["no state has a slot"])
@@ -211,12 +205,7 @@ _VERSIONS: Final = Table("", "", **{**audit.VERSION_MODELS.columns, "runs": text
 
 
 def replacement(replacement: Replacement, *, kept: bool = False) -> Layout:
-    """What has been replaced, by slot, and the first values that were not, by reason.
-
-    Args:
-        replacement: What `dstbench.audit.replace` returned.
-        kept: Whether dialogues with refused values were kept as they were.
-    """
+    """What has been replaced, by slot, and the first values that were not, by reason."""
     by_slot = replacement.replaced.group_by("slot").agg(
         pl.col("dialogue", "value", "new").n_unique(), pl.col("states").sum()
     )

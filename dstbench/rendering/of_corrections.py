@@ -18,12 +18,7 @@ if TYPE_CHECKING:
 
 
 def inconsistency(inconsistency: Inconsistency, *, pairs: int = 3) -> Layout:
-    """What is missing in a dataset: in how many dialogues, of which slots, said by whom, and pairs that show it.
-
-    Args:
-        inconsistency: What `dstbench.audit.inconsistency` returned.
-        pairs: For how many slots a pair is shown: those with the most missing annotations.
-    """
+    """What is missing in a dataset: in how many dialogues, of which slots, said by whom, and pairs that show it."""
     s = inconsistency.summary.row(0, named=True)
     legend = (
         "By slot: annotated, and missing, where the value is said; late: gold has it later in the dialogue\n"
@@ -80,12 +75,7 @@ def _modified(modified: pl.DataFrame) -> pl.DataFrame:
 
 
 def pair_texts(pairs: pl.DataFrame) -> pl.DataFrame:
-    """Pairs (`PAIRS`) as texts.
-
-    Returns:
-        (slot, missing_turn, missing_lines: list, annotated_turn, annotated_lines: list): which turns they are, and what
-        is said and what gold has in each.
-    """
+    """Pairs (`PAIRS`) as texts."""
     sides: dict[str, pl.Expr] = {}
     for which in missing.OF_PAIR:
         dialogue, turn, start, end, gold = (

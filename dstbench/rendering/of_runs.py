@@ -40,12 +40,7 @@ _COLOURS: Final = {"ok": "green", "warn": "yellow", "fail": "bold red"}
 
 
 def leaderboard(leaderboard: Leaderboard, *, pairs: bool = False) -> Layout:
-    """Scores with intervals, of runs and of models, and a table of differences per metric.
-
-    Args:
-        leaderboard: What `dstbench.compare` returned.
-        pairs: Whether to show the differences only.
-    """
+    """Scores with intervals, of runs and of models, and a table of differences per metric."""
     design, differences = leaderboard.design.row(0, named=True), leaderboard.differences
     level, alpha = percent(design["level"]), percent(1 - design["level"])
     sizes = sizes_of(leaderboard.scores)
@@ -175,15 +170,7 @@ def _standings(leaderboard: Leaderboard, design: Design, noun: str, of_noun: str
 
 
 def beaten(differences: pl.DataFrame, marked: pl.DataFrame) -> pl.DataFrame:
-    """Per metric and run, the runs that it is significantly better than.
-
-    Args:
-        differences: Those of a `Leaderboard`.
-        marked: The runs in order, each with its mark (a letter, a place).
-
-    Returns:
-        The columns metric, run, and the one of the marks: a list of them, in their order.
-    """
+    """Per metric and run, the runs that it is significantly better than."""
     is_better = sign(differences) * pl.col("difference") > 0
     better, worse = (
         pl.when(is_better).then(one).otherwise(other) for one, other in (("run", "other"), ("other", "run"))

@@ -28,15 +28,7 @@ def scores(
     gold: Sequence[str] = (),
     along: str | None = None,
 ) -> Layout:
-    """Scores with their standard errors, a column per metric.
-
-    Args:
-        frames: What `dstbench.score` returns, as `scores`.
-        groups: Titles of groups of runs, each with the names or patterns of its runs, comma-separated: tables of their
-            own, in this order, and then the runs that are in none.
-        gold: Lines about public gold.
-        along: The column with a number of each run, by which the runs are ordered.
-    """
+    """Scores with their standard errors, a column per metric."""
     rows = frames["scores"]
     by = [name for name in rows.columns if name not in (*SCORES.columns, EXACT, along) or name == "run"]
     is_same, of_runs = rows.select("turns", "dialogues").n_unique() == 1, by == ["run"]
@@ -86,16 +78,7 @@ def scores(
 
 
 def titles_of(groups: Mapping[str, str], names: Sequence[str], by: Sequence[str]) -> dict[str, str]:
-    """The title of each run's group, in the order of the groups.
-
-    Args:
-        groups: See `scores`.
-        names: The runs.
-        by: What scores are grouped by.
-
-    Raises:
-        UsageError: Scores are not by run alone; a pattern fits no run; a run is in two groups.
-    """
+    """The title of each run's group, in the order of the groups."""
     from dstbench.analysis.compare import runs_called  # not before: it needs the modules of statistics
 
     if list(by) != ["run"]:

@@ -334,12 +334,7 @@ def _without(folders: Iterable[str], text: str) -> str:
 
 @contextmanager
 def _noting(notes: dict[str, list[str]], *, pass_on: bool) -> Iterator[None]:
-    """Add dstbench's warnings to notes: their texts, each with the files or runs that it is about.
-
-    Args:
-        notes: Where they are added, each once.
-        pass_on: Whether to repeat new ones as warnings. Warnings that are not dstbench's are always repeated.
-    """
+    """Add dstbench's warnings to notes: their texts, each with the files or runs that it is about."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", DstbenchWarning)
         yield

@@ -115,13 +115,7 @@ def render_markdown(front: Front, chapters: Sequence[Chapter]) -> str:
 
 
 def render_html(front: Front, chapters: Sequence[Chapter], explorer: tuple[str, dict[str, Any]] | None) -> str:
-    """A report as an HTML document.
-
-    Args:
-        front: What it begins and ends with.
-        chapters: Its parts; the dialogues come before the conventions.
-        explorer: Title and content of the dialogues (`explorer.Explorer`); None: without dialogues.
-    """
+    """A report as an HTML document."""
     from dstbench.rendering.charts.draw import LIGHT, draw_on_page  # Altair: only where something is drawn
 
     titles = {chapter.name: chapter.title for chapter in chapters} | {"glossary": "Glossary"}

@@ -183,9 +183,6 @@ def differences(rows: pl.DataFrame) -> list[str]:
     """For each two correlations that are compared: the runs in which the first is stronger, weaker, or perhaps neither.
 
     Those of one sign are compared by their size; of others, it is said which is lower.
-
-    Args:
-        rows: Rows of `schema.analysis.CORRELATION_DIFFERENCES`.
     """
     tested = rows.filter(pl.col("run") == pl.col("other_run"), pl.col("p").is_not_null())
     lines = []

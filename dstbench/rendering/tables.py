@@ -29,14 +29,7 @@ _LONGEST_LINE: Final = 100_000
 
 
 def render(result: Any, form: TableFormat, **options: Any) -> str:
-    """A result in a format.
-
-    Args:
-        result: A dataclass of frames: in JSON one object with a list of rows per frame; in CSV, one table of all rows,
-            whose first column, `table`, names the frame. Or a frame by its name.
-        form: The format.
-        **options: Those of its layout, for the other formats.
-    """
+    """A result in a format."""
     if form in ("json", "csv"):
         return render_frames(result, form)
     return render_layout(layout_of(result, **options), form)

@@ -85,13 +85,7 @@ def is_numeric(texts: pl.Series) -> bool:
 
 
 def text_table(table: pl.DataFrame, styles: Styles = NO_STYLES, *, indent: int = 0) -> str:
-    """A table of texts, laid out for the terminal (see `terminal.screen`).
-
-    Args:
-        table: Its texts.
-        styles: The styles of cells, by column; the other columns are plain.
-        indent: By how much the caller indents the table.
-    """
+    """A table of texts, laid out for the terminal (see `terminal.screen`)."""
     columns = [_column(cells, styles.get(cells.name, ())) for cells in table]
     page = screen()
     width = _WIDEST_TABLE if page.width is None else page.width - indent

@@ -81,13 +81,7 @@ _BELOW: Final[Spec] = {
 
 
 def draw_figure(chart: Chart, form: FigureFormat, width: float | None = None) -> bytes:
-    """A chart as the content of a file.
-
-    Args:
-        chart: A chart.
-        form: ``svg``, ``pdf``, or ``png`` with 300 dots per inch.
-        width: Its width in points; None: that of a column, or of the page.
-    """
+    """A chart as the content of a file."""
     spec = specification(chart)
     svg = _fit({**spec, "background": "white"}, width or (_WIDE if is_wide(spec) else _WIDTH))
     if form == "pdf":

@@ -49,19 +49,7 @@ def chart(
     wide: bool = False,
     below: str = "",
 ) -> Chart:
-    """Layers over rows, with a panel per name of a column that has several.
-
-    Args:
-        title: What it shows; papers have it in the caption.
-        rows: Its data.
-        layers: Its marks.
-        panel: The column whose names have a panel each.
-        own: The channel whose scale is each panel's own.
-        height: The height of a panel, or of each of its rows.
-        least: The smallest width of a panel in points, if it needs more (or less) than usual.
-        wide: Whether it needs the width of a page in a paper with two columns.
-        below: How it is to be read, if no axis says so.
-    """
+    """Layers over rows, with a panel per name of a column that has several."""
     whole: Any = alt.layer(*layers, data=rows_of(rows))
     if height is not None:
         whole = whole.properties(height=height)
@@ -159,18 +147,7 @@ def squares(
     title: str, rows: pl.DataFrame, axes: list[Any], shade: str, domain: list[float], *, text: str, minus: str = "",
     **content: Any,
 ) -> Chart:  # fmt: skip
-    """Squares with texts, which can be read on each.
-
-    Args:
-        title: What they show.
-        rows: A row per square.
-        axes: Their places.
-        shade: The column of how dark they are.
-        domain: Its values: dark and faint, or dark, faint and dark.
-        text: The expression of their texts.
-        minus: Where this expression holds, squares are orange, elsewhere blue; empty: all are orange.
-        content: See `chart`.
-    """
+    """Squares with texts, which can be read on each."""
     depths = alt.Scale(domain=domain, range=[DARK, FAINT, DARK][: len(domain)])
     colour = alt.when(minus or "true").then(alt.value(COLOURS[1])).otherwise(alt.value(COLOURS[0]))
     depth = alt.FillOpacity(f"{shade}:Q", scale=depths, legend=None)

@@ -60,11 +60,7 @@ _WITH_LABELS: Final = 1.35
 
 
 def score_charts(scores: pl.DataFrame) -> dict[str, Chart]:
-    """The figure of scores: points with standard errors, lines, or a heat map, depending on how they are grouped.
-
-    Raises:
-        UsageError: The scores are grouped by dialogue or by two things, or all are counts.
-    """
+    """The figure of scores: points with standard errors, lines, or a heat map, depending on how they are grouped."""
     by = [column for column in scores.columns if column not in (*SCORES.columns, "exact")]
     shares = scores.filter(~IS_COUNT)
     if by == ["dialogue"] or len(by) > 1 or shares.is_empty():
@@ -261,10 +257,6 @@ def along_charts(scores: pl.DataFrame, along: str) -> dict[str, Chart]:
     """Scores along a number of the runs, means of runs with the same one; below, how far each metric is from GCA.
 
     As in the few-shot figures of Aksu & Chen 2024.
-
-    Args:
-        scores: Scores of runs, with a column of numbers.
-        along: That column.
     """
     shares = with_names(scores.filter(~IS_COUNT).drop_nulls("value"))
     means = shares.group_by("metric", number=along, maintain_order=True).agg(pl.col("value").mean(), runs=pl.len())
