@@ -79,7 +79,7 @@ def check(call: Call, *, strict: bool = False) -> Result:
     Args:
         strict: Exit with 1 if a check fails, for scripts.
     """
-    from dstbench.rendering.sentences_of_runs import failed
+    from dstbench.rendering.sentences import failed
     from dstbench.rendering.tables import render
 
     rows = call.compute()

@@ -11,7 +11,7 @@ import polars as pl
 from dstbench.analysis.verdicts import FEWEST_SEEDS, doubts
 from dstbench.errors import number_of
 from dstbench.rendering.of_scores import by_first_metric, named, sizes_of, units_of
-from dstbench.rendering.sentences_of_runs import (
+from dstbench.rendering.sentences import (
     best_in_words,
     checks_in_short,
     doubtful_checks,

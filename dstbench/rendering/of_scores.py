@@ -7,7 +7,7 @@ from typing import Final
 
 import polars as pl
 
-from dstbench.analysis.sentences import highest
+from dstbench.analysis.findings import highest
 from dstbench.errors import UsageError, number_of
 from dstbench.metrics.registry import name_of
 from dstbench.rendering.tables import signature_lines

@@ -10,28 +10,26 @@ from typing import TYPE_CHECKING, Final, Unpack
 
 import polars as pl
 
-from dstbench._version import __version__
-from dstbench.analysis.check import GOLD, badges, check
+from dstbench.analysis.check import check
 from dstbench.analysis.compare import Design, Leaderboard, index_of, resample, seeds_of
 from dstbench.analysis.correlate import CORRELATED, Correlations, correlate
 from dstbench.analysis.diagnose import Diagnosis, diagnose
 from dstbench.analysis.explorer import Explorer, explore
-from dstbench.analysis.findings import findings
+from dstbench.analysis.findings import Finding, findings
 from dstbench.analysis.paired import pair_up
 from dstbench.analysis.sensitivity import Sensitivity, sensitivity
-from dstbench.analysis.sentences import Finding
 from dstbench.analysis.show import said_in
 from dstbench.analysis.sweep import sweep
 from dstbench.analysis.traits import PROTOCOLS, Traits, traits
 from dstbench.conventions.convention import Convention
 from dstbench.conventions.profiles import as_convention
-from dstbench.errors import DstbenchError, DstbenchWarning, UsageError, number_of, warn
+from dstbench.errors import DstbenchError, DstbenchWarning, UsageError, warn
 from dstbench.metrics import Metric, parse_all
 from dstbench.readers.contexts import contexts
-from dstbench.rendering import chapters
+from dstbench.rendering.chapters import TITLE, render_html, render_markdown
+from dstbench.rendering.html import rendered
 from dstbench.rendering.latex import latex_page
-from dstbench.rendering.of_scores import best_first, sizes_of
-from dstbench.rendering.report_page import Chapter, Front, render_frame, render_html, render_markdown
+from dstbench.rendering.of_scores import best_first
 from dstbench.rendering.tables import as_rows, layout_of, render_object
 from dstbench.runs.common import over_common_turns
 from dstbench.runs.open import Data, Reading, parts_to_open
@@ -43,10 +41,6 @@ from dstbench.typing import Adjustment
 if TYPE_CHECKING:
     from dstbench.rendering.charts.forms import Chart
 
-#: The default title, in place of which a page says what it compares.
-TITLE: Final = "Dialogue state tracking: report"
-# The default title names so many runs.
-_NAMED: Final = 7
 # The attributes that are no rows.
 _NOT_ROWS: Final = ("explorer", "title", "note")
 # To see what errors cost, so many changes of gold are drawn in each dialogue, and each is scored with six kinds of
@@ -100,11 +94,11 @@ class Report:
 
     def to_html(self) -> str:
         """One HTML document, which needs neither other files nor the network."""
-        return render_html(self._front(), self._chapters(), (self.explorer.title, self.explorer.content))
+        return render_html(self)
 
     def to_markdown(self) -> str:
         """The findings and all tables, without the dialogues."""
-        return render_markdown(self._front(), self._chapters())
+        return render_markdown(self)
 
     def to_latex(self) -> str:
         """The leaderboard, its differences, the scores by domain and the traits as LaTeX, for a paper."""
@@ -151,46 +145,7 @@ class Report:
 
     def _repr_html_(self) -> str:
         """The page for a notebook: without dialogues, and isolated from the notebook."""
-        return render_frame(render_html(self._front(), self._chapters(), None), self.title)
-
-    def _front(self) -> Front:
-        scores = self.leaderboard.scores
-        runs = scores["run"].n_unique()
-        signature = scores["signature"].item(0)
-        gold = self.checks.filter(check=GOLD)["found"].to_list()  # of each run; they may spell it in several ways
-        facts = [
-            number_of(runs, "run"),
-            sizes_of(scores),
-            *({f"gold: {text}" for text in gold} if len(gold) == runs and len(set(gold)) == 1 else ()),
-            next(part for part in signature.split("|") if part.startswith("profile:")).replace(":", " "),
-            f"dstbench {__version__}",
-        ]
-        warned = {run: [(short, text) for _, short, text in of_run] for run, of_run in badges(self.checks).items()}
-        metrics = scores["metric"].unique(maintain_order=True).to_list()
-        sentences = [(finding.text, finding.chapter) for finding in self.findings]
-        names = best_first(scores, scores["metric"].item(0))["run"].to_list()
-        more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-        compared = f"{', '.join(names[:_NAMED])}{more}: dialogue state tracking{' compared' * (len(names) > 1)}"
-        return Front(
-            compared if self.title == TITLE else self.title,
-            self.note,
-            facts,
-            sentences,
-            warned,
-            self.notes,
-            chapters.glossary(metrics),
-        )
-
-    def _chapters(self) -> list[Chapter]:
-        charts, diagnosed = self.charts, layout_of(self.diagnosis).sections
-        return [
-            chapters.scores_chapter(self.leaderboard, charts),
-            chapters.slots_chapter(self.by_domain, self.by_slot, charts),
-            chapters.errors_chapter(diagnosed, charts),
-            chapters.conventions_chapter(self.sweep, charts),
-            *chapters.metrics_chapters(self.costs, self.leaderboard.scores, charts),
-            chapters.papers_chapter(diagnosed, self.by_turn, self.traits, self.correlations, charts),
-        ]
+        return rendered("frame.html", page=render_html(self, dialogues=False), title=self.title)
 
 
 def report(
