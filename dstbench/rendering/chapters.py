@@ -26,8 +26,7 @@ from dstbench.errors import number_of
 from dstbench.metrics.registry import find_metric, name_of, sign_of
 from dstbench.rendering.html import json_text, markup, rendered
 from dstbench.rendering.latex import PaperTable, latex_page
-from dstbench.rendering.of_runs import beaten
-from dstbench.rendering.of_scores import best_first, sizes_of
+from dstbench.rendering.of_runs import beaten, best_first, sizes_of
 from dstbench.rendering.tables import draw, escape_lines, layout_of, signature_lines
 from dstbench.rendering.text_tables import UNDEFINED
 from dstbench.rendering.views import IS_COUNT, OwnLines, pivoted, text_of
@@ -226,7 +225,7 @@ def papers_chapter(
     """The figures of Kim et al. 2022 and Aksu & Chen 2024 for these runs, folded."""
     contrasted = traits.bins["metric"].unique(maintain_order=True).to_list()[:2]  # FGA and GCA, as in the paper
     _, failures, slots, turns, lengths, *_ = diagnosed
-    from dstbench.rendering.charts.dialogues import trait_charts  # Altair: only where something is drawn
+    from dstbench.rendering.charts.runs import trait_charts  # Altair: only where something is drawn
 
     of_traits = trait_charts(replace(traits, bins=traits.bins.filter(pl.col("metric").is_in(contrasted))))
     blocks = [Block(title, table, charts[key]) for key, (title, table) in (

@@ -19,8 +19,7 @@ from dstbench.io.escape import latex_text
 from dstbench.metrics.registry import find_metric, name_of
 from dstbench.rendering.html import rendered
 from dstbench.rendering.latex import latex_page, noted
-from dstbench.rendering.of_runs import beaten
-from dstbench.rendering.of_scores import by_first_metric, sizes_of
+from dstbench.rendering.of_runs import beaten, by_first_metric, sizes_of
 from dstbench.rendering.sentences import verdicts
 from dstbench.rendering.tables import layout_of, signature_lines
 from dstbench.rendering.views import percent

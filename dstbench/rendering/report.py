@@ -29,7 +29,7 @@ from dstbench.readers.contexts import contexts
 from dstbench.rendering.chapters import TITLE, render_html, render_markdown
 from dstbench.rendering.html import rendered
 from dstbench.rendering.latex import latex_page
-from dstbench.rendering.of_scores import best_first
+from dstbench.rendering.of_runs import best_first
 from dstbench.rendering.tables import as_rows, layout_of, render_object
 from dstbench.runs.common import over_common_turns
 from dstbench.runs.open import Data, Reading, parts_to_open
@@ -130,16 +130,16 @@ class Report:
     @property
     def charts(self) -> dict[str, Chart]:
         """The figures, as charts of Altair, which a notebook draws, by name."""
-        from dstbench.rendering.charts import dialogues, runs  # Altair: only where something is drawn
+        from dstbench.rendering.charts import runs  # Altair: only where something is drawn
 
         return {
             **runs.leaderboard_charts(self.leaderboard),
             **runs.slot_charts(self.by_domain, self.by_slot),
             **runs.sweep_charts(self.sweep),
             **({} if self.costs is None else runs.sensitivity_charts(self.costs)),
-            **dialogues.diagnosis_charts(self.diagnosis),
+            **runs.diagnosis_charts(self.diagnosis),
             "scores_by_turn": runs.scores_along(self.by_turn, "turn"),
-            **dialogues.trait_charts(self.traits),
+            **runs.trait_charts(self.traits),
             **runs.correlation_charts(self.correlations),
         }
 
