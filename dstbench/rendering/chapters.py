@@ -146,17 +146,15 @@ def scores_chapter(leaderboard: Leaderboard, charts: Charts) -> Chapter:
     pairs = layout_of(leaderboard, pairs=True)
     metrics = leaderboard.scores["metric"].unique(maintain_order=True).to_list()
     lead = f"{_unit(leaderboard.scores).capitalize()}, with {100 * leaderboard.design['level'].item(0):g} % intervals."
-    of_models = bool(leaderboard.models.height)
+    of_models, noun = (True, "models") if leaderboard.models.height else (False, "runs")
     differences = leaderboard.differences.filter(metric=metrics[0])
     if differences.height and sign_of(metrics[0]):
-        noun = "models" if of_models else "runs"
         lead += f" Beats significantly: the numbers of {noun}, in {name_of(metrics[0])}."
     standings = _standings(leaderboard.scores, "run", None if of_models else differences)
     blocks = [Block("Scores", standings, folded=False, badged=True, paper=layout_of(leaderboard).for_paper[0])]
     if of_models:
-        blocks.append(
-            Block("Models: means over their runs", _standings(leaderboard.models, "model", differences), folded=False)
-        )
+        means = _standings(leaderboard.models, "model", differences)
+        blocks.append(Block("Models: means over their runs", means, folded=False))
     blocks.append(Block("Scores and intervals", chart=charts["scores"]))
     difference_charts = (chart for key, chart in charts.items() if key.startswith("differences"))
     of_metrics = leaderboard.differences["metric"].unique(maintain_order=True)

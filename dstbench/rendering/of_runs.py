@@ -393,11 +393,7 @@ def _alike(rows: pl.DataFrame, within: Sequence[str], *, only_beside: bool = Fal
 
 
 def checks(frames: Mapping[str, pl.DataFrame]) -> Layout:
-    """Outcomes, of several runs in a column each, and what was found; first a line for each check that is not passed.
-
-    Args:
-        frames: What `dstbench.check` returns, as `checks`.
-    """
+    """Outcomes, of several runs in a column each, and what was found; first the checks that are not passed."""
     checked = frames["checks"]
     rows = checked.drop("short", "n", "jga", strict=False)
     if rows["run"].n_unique() < 2:

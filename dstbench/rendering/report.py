@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields
+from functools import reduce
 from typing import TYPE_CHECKING, Final, Unpack
 
 import polars as pl
@@ -215,6 +216,7 @@ def report(
         contrasted = parse_all(PROTOCOLS["plain"][0])  # FGA and GCA
         contrasted_names = str(contrasted[0]), str(contrasted[1])
         others = [metric for metric in resolved if str(metric) not in contrasted_names]
+        correlated = [*resolved, *(metric for metric in contrasted if str(metric) not in {*map(str, resolved)})]
         drawn_by_turn = [metric for metric in resolved if metric.name in _BY_TURN] or resolved[:1]
         seeds = None if models is None else seeds_of(models, order)
         baseline_index = None if baseline_name is None else list(seeds or order).index(baseline_name)
@@ -224,22 +226,22 @@ def report(
         by_turn = score(runs, metrics=drawn_by_turn, by="turn", profile=convention)
         diagnosis = diagnose(runs, profile=convention)
         dialogue_traits = traits(runs, metrics=[*contrasted, *others], profile=convention)
-        said = said_in(runs) if said is None else said
-        rows = dialogue_traits.dialogues
-        explorer = explore(runs, rows, resolved, convention, said=said, contrasted=contrasted_names, most=most)
+        explorer = explore(
+            runs, dialogue_traits.dialogues, resolved, convention, said=said_in(runs) if said is None else said,
+            contrasted=contrasted_names, most=most,
+        )  # fmt: skip
     with _noting({}, pass_on=False):  # the report does not show intervals of correlations
-        resolved_names = [str(metric) for metric in resolved]
-        correlated = [*resolved, *(metric for metric in contrasted if str(metric) not in resolved_names)]
         correlations = correlate(runs, metrics=correlated, per="turn", profile=convention)
         checks = check(runs, profile=convention)
     costs = _costs(runs[0], resolved, convention, design, notes)
     with _noting(notes, pass_on=False):
         swept = sweep(runs, metrics=resolved[:1])
+    texts = [f"{', '.join(places)}: {text}" if places else text for text, places in notes.items()]
     folders = _folders([data, context, reading.get("gold"), convention.labels, convention.typos])
     return Report(
         leaderboard, by_domain, by_slot, by_turn, diagnosis, dialogue_traits, correlations, swept, costs, checks,
         findings(leaderboard, by_slot, swept, diagnosis, checks), explorer,
-        [_without(folders, f"{', '.join(places)}: {text}" if places else text) for text, places in notes.items()],
+        [reduce(lambda text, folder: text.replace(folder, ""), folders, text) for text in texts],
         title, note,
     )  # fmt: skip
 
@@ -279,12 +281,6 @@ def _folders(paths: Iterable[object]) -> list[str]:
             if isinstance(one, str) and len(one) < _LONGEST_PATH:
                 folders |= {f"{one.rstrip('/')}/", one[: one.rfind("/") + 1]}
     return sorted(folders - {"", "/"}, key=len, reverse=True)
-
-
-def _without(folders: Iterable[str], text: str) -> str:
-    for folder in folders:
-        text = text.replace(folder, "")
-    return text
 
 
 @contextmanager

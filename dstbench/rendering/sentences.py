@@ -28,6 +28,7 @@ _MOST_RUNS: Final = 5
 _MOST_PAIRS: Final = 3
 # What p may be above the level by rounding.
 _ROUNDING: Final = 1e-12
+_IS_SIGNIFICANT: Final = pl.col("p_adjusted") <= 1 - pl.col("level") + _ROUNDING
 # Errors that change nothing are named if they are at least this share.
 _BLIND: Final = 0.05
 # Traits of mistakes, in words.
@@ -70,8 +71,7 @@ def which_metric(compared: MetricComparison) -> list[str]:
     sides = (("not significantly worse", others), ("significantly worse", worse))
     lines.append("; ".join(f"{words}: {', '.join(names)}" for words, names in sides if names))
     lines.append(_least_swayed(compared))
-    is_open = pl.col("p_adjusted") > 1 - pl.col("level") + _ROUNDING
-    counted = tests.group_by("measure", maintain_order=True).agg(open=is_open.sum(), of=pl.len())
+    counted = tests.group_by("measure", maintain_order=True).agg(open=(~_IS_SIGNIFICANT).sum(), of=pl.len())
     parts = [f"{number} of {of} in {_IN[name]}" for name, number, of in counted.iter_rows()]
     lines.append(f"of the differences between metrics, {' and '.join(parts)} may be chance")
     lines.append(f"`dstbench sensitivity` shows which errors {best} does not see")
@@ -85,37 +85,32 @@ def _whole(share: float) -> str:
 
 def _beaten(contests: pl.DataFrame, measure: str, sign: int) -> list[str]:
     """The metrics that another one is significantly better than; `sign`: of the difference by which the first loses."""
-    sure = contests.filter(pl.col("p_adjusted") <= 1 - pl.col("level") + _ROUNDING, measure=measure)
     loses = pl.when(pl.col("difference") * sign > 0).then("first").otherwise("second")
-    return sure.select(loses.alias("metric"))["metric"].to_list()
+    return contests.filter(_IS_SIGNIFICANT, measure=measure).select(loses).to_series().to_list()
 
 
 def _least_swayed(compared: MetricComparison) -> str:
     """For traits of mistakes, the metric whose scores depend least on them, given the numbers of mistakes and turns."""
     known = compared.dependence.drop_nulls("partial").filter(pl.col("trait").is_in(list(_SWAYED)))
-    parts = [
-        "{}: {}".format(_SWAYED[str(trait)], *rows.sort(pl.col("partial").abs(), maintain_order=True)
-                                   .select("metric").row(0))
-        for (trait,), rows in known.group_by("trait", maintain_order=True) if rows.height > 1
-    ]  # fmt: skip
+    traits = known["trait"].unique(maintain_order=True)
+    known = known.sort(pl.col("partial").abs(), maintain_order=True).filter(pl.len().over("trait") > 1)
+    least = dict(known.unique("trait", keep="first").select("trait", "metric").iter_rows())
+    parts = [f"{_SWAYED[trait]}: {least[trait]}" for trait in traits if trait in least]
     return f"least swayed {'; '.join(parts)}" if parts else ""
 
 
 def metrics_apart(compared: MetricComparison) -> list[str]:
     """Which metrics surely tell more pairs of runs apart than others, and which pairs two metrics surely reverse."""
-    orders = compared.agreement.drop_nulls("tau").sort("tau", maintain_order=True)
-    return _power_in_words(compared) + _orders_in_words(compared, orders)
+    return _power_in_words(compared) + _orders_in_words(compared)
 
 
 def _power_in_words(compared: MetricComparison) -> list[str]:
     """Whether some metric tells significantly more pairs apart than another; or why none can be told apart."""
     if compared.power["power"].count() == 0:
-        is_tested = compared.power["pairs"].sum() > 0
-        return (
-            ["no pair of runs can be told apart: too few resamples, or too few dialogues differ"] if is_tested else []
-        )
+        untold = "no pair of runs can be told apart: too few resamples, or too few dialogues differ"
+        return [untold] if compared.power["pairs"].sum() else []
     contests = compared.contests.filter(measure="power").drop_nulls("p")
-    sure = contests.filter(pl.col("p_adjusted") <= 1 - pl.col("level") + _ROUNDING)
+    sure = contests.filter(_IS_SIGNIFICANT)
     if sure.is_empty():
         return ["no metric tells significantly more pairs of runs apart than another"] if contests.height else []
     widest = sure.sort(pl.col("difference").abs(), descending=True, maintain_order=True).row(0, named=True)
@@ -126,13 +121,9 @@ def _power_in_words(compared: MetricComparison) -> list[str]:
             f"{more} and {less} of {pairs} (adjusted p {p})"]  # fmt: skip
 
 
-def _orders_in_words(compared: MetricComparison, orders: pl.DataFrame) -> list[str]:
-    """The pairs of runs that two metrics reverse, both significantly; without tests, those of the least alike orders.
-
-    Args:
-        compared: What `dstbench.compare_metrics` returned.
-        orders: Its `agreement`, where tau is defined, the lowest tau first.
-    """
+def _orders_in_words(compared: MetricComparison) -> list[str]:
+    """The pairs of runs that two metrics reverse, both significantly; without tests, of the least alike orders."""
+    orders = compared.agreement.drop_nulls("tau").sort("tau", maintain_order=True)
     if orders.is_empty():
         return []
     least = orders.row(0, named=True)
@@ -174,7 +165,6 @@ def pairs_of_all(compared: MetricComparison) -> int | None:
 # --- correlations -----------------------------------------------------------------------------------------------------
 
 
-_IS_SIGNIFICANT: Final = pl.col("p_adjusted") <= 1 - pl.col("level") + _ROUNDING
 _EXCLUDES_0: Final = (pl.col("zou_low") > 0) | (pl.col("zou_high") < 0)
 # Whether Zou's interval excludes 0 where p is above 1 - level, or holds it where p is not; false without it.
 _DIFFERS: Final = ((pl.col("p") <= 1 - pl.col("level") + _ROUNDING) != _EXCLUDES_0).fill_null(value=False)
@@ -246,10 +236,9 @@ def shown_run(correlations: Correlations) -> str:
 
 def best_by_ratings(correlations: Correlations) -> list[str]:
     """Which metric agrees best with the ratings, and whether it is better than the others by more than chance."""
-    scores = _scores(correlations)
-    ranked = _values(correlations, "pearson").filter(pl.col("metric").is_in(scores))
+    ranked = _ranked(correlations, "pearson")
     if ranked.is_empty():
-        return ["no score has a correlation with the ratings"] if scores else []
+        return ["no score has a correlation with the ratings"] if _scores(correlations) else []
     best = best_metric(correlations, "pearson")
     if best is None:
         names = ", ".join(ranked["metric"])
@@ -262,17 +251,9 @@ def best_by_ratings(correlations: Correlations) -> list[str]:
     is_chance = row["low"] is None or row["low"] <= 0
     lines = [f"{best} agrees best with the ratings ({r}; {of}){', which could be chance' if is_chance else ''}"]
     if higher := ranked.filter(pl.col("value") > row["value"])["metric"].to_list():
-        lines.append(
-            f"r of {', '.join(higher)} is higher, but over other {row['per']}s: "
-            f"where both are defined, {best}'s is higher"
-        )
-    return lines + _leads_in_words(correlations, best)
-
-
-def _leads_in_words(correlations: Correlations, best: str) -> list[str]:
-    """Which scores the best one exceeds by more than chance, and where the rank correlations say something else."""
-    lead = _lead(correlations, "pearson", best)
-    others: dict[str, list[str]] = {}
+        where = f"where both are defined, {best}'s is higher"
+        lines.append(f"r of {', '.join(higher)} is higher, but over other {row['per']}s: {where}")
+    lead, others = _lead(correlations, "pearson", best), dict[str, list[str]]()
     for coefficient in ("spearman", "kendall"):
         also = best_metric(correlations, coefficient)
         if also is None:
@@ -283,14 +264,12 @@ def _leads_in_words(correlations: Correlations, best: str) -> list[str]:
         if of_ranks != lead:
             others.setdefault(of_ranks, []).append(f"{coefficient.capitalize()}'s")
     by = [f"by {' and '.join(names)} coefficient{'s' if len(names) > 1 else ''}, {of}" for of, names in others.items()]
-    return [*([lead] if lead else []), *by]
+    return [*lines, *([lead] if lead else []), *by]
 
 
 def _lead(correlations: Correlations, coefficient: str, best: str) -> str:
     """Which scores this one is ahead of by more than chance, and of which perhaps not; empty if there is no other."""
-    others = leads(correlations, coefficient, best)
-    alpha = 1 - correlations.rated["level"][0]
-    is_better = (pl.col("p_adjusted") <= alpha + 1e-12) & (pl.col("difference") > 0)
+    others, is_better = leads(correlations, coefficient, best), _IS_SIGNIFICANT & (pl.col("difference") > 0)
     clauses = [
         (", ".join(others.filter(is_better)["other"]), "better than {} by more than chance"),
         (", ".join(others.filter(~is_better)["other"]), "its lead on {} could be chance"),
@@ -313,9 +292,10 @@ def _scores(correlations: Correlations) -> list[str]:
     return [name for name in names if sign_of(name) != -1]
 
 
-def _values(correlations: Correlations, coefficient: str) -> pl.DataFrame:
-    """The rows of `rated` of the shown run that have a value, the highest first."""
+def _ranked(correlations: Correlations, coefficient: str) -> pl.DataFrame:
+    """The rows of `rated` of these metrics and of the shown run that have a value, the highest first."""
     rows = correlations.rated.filter(run=shown_run(correlations), coefficient=coefficient).drop_nulls("value")
+    rows = rows.filter(pl.col("metric").is_in(_scores(correlations)))
     return rows.sort("value", descending=True, maintain_order=True)
 
 
@@ -328,7 +308,7 @@ def best_metric(correlations: Correlations, coefficient: str) -> str | None:
     behind = rated_differences(correlations, coefficient).select(
         behind=pl.when(value < other).then("metric").when(value > other).then("other")
     )
-    ranked = _values(correlations, coefficient).filter(pl.col("metric").is_in(_scores(correlations)))
+    ranked = _ranked(correlations, coefficient)
     ahead = ranked.filter(~pl.col("metric").is_in(behind["behind"].drop_nulls().to_list()))
     return None if ahead.is_empty() else ahead["metric"][0]
 
@@ -403,11 +383,12 @@ def costs(sensitivity: Sensitivity) -> list[str]:
     for extreme in dict.fromkeys([rows["size"].max(), rows["size"].min()]):
         row, *alike = rows.filter(size=extreme).iter_rows(named=True)
         metric, others = row["metric"], [other["metric"] for other in alike]
+        does = f"do{'es' if len(others) == 1 else ''} {listed(others, len(others))}" if others else ""
         if extreme == 0:
-            also = f", nor do{_es(others)} {listed(others, len(others))}" if others else ""
+            also = f", nor {does}" if others else ""
             lines.append(f"{metric} does not depend on the position{also}: {_ONE[kind]} costs {_mean_cost(row)}")
         else:
-            also = f", as do{_es(others)} {listed(others, len(others))}" if others else ""
+            also = f", as {does}" if others else ""
             rank = "" if rows["size"].n_unique() == 1 else " least" if lines else " most"
             # A larger bias, of a loss that falls to almost nothing, says less than the losses.
             cost = _mean_cost(row) if row["size"] < 1 else _costs_at_ends(losses.filter(kind=kind, metric=metric))
@@ -419,11 +400,9 @@ def costs(sensitivity: Sensitivity) -> list[str]:
     unseen = [f"{metric} {_whole(share)}" for metric, share in blind.select("metric", "blind").iter_rows()]
     lines += [f"{_ONE[kind]} put into the run changes nothing in {listed(unseen)} of cases"] if unseen else []
     never = bias.filter(blind=1).group_by("kind", maintain_order=True).agg("metric")
-    return [*lines, *(f"{listed(metrics)} never {_sees(metrics)} {_ONE[of]}" for of, metrics in never.iter_rows())]
-
-
-def _sees(metrics: list[str]) -> str:
-    return "sees" if len(metrics) == 1 else "see"
+    for of, metrics in never.iter_rows():
+        lines.append(f"{listed(metrics)} never {'sees' if len(metrics) == 1 else 'see'} {_ONE[of]}")
+    return lines
 
 
 def _mean_cost(row: dict[str, Any]) -> str:
@@ -434,13 +413,8 @@ def _mean_cost(row: dict[str, Any]) -> str:
 
 def _costs_at_ends(of_metric: pl.DataFrame) -> str:
     """The mean losses in the first and in the last bin that have any."""
-    losses = of_metric.drop_nulls("loss").select("loss", BIN)
-    (first, start), (last, end) = losses.gather([0, -1]).iter_rows()
+    (first, start), (last, end) = of_metric.drop_nulls("loss").select("loss", BIN).gather([0, -1]).iter_rows()
     return f"{100 * first:.2f} points at {start}" + (f", {100 * last:.2f} at {end}" if end != start else "")
-
-
-def _es(names: list[str]) -> str:
-    return "es" if len(names) == 1 else ""
 
 
 # --- audits -----------------------------------------------------------------------------------------------------------

@@ -110,7 +110,9 @@ class View(NamedTuple):
             return PaperTable(table, f"{caption[:1].upper()}{caption[1:]}.", label, [*more, *notes], groups, self.heads)
         names = {name: name.capitalize() for name in (*self.keys, *self.beside)}
         if self.wide in _NOTATIONS:
-            names |= {name: _head(name) for name in table.columns[len(self.keys) :] if name not in self.beside}
+            for name in (name for name in table.columns[len(self.keys) :] if name not in self.beside):
+                metric = name.removesuffix(f" {EXACT}")
+                names[name] = name_of(metric) if metric == name else f"{name_of(metric)}, {EXACT}"
         for key in set(_NOTATIONS) & {*self.keys}:
             table = table.with_columns(pl.col(key).replace({name: name_of(name) for name in table[key]}))
         return PaperTable(table, self.caption, label, notes, groups, {**names, **self.heads})
@@ -253,17 +255,9 @@ def _score(name: str) -> pl.Expr:
     return pl.when(IS_COUNT).then(count).otherwise(_decimals(100 * value, 2))
 
 
-def _p(name: str) -> pl.Expr:
-    return pl.col(name).map_elements(lambda p: f"<{_LEAST_P:g}" if p < _LEAST_P else f"{p:.4f}", pl.String)
-
-
-def _plain(name: str) -> pl.Expr:
-    return pl.col(name).cast(pl.String).fill_null(UNDEFINED)
-
-
 _WRITTEN: Final[Mapping[str, Callable[[str], pl.Expr]]] = {
-    "text": _plain,
-    "count": _plain,
+    "text": lambda name: pl.col(name).cast(pl.String),
+    "count": lambda name: pl.col(name).cast(pl.String),
     "flag": lambda name: pl.col(name).replace_strict({True: "*", False: ""}, default=UNDEFINED, return_dtype=pl.String),
     "number": lambda name: pl.col(name).round(3).cast(pl.String),
     "decimal": lambda name: _decimals(pl.col(name), 2),
@@ -271,7 +265,7 @@ _WRITTEN: Final[Mapping[str, Callable[[str], pl.Expr]]] = {
     "score": _score,
     "r": lambda name: _decimals(pl.col(name), 3),
     "ratio": lambda name: _decimals(pl.col(name), 1),
-    "p": _p,
+    "p": lambda name: pl.col(name).map_elements(lambda p: f"<{_LEAST_P:g}" if p < _LEAST_P else f"{p:.4f}", pl.String),
 }
 
 
@@ -323,12 +317,6 @@ def apart(names: pl.Series, columns: Collection[str]) -> pl.Series:
 def side_by_side(tables: Iterable[pl.DataFrame], on: str | Sequence[str]) -> pl.DataFrame:
     """The rows of the first table with the columns of all tables; null if another table does not have the row."""
     return reduce(lambda left, right: left.join(right, on=on, how="left", maintain_order="left"), tables)
-
-
-def _head(name: str) -> str:
-    """The head of a column of scores, of exact matching too."""
-    metric = name.removesuffix(f" {EXACT}")
-    return name_of(metric) if metric == name else f"{name_of(metric)}, {EXACT}"
 
 
 def _flat(table: pl.DataFrame, styles: Styles) -> tuple[pl.DataFrame, Styles]:

@@ -131,18 +131,6 @@ def points(**options: Any) -> Any:
     return alt.Chart().mark_point(**{**_POINT, **options})
 
 
-def intervals(title: str, rows: pl.DataFrame, by: str, unit: str = "") -> Chart:
-    """A forest plot: a point and its interval per row, a panel per metric; a single metric is on the axis."""
-    names, metrics = unique(rows[by]), unique(rows["metric"])
-    shown = rows.select(by, "metric", "value", "low", "high")
-    x: Encoding = {"scale": alt.Scale(zero=False, nice=False, padding=4), "axis": alt.Axis(tickCount=3, format=unit)}
-    x["title"] = metrics[0] if len(metrics) == 1 else None
-    y = named_axis(alt.Y, by, names)
-    rule = alt.Chart().mark_rule().encode(alt.X("low:Q", **x), alt.X2("high:Q"), y)
-    point = points(color=COLOURS[0], size=20).encode(alt.X("value:Q", **x), y)
-    return chart(title, shown, rule, point, panel="metric", own="x", height=row_step(names))
-
-
 def squares(
     title: str, rows: pl.DataFrame, axes: list[Any], shade: str, domain: list[float], *, text: str, minus: str = "",
     **content: Any,

@@ -20,7 +20,6 @@ from dstbench.rendering.charts.forms import (
     apart,
     bars,
     chart,
-    intervals,
     lines,
     named,
     named_axis,
@@ -102,11 +101,7 @@ def correlation_charts(correlations: Correlations) -> dict[str, Chart]:
 
 
 def metric_charts(compared: MetricComparison) -> dict[str, Chart]:
-    """The figures of metrics: how they order runs and are swayed, how far they spread runs, how alike their orders are.
-
-    Raises:
-        UsageError: There is one run, or one metric, a count.
-    """
+    """The figures of metrics: how they order runs and are swayed, how far they spread runs, how alike orders are."""
     charts = _spread(compared.scores)
     if compared.agreement.height:
         rows = compared.agreement.with_columns(run=pl.lit(""), n="runs")
@@ -193,10 +188,11 @@ def sensitivity_charts(sensitivity: Sensitivity) -> dict[str, Chart]:
     scale, metrics = alt.Scale(domain=[low, high], nice=False), unique(shown["metric"])
     y = share(alt.Y, "loss", "Loss", scale=scale)
     last = shown.filter(pl.col("middle") == pl.col("middle").max().over("kind", "metric"))
-    ends = pl.concat([
-        rows.with_columns(at=_apart(rows["loss"], (high - low) * _LABEL))
-        for rows in last.sort("loss", maintain_order=True).partition_by("kind")
-    ]) if last.height else last.with_columns(at="loss")  # fmt: skip
+    # Each label is at its value, or above the one before it.
+    steps = pl.int_range(pl.len()).over("kind") * (high - low) * _LABEL
+    ends = last.sort("loss", maintain_order=True).with_columns(
+        at=(pl.col("loss") - steps).cum_max().over("kind") + steps
+    )
     shown = shown.join(ends.select("kind", "metric", "middle", "at"), on=["kind", "metric", "middle"], how="left")
     looks = apart("metric", metrics, legend=False)
     names = alt.Chart().mark_text(align="left", dx=5, dy=-3, aria=False).transform_filter("datum.at !== null")
@@ -280,13 +276,20 @@ def along_charts(scores: pl.DataFrame, along: str) -> dict[str, Chart]:
 
 
 def _forest(rows: pl.DataFrame, by: str, what: str) -> Chart:
-    """Scores and what is drawn around them, the best first, as in tables; with counts among them, shares in percent."""
+    """Scores and what is drawn around them, the best first, as in tables, a panel per metric; shares in percent."""
     order = best_first(rows, rows["metric"].item(0))[by].to_list()
     shown, unit = with_names(rows.sort(pl.col(by).cast(pl.Enum(order)), maintain_order=True)), "~%"
     if rows.select(IS_COUNT.any()).item():  # the axes of all panels have one format
         shown, unit = shown.with_columns(pl.col("value", "low", "high") * (1 + 99 * ~IS_COUNT)), ""
         shown = shown.with_columns(pl.when(IS_COUNT).then("metric").otherwise(pl.col("metric") + " (%)"))
-    return intervals(f"Scores and their {what}", shown, by, unit)
+    names, metrics = unique(shown[by]), unique(shown["metric"])
+    x: dict[str, Any] = {"scale": alt.Scale(zero=False, nice=False, padding=4)}
+    x |= {"axis": alt.Axis(tickCount=3, format=unit), "title": metrics[0] if len(metrics) == 1 else None}
+    y = named_axis(alt.Y, by, names)
+    rule = alt.Chart().mark_rule().encode(alt.X("low:Q", **x), alt.X2("high:Q"), y)
+    point = points(color=COLOURS[0], size=20).encode(alt.X("value:Q", **x), y)
+    table = shown.select(by, "metric", "value", "low", "high")
+    return chart(f"Scores and their {what}", table, rule, point, panel="metric", own="x", height=row_step(names))
 
 
 def _differences(rows: pl.DataFrame) -> Chart:
@@ -339,18 +342,11 @@ def _matrices(rows: pl.DataFrame, value: str, title: str) -> Chart:
     )  # fmt: skip
 
 
-def _apart(values: pl.Series, least: float) -> pl.Series:
-    """Places of labels near increasing values, far enough apart to be read."""
-    steps = pl.int_range(len(values), eager=True) * least
-    # Each label is at its value, or above the one before it.
-    return (values - steps).cum_max() + steps
-
-
 def diagnosis_charts(diagnosis: Diagnosis) -> dict[str, Chart]:
     """The figures of a diagnosis: those of Kim et al. 2022, JGA by turn and by length, kinds of errors, and timing."""
     return {
         "first_failures": _first_failures(diagnosis.first_failures),
-        "gold_slots": gold_slots(diagnosis.gold_slots),
+        "gold_slots": _gold_slots(diagnosis.gold_slots),
         "by_turn": jga_line(diagnosis.by_turn, "turn", "Turn"),
         "by_length": jga_line(diagnosis.by_length, "length", "Turns of the dialogue"),
         "errors": _kinds_of_errors(diagnosis.errors),
@@ -392,24 +388,15 @@ def jga_line(rows: pl.DataFrame, by: str, title: str) -> Chart:
     return lines(f"JGA by {by}", shown.hstack(ends), x, share(alt.Y, "value", **y), "run", *below)
 
 
-def gold_slots(rows: pl.DataFrame) -> Chart:
-    """The largest number of gold slots in a dialogue (Kim et al. 2022, Fig 2), from `Diagnosis.gold_slots`."""
-    if same_gold(rows):
+def _gold_slots(rows: pl.DataFrame) -> Chart:
+    """The largest number of gold slots in a dialogue (Kim et al. 2022, Fig 2); of the same gold, once for all runs."""
+    runs = rows.partition_by("run", include_key=False, maintain_order=True)
+    if all(run.equals(runs[0]) for run in runs):
         rows = rows.filter(pl.col("run") == pl.col("run").first())
     x = alt.X("n_gold_max:O", title="Largest number of gold slots in a turn", axis=alt.Axis(labelAngle=0))
-    y, title = (
-        whole_number(alt.Y, "dialogues", "Dialogues", [0, *rows["dialogues"]], 3),
-        "How many slots dialogues have",
-    )
-    if rows["run"].n_unique() > 1:
-        return lines(title, rows, x, y, "run")
-    return bars(title, rows, x, y, "run")
-
-
-def same_gold(rows: pl.DataFrame) -> bool:
-    """Whether all runs have the same distribution of gold slots, as runs over one gold do: then it is drawn once."""
-    runs = rows.partition_by("run", include_key=False, maintain_order=True)
-    return all(run.equals(runs[0]) for run in runs)
+    y = whole_number(alt.Y, "dialogues", "Dialogues", [0, *rows["dialogues"]], 3)
+    form = lines if rows["run"].n_unique() > 1 else bars
+    return form("How many slots dialogues have", rows, x, y, "run")
 
 
 def _first_failures(rows: pl.DataFrame) -> Chart:
@@ -430,14 +417,10 @@ def _kinds_of_errors(rows: pl.DataFrame) -> Chart:
     """How many slots of turns are in each class of errors, from `Diagnosis.errors`, a panel per run."""
     errors = rows.filter(pl.col("kind") != "correct").select("run", "class", "kind", "n")
     shown = errors.filter(pl.col("n") > 0)
-    present = set(shown["class"])
-    classes = [text for text in unique(errors["class"]) if text in present]
+    classes = [text for text in unique(errors["class"]) if text in set(shown["class"])]
     x = whole_number(alt.X, "n", "Slots of turns", [0, *shown["n"]], 3, format="~s")
-    bar = (
-        alt.Chart()
-        .mark_bar(tooltip=True)
-        .encode(x, named_axis(alt.Y, "class", classes), **apart("kind", unique(shown["kind"])))
-    )
+    y = named_axis(alt.Y, "class", classes)
+    bar = alt.Chart().mark_bar(tooltip=True).encode(x, y, **apart("kind", unique(shown["kind"])))
     return chart("Kinds of errors", shown, bar, panel="run", height=row_step(classes))
 
 
