@@ -65,12 +65,12 @@ def pairs(call: Call) -> Result:
     """Pairs of values, in text in quotes, so that a space at the end can be seen."""
     import polars as pl
 
-    from dstbench.rendering.tables import render_rows
+    from dstbench.rendering.tables import render
 
     rows = call.compute()
     if call.table.form in ("text", "md"):
         rows = rows.with_columns(pl.format("'{}'", name).alias(name) for name in ("gold", "pred"))
-    return Result(render_rows(rows, "pairs", call.table.form))
+    return Result(render({"pairs": rows}, call.table.form))
 
 
 def check(call: Call, *, strict: bool = False) -> Result:

@@ -64,23 +64,14 @@ _TABLE: Final = r"""\begin{%(place)s}[t]
 
 
 class PaperTable(NamedTuple):
-    """A table of a paper.
+    """A table of a paper."""
 
-    Attributes:
-        table: Its columns: texts, or cells (`cell`). Numbers are aligned by their points.
-        caption: What it shows, in sentences.
-        label: The name by which the paper refers to it.
-        notes: Lines below the table: how it was computed, and the signature.
-        groups: For each row the title of its group, or None: a group without a title; empty: there are no groups.
-        heads: The heads of columns, where they are not the columns' names.
-    """
-
-    table: pl.DataFrame
-    caption: str
-    label: str
-    notes: Sequence[str] = ()
-    groups: Sequence[str | None] = ()
-    heads: Mapping[str, str] = MappingProxyType({})
+    table: pl.DataFrame  # its columns: texts, or cells (`cell`); numbers are aligned by their points
+    caption: str  # what it shows, in sentences
+    label: str  # the name by which the paper refers to it
+    notes: Sequence[str] = ()  # lines below the table: how it was computed, and the signature
+    groups: Sequence[str | None] = ()  # for each row the title of its group; None: a group without a title
+    heads: Mapping[str, str] = MappingProxyType({})  # the heads of columns that are not the columns' names
 
 
 def cell(text: pl.Expr, name: str, **marks: pl.Expr) -> pl.Expr:
