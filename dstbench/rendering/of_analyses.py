@@ -14,17 +14,7 @@ from dstbench.rendering import sentences
 from dstbench.rendering.of_runs import units_of
 from dstbench.rendering.tables import signature_lines
 from dstbench.rendering.views import Layout, View, percent, text_of
-from dstbench.schema.analysis import (
-    CORRELATION_DIFFERENCES,
-    CORRELATION_TESTS,
-    CORRELATIONS,
-    DISAGREEMENTS,
-    ERRORS,
-    FAILURES,
-    RATED,
-    RATED_DIFFERENCES,
-    TIMING,
-)
+from dstbench.schema import analysis as schema
 from dstbench.schema.core import SCORES, Table
 from dstbench.schema.judging import DEPENDENCE, ERROR_COSTS, POSITION_BIAS, POWER, RANK_AGREEMENT, SPREAD
 from dstbench.schema.metrics import RELIABILITY, SAMPLE_SIZES, VALIDITY
@@ -66,7 +56,7 @@ def diagnosis(diagnosis: Diagnosis) -> Layout:
     )
     views = [
         View("Dialogues; failing: the last turn is wrong; recovered: of these, right again in between",
-             runs, FAILURES, ["run"], of_runs),
+             runs, schema.FAILURES, ["run"], of_runs),
         View("First wrong turn t of n: number of dialogues that fail (Kim et al. 2022, Fig 1)",
              failures, None, ["t/n"], n, "run"),
         View("Largest number of gold slots in a turn: number of dialogues (Kim et al. 2022, Fig 2)",
@@ -74,11 +64,11 @@ def diagnosis(diagnosis: Diagnosis) -> Layout:
         _by("JGA by turn, in percent", diagnosis.by_turn, "turn"),
         _by("JGA by number of turns, in percent", diagnosis.by_length, "length"),
         View("Slots of turns by class; in percent of gold slots, of predicted slots, of slots not in gold",
-             diagnosis.errors, ERRORS, ["run", "class", "kind"], classes),
-        View(f"Timing of errors; {early}", diagnosis.timing, TIMING, ["run"], _TIMED),
+             diagnosis.errors, schema.ERRORS, ["run", "class", "kind"], classes),
+        View(f"Timing of errors; {early}", diagnosis.timing, schema.TIMING, ["run"], _TIMED),
         _rates("By domain: slots of turns, and percent by kind of error", diagnosis.errors_by_domain, "domain"),
         _rates("By slot", diagnosis.errors_by_slot, "slot"),
-        View("Timing by slot", diagnosis.timing_by_slot, TIMING, ["run", "slot"], _TIMED),
+        View("Timing by slot", diagnosis.timing_by_slot, schema.TIMING, ["run", "slot"], _TIMED),
     ]  # fmt: skip
     signatures = signature_lines(diagnosis.runs.with_columns(metric=pl.lit("jga")))
     without = diagnosis.errors.filter(pl.col("n") > 0, kind="no-prediction").select("run", "n")
@@ -95,16 +85,13 @@ def diagnosis(diagnosis: Diagnosis) -> Layout:
 
 def _by(title: str, rows: pl.DataFrame, by: str) -> View:
     """Scores of runs side by side, and the number of dialogues of each score."""
-    return View(
-        title, rows.sort(by, maintain_order=True), SCORES, [by], {"{}": "{value}", "n of {}": "{dialogues}"}, "run"
-    )
+    cells = {"{}": "{value}", "n of {}": "{dialogues}"}
+    return View(title, rows.sort(by, maintain_order=True), SCORES, [by], cells, "run")
 
 
 def _failures(diagnosis: Diagnosis, runs: pl.DataFrame) -> View:
     """A row per run as a paper prints it: the dialogues that fail, and the slots that are wrong, by kind of error."""
-    rates = (
-        pl.col(f"of_{slots}").filter(kind=kind).sum().alias(kind) for kind, slots in _ERROR_RATES if slots != "inactive"
-    )
+    rates = (pl.col(f"of_{slots}").filter(kind=kind).sum().alias(kind) for kind, slots in _ERROR_RATES[:3])
     recovered = pl.when(pl.col("failing") > 0).then(pl.col("recovered") / pl.col("failing"))
     rows = runs.join(diagnosis.errors.group_by("run").agg(rates), on="run", how="left", maintain_order="left")
     cells = {"Failing": "{failing_share:share}", "Recovered": "{recovered:share}"}
@@ -116,7 +103,7 @@ def _failures(diagnosis: Diagnosis, runs: pl.DataFrame) -> View:
         "Where runs fail, in percent: dialogues whose last turn is wrong; of these, those with a right turn after the "
         f"first wrong one; slots of gold that are missed or wrong; predicted slots not in gold.{of}"
     )
-    return View("", rows.with_columns(recovered=recovered), FAILURES, ["run"], cells, caption=caption)
+    return View("", rows.with_columns(recovered=recovered), schema.FAILURES, ["run"], cells, caption=caption)
 
 
 def _rates(title: str, errors: pl.DataFrame, by: str) -> View:
@@ -129,7 +116,7 @@ def _rates(title: str, errors: pl.DataFrame, by: str) -> View:
     rows = errors.drop_nulls(by).group_by("run", by, maintain_order=True).agg(sizes, *shares)
     cells = {slots: f"{{{slots}}}" for slots in ("gold", "predicted", "inactive")}
     cells |= {f"{kind} of_{slots}": f"{{{kind}_{slots}:share}}" for kind, slots in _ERROR_RATES}
-    return View(title, rows, ERRORS, ["run", by], cells)
+    return View(title, rows, schema.ERRORS, ["run", by], cells)
 
 
 # --- traits and correlations ------------------------------------------------------------------------------------------
@@ -160,7 +147,7 @@ def traits(traits: Traits) -> Layout:
     first = table._replace(title=what, cells={"{}": "{r}"})
     if traits.given.height:
         title = f"Given mistakes and turns: correlations, and {percent(traits.given['level'][0])} intervals"
-        given.insert(0, View(title, traits.given, CORRELATIONS, ["run", "first"], _R, "second"))
+        given.insert(0, View(title, traits.given, schema.CORRELATIONS, ["run", "first"], _R, "second"))
         title = "Correlations of scores with traits, given the dialogue's mistakes and turns"
         first = _trait_table(traits, traits.given)._replace(title=title, cells={"{}": "{r}"})
     views = [means, *_matrices(traits.correlations), *_differences(traits.differences), *given, *lists]
@@ -180,15 +167,8 @@ def _disagreements(rows: pl.DataFrame, units: pl.DataFrame, of: str = "") -> Vie
         rows = rows.join(of_metric, on=metric, maintain_order="left").with_columns(shown).drop("unit")
     cells = {name: f"{{{name}:text}}" for name in ("high", "low", "turns", "mistakes")}
     caption = f"Dialogues on which two metrics differ most{of}."
-    return View(
-        "{}",
-        rows.with_columns(title),
-        DISAGREEMENTS,
-        ["run", "place", "dialogue"],
-        cells,
-        split="title",
-        caption=caption,
-    )
+    keys = ["run", "place", "dialogue"]
+    return View("{}", rows.with_columns(title), schema.DISAGREEMENTS, keys, cells, split="title", caption=caption)
 
 
 def _trait_table(traits: Traits, correlations: pl.DataFrame) -> View:
@@ -204,7 +184,7 @@ def _trait_table(traits: Traits, correlations: pl.DataFrame) -> View:
         f"{percent(pairs['level'][0])} intervals; n: number of dialogues."
     )
     rows = pairs.with_columns(pair=pl.format("{} {}", "second", "first"))
-    return View("", rows, CORRELATIONS, keys, _R, "pair", caption=caption, heads={**heads, "n": "n"})
+    return View("", rows, schema.CORRELATIONS, keys, _R, "pair", caption=caption, heads={**heads, "n": "n"})
 
 
 def correlations(correlations: Correlations) -> Layout:
@@ -224,7 +204,11 @@ def correlations(correlations: Correlations) -> Layout:
         notes.append("p of differences are two-sided, adjusted by Holm for their number")
     matrices, table = _matrices(matrix), _matrix_table(matrix)
     of = f"{table.rows['run'][0]}: correlations over {table.rows['per'][0]}s"
-    first = [*views, View(of, square(table.rows, CORRELATIONS, "{r}", ""))] if len(matrices) > 1 or not views else views
+    first = (
+        [*views, View(of, square(table.rows, schema.CORRELATIONS, "{r}", ""))]
+        if len(matrices) > 1 or not views
+        else views
+    )
     return Layout(
         [*views, *matrices], (), findings or sentences.most_alike(table.rows), "correlate", paper or [table], None,
         first, notes, signature_lines(correlations.signatures), "intervals, correlations of each run",
@@ -239,9 +223,9 @@ def _matrices(rows: pl.DataFrame) -> list[View]:
         n = f", n = {pairs['n'][0]:,}" if same else ""
         level = percent(pairs["level"][0])
         title = f"{run}: correlations{sentences.rows_taken(pairs)}{n}; above the diagonal their {level} intervals"
-        views.append(View(title, square(pairs, CORRELATIONS, "{r}", "{low} to {high}")))
+        views.append(View(title, square(pairs, schema.CORRELATIONS, "{r}", "{low} to {high}")))
         if not same:
-            views.append(View(f"{run}: number of rows", square(pairs, CORRELATIONS, "{n}", "")))
+            views.append(View(f"{run}: number of rows", square(pairs, schema.CORRELATIONS, "{n}", "")))
     return views
 
 
@@ -266,7 +250,7 @@ def _matrix_table(matrix: pl.DataFrame) -> View:
     n = f"{sizes[0]:,}" + (f" to {sizes[-1]:,}" if len(sizes) > 1 else "")
     of, level = " of all runs" if run == POOLED else "", percent(pairs["level"][0])
     caption = f"Pearson correlations over {pairs['per'][0]}s{of}, with {level} intervals; n = {n}."
-    return View("", pairs, CORRELATIONS, ["second"], _R, "first", caption=caption, heads={"second": ""})
+    return View("", pairs, schema.CORRELATIONS, ["second"], _R, "first", caption=caption, heads={"second": ""})
 
 
 def _differences(rows: pl.DataFrame, tests: pl.DataFrame | None = None) -> list[View]:
@@ -281,7 +265,7 @@ def _differences(rows: pl.DataFrame, tests: pl.DataFrame | None = None) -> list[
         "p, adjusted": "{p_adjusted}",
         **_zou(rows),
     }
-    title, table = f"Differences of correlations{sentences.rows_taken(rows)}", CORRELATION_DIFFERENCES
+    title, table = f"Differences of correlations{sentences.rows_taken(rows)}", schema.CORRELATION_DIFFERENCES
     if rows.select("first", "second").n_unique() > 1:
         views = [_compared(title, rows, table, cells),
                  _compared("Differences of correlations: intervals and p", rows, table, uncertain)]  # fmt: skip
@@ -290,7 +274,7 @@ def _differences(rows: pl.DataFrame, tests: pl.DataFrame | None = None) -> list[
     if tests is not None and tests.height:
         tested = {"test": "{test}", "statistic": "{statistic}", "df": "{df}", "p": "{p}"}
         title = "Classical tests of these differences, which assume normal data"
-        views.append(_compared(title, tests, CORRELATION_TESTS, tested))
+        views.append(_compared(title, tests, schema.CORRELATION_TESTS, tested))
     return views
 
 
@@ -350,7 +334,7 @@ def _rated(correlations: Correlations) -> list[View]:
     n = f"n = {sentences.over(*sizes.row(0))}" if same else f"n: rated {rows['per'][0]}s"
     title = f"{run}: correlations with the ratings, with {level} intervals; {n}"
     size = [] if same else ["n"]
-    views = [View(title, rows, RATED, ["metric", *size], {"{}": "{value} [{low}, {high}]"}, "coefficient")]
+    views = [View(title, rows, schema.RATED, ["metric", *size], {"{}": "{value} [{low}, {high}]"}, "coefficient")]
     best = sentences.best_metric(correlations, "pearson")
     parts = [] if best is None else [sentences.leads(correlations, name, best) for name in _COEFFICIENTS]
     if parts and (others := pl.concat(parts)).height:
@@ -359,15 +343,17 @@ def _rated(correlations: Correlations) -> list[View]:
         named = pl.col("coefficient").replace(_COEFFICIENTS)
         others = others.with_columns(named, zou_differs=sentences.ZOU_DIFFERS).rename({"other": "than"})
         title = f"{run}: {best} less others, where both are defined; p adjusted by Holm, for each coefficient"
-        views.append(View(title, others, RATED_DIFFERENCES, ["than"], cells))
+        views.append(View(title, others, schema.RATED_DIFFERENCES, ["than"], cells))
     tested = correlations.rated_differences.filter(pl.col("test") != JACKKNIFE, run=run, coefficient="pearson")
     if tested.height:
         cells = {name: f"{{{name}}}" for name in ("test", "statistic", "df", "p")}
         title = f"{run}: classical tests of Pearson's r, which assume normal data"
-        views.append(View(title, tested, RATED_DIFFERENCES, ["metric", "other"], cells))
+        views.append(View(title, tested, schema.RATED_DIFFERENCES, ["metric", "other"], cells))
     if rated["run"].n_unique() > 1:
         pearson = rated.filter(coefficient="pearson")
-        views.append(View("Pearson's r with the ratings, by run", pearson, RATED, ["metric"], {"{}": "{value}"}, "run"))
+        views.append(
+            View("Pearson's r with the ratings, by run", pearson, schema.RATED, ["metric"], {"{}": "{value}"}, "run")
+        )
     return views
 
 

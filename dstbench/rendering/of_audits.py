@@ -15,7 +15,7 @@ from dstbench.rendering.of_runs import units_of
 from dstbench.rendering.sentences import least_even, seen_in_training
 from dstbench.rendering.tables import signature_lines
 from dstbench.rendering.text_tables import UNDEFINED
-from dstbench.rendering.views import Layout, OwnLines, View
+from dstbench.rendering.views import Layout, OwnLines, View, filled, plain
 from dstbench.schema import audit, audit_words, missing
 from dstbench.schema.core import Table, text
 from dstbench.typing import SlotOrder
@@ -47,16 +47,6 @@ _SORT: Final = "slot"
 _LEAST_EVEN: Final = 10
 # How many refused values are shown.
 _SHOWN: Final = 20
-
-
-def plain(*names: str, **renamed: str) -> dict[str, str]:
-    """Cells with the columns as they are; ``title="column"`` renames one."""
-    return {title: f"{{{name}}}" for title, name in {**dict(zip(names, names, strict=True)), **renamed}.items()}
-
-
-def filled(views: list[View]) -> list[View]:
-    """The views that have rows."""
-    return [view for view in views if view.rows.height]
 
 
 # --- entity bias ------------------------------------------------------------------------------------------------------

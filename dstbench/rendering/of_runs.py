@@ -12,19 +12,10 @@ from dstbench.analysis.findings import highest
 from dstbench.analysis.verdicts import FEWEST_SEEDS, doubts
 from dstbench.errors import UsageError, number_of
 from dstbench.metrics.registry import name_of
-from dstbench.rendering.sentences import (
-    best_in_words,
-    checks_in_short,
-    doubtful_checks,
-    in_order,
-    order_over_profiles,
-    profiles_that_agree,
-    spread_over_profiles,
-    verdicts,
-)
+from dstbench.rendering import sentences
 from dstbench.rendering.tables import render, signature_lines
 from dstbench.rendering.text_tables import UNDEFINED
-from dstbench.rendering.views import EXACT, IS_COUNT, Layout, View, percent, pivoted, sign
+from dstbench.rendering.views import EXACT, IS_COUNT, Layout, View, percent, pivoted, plain, sign
 from dstbench.schema.analysis import MODELS, RUN_DIFFERENCES, STANDINGS, SWEEP
 from dstbench.schema.core import SCORES
 from dstbench.typing import TableFormat
@@ -58,16 +49,8 @@ def scores(
         shown = shown.with_columns(pl.col("metric").replace(_OF_SLOTS))
     sizes = {} if is_same else {"turns": "{turns}", "dialogues": "{dialogues}"}
     cells = {"{}": "{value} ±{se}" if of_runs else "{value}"}
-    view = View(
-        "",
-        shown,
-        SCORES,
-        [*by, *([along] if along else [])],
-        cells,
-        "metric",
-        sizes,
-        best=["metric"] if of_runs else None,
-    )
+    keys, best = [*by, *([along] if along else [])], ["metric"] if of_runs else None
+    view = View("", shown, SCORES, keys, cells, "metric", sizes, best=best)
     caption, paper = named(rows), view
     if of_runs:
         if rows["se"].is_not_null().any():
@@ -226,9 +209,10 @@ def leaderboard(leaderboard: Leaderboard, *, pairs: bool = False) -> Layout:
         label, paper = "pairs", printed
     shown = [*([] if pairs else views), *([compared] if differences.height else [])]
     first = shown if pairs else [_in_short(_standings(leaderboard, design, noun, of_noun), leaderboard, level, alpha)]
+    found = [*sentences.best_in_words(leaderboard), *sentences.verdicts(leaderboard)]
     return Layout(
-        shown, [*doubtful, f"{units_of(leaderboard.scores)}; {sizes}"],
-        [*best_in_words(leaderboard), *verdicts(leaderboard)], label, [paper], paper_notes, first, how, signatures,
+        shown, [*doubtful, f"{units_of(leaderboard.scores)}; {sizes}"], found, label, [paper], paper_notes, first, how,
+        signatures,
         "how intervals and p were computed" if pairs else "the differences, how p was computed (or --pairs)",
     )  # fmt: skip
 
@@ -253,7 +237,9 @@ def _pairs(leaderboard: Leaderboard, design: Design, level: str) -> View:
     of_runs = {"wins": "{wins}", "losses": "{losses}"} if leaderboard.models.is_empty() else {}
     cells = {"difference": "{difference}", level: "{low} to {high}", "p": "{p}", **adjusted, "*": "{significant}"}
     cells |= {**of_runs, "detectable": "{detectable}"}
-    rows = pl.concat([RUN_DIFFERENCES.conform(leaderboard.differences).clear(), *in_order(leaderboard).values()])
+    rows = pl.concat(
+        [RUN_DIFFERENCES.conform(leaderboard.differences).clear(), *sentences.in_order(leaderboard).values()]
+    )
     return View("Differences in {}", rows, RUN_DIFFERENCES, ["run", "other"], cells, split="metric")
 
 
@@ -352,16 +338,16 @@ def sweep(frames: Mapping[str, pl.DataFrame]) -> Layout:
         view = View("{}", _alike(ordered, ["metric"]), SWEEP, ["profile"], {"{}": "{value}"}, "run", split="metric",
                     best=["profile", "metric"])  # fmt: skip
         first = view._replace(rows=_first_profiles(view.rows))
-        about = [*spread_over_profiles(rows), "what changes between profiles: sweep a single run"]
-        found, rest = order_over_profiles(rows), "the range of each run, the names of all profiles"
+        about = [*sentences.spread_over_profiles(rows), "what changes between profiles: sweep a single run"]
+        found, rest = sentences.order_over_profiles(rows), "the range of each run, the names of all profiles"
     else:
         title = f"{runs[0]}: the same predictions under {number_of(rows['profile'].n_unique(), 'convention')}"
         view = View(
             title, _alike(rows, [], only_beside=True), SWEEP, ["profile"], {"{}": "{value}"}, "metric",
             {"changed from the line above": "{changed}"},
         )  # fmt: skip
-        first, about, found, rest = view, [], spread_over_profiles(rows), ""
-    agreeing = profiles_that_agree(rows)
+        first, about, found, rest = view, [], sentences.spread_over_profiles(rows), ""
+    agreeing = sentences.profiles_that_agree(rows)
     paper = view._replace(beside={}, caption=caption, heads={"profile": "Convention"})
     return Layout([view], [], [*agreeing, *found], "sweep", [paper], agreeing, [first], about, rest=rest)
 
@@ -397,32 +383,29 @@ def checks(frames: Mapping[str, pl.DataFrame]) -> Layout:
     checked = frames["checks"]
     rows = checked.drop("short", "n", "jga", strict=False)
     if rows["run"].n_unique() < 2:
-        styles = {"status": [_COLOURS.get(status, "") for status in rows["status"]]}
-        return Layout(
-            [View("", rows.select(pl.all().cast(pl.String)), styles=styles, caption="Checks.")], label="checks"
-        )
+        view = View("", rows.select(pl.all().cast(pl.String)), styles=_coloured(rows, "status"), caption="Checks.")
+        return Layout([view], label="checks")
     outcomes = pivoted(rows, "run", "check", "status").fill_null(UNDEFINED)
-    styles = {run: [_COLOURS.get(status, "") for status in outcomes[run]] for run in outcomes.columns[1:]}
-    found = {"status": "{status}", "found": "{found}"}
-    views = [
-        View("Outcomes", outcomes, styles=styles),
-        *(
-            View(
-                check,
-                of_check,
-                None,
-                ["run"],
-                found,
-                styles={"status": [_COLOURS.get(s, "") for s in of_check["status"]]},
-            )
-            for check in outcomes["check"]
-            if (of_check := rows.filter(check=check)).height
-        ),
-    ]
-    doubtful = doubtful_checks(checked)
-    styles = {"status": [_COLOURS[status] for status in doubtful["status"]]}
-    first = View("", doubtful.select("check", "status", "runs", "found"), styles=styles)
+    views, found = (
+        [View("Outcomes", outcomes, styles=_coloured(outcomes, *outcomes.columns[1:]))],
+        plain("status", "found"),
+    )
+    for check in outcomes["check"]:
+        of_check = rows.filter(check=check)
+        views.append(View(check, of_check, None, ["run"], found, styles=_coloured(of_check, "status")))
+    doubtful = sentences.doubtful_checks(checked)
+    first = View("", doubtful.select("check", "status", "runs", "found"), styles=_coloured(doubtful, "status"))
     rest = "what each check found in each run"
     return Layout(
-        views, [], checks_in_short(checked), "checks", first=[first if doubtful.height else views[0]], rest=rest
+        views,
+        [],
+        sentences.checks_in_short(checked),
+        "checks",
+        first=[first if doubtful.height else views[0]],
+        rest=rest,
     )
+
+
+def _coloured(rows: pl.DataFrame, *columns: str) -> dict[str, list[str]]:
+    """The styles of outcomes."""
+    return {column: [_COLOURS.get(status, "") for status in rows[column]] for column in columns}

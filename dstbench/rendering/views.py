@@ -186,6 +186,16 @@ class Layout(NamedTuple):
         return [view.paper(f"tab:{self.label}", notes) for view in self.paper or self.views[:1]]
 
 
+def plain(*names: str, **renamed: str) -> dict[str, str]:
+    """Cells with the columns as they are; ``title="column"`` renames one."""
+    return {title: f"{{{name}}}" for title, name in {**dict(zip(names, names, strict=True)), **renamed}.items()}
+
+
+def filled(views: list[View]) -> list[View]:
+    """The views that have rows."""
+    return [view for view in views if view.rows.height]
+
+
 def _short(signature: str) -> str:
     """A line with a signature, without the parts that say which data was scored, and metrics that are built in."""
     whose, _, parts = signature.partition(": ")

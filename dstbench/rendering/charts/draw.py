@@ -15,7 +15,7 @@ import vl_convert
 from markupsafe import Markup
 
 from dstbench.errors import visible
-from dstbench.rendering.charts.forms import COLOURS, INK, LABEL, Chart, in_lines
+from dstbench.rendering.charts.runs import COLOURS, INK, LABEL, Chart, in_lines
 from dstbench.rendering.html import markup
 from dstbench.typing import FigureFormat
 
