@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from dstbench.cli.command import Call, Result
-from dstbench.cli.options import listed_names
 from dstbench.cli.output import as_path
 from dstbench.errors import UsageError
 from dstbench.typing import Preset, SlotOrder
@@ -19,25 +18,6 @@ def bias(call: Call, *, top: int = 5, sort: SlotOrder = "slot") -> Result:
         sort: Slots by name, the least even values first, or the most frequent slot first.
     """
     return call.shown(call.compute(), top, sort, top=top, sort=sort)
-
-
-def diff(call: Call, *, top: int = 20) -> Result:
-    """What differs between two versions.
-
-    Args:
-        top: Number of changes that text shows.
-    """
-    call.arguments["names"] = listed_names(call.arguments.get("names"), 2)
-    return call.shown(call.compute(), top=top)
-
-
-def contradictions(call: Call, *, top: int = 20) -> Result:
-    """Doubtful values.
-
-    Args:
-        top: Number of values of each kind that text shows.
-    """
-    return call.shown(call.compute(), top=top)
 
 
 def inconsistency(
@@ -111,9 +91,8 @@ def review(call: Call, sheets: list[Path]) -> Result:
     from dstbench.audit import review as outcome
     from dstbench.rendering.tables import render
 
-    if len(sheets) == 1:
-        return Result(render(outcome(as_path(sheets[0])), call.form))
-    return Result(render(agreement([as_path(sheet) for sheet in sheets]), call.form))
+    paths = [as_path(sheet) for sheet in sheets]
+    return Result(render(outcome(paths[0]) if len(paths) == 1 else agreement(paths), call.form))
 
 
 def replace(call: Call, *, manifest: Path | None = None) -> Result:

@@ -173,9 +173,9 @@ class Call:
         return self.shared.write(self.command.charts, *results) if self.command.charts else []
 
 
-def usual(call: Call) -> Result:
+def usual(call: Call, **shown: Any) -> Result:
     """A command that shows what its function returns."""
-    return call.shown(call.compute())
+    return call.shown(call.compute(), **shown)
 
 
 @dataclass(frozen=True)
@@ -194,6 +194,7 @@ class Command:
     show: str = "rendering.tables:render"  # makes a text of the result and the format
     charts: str = ""  # makes charts of the result, if there are any
     run: str = "cli.command:usual"  # runs the command, and its keyword arguments are options, too
+    shown: Sequence[Declared] = ()  # further options, which are arguments of `show`
     choices: Sequence[str] = tuple(CHOSEN)  # the choices of a convention that are options; others would change nothing
     profile: str = "verbatim"  # the default one
     reads: bool = False  # whether `run` reads runs itself
@@ -267,7 +268,7 @@ def _options_of(command: Command) -> _Options:
     has_profile = "profile" in declared or (command.reads and command.table)
     return {
         "function": options(one for one in declared.values() if one.name not in hidden),
-        "own": options(one for one in parameters(command.run) if one.name != "call"),
+        "own": options([one for one in parameters(command.run) if one.type and one.name != "call"] + [*command.shown]),
         "drawing": shared("charts", "figures", "figure_format", "width") if command.charts else {},
         "runs": options(runs),
         "reading": options(reading),

@@ -51,15 +51,6 @@ def score(call: Call, *, group: Mapping[str, str] | None = None, along: str | No
     return Result(render({"scores": numbered}, form, gold=gold, along=number), drawn)
 
 
-def compare(call: Call, *, pairs: bool = False) -> Result:
-    """A leaderboard.
-
-    Args:
-        pairs: Show the differences of pairs only: in LaTeX, a table of their own.
-    """
-    return call.shown(call.compute(), pairs=pairs)
-
-
 def pairs(call: Call) -> Result:
     """Pairs of values, in text in quotes, so that a space at the end can be seen."""
     import polars as pl
