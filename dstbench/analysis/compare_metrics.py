@@ -35,11 +35,11 @@ from dstbench.analysis.paired import pair_up
 from dstbench.analysis.reliability import (
     Judged,
     OfPairs,
+    Power,
     by_size,
     contests,
     of_pairs,
     split_halves,
-    swap_share,
     validity,
 )
 from dstbench.analysis.score_table import read_score_table
@@ -66,7 +66,6 @@ from dstbench.scoring.scope import open_under
 from dstbench.scoring.score import choose_metrics
 from dstbench.stats import Bootstrap, pearson
 from dstbench.stats.attainable import at_most, smallest_p
-from dstbench.stats.normal import critical
 from dstbench.typing import Adjustment
 
 #: The traits of dialogues: length, gold slots, tail orientation, non-uniformity.
@@ -165,14 +164,14 @@ def compare_metrics(
     requested = None if metrics is None else parse_all(metrics)
     if requested == []:
         raise UsageError("no metric to compare", hint="omit -m to compare the default metrics")
-    numbered: dict[str, float] = {}
+    numbers: dict[str, float] = {}
     if along is not None:  # before any file is read
-        along, numbered = numbers_along(along, [name for name, _ in parts_to_open(data, **reading)])
-        if len(set(numbered.values())) == 1 < len(numbered):
+        along, numbers = numbers_along(along, [name for name, _ in parts_to_open(data, **reading)])
+        if len(set(numbers.values())) == 1 < len(numbers):
             raise UsageError(f"all runs have the same {along}, so they have no order along it")
     runs = over_common_turns(open_under(convention, data, **reading))
     paired = pair_up(runs, choose_metrics(requested, runs, convention), convention)
-    known = pl.DataFrame([(run, along, number) for run, number in numbered.items()], KNOWN_ORDER.schema, orient="row")
+    known = pl.DataFrame([(run, along, number) for run, number in numbers.items()], KNOWN_ORDER.schema, orient="row")
     bootstrap = Bootstrap.draw(paired.sums, resamples, seed)
     leaderboard = resample(paired, design)
     scores = leaderboard.scores
@@ -182,30 +181,26 @@ def compare_metrics(
     }
     _warn_of_scores(scores, "scores and correlations with traits")
     pairs = {str(metric): of_pairs(paired, metric, bootstrap) for metric in paired.metrics}
-    several = len(paired.runs) > 1
-    halves = split_halves(paired, pairs, resamples, seed, level) if several else pl.DataFrame(schema=RELIABILITY.schema)
-    validity_rows, judged = _validity(leaderboard, resampled_scores, pairs, known, level)
-    reliable = {metric: of.share(swap_share, value) for (metric, value), of in
-                zip(halves.select("metric", "swap_rate").iter_rows(), pairs.values(), strict=False)}  # fmt: skip
+    validity_rows, valid = _validity(leaderboard, resampled_scores, pairs, known, level)
+    halves, reliable = split_halves(paired, pairs, resamples, seed, level)
     power, apart = _power(leaderboard, pairs, level)
     orders = compare_orders(scores, resampled_scores, level, leaderboard.differences)
+    of_measures: dict[str, Mapping[str, Judged | Power]]
+    of_measures = {"soft_accuracy": valid, "swap_rate": reliable, "power": apart}
     return MetricComparison(
-        validity_rows,
-        halves,
-        by_size(paired, resamples, seed) if several else pl.DataFrame(schema=SAMPLE_SIZES.schema),
-        pl.concat([
-            contests(measure, of_metrics, level)
-            for measure, of_metrics in (("soft_accuracy", judged), ("swap_rate", reliable), ("power", apart))
-        ]),
-        spread_of(scores, _paired_error(leaderboard)),
-        power,
-        orders.agreement,
-        orders.reversals,
-        _dependence(runs, paired.metrics, convention, design),
-        scores.select("run", "metric", "unit", "value", "se", "signature"),
-        known,
-        leaderboard.design,
-    )  # fmt: skip
+        validity=validity_rows,
+        reliability=halves,
+        sizes=by_size(paired, resamples, seed),
+        contests=pl.concat([contests(measure, shares, level) for measure, shares in of_measures.items()]),
+        spread=spread_of(scores, _paired_error(leaderboard)),
+        power=power,
+        agreement=orders.agreement,
+        reversals=orders.reversals,
+        dependence=_dependence(runs, paired.metrics, convention, design),
+        scores=scores.select("run", "metric", "unit", "value", "se", "signature"),
+        order=known,
+        design=leaderboard.design,
+    )
 
 
 def _of_table(scores: pl.DataFrame) -> MetricComparison:
@@ -217,18 +212,18 @@ def _of_table(scores: pl.DataFrame) -> MetricComparison:
     _warn_of_scores(scores, "scores")
     orders = compare_orders(scores)
     return MetricComparison(
-        pl.DataFrame(schema=VALIDITY.schema),
-        pl.DataFrame(schema=RELIABILITY.schema),
-        pl.DataFrame(schema=SAMPLE_SIZES.schema),
-        pl.DataFrame(schema=CONTESTS.schema),
-        spread_of(scores),
-        pl.DataFrame(schema=POWER.schema),
-        orders.agreement,
-        orders.reversals,
-        pl.DataFrame(schema=DEPENDENCE.schema),
-        scores.with_columns(signature=pl.lit(None, pl.String)),
-        pl.DataFrame(schema=KNOWN_ORDER.schema),
-        pl.DataFrame(schema=DESIGN.schema),
+        validity=VALIDITY.empty(),
+        reliability=RELIABILITY.empty(),
+        sizes=SAMPLE_SIZES.empty(),
+        contests=CONTESTS.empty(),
+        spread=spread_of(scores),
+        power=POWER.empty(),
+        agreement=orders.agreement,
+        reversals=orders.reversals,
+        dependence=DEPENDENCE.empty(),
+        scores=scores.with_columns(signature=pl.lit(None, pl.String)),
+        order=KNOWN_ORDER.empty(),
+        design=DESIGN.empty(),
     )
 
 
@@ -241,12 +236,16 @@ def _validity(
 ) -> tuple[pl.DataFrame, dict[str, Judged]]:
     """How metrics order runs of a known order, and their soft pairwise accuracy; nothing if none is known."""
     if known.is_empty():
-        return pl.DataFrame(schema=VALIDITY.schema), {}
-    scores, p = dict[str, tuple[Floats, Floats]](), dict[str, Floats]()
-    for metric in pairs:
-        of_metric = leaderboard.scores.filter(metric=metric)["value"].cast(pl.Float64).fill_null(np.nan).to_numpy()
-        scores[metric] = merit(metric, of_metric), merit(metric, resampled[metric])
-        p[metric] = leaderboard.differences.filter(metric=metric)["p"].cast(pl.Float64).fill_null(np.nan).to_numpy()
+        return VALIDITY.empty(), {}
+
+    def of(rows: pl.DataFrame, metric: str, column: str) -> Floats:
+        return rows.filter(metric=metric)[column].cast(pl.Float64).fill_null(np.nan).to_numpy()
+
+    scores = {
+        metric: (merit(metric, of(leaderboard.scores, metric, "value")), merit(metric, resampled[metric]))
+        for metric in pairs
+    }
+    p = {metric: of(leaderboard.differences, metric, "p") for metric in pairs}
     return validity(scores, pairs, p, known, level)
 
 
@@ -258,8 +257,8 @@ def _paired_error(leaderboard: Leaderboard) -> dict[str, float]:
 
 def _power(
     leaderboard: Leaderboard, of_pairs: Mapping[str, OfPairs], level: float
-) -> tuple[pl.DataFrame, dict[str, Judged]]:
-    """The pairs that each metric tells apart, as rows of `schema.judging.POWER`, and their share where tested."""
+) -> tuple[pl.DataFrame, dict[str, Power]]:
+    """The pairs that each metric tells apart, as rows of `schema.analysis.POWER`, and their share where tested."""
     alpha, differences = 1 - level, leaderboard.differences
     p, discordant = (differences[name].cast(pl.Float64).fill_null(np.nan).to_numpy() for name in ("p", "discordant"))
     least = smallest_p(2.0 ** (1 - discordant), differences["resamples"].to_numpy())
@@ -283,9 +282,8 @@ def _power(
         power=pl.when(pl.col("testable") > 0).then(pl.col("apart") / pl.col("pairs")),
         power_adjusted=pl.when(pl.col("untestable") < pl.col("pairs")).then(pl.col("apart_adjusted") / pl.col("pairs")),
     )
-    reach = critical(level)
     judged = {
-        metric: of_pairs[metric].share(lambda z: (np.abs(z) > reach).astype(np.float64), power, shrunk=False)
+        metric: of_pairs[metric].power(power, level)
         for metric, power in shown.select("metric", "power").drop_nulls().iter_rows()
     }
     limits = [judged[metric].limits(level) if metric in judged else (None, None) for metric in shown["metric"]]
@@ -298,10 +296,10 @@ def _power(
 
 
 def _dependence(runs: Sequence[Run], metrics: Sequence[Metric], convention: Convention, design: Design) -> pl.DataFrame:
-    """Correlations of scores with traits over the dialogues of all runs, as rows of `schema.judging.DEPENDENCE`."""
+    """Correlations of scores with traits over the dialogues of all runs, as rows of `schema.analysis.DEPENDENCE`."""
     if without := [run.name for run in runs if run.meta.get("only")]:
         warn(f"{', '.join(without)}: no states, so dialogues have no traits to correlate scores with", when="before")
-        return pl.DataFrame(schema=DEPENDENCE.schema)
+        return DEPENDENCE.empty()
     names = [str(metric) for metric in metrics]
     every = pl.concat([per_dialogue(run, metrics, convention)[0] for run in runs])
     rows = Rows(POOLED, as_columns(every, [*names, *TRAITS, *CONTROLS[:1]]), numbered(every["dialogue"]))

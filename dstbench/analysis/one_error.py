@@ -31,7 +31,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -188,41 +188,42 @@ def with_errors(changes: pl.DataFrame, rows: pl.DataFrame, usual: Usual, convent
 # --- copies -----------------------------------------------------------------------------------------------------------
 
 _NOTHING: Final = pl.lit(None, pl.Categorical)
-_Span: TypeAlias = tuple[pl.Expr, pl.Expr, pl.Expr, tuple[str, str | None], tuple[str, str] | None]
-# For each kind: which changes can have such an error; the first place of the error, and the first one after it; the
-# slot and the value that the prediction has there (None: the slot is absent); and perhaps another slot with its value.
-_SPANS: Final[Mapping[str, _Span]] = {
-    "missed": (pl.col("ok"), pl.col("place"), pl.col("next"), ("slot", None), None),
-    "wrong": (pl.col("ok") & pl.col("wrong").is_not_null(), pl.col("place"), pl.col("next"), ("slot", "wrong"), None),
-    "late": (pl.col("ok") & pl.col("is_late"), pl.col("place"), pl.col("place") + 1, ("slot", "old"), None),
-    "dropped": (
-        pl.col("ok") & pl.col("ok_next") & (pl.col("next") > pl.col("place") + 1),
-        *(pl.col("place") + 1, pl.col("next")),
-        *(("slot", None), None),
-    ),
-    "over": (pl.col("other").is_not_null(), pl.col("place"), pl.col("turns"), ("other", "usual"), None),
-    "swap": (pl.col("ok") & pl.col("swaps"), pl.col("place"), pl.col("next"), ("slot", None), ("other", "gold")),
+_OK, _AFTER, _IS_CHANGE = pl.col("ok"), pl.col("place") + 1, pl.col("is_change")
+
+
+class _Error(NamedTuple):
+    """A kind of error: which changes can have it, where it begins and ends, and what is predicted there."""
+
+    possible: pl.Expr
+    start: pl.Expr = pl.col("place")
+    end: pl.Expr = pl.col("next")
+    slot: str = "slot"
+    value: str | None = None  # None: the slot is absent
+    other: str | None = None  # perhaps another slot, with its value
+    other_value: str | None = None
+
+
+# The errors that are put in.
+_PUT_IN: Final[Mapping[str, _Error]] = {
+    "missed": _Error(_OK),
+    "wrong": _Error(_OK & pl.col("wrong").is_not_null(), value="wrong"),
+    "late": _Error(_OK & pl.col("is_late"), end=_AFTER, value="old"),
+    "dropped": _Error(_OK & pl.col("ok_next") & (pl.col("next") > _AFTER), start=_AFTER),
+    "over": _Error(pl.col("other").is_not_null(), end=pl.col("turns"), slot="other", value="usual"),
+    "swap": _Error(_OK & pl.col("swaps"), other="other", other_value="gold"),
 }
-# Likewise, the errors that a run has, and what mends them.
-_IS_LATE: Final = pl.col("ok_next") & (pl.col("next") > pl.col("place") + 1)
-_LACKS: Final = pl.col("is_change") & ~pl.col("ok") & ~_IS_LATE
-_MENDED: Final[Mapping[str, _Span]] = {
-    "missed": (_LACKS & ~pl.col("predicted"), pl.col("place"), pl.col("next"), ("slot", "gold"), None),
-    "wrong": (_LACKS & pl.col("predicted"), pl.col("place"), pl.col("next"), ("slot", "gold"), None),
-    "late": (
-        pl.col("is_change") & ~pl.col("ok") & _IS_LATE,
-        *(pl.col("place"), pl.col("place") + 1),
-        *(("slot", "gold"), None),
-    ),
-    "dropped": (
-        pl.col("is_change") & pl.col("ok") & ~pl.col("all_ok"),
-        *(pl.col("place") + 1, pl.col("next")),
-        *(("slot", "gold"), None),
-    ),
-    "over": (pl.col("is_over"), pl.col("place"), pl.col("over_next"), ("slot", None), None),
+# The errors that a run has, and what mends them.
+_IS_LATE: Final = pl.col("ok_next") & (pl.col("next") > _AFTER)
+_LACKS: Final = _IS_CHANGE & ~_OK & ~_IS_LATE
+_MENDED: Final[Mapping[str, _Error]] = {
+    "missed": _Error(_LACKS & ~pl.col("predicted"), value="gold"),
+    "wrong": _Error(_LACKS & pl.col("predicted"), value="gold"),
+    "late": _Error(_IS_CHANGE & ~_OK & _IS_LATE, end=_AFTER, value="gold"),
+    "dropped": _Error(_IS_CHANGE & _OK & ~pl.col("all_ok"), start=_AFTER, value="gold"),
+    "over": _Error(pl.col("is_over"), end=pl.col("over_next")),
 }
 #: The kinds of errors, in the order in which they are shown.
-KINDS: Final = tuple(_SPANS)
+KINDS: Final = tuple(_PUT_IN)
 
 
 def copies_of(changes: pl.DataFrame, kinds: Sequence[str], *, mended: bool = False) -> pl.DataFrame:
@@ -232,25 +233,21 @@ def copies_of(changes: pl.DataFrame, kinds: Sequence[str], *, mended: bool = Fal
         (kind, change, number, place, turns, start, end, slot_a, value_a, slot_b, value_b): between the places `start`
         and `end`, the first slot has the first value, the second (null: none) the second.
     """
-
-    def column(name: str | None, title: str) -> pl.Expr:
-        return (_NOTHING if name is None else pl.col(name)).alias(title)
-
-    unchanged: _Span = (pl.lit(True), pl.lit(0, pl.Int64), pl.lit(0, pl.Int64), ("slot", None), None)
-    tables, spans = [], _MENDED if mended else _SPANS
-    for kind in (None, *(kind for kind in kinds if kind in spans)):
-        possible, start, end, first, second = unchanged if kind is None else spans[kind]
-        other, other_value = second or (None, None)
-        copied = changes.unique("number", maintain_order=True) if kind is None else changes.filter(possible)
-        tables.append(
-            copied.select(
-                pl.lit(kind, pl.String).alias("kind"), "change", "number", "place", "turns",
-                start.alias("start"), end.alias("end"),
-                column(first[0], "slot_a"), column(first[1], "value_a"),
-                column(other, "slot_b"), column(other_value, "value_b"),
-            )
-        )  # fmt: skip
+    errors, nowhere = _MENDED if mended else _PUT_IN, pl.lit(0, pl.Int64)
+    tables = [_copied(changes.unique("number", maintain_order=True), None, _Error(pl.lit(True), nowhere, nowhere))]
+    tables += [_copied(changes, kind, errors[kind]) for kind in kinds if kind in errors]
     return pl.concat(tables)
+
+
+def _copied(changes: pl.DataFrame, kind: str | None, error: _Error) -> pl.DataFrame:
+    columns = {"slot_a": error.slot, "value_a": error.value, "slot_b": error.other, "value_b": error.other_value}
+    return changes.filter(error.possible).select(
+        pl.lit(kind, pl.String).alias("kind"),
+        *("change", "number", "place", "turns"),
+        start=error.start,
+        end=error.end,
+        **{title: _NOTHING if name is None else pl.col(name) for title, name in columns.items()},
+    )
 
 
 def base_rows(rows: pl.DataFrame, changes: pl.DataFrame, *, mended: bool = False) -> pl.DataFrame:

@@ -24,7 +24,6 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
-from os import PathLike
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -44,7 +43,6 @@ from dstbench.arrays import Floats
 from dstbench.conventions.convention import Convention
 from dstbench.conventions.profiles import as_convention
 from dstbench.errors import DstbenchError, UsageError, check_known, warn
-from dstbench.io.files import File
 from dstbench.metrics import Metric, parse_all
 from dstbench.metrics.registry import says_all
 from dstbench.readers.states import States
@@ -230,14 +228,15 @@ def _predicted(
 ) -> Run | None:
     """The run with its own predictions; None: the data hold none."""
     ((name, item),) = named_parts(data)
-    if not (
-        gold is not None or isinstance(item, Run) or (isinstance(item, (str, PathLike)) and File(str(item)).is_parquet)
-    ):
-        states = load(name, item, split=split)
-        if isinstance(states, States) and (states.gold is None or states.pred is None or states.either or states.only):
-            return None
-    (run,) = open_under(convention, data, gold=gold, split=split, missing=missing)
+    loaded = item if gold is not None else load(name, item, split=split)
+    if isinstance(loaded, States) and gold is None and not _has_both(loaded):
+        return None
+    (run,) = open_under(convention, {name: loaded}, gold=gold, split=split, missing=missing)
     return None if run.meta.get("only") else run
+
+
+def _has_both(states: States) -> bool:
+    return states.gold is not None and states.pred is not None and not states.either and not states.only
 
 
 def _predicts_gold(table: pl.DataFrame) -> pl.DataFrame:

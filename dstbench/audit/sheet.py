@@ -45,20 +45,14 @@ _ALIKE: Final = {
     "when=before": "other slots of the domain are set in the turn before",
     "when=next": "other slots of the domain are set in the next turn",
     "when=earlier": "other slots of the domain were set earlier",
-    " value=": "; value: ",
-    "value=": "value: ",
     " before=-": "; no word before it",
     "before=-": "no word before it",
     " before=": "; word before it: ",
     "before=": "word before it: ",
-    " after=-": "; no word after it",
-    " after=": "; word after it: ",
     " reply=-": "; no reply",
     "reply=-": "no reply",
     " reply=": "; reply begins with: ",
     "reply=": "reply begins with: ",
-    " offer=single": "; the only offer",
-    " offer=several": "; one of several offers",
 }
 
 

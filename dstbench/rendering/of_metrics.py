@@ -194,7 +194,7 @@ def _about_orders(compared: MetricComparison) -> list[str]:
         lines.append(f"reliability: {halves} random halves; tau of all: between test sets as large (Spearman-Brown)")
     if compared.design.height:
         lines.append(
-            "other intervals: by resampling dialogues, corrected for the bias of resamples; none if it is > .2"
+            "other intervals: by resampling dialogues, tau's corrected for noise; none where few pairs are decided"
         )
     if compared.contests.height:
         lines.append("two metrics differ: p by resampling dialogues, adjusted by Holm for the pairs of metrics")

@@ -562,8 +562,9 @@ RANK_AGREEMENT: Final = Table(
     tau=decimal("Kendall's tau-b; null: one of them ties all runs."),
     **interval(
         decimal,
-        "Lower end of its percentile interval, by resampling dialogues, corrected for the bias of resamples; null: tau "
-        "is null, none are drawn, tau is undefined in more than 5 % of the resamples, or the bias is above .2.",
+        "Lower end of its percentile interval, by resampling dialogues, corrected for the noise in orders; null: tau "
+        "is null, none are drawn, tau is undefined in more than 5 % of the resamples, or their orders are too unlike "
+        "the observed ones (the two metrics' mean tau with these, multiplied, is below .6).",
     ),
     undefined=count("Resamples left out because tau is undefined in them; null: none are drawn."),
     reversed=count("Pairs of runs that they rank in opposite orders."),

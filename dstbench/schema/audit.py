@@ -411,9 +411,9 @@ PROPOSALS: Final = Table(
     ),
     place=text(
         "What similar places in the corpus share besides slot and speaker: the rule (slot=any: not the slot, of which "
-        "gold annotates fewer than 3); or, without a rule, some of: when other slots of the domain are annotated (now, "
-        "between, before, next, earlier), the value, the words before and after it (user), the first word of the reply "
-        "and whether it is the only offer (system). A hyphen stands for no word; null: no rule applies.",
+        "gold annotates fewer than 3); or, without a rule, the word before the value (user) or the first word of the "
+        "reply (system) and, if there are enough, when other slots of the domain are annotated (now, between, before, "
+        "next, earlier). A hyphen stands for no word; null: no rule applies.",
         nullable=True,
     ),
     annotated=count("Similar places in other dialogues in which gold annotates the slot with the value said there."),

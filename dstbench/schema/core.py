@@ -66,6 +66,10 @@ class Table:
         """The Polars schema of the table."""
         return pl.Schema({name: column.dtype for name, column in self.columns.items()})
 
+    def empty(self) -> pl.DataFrame:
+        """The table without a row."""
+        return pl.DataFrame(schema=self.schema)
+
     def conform(self, frame: pl.DataFrame) -> pl.DataFrame:
         """The table's columns of a frame, in the table's order and cast to its types; other columns are dropped."""
         return frame.select(pl.col(name).cast(column.dtype) for name, column in self.columns.items())

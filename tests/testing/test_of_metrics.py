@@ -18,8 +18,8 @@ from dstbench.testing import check_metric, of_metrics, try_metric
 from dstbench.testing.laws import Outcome
 
 CALLS = count()
-#: On how many corpora a metric is tried: on six of one dialogue and two of two.
-CORPORA = 8
+#: On how many corpora a metric is tried: on four of one dialogue and one of two.
+CORPORA = 5
 
 
 @dataclass(frozen=True)
