@@ -98,7 +98,11 @@ class DstbenchError(ValueError):
         return copyreg.__newobj__, (type(self), *self.args), vars(self)  # type: ignore[attr-defined]
 
     def in_file(self, file: str) -> DstbenchError:
-        """The same error with the name of a file, unless it has one already or is about wrong usage."""
+        """The same error with the name of a file, unless it has one already or is about wrong usage.
+
+        Args:
+            file: The name of the file.
+        """
         if self.file is not None or type(self) is not DstbenchError:
             return self
         return DstbenchError(
@@ -160,8 +164,7 @@ def warn(what: str | DstbenchWarning, **about: Any) -> None:
 def naming_keywords(function: Callable[P, T]) -> Callable[P, T]:
     """A public function, whose error for a keyword that it does not have names the one that may be meant.
 
-    Args:
-        function: The function. If it passes keywords on, they are those of a `TypedDict` of its module.
+    Keywords that it passes on are those of a `TypedDict` of its module.
     """
 
     @wraps(function)

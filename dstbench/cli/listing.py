@@ -68,12 +68,7 @@ def expressions() -> pl.DataFrame:
 
 
 def only(rows: pl.DataFrame, what: Listing, names: Sequence[str]) -> pl.DataFrame:
-    """The rows with these names; a profile's name may be that of a file of choices.
-
-    Raises:
-        UsageError: There is no such name.
-        DstbenchError: A file cannot be read.
-    """
+    """The rows with these names; a profile's name may be that of a file of choices."""
     in_files = [name for name in names if what == "profiles" and name.endswith(ENDING)]
     if in_files:
         of_files = [{"name": name, **_of_profile(conventions.profile(name))} for name in in_files]

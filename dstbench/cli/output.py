@@ -26,11 +26,7 @@ _MOST_NAMED: Final = 3
 
 
 class Notes:
-    """The warnings of a command, printed as notes on stderr: at once, above its result or below it.
-
-    Args:
-        verbose: Whether to print each of them; otherwise those of a kind share a line.
-    """
+    """The warnings of a command, printed as notes on stderr: at once, above its result or below it."""
 
     def __init__(self, *, verbose: bool = False) -> None:
         self._verbose = verbose

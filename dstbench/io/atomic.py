@@ -84,12 +84,7 @@ def _identity(path: str | Path) -> tuple[int, int] | None:
 
 @contextmanager
 def replacing(path: str | Path) -> Iterator[Path]:
-    """A temporary file beside `path` that replaces it if the block succeeds, and is removed if it fails.
-
-    Raises:
-        DstbenchError: The folder does not exist or cannot be written to, or the disk is full.
-        UsageError: A command that is running has read the file, or written it (`guarding_inputs`).
-    """
+    """A temporary file beside `path` that replaces it if the block succeeds, and is removed if it fails."""
     read, written = _seen[-1] if _seen else (set(), set())
     if (identity := _identity(path)) in written:
         raise _repeated()
@@ -107,11 +102,7 @@ def replacing(path: str | Path) -> Iterator[Path]:
 
 @contextmanager
 def replacing_folder(path: str | Path) -> Iterator[Path]:
-    """A temporary folder beside `path` that is renamed to it if the block succeeds, and is removed if it fails.
-
-    Raises:
-        DstbenchError: `path` exists and is not an empty folder, or it cannot be written.
-    """
+    """A temporary folder beside `path` that is renamed to it if the block succeeds, and is removed if it fails."""
     if os.path.exists(path) and (not os.path.isdir(path) or os.listdir(path)):
         raise DstbenchError("is there already", file=str(path), hint="name a folder that is new, or empty")
     with _temporary(path) as temporary:

@@ -21,11 +21,7 @@ class Limit(NamedTuple):
 
     @property
     def value(self) -> int:
-        """The limit that applies.
-
-        Raises:
-            UsageError: The variable is set to anything but a whole number above 0.
-        """
+        """The limit that applies."""
         text = os.environ.get(self.variable, str(self.default))
         if not (text.isascii() and text.isdecimal() and int(text)):
             what = f"{self.variable}={text!r} is not a whole number above 0"

@@ -57,11 +57,7 @@ class Scanned(NamedTuple):
 
 
 def scan(file: File) -> Scanned:
-    """Scan a Parquet file after the check of its footer and, if another program wrote it, of its pages.
-
-    Raises:
-        DstbenchError: The file is damaged, or beyond a limit.
-    """
+    """Scan a Parquet file after the check of its footer and, if another program wrote it, of its pages."""
     with reading(file.name):
         path = file.utf8_path
         with file.path.open("rb") as stream:
@@ -70,15 +66,7 @@ def scan(file: File) -> Scanned:
 
 
 def read(file: File, content: bytes | None = None) -> pl.DataFrame:
-    """The table in a Parquet file, after the check of all its bytes.
-
-    Args:
-        file: The file, which messages name.
-        content: The file's content, if it has been read already.
-
-    Raises:
-        DstbenchError: The file is damaged, or beyond a limit.
-    """
+    """The table in a Parquet file, or in its content that has been read, after the check of all its bytes."""
     with reading(file.name), file.path.open("rb") if content is None else io.BytesIO(content) as stream:
         if _check(file.name, stream):
             stream.seek(0)  # Polars reads a stream in memory from where it is

@@ -71,15 +71,7 @@ def read_table(
 
 
 def read_pairs(file: File, hint: str) -> list[tuple[str, str]]:
-    """The rows of a table of two columns of texts without titles.
-
-    Args:
-        file: The file.
-        hint: The hint of errors about its form.
-
-    Raises:
-        DstbenchError: It is no such table, or a cell is empty.
-    """
+    """The rows of a table of two columns of texts without titles."""
     rows, _, _, _ = _csv(file, titles=False)
     if rows.width != 2:
         raise file.error(f"{rows.width} column{'s' * (rows.width != 1)}, not two", hint)
@@ -118,14 +110,7 @@ def _csv(file: File, *, titles: bool = True) -> tuple[pl.DataFrame, str, bytes, 
 
 
 def read_typed(file: File) -> pl.DataFrame:
-    """A table in which numbers are numbers, if all texts of a column are written as numbers are.
-
-    Args:
-        file: The file.
-
-    Raises:
-        DstbenchError: See `read_table`.
-    """
+    """A table in which numbers are numbers, if all texts of a column are written as numbers are."""
     rows = read_table(file, numbers=None).rows
     for dtype, form in _NUMBERS.items():
         rows = rows.with_columns(rows[name].cast(dtype) for name in _hold_only(rows, form))
