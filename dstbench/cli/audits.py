@@ -50,10 +50,8 @@ def inconsistency(
     if apply and output is None:
         raise UsageError("--apply needs a file to write the corrected dataset to", hint="-o OUT")
     if apply and len(data) > 1:
-        raise UsageError(
-            f"--apply writes one dataset, not {len(data)}",
-            hint="correct them one at a time, with the others as --evidence",
-        )
+        hint = "correct them one at a time, with the others as --evidence"
+        raise UsageError(f"--apply writes one dataset, not {len(data)}", hint=hint)
     from dstbench.audit import correct, review_sheet, write_log
     from dstbench.io.atomic import replacing
     from dstbench.io.escape import csv_text
@@ -89,10 +87,9 @@ def review(call: Call, sheets: list[Path]) -> Result:
     """
     from dstbench.audit import agreement
     from dstbench.audit import review as outcome
-    from dstbench.rendering.tables import render
 
     paths = [as_path(sheet) for sheet in sheets]
-    return Result(render(outcome(paths[0]) if len(paths) == 1 else agreement(paths), call.form))
+    return call.shown(outcome(paths[0]) if len(paths) == 1 else agreement(paths))
 
 
 def replace(call: Call, *, manifest: Path | None = None) -> Result:
@@ -114,4 +111,4 @@ def replace(call: Call, *, manifest: Path | None = None) -> Result:
             listed = render(replacement, "csv" if manifest.suffix == ".csv" else "json", kept=kept)
             part.write_text(listed, encoding="utf-8")
     written = [Path(call.arguments["out"]), *([manifest] if manifest else [])]
-    return Result(render(replacement, call.form, kept=kept), written)
+    return call.shown(replacement, kept=kept)._replace(written=written)
