@@ -44,14 +44,9 @@ def note(descriptor: int, *, written: bool = False) -> None:
 
 
 def refuse_overwriting(inputs: Iterable[str | Path], files: Sequence[str | Path]) -> None:
-    """Refuse outputs that are an input, or lie in a folder that is one.
+    """Refuse files to write that are an input, or lie in a folder (or are an archive) that is one, or are the same.
 
-    Args:
-        inputs: Files and folders that are read, and paths that lead into archives; what does not exist is ignored.
-        files: Files (or a dataset's folder) to write, whether they exist or not.
-
-    Raises:
-        UsageError: There is such an output, or two files are the same.
+    Inputs that do not exist are ignored; a dataset's folder may be written, too.
     """
     read = set()
     for path in inputs:

@@ -29,13 +29,7 @@ _DECIMAL_POINT: Final = r"^\s*[-+]?\d*\.\d+\s*$"
 
 
 class FileTable(NamedTuple):
-    """A table from a file.
-
-    Attributes:
-        rows: The table; all columns of a CSV file are texts.
-        place: What messages call its rows, ``line`` or ``row``.
-        first: The number of the first row in messages.
-    """
+    """A table from a file (all columns of CSV are texts); what messages call its rows, and the number of the first."""
 
     rows: pl.DataFrame
     place: str
@@ -47,14 +41,8 @@ def read_table(
 ) -> FileTable:
     """Read a table.
 
-    Args:
-        file: The file.
-        columns: The columns that are of interest, which must not be repeated; None: all.
-        numbers: The columns of numbers, in which decimal commas become points; None: all that hold only numbers.
-
-    Raises:
-        DstbenchError: It is neither CSV in UTF-8 nor Parquet, or a column is there twice, or it has numbers both with
-            decimal commas and with decimal points.
+    Those of the `columns` of interest (None: all) must not be repeated. In those of `numbers` (None: all that hold only
+    numbers), decimal commas become points.
     """
     if file.is_parquet:
         return FileTable(parquet.read(file), "row", 1)
