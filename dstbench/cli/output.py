@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 import typer
 
+from dstbench.errors import DstbenchError, DstbenchWarning, UsageError, shortened, visible
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from dstbench.cli.spinner import Spinner
-    from dstbench.errors import DstbenchWarning
 
 # The spinner, while it is drawn: messages are printed through it, or they would end up on its line.
 _spinners: list[Spinner] = []
@@ -103,7 +104,6 @@ def _in_words(counts: Counter[str]) -> str:
 
 
 def _tell(kind: str, message: object) -> None:
-    from dstbench.errors import DstbenchError, shortened, visible  # so that no text of a file controls the terminal
     from dstbench.rendering.terminal import screen_of, wrapped
 
     width = screen_of(sys.stderr).width
@@ -120,8 +120,6 @@ def _tell(kind: str, message: object) -> None:
 @contextmanager
 def reporting(notes: Notes | None = None) -> Iterator[None]:
     """Keep warnings as notes (None: print them at the end), and turn an error into one message and an exit code."""
-    from dstbench.errors import DstbenchError, DstbenchWarning, UsageError
-
     kept = notes or Notes()
 
     def note(message: Warning | str, *_: object, **__: object) -> None:
@@ -172,15 +170,12 @@ def as_path(path: Path) -> str:
 
 def require_parquet(output: Path, what: str) -> None:
     """Refuse a file name that does not end in ``.parquet``."""
-    from dstbench.errors import UsageError
-
     if output.suffix != ".parquet":
         raise UsageError(f"{output}: {what} is written as Parquet", hint=f"-o {output.stem}.parquet")
 
 
 def write_files(contents: dict[str, bytes], folder: Path) -> list[Path]:
     """Write files (name to content) to a folder, which is made if there is none, and return their paths."""
-    from dstbench.errors import DstbenchError
     from dstbench.io.atomic import replacing
 
     try:
@@ -197,15 +192,12 @@ def write_files(contents: dict[str, bytes], folder: Path) -> list[Path]:
 
 def say(text: str) -> None:
     """Write a line to stderr, escaped so that no file's name controls the terminal."""
-    from dstbench.errors import visible
-
     typer.echo(visible(text), err=True)
 
 
 def emit(text: str, output: Path | None) -> None:
     """Print a text or write it to a file; a closed pipe (``| head``) is no error."""
     with reporting():
-        from dstbench.errors import DstbenchError
         from dstbench.io.atomic import replacing
 
         if output is None or str(output) == "-":

@@ -45,7 +45,7 @@ _WIDTH: Final = 16
 
 
 class Scanned(NamedTuple):
-    """A Parquet file's rows (their checksums are not verified yet if dstbench wrote it), and its footer's texts by key."""
+    """A Parquet file's rows (whose checksums are not verified yet if dstbench wrote it), and its footer's texts."""
 
     table: pl.LazyFrame
     texts: Mapping[str, str]
