@@ -109,7 +109,7 @@ def ls(call: Call, what: Listing | None = None, only: list[str] | None = None, *
     if expressions and what != "metrics":
         raise UsageError("--expressions is for metrics", hint="dstbench ls metrics --expressions")
     if what is not None:
-        rows = listing.expressions() if expressions else listing.LISTINGS[what][0]()
+        rows = listing.expressions() if expressions else listing.listing(what)
         return Result(render({what: listing.only(rows, what, only) if only else rows}, form))
     text = render({"listings": listing.listings()}, form)
     return Result(f"{text.rstrip()}\n\n`dstbench ls metrics` lists the metrics\n" if form == "text" else text)
