@@ -24,10 +24,10 @@ from typing import Final, NamedTuple
 
 import polars as pl
 
-from dstbench.audit.corpus import Corpus, look_up, with_changes
+from dstbench.audit.corpus import Corpus, look_up
 from dstbench.audit.evidence import RARELY, elsewhere
 from dstbench.audit.mentions import spans, squeezed
-from dstbench.audit.places import Places, domain_words, says_domain, with_sentence
+from dstbench.audit.places import Places, says_domain, with_sentence
 from dstbench.audit.rules import Condition, Rules
 from dstbench.schema.core import BETWEEN
 
@@ -49,20 +49,20 @@ class Discussion(NamedTuple):
     turns: pl.DataFrame
 
 
-def discuss(corpus: Corpus, cells: pl.DataFrame, places: Places, rules: Rules) -> Discussion:
-    """What the turns are about if these `cells` (as `Corpus.cells`) are annotated."""
-    state, names = with_changes(cells), _names_in(cells, places)
+def discuss(corpus: Corpus, state: pl.DataFrame, places: Places, rules: Rules) -> Discussion:
+    """What the turns are about in this `state` (`corpus.with_changes`)."""
+    names = _names_in(state, places)
     return Discussion(state, names, _discussed(corpus, state, names, places, rules))
 
 
-def _names_in(cells: pl.DataFrame, places: Places) -> pl.DataFrame:
+def _names_in(state: pl.DataFrame, places: Places) -> pl.DataFrame:
     """The mentions of names, with their `entity` and the name that is `added` for it.
 
-    Words that hardly ever mean the place (a restaurant called `ask`), according to these `cells`, are left out.
+    Words that hardly ever mean the place (a restaurant called `ask`), according to the state, are left out.
     """
     of_name = places.names.select("domain", "entity", "is_part", added="value", value="name")
     names = places.mentions.filter("names_place", ~(pl.col("of_travel") & (pl.col("speaker") == "user")))
-    names = names.join(of_name, on=["domain", "value"]).join(_gold_names(cells, places), on=_OF_DOMAIN, how="left")
+    names = names.join(of_name, on=["domain", "value"]).join(_gold_names(state, places), on=_OF_DOMAIN, how="left")
     is_meant = (pl.col("annotated") == pl.col("entity")).fill_null(False)
     words = ["slot", "value"]
     n, meant = (counted.sum().over(words) for counted in (pl.col("is_evidence"), pl.col("is_evidence") & is_meant))
@@ -204,15 +204,15 @@ def on_topic(mentions: pl.DataFrame, discussion: Discussion, corpus: Corpus, rul
     """The mentions whose sentence has words of their domain, or, if their domain is the topic, of no other domain."""
     topics = discussion.turns.select(*_OF_DOMAIN, "is_topic")
     sentence = with_sentence(spans(look_up(mentions, topics), corpus.texts), rules)
-    own, other = (says_domain(domain_words(pl.col("sentence"), rules), own=own) for own in (True, False))
+    own, other = (says_domain(pl.col("sentence"), rules, own=own) for own in (True, False))
     return sentence.filter(own | (pl.col("is_topic").fill_null(False) & ~other)).drop(
-        "is_topic", "sentence", "number", "text", "start", "end"
+        "is_topic", "sentence", "number", "begun", "text", "start", "end"
     )
 
 
-def _gold_names(cells: pl.DataFrame, places: Places) -> pl.DataFrame:
+def _gold_names(state: pl.DataFrame, places: Places) -> pl.DataFrame:
     """(row, domain, annotated: the entity that gold names)."""
-    names = cells.join(places.name_slots, on=["domain", "slot"]).select(*_OF_DOMAIN, name="value")
+    names = state.join(places.name_slots, on=["domain", "slot"]).select(*_OF_DOMAIN, name="value")
     return names.join(places.names, on=["domain", "name"]).select(*_OF_DOMAIN, annotated="entity")
 
 
@@ -235,10 +235,8 @@ def _discussed(corpus: Corpus, state: pl.DataFrame, names: pl.DataFrame, places:
         the last one annotated or spoken of, after the user's utterance and before it, elsewhere: whether the system
         names places of another domain).
     """
-    domains = pl.DataFrame({"domain": places.domains}, schema={"domain": pl.String})
     begun = state.join(corpus.turns, on="row").group_by("talk", "domain").agg(begin=pl.col("row").min())
-    turns = corpus.turns.select("row", "talk").join(domains, how="cross")
-    turns = turns.join(begun, on=["talk", "domain"]).sort("talk", "domain", "row")
+    turns = corpus.turns.select("row", "talk").join(begun, on="talk").sort("talk", "domain", "row")
     entity = pl.col("entity")
     by_speaker = names.group_by(*_OF_DOMAIN, "speaker").agg(n=entity.n_unique(), only=entity.first(), all=entity)
     for frame in (
