@@ -76,7 +76,7 @@ def judge_places(discussion: Discussion, places: Places, rules: Rules) -> pl.Dat
 
     Returns:
         Mentions with `entity` (the place under discussion), `fact` (what the database says of it), what the rules ask
-        for (`schema.missing.CANDIDATES`), a column per rule (``by_name``, …), and `rule`, the first that holds (null:
+        for (`schema.audit.CANDIDATES`), a column per rule (``by_name``, …), and `rule`, the first that holds (null:
         none); `now` (gold's value of the slot, null: none), and `is_set` (to the value said, in this turn). They depend
         on the mention's own dialogue alone, if its names are the same.
     """
@@ -144,7 +144,7 @@ def _with_facts(said: pl.DataFrame, discussion: Discussion, places: Places) -> p
     """Mentions with what the database and the state say of their slot, place and value.
 
     Returns:
-        The mentions with `fact`, `has_row`, `is_beside`, `each_has_it` and `taken_by` (`schema.missing.CANDIDATES`),
+        The mentions with `fact`, `has_row`, `is_beside`, `each_has_it` and `taken_by` (`schema.audit.CANDIDATES`),
         `now` and `changed` (the slot's value, and whether it is new), and `holders`: how many slots of the domain have
         the value, null: none.
     """

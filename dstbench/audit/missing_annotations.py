@@ -42,7 +42,7 @@ from dstbench.writers.rewrite import rewrite
 
 @dataclass(frozen=True)
 class Inconsistency(Record):
-    """The annotations that a dataset lacks, as frames (schemas in `dstbench.schema.missing`).
+    """The annotations that a dataset lacks, as frames (schemas in `dstbench.schema.audit`).
 
     Attributes:
         summary: One row: how many dialogues and turns there are, and how many lack an annotation.

@@ -13,8 +13,8 @@ from dstbench.audit.mentions import spans
 from dstbench.audit.places import Places
 from dstbench.audit.rules import Rules
 from dstbench.conventions.normalise import is_dontcare
+from dstbench.schema.audit import CANDIDATES, PROPOSALS
 from dstbench.schema.core import BETWEEN
-from dstbench.schema.missing import CANDIDATES, PROPOSALS
 
 _CELL: Final = ["row", "slot"]
 

@@ -16,7 +16,7 @@ from dstbench.audit.missing_annotations import Inconsistency
 from dstbench.conventions.convention import Convention
 from dstbench.errors import UsageError
 from dstbench.runs.open import Data
-from dstbench.schema.audit_words import SHEET
+from dstbench.schema.audit import SHEET
 from dstbench.schema.core import BETWEEN
 
 #: Whether the correction added anything to a dialogue.

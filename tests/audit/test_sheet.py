@@ -16,7 +16,7 @@ import dstbench
 from dstbench import audit
 from dstbench.audit.sheet import evidence_in_words
 from dstbench.io.escape import csv_text
-from dstbench.schema.missing import PROPOSALS
+from dstbench.schema.audit import PROPOSALS
 from tests.planted import States, consistent, find, memory, said, take_out
 from tests.schemas import schema
 
