@@ -153,6 +153,11 @@ def bare_words(text: pl.Expr) -> pl.Expr:
     return in_words(text.str.to_lowercase())
 
 
+def padded(words: pl.Expr) -> pl.Expr:
+    """Words with a space on either side of each, so that only whole words match, and so do adjacent ones."""
+    return pl.format(" {} ", words.str.replace_all(" ", "  ", literal=True))
+
+
 def spaced(text: pl.Expr) -> pl.Expr:
     """Bare words with a space at either end, so that a text contains another only as whole words."""
     return pl.format(" {} ", bare_words(text))
