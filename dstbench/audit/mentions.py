@@ -65,12 +65,7 @@ def as_pattern(text: str) -> str:
 
 
 def utterances(said: pl.DataFrame) -> pl.DataFrame:
-    """What is said, a row per utterance.
-
-    Returns:
-        (row, speaker: ``user`` or ``system``, text, words: in lower case, starts, ends: of each word, the number of its
-        first character in the text, and of the character after its last).
-    """
+    """(row, speaker, text, words: in lower case, starts, ends: which characters each is), a row per utterance."""
     text, length = pl.col("text"), pl.element().str.len_chars()
     texts = said.unpivot(["user", "system"], index="row", variable_name="speaker", value_name="text").drop_nulls()
     texts = texts.with_columns(
@@ -85,12 +80,11 @@ def utterances(said: pl.DataFrame) -> pl.DataFrame:
 
 
 def find_mentions(texts: pl.DataFrame, patterns: pl.DataFrame) -> pl.DataFrame:
-    """Find every mention of a value, by its patterns (`Vocabulary.patterns`), in `utterances`.
+    """Every mention of a value, by its patterns (`Vocabulary.patterns`), in `utterances`.
 
     Returns:
-        (mention: UInt32 number of the mention, row, speaker, first: UInt32 number of its first word, count: UInt32 of
-        its words, before: the word before, after: the word after, null at the ends, slot, value: canonical); one row
-        per mention and slot that has a value of these words.
+        (mention: its number, row, speaker, first: number of its first word, count: of its words, before and after: the
+        words beside it, null at the ends, slot, value: canonical); one row per mention and slot with such a value.
     """
     # Of the patterns that match at the same position, the search takes the first in its list, which is the longest.
     distinct = patterns.select(pl.col("pattern").unique())
