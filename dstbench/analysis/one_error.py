@@ -43,8 +43,7 @@ from dstbench.readers.frames import IS_FRAME
 from dstbench.runs.run import Run
 from dstbench.scoring.partitions import over_partitions
 from dstbench.scoring.rows import with_domains
-from dstbench.scoring.standard_errors import scores
-from dstbench.scoring.sums import sum_up
+from dstbench.scoring.sums import scores, sum_up
 from dstbench.scoring.values import with_judgements
 
 # How many of a slot's most frequent values may become a wrong value.

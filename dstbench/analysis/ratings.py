@@ -18,8 +18,7 @@ from dstbench.analysis.associations import JACKKNIFE, Compared, Rows, as_frame, 
 from dstbench.analysis.user_tables import read_user_table
 from dstbench.analysis.verdicts import adjust_defined
 from dstbench.arrays import Flags
-from dstbench.conventions.dialogue_ids import near_dialogues
-from dstbench.conventions.slots import canonical_dialogue
+from dstbench.conventions.slots import canonical_dialogue, near_dialogues
 from dstbench.errors import DstbenchError, UsageError, warn
 from dstbench.schema.analysis import RATED, RATED_DIFFERENCES
 from dstbench.schema.core import MAX_TURN

@@ -14,9 +14,8 @@ import polars as pl
 
 from dstbench.analysis.dialogues import per_dialogue
 from dstbench.conventions.convention import Convention
-from dstbench.conventions.dialogue_ids import hint_at_dialogue
 from dstbench.conventions.profiles import as_convention
-from dstbench.conventions.slots import canonical_dialogue
+from dstbench.conventions.slots import canonical_dialogue, hint_at_dialogue
 from dstbench.errors import DstbenchError, UsageError, warn
 from dstbench.metrics import Metric, parse_all
 from dstbench.metrics.registry import sign_of

@@ -170,7 +170,7 @@ class Engine(Group):
 
     def active(self) -> AbstractContextManager[object]:
         """The engine is in use while the command computes."""
-        context: AbstractContextManager[object] = load("scoring.engines:engine")(self.engine, address=self.address)
+        context: AbstractContextManager[object] = load("scoring.partitions:engine")(self.engine, address=self.address)
         return context
 
 

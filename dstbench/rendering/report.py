@@ -33,7 +33,7 @@ from dstbench.rendering.latex import latex_page
 from dstbench.rendering.of_scores import best_first, sizes_of
 from dstbench.rendering.report_page import Chapter, Front, render_frame, render_html, render_markdown
 from dstbench.rendering.tables import as_rows, layout_of, render_object
-from dstbench.runs.common import over_common_turns
+from dstbench.runs.align import over_common_turns
 from dstbench.runs.open import Data, Reading, parts_to_open
 from dstbench.runs.run import Run
 from dstbench.scoring.scope import open_under

@@ -1,17 +1,21 @@
-"""From states to a long table: which turns of gold and predictions are scored, and what is reported about them."""
+"""From states to a long table: which turns and slots of gold and predictions meet, and what is reported about them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import warnings
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import reduce
 from typing import Any, Final, get_args
 
 import polars as pl
 
-from dstbench.errors import DstbenchError, UsageError, number_of, warn
+from dstbench.conventions.convention import Convention
+from dstbench.errors import DstbenchError, DstbenchWarning, UsageError, number_of, warn
 from dstbench.readers.frames import IS_FRAME, count_frames
 from dstbench.readers.renaming import with_domains
 from dstbench.readers.states import UNREADABLE, Side, States, only_split, only_turns, same_turns, warn_of_notes
+from dstbench.runs.run import Run, in_memory
 from dstbench.runs.slot_names import report_slots
 from dstbench.runs.spread import spread, spread_frames
 from dstbench.runs.turn_numbers import find_numbering, report_gaps
@@ -303,3 +307,88 @@ def _dialogues_without(turns: pl.DataFrame, other: Side) -> int:
     if turns.is_empty():  # the usual case, and a join takes longer to start than this
         return 0
     return turns.select(pl.col("dialogue").unique()).join(other.turns, on="dialogue", how="anti").height
+
+
+def named_under(convention: Convention, run: Run) -> Run:
+    """The run with its booking slots as the convention names them (`Convention.booking`): if as written, some are two.
+
+    The prediction of ``hotel-book day`` becomes one of ``hotel-day`` if only gold has ``book`` in its name, and of
+    ``hotel-bookday`` if only the predictions have; gold keeps the canonical name. A slot that one side spells in both
+    ways is refused.
+    """
+    if convention.booking == "mapped":
+        return run
+    with_book = run.meta.get("with_book", {})
+    gold, pred = (with_book.get(side, {}) for side in ("gold", "pred"))
+    for slot in sorted({*gold, *pred}):
+        if None in (gold.get(slot, True), pred.get(slot, True)):
+            raise DstbenchError(
+                f"{slot} is spelled both with `book` and without, and --booking as-written takes these for two slots",
+                file=run.name,
+                hint="--booking mapped takes them for one",
+            )
+    own_names = {
+        slot: slot.replace("book ", "" if slot in pred else "book")
+        for slot in sorted({*gold, *pred})
+        if gold.get(slot, True) != pred.get(slot, True)
+    }
+    if not own_names:
+        return run
+    table = run.read()
+    slot = pl.col("slot").cast(pl.String)
+    to_split = slot.is_in(list(own_names)).fill_null(False)
+    rows, nothing = table.filter(to_split), pl.lit(None, pl.Categorical)
+    sides = pl.concat(
+        [
+            rows.with_columns(pred=nothing),
+            rows.with_columns(slot.replace(own_names).cast(pl.Categorical), gold=nothing),
+        ]
+    )
+    is_listed = pl.coalesce("gold", "pred").is_not_null().cast(pl.UInt8).cum_max().over("dialogue", "slot") == 1
+    split = pl.concat([table.filter(~to_split), sides.filter(is_listed)]).sort("dialogue", "slot", "turn")
+    return in_memory(run.name, split, run.meta)
+
+
+def over_common_turns(runs: Sequence[Run]) -> list[Run]:
+    """The runs over the turns that all of them have, if one of them was opened with ``missing="intersect"``.
+
+    A warning says how many turns these are. If no run was opened so, or all have the same turns, all are returned as
+    they are; else runs that have other turns, too, are returned without these, in memory.
+    """
+    if len(runs) < 2 or not any("intersect" in run.meta["missing"] for run in runs):
+        return list(runs)
+    turns = [run.read(run.table.select(_KEY).unique().sort(_KEY)) for run in runs]
+    if all(of_run.equals(turns[0]) for of_run in turns):
+        return list(runs)
+    common = reduce(lambda one, other: one.join(other, on=_KEY, how="semi"), turns)
+    if common.is_empty():
+        raise DstbenchError(
+            "no turn is in all runs", file=", ".join(run.name for run in runs), hint="are they of one test set?"
+        )
+    total = pl.concat(turns).unique().height
+    warn(
+        f"compared over the {common.height:,} of {total:,} turns that all {len(runs)} runs have (--missing intersect)",
+        when="before",
+    )
+    return [
+        _cut_to(run, common) if of_run.height > common.height else run for run, of_run in zip(runs, turns, strict=True)
+    ]
+
+
+def _cut_to(run: Run, turns: pl.DataFrame) -> Run:
+    """The run without any other turns, as if neither gold nor prediction had them."""
+    states = from_long(run.read(), run.name)
+    gold, pred = (_of_turns(side, turns) for side in (states.gold, states.pred) if side is not None)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DstbenchWarning)  # its warnings were given when the run was opened
+        aligned = to_long(
+            replace(states, gold=gold, pred=pred), missing="wrong"
+        )  # a turn without a prediction stays wrong
+    coverage = {**run.meta["coverage"], **{name: aligned.coverage[name] for name in ("turns", "dialogues")}}
+    frames = {} if aligned.frames is None else {"frames": dict(aligned.frames)}
+    return in_memory(run.name, aligned.table, {**run.meta, "coverage": coverage, **frames})
+
+
+def _of_turns(side: Side, turns: pl.DataFrame) -> Side:
+    kept = side.turns.join(turns.with_columns(kept=True), on=_KEY, how="left", maintain_order="left")["kept"]
+    return only_turns(side, kept.fill_null(value=False))

@@ -20,10 +20,9 @@ from dstbench.io.files import File, path_text
 from dstbench.readers.options import AS_USUAL, Keys, ReadOptions
 from dstbench.readers.states import States, only_split, warn_of_notes
 from dstbench.runs.align import check_missing, from_long, to_long
-from dstbench.runs.load import are_shards, is_path, load, named_parts, renamed
+from dstbench.runs.load import SplitGold, are_shards, is_path, load, named_parts, renamed, split_gold
 from dstbench.runs.parquet import write_table
 from dstbench.runs.run import Run, in_memory
-from dstbench.runs.splits import SplitGold, split_gold
 from dstbench.schema.core import SCHEMA_VERSION
 from dstbench.typing import Missing, Unreadable
 

@@ -34,19 +34,6 @@ class Stamp(NamedTuple):
     changed: int
 
 
-class Kept:
-    """Parts of a run that are kept in memory to be used again, by their place (`scoring.partitions`).
-
-    A copy has none, because codes hold in one process only.
-    """
-
-    def __init__(self) -> None:
-        self.parts: dict[tuple[int, int, bool], Any] = {}
-
-    def __reduce__(self) -> tuple[type[Kept], tuple[()]]:
-        return Kept, ()
-
-
 @dataclass(frozen=True)
 class Run(Record):
     """One model on one dataset.
@@ -80,9 +67,12 @@ class Run(Record):
     fingerprint: int | None = None
 
     @cached_property
-    def kept(self) -> Kept:
-        """The parts of the run that are kept; a run made from this one (`dataclasses.replace`) begins without any."""
-        return Kept()
+    def kept(self) -> dict[bool, Any]:
+        """What scoring keeps of a small run (`scoring.partitions`); copies begin without it."""
+        return {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "kept"}  # codes hold in one process only
 
     def part(self, start: int, rows: int) -> pl.DataFrame:
         """The rows from one cut to another, checked against their checksums.

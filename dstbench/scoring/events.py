@@ -12,7 +12,7 @@ from typing import Final
 import polars as pl
 
 from dstbench.conventions.convention import Convention
-from dstbench.scoring.answers import C
+from dstbench.scoring.rows import C
 
 _KINDS: Final = ("correct", "wrong", "missed", "over")
 #: What a row may add to the count of this name, 0 or 1.

@@ -59,7 +59,7 @@ class _Work(NamedTuple):
 
 
 class Cluster:
-    """A Ray cluster as an engine (see `engines.engine`), which is joined or started when it is first needed."""
+    """A Ray cluster as an engine (see `partitions.engine`), which is joined or started when it is first needed."""
 
     def __init__(self, address: str | None = None) -> None:
         if find_spec("ray") is None:

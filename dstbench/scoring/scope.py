@@ -10,7 +10,7 @@ import polars as pl
 from dstbench.conventions.convention import SLOT_KINDS, Convention, absent_literals
 from dstbench.errors import DstbenchError, DstbenchWarning, UsageError, warn
 from dstbench.metrics import parse_all
-from dstbench.runs.as_written import named_under
+from dstbench.runs.align import named_under
 from dstbench.runs.open import Data, Reading, open_runs
 from dstbench.runs.run import Run
 from dstbench.scoring.partitions import Part, count_rows

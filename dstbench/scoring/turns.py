@@ -12,9 +12,8 @@ from dstbench.conventions.slots import domain_of
 from dstbench.errors import UsageError
 from dstbench.metrics.base import summable
 from dstbench.schema.core import LENGTH, SEEN, TURNS
-from dstbench.scoring.answers import C
 from dstbench.scoring.events import COUNTS, with_events
-from dstbench.scoring.rows import lay_out
+from dstbench.scoring.rows import C, lay_out
 from dstbench.scoring.values import SPELLED, judged
 from dstbench.tables import collect
 from dstbench.typing import View

@@ -16,8 +16,7 @@ import polars as pl
 from dstbench.conventions.convention import Convention, absent_literals
 from dstbench.conventions.files import Table
 from dstbench.conventions.normalise import alternatives, is_dontcare, normaliser
-from dstbench.scoring.answers import C, answers_of, with_answers
-from dstbench.scoring.rows import CELL, Rows
+from dstbench.scoring.rows import CELL, C, Rows, answers_of, with_answers
 
 
 class Judgement(NamedTuple):

@@ -29,7 +29,7 @@ from dstbench.rendering.charts.forms import (
     with_names,
 )  # fmt: skip
 from dstbench.rendering.views import IS_COUNT
-from dstbench.scoring.timing import TIMING
+from dstbench.scoring.error_classes import TIMING
 from dstbench.stats.proportions import wilson
 
 if TYPE_CHECKING:
