@@ -139,10 +139,7 @@ def is_built_in(metric: Metric) -> bool:
 
 @lru_cache(maxsize=256)
 def stats_of(metric: Metric) -> dict[str, pl.Expr]:
-    """A metric's statistics by unique names (cached, as expressions are slow to make).
-
-    If a metric is not built in, each name begins with its settings: its ``right`` must not be taken for JGA's.
-    """
+    """A metric's statistics by unique names (cached, as expressions are slow to make)."""
     return {_qualified(metric, name): stat for name, stat in metric.stats().items()}
 
 
@@ -172,10 +169,7 @@ def score_of(metric: Metric, sums: Mapping[str, pl.Expr]) -> pl.Expr:
 
 
 def check_own(metric: Metric, built_in: Collection[str]) -> None:
-    """Refuse a user's own metric whose name is invalid or taken, or whose statistics cannot be summed.
-
-    A statistic must be a number computed from the turn's own row, and the score must follow from the sums.
-    """
+    """Refuse a user's own metric whose name is invalid or taken, or whose statistics cannot be summed."""
     if is_built_in(metric):
         return
     where = f"{type(metric).__module__}.{type(metric).__qualname__}"
@@ -217,10 +211,7 @@ def check_own(metric: Metric, built_in: Collection[str]) -> None:
 
 
 def check_counts(counts: Mapping[str, pl.Expr], place: str = "") -> None:
-    """Refuse counts (expressions over judged rows) whose names are taken, or that cannot be summed.
-
-    A count must be a number or a Boolean that depends on rows of its own dialogue only; `place` says whose they are.
-    """
+    """Refuse counts (expressions over judged rows) whose names are taken, or that cannot be summed."""
     example = _example_rows()
     for name, expression in counts.items():
         what = f"{place}count {name!r}"

@@ -211,12 +211,7 @@ def _sides(states: States, gold: States | None) -> tuple[Side, Side]:
 def _spine(
     source: str, gold: Side, pred: Side, missing: Missing, wrong: pl.DataFrame, *, embedded: bool, numbered: bool
 ) -> tuple[pl.DataFrame, dict[str, Any]]:
-    """The turns to score, sorted: (at: row in gold's turns, dialogue, turn, predicted: bool); and the coverage.
-
-    `wrong`: turns whose predictions count as wrong, whatever is missing; `embedded`: whether gold is in the file of the
-    predictions; `numbered`: whether the user says how turns are
-    numbered.
-    """
+    """The turns to score, sorted: (at: row in gold's turns, dialogue, turn, predicted: bool); and the coverage."""
     spine = gold.sorted_turns.with_columns(predicted=True)
     absent, extra = spine.clear(), pred.turns.clear()
     if not same_turns(gold, pred):
@@ -350,11 +345,7 @@ def named_under(convention: Convention, run: Run) -> Run:
 
 
 def over_common_turns(runs: Sequence[Run]) -> list[Run]:
-    """The runs over the turns that all of them have, if one of them was opened with ``missing="intersect"``.
-
-    A warning says how many turns these are. If no run was opened so, or all have the same turns, all are returned as
-    they are; else runs that have other turns, too, are returned without these, in memory.
-    """
+    """The runs over the turns that all of them have, if one of them was opened so (``intersect``)."""
     if len(runs) < 2 or not any("intersect" in run.meta["missing"] for run in runs):
         return list(runs)
     turns = [run.read(run.table.select(_KEY).unique().sort(_KEY)) for run in runs]

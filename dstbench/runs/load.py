@@ -82,10 +82,7 @@ def named_parts(data: Any, options: ReadOptions = AS_USUAL) -> list[tuple[str, A
 
 
 def _named_paths(paths: list[Path]) -> list[tuple[str, Path | RunIn]]:
-    """Each path with its title, preceded by as many parent folders as tell the paths apart.
-
-    A Parquet file with a column `run` is its runs, with their names there, preceded by the file's if they repeat.
-    """
+    """Each path with its title, preceded by as many parent folders as tell the paths apart."""
     parts = [[*map(path_text, path.absolute().parts[:-1]), File(path).title] for path in paths]
     for depth in range(1, max(map(len, parts))):
         names = ["/".join(part[-depth:]) for part in parts]
@@ -214,10 +211,7 @@ def renamed(states: States, options: ReadOptions) -> States:
 
 
 def _parquet(name: str, file: File, options: ReadOptions, split: str | None) -> Run | States:
-    """The run in a Parquet file: scanned as it is if dstbench wrote the file, otherwise sorted and checked.
-
-    If the file holds records of turns, their states.
-    """
+    """The run in a Parquet file: scanned as it is if dstbench wrote the file, otherwise sorted and checked."""
     if options.format == "records":
         return read_file(file, options, split)
     if options.format is not None:
@@ -242,10 +236,7 @@ def _parquet(name: str, file: File, options: ReadOptions, split: str | None) -> 
 
 
 def _checked(name: str, frame: pl.LazyFrame, source: str, options: ReadOptions) -> Run | States:
-    """A run from any table with the long table's columns, which is made canonical, sorted and checked.
-
-    If the options change names or turns, its states, changed.
-    """
+    """A run from any table with the long table's columns, which is made canonical, sorted and checked."""
     table = with_canonical_names(collect(conform_long(frame, source=source), source), source=source)
     table = table.sort("dialogue", "slot", "turn")
     coverage = check_long(table, source=source)

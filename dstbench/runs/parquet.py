@@ -53,10 +53,7 @@ class Footer(NamedTuple):
 
 
 def fitting_footer(file: File, texts: Mapping[str, str], *, height: int, size: int) -> Footer | None:
-    """The footer of a Parquet file of `height` rows and `size` bytes, from the texts in it.
-
-    None: dstbench did not write the file, or the rows have changed since. A table of a later version is refused.
-    """
+    """The footer of a Parquet file of `height` rows and `size` bytes, from the texts in it."""
     try:
         footer = Footer(
             dict(json.loads(texts[_METADATA])),

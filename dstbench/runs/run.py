@@ -181,10 +181,7 @@ def collect(table: pl.LazyFrame, source: str) -> pl.DataFrame:
 
 
 def in_memory(name: str, table: pl.DataFrame, meta: Mapping[str, Any]) -> Run:
-    """A run whose rows are in memory; `meta` is `Run.meta`.
-
-    It may be cut at its ends, and after each row group where a dialogue begins.
-    """
+    """A run whose rows are in memory; `meta` is `Run.meta`."""
     cuts = [0]
     if table.height > _ROW_GROUP:
         begins = table.select(pl.arg_where(pl.col("dialogue") != pl.col("dialogue").shift(1))).to_series()

@@ -37,11 +37,7 @@ class _Slot(NamedTuple):
 
 
 def report_slots(source: str, table: pl.DataFrame, *, refuse: bool = True) -> None:
-    """Warn of names that MultiWOZ does not have, and refuse predictions none of whose slots gold has.
-
-    Raises:
-        DstbenchError: Gold has none of the predicted slots, and `refuse`.
-    """
+    """Warn of names that MultiWOZ does not have, and refuse predictions none of whose slots gold has."""
     rows = table.lazy().drop_nulls("slot")
     rows = rows.with_columns(values=pl.all_horizontal(pl.col("pred") != pl.lit(nothing) for nothing in NOTHING))
     counts = rows.group_by("slot").agg(pl.col("gold", "pred").count(), pl.col("values").sum())
@@ -76,11 +72,7 @@ def _report_unknown_slots(source: str, slots: list[_Slot]) -> None:
 
 
 def _report_other_slots(source: str, slots: list[_Slot], services: Collection[str], *, refuse: bool) -> None:
-    """Refuse predictions none of whose slots gold has; warn if that is so of many predicted values.
-
-    Where gold has MultiWOZ's slots, those of MultiWOZ that it lacks are spelled alike: a few such values are errors of
-    the tracker, noted but not refused. Slots of services that have frames are errors of the tracker, too.
-    """
+    """Refuse predictions none of whose slots gold has; warn if that is so of many predicted values."""
     in_gold = sorted((slot for slot in slots if slot.gold), key=lambda slot: -slot.gold)
     of_gold = [slot.name for slot in in_gold]
     others = [slot for slot in slots if slot.values and not slot.gold and not _is_of(slot.name, services)]
@@ -90,6 +82,7 @@ def _report_other_slots(source: str, slots: list[_Slot], services: Collection[st
         return
     names = [slot.name for slot in others]
     both = f"{_listed(names)} in the predictions, {_listed(of_gold)} in gold"
+    # Slots of MultiWOZ that gold lacks are spelled alike: a few such values are errors of the tracker.
     spelled_alike = not KNOWN_SLOTS.isdisjoint(of_gold) and KNOWN_SLOTS.issuperset(names)
     if of_others == total and refuse and not (spelled_alike and of_others < _LEAST):
         raise DstbenchError(

@@ -51,10 +51,7 @@ class Numbering(NamedTuple):
 
 
 def find_numbering(gold: Side, pred: Side) -> Numbering | None:
-    """The numbering under which most states agree, of those under which at least as many turns meet; None: no other.
-
-    At least one side has turns that the other lacks.
-    """
+    """The numbering under which most states agree, of those under which at least as many turns meet; None: no other."""
     golds = _states(gold)
     preds = _states(pred).join(golds, on="dialogue", how="semi", maintain_order="left")
     if preds.is_empty():
@@ -106,10 +103,7 @@ def report_gaps(source: str, turns: pl.DataFrame) -> None:
 
 
 def _states(side: Side) -> pl.DataFrame:
-    """A side's turns, each with a hash of its state: (dialogue, turn: Int64, state: UInt64, 0 for an empty state).
-
-    Hashes are Polars', so they hold in this process only.
-    """
+    """A side's turns, each with a hash of its state: (dialogue, turn: Int64, state: UInt64, 0 for an empty state)."""
     meant = C("value").cast(pl.String).str.split(BETWEEN).list.first().str.strip_chars().str.to_lowercase()
     values = side.cells.lazy().select(C("value").unique()).with_columns(meant=meant)
     cells = side.cells.lazy().join(values.filter(~C("meant").is_in(NOTHING)), on="value")

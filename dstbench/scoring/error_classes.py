@@ -62,11 +62,7 @@ _PREDICTED: Final = ("correct", "wrong", "over")
 
 
 def count_classes(run: Run, convention: Convention) -> tuple[pl.DataFrame, int]:
-    """How often each slot is in each class, over the scored turns; and the number of these turns.
-
-    The table has slot (String, null for ``no-prediction``), class, kind, n (Int64, above 0), and timed (Int64, how many
-    of these are late or early), in no particular order.
-    """
+    """How often each slot is in each class, over the scored turns; and the number of these turns."""
 
     def count(part: Part) -> tuple[pl.DataFrame, int]:
         rows, turns = _scored_classes(part.rows(convention), convention)
@@ -135,12 +131,9 @@ def classify(rows: pl.LazyFrame, convention: Convention) -> pl.LazyFrame:
 
 
 def _with_swaps(rows: pl.LazyFrame) -> pl.LazyFrame:
-    """Rows with `in_domain` and `in_turn`: whether gold has the predicted value in another slot of the same turn.
+    """Rows with `in_domain` and `in_turn`: whether gold has the predicted value in another slot of the same turn."""
 
-    `in_domain` is about slots of the row's domain, `in_turn` about slots of any domain. Only wrong rows are asked: they
-    predict another value than their own gold, so any match is with another slot.
-    """
-
+    # Only wrong rows are asked: they predict another value than their own gold, so any match is with another slot.
     def telling(value: str | None) -> tuple[bool]:
         return (value is not None and tells_slot(value),)
 
@@ -153,10 +146,7 @@ def _with_swaps(rows: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def rate_classes(counts: pl.DataFrame, turns: int, by: str | None = None) -> pl.DataFrame:
-    """Counts of classes with their rates, for the whole run or per ``domain`` or ``slot`` (`ERRORS`, `by` for `run`).
-
-    Every group has a row for every class, in the order of `CLASSES`.
-    """
+    """Counts of classes with their rates, for the whole run or per ``domain`` or ``slot`` (`ERRORS`)."""
     domains = [None if slot is None else domain_of(slot) for slot in counts["slot"]]
     groups = counts.with_columns(pl.Series("domain", domains, pl.String)).with_columns(
         group=pl.col(by) if by else pl.lit("")
@@ -212,10 +202,7 @@ def with_timing(rows: pl.LazyFrame, convention: Convention) -> pl.LazyFrame:
 
 
 def rate_timing(counts: pl.DataFrame, by: str | None = None) -> pl.DataFrame:
-    """How many missed slots are late, and over-predicted ones early, for the whole run or per ``slot`` (`TIMING`).
-
-    `counts` has, per slot and class (with its kind), `n` and how many of them are `timed` (`count_classes`).
-    """
+    """How many missed slots are late, and over-predicted ones early, for the whole run or per ``slot`` (`TIMING`)."""
     sums = [
         pl.col(column).filter(pl.col("kind") == kind).sum().cast(pl.UInt64).alias(name)
         for kind, timed in TIMING.items()

@@ -56,11 +56,7 @@ class Rows:
 
 
 def lay_out(long: pl.DataFrame, *, frames: bool = False) -> Rows:
-    """Prepare the rows of a long table, which are of whole dialogues; `frames`: whether gold's frames count.
-
-    Raises:
-        DstbenchError: The table is not sorted, or a slot ends before its dialogue does.
-    """
+    """Prepare the rows of a long table, which are of whole dialogues; `frames`: whether gold's frames count."""
     rows = with_frames(with_domains(long.lazy())) if frames else long.lazy()
     columns = rows.collect_schema().names()
     begins = C("dialogue").ne_missing(C("dialogue").shift(1))
@@ -100,11 +96,7 @@ def with_domains(rows: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def with_frames(rows: pl.LazyFrame) -> pl.LazyFrame:
-    """Rows of a long table, with their `domain`, in which rows of gold's frames count as rows without a slot.
-
-    A turn without a prediction is marked in each of its frames. Columns are added that say of a row of a frame what is
-    right in it: `right_intent` (Boolean), and `requested_f1`; both are null in other rows.
-    """
+    """Rows of a long table, with their `domain`, in which rows of gold's frames count as rows without a slot."""
     mark = C("pred").filter(C("slot").is_null()).drop_nulls().first().over("dialogue", "turn")
     rows = rows.with_columns(is_frame=IS_FRAME, mark=mark)
     in_gold = C("is_frame") & C("gold").is_not_null()

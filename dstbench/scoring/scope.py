@@ -20,11 +20,7 @@ _EXAMPLES: Final = 3  # slots that a warning names
 
 
 def open_under(convention: Convention, data: Data, **reading: Unpack[Reading]) -> list[Run]:
-    """Open runs with the convention's default for missing turns, and check that it scores some of gold's slots.
-
-    In a long table, missing turns were dealt with when the table was written. `open_runs` warns that `missing` changes
-    nothing there; users get this warning only if they have set `missing` themselves.
-    """
+    """Open runs with the convention's default for missing turns, and check that it scores some of gold's slots."""
     check_metrics(convention)  # before files are read, so that a typo costs no time
     with warnings.catch_warnings():
         if reading.get("missing") is None:
@@ -57,16 +53,14 @@ def scores_every_slot(run: Run, convention: Convention) -> bool:
 
 
 def check_gold_scope(run: Run, convention: Convention) -> None:
-    """Warn if gold has slots that the convention does not score, and refuse the run if it scores none of gold's slots.
-
-    With SGD's evaluation of one kind of slots, no run is refused, because frames without such a slot count too.
-    """
+    """Warn of gold's slots that the convention does not score, and refuse the run if it scores none of them."""
     if scores_every_slot(run, convention):  # read much faster than `gold_counts`
         return
     counts = gold_counts(run, convention)
     outside = counts.filter(~pl.col("slot").is_in(convention.scope or ()))
     if outside.is_empty():
         return
+    # With SGD's evaluation of one kind of slots, frames without such a slot count too.
     counts_frames = convention.slots in SLOT_KINDS and convention.domain_turns == "frames"
     if outside.height == counts.height and not counts_frames:
         raise DstbenchError(
@@ -114,11 +108,7 @@ def warn_of_unscored(run: Run, convention: Convention) -> None:
 
 
 def unscored(run: Run, convention: Convention) -> pl.DataFrame:
-    """For each slot: the number of turns in which it is predicted, and how many of these predictions are in no score.
-
-    Predictions that mean "not in the state" under the convention do not count. The table has slot (String), predicted
-    and unscored (UInt32), the most frequently unscored slot first; it is empty if every prediction is scored.
-    """
+    """(slot, predicted, unscored): in how many turns a slot is predicted, and how many of these are in no score."""
     may = _leaving_out(convention).keys()
     if may <= {"slots", "outside", "schema"} and scores_every_slot(run, convention):
         return pl.DataFrame(schema={"slot": pl.String, "predicted": pl.UInt32, "unscored": pl.UInt32})
@@ -153,10 +143,7 @@ def _leaving_out(convention: Convention) -> dict[str, str]:
 
 
 def gold_counts(run: Run, convention: Convention) -> pl.DataFrame:
-    """For each slot (String), the number (n: UInt32) of turns in which gold has a value of it, the most frequent first.
-
-    Values are as the file has them; literals that the convention drops from gold do not count as values.
-    """
+    """(slot, n): in how many turns gold has a value of the slot, as the file has it; the most frequent first."""
     pairs = count_rows(run, lambda part: part.table.lazy().drop_nulls(["slot", "gold"]), ["slot", "gold"], n=pl.len())
     values = pairs.filter(~pl.col("gold").is_in(absent_literals(convention, "gold")))
     return values.group_by("slot").agg(pl.col("n").sum()).sort("n", "slot", descending=[True, False])

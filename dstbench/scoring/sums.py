@@ -167,10 +167,7 @@ def sum_up(
 
 
 def _sum(turns: pl.DataFrame, by: Sequence[str], moments: Collection[tuple[str, str]] = ()) -> pl.LazyFrame:
-    """The columns of `Sums.table`, in which ratios are summed as whole numbers of parts.
-
-    There is a column `_MOST` for each count: the largest absolute value of its sums in dialogues.
-    """
+    """The columns of `Sums.table`, in which ratios are summed as whole numbers of parts."""
     stats = [name for name in turns.columns if name.startswith(_STAT)]
     ratios = [name for name in stats if turns.schema[name].is_float()]
     counts = [name for name in stats if name not in ratios]
@@ -216,10 +213,7 @@ def _pad(
     by: Sequence[str],
     counts: Collection[str],
 ) -> pl.DataFrame:
-    """Sums per slot over all turns: turns before the first that lists the slot are added as empty turns.
-
-    `listed` has the sums from that turn on, `all_turns` the number of all turns and dialogues.
-    """
+    """Sums per slot over all turns: turns before the first that lists the slot are added as empty turns."""
     listed = listed.drop("dialogues").rename({"turns": "listed"})
     columns = {name: [EMPTY_TURN.get(name, 0)] for name in (*TURNS.columns, *counts)}
     empty = pl.DataFrame(columns, schema_overrides={"error_age": pl.UInt16})

@@ -98,11 +98,7 @@ def turn_table(
 
 
 def with_local_errors(turns: pl.LazyFrame, group: Sequence[str]) -> pl.LazyFrame:
-    """FGA's columns: `local_error`, and `error_age` of the wrong turns that only carry an old error.
-
-    A wrong turn is a local error if it is the group's first turn, follows a right turn, or has a new wrong pair. So the
-    first wrong turn of a group is always one, and the latest local error before a wrong turn is in the same group.
-    """
+    """FGA's columns: `local_error`, and `error_age` of the wrong turns that only carry an old error."""
     begins = pl.any_horizontal(C(group).ne_missing(C(group).shift(1)))
     wrong = C("n_correct") != C("n_union")
     local = wrong & (begins | ~wrong.shift(1, fill_value=False) | (C("n_fresh_errors") > 0))
