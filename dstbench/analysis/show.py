@@ -95,7 +95,7 @@ def walk_through(
     given = pl.DataFrame({"dialogue": [dialogue] if isinstance(dialogue, str) else [*dialogue]})
     names = given.select(canonical_dialogue(pl.col("dialogue"))).to_series().to_list()
     cut = [(_cut_to(run, name), run) for name in names for run in runs]
-    resolved = {run.name: resolve(chosen, [sum_up(run, {}, [], convention)], convention) for run in runs}
+    resolved = {run.name: resolve(chosen, [sum_up(run, chosen, [], convention)], convention) for run in runs}
     if said is None:
         said = said_in(runs)
     elif missing := [name for name in names if name not in said["dialogue"]]:

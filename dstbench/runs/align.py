@@ -16,9 +16,8 @@ from dstbench.readers.frames import IS_FRAME, count_frames
 from dstbench.readers.renaming import with_domains
 from dstbench.readers.states import UNREADABLE, Side, States, only_split, only_turns, same_turns, warn_of_notes
 from dstbench.runs.run import Run, in_memory
-from dstbench.runs.slot_names import report_slots
+from dstbench.runs.slot_names import find_numbering, report_gaps, report_slots
 from dstbench.runs.spread import spread, spread_frames
-from dstbench.runs.turn_numbers import find_numbering, report_gaps
 from dstbench.schema.record import Record
 from dstbench.typing import Missing
 

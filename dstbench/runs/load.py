@@ -31,8 +31,7 @@ from dstbench.runs.align import from_long
 from dstbench.runs.parquet import fitting_footer
 from dstbench.runs.rules import check_long, conform_long, with_canonical_names
 from dstbench.runs.run import Run, collect, in_memory, stamp_of
-from dstbench.runs.slot_names import report_slots
-from dstbench.runs.turn_numbers import report_gaps
+from dstbench.runs.slot_names import report_gaps, report_slots
 from dstbench.schema.core import SCHEMA_VERSION
 from dstbench.tables import collect as collect_query
 

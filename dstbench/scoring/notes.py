@@ -146,7 +146,7 @@ def _gold_slots(run: Run) -> frozenset[str]:
 
 def _jga(run: Run, convention: Convention) -> float | None:
     """A run's joint goal accuracy; None where undefined."""
-    sums = sum_up(run, stats_of(parse("jga")), [], convention, signed=False, with_slots=False).table
+    sums = sum_up(run, [parse("jga")], [], convention, signed=False).table
     right, turns = sums.select("stat:right", "stat:turns").row(0)
     return right / turns if turns else None
 

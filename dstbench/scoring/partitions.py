@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -145,16 +145,6 @@ class Engine(Protocol):
 _ENGINE: Final[ContextVar[Engine | None]] = ContextVar("engine", default=None)
 
 
-@contextmanager
-def worked_on_by(engine: Engine | None) -> Iterator[None]:
-    """Use an engine within this block and this thread; None: threads of this process."""
-    before = _ENGINE.set(engine)
-    try:
-        yield
-    finally:
-        _ENGINE.reset(before)
-
-
 def partitions(run: Run) -> list[tuple[int, int]]:
     """The partitions of a run, in order: the first row of each, and its number of rows."""
     return [(start, end - start) for start, end in pairwise(run.cuts)]
@@ -280,13 +270,16 @@ def engine(name: EngineName = "local", *, address: str | None = None) -> Iterato
     1.0
     """
     check_known([name], get_args(EngineName), "there is no engine {!r}")
-    if name == "local":
-        if address is not None:
-            raise UsageError("the local engine has no address", hint="--engine ray")
-        with worked_on_by(None):
-            yield
-        return
-    from dstbench.scoring.ray import Cluster
+    if name == "local" and address is not None:
+        raise UsageError("the local engine has no address", hint="--engine ray")
+    with ExitStack() as stack:
+        cluster: Engine | None = None
+        if name == "ray":
+            from dstbench.scoring.ray import Cluster
 
-    with closing(Cluster(address)) as cluster, worked_on_by(cluster):
-        yield
+            cluster = stack.enter_context(closing(Cluster(address)))
+        before = _ENGINE.set(cluster)
+        try:
+            yield
+        finally:
+            _ENGINE.reset(before)

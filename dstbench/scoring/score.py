@@ -13,7 +13,7 @@ from dstbench._version import __version__
 from dstbench.conventions.convention import Convention
 from dstbench.conventions.profiles import as_convention
 from dstbench.errors import UsageError, check_known, first_repeated, warn
-from dstbench.metrics import DEFAULT, DEFAULT_PER_SLOT, Metric, counts_and_stats, parse, parse_all
+from dstbench.metrics import DEFAULT, DEFAULT_PER_SLOT, Metric, parse, parse_all
 from dstbench.metrics.base import check_counts
 from dstbench.metrics.built_in import PairMetric
 from dstbench.readers.options import SIGNED
@@ -22,7 +22,7 @@ from dstbench.runs.run import Run
 from dstbench.schema.core import GROUPS, LENGTH, SCORES
 from dstbench.scoring.notes import SPELLING, warn_of_scores
 from dstbench.scoring.scope import open_under
-from dstbench.scoring.sums import Sums, moments_of, resolve, scores, scores_and_errors, sum_up
+from dstbench.scoring.sums import Sums, resolve, scores, scores_and_errors, sum_up
 from dstbench.scoring.turns import to_turns, view_of
 from dstbench.signature import meaning_of, sign
 from dstbench.signature import parse as parse_signature
@@ -247,7 +247,9 @@ def score_run(
     """The score rows of one run (see `score`), and its sums; `spelling`: also those of `SPELLING`, of whole states."""
     _LOG.info("scoring %s (%s rows)", run.name, f"{run.cuts[-1]:,}")
     spelling = spelling and view_of(by, convention) is None and not run.meta.get("only")
-    metrics, sums = _summed(run, metrics, by, convention, errors=True, spelling=spelling)
+    _refuse_without_states(run, metrics, by, convention)
+    sums = sum_up(run, metrics, by, convention, more=SPELLING if spelling else None, errors=True)
+    metrics = resolve(metrics, [sums], convention)
     settings = convention.settings() | _further_settings(run, by, convention, sums)
     table = sums.table.sort(by) if by else sums.table
     values, errors = scores_and_errors(metrics, table)
@@ -264,31 +266,11 @@ def score_run(
     )
     _, *others = SCORES.columns
     if convention.is_fuzzy:
-        exact = _summed(run, metrics, by, convention.exact(), signed=False)[1].table
+        exact = sum_up(run, metrics, by, convention.exact(), signed=False).table
         exact = table.select(by).join(exact, on=by, how="left", maintain_order="left") if by else exact
         rows = rows.hstack([_by_group(scores(metrics, exact)).alias("exact")])
         others.insert(others.index("se") + 1, "exact")
     return rows[["run", *by, *others]], sums
-
-
-def _summed(
-    run: Run,
-    metrics: Sequence[Metric],
-    by: Sequence[str],
-    convention: Convention,
-    *,
-    errors: bool = False,
-    spelling: bool = False,
-    signed: bool = True,
-) -> tuple[list[Metric], Sums]:
-    """The metrics, with parameters that depend on slots, and their sums; `errors`: also what standard errors need."""
-    _refuse_without_states(run, metrics, by, convention)
-    counts, stats = counts_and_stats(metrics)
-    stats = stats | SPELLING if spelling else stats
-    with_slots = any(metric.needs_total for metric in metrics)
-    moments = moments_of(metrics) if errors else ()
-    sums = sum_up(run, stats, by, convention, moments, counts=counts, signed=signed, with_slots=with_slots)
-    return resolve(metrics, [sums], convention), sums
 
 
 class Whole(NamedTuple):
@@ -301,17 +283,19 @@ class Whole(NamedTuple):
     settings: dict[str, str]  # those of the signature that are no choices of the convention
 
 
-def score_whole(run: Run, metrics: Sequence[Metric], convention: Convention) -> Whole:
-    """The scores of a whole run, as `score_run` gives them, in less time: for callers that score many times."""
-    resolved, sums = _summed(run, metrics, (), convention)
-    values, (turns, dialogues) = scores(resolved, sums.table).row(0), sums.table[["turns", "dialogues"]].row(0)
-    return Whole(resolved, values, turns, dialogues, _further_settings(run, (), convention, sums))
+def score_whole(run: Run, metrics: Sequence[Metric], convention: Convention, *, signed: bool = True) -> Whole:
+    """The scores of a whole run, as `score_run` gives them, in less time; `signed`: with gold's fingerprint."""
+    _refuse_without_states(run, metrics, (), convention)
+    sums = sum_up(run, metrics, (), convention, signed=signed)
+    metrics = resolve(metrics, [sums], convention)
+    values, (turns, dialogues) = scores(metrics, sums.table).row(0), sums.table[["turns", "dialogues"]].row(0)
+    return Whole(metrics, values, turns, dialogues, _further_settings(run, (), convention, sums))
 
 
 def values_of(run: Run, metrics: Sequence[Metric], convention: Convention) -> dict[str, float | None]:
     """The values that `score_whole` gives, by metric, without the fingerprint of gold."""
-    resolved, sums = _summed(run, metrics, (), convention, signed=False)
-    return dict(zip(map(str, resolved), scores(resolved, sums.table).row(0), strict=True))
+    whole = score_whole(run, metrics, convention, signed=False)
+    return dict(zip(map(str, whole.metrics), whole.values, strict=True))
 
 
 def _further_settings(run: Run, by: Sequence[str], convention: Convention, sums: Sums) -> dict[str, str]:

@@ -19,9 +19,9 @@ from dstbench.arrays import Floats
 from dstbench.conventions.convention import Convention
 from dstbench.conventions.slots import slot_total
 from dstbench.errors import DstbenchError, UsageError
-from dstbench.metrics import Metric, score_of, stats_of
+from dstbench.metrics import Metric, counts_and_stats, score_of, stats_of
+from dstbench.metrics.base import STEP, from_parts, in_parts, in_steps
 from dstbench.metrics.built_in import ERRORS
-from dstbench.metrics.exact_sums import STEP, from_parts, in_parts, in_steps
 from dstbench.readers.frames import all_say
 from dstbench.runs.run import Run
 from dstbench.schema.core import LENGTH, SEEN, TURNS
@@ -53,8 +53,8 @@ class Sums:
     turns: int  # number of scored turns
     dialogues: int  # number of dialogues with a scored turn
     most_errors: int  # the most slot errors in one turn; 0 if slot accuracy is not scored
-    gold_slots: frozenset[str]  # the slots that have a value in gold; empty if not requested
-    is_multiwoz: bool  # whether the dialogues are MultiWOZ's; False if not requested
+    gold_slots: frozenset[str]  # the slots that have a value in gold; empty if no metric needs them
+    is_multiwoz: bool  # whether the dialogues are MultiWOZ's; False if no metric needs it
     alternatives: str | None  # a gold value that lists alternatives but is compared as one string; None: there is none
 
     def total(self, stat: str) -> int | None:
@@ -82,25 +82,26 @@ def moment_name(pair: tuple[str, str]) -> str:
 
 def sum_up(
     run: Run,
-    stats: Mapping[str, pl.Expr],
+    metrics: Sequence[Metric],
     by: Sequence[str],
     convention: Convention,
-    moments: Collection[tuple[str, str]] = (),
     *,
-    counts: Mapping[str, pl.Expr] | None = None,
+    more: Mapping[str, pl.Expr] | None = None,
+    errors: bool = False,
     signed: bool = True,
-    with_slots: bool = True,
 ) -> Sums:
-    """Sum statistics of the turn table over a run.
+    """Sum the statistics of metrics, and `more`, over a run.
 
-    `stats` are expressions over the turn table and `counts` (metrics' own): whole numbers, or ratios from 0 to 1.
-    `moments` are pairs of them, the products of whose sums in each dialogue are summed too (ratios in units of
-    `metrics.exact_sums.STEP`): not by slot, as turns are padded after they are summed, nor by dialogue, as a single one
-    has no spread. `signed` and `with_slots`: whether to find `Sums.fingerprint`, and the slots and ids of gold.
+    `errors`: also what standard errors need, the products of two statistics' sums in each dialogue; not by slot, as
+    turns are padded after they are summed, nor by dialogue, as a single one has no spread. `signed`: whether to find
+    `Sums.fingerprint`.
     """
+    counts, stats = counts_and_stats(metrics)
+    stats |= more or {}
     _check_request(run, stats, by, convention)
+    with_slots = any(metric.needs_total for metric in metrics)
+    moments = moments_of(metrics) if errors and "slot" not in by and "dialogue" not in by else []
     view = view_of(by, convention)
-    moments = () if "slot" in by or "dialogue" in by else moments
     takes_all_gold = convention.takes_gold_as_written and convention.turns == "all" and view is None
     fingerprint = (run.fingerprint if takes_all_gold and run.derive is None else None) if signed else 0
     frames = "frames" in run.meta and counts_frames(convention, view)
@@ -151,7 +152,7 @@ def sum_up(
 
     table = added("table", by)
     if view == "slot":
-        table = _pad(table, added("all_turns", turn_groups), stats, by, counts or {})
+        table = _pad(table, added("all_turns", turn_groups), stats, by, counts)
     turns, dialogues = added("sizes").row(0)
     in_numbers = from_parts(cs.starts_with(_STAT) & cs.by_dtype(pl.Int128))
     return Sums(

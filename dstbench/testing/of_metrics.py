@@ -10,8 +10,7 @@ import polars as pl
 
 from dstbench.conventions.slots import slot_total
 from dstbench.metrics import REGISTRY, Metric, counts_and_stats
-from dstbench.metrics.base import check_own
-from dstbench.metrics.exact_sums import from_parts, in_parts
+from dstbench.metrics.base import check_own, from_parts, in_parts
 from dstbench.metrics.registry import checked_metric, with_parameters
 from dstbench.scoring.score import score, turns
 from dstbench.scoring.sums import scores

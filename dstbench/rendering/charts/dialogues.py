@@ -9,8 +9,7 @@ import polars as pl
 
 from dstbench.analysis.traits import ROOT
 from dstbench.errors import UsageError
-from dstbench.metrics.base import divide
-from dstbench.metrics.exact_sums import exact_sum
+from dstbench.metrics.base import divide, exact_sum
 from dstbench.metrics.registry import name_of
 from dstbench.rendering.charts.forms import (
     COLOURS,

@@ -9,7 +9,7 @@ import polars as pl
 
 from dstbench.errors import UsageError
 from dstbench.metrics import parse
-from dstbench.metrics.exact_sums import exact_sum
+from dstbench.metrics.base import exact_sum
 from dstbench.metrics.registry import name_of
 from dstbench.rendering.charts.forms import (
     COLOURS,
