@@ -18,8 +18,7 @@ from dstbench.schema.analysis import ERRORS, FAILURES, FIRST_FAILURES, GOLD_SLOT
 from dstbench.schema.core import LENGTH
 from dstbench.schema.record import Record
 from dstbench.scoring.error_classes import count_classes, rate_classes, rate_timing
-from dstbench.scoring.notes import warn_of_alternatives
-from dstbench.scoring.scope import open_under
+from dstbench.scoring.scope import open_under, warn_of_alternatives
 from dstbench.scoring.score import score_run
 
 

@@ -154,13 +154,11 @@ class ValueMatcher:
 
     def compare(self, slot: str, gold: str, pred: str) -> tuple[bool, float]:
         """Whether the prediction is right, and the similarity that decides it, from 0 to 1, whatever the threshold."""
-        nearness = self._nearness(slot, gold, pred)
+        nearness = inf if gold == pred else self._nearness(slot, gold, pred)
         return self.matcher.reaches(nearness), min(max(nearness, 0.0), 1.0)
 
     def _nearness(self, slot: str, gold: str, pred: str) -> float:
-        """The similarity that decides; ∞ if values are equal, -∞ if they are neither equal nor compared fuzzily."""
-        if gold == pred:
-            return inf
+        """The similarity that decides; ∞ if alternatives are equal, -∞ if none are equal or compared fuzzily."""
         golds, preds = self._sides(slot, gold, pred)
         unit = "characters" if self.matcher.is_fuzzy else "alternatives"
         sizes = [sum(map(len, side)) if self.matcher.is_fuzzy else len(side) for side in (golds, preds)]

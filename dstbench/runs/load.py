@@ -28,9 +28,8 @@ from dstbench.readers.key_names import DIALOGUE, SLOT, folded
 from dstbench.readers.options import AS_USUAL, ReadOptions, is_long
 from dstbench.readers.states import States, error_in, merge_states, warn_of_notes
 from dstbench.runs.align import from_long
-from dstbench.runs.parquet import fitting_footer
 from dstbench.runs.rules import check_long, conform_long, with_canonical_names
-from dstbench.runs.run import Run, collect, in_memory, stamp_of
+from dstbench.runs.run import Run, collect, fitting_footer, in_memory, stamp_of
 from dstbench.runs.slot_names import report_gaps, report_slots
 from dstbench.schema.core import SCHEMA_VERSION
 from dstbench.tables import collect as collect_query

@@ -20,8 +20,7 @@ from dstbench.readers.options import SIGNED
 from dstbench.runs.open import Data, Reading
 from dstbench.runs.run import Run
 from dstbench.schema.core import GROUPS, LENGTH, SCORES
-from dstbench.scoring.notes import SPELLING, warn_of_scores
-from dstbench.scoring.scope import open_under
+from dstbench.scoring.scope import SPELLING, open_under, warn_of_scores
 from dstbench.scoring.sums import Sums, resolve, scores, scores_and_errors, sum_up
 from dstbench.scoring.turns import to_turns, view_of
 from dstbench.signature import meaning_of, sign
