@@ -24,7 +24,7 @@ import polars as pl
 from dstbench.errors import DstbenchError, UsageError
 from dstbench.io import parquet
 from dstbench.io.files import File
-from dstbench.io.parquet import MAGIC, checksums, reading, unreadable
+from dstbench.io.parquet import MAGIC, checksums, damaged, reading
 from dstbench.readers.frames import COUNTS
 from dstbench.runs.gold import gold_fingerprint
 from dstbench.schema.core import LONG, SCHEMA_VERSION
@@ -151,10 +151,8 @@ class Run(Record):
         """
         if self.path is None or self.stamp is None:
             return
-        try:
+        with reading(self.path):
             now = stamp_of(self.path)
-        except OSError as error:
-            raise unreadable(self.path, error) from None
         if now != self.stamp:
             raise DstbenchError(
                 "the file was replaced or changed while it was read",
@@ -166,17 +164,16 @@ class Run(Record):
         first, last = (bisect_left(self.cuts, row) for row in (start, end))
         begin = self.checksums[first - 1][0] if first else len(MAGIC)
         ends, sums = zip(*self.checksums[first:last], strict=True)
-        if _sums(self.path, self.stamp, begin, ends) != sums:
-            raise unreadable(self.name, ValueError("its bytes are not those that were written"))
+        with reading(self.name):
+            if _sums(self.path, self.stamp, begin, ends) != sums:
+                raise damaged("its bytes are not those that were written")
 
 
 @lru_cache(maxsize=1 << 12)
 def _sums(path: str, stamp: Stamp, begin: int, ends: tuple[int, ...]) -> tuple[int, ...]:
     """The CRC-32 of consecutive sections of a file; they are computed once for each stamp of it."""
-    try:
-        return tuple(crc for _, crc in checksums(path, ends, begin))
-    except OSError as error:
-        raise unreadable(path, error) from None
+    with reading(path), open(path, "rb") as file:
+        return tuple(crc for _, crc in checksums(file, ends, begin))
 
 
 def stamp_of(path: str | os.PathLike[str]) -> Stamp:

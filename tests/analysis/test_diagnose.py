@@ -507,7 +507,7 @@ def test_classes_of_trippy_on_multiwoz_21(data: Path) -> None:
 
 
 def test_partitions_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    table = synthetic(60)["careful"]
+    table = synthetic(25)["careful"]
     whole, wide = dstbench.diagnose({"run": table}), dstbench.traits({"run": table}, disagree=["fga", "gca"])
     correlated = [dstbench.correlate({"run": table}, differences=["jga,fga,gca"])]
     monkeypatch.setattr(runs, "_ROW_GROUP", 50)

@@ -44,7 +44,7 @@ def values(states: States, metrics: list[str | Metric], **how: Any) -> dict[str,
     return dict(zip(rows["metric"], rows["value"], strict=True))
 
 
-@settings(max_examples=15)
+@settings(max_examples=6)
 @given(
     corpora(LARGE),
     st.sampled_from(TAKEN),
