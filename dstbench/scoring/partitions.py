@@ -62,7 +62,7 @@ class Part:
 
     def rows(self, convention: Convention, *, frames: bool = False) -> pl.LazyFrame:
         """The rows under a convention, with what each adds to counts (`with_events`)."""
-        return with_events(judged(self.laid_out(frames=frames), convention), convention)
+        return with_events(self.laid_out(frames=frames), convention)
 
     def turns(self, convention: Convention, counts: Mapping[str, pl.Expr] | None = None) -> pl.LazyFrame:
         """The turn table, of whole states."""

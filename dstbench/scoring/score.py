@@ -324,7 +324,8 @@ def _refuse_without_states(run: Run, metrics: Sequence[Metric], by: Sequence[str
     if not only:
         return
     lacks = f"{run.name}: it holds no states, and "
-    if others := [str(metric) for metric in metrics if not any(_is_of(metric, name) for name in only)]:
+    marked = [(type(metric), getattr(metric, "T", 0)) for metric in map(parse, only)]
+    if others := [str(metric) for metric in metrics if (type(metric), getattr(metric, "T", 0)) not in marked]:
         raise UsageError(f"{lacks}{', '.join(others)} cannot be computed from it", hint=f"-m {','.join(only)}")
     if others := [name for name in by if name not in _WITHOUT_STATES]:
         raise UsageError(
@@ -353,12 +354,6 @@ def _frames_counted(run: Run, convention: Convention) -> dict[str, str]:
     if convention.unit != "frame" or convention.domain_turns != "frames":
         return {}
     return {"frames": str(run.meta["frames"]["gold"]) if "frames" in run.meta else "unknown"}
-
-
-def _is_of(metric: Metric, notation: str) -> bool:
-    """Whether a metric is the one of a notation: of the same class, and with the same T if it has one."""
-    parsed = parse(notation)
-    return type(metric) is type(parsed) and getattr(metric, "T", 0) == getattr(parsed, "T", 0)
 
 
 def _warn_of_differences(rows: pl.DataFrame) -> None:

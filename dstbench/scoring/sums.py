@@ -5,7 +5,7 @@ Each part of a run is summed by itself. All sums are whole numbers, so the sums 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations_with_replacement
@@ -34,7 +34,7 @@ from dstbench.tables import collect, collect_all
 _NAMES: Final = ("slot", "domain", SEEN)
 # A statistic's sum in a dialogue must be below this, so that the product of two such sums is exact.
 _SUM_LIMIT: Final = 2**31
-_STAT: Final = "stat:"
+_STAT, _MOMENT = "stat:", "moment:"
 # Columns of extremes: of errors in a turn, of a ratio in a turn, and of a count's sum in a dialogue.
 _ERRORS: Final = "errors"
 _LEAST, _MOST = "least:", "most:"
@@ -45,7 +45,7 @@ class Sums:
     """The sums of a run.
 
     The table has one row per group, with the `by` columns, ``stat:<name>`` for each statistic, `turns`, `dialogues`,
-    and a column `moment_name` for each requested pair of statistics.
+    and a column ``moment:<pair>`` for each requested pair of statistics.
     """
 
     table: pl.DataFrame
@@ -75,11 +75,6 @@ def resolve(metrics: Sequence[Metric], runs: Sequence[Sums], convention: Convent
     return [metric.resolve(total) for metric in metrics]
 
 
-def moment_name(pair: tuple[str, str]) -> str:
-    """The name of the column that has the summed products of two statistics."""
-    return f"moment:{pair}"
-
-
 def sum_up(
     run: Run,
     metrics: Sequence[Metric],
@@ -100,7 +95,9 @@ def sum_up(
     stats |= more or {}
     _check_request(run, stats, by, convention)
     with_slots = any(metric.needs_total for metric in metrics)
-    moments = moments_of(metrics) if errors and "slot" not in by and "dialogue" not in by else []
+    has_moments = errors and "slot" not in by and "dialogue" not in by
+    of_errors = [metric for metric in metrics if has_moments and not metric.is_count]
+    moments = list(dict.fromkeys(pair for metric in of_errors for pair in _pairs(metric)))
     view = view_of(by, convention)
     takes_all_gold = convention.takes_gold_as_written and convention.turns == "all" and view is None
     fingerprint = (run.fingerprint if takes_all_gold and run.derive is None else None) if signed else 0
@@ -182,7 +179,7 @@ def _sum(turns: pl.DataFrame, by: Sequence[str], moments: Collection[tuple[str, 
     sums = [
         C("turns", *stats).sum(),
         pl.len().cast(pl.Int64).alias("dialogues"),
-        *((factor[_STAT + a] * factor[_STAT + b]).cast(pl.Int128).sum().alias(moment_name((a, b))) for a, b in moments),
+        *((factor[_STAT + a] * factor[_STAT + b]).cast(pl.Int128).sum().alias(f"{_MOMENT}{a, b}") for a, b in moments),
         C(counts).abs().max().name.prefix(_MOST),
     ]
     table = dialogues.group_by(by).agg(sums) if by else dialogues.select(sums)
@@ -278,11 +275,6 @@ _NEGLIGIBLE: Final = 1e-9
 _ALIKE: Final = 1e-9
 
 
-def moments_of(metrics: Iterable[Metric]) -> list[tuple[str, str]]:
-    """The pairs of statistics whose moments are needed for the standard errors of these metrics."""
-    return list(dict.fromkeys(pair for metric in metrics if not metric.is_count for pair in _pairs(metric)))
-
-
 def scores_and_errors(metrics: Sequence[Metric], sums: pl.DataFrame) -> tuple[pl.DataFrame, Floats]:
     """The scores of metrics (see `scores`), and their standard errors (groups × metrics), from `Sums.table`.
 
@@ -292,9 +284,9 @@ def scores_and_errors(metrics: Sequence[Metric], sums: pl.DataFrame) -> tuple[pl
     sandwich estimate for clusters, `stats.linearised_se`.) An error is NaN for counts, for undefined scores, for a
     single dialogue, where all dialogues are alike, and without moments.
     """
-    floats = sums.select_seq(cs.starts_with("stat:", "moment:").cast(pl.Float64))  # all in one query
+    floats = sums.select_seq(cs.starts_with(_STAT, _MOMENT).cast(pl.Float64))  # all in one query
     numbers = dict(zip(floats.columns, floats.to_numpy().T, strict=True))
-    has_moments = any(name.startswith("moment:") for name in numbers)
+    has_moments = any(name.startswith(_MOMENT) for name in numbers)
     names = list(dict.fromkeys(name for metric in metrics for name in stats_of(metric)))
     stats = [f"stat:{name}" for name in names]
     whole = np.stack([numbers[name] for name in stats], axis=1)
@@ -320,7 +312,7 @@ def scores_and_errors(metrics: Sequence[Metric], sums: pl.DataFrame) -> tuple[pl
             if not metric.is_count:
                 gradient = dict(zip(names, gradients[number], strict=True))
                 terms = [
-                    gradient[one] * gradient[other] * numbers[moment_name((one, other))] * (1 if one == other else 2)
+                    gradient[one] * gradient[other] * numbers[f"{_MOMENT}{one, other}"] * (1 if one == other else 2)
                     for one, other in _pairs(metric)
                 ]
                 variance = np.sum(terms, axis=0)

@@ -14,7 +14,7 @@ from dstbench.metrics.base import summable
 from dstbench.schema.core import LENGTH, SEEN, TURNS
 from dstbench.scoring.events import COUNTS, with_events
 from dstbench.scoring.rows import C, lay_out
-from dstbench.scoring.values import SPELLED, judged
+from dstbench.scoring.values import SPELLED
 from dstbench.tables import collect
 from dstbench.typing import View
 
@@ -53,7 +53,7 @@ def to_turns(
     if view is not None and view not in get_args(View):
         raise UsageError(f"view={view!r} is none of {', '.join(get_args(View))}")
     convention = convention or Convention()
-    rows = with_events(judged(lay_out(long), convention), convention)
+    rows = with_events(lay_out(long), convention)
     wanted = ["dialogue", "turn", *([view] if view else []), *list(TURNS.columns)[2:], *(counts or {})]
     table = turn_table(rows, view, summable(counts or {}))
     return collect(table.select(wanted if columns is None else list(columns)))
