@@ -84,7 +84,7 @@ if TYPE_CHECKING:  # `as` makes a name public for type checkers
     from dstbench.runs.open import scan as scan
     from dstbench.runs.open import write_long as write_long
     from dstbench.runs.run import Run as Run
-    from dstbench.scoring.engines import engine as engine
+    from dstbench.scoring.partitions import engine as engine
     from dstbench.scoring.score import score as score
     from dstbench.scoring.score import turns as turns
     from dstbench.scoring.turns import to_turns as to_turns

@@ -14,8 +14,7 @@ from typing import Final
 
 from dstbench.conventions.choices import CHOICES, SIGNED
 from dstbench.conventions.convention import DEFAULTS, why_unknown
-from dstbench.conventions.profile_files import hash_of
-from dstbench.conventions.profiles import PLUGINS, PROFILES
+from dstbench.conventions.profiles import PLUGINS, PROFILES, hash_of
 from dstbench.errors import UsageError, did_you_mean, naming_keywords
 from dstbench.metrics import REGISTRY
 from dstbench.metrics import parse as parse_metric

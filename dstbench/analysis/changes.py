@@ -13,7 +13,7 @@ from dstbench.conventions.convention import Convention
 from dstbench.conventions.profiles import as_convention
 from dstbench.errors import UsageError
 from dstbench.metrics import parse_all
-from dstbench.runs.common import over_common_turns
+from dstbench.runs.align import over_common_turns
 from dstbench.runs.open import Data, Reading
 from dstbench.runs.run import Run
 from dstbench.schema.analysis import CHANGED_DIALOGUES, CHANGED_GROUPS, CHANGED_TOTALS

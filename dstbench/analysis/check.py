@@ -23,9 +23,8 @@ from dstbench.runs.gold_sets import predicted_set, recognise
 from dstbench.runs.open import Data, Reading
 from dstbench.runs.run import Run
 from dstbench.schema.core import BETWEEN
-from dstbench.scoring.notes import spelling_remedy
 from dstbench.scoring.partitions import over_partitions
-from dstbench.scoring.scope import open_under, unscored
+from dstbench.scoring.scope import open_under, spelling_remedy, unscored
 from dstbench.scoring.score import values_of
 from dstbench.typing import Dontcare
 

@@ -33,7 +33,7 @@ from dstbench.conventions.convention import Convention
 from dstbench.conventions.profiles import as_convention
 from dstbench.errors import UsageError, did_you_mean, warn
 from dstbench.metrics import Metric, parse_all, stats_of
-from dstbench.runs.common import over_common_turns
+from dstbench.runs.align import over_common_turns
 from dstbench.runs.open import Data, Reading, parts_to_open
 from dstbench.schema.analysis import DESIGN, MODELS, RUN_DIFFERENCES, STANDINGS
 from dstbench.schema.record import Record

@@ -17,11 +17,9 @@ from dstbench.runs.run import Run
 from dstbench.schema.analysis import ERRORS, FAILURES, FIRST_FAILURES, GOLD_SLOTS, TIMING
 from dstbench.schema.core import LENGTH
 from dstbench.schema.record import Record
-from dstbench.scoring.error_classes import count_classes, rate_classes
-from dstbench.scoring.notes import warn_of_alternatives
-from dstbench.scoring.scope import open_under
+from dstbench.scoring.error_classes import count_classes, rate_classes, rate_timing
+from dstbench.scoring.scope import open_under, warn_of_alternatives
 from dstbench.scoring.score import score_run
-from dstbench.scoring.timing import rate_timing
 
 
 @dataclass(frozen=True)

@@ -23,8 +23,8 @@ from dstbench.conventions.convention import Convention
 from dstbench.metrics import Metric
 from dstbench.runs.run import Run
 from dstbench.schema.analysis import DIALOGUES
-from dstbench.scoring.notes import warn_of_alternatives
 from dstbench.scoring.partitions import Part, over_parts
+from dstbench.scoring.scope import warn_of_alternatives
 from dstbench.scoring.score import score_run
 from dstbench.scoring.turns import scored_turns
 

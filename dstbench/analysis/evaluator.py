@@ -26,15 +26,13 @@ from dstbench.readers.builder import StatesBuilder
 from dstbench.readers.options import Keys, ReadOptions
 from dstbench.readers.records import from_memory
 from dstbench.readers.states import Side, States, sides_of, warn_of_notes
-from dstbench.runs.align import check_missing, usable_aliases
-from dstbench.runs.as_written import named_under
+from dstbench.runs.align import check_missing, named_under, usable_aliases
 from dstbench.runs.gold import gold_fingerprint
+from dstbench.runs.load import split_gold
 from dstbench.runs.open import Data, open_gold, open_runs
 from dstbench.runs.run import Run
-from dstbench.runs.splits import split_gold
 from dstbench.scoring.scope import check_gold_scope, check_metrics, warn_of_unscored
-from dstbench.scoring.score import choose_metrics, requested_metrics, score, values_of, warn_of_frames
-from dstbench.scoring.score_rows import Scores
+from dstbench.scoring.score import Scores, choose_metrics, requested_metrics, score, values_of, warn_of_frames
 from dstbench.typing import Missing
 
 State = dict[str, str]

@@ -23,7 +23,6 @@ from dstbench.scoring.events import with_events
 from dstbench.scoring.rows import lay_out
 from dstbench.scoring.score import score_run
 from dstbench.scoring.turns import to_turns
-from dstbench.scoring.values import judged
 
 #: Columns of the table of dialogues that a page shows in addition to the metrics.
 TRAITS: Final = (
@@ -155,7 +154,7 @@ def _rows(run: Run, chosen: pl.DataFrame) -> pl.DataFrame:
 
 def _changes(table: pl.DataFrame, convention: Convention) -> pl.DataFrame:
     """The rows in which gold, the prediction or the class of a slot changes."""
-    rows = classify(with_events(judged(lay_out(table), convention), convention), convention)
+    rows = classify(with_events(lay_out(table), convention), convention)
     first, changes_in = (
         pl.col("first"),
         {name: pl.col(name).ne_missing(pl.col(name).shift(1)) for name in ("gold", "pred", "class")},

@@ -38,13 +38,12 @@ import polars as pl
 
 from dstbench.arrays import Floats
 from dstbench.conventions.convention import Convention
-from dstbench.metrics import Metric, counts_and_stats
+from dstbench.metrics import Metric
 from dstbench.readers.frames import IS_FRAME
 from dstbench.runs.run import Run
 from dstbench.scoring.partitions import over_partitions
 from dstbench.scoring.rows import with_domains
-from dstbench.scoring.standard_errors import scores
-from dstbench.scoring.sums import sum_up
+from dstbench.scoring.sums import scores, sum_up
 from dstbench.scoring.values import with_judgements
 
 # How many of a slot's most frequent values may become a wrong value.
@@ -292,12 +291,11 @@ def score_copies(
 
     `base` is what `base_rows` returned.
     """
-    counts, stats = counts_and_stats(metrics)
 
     def of_part(part: pl.DataFrame) -> Floats:
         table = _table(base, part)
         copied = Run(run.name, table.lazy(), run.meta, (0, table.height))
-        sums = sum_up(copied, stats, ["dialogue"], convention, counts=counts, signed=False, with_slots=False).table
+        sums = sum_up(copied, metrics, ["dialogue"], convention, signed=False).table
         scored = np.full((part.height, len(metrics)), np.nan)
         scored[sums["dialogue"].cast(pl.Int64).to_numpy()] = scores(metrics, sums).fill_null(np.nan).to_numpy()
         return scored

@@ -18,8 +18,8 @@ from dstbench.errors import DstbenchError, warn
 from dstbench.metrics import Metric, score_of, stats_of
 from dstbench.readers.frames import IS_FRAME
 from dstbench.runs.run import Run
-from dstbench.scoring.notes import warn_of_scores
 from dstbench.scoring.partitions import Part, over_parts
+from dstbench.scoring.scope import warn_of_scores
 from dstbench.scoring.score import score_run, warn_of_frames
 from dstbench.scoring.sums import Sums, resolve
 from dstbench.scoring.turns import scored_turns

@@ -30,9 +30,8 @@ from dstbench.runs.run import Run
 from dstbench.schema.analysis import DIALOGUES, SLOT_CLASSES
 from dstbench.schema.core import LONG, SCORES, TURNS
 from dstbench.scoring.error_classes import list_classes
-from dstbench.scoring.notes import warn_of_alternatives
 from dstbench.scoring.partitions import over_partitions
-from dstbench.scoring.scope import open_under
+from dstbench.scoring.scope import open_under, warn_of_alternatives
 from dstbench.scoring.score import choose_metrics, score_run
 from dstbench.scoring.turns import to_turns
 

@@ -17,8 +17,7 @@ import polars as pl
 from dstbench.analysis.associations import JACKKNIFE, Compared, Rows, as_frame, limits_of, with_holm
 from dstbench.analysis.user_tables import read_user_table
 from dstbench.arrays import Flags
-from dstbench.conventions.dialogue_ids import near_dialogues
-from dstbench.conventions.slots import canonical_dialogue
+from dstbench.conventions.slots import canonical_dialogue, near_dialogues
 from dstbench.errors import DstbenchError, UsageError, warn
 from dstbench.schema.analysis import RATED, RATED_DIFFERENCES
 from dstbench.schema.core import MAX_TURN

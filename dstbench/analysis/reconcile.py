@@ -19,7 +19,7 @@ from dstbench.conventions.normalise import STEPS
 from dstbench.conventions.profiles import PROFILES, as_convention, suits
 from dstbench.errors import DstbenchError, DstbenchWarning, UsageError
 from dstbench.metrics import Metric, parse_all
-from dstbench.runs.as_written import named_under
+from dstbench.runs.align import named_under
 from dstbench.runs.open import Data, Reading
 from dstbench.runs.run import Run, in_memory
 from dstbench.schema.analysis import RECONCILED_CHOICES, RECONCILED_SETS, RECONCILED_STEPS, RECONCILED_TRIED

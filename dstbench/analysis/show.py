@@ -14,9 +14,8 @@ import polars as pl
 
 from dstbench.analysis.dialogues import per_dialogue
 from dstbench.conventions.convention import Convention
-from dstbench.conventions.dialogue_ids import hint_at_dialogue
 from dstbench.conventions.profiles import as_convention
-from dstbench.conventions.slots import canonical_dialogue
+from dstbench.conventions.slots import canonical_dialogue, hint_at_dialogue
 from dstbench.errors import DstbenchError, UsageError, warn
 from dstbench.metrics import Metric, parse_all
 from dstbench.metrics.registry import sign_of
@@ -96,7 +95,7 @@ def walk_through(
     given = pl.Series([dialogue] if isinstance(dialogue, str) else [*dialogue], dtype=pl.String)
     names = pl.select(canonical_dialogue(pl.lit(given))).to_series().to_list()
     cut = [(_cut_to(run, name), run) for name in names for run in runs]
-    resolved = {run.name: resolve(chosen, [sum_up(run, {}, [], convention)], convention) for run in runs}
+    resolved = {run.name: resolve(chosen, [sum_up(run, chosen, [], convention)], convention) for run in runs}
     if said is None:
         said = said_in(runs)
     elif missing := [name for name in names if name not in said["dialogue"]]:

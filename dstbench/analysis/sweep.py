@@ -15,7 +15,7 @@ from dstbench.conventions.files import Table
 from dstbench.conventions.profiles import PROFILES, profile, suits
 from dstbench.errors import DstbenchError, UsageError, warn
 from dstbench.metrics import Metric, parse_all, stats_of
-from dstbench.runs.as_written import named_under
+from dstbench.runs.align import named_under
 from dstbench.runs.open import Data, Reading
 from dstbench.schema.analysis import SWEEP, SWEEP_TARGETS
 from dstbench.scoring.scope import check_gold_scope, gold_counts, open_under, warn_of_unscored

@@ -34,8 +34,7 @@ from dstbench.conventions.convention import Convention
 from dstbench.conventions.profiles import as_convention
 from dstbench.errors import UsageError
 from dstbench.metrics import Metric, parse_all
-from dstbench.metrics.base import divide
-from dstbench.metrics.exact_sums import exact_sum
+from dstbench.metrics.base import divide, exact_sum
 from dstbench.runs.open import Data, Reading
 from dstbench.schema.analysis import CORRELATIONS, DISAGREEMENTS, TRAIT_BINS
 from dstbench.schema.record import Record

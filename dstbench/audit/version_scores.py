@@ -26,8 +26,7 @@ from dstbench.runs.open import Data
 from dstbench.runs.run import Run, in_memory
 from dstbench.schema.audit import VERSION_MODELS, VERSION_SLOTS
 from dstbench.schema.record import Record
-from dstbench.scoring.notes import warn_of_alternatives
-from dstbench.scoring.scope import gold_counts, open_under
+from dstbench.scoring.scope import gold_counts, open_under, warn_of_alternatives
 from dstbench.scoring.score import score_run
 from dstbench.typing import Missing
 

@@ -107,7 +107,7 @@ class Shared:
     def enter(self, stack: ExitStack, names: Iterable[str]) -> None:
         """Use the engine, and lay tables out for where they go, if there are such options, until `stack` is closed."""
         if "engine" in names:
-            stack.enter_context(load("scoring.engines:engine")(self.engine, address=self.address))
+            stack.enter_context(load("scoring.partitions:engine")(self.engine, address=self.address))
         if "chosen" in names:
             if self.label is not None:
                 if self.form != "latex":

@@ -11,7 +11,7 @@ import polars as pl
 from dstbench.conventions import profiles as conventions
 from dstbench.conventions.matching import MATCHERS, Matcher
 from dstbench.conventions.normalise import STEPS
-from dstbench.conventions.profile_files import ENDING
+from dstbench.conventions.profiles import ENDING
 from dstbench.conventions.slots import SLOT_SETS, slot_total
 from dstbench.errors import check_known, warn
 from dstbench.metrics import REGISTRY, registry

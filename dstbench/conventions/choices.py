@@ -14,161 +14,122 @@ from dstbench.conventions.files import Schema, Table
 from dstbench.typing import Dontcare, Fuzzy, Missing, Multi
 
 
-def _words(meaning: str, values: str, *, option: str | None = "", signed: bool = True) -> dict[str, Any]:
-    """The metadata of a choice; option: the field's name if empty, None: it has none; signed: it can change a score."""
-    return {"meaning": meaning, "values": values, "option": option, "signed": signed}
+def _choice(default: Any, meaning: str, values: str, *, option: str | None = "", signed: bool = True) -> Any:
+    """A choice; option: the field's name if empty, None: it has none; signed: it can change a score."""
+    words = {"meaning": meaning, "values": values, "option": option, "signed": signed}
+    return field(default=default, metadata=words)
 
 
 @dataclass(frozen=True, kw_only=True, init=False, repr=False, eq=False)  # slow to make; `Convention` makes its own
 class Choices:
     """The fields of `Convention`, in the order in which signatures name them; defaults are those of ``verbatim``."""
 
-    name: str = field(default="verbatim.1", metadata=_words("the profile", "its name and version", option=None))
-    slots: str | None = field(
-        default=None,
-        metadata=_words(
-            "the slots that are scored",
-            "a set of `ls slots`, or the schema's categorical or non-categorical ones; default: all, or all of the "
-            "schema; they also fix T of slot accuracy",
-        ),
+    name: str = _choice("verbatim.1", "the profile", "its name and version", option=None)
+    slots: str | None = _choice(
+        None,
+        "the slots that are scored",
+        "a set of `ls slots`, or the schema's categorical or non-categorical ones; default: all, or all of the "
+        "schema; they also fix T of slot accuracy",
     )
-    outside: Literal["scored", "dropped"] = field(
-        default="scored",
-        metadata=_words(
-            "how gold's slots outside the scored ones count",
-            "like the others (scored), and so do predictions of them in the same turns, so that no turn is right "
-            "because they are ignored; or not at all (dropped), and a turn whose gold has no values of other slots is "
-            "not scored",
-        ),
+    outside: Literal["scored", "dropped"] = _choice(
+        "scored",
+        "how gold's slots outside the scored ones count",
+        "like the others (scored), and so do predictions of them in the same turns, so that no turn is right "
+        "because they are ignored; or not at all (dropped), and a turn whose gold has no values of other slots is "
+        "not scored",
     )
-    booking: Literal["mapped", "as-written"] = field(
-        default="mapped",
-        metadata=_words(
-            "what booking slots are called",
-            "`hotel-day` is `hotel-book day` (mapped); or they are two slots if gold has one name and the predictions "
-            "have the other (as-written)",
-        ),
+    booking: Literal["mapped", "as-written"] = _choice(
+        "mapped",
+        "what booking slots are called",
+        "`hotel-day` is `hotel-book day` (mapped); or they are two slots if gold has one name and the predictions "
+        "have the other (as-written)",
     )
-    absent: tuple[str, ...] = field(
-        default=("none", ""),
-        metadata=_words("the literals that mean absent", "the slot is not in the state", option=None),
+    absent: tuple[str, ...] = _choice(
+        ("none", ""), "the literals that mean absent", "the slot is not in the state", option=None
     )
-    none: Literal["drop", "drop-gold", "drop-pred", "keep"] = field(
-        default="drop",
-        metadata=_words(
-            "on which sides the literals that mean absent are dropped",
-            "`none` and the empty string, in most profiles; where they are kept, they are values",
-        ),
+    none: Literal["drop", "drop-gold", "drop-pred", "keep"] = _choice(
+        "drop",
+        "on which sides the literals that mean absent are dropped",
+        "`none` and the empty string, in most profiles; where they are kept, they are values",
     )
-    dontcare: Dontcare = field(
-        default="keep",
-        metadata=_words(
-            "what dontcare is",
-            "a value (keep), dropped on both sides (drop) or on one, or its slot is not scored in turns where gold has "
-            "it (skip)",
-        ),
+    dontcare: Dontcare = _choice(
+        "keep",
+        "what dontcare is",
+        "a value (keep), dropped on both sides (drop) or on one, or its slot is not scored in turns where gold has "
+        "it (skip)",
     )
-    gold_steps: tuple[str, ...] = field(
-        default=(),
-        metadata=_words("how gold values are normalised", "steps of `ls steps` in order, joined by commas; - for none"),
+    gold_steps: tuple[str, ...] = _choice(
+        (), "how gold values are normalised", "steps of `ls steps` in order, joined by commas; - for none"
     )
-    pred_steps: tuple[str, ...] = field(
-        default=(), metadata=_words("how predicted values are normalised", "steps, as for gold values")
+    pred_steps: tuple[str, ...] = _choice((), "how predicted values are normalised", "steps, as for gold values")
+    typos: Table | None = _choice(
+        None, "the typo table", "right spellings with their variants, a JSON file, for the step `typos`"
     )
-    typos: Table | None = field(
-        default=None,
-        metadata=_words("the typo table", "right spellings with their variants, a JSON file, for the step `typos`"),
+    multi: Multi = _choice(
+        "literal",
+        "what alternatives mean",
+        "a|b is one string (literal); the first counts (first); any gold one may be predicted (any), or be among "
+        "those predicted (overlap); both sides list the same (all); or by the schema, the first of a categorical "
+        "slot, any of another (by-kind)",
     )
-    multi: Multi = field(
-        default="literal",
-        metadata=_words(
-            "what alternatives mean",
-            "a|b is one string (literal); the first counts (first); any gold one may be predicted (any), or be among "
-            "those predicted (overlap); both sides list the same (all); or by the schema, the first of a categorical "
-            "slot, any of another (by-kind)",
-        ),
+    match: str = _choice(
+        "exact",
+        "how values are matched",
+        "exact, levenshtein, partial, token-sort or contain, with a threshold as in levenshtein:above=0.9",
     )
-    match: str = field(
-        default="exact",
-        metadata=_words(
-            "how values are matched",
-            "exact, levenshtein, partial, token-sort or contain, with a threshold as in levenshtein:above=0.9",
-        ),
+    labels: Table | None = _choice(
+        None,
+        "the label map",
+        "variants that are accepted for a gold value, a JSON file; TripPy's configuration is accepted, too",
+        option="label-map",
     )
-    labels: Table | None = field(
-        default=None,
-        metadata=_words(
-            "the label map",
-            "variants that are accepted for a gold value, a JSON file; TripPy's configuration is accepted, too",
-            option="label-map",
-        ),
+    fuzzy: Fuzzy = _choice(
+        "text", "which values are matched fuzzily", "text only, or also numbers, times, days and booleans (all)"
     )
-    fuzzy: Fuzzy = field(
-        default="text",
-        metadata=_words(
-            "which values are matched fuzzily", "text only, or also numbers, times, days and booleans (all)"
-        ),
+    schema: Schema | None = _choice(
+        None,
+        "the schema",
+        "schema.json of the dataset; only its slots are scored, and categorical ones matched exactly",
     )
-    schema: Schema | None = field(
-        default=None,
-        metadata=_words(
-            "the schema", "schema.json of the dataset; only its slots are scored, and categorical ones matched exactly"
-        ),
+    seen: Schema | None = _choice(
+        None, "the schema of the training set", "a schema.json; its services are the seen ones of --by seen"
     )
-    seen: Schema | None = field(
-        default=None,
-        metadata=_words("the schema of the training set", "a schema.json; its services are the seen ones of --by seen"),
+    over: Literal["count", "free", "gold-domains"] = _choice(
+        "count",
+        "how predicted slots that gold lacks count",
+        "as errors (count), not at all (free), or as errors in domains that gold's state has (gold-domains)",
     )
-    over: Literal["count", "free", "gold-domains"] = field(
-        default="count",
-        metadata=_words(
-            "how predicted slots that gold lacks count",
-            "as errors (count), not at all (free), or as errors in domains that gold's state has (gold-domains)",
-        ),
+    wrong_costs: Literal["once", "twice", "hyphen"] = _choice(
+        "once",
+        "how many slots a wrong value costs",
+        "in SA and RSA one (once), two (twice), or two if it has a hyphen, as in scripts that split "
+        "domain-slot-value at the last hyphen (hyphen)",
     )
-    wrong_costs: Literal["once", "twice", "hyphen"] = field(
-        default="once",
-        metadata=_words(
-            "how many slots a wrong value costs",
-            "in SA and RSA one (once), two (twice), or two if it has a hyphen, as in scripts that split "
-            "domain-slot-value at the last hyphen (hyphen)",
-        ),
+    turns: Literal["all", "gold", "pred", "last"] = _choice(
+        "all",
+        "which turns are scored",
+        "all, those with a gold state, those with a predicted state, or the last of each dialogue",
     )
-    turns: Literal["all", "gold", "pred", "last"] = field(
-        default="all",
-        metadata=_words(
-            "which turns are scored",
-            "all, those with a gold state, those with a predicted state, or the last of each dialogue",
-        ),
+    unit: Literal["turn", "frame"] = _choice(
+        "turn", "what a score is a mean over", "turns, or the domains (services) of turns"
     )
-    unit: Literal["turn", "frame"] = field(
-        default="turn", metadata=_words("what a score is a mean over", "turns, or the domains (services) of turns")
+    domain_turns: Literal["gold", "either", "dialogue", "frames"] = _choice(
+        "gold",
+        "which turns count for a domain",
+        "those in which gold has a slot of it (gold), or gold or the prediction (either); all turns of dialogues "
+        "whose gold ever has one (dialogue, as in TRADE's zero-shot scores); or those in which gold has a frame "
+        "of it (frames, as in SGD; the same as gold for files without frames)",
     )
-    domain_turns: Literal["gold", "either", "dialogue", "frames"] = field(
-        default="gold",
-        metadata=_words(
-            "which turns count for a domain",
-            "those in which gold has a slot of it (gold), or gold or the prediction (either); all turns of dialogues "
-            "whose gold ever has one (dialogue, as in TRADE's zero-shot scores); or those in which gold has a frame "
-            "of it (frames, as in SGD; the same as gold for files without frames)",
-        ),
-    )
-    missing: Missing = field(
-        default="error",
-        metadata=_words(
-            "how turns without a prediction are treated",
-            "an error (default of most profiles), wrong, an empty state, or left out (intersect)",
-            option=None,  # the option is one of reading runs
-            signed=False,  # how a run was read is signed instead
-        ),
-    )
-    metrics: str | None = field(
-        default=None,
-        metadata=_words("the metrics", "those computed if none are named", option=None, signed=False),
-    )
-    title: str = field(
-        default="values compared as written",
-        metadata=_words("the title", "a description in one line", option=None, signed=False),
+    missing: Missing = _choice(
+        "error",
+        "how turns without a prediction are treated",
+        "an error (default of most profiles), wrong, an empty state, or left out (intersect)",
+        option=None,
+        signed=False,
+    )  # how runs are read: an option of its own, and signed as it was done
+    metrics: str | None = _choice(None, "the metrics", "those computed if none are named", option=None, signed=False)
+    title: str = _choice(
+        "values compared as written", "the title", "a description in one line", option=None, signed=False
     )
 
 

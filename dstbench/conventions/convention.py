@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import Any, Final, Literal, get_args, get_origin
 
 from dstbench.conventions.choices import CHOICES, SIGNED, Choices, description, file_type
@@ -50,7 +49,7 @@ class Convention(Choices, Record):
     def matcher(self) -> ValueMatcher:
         """The rule by which values match."""
         categorical = frozenset() if self.schema is None else self.schema.kind(categorical=True)
-        return _matcher(Matcher.parse(self.match), self.multi, self.fuzzy, self.labels, categorical)
+        return ValueMatcher(Matcher.parse(self.match), self.multi, self.fuzzy, self.labels, categorical)
 
     @property
     def slot_set(self) -> str | None:
@@ -117,8 +116,6 @@ class Convention(Choices, Record):
         }
 
 
-# Conventions that match alike share what it remembers.
-_matcher: Final = lru_cache(maxsize=64)(ValueMatcher)
 Convention.__doc__ = "\n    ".join(
     [f"{Convention.__doc__}\n\nAttributes:", *(f"{name}: {description(choice)}" for name, choice in CHOICES.items())]
 )

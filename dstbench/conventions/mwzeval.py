@@ -113,10 +113,7 @@ def normalise(slot: str, value: str) -> str:
 
 
 def normalise_book_time(slot: str, value: str) -> str:
-    """One alternative of a booked time, which MultiWOZ_Evaluation reads as a time if the slot is called `time`.
-
-    It does not if the slot is called `booktime`, as in its gold.
-    """
+    """One alternative of a booked time, which MultiWOZ_Evaluation reads as a time if the slot is called `time`."""
     return _time(value) if slot.endswith("-book time") else value
 
 

@@ -21,7 +21,6 @@ import polars as pl
 
 from dstbench.conventions.slots import SlotTotal
 from dstbench.errors import UsageError
-from dstbench.metrics.exact_sums import exact_sum
 from dstbench.plugins import fault_of, origin_of
 from dstbench.schema.core import ROWS, TURNS, Column
 from dstbench.schema.record import Shown
@@ -139,10 +138,7 @@ def is_built_in(metric: Metric) -> bool:
 
 @lru_cache(maxsize=256)
 def stats_of(metric: Metric) -> dict[str, pl.Expr]:
-    """A metric's statistics by unique names (cached, as expressions are slow to make).
-
-    If a metric is not built in, each name begins with its settings: its ``right`` must not be taken for JGA's.
-    """
+    """A metric's statistics by unique names (cached, as expressions are slow to make)."""
     return {_qualified(metric, name): stat for name, stat in metric.stats().items()}
 
 
@@ -172,10 +168,7 @@ def score_of(metric: Metric, sums: Mapping[str, pl.Expr]) -> pl.Expr:
 
 
 def check_own(metric: Metric, built_in: Collection[str]) -> None:
-    """Refuse a user's own metric whose name is invalid or taken, or whose statistics cannot be summed.
-
-    A statistic must be a number computed from the turn's own row, and the score must follow from the sums.
-    """
+    """Refuse a user's own metric whose name is invalid or taken, or whose statistics cannot be summed."""
     if is_built_in(metric):
         return
     where = f"{type(metric).__module__}.{type(metric).__qualname__}"
@@ -217,10 +210,7 @@ def check_own(metric: Metric, built_in: Collection[str]) -> None:
 
 
 def check_counts(counts: Mapping[str, pl.Expr], place: str = "") -> None:
-    """Refuse counts (expressions over judged rows) whose names are taken, or that cannot be summed.
-
-    A count must be a number or a Boolean that depends on rows of its own dialogue only; `place` says whose they are.
-    """
+    """Refuse counts (expressions over judged rows) whose names are taken, or that cannot be summed."""
     example = _example_rows()
     for name, expression in counts.items():
         what = f"{place}count {name!r}"
@@ -346,3 +336,41 @@ def count(name: str) -> pl.Expr:
 def divide(numerator: pl.Expr, denominator: pl.Expr, *, empty: float | None = None) -> pl.Expr:
     """A ratio of counts; where the denominator is 0, `empty` (None: undefined, null)."""
     return pl.when(denominator > 0).then(numerator / denominator).otherwise(empty)
+
+
+_BITS: Final = 62
+_STEP_BITS: Final = 12
+#: A dialogue's sum of ratios is rounded to a multiple of this before it is multiplied, so that no sum of products
+#: overflows; standard errors keep at least five digits.
+STEP: Final = 2.0**-_STEP_BITS
+
+
+def in_parts(ratio: pl.Expr) -> pl.Expr:
+    """Ratios (or whole numbers) as numbers of parts (Int128), which hold sums up to 2⁶⁵."""
+    return (ratio * 2.0**_BITS).cast(pl.Int128)
+
+
+def from_parts(parts: pl.Expr) -> pl.Expr:
+    """The number (Float64) nearest to a number of parts."""
+    return parts.cast(pl.Float64) / 2.0**_BITS
+
+
+def exact_sum(numbers: pl.Expr) -> pl.Expr:
+    """The sum (Float64) of ratios or of whole numbers, as an aggregation; null adds nothing.
+
+    >>> table = pl.DataFrame({"ratio": [0.1, None, 0.2, 0.3]})
+    >>> table.select(exact_sum(pl.col("ratio"))).item() == table.reverse().select(exact_sum(pl.col("ratio"))).item()
+    True
+    """
+    return from_parts(in_parts(numbers).sum())
+
+
+def in_steps(parts: pl.Expr) -> pl.Expr:
+    """The number (Int64) of `STEP` that is nearest to a number of parts; ties are rounded up.
+
+    >>> ratios = pl.Series("ratio", [0.5, 1 / 4096, 1 / 8192])
+    >>> ratios.to_frame().select(in_steps(in_parts(pl.col("ratio"))))["ratio"].to_list()
+    [2048, 1, 1]
+    """
+    in_step = pl.lit(1 << (_BITS - _STEP_BITS), pl.Int128)
+    return ((parts + in_step // 2) // in_step).cast(pl.Int64)

@@ -42,11 +42,7 @@ def formula(expression: pl.Expr) -> str:
 
 
 def formulas(metric: Metric) -> dict[str, str]:
-    """A metric as the query that it is.
-
-    `counts` says what each row adds to counts of the metric's own, `per_turn` what a turn adds to its statistics, and
-    `value` how it follows from the sums of these.
-    """
+    """A metric as the query that it is."""
     stats = metric.stats()
     return {
         "counts": _listed(metric.counts()),

@@ -14,9 +14,8 @@ from typing import Final, Literal, NamedTuple, Self, TypeAlias
 
 import polars as pl
 
-from dstbench.conventions.dialogue_ids import near_dialogues
 from dstbench.conventions.files import UserFile, read_json
-from dstbench.conventions.slots import canonical_dialogue, canonical_slot
+from dstbench.conventions.slots import canonical_dialogue, canonical_slot, near_dialogues
 from dstbench.errors import UsageError, did_you_mean, number_of
 from dstbench.io.files import File
 from dstbench.io.tables import read_pairs

@@ -32,7 +32,7 @@ from dstbench.rendering.html import rendered
 from dstbench.rendering.latex import latex_page
 from dstbench.rendering.of_runs import best_first
 from dstbench.rendering.tables import as_rows, layout_of, render_object
-from dstbench.runs.common import over_common_turns
+from dstbench.runs.align import over_common_turns
 from dstbench.runs.open import Data, Reading, parts_to_open
 from dstbench.runs.run import Run
 from dstbench.scoring.scope import open_under

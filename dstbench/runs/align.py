@@ -1,21 +1,26 @@
-"""From states to a long table: which turns of gold and predictions are scored, and what is reported about them."""
+"""From states to a long table: which turns and slots of gold and predictions meet, and what is reported about them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import warnings
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import reduce
 from typing import Any, Final, get_args
 
 import polars as pl
 
-from dstbench.errors import DstbenchError, UsageError, number_of, warn
+from dstbench.conventions.convention import Convention
+from dstbench.errors import DstbenchError, DstbenchWarning, UsageError, number_of, warn
+from dstbench.io.limits import FREE, SPREAD
 from dstbench.readers.frames import IS_FRAME, count_frames
 from dstbench.readers.renaming import with_domains
 from dstbench.readers.states import UNREADABLE, Side, States, only_split, only_turns, same_turns, warn_of_notes
-from dstbench.runs.slot_names import report_slots
-from dstbench.runs.spread import spread, spread_frames
-from dstbench.runs.turn_numbers import find_numbering, report_gaps
+from dstbench.runs.run import Run, in_memory
+from dstbench.runs.slot_names import find_numbering, report_gaps, report_slots
+from dstbench.schema.core import LONG
 from dstbench.schema.record import Record
+from dstbench.tables import collect, collect_all
 from dstbench.typing import Missing
 
 _KEY: Final = ["dialogue", "turn"]
@@ -66,7 +71,7 @@ def to_long(states: States, gold: States | None = None, *, missing: Missing = "e
                 file=states.source,
                 hint="name the file that has them: --gold FILE",
             )
-        _gold_of(gold)  # raises if it has no gold
+        gold_of(gold)  # raises if it has no gold
         states = states.complete(gold)
     if gold is not None and gold.domains is not None:
         states = with_domains(states, gold)
@@ -121,13 +126,11 @@ def from_long(
     return States(source, "long table", sides["gold"], sides["pred"])
 
 
-def _gold_of(gold: States) -> Side:
+def gold_of(states: States, hint: str = "--gold takes the file that has the gold states") -> Side:
     """The gold side; it must be there."""
-    if gold.gold is None:
-        raise DstbenchError(
-            f"no gold inside ({gold.format})", file=gold.source, hint="--gold takes the file that has the gold states"
-        )
-    return gold.gold
+    if states.gold is None:
+        raise DstbenchError(f"no gold inside ({states.format})", file=states.source, hint=hint)
+    return states.gold
 
 
 def usable_aliases(gold: States) -> pl.DataFrame | None:
@@ -187,12 +190,8 @@ def _sides(states: States, gold: States | None) -> tuple[Side, Side]:
         raise DstbenchError(f"the file holds gold but no predictions ({states.format})", file=states.source, hint=hint)
     own_gold = None if states.either else states.gold
     if gold is None:
-        if own_gold is None:
-            raise DstbenchError(
-                f"no gold inside ({states.format})", file=states.source, hint="name the file that has it: --gold FILE"
-            )
-        return own_gold, states.pred
-    gold_side = _gold_of(gold)
+        return gold_of(replace(states, gold=own_gold), "name the file that has it: --gold FILE"), states.pred
+    gold_side = gold_of(gold)
     if own_gold is not None:
         warn(f"its own gold is not used, but that of {gold.source}", file=states.source)
     elif states.gold is not None:
@@ -207,12 +206,7 @@ def _sides(states: States, gold: States | None) -> tuple[Side, Side]:
 def _spine(
     source: str, gold: Side, pred: Side, missing: Missing, wrong: pl.DataFrame, *, embedded: bool, numbered: bool
 ) -> tuple[pl.DataFrame, dict[str, Any]]:
-    """The turns to score, sorted: (at: row in gold's turns, dialogue, turn, predicted: bool); and the coverage.
-
-    `wrong`: turns whose predictions count as wrong, whatever is missing; `embedded`: whether gold is in the file of the
-    predictions; `numbered`: whether the user says how turns are
-    numbered.
-    """
+    """The turns to score, sorted: (at: row in gold's turns, dialogue, turn, predicted: bool); and the coverage."""
     spine = gold.sorted_turns.with_columns(predicted=True)
     absent, extra = spine.clear(), pred.turns.clear()
     if not same_turns(gold, pred):
@@ -303,3 +297,158 @@ def _dialogues_without(turns: pl.DataFrame, other: Side) -> int:
     if turns.is_empty():  # the usual case, and a join takes longer to start than this
         return 0
     return turns.select(pl.col("dialogue").unique()).join(other.turns, on="dialogue", how="anti").height
+
+
+def named_under(convention: Convention, run: Run) -> Run:
+    """The run with its booking slots as the convention names them (`Convention.booking`): if as written, some are two.
+
+    The prediction of ``hotel-book day`` becomes one of ``hotel-day`` if only gold has ``book`` in its name, and of
+    ``hotel-bookday`` if only the predictions have; gold keeps the canonical name. A slot that one side spells in both
+    ways is refused.
+    """
+    if convention.booking == "mapped":
+        return run
+    with_book = run.meta.get("with_book", {})
+    gold, pred = (with_book.get(side, {}) for side in ("gold", "pred"))
+    for slot in sorted({*gold, *pred}):
+        if None in (gold.get(slot, True), pred.get(slot, True)):
+            raise DstbenchError(
+                f"{slot} is spelled both with `book` and without, and --booking as-written takes these for two slots",
+                file=run.name,
+                hint="--booking mapped takes them for one",
+            )
+    own_names = {
+        slot: slot.replace("book ", "" if slot in pred else "book")
+        for slot in sorted({*gold, *pred})
+        if gold.get(slot, True) != pred.get(slot, True)
+    }
+    if not own_names:
+        return run
+    table = run.read()
+    slot = pl.col("slot").cast(pl.String)
+    to_split = slot.is_in(list(own_names)).fill_null(False)
+    rows, nothing = table.filter(to_split), pl.lit(None, pl.Categorical)
+    sides = pl.concat(
+        [
+            rows.with_columns(pred=nothing),
+            rows.with_columns(slot.replace(own_names).cast(pl.Categorical), gold=nothing),
+        ]
+    )
+    is_listed = pl.coalesce("gold", "pred").is_not_null().cast(pl.UInt8).cum_max().over("dialogue", "slot") == 1
+    split = pl.concat([table.filter(~to_split), sides.filter(is_listed)]).sort("dialogue", "slot", "turn")
+    return in_memory(run.name, split, run.meta)
+
+
+def over_common_turns(runs: Sequence[Run]) -> list[Run]:
+    """The runs over the turns that all of them have, if one of them was opened so (``intersect``)."""
+    if len(runs) < 2 or not any("intersect" in run.meta["missing"] for run in runs):
+        return list(runs)
+    turns = [run.read(run.table.select(_KEY).unique().sort(_KEY)) for run in runs]
+    if all(of_run.equals(turns[0]) for of_run in turns):
+        return list(runs)
+    common = reduce(lambda one, other: one.join(other, on=_KEY, how="semi"), turns)
+    if common.is_empty():
+        raise DstbenchError(
+            "no turn is in all runs", file=", ".join(run.name for run in runs), hint="are they of one test set?"
+        )
+    total = pl.concat(turns).unique().height
+    warn(
+        f"compared over the {common.height:,} of {total:,} turns that all {len(runs)} runs have (--missing intersect)",
+        when="before",
+    )
+    return [
+        _cut_to(run, common) if of_run.height > common.height else run for run, of_run in zip(runs, turns, strict=True)
+    ]
+
+
+def _cut_to(run: Run, turns: pl.DataFrame) -> Run:
+    """The run without any other turns, as if neither gold nor prediction had them."""
+    states = from_long(run.read(), run.name)
+    gold, pred = (_of_turns(side, turns) for side in (states.gold, states.pred) if side is not None)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DstbenchWarning)  # its warnings were given when the run was opened
+        aligned = to_long(
+            replace(states, gold=gold, pred=pred), missing="wrong"
+        )  # a turn without a prediction stays wrong
+    coverage = {**run.meta["coverage"], **{name: aligned.coverage[name] for name in ("turns", "dialogues")}}
+    frames = {} if aligned.frames is None else {"frames": dict(aligned.frames)}
+    return in_memory(run.name, aligned.table, {**run.meta, "coverage": coverage, **frames})
+
+
+def _of_turns(side: Side, turns: pl.DataFrame) -> Side:
+    kept = side.turns.join(turns.with_columns(kept=True), on=_KEY, how="left", maintain_order="left")["kept"]
+    return only_turns(side, kept.fill_null(value=False))
+
+
+C: Final = pl.col
+# A slot in a turn, as one integer, by which joins take a third of the time.
+_CELL: Final = (C("place").cast(pl.UInt64) * 2**32 + C("slot").to_physical()).alias("key")
+# The value that marks a turn without a prediction: another in each turn, so that no error is carried over.
+_MARK: Final = pl.format("no prediction for turn {}", "turn").cast(pl.Categorical)
+
+
+def spread(source: str, spine: pl.DataFrame, gold: Side, pred: Side) -> pl.DataFrame:
+    """The long table of both sides, over the turns of a spine: a row per slot and turn, from the slot's first turn on.
+
+    A turn without a prediction has a row without a slot that says so. For example, in a dialogue of three turns, gold
+    lists `hotel-area` from turn 1 on, and the prediction lists two slots in turn 2:
+
+    >>> turns = pl.DataFrame({"dialogue": ["D1"] * 3, "turn": [0, 1, 2]}, schema_overrides={"turn": pl.UInt16})
+    >>> types = {"at": pl.UInt32, "slot": pl.Categorical, "value": pl.Categorical}
+    >>> gold = {"at": [1, 2], "slot": ["hotel-area", "hotel-area"], "value": ["north", "north"]}
+    >>> pred = {"at": [2, 2], "slot": ["hotel-area", "hotel-stars"], "value": ["north", "4"]}
+    >>> sides = [Side(turns, pl.DataFrame(cells, schema=types)) for cells in (gold, pred)]
+    >>> for row in spread("example", turns.with_row_index("at").with_columns(predicted=True), *sides).rows():
+    ...     print(*row)
+    D1 0 None None None
+    D1 1 hotel-area north None
+    D1 2 hotel-area north north
+    D1 2 hotel-stars None 4
+    """
+    turns = spine.with_row_index("place").lazy().with_columns(number=C("dialogue").rle_id())
+    of_pred = turns
+    if not same_turns(gold, pred):
+        of_pred = turns.drop("at").join(pred.turns.with_row_index("at").lazy(), on=["dialogue", "turn"])
+    sides = ((gold, turns), (pred, of_pred))
+    cells = [side.cells.lazy().join(its.select("at", "place", "number"), on="at") for side, its in sides]
+    spined, golds, preds = collect_all([turns, *cells])
+    turns = spined.lazy()
+
+    # A slot has a row from the first turn that lists it; before a dialogue's first slot, and where there is no
+    # prediction, a turn has a row without a slot.
+    listed = pl.concat([golds, preds])
+    ends = turns.group_by("number").agg(end=C("place").max() + 1)
+    slots = collect(listed.lazy().group_by("number", "slot").agg(start=C("place").min()).join(ends, on="number")).lazy()
+    first = slots.group_by("number").agg(C("start").min())
+    bare = turns.join(first, on="number", how="left", maintain_order="left")
+    bare = bare.filter(~C("predicted") | (C("place") < C("start")).fill_null(value=True))
+    rows_of_slots = slots.select((C("end") - C("start")).cast(pl.Int64).sum())
+    sized, without = collect_all([rows_of_slots, bare.select("number", "place")])
+    total = int(sized.item()) + without.height
+    if total > max(FREE, SPREAD.value * (listed.height + spine.height)):
+        raise DstbenchError(
+            f"{total:,} rows for {spine.height:,} turns that list {listed.height:,} slots is above the limit of "
+            f"{SPREAD.value} rows each",
+            file=source,
+            hint=SPREAD.hint,
+        )
+
+    places = pl.int_ranges("start", "end", dtype=pl.UInt32)
+    nothing = without.lazy().group_by("number").agg("place").with_columns(slot=pl.lit(None, pl.Categorical))
+    groups = pl.concat([nothing.select("number", "slot", "place"), slots.select("number", "slot", place=places)])
+    rows = groups.sort("number", "slot", nulls_last=False).select("slot", "place").explode("place")
+    rows = rows.with_columns(
+        _CELL, *(pl.lit(spined[name]).gather("place") for name in ("dialogue", "turn", "predicted"))
+    )
+    for name, side in (("gold", golds), ("pred", preds)):
+        values = side.lazy().select(_CELL, C("value").alias(name))
+        rows = rows.join(values, on="key", how="left", maintain_order="left")
+    mark = pl.when(C("slot").is_null() & ~C("predicted")).then(_MARK).otherwise("pred")
+    return collect(rows.with_columns(pred=mark).select(*LONG.columns))
+
+
+def spread_frames(source: str, spine: pl.DataFrame, gold: Side, pred: Side) -> pl.DataFrame:
+    """The rows of both sides' frames, laid out like those of slots, to be merged with the rows of `spread`."""
+    nothing = gold.cells.clear()
+    sides = (Side(side.turns, nothing if side.frames is None else side.frames) for side in (gold, pred))
+    return spread(source, spine.with_columns(predicted=True), *sides).drop_nulls("slot")

@@ -95,10 +95,7 @@ def gold_sets() -> Sequence[GoldSet]:
 
 
 def recognise(run: Run) -> Recognised | None:
-    """The registered set that is a run's gold, or that the gold is like; None: there is none.
-
-    If gold has as many dialogues in common with one set as with another, it is like neither.
-    """
+    """The registered set that is a run's gold, or that the gold is like; None: there is none."""
     dialogues, turns = (run.meta["coverage"][what] for what in ("dialogues", "turns"))
     as_large = [one for one in gold_sets() if (one.dialogues, one.turns) == (dialogues, turns)]
     similar = [one for one in gold_sets() if one.each and one.dialogues >= max(_ALIKE * dialogues, _FEWEST)]
@@ -153,10 +150,7 @@ def predicted_set(run: Run) -> GoldSet | None:
 def line_of(
     gold: Data, *, dataset: str, split: str, preparation: str, source: str, whole: Mapping[str, int] | None = None
 ) -> str:
-    """The line of the registry for a set: a path, a frame, or states; the further parameters are as in `GoldSet`.
-
-    Without `whole`, the set is the whole split.
-    """
+    """The line of the registry for a set: a path, a frame, or states; the further parameters are as in `GoldSet`."""
     table = gold_run(gold).read()
     by_dialogue = gold_by_dialogue(table)
     numbers = _numbers(by_dialogue)["number"].sort().to_numpy().astype("<u8")

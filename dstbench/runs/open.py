@@ -15,15 +15,13 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypedDict, Unpack
 
 import polars as pl
 
-from dstbench.errors import DstbenchError, UsageError, first_repeated, warn
+from dstbench.errors import UsageError, first_repeated, warn
 from dstbench.io.files import File, path_text
 from dstbench.readers.options import AS_USUAL, Keys, ReadOptions
 from dstbench.readers.states import States, only_split, warn_of_notes
-from dstbench.runs.align import check_missing, from_long, to_long
-from dstbench.runs.load import are_shards, is_path, load, named_parts, renamed
-from dstbench.runs.parquet import write_table
-from dstbench.runs.run import Run, in_memory
-from dstbench.runs.splits import SplitGold, split_gold
+from dstbench.runs.align import check_missing, from_long, gold_of, to_long
+from dstbench.runs.load import SplitGold, are_shards, is_path, load, named_parts, renamed, split_gold
+from dstbench.runs.run import Run, in_memory, write_table
 from dstbench.schema.core import SCHEMA_VERSION
 from dstbench.typing import Missing, Unreadable
 
@@ -206,11 +204,14 @@ def gold_run(data: Data, split: str | None = None) -> Run:
         if isinstance(item, Run) or (is_path(item) and File(str(item)).is_parquet):
             return open_runs({name: item}, split=split)[0]
     states = open_gold(data, split)
-    if states.gold is None:
-        raise DstbenchError(
-            f"no gold inside ({states.format})", file=states.source, hint="give the file that has the gold states"
-        )
-    itself = replace(states, pred=states.gold, either=False, complete=None, only=None, notes=())
+    itself = replace(
+        states,
+        pred=gold_of(states, "give the file that has the gold states"),
+        either=False,
+        complete=None,
+        only=None,
+        notes=(),
+    )
     return open_runs({parts[0][0]: itself})[0]
 
 

@@ -16,11 +16,7 @@ _STRINGS: Final = (pl.String, pl.Categorical, pl.Enum, pl.Null)
 
 
 def conform_long(frame: pl.LazyFrame, *, source: str) -> pl.LazyFrame:
-    """A frame with the columns, order and types of `LONG`.
-
-    It may have further columns, plain or dictionary strings, and turns of any integer type. Values are unchanged, but a
-    turn out of range is null, for `check_long` to find. A column that lacks or cannot be cast is refused.
-    """
+    """A frame with the columns, order and types of `LONG`."""
     schema = frame.collect_schema()
     missing = [name for name in LONG.columns if name not in schema]
     if missing:
@@ -76,11 +72,7 @@ def with_canonical_names(table: pl.DataFrame, *, source: str) -> pl.DataFrame:
 
 
 def sorting_faults() -> dict[str, pl.Expr]:
-    """Whether rows of whole dialogues, as our own files have them, are not sorted, or a slot ends early.
-
-    These are aggregations over rows with `begins`, whether a row is the first of its dialogue, and `first`, whether it
-    is its slot's first in the dialogue, or has no slot.
-    """
+    """Whether rows of whole dialogues, as our own files have them, are not sorted, or a slot ends early."""
     slot, turn, first = C("slot"), C("turn"), C("first")
     last_turn = pl.when(C("begins").shift(-1, fill_value=True)).then(turn).backward_fill()
     ends = first.shift(-1, fill_value=True) & slot.is_not_null()
@@ -104,10 +96,7 @@ def unsorted(source: str | None = None) -> DstbenchError:
 
 
 def check_long(table: pl.DataFrame, *, source: str) -> dict[str, int]:
-    """Refuse a table (schema and order of `LONG`) whose rows break a rule; else, its numbers of turns and dialogues.
-
-    The message says in how many rows a rule is broken, and which is the first.
-    """
+    """Refuse a table (schema and order of `LONG`) whose rows break a rule; else, its numbers of turns and dialogues."""
     if table.is_empty():
         raise DstbenchError("no dialogue in the table", file=source)
     frames = table.select(C("slot").unique()).filter(IS_FRAME).to_series()

@@ -1,22 +1,33 @@
 """A run: one model on one dataset, with its rows in memory or in a Parquet file that is read when they are needed.
 
 Conventions: rows are read part by part, perhaps several times. If the file changes in between, that is an error, so no
-result mixes rows of the old file with rows of the new one.
+result mixes rows of the old file with rows of the new one. A file holds one run: besides the schema, its footer has
+``dstbench`` (`Run.meta`), ``dstbench.cuts``, ``dstbench.crc32`` (`Run.checksums`) and ``dstbench.gold``
+(`Run.fingerprint`), each as JSON. Its bytes are checked by `io.parquet`.
 """
 
 from __future__ import annotations
 
+import json
 import os
+import re
 from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from itertools import pairwise
+from os import PathLike
 from typing import Any, Final, NamedTuple
 
 import polars as pl
 
 from dstbench.errors import DstbenchError, UsageError
+from dstbench.io import parquet
+from dstbench.io.files import File
 from dstbench.io.parquet import MAGIC, checksums, damaged, reading
+from dstbench.readers.frames import COUNTS
+from dstbench.runs.gold import gold_fingerprint
+from dstbench.schema.core import LONG, SCHEMA_VERSION
 from dstbench.schema.record import Record
 from dstbench.tables import collect as collect_query
 
@@ -32,19 +43,6 @@ class Stamp(NamedTuple):
     inode: int
     size: int
     changed: int
-
-
-class Kept:
-    """Parts of a run that are kept in memory to be used again, by their place (`scoring.partitions`).
-
-    A copy has none, because codes hold in one process only.
-    """
-
-    def __init__(self) -> None:
-        self.parts: dict[tuple[int, int, bool], Any] = {}
-
-    def __reduce__(self) -> tuple[type[Kept], tuple[()]]:
-        return Kept, ()
 
 
 @dataclass(frozen=True)
@@ -80,9 +78,12 @@ class Run(Record):
     fingerprint: int | None = None
 
     @cached_property
-    def kept(self) -> Kept:
-        """The parts of the run that are kept; a run made from this one (`dataclasses.replace`) begins without any."""
-        return Kept()
+    def kept(self) -> dict[bool, Any]:
+        """What scoring keeps of a small run (`scoring.partitions`); copies begin without it."""
+        return {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "kept"}  # codes hold in one process only
 
     def part(self, start: int, rows: int) -> pl.DataFrame:
         """The rows from one cut to another, checked against their checksums.
@@ -188,13 +189,86 @@ def collect(table: pl.LazyFrame, source: str) -> pl.DataFrame:
 
 
 def in_memory(name: str, table: pl.DataFrame, meta: Mapping[str, Any]) -> Run:
-    """A run whose rows are in memory; `meta` is `Run.meta`.
-
-    It may be cut at its ends, and after each row group where a dialogue begins.
-    """
+    """A run whose rows are in memory; `meta` is `Run.meta`."""
     cuts = [0]
     if table.height > _ROW_GROUP:
         begins = table.select(pl.arg_where(pl.col("dialogue") != pl.col("dialogue").shift(1))).to_series()
         while (at := begins.search_sorted(cuts[-1] + _ROW_GROUP)) < len(begins):
             cuts.append(int(begins[int(at)]))
     return Run(name, table.lazy(), meta, (*cuts, table.height))
+
+
+_METADATA: Final = "dstbench"
+_CUTS: Final = "dstbench.cuts"
+_GOLD: Final = "dstbench.gold"
+
+
+def write_table(path: str | PathLike[str], table: pl.DataFrame, meta: Mapping[str, Any], cuts: tuple[int, ...]) -> None:
+    """Write a run whose rows are in memory, group by group; `meta` and `cuts` are those of the `Run`."""
+    fingerprints = []
+
+    def fingerprinted(group: pl.DataFrame) -> pl.DataFrame:
+        fingerprints.append(gold_fingerprint(group))
+        return group
+
+    def gold() -> dict[str, str]:
+        return {_GOLD: json.dumps(f"{sum(fingerprints) % 2**64:016x}")}
+
+    texts = {_METADATA: json.dumps(dict(meta), ensure_ascii=False, sort_keys=True), _CUTS: json.dumps(cuts)}
+    groups = (table.slice(start, end - start) for start, end in pairwise(cuts))
+    parquet.write(path, LONG.schema, map(fingerprinted, groups), texts, gold)
+
+
+class Footer(NamedTuple):
+    """What a file's footer says of the run."""
+
+    meta: dict[str, Any]
+    cuts: tuple[int, ...]
+    checksums: list[list[int]] | None
+    fingerprint: str | None
+
+
+def fitting_footer(file: File, texts: Mapping[str, str], *, height: int, size: int) -> Footer | None:
+    """The footer of a Parquet file of `height` rows and `size` bytes, from the texts in it."""
+    try:
+        footer = Footer(
+            dict(json.loads(texts[_METADATA])),
+            tuple(json.loads(texts[_CUTS])),
+            json.loads(texts.get(parquet.CHECKSUMS, "null")),
+            json.loads(texts.get(_GOLD, "null")),
+        )
+    except (KeyError, TypeError, ValueError, RecursionError):
+        return None
+    version = footer.meta.get("schema_version", SCHEMA_VERSION)
+    if version not in range(1, SCHEMA_VERSION + 1):
+        raise file.error(
+            f"its long table has schema version {version}; this dstbench reads up to {SCHEMA_VERSION}",
+            "it needs a newer dstbench; or convert it again with this one",
+        )
+    try:
+        return footer if _fits(footer, height=height, size=size) else None
+    except (AttributeError, KeyError, TypeError, ValueError):  # anyone may have edited it
+        return None
+
+
+def _fits(footer: Footer, *, height: int, size: int) -> bool:
+    """Whether dstbench could have written this footer for a file of `height` rows and `size` bytes."""
+    meta, cuts, sums, gold = footer
+    coverage, frames, only = meta["coverage"], meta.get("frames", {}), meta.get("only", [])
+    ends = [] if sums is None else [*(end for end, _ in sums), size]
+    counts = [*coverage.values(), *frames.values(), *cuts, *(number for pair in sums or () for number in pair)]
+    return (
+        all(type(number) is int and number >= 0 for number in counts)
+        and (cuts[:1], cuts[-1:]) == ((0,), (height,))
+        and len(cuts) > 1
+        and all(low < high for each in (cuts, ends) for low, high in pairwise(each))
+        and (sums is None or len(sums) == len(cuts) - 1)
+        and {"turns", "dialogues"} <= coverage.keys()
+        and frames.keys() in (set(), {*COUNTS})
+        and re.fullmatch(r"[a-z]+(\+[a-z]+)*", meta["missing"]) is not None
+        and {"gold", "pred"} >= (spellings := meta.get("with_book", {})).keys()
+        and not any(with_book for slots in spellings.values() for with_book in slots.values())
+        and isinstance(only, list)
+        and all(isinstance(metric, str) for metric in only)
+        and (gold is None or re.fullmatch("[0-9a-f]{16}", gold) is not None)
+    )

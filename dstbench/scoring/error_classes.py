@@ -10,7 +10,9 @@ An error without a known cause is *fresh* if gold's value or the predicted one h
 otherwise it is *stale*, that is, carried over. A cause is named only in the turn in which it acts: a value that is not
 updated is not-updated in the turn in which gold changes, and wrong-stale from then on. Values may look swapped by
 chance; values that do not indicate their slot (yes, no, dontcare) are never taken for swapped. Errors of timing are
-counted in addition to the classes (`scoring.timing`).
+counted in addition to the classes: a missed slot is *late* if the prediction has gold's value in a later turn, scored
+or not, while gold still has it; an over-predicted slot is *early* if the next value that gold has for the slot is the
+predicted one (as in dialogue MUL2270 of the appendix of Kim et al. 2022).
 """
 
 from __future__ import annotations
@@ -25,13 +27,11 @@ from dstbench.conventions.normalise import tells_slot
 from dstbench.conventions.slots import domain_of
 from dstbench.metrics.base import before
 from dstbench.runs.run import Run
-from dstbench.scoring.answers import C, with_answers
 from dstbench.scoring.events import with_events
 from dstbench.scoring.partitions import Part, over_parts
-from dstbench.scoring.rows import lay_out
-from dstbench.scoring.timing import with_timing
+from dstbench.scoring.rows import C, lay_out, with_answers
 from dstbench.scoring.turns import TURN, scored_turns, turn_table
-from dstbench.scoring.values import judged, with_matches
+from dstbench.scoring.values import with_matches
 from dstbench.tables import collect
 
 #: For each class, in order of precedence: its kind and its condition.
@@ -62,11 +62,7 @@ _PREDICTED: Final = ("correct", "wrong", "over")
 
 
 def count_classes(run: Run, convention: Convention) -> tuple[pl.DataFrame, int]:
-    """How often each slot is in each class, over the scored turns; and the number of these turns.
-
-    The table has slot (String, null for ``no-prediction``), class, kind, n (Int64, above 0), and timed (Int64, how many
-    of these are late or early), in no particular order.
-    """
+    """How often each slot is in each class, over the scored turns; and the number of these turns."""
 
     def count(part: Part) -> tuple[pl.DataFrame, int]:
         rows, turns = _scored_classes(part.rows(convention), convention)
@@ -82,8 +78,7 @@ def count_classes(run: Run, convention: Convention) -> tuple[pl.DataFrame, int]:
 
 def list_classes(table: pl.DataFrame, convention: Convention) -> pl.DataFrame:
     """The class of every slot that gold or prediction has, in the long table's order (`SLOT_CLASSES` without `run`)."""
-    rows = with_events(judged(lay_out(table), convention), convention)
-    rows, _ = _scored_classes(rows, convention)
+    rows, _ = _scored_classes(with_events(lay_out(table), convention), convention)
     same = ~C("first") & pl.all_horizontal(C(side).eq_missing(C(side).shift(1)) for side in ("gold", "pred"))
     listed = rows.with_columns(carried=same).filter(is_scored=True).drop_nulls("class")
     columns = ("dialogue", "turn", "domain", "slot", "gold", "pred", "kind", "class", "carried")
@@ -135,12 +130,9 @@ def classify(rows: pl.LazyFrame, convention: Convention) -> pl.LazyFrame:
 
 
 def _with_swaps(rows: pl.LazyFrame) -> pl.LazyFrame:
-    """Rows with `in_domain` and `in_turn`: whether gold has the predicted value in another slot of the same turn.
+    """Rows with `in_domain` and `in_turn`: whether gold has the predicted value in another slot of the same turn."""
 
-    `in_domain` is about slots of the row's domain, `in_turn` about slots of any domain. Only wrong rows are asked: they
-    predict another value than their own gold, so any match is with another slot.
-    """
-
+    # Only wrong rows are asked: they predict another value than their own gold, so any match is with another slot.
     def telling(value: str | None) -> tuple[bool]:
         return (value is not None and tells_slot(value),)
 
@@ -153,10 +145,7 @@ def _with_swaps(rows: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def rate_classes(counts: pl.DataFrame, turns: int, by: str | None = None) -> pl.DataFrame:
-    """Counts of classes with their rates, for the whole run or per ``domain`` or ``slot`` (`ERRORS`, `by` for `run`).
-
-    Every group has a row for every class, in the order of `CLASSES`.
-    """
+    """Counts of classes with their rates, for the whole run or per ``domain`` or ``slot`` (`ERRORS`)."""
     domains = [None if slot is None else domain_of(slot) for slot in counts["slot"]]
     groups = counts.with_columns(pl.Series("domain", domains, pl.String)).with_columns(
         group=pl.col(by) if by else pl.lit("")
@@ -190,3 +179,36 @@ def rate_classes(counts: pl.DataFrame, turns: int, by: str | None = None) -> pl.
         pl.col("pred").cast(pl.UInt64).alias("predicted"),
         inactive.cast(pl.UInt64).alias("inactive"),
     )
+
+
+#: For each kind of error that can be an error of timing: the name of that error.
+TIMING: Final = {"missed": "late", "over": "early"}
+
+
+def with_timing(rows: pl.LazyFrame, convention: Convention) -> pl.LazyFrame:
+    """Rows of a part (`partitions.Part.rows`) with a column `timed`: whether the row's error is one of timing."""
+    missed, over = C("g").is_not_null() & C("p").is_null(), C("g").is_null() & C("p").is_not_null()
+    row, slot = pl.int_range(pl.len()), C("first").cum_sum()
+    # Gold keeps a slot's value in a stretch of rows; `next` is gold's next value of the same slot.
+    rows = rows.with_columns(stretch=(C("first") | C("g_new")).cum_sum(), row=row, of_slot=slot)
+    rows = rows.with_columns(
+        last_right=pl.when("ok").then("row").max().over("stretch"),
+        next=pl.when(over).then(C("g").backward_fill().over("of_slot")),
+    )
+    rows = with_matches(rows, convention, "next", "p", "early")
+    timed = (missed & (C("row") < C("last_right"))).fill_null(value=False) | C("early")
+    return rows.with_columns(timed=timed).drop("stretch", "row", "of_slot", "last_right", "next", "early")
+
+
+def rate_timing(counts: pl.DataFrame, by: str | None = None) -> pl.DataFrame:
+    """How many missed slots are late, and over-predicted ones early, for the whole run or per ``slot`` (`TIMING`)."""
+    sums = [
+        pl.col(column).filter(pl.col("kind") == kind).sum().cast(pl.UInt64).alias(name)
+        for kind, timed in TIMING.items()
+        for column, name in (("n", kind), ("timed", timed))
+    ]
+    table = counts.drop_nulls(by).group_by(by).agg(sums).sort(by) if by else counts.select(sums)
+    shares = {
+        f"{timed}_share": pl.when(pl.col(kind) > 0).then(pl.col(timed) / pl.col(kind)) for kind, timed in TIMING.items()
+    }
+    return table.with_columns(**shares)

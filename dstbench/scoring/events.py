@@ -12,7 +12,8 @@ from typing import Final
 import polars as pl
 
 from dstbench.conventions.convention import Convention
-from dstbench.scoring.answers import C
+from dstbench.scoring.rows import C, Rows
+from dstbench.scoring.values import judged
 
 _KINDS: Final = ("correct", "wrong", "missed", "over")
 #: What a row may add to the count of this name, 0 or 1.
@@ -24,8 +25,9 @@ COUNTS: Final = (
 )
 
 
-def with_events(rows: pl.LazyFrame, convention: Convention) -> pl.LazyFrame:
-    """Judged rows of whole dialogues, in order, with `g_new`, `p_new` (see `is_new`), and `COUNTS`, each a Boolean."""
+def with_events(laid_out: Rows, convention: Convention) -> pl.LazyFrame:
+    """Rows of whole dialogues, judged, with `g_new`, `p_new` (see `is_new`), and `COUNTS`, each a Boolean."""
+    rows = judged(laid_out, convention)
     for side in "gp":
         is_listed = C(f"{side}_listed")
         rows = rows.with_columns(

@@ -1,8 +1,8 @@
 """Partitions of a run, cut where dialogues begin, so that sums over partitions add up to those over the run.
 
 Only a few partitions are in memory at a time, and one is read while others are counted. An engine applies a function to
-all partitions: the threads of this process by default, or a cluster (`scoring.engines`). Small runs keep their
-partitions for the next function, because commands go through the same runs many times.
+all partitions: the threads of this process by default, or a cluster (`engine`). Small runs keep their
+partition for the next function, because commands go through the same runs many times.
 """
 
 from __future__ import annotations
@@ -10,46 +10,38 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
-from threading import Lock
-from typing import Final, Protocol, TypeVar
-from weakref import WeakSet
+from typing import Final, Protocol, TypeVar, get_args
 
 import polars as pl
 
 from dstbench.conventions.convention import Convention
 from dstbench.conventions.slots import are_multiwoz
-from dstbench.errors import DstbenchError
+from dstbench.errors import DstbenchError, UsageError, check_known
 from dstbench.readers.frames import IS_FRAME
 from dstbench.runs.gold import cell_hash, gold_slots, turn_hash
 from dstbench.runs.rules import unsorted
-from dstbench.runs.run import Kept, Run
+from dstbench.runs.run import Run
 from dstbench.schema.core import BETWEEN
-from dstbench.scoring.answers import C
 from dstbench.scoring.events import is_new, with_events
-from dstbench.scoring.rows import Rows, lay_out
+from dstbench.scoring.rows import C, Rows, lay_out
 from dstbench.scoring.turns import OF_FRAMES, counted_turns, of_slots, scored_turns, turn_table
 from dstbench.scoring.values import judged, of_cells
 from dstbench.tables import collect
-from dstbench.typing import View
+from dstbench.typing import EngineName, View
 
 T = TypeVar("T")
 
 _LOG: Final = logging.getLogger(__name__)
 
-# The fewest rows of any partition except the last: its columns fit the processor's cache, and counting it takes much
-# longer than starting it.
-_ROWS: Final = 393_216
-# The most rows that all runs of the process keep in memory together.
-_KEPT_ROWS: Final = 2**20
+# A run of at most this many rows keeps its part for the next function.
+_KEPT_ROWS: Final = 2**18
 # The most turn tables that a part keeps.
 _TURN_TABLES: Final = 8
-_KEEPING: Final[WeakSet[Kept]] = WeakSet()
-_LOCK: Final = Lock()
 
 
 @dataclass(frozen=True)
@@ -70,7 +62,7 @@ class Part:
 
     def rows(self, convention: Convention, *, frames: bool = False) -> pl.LazyFrame:
         """The rows under a convention, with what each adds to counts (`with_events`)."""
-        return with_events(judged(self.laid_out(frames=frames), convention), convention)
+        return with_events(self.laid_out(frames=frames), convention)
 
     def turns(self, convention: Convention, counts: Mapping[str, pl.Expr] | None = None) -> pl.LazyFrame:
         """The turn table, of whole states."""
@@ -153,24 +145,9 @@ class Engine(Protocol):
 _ENGINE: Final[ContextVar[Engine | None]] = ContextVar("engine", default=None)
 
 
-@contextmanager
-def worked_on_by(engine: Engine | None) -> Iterator[None]:
-    """Use an engine within this block and this thread; None: threads of this process."""
-    before = _ENGINE.set(engine)
-    try:
-        yield
-    finally:
-        _ENGINE.reset(before)
-
-
-def partitions(run: Run, rows: int = _ROWS) -> list[tuple[int, int]]:
+def partitions(run: Run) -> list[tuple[int, int]]:
     """The partitions of a run, in order: the first row of each, and its number of rows."""
-    parts, start = [], 0
-    for cut in run.cuts[1:]:
-        if cut - start >= rows or cut == run.cuts[-1]:
-            parts.append((start, cut - start))
-            start = cut
-    return parts
+    return [(start, end - start) for start, end in pairwise(run.cuts)]
 
 
 def over_partitions(run: Run, function: Callable[[pl.DataFrame], T]) -> list[T]:
@@ -202,12 +179,12 @@ def over_parts(run: Run, function: Callable[[Part], T], *, frames: bool = False)
     if engine is not None:
         results = engine(run, lambda table: apply(lambda: make(table)))
     elif len(parts) == 1:
-        results = [apply(lambda: _kept(run, parts[0], make, frames))]
+        results = [apply(lambda: _kept(run, parts[0], make, frames=frames))]
     else:
         results = []
         # One thread more than there are cores, so that one can read while the others count.
         with ThreadPoolExecutor(min(len(parts), pl.thread_pool_size() + 1)) as pool:
-            for result in pool.map(lambda place: apply(lambda: _kept(run, place, make, frames)), parts):
+            for result in pool.map(lambda place: apply(lambda: make(run.part(*place))), parts):
                 results.append(result)
                 _LOG.info("scoring %s", name, extra={"done": len(results), "of": len(parts)})
     _check_order(name, [ends for ends, _ in results])
@@ -218,7 +195,7 @@ def each_part(run: Run) -> Iterator[Part]:
     """The parts of a run, one after the other as they are needed, in this thread; without rows of frames."""
     make, ends = _maker(run, frames=False), list[list[str | None]]()
     for place in partitions(run):
-        part = _kept(run, place, make, False)
+        part = _kept(run, place, make, frames=False)
         ends.append(part.ends)
         _check_order(run.name, ends)
         yield part
@@ -243,18 +220,15 @@ def _check_order(name: str, ends: Sequence[list[str | None]]) -> None:
             raise unsorted(name)
 
 
-def _kept(run: Run, place: tuple[int, int], make: Callable[[pl.DataFrame], Part], frames: bool) -> Part:
-    """The partition of a run with this first row and number of rows (`place`); made if the run has not kept it."""
-    kept: Part | None = run.kept.parts.get((*place, frames))
-    if kept is not None:
+def _kept(run: Run, place: tuple[int, int], make: Callable[[pl.DataFrame], Part], *, frames: bool) -> Part:
+    """The partition of a run at a place; that of a small run, which has only one, is made once."""
+    if frames in run.kept:
         run.check()
+        kept: Part = run.kept[frames]
         return kept
     part = make(run.part(*place))
-    if run.cuts[-1] <= _KEPT_ROWS:
-        with _LOCK:
-            if part.table.height + sum(size for others in _KEEPING for _, size, _ in others.parts) <= _KEPT_ROWS:
-                run.kept.parts[*place, frames] = part
-                _KEEPING.add(run.kept)
+    if run.cuts[-1] <= _KEPT_ROWS and place == (0, run.cuts[-1]):
+        run.kept[frames] = part
     return part
 
 
@@ -269,3 +243,43 @@ def count_rows(
     """Sums over rows of all parts, by some columns, which become strings."""
     parts = over_parts(run, lambda part: collect(rows_of(part).group_by(keys).agg(**sums)), frames=frames)
     return pl.concat(parts).group_by(keys).agg(C(list(sums)).sum()).with_columns(C(keys).cast(pl.String))
+
+
+@contextmanager
+def engine(name: EngineName = "local", *, address: str | None = None) -> Iterator[None]:
+    """Choose the engine for every function that scores, compares or diagnoses runs within this block and this thread.
+
+    Both engines give the same results, bit for bit.
+
+    Args:
+        name: ``local``, the threads of this process; or ``ray``, a Ray cluster (``pip install 'dstbench[ray]'``).
+            Ray's workers read long tables themselves, from storage that all machines share; the rows of other runs are
+            sent to them.
+        address: ``host:port`` of the cluster; or ``auto``, the cluster that runs on this machine or that RAY_ADDRESS
+            names. None: the cluster that this process has joined already; if there is none, a cluster is started on
+            this machine, with all its CPUs, and stopped at the end of the block.
+
+    Raises:
+        UsageError: There is no such engine, or an address is given for ``local``.
+        DstbenchError: Ray is not installed. (A cluster that cannot be joined is an error when it is first needed.)
+
+    >>> import dstbench
+    >>> states = [{"dialogue_id": "D", "turn": 0, "gold": {"hotel-area": "north"}, "pred": {"hotel-area": "north"}}]
+    >>> with engine("local"):
+    ...     dstbench.score(states, metrics="jga")["value"].item()
+    1.0
+    """
+    check_known([name], get_args(EngineName), "there is no engine {!r}")
+    if name == "local" and address is not None:
+        raise UsageError("the local engine has no address", hint="--engine ray")
+    with ExitStack() as stack:
+        cluster: Engine | None = None
+        if name == "ray":
+            from dstbench.scoring.ray import Cluster
+
+            cluster = stack.enter_context(closing(Cluster(address)))
+        before = _ENGINE.set(cluster)
+        try:
+            yield
+        finally:
+            _ENGINE.reset(before)

@@ -1,7 +1,7 @@
 """Partitions on a Ray cluster: its workers read and count rows, and send back sums only.
 
 Workers read a long table on disk themselves, from storage that all machines share; the rows of any other run are sent
-to them. A task is a few partitions on one CPU; if its worker or machine is lost, another worker repeats it. Results are
+to them. A task is a partition on one CPU; if its worker or machine is lost, another worker repeats it. Results are
 exact and in the partitions' order, so they have the same bits as those of one process. Ray is imported only when a
 cluster is needed.
 """
@@ -12,7 +12,7 @@ import os
 import pickle
 import platform
 import socket
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache
 from hashlib import blake2b
@@ -33,18 +33,11 @@ T = TypeVar("T")
 _LOG: Final = getLogger(__name__)
 # Packages of which driver and workers need the same version, because functions and expressions are sent between them.
 _VERSIONS: Final = {"dstbench": __version__, "polars": pl.__version__}
-# The most partitions of a task: they take some tenths of a second, while Ray needs milliseconds to start a task.
-_PARTITIONS_PER_TASK: Final = 8
-# The fewest tasks for each CPU, if there are that many partitions: so no CPU is idle for long while the last task runs.
-_TASKS_PER_CPU: Final = 4
 # Tasks submitted for each CPU: one runs while the next one waits, and the rows of few tasks are in transit.
 _SUBMITTED_PER_CPU: Final = 2
 # How many times a task is repeated if its worker is lost.
 _RETRIES: Final = 5
 _SECONDS: Final = 5.0  # to wait for a cluster to answer, and for a task before the cluster is checked again
-# The frame that answers a client of HTTP/2 (RFC 9113), which Ray speaks (gRPC), and what such a client sends first.
-_SETTINGS: Final = b"\0\0\0\x04\0\0\0\0\0"
-_HELLO: Final = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + _SETTINGS
 #: An environment variable and its value, which Ray reads when it is imported. Without it, Ray under `uv run` sends the
 #: current folder to the workers, and they install whatever its project requires.
 BY_ITSELF: Final = ("RAY_ENABLE_UV_RUN_RUNTIME_ENV", "0")
@@ -59,14 +52,13 @@ class _Work(NamedTuple):
 
 
 class Cluster:
-    """A Ray cluster as an engine (see `engines.engine`), which is joined or started when it is first needed."""
+    """A Ray cluster as an engine (see `partitions.engine`), which is joined or started when it is first needed."""
 
     def __init__(self, address: str | None = None) -> None:
         if find_spec("ray") is None:
             raise DstbenchError("Ray is not installed", hint="pip install 'dstbench[ray]'")
         self.address = address
         self._ray: Any = None
-        self._task: Any = None
         self._is_ours = False
         self._lock = Lock()
         self._sent: set[str] = set()
@@ -86,10 +78,10 @@ class Cluster:
         mark = None if run.path is None else _mark(run.path)
         table = pl.LazyFrame() if is_sent else run.table
         work = ray.put(ray.cloudpickle.dumps(_Work(replace(run, table=table, meta={}, derive=None), mark, function)))
+        task = ray.remote(num_cpus=1, max_retries=_RETRIES)(_worker())
 
-        def start(parts: Sequence[tuple[int, int]]) -> Any:
-            rows = [pickle.dumps(run.part(*part)) for part in parts] if is_sent else None
-            return self._task.remote(_VERSIONS, work, rows or parts)
+        def start(part: tuple[int, int]) -> Any:
+            return task.remote(_VERSIONS, work, pickle.dumps(run.part(*part)) if is_sent else part)
 
         try:
             return self._gather(run.name, partitions(run), start)
@@ -122,40 +114,25 @@ class Cluster:
             elif self.address is not None:
                 raise UsageError("this process is in a Ray cluster already", hint="omit the address to use it")
             self._ray = ray
-            self._task = ray.remote(num_cpus=1, max_retries=_RETRIES)(_worker())
 
-    def _gather(self, name: str, parts: Sequence[tuple[int, int]], start: Callable[..., Any]) -> list[Any]:
-        """The results of the partitions, in order.
-
-        After an error or an interrupt, running tasks are not cancelled: they are few and short, and end at the latest
-        when the cluster is left. (Ray 2.60 has crashed when a task was cancelled that had just ended.)
-        """
-        size = min(max(len(parts) // (_TASKS_PER_CPU * max(self._cpus(), 1)), 1), _PARTITIONS_PER_TASK)
-        tasks = [parts[at : at + size] for at in range(0, len(parts), size)]
-        results: dict[int, list[Any]] = {}
+    def _gather(self, name: str, parts: list[tuple[int, int]], start: Callable[[tuple[int, int]], Any]) -> list[Any]:
+        """The results of the partitions, in order."""
+        results: dict[int, Any] = {}
         waiting: dict[Any, int] = {}
-        while len(results) < len(tasks):
+        while len(results) < len(parts):
             if self.address is not None:
                 _reach(self.address)  # Ray itself would wait for a lost head for a minute, and then end the process
-            cpus = self._cpus()  # counted each time, as machines come and go
+            cpus = int(self._ray.cluster_resources().get("CPU", 0))  # each time, as machines come and go
             begun = len(results) + len(waiting)
-            for number in range(begun, min(len(tasks), len(results) + max(_SUBMITTED_PER_CPU * cpus, 1))):
-                waiting[start(tasks[number])] = number
-            _LOG.info(
-                "%s: %d of %d tasks done, on %d CPUs",
-                name,
-                len(results),
-                len(tasks),
-                cpus,
-                extra={"done": len(results), "of": len(tasks)},
-            )
+            for number in range(begun, min(len(parts), len(results) + max(_SUBMITTED_PER_CPU * cpus, 1))):
+                waiting[start(parts[number])] = number
+            progress = {"done": len(results), "of": len(parts)}
+            _LOG.info("%s: %d of %d tasks done, on %d CPUs", name, *progress.values(), cpus, extra=progress)
+            # After an error, running tasks are not cancelled: Ray 2.60 has crashed when one was that had just ended.
             done, _ = self._ray.wait(list(waiting), timeout=_SECONDS)
             for task in done:
                 results[waiting.pop(task)] = _outcome(self._ray.get(task))
-        return [result for number in range(len(tasks)) for result in results[number]]
-
-    def _cpus(self) -> int:
-        return int(self._ray.cluster_resources().get("CPU", 0))
+        return [results[number] for number in range(len(parts))]
 
 
 def _connect(ray: Any, address: str | None) -> None:
@@ -189,27 +166,17 @@ def _reach(address: str) -> None:
         raise UsageError(
             f"{address!r} is not the address of a Ray cluster", hint="host:port, such as head:6379, or auto"
         )
-    hint = "`ray status` on one of its machines says where it is"
     try:
-        with socket.create_connection((host, int(port)), timeout=_SECONDS) as connection:
-            if os.environ.get("RAY_USE_TLS", "0") != "0":
-                return
-            connection.sendall(_HELLO)
-            answer = connection.recv(len(_SETTINGS))
+        socket.create_connection((host, int(port)), timeout=_SECONDS).close()
     except (OSError, OverflowError) as error:
+        hint = "`ray status` on one of its machines says where it is"
         raise DstbenchError(f"no Ray cluster answers at {address}: {error}", hint=hint) from None
-    if answer[3:4] != _SETTINGS[3:4]:
-        raise DstbenchError(f"no Ray cluster answers at {address}: something else does", hint=hint)
 
 
 def _worker() -> Callable[..., Any]:
-    """The function that workers run.
+    """The function that workers run: inside another one, so that it is sent as code, even to those without dstbench."""
 
-    It is defined inside another function so that it is sent as code: a worker without dstbench, or with another
-    version of it, can run it and report that.
-    """
-
-    def work(versions: dict[str, str], packed: bytes, parts: list[Any]) -> Any:
+    def work(versions: dict[str, str], packed: bytes, part: Any) -> Any:
         import importlib
         import os
         import platform
@@ -222,26 +189,23 @@ def _worker() -> Callable[..., Any]:
             except ImportError:
                 installed[name] = "not installed"
         if installed != versions:
-            return platform.node(), installed
+            return None, (platform.node(), installed)
+        from dstbench.errors import DstbenchError
         from dstbench.scoring.ray import work_off
 
-        return work_off(packed, parts)
+        try:
+            return work_off(packed, part), None
+        except DstbenchError as error:  # returned, as Ray would repeat, in vain, a task that raises it
+            return None, error
 
     return work
 
 
-def work_off(packed: bytes, parts: Sequence[tuple[int, int] | bytes]) -> list[Any] | DstbenchError:
-    """The results of a task, or its error, which is returned because Ray would repeat, in vain, a task that raises it.
-
-    `packed` is the pickled `_Work`; `parts` are the first row and the number of rows of each partition in the file, or
-    the pickled rows themselves.
-    """
-    try:
-        work = _unpacked(packed)
-        tables = (work.run.part(*part) if isinstance(part, tuple) else pickle.loads(part) for part in parts)  # noqa: S301 (of our own driver)
-        return [work.function(table) for table in tables]
-    except DstbenchError as error:
-        return error
+def work_off(packed: bytes, part: tuple[int, int] | bytes) -> Any:
+    """The result of a task: of a pickled `_Work`, and a partition's place in the file, or its pickled rows."""
+    work = _unpacked(packed)
+    table = work.run.part(*part) if isinstance(part, tuple) else pickle.loads(part)  # noqa: S301 (of our own driver)
+    return work.function(table)
 
 
 @lru_cache(maxsize=1)
@@ -256,20 +220,18 @@ def _unpacked(packed: bytes) -> _Work:
     return work._replace(run=replace(work.run, stamp=stamp_of(path)))  # a file's stamp differs between machines
 
 
-def _outcome(result: Any) -> list[Any]:
-    """The results that a worker has sent; if it has sent an error or other versions instead, raise an error."""
-    if isinstance(result, DstbenchError):
-        raise result
-    if isinstance(result, tuple):
-        machine, installed = result
-        differ = [
-            f"{name} is {installed[name]}, and {ours} here"
-            for name, ours in _VERSIONS.items()
-            if installed[name] != ours
-        ]
-        raise DstbenchError(f"on worker {machine}, {'; '.join(differ)}", hint="install the same version everywhere")
-    results: list[Any] = result
-    return results
+def _outcome(answer: tuple[Any, Any]) -> Any:
+    """The result that a worker has sent; if it has sent an error or other versions instead, raise an error."""
+    result, fault = answer
+    if fault is None:
+        return result
+    if isinstance(fault, DstbenchError):
+        raise fault
+    machine, installed = fault
+    differ = [
+        f"{name} is {installed[name]}, and {own} here" for name, own in _VERSIONS.items() if installed[name] != own
+    ]
+    raise DstbenchError(f"on worker {machine}, {'; '.join(differ)}", hint="install the same version everywhere")
 
 
 def _mark(path: str) -> str:

@@ -2,16 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 import polars as pl
 
 from dstbench.conventions.convention import Convention
 from dstbench.readers.frames import IS_FRAME, requested_f1, same_intent
 from dstbench.runs.rules import sorting_faults, unsorted
-from dstbench.scoring.answers import C, with_answers
-from dstbench.tables import collect_all
+from dstbench.tables import collect, collect_all
+
+C: Final = pl.col
+
+
+def answers_of(asked: pl.DataFrame, function: Callable[..., Any], types: Mapping[str, pl.DataType]) -> pl.DataFrame:
+    """What a function of strings (None for null) says of each row: a column per answer, of which it gives a tuple."""
+    answers = [function(*row) for row in asked.iter_rows()]
+    return pl.DataFrame(
+        [pl.Series(name, [answer[at] for answer in answers], dtype) for at, (name, dtype) in enumerate(types.items())]
+    )
+
+
+def with_answers(
+    rows: pl.LazyFrame, function: Callable[..., Any], arguments: Sequence[str], answers: Mapping[str, pl.DataType]
+) -> pl.LazyFrame:
+    """Rows with what a function of the strings in some columns (`arguments`) says of them; see `answers_of`."""
+    table = collect(rows)
+    distinct = table.select(arguments).unique()
+    answered = distinct.hstack(answers_of(distinct, function, answers)).lazy()
+    return table.lazy().join(answered, on=arguments, how="left", nulls_equal=True, maintain_order="left")
+
 
 #: What a convention looks at in a row.
 CELL: Final = ("slot", "gold", "pred")
@@ -35,11 +56,7 @@ class Rows:
 
 
 def lay_out(long: pl.DataFrame, *, frames: bool = False) -> Rows:
-    """Prepare the rows of a long table, which are of whole dialogues; `frames`: whether gold's frames count.
-
-    Raises:
-        DstbenchError: The table is not sorted, or a slot ends before its dialogue does.
-    """
+    """Prepare the rows of a long table, which are of whole dialogues; `frames`: whether gold's frames count."""
     rows = with_frames(with_domains(long.lazy())) if frames else long.lazy()
     columns = rows.collect_schema().names()
     begins = C("dialogue").ne_missing(C("dialogue").shift(1))
@@ -79,11 +96,7 @@ def with_domains(rows: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def with_frames(rows: pl.LazyFrame) -> pl.LazyFrame:
-    """Rows of a long table, with their `domain`, in which rows of gold's frames count as rows without a slot.
-
-    A turn without a prediction is marked in each of its frames. Columns are added that say of a row of a frame what is
-    right in it: `right_intent` (Boolean), and `requested_f1`; both are null in other rows.
-    """
+    """Rows of a long table, with their `domain`, in which rows of gold's frames count as rows without a slot."""
     mark = C("pred").filter(C("slot").is_null()).drop_nulls().first().over("dialogue", "turn")
     rows = rows.with_columns(is_frame=IS_FRAME, mark=mark)
     in_gold = C("is_frame") & C("gold").is_not_null()

@@ -5,31 +5,106 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Final, NamedTuple, Unpack
+from typing import Any, Final, Literal, NamedTuple, Unpack, overload
 
 import polars as pl
 
 from dstbench._version import __version__
 from dstbench.conventions.convention import Convention
 from dstbench.conventions.profiles import as_convention
-from dstbench.errors import UsageError, check_known, warn
-from dstbench.metrics import DEFAULT, DEFAULT_PER_SLOT, Metric, counts_and_stats, parse, parse_all
+from dstbench.errors import UsageError, check_known, first_repeated, warn
+from dstbench.metrics import DEFAULT, DEFAULT_PER_SLOT, Metric, parse, parse_all
 from dstbench.metrics.base import check_counts
 from dstbench.metrics.built_in import PairMetric
 from dstbench.readers.options import SIGNED
 from dstbench.runs.open import Data, Reading
 from dstbench.runs.run import Run
 from dstbench.schema.core import GROUPS, LENGTH, SCORES
-from dstbench.scoring.notes import SPELLING, warn_of_scores
-from dstbench.scoring.scope import open_under
-from dstbench.scoring.score_rows import Scores
-from dstbench.scoring.standard_errors import moments_of, scores, scores_and_errors
-from dstbench.scoring.sums import Sums, resolve, sum_up
+from dstbench.scoring.scope import SPELLING, open_under, warn_of_scores
+from dstbench.scoring.sums import Sums, resolve, scores, scores_and_errors, sum_up
 from dstbench.scoring.turns import to_turns, view_of
 from dstbench.signature import meaning_of, sign
 from dstbench.signature import parse as parse_signature
 from dstbench.tables import collect
 from dstbench.typing import View
+
+
+class Scores(pl.DataFrame):
+    """Score rows: a Polars frame that also gives one value (`value`), or all of them by name (`to_dict`).
+
+    Args:
+        data: The rows, with the columns that `dstbench.score` describes.
+
+    >>> from dstbench import score
+    >>> north = {"hotel-area": "north"}
+    >>> scores = score([{"dialogue_id": "MUL1", "turn": 0, "gold": north, "pred": north}], metrics="jga,f1")
+    >>> scores.value("jga"), scores.to_dict()
+    (1.0, {'jga': 1.0, 'f1': 1.0})
+    """
+
+    def __init__(self, data: pl.DataFrame) -> None:
+        super().__init__(data)
+
+    def value(self, metric: str, **group: Any) -> float | None:
+        """One value: a fraction, or a count for count metrics; None if it is undefined.
+
+        Args:
+            metric: The metric, as the column `metric` has it.
+            **group: Which row to take, if there are several: ``run="star"``, ``domain="hotel"``.
+
+        Raises:
+            UsageError: There is no such row, or there are several.
+        """
+        check_known([metric], self["metric"].unique(maintain_order=True), "there is no score of {!r}")
+        check_known(group, self._keys, "scores have no column {!r} to choose by")
+        rows = self.filter(metric=metric)
+        for key, wanted in group.items():
+            names = rows[key].unique(maintain_order=True).to_list()
+            if wanted not in names:
+                check_known([str(wanted)], map(str, names), f"there is no score of {metric} with the {key} {{!r}}")
+            rows = rows.filter(pl.col(key) == wanted)
+        if rows.height > 1:
+            apart = [key for key in self._keys if rows[key].n_unique() > 1]
+            example = ", ".join(f"{key}={rows[key][0]!r}" for key in apart)
+            raise UsageError(f"there are {rows.height:,} scores of {metric}", hint=f"value({metric!r}, {example})")
+        value: float | None = rows["value"].item()
+        return value
+
+    @overload  # type: ignore[override] # without an argument, it is not what frames give
+    def to_dict(self, *, as_series: None = None) -> dict[str, float | None]: ...
+    @overload
+    def to_dict(self, *, as_series: Literal[True]) -> dict[str, pl.Series]: ...
+    @overload
+    def to_dict(self, *, as_series: Literal[False]) -> dict[str, list[Any]]: ...
+
+    def to_dict(self, *, as_series: bool | None = None) -> dict[str, Any]:
+        """The values by name, for loggers and JSON.
+
+        Args:
+            as_series: If given, the columns are returned, as `polars.DataFrame.to_dict` returns them.
+
+        Returns:
+            For each row: its metric (``jga``) to its value (None: undefined). If there are several runs or groups,
+            their names come first: ``star/jga``, ``star/hotel/jga``.
+
+        Raises:
+            UsageError: Two rows would have the same name.
+        """
+        if as_series is not None:
+            return super().to_dict(as_series=as_series)
+        keys = [key for key in self._keys if key != "run" or self["run"].n_unique() > 1]
+        names = self.select(pl.concat_str(pl.col(*keys, "metric").cast(pl.String), separator="/")).to_series()
+        if repeated := first_repeated(names):
+            raise UsageError(
+                f"two scores would be called {repeated!r}", hint="a slash is in the name of a run or group"
+            )
+        return dict(zip(names, self["value"], strict=True))
+
+    @property
+    def _keys(self) -> list[str]:
+        """The columns that tell rows of one metric apart: the run, and what scores are grouped by."""
+        return self.columns[: self.columns.index("metric")]
+
 
 _LOG: Final = logging.getLogger(__name__)
 # The key of a format that is not built in, in signatures: it says how a file was read, so runs that differ in it can be
@@ -171,7 +246,9 @@ def score_run(
     """The score rows of one run (see `score`), and its sums; `spelling`: also those of `SPELLING`, of whole states."""
     _LOG.info("scoring %s (%s rows)", run.name, f"{run.cuts[-1]:,}")
     spelling = spelling and view_of(by, convention) is None and not run.meta.get("only")
-    metrics, sums = _summed(run, metrics, by, convention, errors=True, spelling=spelling)
+    _refuse_without_states(run, metrics, by, convention)
+    sums = sum_up(run, metrics, by, convention, more=SPELLING if spelling else None, errors=True)
+    metrics = resolve(metrics, [sums], convention)
     settings = convention.settings() | _further_settings(run, by, convention, sums)
     table = sums.table.sort(by) if by else sums.table
     values, errors = scores_and_errors(metrics, table)
@@ -188,31 +265,11 @@ def score_run(
     )
     _, *others = SCORES.columns
     if convention.is_fuzzy:
-        exact = _summed(run, metrics, by, convention.exact(), signed=False)[1].table
+        exact = sum_up(run, metrics, by, convention.exact(), signed=False).table
         exact = table.select(by).join(exact, on=by, how="left", maintain_order="left") if by else exact
         rows = rows.hstack([_by_group(scores(metrics, exact)).alias("exact")])
         others.insert(others.index("se") + 1, "exact")
     return rows[["run", *by, *others]], sums
-
-
-def _summed(
-    run: Run,
-    metrics: Sequence[Metric],
-    by: Sequence[str],
-    convention: Convention,
-    *,
-    errors: bool = False,
-    spelling: bool = False,
-    signed: bool = True,
-) -> tuple[list[Metric], Sums]:
-    """The metrics, with parameters that depend on slots, and their sums; `errors`: also what standard errors need."""
-    _refuse_without_states(run, metrics, by, convention)
-    counts, stats = counts_and_stats(metrics)
-    stats = stats | SPELLING if spelling else stats
-    with_slots = any(metric.needs_total for metric in metrics)
-    moments = moments_of(metrics) if errors else ()
-    sums = sum_up(run, stats, by, convention, moments, counts=counts, signed=signed, with_slots=with_slots)
-    return resolve(metrics, [sums], convention), sums
 
 
 class Whole(NamedTuple):
@@ -225,17 +282,19 @@ class Whole(NamedTuple):
     settings: dict[str, str]  # those of the signature that are no choices of the convention
 
 
-def score_whole(run: Run, metrics: Sequence[Metric], convention: Convention) -> Whole:
-    """The scores of a whole run, as `score_run` gives them, in less time: for callers that score many times."""
-    resolved, sums = _summed(run, metrics, (), convention)
-    values, (turns, dialogues) = scores(resolved, sums.table).row(0), sums.table[["turns", "dialogues"]].row(0)
-    return Whole(resolved, values, turns, dialogues, _further_settings(run, (), convention, sums))
+def score_whole(run: Run, metrics: Sequence[Metric], convention: Convention, *, signed: bool = True) -> Whole:
+    """The scores of a whole run, as `score_run` gives them, in less time; `signed`: with gold's fingerprint."""
+    _refuse_without_states(run, metrics, (), convention)
+    sums = sum_up(run, metrics, (), convention, signed=signed)
+    metrics = resolve(metrics, [sums], convention)
+    values, (turns, dialogues) = scores(metrics, sums.table).row(0), sums.table[["turns", "dialogues"]].row(0)
+    return Whole(metrics, values, turns, dialogues, _further_settings(run, (), convention, sums))
 
 
 def values_of(run: Run, metrics: Sequence[Metric], convention: Convention) -> dict[str, float | None]:
     """The values that `score_whole` gives, by metric, without the fingerprint of gold."""
-    resolved, sums = _summed(run, metrics, (), convention, signed=False)
-    return dict(zip(map(str, resolved), scores(resolved, sums.table).row(0), strict=True))
+    whole = score_whole(run, metrics, convention, signed=False)
+    return dict(zip(map(str, whole.metrics), whole.values, strict=True))
 
 
 def _further_settings(run: Run, by: Sequence[str], convention: Convention, sums: Sums) -> dict[str, str]:
@@ -265,7 +324,8 @@ def _refuse_without_states(run: Run, metrics: Sequence[Metric], by: Sequence[str
     if not only:
         return
     lacks = f"{run.name}: it holds no states, and "
-    if others := [str(metric) for metric in metrics if not any(_is_of(metric, name) for name in only)]:
+    marked = [(type(metric), getattr(metric, "T", 0)) for metric in map(parse, only)]
+    if others := [str(metric) for metric in metrics if (type(metric), getattr(metric, "T", 0)) not in marked]:
         raise UsageError(f"{lacks}{', '.join(others)} cannot be computed from it", hint=f"-m {','.join(only)}")
     if others := [name for name in by if name not in _WITHOUT_STATES]:
         raise UsageError(
@@ -294,12 +354,6 @@ def _frames_counted(run: Run, convention: Convention) -> dict[str, str]:
     if convention.unit != "frame" or convention.domain_turns != "frames":
         return {}
     return {"frames": str(run.meta["frames"]["gold"]) if "frames" in run.meta else "unknown"}
-
-
-def _is_of(metric: Metric, notation: str) -> bool:
-    """Whether a metric is the one of a notation: of the same class, and with the same T if it has one."""
-    parsed = parse(notation)
-    return type(metric) is type(parsed) and getattr(metric, "T", 0) == getattr(parsed, "T", 0)
 
 
 def _warn_of_differences(rows: pl.DataFrame) -> None:

@@ -12,10 +12,9 @@ from dstbench.conventions.slots import domain_of
 from dstbench.errors import UsageError
 from dstbench.metrics.base import summable
 from dstbench.schema.core import LENGTH, SEEN, TURNS
-from dstbench.scoring.answers import C
 from dstbench.scoring.events import COUNTS, with_events
-from dstbench.scoring.rows import lay_out
-from dstbench.scoring.values import SPELLED, judged
+from dstbench.scoring.rows import C, lay_out
+from dstbench.scoring.values import SPELLED
 from dstbench.tables import collect
 from dstbench.typing import View
 
@@ -54,7 +53,7 @@ def to_turns(
     if view is not None and view not in get_args(View):
         raise UsageError(f"view={view!r} is none of {', '.join(get_args(View))}")
     convention = convention or Convention()
-    rows = with_events(judged(lay_out(long), convention), convention)
+    rows = with_events(lay_out(long), convention)
     wanted = ["dialogue", "turn", *([view] if view else []), *list(TURNS.columns)[2:], *(counts or {})]
     table = turn_table(rows, view, summable(counts or {}))
     return collect(table.select(wanted if columns is None else list(columns)))
@@ -99,11 +98,7 @@ def turn_table(
 
 
 def with_local_errors(turns: pl.LazyFrame, group: Sequence[str]) -> pl.LazyFrame:
-    """FGA's columns: `local_error`, and `error_age` of the wrong turns that only carry an old error.
-
-    A wrong turn is a local error if it is the group's first turn, follows a right turn, or has a new wrong pair. So the
-    first wrong turn of a group is always one, and the latest local error before a wrong turn is in the same group.
-    """
+    """FGA's columns: `local_error`, and `error_age` of the wrong turns that only carry an old error."""
     begins = pl.any_horizontal(C(group).ne_missing(C(group).shift(1)))
     wrong = C("n_correct") != C("n_union")
     local = wrong & (begins | ~wrong.shift(1, fill_value=False) | (C("n_fresh_errors") > 0))

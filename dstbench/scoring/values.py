@@ -16,8 +16,7 @@ import polars as pl
 from dstbench.conventions.convention import Convention, absent_literals
 from dstbench.conventions.files import Table
 from dstbench.conventions.normalise import alternatives, is_dontcare, normaliser
-from dstbench.scoring.answers import C, answers_of, with_answers
-from dstbench.scoring.rows import CELL, Rows
+from dstbench.scoring.rows import CELL, C, Rows, answers_of, with_answers
 
 
 class Judgement(NamedTuple):
@@ -49,13 +48,12 @@ class Judge:
 
     def __init__(self, convention: Convention) -> None:
         c = self.convention = convention
-        self._scope, self._matcher = c.scope, c.matcher
-        self._compares_strings = c.is_fuzzy or c.multi != "literal"
+        self._scope = c.scope
         drops = [c.dontcare in ("drop", f"drop-{side}") for side in ("gold", "pred")]
         self._gold = _becomes(c.gold_steps, c.typos, absent_literals(c, "gold"), drops=drops[0])
         self._pred = _becomes(c.pred_steps, c.typos, absent_literals(c, "pred"), drops=drops[1])
         self._but_dontcare = _becomes(c.gold_steps, c.typos, frozenset(), drops=True)
-        self.match = lru_cache(_MOST_REMEMBERED)(self._match)
+        self.match = lru_cache(_MOST_REMEMBERED)(c.matcher.compare)
         self.judge = lru_cache(_MOST_REMEMBERED)(self._judge)
 
     def _judge(self, slot: str | None, gold: str | None, pred: str | None) -> Judgement:
@@ -79,12 +77,6 @@ class Judge:
         return Judgement(
             g, p, ok, credit, is_inside and gold is not None, is_inside and pred is not None, dropped, ignored
         )
-
-    def _match(self, slot: str, g: str, p: str) -> tuple[bool, float]:
-        """Whether a value under the convention, of the prediction, matches one of gold; and their similarity."""
-        if g == p:
-            return True, 1.0
-        return self._matcher.compare(slot, g, p) if self._compares_strings else (False, 0.0)
 
 
 @lru_cache(maxsize=64)

@@ -11,11 +11,10 @@ import polars as pl
 
 from dstbench.conventions.slots import slot_total
 from dstbench.metrics import REGISTRY, Metric, counts_and_stats
-from dstbench.metrics.base import check_own
-from dstbench.metrics.exact_sums import from_parts, in_parts
+from dstbench.metrics.base import check_own, from_parts, in_parts
 from dstbench.metrics.registry import checked_metric, with_parameters
 from dstbench.scoring.score import score, turns
-from dstbench.scoring.standard_errors import scores
+from dstbench.scoring.sums import scores
 from dstbench.signature import parse, sign
 from dstbench.testing.laws import BrokenLawError, Outcome, States, fault_in, raise_if_broken, random_states
 

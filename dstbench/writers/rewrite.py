@@ -14,8 +14,7 @@ from typing import Any, Final
 
 import polars as pl
 
-from dstbench.conventions.dialogue_ids import hint_at_dialogue
-from dstbench.conventions.slots import canonical_dialogue
+from dstbench.conventions.slots import canonical_dialogue, hint_at_dialogue
 from dstbench.errors import DstbenchError, UsageError, warn
 from dstbench.io import archives
 from dstbench.io.atomic import refuse_overwriting, replacing, replacing_folder

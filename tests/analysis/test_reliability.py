@@ -21,7 +21,7 @@ from dstbench.cli.help import topics
 from dstbench.conventions.profiles import as_convention
 from dstbench.demo import synthetic
 from dstbench.metrics import parse_all, stats_of
-from dstbench.runs.common import over_common_turns
+from dstbench.runs.align import over_common_turns
 from dstbench.runs.open import open_runs
 from dstbench.stats import Bootstrap
 from dstbench.stats.resampling import shuffles

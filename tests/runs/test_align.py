@@ -154,7 +154,7 @@ def test_a_dropped_slot_stays_a_row_and_no_turn_is_lost() -> None:
 
 def test_a_few_cells_of_very_many_rows_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """Slots that are listed once in a long dialogue have rows to its end: refused before there are any rows."""
-    monkeypatch.setattr("dstbench.runs.spread.FREE", 100)
+    monkeypatch.setattr("dstbench.runs.align.FREE", 100)
     every = {f"hotel-{number}": "x" for number in range(100)}
     states: States = [{"dialogue_id": "A", "turn": t, "gold": {} if t else every, "pred": {}} for t in range(100)]
     with pytest.warns(dstbench.DstbenchWarning, match="none of the 100 slots is MultiWOZ's"):

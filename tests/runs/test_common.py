@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import dstbench
 from dstbench.errors import DstbenchWarning
-from dstbench.runs.common import over_common_turns
+from dstbench.runs.align import over_common_turns
 from tests.corpora import States, dialogues, states_of_a_turn
 
 METRICS = "jga,sa,rsa,f1,fga,gca,tla,missed"

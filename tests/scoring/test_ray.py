@@ -180,7 +180,6 @@ from dstbench.scoring import partitions as partition
 from dstbench.demo import synthetic
 address, path, *rest = sys.argv[1:]
 runs._ROW_GROUP = 500
-partition.partitions.__defaults__ = (1_000,)
 
 def digest(found):
     frames = [found] if isinstance(found, pl.DataFrame) else [getattr(found, f.name) for f in dataclasses.fields(found)]

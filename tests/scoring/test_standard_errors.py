@@ -83,7 +83,6 @@ def test_the_same_bits_however_a_run_is_cut(monkeypatch: pytest.MonkeyPatch) -> 
     table = synthetic(60, trackers=["forgetful"])["forgetful"]
     whole = dstbench.score(table, metrics=SHARES, by="length")
     monkeypatch.setattr(runs, "_ROW_GROUP", 100)
-    monkeypatch.setattr(partition.partitions, "__defaults__", (100,))
     assert len(partition.partitions(dstbench.open_runs(table)[0])) > 10
     assert dstbench.score(table, metrics=SHARES, by="length").equals(whole, null_equal=True)
 

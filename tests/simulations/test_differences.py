@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 import dstbench
 from dstbench.analysis.paired import Paired, pair_up
 from dstbench.metrics import parse_all
-from dstbench.runs.common import over_common_turns
+from dstbench.runs.align import over_common_turns
 from dstbench.runs.open import open_runs
 from dstbench.stats import Randomisation, influences, spread, spread_over_seeds
 from dstbench.stats.resampling import Score

@@ -14,13 +14,12 @@ import polars as pl
 from dstbench.analysis.traits import ROOT
 from dstbench.errors import UsageError
 from dstbench.metrics import parse
-from dstbench.metrics.base import divide
-from dstbench.metrics.exact_sums import exact_sum
+from dstbench.metrics.base import divide, exact_sum
 from dstbench.metrics.registry import name_of
 from dstbench.rendering.of_runs import best_first
 from dstbench.rendering.views import IS_COUNT
 from dstbench.schema.core import SCORES
-from dstbench.scoring.timing import TIMING
+from dstbench.scoring.error_classes import TIMING
 from dstbench.stats.proportions import wilson
 
 if TYPE_CHECKING:
