@@ -71,7 +71,8 @@ def compare_orders(
     Source: Kendall 1945 (Biometrika 33:239).
     """
     runs, metrics = (scores[name].unique(maintain_order=True).to_list() for name in ("run", "metric"))
-    values = {metric: _of_runs(scores.filter(metric=metric), runs) for metric in metrics}
+    value_of = {(run, metric): value for run, metric, value in scores.select("run", "metric", "value").iter_rows()}
+    values = {name: np.array([value_of.get((run, name)) for run in runs], np.float64) for name in metrics}
     pairs = list(combinations(range(len(runs)), 2))
     observed = {metric: signs(merit(metric, of_runs)) for metric, of_runs in values.items()}
     resampled_signs = {metric: signs(merit(metric, of_runs)) for metric, of_runs in (resampled or {}).items()}
@@ -98,22 +99,19 @@ def compare_orders(
             reversals.append({**pair, "difference_first": gap, "difference_second": other_gap})
     rows = pl.DataFrame(reversals, schema={**REVERSALS.schema})
     if differences is not None and rows.height:
-        rows = REVERSALS.conform(_tested(rows.drop("significant"), differences))
+        # Whether a pair differs significantly, by adjusted p, in both metrics; null: one could not be tested.
+        turned = differences.rename({"run": "other", "other": "run"})
+        verdicts = pl.concat([of.select("metric", "run", "other", "significant") for of in (differences, turned)])
+        rows = rows.drop("significant")
+        for side in ("first", "second"):
+            of_side = verdicts.rename({"metric": side, "significant": f"is_{side}"})
+            rows = rows.join(of_side, on=[side, "run", "other"], how="left", maintain_order="left")
+        rows = REVERSALS.conform(rows.with_columns(significant=pl.col("is_first") & pl.col("is_second")))
     counts = rows.group_by("first", "second").agg(pl.col("significant").sum().alias("reversed_surely"))
     table = pl.DataFrame(agreement, schema=RANK_AGREEMENT.schema).drop("reversed_surely").fill_nan(None)
     table = table.join(counts, on=["first", "second"], how="left", maintain_order="left")
     surely = pl.lit(None) if differences is None else pl.col("reversed_surely").fill_null(0)
     return Orders(RANK_AGREEMENT.conform(table.with_columns(reversed_surely=surely)), rows)
-
-
-def _tested(reversals: pl.DataFrame, differences: pl.DataFrame) -> pl.DataFrame:
-    """Whether a reversed pair differs significantly, by adjusted p, in both metrics; null: one could not be tested."""
-    turned = differences.rename({"run": "other", "other": "run"})
-    verdicts = pl.concat([of.select("metric", "run", "other", "significant") for of in (differences, turned)])
-    for side in ("first", "second"):
-        of_side = verdicts.rename({"metric": side, "significant": f"is_{side}"})
-        reversals = reversals.join(of_side, on=[side, "run", "other"], how="left", maintain_order="left")
-    return reversals.with_columns(significant=pl.col("is_first") & pl.col("is_second"))
 
 
 def signs(scores: Floats) -> Any:
@@ -168,12 +166,6 @@ def limits_of_order(
     ends = (float(end) - middle for end in np.quantile(defined, [(1 - level) / 2, (1 + level) / 2]))
     low, high = ends
     return max(least, middle + min(low, low / stable)), min(1.0, middle + max(high, high / stable))
-
-
-def _of_runs(rows: pl.DataFrame, runs: list[str]) -> Floats:
-    """The values of one metric in the order of the runs; NaN where undefined."""
-    of_run = dict(rows.select("run", "value").iter_rows())
-    return np.array([of_run.get(run) for run in runs], np.float64)
 
 
 def merit(metric: str, scores: Floats) -> Floats:
