@@ -13,9 +13,18 @@ from dstbench.rendering.of_analyses import square
 from dstbench.rendering.of_scores import units_of
 from dstbench.rendering.tables import signature_lines
 from dstbench.rendering.views import Layout, View, percent
+from dstbench.schema.analysis import (
+    DEPENDENCE,
+    ERROR_COSTS,
+    POSITION_BIAS,
+    POWER,
+    RANK_AGREEMENT,
+    RELIABILITY,
+    SAMPLE_SIZES,
+    SPREAD,
+    VALIDITY,
+)
 from dstbench.schema.core import Table
-from dstbench.schema.judging import DEPENDENCE, ERROR_COSTS, POSITION_BIAS, POWER, RANK_AGREEMENT, SPREAD
-from dstbench.schema.metrics import RELIABILITY, SAMPLE_SIZES, VALIDITY
 
 if TYPE_CHECKING:
     from dstbench.analysis.compare_metrics import MetricComparison
