@@ -65,7 +65,7 @@ from dstbench.schema.record import Record
 from dstbench.scoring.scope import open_under
 from dstbench.scoring.score import choose_metrics
 from dstbench.stats import Bootstrap, pearson
-from dstbench.stats.attainable import at_most, smallest_p
+from dstbench.stats.adjust import at_most, smallest_p
 from dstbench.typing import Adjustment
 
 #: The traits of dialogues: length, gold slots, tail orientation, non-uniformity.

@@ -7,10 +7,17 @@ agreement.
 from __future__ import annotations
 
 from dstbench.errors import name_keywords
-from dstbench.stats.adjust import benjamini_hochberg, benjamini_yekutieli, bonferroni, hochberg, holm, max_t
+from dstbench.stats.adjust import (
+    benjamini_hochberg,
+    benjamini_yekutieli,
+    bonferroni,
+    hochberg,
+    holm,
+    max_t,
+    resamples_needed,
+    smallest_p,
+)
 from dstbench.stats.agreement import Kappa, kappa
-from dstbench.stats.attainable import resamples_needed, smallest_p
-from dstbench.stats.bootstrap import Bootstrap, Estimate, Replicates
 from dstbench.stats.correlations import (
     Comparison,
     Matrix,
@@ -32,10 +39,18 @@ from dstbench.stats.differences import (
 )
 from dstbench.stats.influence import Spread, influences, spread, spread_over_seeds
 from dstbench.stats.jackknife import Jackknifed, jackknifed_correlation
-from dstbench.stats.proportions import wilson
-from dstbench.stats.randomisation import Null, Randomisation
+from dstbench.stats.normal import wilson
 from dstbench.stats.rank_correlations import RankCorrelation, compare_rank_correlations, kendall, spearman
-from dstbench.stats.resampling import as_exact_floats, swaps, weights
+from dstbench.stats.resampling import (
+    Bootstrap,
+    Estimate,
+    Null,
+    Randomisation,
+    Replicates,
+    as_exact_floats,
+    swaps,
+    weights,
+)
 
 __all__ = [
     "Bootstrap",

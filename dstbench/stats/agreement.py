@@ -10,8 +10,7 @@ import numpy as np
 from dstbench.arrays import Floats
 from dstbench.errors import UsageError
 from dstbench.schema.record import Shown
-from dstbench.stats.bootstrap import Bootstrap
-from dstbench.stats.resampling import scores_of
+from dstbench.stats.resampling import Bootstrap, scores_of
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

@@ -61,11 +61,8 @@ def slope_within_clusters(cluster: Integers, x: Floats, y: Floats, weight: Float
 
 def _ratio(numerators: Floats, denominators: Floats, level: float) -> ClusterRatio:
     """The ratio of sums over clusters; a numerator is 0 where the denominator, which is at least 0, is 0."""
-    clusters = int((denominators > 0).sum())
-    if not clusters:
-        return ClusterRatio(np.nan, np.nan, np.nan, clusters)
-    denominator = float(denominators.sum())
-    value = float(numerators.sum()) / denominator
+    clusters, denominator = int((denominators > 0).sum()), float(denominators.sum())
+    value = float(numerators.sum()) / denominator if clusters else np.nan
     if clusters < 2:
         return ClusterRatio(value, np.nan, np.nan, clusters)
     pairs = ((numerators, numerators), (numerators, denominators), (denominators, denominators))
@@ -79,5 +76,4 @@ def _ratio(numerators: Floats, denominators: Floats, level: float) -> ClusterRat
 
 
 def _sums(of_unit: Integers, column: Floats) -> Floats:
-    sums: Floats = np.bincount(of_unit, weights=column).astype(np.float64, copy=False)
-    return sums
+    return np.bincount(of_unit, weights=column).astype(np.float64, copy=False)

@@ -19,8 +19,7 @@ from dstbench.arrays import Floats
 from dstbench.errors import UsageError
 from dstbench.schema.record import Shown
 from dstbench.stats.differences import TIE
-from dstbench.stats.normal import check_level, critical, two_sided
-from dstbench.stats.proportions import wilson
+from dstbench.stats.normal import check_level, critical, two_sided, wilson
 from dstbench.stats.resampling import Score, scores_of
 
 # The step of a central difference, relative to the sum that is moved.

@@ -30,7 +30,7 @@ from dstbench.rendering.charts.forms import (
 )  # fmt: skip
 from dstbench.rendering.views import IS_COUNT
 from dstbench.scoring.timing import TIMING
-from dstbench.stats.proportions import wilson
+from dstbench.stats.normal import wilson
 
 if TYPE_CHECKING:
     from dstbench.analysis.diagnose import Diagnosis
