@@ -42,7 +42,7 @@ from dstbench.analysis.reliability import (
     split_halves,
     validity,
 )
-from dstbench.analysis.score_table import read_score_table
+from dstbench.analysis.user_tables import read_score_table
 from dstbench.arrays import Floats
 from dstbench.conventions.convention import Convention
 from dstbench.conventions.profiles import as_convention

@@ -33,12 +33,9 @@ FAILURE_BINS: Final = 10
 
 
 def per_dialogue(run: Run, metrics: Sequence[Metric], convention: Convention) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """The traits and scores of a run's dialogues.
+    """The traits and scores of a run's dialogues (`DIALOGUES`, and a column per metric), and the metrics' signatures.
 
-    Returns:
-        A table with the columns of `schema.analysis.DIALOGUES` and one per metric, named by its notation, sorted by
-        dialogue, without dialogues that have no scored turn; and the signature of each metric (run, metric, unit,
-        signature).
+    Dialogues without a scored turn are left out.
     """
     table = pl.concat(over_parts(run, lambda part: _of_part(part, convention)))
     table = table.select(pl.lit(run.name).alias("run"), pl.all())
@@ -48,11 +45,7 @@ def per_dialogue(run: Run, metrics: Sequence[Metric], convention: Convention) ->
 def with_scores(
     table: pl.DataFrame, keys: list[str], run: Run, metrics: Sequence[Metric], convention: Convention
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """A table with one more column per metric, its score for each row's `keys`.
-
-    Returns:
-        The table, and the signature of each metric (run, metric, unit, signature).
-    """
+    """A table with one more column per metric, its score for each row's `keys`; and the signature of each metric."""
     if not metrics:
         return table, pl.DataFrame(schema=dict.fromkeys(("run", "metric", "unit", "signature"), pl.String))
     rows, sums = score_run(run, metrics, keys, convention)

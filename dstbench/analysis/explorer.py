@@ -147,14 +147,9 @@ def explore(
 def choose(
     dialogues: pl.DataFrame, metric: str, most: int, contrasted: tuple[str, str] | None = None
 ) -> tuple[pl.DataFrame, str]:
-    """The most telling dialogues, and a description of them.
+    """The most telling dialogues (number, dialogue), and a description of them.
 
-    Dialogues are ordered in four ways: by how much runs differ in the metric; by how much the two contrasted metrics
-    differ in a run; by how early a dialogue whose last turn is wrong has its first wrong turn; by the number of
-    mistakes of a run. The dialogues that come first in any of these orders are taken.
-
-    Returns:
-        (number: UInt32, dialogue: String), sorted by dialogue.
+    Dialogues are ordered in four ways; those that come first in any of them are taken.
     """
     one, other = (pl.col(name) for name in contrasted or (metric, metric))
     measures = {

@@ -25,12 +25,10 @@ _LEAST_STABLE: Final = 0.6
 
 
 def spread_of(scores: pl.DataFrame, paired_error: Mapping[str, float] | None = None) -> pl.DataFrame:
-    """How far each metric spreads runs, as rows of `schema.analysis.SPREAD` (Kim et al. 2022, Fig 4).
+    """How far each metric spreads runs, as rows of `schema.judging.SPREAD` (Kim et al. 2022, Fig 4).
 
-    Args:
-        scores: (run, metric, unit, value, se): a row per run and metric; null: undefined. Runs without a score, and
-            standard errors that are undefined, are left out.
-        paired_error: Metric to the mean standard error of two runs' paired difference, over √2; None: unknown.
+    `scores` has a row per run and metric (null: undefined); `paired_error`, if known, for each metric the mean
+    standard error of two runs' paired difference, over √2.
     """
     # Sorted, so that the order of the runs does not change the last bits of sums.
     value, se = (pl.col(name).drop_nulls().sort() for name in ("value", "se"))
@@ -115,17 +113,7 @@ def compare_orders(
 
 
 def signs(scores: Floats) -> Any:
-    """For each pair of runs 1 if the first is higher, -1 if the second is, 0 if they tie or one is undefined.
-
-    Args:
-        scores: … × runs.
-
-    Returns:
-        … × pairs, as int8.
-
-    >>> signs(np.array([0.5, 0.7, 0.5])).tolist()
-    [-1, 0, 1]
-    """
+    """For each pair of runs (the last axis) 1 if the first is higher, -1 if the second is, 0: a tie, or undefined."""
     first, second = np.triu_indices(scores.shape[-1], 1)
     one, other = scores[..., first], scores[..., second]
     gap = one - other
@@ -134,11 +122,7 @@ def signs(scores: Floats) -> Any:
 
 
 def tau_b(first: Any, second: Any) -> Floats:
-    """Kendall's tau-b of two orders (… × pairs, as `signs` gives them); NaN if one of them ties all runs.
-
-    >>> float(tau_b(signs(np.array([1.0, 2.0, 3.0])), signs(np.array([1.0, 3.0, 2.0]))).round(3))
-    0.333
-    """
+    """Kendall's tau-b of two orders (… × pairs, as `signs` gives them); NaN if one of them ties all runs."""
     untied = np.count_nonzero(first, axis=-1) * np.count_nonzero(second, axis=-1)
     with np.errstate(invalid="ignore"):  # 0 / 0
         taus: Floats = np.asarray((first * second).sum(axis=-1, dtype=np.int64) / np.sqrt(untied))

@@ -99,9 +99,7 @@ def query(
     user_tables = {name: _own_table(name, table) for name, table in (tables or {}).items()}
     user_schemas = {name: table.collect_schema() for name, table in user_tables.items()}
     _check(sql, _schemas(choose_metrics(requested, [], convention), convention) | user_schemas)  # before runs are read
-    runs = open_under(convention, data, **reading)
-    for run in runs:
-        run.need_states("tables of slots and values")
+    runs = open_under(convention, data, "tables of slots and values", **reading)
     chosen = choose_metrics(requested, runs, convention)
     schemas = _schemas(chosen, convention)
     answer = _ask(sql, _tables(runs, chosen, convention, schemas) | user_tables)

@@ -20,14 +20,7 @@ _NEGLIGIBLE = 1e-12
 
 
 class ClusterRatio(NamedTuple):
-    """A ratio of sums over clusters; NaN where undefined, as the interval of fewer than two clusters.
-
-    Attributes:
-        value: The ratio.
-        low: Lower end of its interval.
-        high: Upper end.
-        clusters: Number of clusters whose denominator is above 0.
-    """
+    """A ratio of sums, its interval, and the number of clusters whose denominator is above 0; NaN where undefined."""
 
     value: float
     low: float
@@ -36,22 +29,13 @@ class ClusterRatio(NamedTuple):
 
 
 def mean_over_clusters(cluster: Integers, y: Floats, weight: Floats, level: float = 0.95) -> ClusterRatio:
-    """The mean of y over units, of which each has the number of its cluster, and counts as often as its weight.
-
-    >>> mean_over_clusters(np.array([0, 0, 1, 2]), np.array([3.0, 1.0, 2.0, 1.0]), np.ones(4)).value
-    1.75
-    """
+    """The mean of y over units, of which each has the number of its cluster, and counts as often as its weight."""
     _, of_unit = np.unique(cluster, return_inverse=True)
     return _ratio(_sums(of_unit, weight * y), _sums(of_unit, weight), level)
 
 
 def slope_within_clusters(cluster: Integers, x: Floats, y: Floats, weight: Floats, level: float = 0.95) -> ClusterRatio:
-    """The slope of y on x within clusters: Σ (x - x̄)(y - ȳ) over Σ (x - x̄)², where clusters count by their weights.
-
-    >>> cluster, x, y = np.array([0, 0, 1, 2]), np.array([0.0, 1.0, 0.5, 1.0]), np.array([3.0, 1.0, 2.0, 1.0])
-    >>> slope_within_clusters(cluster, x, y, np.ones(4))
-    ClusterRatio(value=-2.0, low=nan, high=nan, clusters=1)
-    """
+    """The slope of y on x within clusters: Σ (x - x̄)(y - ȳ) over Σ (x - x̄)², where clusters count by their weights."""
     _, first, of_unit = np.unique(cluster, return_index=True, return_inverse=True)
     # After subtracting the value of the cluster's first unit, equal numbers are exactly 0.
     x, y = x - x[first][of_unit], y - y[first][of_unit]

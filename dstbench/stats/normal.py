@@ -12,15 +12,7 @@ from dstbench.errors import UsageError
 
 
 def two_sided(z: float, df: float | None = None) -> float:
-    """The probability of a value that is at least as far from 0 as `z`.
-
-    Args:
-        z: The statistic.
-        df: Degrees of freedom of a t distribution; None: the normal one.
-
-    >>> f"{two_sided(1.96):.4f} {two_sided(-1.96, df=10):.4f} {two_sided(20):.0e}"
-    '0.0500 0.0784 6e-89'
-    """
+    """The probability of a value that is at least as far from 0 as `z`; with `df`, under a t distribution."""
     if df is None:
         return math.erfc(abs(z) / math.sqrt(2))
     from scipy import special
@@ -42,15 +34,7 @@ def check_level(level: float) -> None:
 
 
 def critical(level: float, df: float | None = None) -> float:
-    """How many standard errors a confidence interval reaches to either side.
-
-    Args:
-        level: Confidence level.
-        df: Degrees of freedom of a t distribution; None: the normal one.
-
-    >>> round(critical(0.95), 4), round(critical(0.95, df=10), 4)
-    (1.96, 2.2281)
-    """
+    """How many standard errors a confidence interval reaches to either side; with `df`, by a t distribution."""
     check_level(level)
     if df is None:
         return quantile((1 + level) / 2)

@@ -149,11 +149,7 @@ def swaps(dialogues: int, resamples: int, seed: int = 0) -> Iterator[Floats]:
 
 
 def shuffles(dialogues: int, draws: int, seed: int = 0) -> Iterator[Integers]:
-    """Put the dialogues in a random order in each draw, so that the first n of it are a random sample of n.
-
-    Yields:
-        Blocks of each dialogue's place in the order, from 0: draws × dialogues.
-    """
+    """A random order of the dialogues in each draw: blocks of each dialogue's place in it, draws × dialogues."""
     rng = _stream(seed, _ORDERS)
     for rows in _blocks(dialogues, draws):
         places = np.tile(np.arange(dialogues), (rows, 1))
