@@ -32,12 +32,12 @@ from dstbench.stats.differences import linearised_se as linearised_se
 from dstbench.stats.differences import linearised_se_of_difference as linearised_se_of_difference
 from dstbench.stats.differences import smallest_detectable as smallest_detectable
 from dstbench.stats.differences import tally as tally
+from dstbench.stats.influence import Jackknifed as Jackknifed
 from dstbench.stats.influence import Spread as Spread
 from dstbench.stats.influence import influences as influences
+from dstbench.stats.influence import jackknifed_correlation as jackknifed_correlation
 from dstbench.stats.influence import spread as spread
 from dstbench.stats.influence import spread_over_seeds as spread_over_seeds
-from dstbench.stats.jackknife import Jackknifed as Jackknifed
-from dstbench.stats.jackknife import jackknifed_correlation as jackknifed_correlation
 from dstbench.stats.normal import wilson as wilson
 from dstbench.stats.rank_correlations import RankCorrelation as RankCorrelation
 from dstbench.stats.rank_correlations import compare_rank_correlations as compare_rank_correlations
