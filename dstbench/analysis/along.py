@@ -21,20 +21,7 @@ _TIMES: Final = {"": 1.0, "%": 0.01, "k": 1e3, "M": 1e6, "B": 1e9}
 
 
 def numbers_along(along: str, runs: Sequence[str]) -> tuple[str, dict[str, float]]:
-    """What the number is called, and the number of each run.
-
-    Args:
-        along: What the number is, such as ``share``: in the names of the runs, the number right after this word, or
-            else the only one in which they differ. Or ``share=FILE``: a table (CSV or Parquet), columns run and share.
-        runs: The names of the runs.
-
-    Raises:
-        DstbenchError: A run has no number in the table.
-        UsageError: It cannot be told which of the numbers in the names is meant.
-
-    >>> numbers_along("share", ["t5_0.01_seed_557", "t5_1.0_seed_557"])
-    ('share', {'t5_0.01_seed_557': 0.01, 't5_1.0_seed_557': 1.0})
-    """
+    """What the number is called, and the number of each run: from their names, or from a table (``share=FILE``)."""
     along, _, file = along.partition("=")
     if along in (*SCORES.columns, "exact", ""):
         raise UsageError(f"--along {along!r} has no name for a column of its own", hint="--along share")

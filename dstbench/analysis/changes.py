@@ -22,7 +22,7 @@ from dstbench.scoring.error_classes import list_classes
 from dstbench.scoring.scope import open_under
 from dstbench.stats.adjust import holm
 from dstbench.stats.normal import check_level
-from dstbench.stats.randomisation import Randomisation
+from dstbench.stats.resampling import Randomisation
 
 #: What values are grouped by, in the order of `Changes.groups`.
 GROUPS: Final = ("slot", "domain", "class", "turn")

@@ -85,8 +85,7 @@ def check(
     allowed = None if ontology is None else read_ontology(ontology)
     rows = []
     wrong = replace(convention, missing="wrong")
-    for run in open_under(wrong, data, **reading):
-        run.need_states("checks")
+    for run in open_under(wrong, data, "checks", **reading):
         rows += [(run.name, *finding) for finding in _checks(run, convention, allowed)]
     schema = dict.fromkeys(("run", "check", "status", "found", "short"), pl.String) | {
         "n": pl.UInt32,
@@ -97,13 +96,7 @@ def check(
 
 
 def badges(checks: pl.DataFrame) -> dict[str, list[tuple[str, str, str]]]:
-    """For each run its failures and then its warnings, from `check`: the status, about five words, and the whole text.
-
-    >>> from dstbench import check
-    >>> states = [{"dialogue_id": "D", "turn": 0, "gold": {"hotel-area": "north"}, "pred": {}}]
-    >>> badges(check({"a": states}))["a"][0][:2]
-    ('warn', 'JGA, SA not above empty prediction')
-    """
+    """For each run its failures, then its warnings, from `check`: the status, about five words, and the whole text."""
     doubts = checks.drop_nulls("short").sort(pl.col("status") != "fail", maintain_order=True)
     texts: dict[str, list[tuple[str, str, str]]] = {run: [] for run in checks["run"]}
     for run, status, short, whole in doubts.select("run", "status", "short", "found").iter_rows():

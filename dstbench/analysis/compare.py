@@ -31,7 +31,7 @@ from dstbench.analysis.verdicts import FEWEST_SEEDS, doubts, judge, judge_models
 from dstbench.arrays import Floats
 from dstbench.conventions.convention import Convention
 from dstbench.conventions.profiles import as_convention
-from dstbench.errors import UsageError, did_you_mean, warn
+from dstbench.errors import UsageError, check_known, did_you_mean, warn
 from dstbench.metrics import Metric, parse_all, stats_of
 from dstbench.runs.align import over_common_turns
 from dstbench.runs.open import Data, Reading, parts_to_open
@@ -94,12 +94,7 @@ class Design:
             raise UsageError(f"{self.resamples} resamples are too few", hint="10000 are usual")
         if self.seed < 0:
             raise UsageError(f"seed {self.seed} is negative", hint="0 or more")
-        if self.adjust not in get_args(Adjustment):
-            adjustments = get_args(Adjustment)
-            raise UsageError(
-                f"there is no adjustment {self.adjust!r}",
-                hint=did_you_mean(str(self.adjust), adjustments) or f"one of {', '.join(adjustments)}",
-            )
+        check_known([str(self.adjust)], get_args(Adjustment), "there is no adjustment {!r}")
 
 
 def compare(

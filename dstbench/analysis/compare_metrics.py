@@ -42,7 +42,7 @@ from dstbench.analysis.reliability import (
     split_halves,
     validity,
 )
-from dstbench.analysis.score_table import read_score_table
+from dstbench.analysis.user_tables import read_score_table
 from dstbench.arrays import Floats
 from dstbench.conventions.convention import Convention
 from dstbench.conventions.profiles import as_convention
@@ -65,7 +65,7 @@ from dstbench.schema.record import Record
 from dstbench.scoring.scope import open_under
 from dstbench.scoring.score import choose_metrics
 from dstbench.stats import Bootstrap, pearson
-from dstbench.stats.attainable import at_most, smallest_p
+from dstbench.stats.adjust import at_most, smallest_p
 from dstbench.typing import Adjustment
 
 #: The traits of dialogues: length, gold slots, tail orientation, non-uniformity.

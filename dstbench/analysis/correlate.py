@@ -31,7 +31,7 @@ from dstbench.analysis.dialogues import per_dialogue, with_scores
 from dstbench.analysis.ratings import RATING, Ratings, compare_with_ratings, rated_runs, read_ratings
 from dstbench.conventions.convention import Convention
 from dstbench.conventions.profiles import as_convention
-from dstbench.errors import DstbenchError, UsageError, did_you_mean, warn
+from dstbench.errors import DstbenchError, UsageError, check_known, did_you_mean, warn
 from dstbench.metrics import Metric, parse, parse_all
 from dstbench.metrics.registry import PLUGINS, REGISTRY, find_metric, sign_of, split
 from dstbench.runs.open import Data, Reading
@@ -186,9 +186,8 @@ def correlate(
 def _unit(per: Per | None, test: str | None, ratings: Ratings | None) -> Per:
     """What is correlated; refuses a unit or a test that does not exist."""
     tests = dict.fromkeys(chain.from_iterable(TESTS.values()))
-    if test is not None and test not in (ALL_TESTS, *tests):
-        hint = did_you_mean(test, tests) or f"one of {', '.join(tests)}, {ALL_TESTS}"
-        raise UsageError(f"there is no test {test!r}", hint=hint)
+    named = [] if test in (None, ALL_TESTS) else [str(test)]
+    check_known(named, tests, "there is no test {!r}", f"one of {', '.join(tests)}, {ALL_TESTS}")
     if per not in (None, *get_args(Per)):
         raise UsageError(f"per={per!r} is none of {', '.join(get_args(Per))}")
     if ratings is not None and per not in (None, ratings.per):

@@ -78,9 +78,7 @@ def diagnose(
     if few < 0:
         raise UsageError(f"few={few} is not a number of slots", hint="0 or more")
     convention = as_convention(profile)
-    runs = open_under(convention, data, **reading)
-    for run in runs:
-        run.need_states("classes of errors")
+    runs = open_under(convention, data, "classes of errors", **reading)
     tables = [_of_run(run, convention, few) for run in runs]
     return Diagnosis(*(pl.concat(table) for table in zip(*tables, strict=True)))
 

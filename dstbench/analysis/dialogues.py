@@ -33,12 +33,9 @@ FAILURE_BINS: Final = 10
 
 
 def per_dialogue(run: Run, metrics: Sequence[Metric], convention: Convention) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """The traits and scores of a run's dialogues.
+    """The traits and scores of a run's dialogues (`DIALOGUES`, and a column per metric), and the metrics' signatures.
 
-    Returns:
-        A table with the columns of `schema.analysis.DIALOGUES` and one per metric, named by its notation, sorted by
-        dialogue, without dialogues that have no scored turn; and the signature of each metric (run, metric, unit,
-        signature).
+    Dialogues without a scored turn are left out.
     """
     table = pl.concat(over_parts(run, lambda part: _of_part(part, convention)))
     table = table.select(pl.lit(run.name).alias("run"), pl.all())
@@ -48,11 +45,7 @@ def per_dialogue(run: Run, metrics: Sequence[Metric], convention: Convention) ->
 def with_scores(
     table: pl.DataFrame, keys: list[str], run: Run, metrics: Sequence[Metric], convention: Convention
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """A table with one more column per metric, its score for each row's `keys`.
-
-    Returns:
-        The table, and the signature of each metric (run, metric, unit, signature).
-    """
+    """A table with one more column per metric, its score for each row's `keys`; and the signature of each metric."""
     if not metrics:
         return table, pl.DataFrame(schema=dict.fromkeys(("run", "metric", "unit", "signature"), pl.String))
     rows, sums = score_run(run, metrics, keys, convention)
@@ -83,6 +76,8 @@ def _of_part(part: Part, convention: Convention) -> pl.DataFrame:
         differences=(pl.len().cast(pl.Int64) * m - m.sum()).abs().sum(),
     )
     n, first, wrong_turns, fails = (pl.col(name) for name in ("n", "first_wrong", "wrong_turns", "ends_wrong"))
+    m_sum, s_sum = pl.col("M"), pl.col("S")
+    released = (2 * s_sum - n * m_sum) / (2 * m_sum * (n + 1))
     table = sums.select(
         "dialogue",
         n.alias("turns"),
@@ -94,20 +89,11 @@ def _of_part(part: Part, convention: Convention) -> pl.DataFrame:
         pl.when(fails).then(FAILURE_BINS * first // n).alias("first_failure_bin"),
         pl.when(fails).then(n - first > wrong_turns).alias("recovered"),  # not all turns from the first on are wrong
         "n_gold_max",
-        pl.col("M").alias("mistakes"),
-        **_tail_orientation(),
-        nu_paper=(n * pl.col("squares") - pl.col("M") * pl.col("M")) / n,
-        nu_released=pl.when(pl.col("M") > 0).then(pl.col("differences") / pl.col("M")).otherwise(0.0),
+        m_sum.alias("mistakes"),
+        to_mean=pl.when(m_sum > 0).then(pl.when(n > 1).then(s_sum / (m_sum * (n - 1))).otherwise(0.0)),
+        to_sum=pl.when(m_sum > 0).then((2 * s_sum - m_sum * (n - 1)) / (2 * n)),
+        to_released=pl.when(m_sum > 0).then(released).otherwise(0.0),
+        nu_paper=(n * pl.col("squares") - m_sum * m_sum) / n,
+        nu_released=pl.when(m_sum > 0).then(pl.col("differences") / m_sum).otherwise(0.0),
     )
     return table.cast({name: c.dtype for name, c in DIALOGUES.columns.items() if name != "run"}).collect()
-
-
-def _tail_orientation() -> dict[str, pl.Expr]:
-    """The variants of tail orientation by column, from the columns `n`, `M` and `S`."""
-    n, m_sum, s_sum = pl.col("n"), pl.col("M"), pl.col("S")
-    released = (2 * s_sum - n * m_sum) / (2 * m_sum * (n + 1))
-    return {
-        "to_mean": pl.when(m_sum > 0).then(pl.when(n > 1).then(s_sum / (m_sum * (n - 1))).otherwise(0.0)),
-        "to_sum": pl.when(m_sum > 0).then((2 * s_sum - m_sum * (n - 1)) / (2 * n)),
-        "to_released": pl.when(m_sum > 0).then(released).otherwise(0.0),
-    }

@@ -7,17 +7,17 @@ are numbered from 0 in the order in which a dialogue has them; the list `turns` 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import polars as pl
+from polars import selectors as cs
 
 from dstbench.conventions.convention import Convention
 from dstbench.metrics import Metric
 from dstbench.metrics.registry import name_of
 from dstbench.runs.run import Run
-from dstbench.schema.analysis import DIALOGUES
 from dstbench.scoring.error_classes import CLASSES, classify
 from dstbench.scoring.events import with_events
 from dstbench.scoring.rows import lay_out
@@ -39,6 +39,7 @@ _EVENTS: Final = ("gca_correct", "gca_wrong", "gca_missed", "gca_over")
 # Of scores and traits; enough for a difference of two to be right in the decimals that a page shows.
 _DECIMALS: Final = 6
 _KEY: Final = ("dialogue", "turn")
+_CHANGING: Final = ("gold", "pred", "class")
 
 
 @dataclass(frozen=True)
@@ -76,20 +77,54 @@ def explore(
     """Take the most telling dialogues of runs over one gold."""
     names = [str(metric) for metric in metrics]
     chosen, title = choose(dialogues, names[0], most, contrasted)
-    tables = [_rows(run, chosen) for run in runs]
-    turns = tables[0].select(_KEY).unique().sort(_KEY).with_columns(place=pl.int_range(pl.len()).over("dialogue"))
-    changes = [_changes(table, convention) for table in tables]
-    gold = changes[0].filter("gold_changes").select("dialogue", "turn", "slot", value="gold")
-    preds = [table.filter("changes").select("dialogue", "turn", "slot", "class", value="pred") for table in changes]
+    kept = [_cut_to(run, chosen) for run in runs]
+    turns = kept[0].read().select(_KEY).unique().sort(_KEY).with_columns(place=pl.int_range(pl.len()).over("dialogue"))
+    changes = [_changes(run.read(), convention) for run in kept]
+    gold = changes[0].filter("gold_changes").select(*_KEY, "slot", value="gold")
+    preds = [table.filter("changes").select(*_KEY, "slot", "class", value="pred") for table in changes]
     slots = _vocabulary([table["slot"] for table in (gold, *preds)])
     values = _vocabulary([table["value"] for table in (gold, *preds)])
-    vocabularies = {"slot": slots, "value": values}
-    scores = [
-        _turn_scores(replace(run, table=table.lazy(), cuts=(0, table.height), derive=None), turns, metrics, convention)
-        for run, table in zip(runs, tables, strict=True)
-    ]
+
+    def coded(table: pl.DataFrame) -> dict[str, list[list[int]]]:
+        """Changes as numbers, a list per column and dialogue, in the order of turns and slots."""
+        placed = table.join(turns, on=_KEY, maintain_order="left").sort("dialogue", "place", "slot", nulls_last=True)
+        codes = (
+            pl.col(name).cast(pl.Enum(words)).to_physical().cast(pl.Int64).fill_null(-1)
+            for name, words in (("slot", slots), ("value", values))
+        )
+        return _lists(
+            placed.select("dialogue", pl.col("place").alias("turn"), *codes, cs.by_name("class", require_all=False)),
+            chosen,
+        )
+
+    def of_turns(table: pl.DataFrame) -> pl.DataFrame:
+        return turns.join(table, on=_KEY, how="left", maintain_order="left")
+
+    scores = []
+    for run in kept:
+        rows, _ = score_run(run, metrics, list(_KEY), convention)
+        wide = rows.pivot(on="metric", on_columns=names, index=_KEY, values="value")
+        scores.append(of_turns(wide).select("dialogue", pl.col(names).round(_DECIMALS)))
     score_values = _vocabulary([column for table in scores for column in table.select(names)])
     code = pl.col(names).replace_strict(score_values, range(len(score_values)), return_dtype=pl.Int64)
+    utterances = None if said is None else of_turns(said).select("dialogue", "system", "user")
+    if utterances is not None and utterances.select(pl.all_horizontal(pl.col("system", "user").is_null().all())).item():
+        utterances = None
+    decimals = pl.col(pl.Float64).round(_DECIMALS)
+    of_runs = []
+    for run, pred, scored in zip(kept, preds, scores, strict=True):
+        numbers = chosen.join(dialogues.filter(run=run.name), on="dialogue", how="left", maintain_order="left")
+        counted = of_turns(to_turns(run.read(), convention, columns=(*_KEY, *_EVENTS)))
+        events = counted.select("dialogue", *(pl.col(name).alias(name.removeprefix("gca_")) for name in _EVENTS))
+        of_runs.append(
+            {
+                "scores": numbers.select(names).with_columns(decimals).to_dict(as_series=False),
+                "numbers": numbers.select(TRAITS).with_columns(decimals).to_dict(as_series=False),
+                "pred": coded(pred),
+                "turn_scores": _lists(scored.with_columns(code), chosen),
+                "events": _lists(events, chosen),
+            }
+        )
     content = {
         "runs": [run.name for run in runs],
         "metrics": names,
@@ -101,17 +136,9 @@ def explore(
         "classes": [[name, kind] for name, (kind, _) in CLASSES.items()],
         "dialogues": chosen["dialogue"].to_list(),
         "turns": _lists(turns.select("dialogue", "turn"), chosen)["turn"],
-        "said": _said(said, turns, chosen),
-        "gold": _coded(gold, turns, chosen, vocabularies),
-        "of_runs": [
-            {
-                **_numbers(dialogues.filter(run=run.name), chosen, names),
-                "pred": _coded(pred, turns, chosen, vocabularies),
-                "turn_scores": _lists(scored.with_columns(code), chosen),
-                "events": _lists(_events(table, turns, convention), chosen),
-            }
-            for run, table, pred, scored in zip(runs, tables, preds, scores, strict=True)
-        ],
+        "said": None if utterances is None else _lists(utterances, chosen),
+        "gold": coded(gold),
+        "of_runs": of_runs,
     }
     return Explorer(title, content)
 
@@ -119,14 +146,9 @@ def explore(
 def choose(
     dialogues: pl.DataFrame, metric: str, most: int, contrasted: tuple[str, str] | None = None
 ) -> tuple[pl.DataFrame, str]:
-    """The most telling dialogues, and a description of them.
+    """The most telling dialogues (number, dialogue), and a description of them.
 
-    Dialogues are ordered in four ways: by how much runs differ in the metric; by how much the two contrasted metrics
-    differ in a run; by how early a dialogue whose last turn is wrong has its first wrong turn; by the number of
-    mistakes of a run. The dialogues that come first in any of these orders are taken.
-
-    Returns:
-        (number: UInt32, dialogue: String), sorted by dialogue.
+    Dialogues are ordered in four ways; those that come first in any of them are taken.
     """
     one, other = (pl.col(name) for name in contrasted or (metric, metric))
     measures = {
@@ -146,35 +168,26 @@ def choose(
     return chosen, f"{chosen.height:,} of {order.height:,} dialogues: those {', '.join(orders)}"
 
 
-def _rows(run: Run, chosen: pl.DataFrame) -> pl.DataFrame:
-    """The rows of the chosen dialogues in a run's long table, in its order."""
+def _cut_to(run: Run, chosen: pl.DataFrame) -> Run:
+    """The run with the chosen dialogues only."""
     table = run.read(run.table.join(chosen.lazy().select("dialogue"), on="dialogue", how="semi", maintain_order="left"))
-    return table if run.derive is None else run.derive(table)
+    table = table if run.derive is None else run.derive(table)
+    return replace(run, table=table.lazy(), cuts=(0, table.height), derive=None)
 
 
 def _changes(table: pl.DataFrame, convention: Convention) -> pl.DataFrame:
     """The rows in which gold, the prediction or the class of a slot changes."""
     rows = classify(with_events(lay_out(table), convention), convention)
-    first, changes_in = (
-        pl.col("first"),
-        {name: pl.col(name).ne_missing(pl.col(name).shift(1)) for name in ("gold", "pred", "class")},
-    )
+    first, changes_in = pl.col("first"), {name: pl.col(name).ne_missing(pl.col(name).shift(1)) for name in _CHANGING}
     still_absent = first & pl.col("class").is_null()  # a slot whose first value means that it is absent
-    rows = rows.with_columns(
+    changing = rows.with_columns(
         changes=(first | pl.any_horizontal(changes_in.values())) & ~still_absent,
         gold_changes=pl.when(first).then(pl.col("gold").is_not_null()).otherwise(changes_in["gold"]),
-    )
-    return (
-        rows.filter(pl.col("changes") | pl.col("gold_changes"))
-        .select(
-            *_KEY,
-            pl.col("slot", "gold", "pred").cast(pl.String),
-            pl.col("class").to_physical().cast(pl.Int64).fill_null(-1),
-            "changes",
-            "gold_changes",
-        )
-        .collect()
-    )
+    ).filter(pl.col("changes") | pl.col("gold_changes"))
+    code = pl.col("class").to_physical().cast(pl.Int64).fill_null(-1)
+    return changing.select(
+        *_KEY, pl.col("slot", "gold", "pred").cast(pl.String), code, "changes", "gold_changes"
+    ).collect()
 
 
 def _vocabulary(columns: Sequence[pl.Series]) -> list[Any]:
@@ -182,56 +195,6 @@ def _vocabulary(columns: Sequence[pl.Series]) -> list[Any]:
     counts = pl.concat([column.rename("value") for column in columns]).drop_nulls().value_counts()
     values: list[Any] = counts.sort("count", "value", descending=[True, False])["value"].to_list()
     return values
-
-
-def _coded(
-    changes: pl.DataFrame, turns: pl.DataFrame, chosen: pl.DataFrame, vocabularies: Mapping[str, list[str]]
-) -> dict[str, list[list[int]]]:
-    """Changes as numbers, a list per column and dialogue, in the order of turns and slots."""
-    placed = changes.join(turns, on=_KEY, maintain_order="left").sort("dialogue", "place", "slot", nulls_last=True)
-    codes = (
-        pl.col(name).cast(pl.Enum(words)).to_physical().cast(pl.Int64).fill_null(-1)
-        for name, words in vocabularies.items()
-    )
-    numbers = placed.select(
-        "dialogue", pl.col("place").alias("turn"), *codes, *(n for n in placed.columns if n == "class")
-    )
-    return _lists(numbers, chosen)
-
-
-def _said(said: pl.DataFrame | None, turns: pl.DataFrame, chosen: pl.DataFrame) -> dict[str, list[Any]] | None:
-    """The utterances of each turn; None if those of no turn are known."""
-    if said is None:
-        return None
-    utterances = turns.join(said, on=_KEY, how="left", maintain_order="left")
-    if utterances.select(pl.all_horizontal(pl.col("system", "user").is_null().all())).item():
-        return None
-    return _lists(utterances.select("dialogue", "system", "user"), chosen)
-
-
-def _numbers(dialogues: pl.DataFrame, chosen: pl.DataFrame, names: Sequence[str]) -> dict[str, Any]:
-    """Scores and traits of a run's dialogues, by name."""
-    of_run = chosen.join(dialogues, on="dialogue", how="left", maintain_order="left")
-    floats = [name for name, column in DIALOGUES.columns.items() if column.dtype == pl.Float64]
-    traits = of_run.select(pl.col(name).round(_DECIMALS) if name in floats else pl.col(name) for name in TRAITS)
-    scores = of_run.select(pl.col(name).round(_DECIMALS) for name in names)
-    return {"scores": scores.to_dict(as_series=False), "numbers": traits.to_dict(as_series=False)}
-
-
-def _turn_scores(part: Run, turns: pl.DataFrame, metrics: Sequence[Metric], convention: Convention) -> pl.DataFrame:
-    """Scores of a part of a run, turn by turn: (dialogue, a column per metric)."""
-    rows, _ = score_run(part, metrics, list(_KEY), convention)
-    names = [str(metric) for metric in metrics]
-    wide = rows.pivot(on="metric", on_columns=names, index=_KEY, values="value")
-    scores = turns.join(wide, on=_KEY, how="left", maintain_order="left")
-    return scores.select("dialogue", *(pl.col(name).round(_DECIMALS) for name in names))
-
-
-def _events(table: pl.DataFrame, turns: pl.DataFrame, convention: Convention) -> pl.DataFrame:
-    """Changes of state, turn by turn: (dialogue, a column per kind)."""
-    counted = to_turns(table, convention, columns=(*_KEY, *_EVENTS))
-    events = turns.join(counted, on=_KEY, how="left", maintain_order="left")
-    return events.select("dialogue", *(pl.col(name).alias(name.removeprefix("gca_")) for name in _EVENTS))
 
 
 def _lists(table: pl.DataFrame, chosen: pl.DataFrame) -> dict[str, list[Any]]:

@@ -49,8 +49,7 @@ def fuzzy_pairs(data: Data, *, profile: str | Convention = "qian2021", **reading
         return pairs.group_by("slot", "gold", "pred").agg(turns=pl.len()).collect()
 
     tables = []
-    for run in open_under(convention, data, **reading):
-        run.need_states("pairs of values")
+    for run in open_under(convention, data, "pairs of values", **reading):
         parts = pl.concat(over_parts(run, count)).group_by("slot", "gold", "pred").agg(pl.col("turns").sum())
         as_texts = parts.with_columns(pl.col("slot", "gold", "pred").cast(pl.String))
         ordered = as_texts.sort("turns", "slot", "gold", "pred", descending=[True, False, False, False])

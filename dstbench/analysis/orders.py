@@ -25,12 +25,10 @@ _LEAST_STABLE: Final = 0.6
 
 
 def spread_of(scores: pl.DataFrame, paired_error: Mapping[str, float] | None = None) -> pl.DataFrame:
-    """How far each metric spreads runs, as rows of `schema.analysis.SPREAD` (Kim et al. 2022, Fig 4).
+    """How far each metric spreads runs, as rows of `schema.judging.SPREAD` (Kim et al. 2022, Fig 4).
 
-    Args:
-        scores: (run, metric, unit, value, se): a row per run and metric; null: undefined. Runs without a score, and
-            standard errors that are undefined, are left out.
-        paired_error: Metric to the mean standard error of two runs' paired difference, over √2; None: unknown.
+    `scores` has a row per run and metric (null: undefined); `paired_error`, if known, for each metric the mean
+    standard error of two runs' paired difference, over √2.
     """
     # Sorted, so that the order of the runs does not change the last bits of sums.
     value, se = (pl.col(name).drop_nulls().sort() for name in ("value", "se"))
@@ -71,7 +69,8 @@ def compare_orders(
     Source: Kendall 1945 (Biometrika 33:239).
     """
     runs, metrics = (scores[name].unique(maintain_order=True).to_list() for name in ("run", "metric"))
-    values = {metric: _of_runs(scores.filter(metric=metric), runs) for metric in metrics}
+    value_of = {(run, metric): value for run, metric, value in scores.select("run", "metric", "value").iter_rows()}
+    values = {name: np.array([value_of.get((run, name)) for run in runs], np.float64) for name in metrics}
     pairs = list(combinations(range(len(runs)), 2))
     observed = {metric: signs(merit(metric, of_runs)) for metric, of_runs in values.items()}
     resampled_signs = {metric: signs(merit(metric, of_runs)) for metric, of_runs in (resampled or {}).items()}
@@ -98,7 +97,14 @@ def compare_orders(
             reversals.append({**pair, "difference_first": gap, "difference_second": other_gap})
     rows = pl.DataFrame(reversals, schema={**REVERSALS.schema})
     if differences is not None and rows.height:
-        rows = REVERSALS.conform(_tested(rows.drop("significant"), differences))
+        # Whether a pair differs significantly, by adjusted p, in both metrics; null: one could not be tested.
+        turned = differences.rename({"run": "other", "other": "run"})
+        verdicts = pl.concat([of.select("metric", "run", "other", "significant") for of in (differences, turned)])
+        rows = rows.drop("significant")
+        for side in ("first", "second"):
+            of_side = verdicts.rename({"metric": side, "significant": f"is_{side}"})
+            rows = rows.join(of_side, on=[side, "run", "other"], how="left", maintain_order="left")
+        rows = REVERSALS.conform(rows.with_columns(significant=pl.col("is_first") & pl.col("is_second")))
     counts = rows.group_by("first", "second").agg(pl.col("significant").sum().alias("reversed_surely"))
     table = pl.DataFrame(agreement, schema=RANK_AGREEMENT.schema).drop("reversed_surely").fill_nan(None)
     table = table.join(counts, on=["first", "second"], how="left", maintain_order="left")
@@ -106,28 +112,8 @@ def compare_orders(
     return Orders(RANK_AGREEMENT.conform(table.with_columns(reversed_surely=surely)), rows)
 
 
-def _tested(reversals: pl.DataFrame, differences: pl.DataFrame) -> pl.DataFrame:
-    """Whether a reversed pair differs significantly, by adjusted p, in both metrics; null: one could not be tested."""
-    turned = differences.rename({"run": "other", "other": "run"})
-    verdicts = pl.concat([of.select("metric", "run", "other", "significant") for of in (differences, turned)])
-    for side in ("first", "second"):
-        of_side = verdicts.rename({"metric": side, "significant": f"is_{side}"})
-        reversals = reversals.join(of_side, on=[side, "run", "other"], how="left", maintain_order="left")
-    return reversals.with_columns(significant=pl.col("is_first") & pl.col("is_second"))
-
-
 def signs(scores: Floats) -> Any:
-    """For each pair of runs 1 if the first is higher, -1 if the second is, 0 if they tie or one is undefined.
-
-    Args:
-        scores: … × runs.
-
-    Returns:
-        … × pairs, as int8.
-
-    >>> signs(np.array([0.5, 0.7, 0.5])).tolist()
-    [-1, 0, 1]
-    """
+    """For each pair of runs (the last axis) 1 if the first is higher, -1 if the second is, 0: a tie, or undefined."""
     first, second = np.triu_indices(scores.shape[-1], 1)
     one, other = scores[..., first], scores[..., second]
     gap = one - other
@@ -136,11 +122,7 @@ def signs(scores: Floats) -> Any:
 
 
 def tau_b(first: Any, second: Any) -> Floats:
-    """Kendall's tau-b of two orders (… × pairs, as `signs` gives them); NaN if one of them ties all runs.
-
-    >>> float(tau_b(signs(np.array([1.0, 2.0, 3.0])), signs(np.array([1.0, 3.0, 2.0]))).round(3))
-    0.333
-    """
+    """Kendall's tau-b of two orders (… × pairs, as `signs` gives them); NaN if one of them ties all runs."""
     untied = np.count_nonzero(first, axis=-1) * np.count_nonzero(second, axis=-1)
     with np.errstate(invalid="ignore"):  # 0 / 0
         taus: Floats = np.asarray((first * second).sum(axis=-1, dtype=np.int64) / np.sqrt(untied))
@@ -168,12 +150,6 @@ def limits_of_order(
     ends = (float(end) - middle for end in np.quantile(defined, [(1 - level) / 2, (1 + level) / 2]))
     low, high = ends
     return max(least, middle + min(low, low / stable)), min(1.0, middle + max(high, high / stable))
-
-
-def _of_runs(rows: pl.DataFrame, runs: list[str]) -> Floats:
-    """The values of one metric in the order of the runs; NaN where undefined."""
-    of_run = dict(rows.select("run", "value").iter_rows())
-    return np.array([of_run.get(run) for run in runs], np.float64)
 
 
 def merit(metric: str, scores: Floats) -> Floats:

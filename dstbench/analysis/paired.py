@@ -54,7 +54,7 @@ class Paired:
 
 def pair_up(runs: Sequence[Run], metrics: Sequence[Metric], convention: Convention) -> Paired:
     """The sums per dialogue of runs over one gold."""
-    settings: list[dict[str, str]] = []
+    signatures: list[str] = []
     scored: list[tuple[Run, Sums]] = []
     corpora: set[tuple[int, ...]] = set()
     warn_of_frames(runs, convention)
@@ -69,50 +69,53 @@ def pair_up(runs: Sequence[Run], metrics: Sequence[Metric], convention: Conventi
                 file=run.name,
                 hint="`dstbench score` works with any number",
             )
-        settings.append({**parse(rows["signature"][0]).settings, "by": "run"})
+        signatures.append(sign("any metric", {**parse(rows["signature"][0]).settings, "by": "run"}))
         scored.append((run, sums))
     warn_of_scores(scored, metrics, convention)
-    _warn_of_differences([run.name for run in runs], settings)
+    for run, signature in zip(runs, signatures, strict=True):
+        for clause in differences(signatures[0], signature):
+            what = f"are not scored in the same way: they differ in {clause}"
+            warn(f"{runs[0].name} and {run.name} {what}", when="before")
     resolved = resolve(metrics, [sums for _, sums in scored], convention)
-    tables = [sums.table for _, sums in scored]
     statistics = list(dict.fromkeys(name for metric in resolved for name in stats_of(metric)))
-    dialogues = pl.concat([table.select("dialogue") for table in tables]).unique().sort("dialogue")
+    dialogues = pl.concat([sums.table.select("dialogue") for _, sums in scored]).unique().sort("dialogue")
+    # 0 if a run has no scored frame in a dialogue, as this can depend on its predictions.
+    columns = [pl.col(f"stat:{name}").cast(pl.Float64).fill_null(0) for name in statistics]
+    of_runs = [
+        dialogues.join(sums.table, on="dialogue", how="left", maintain_order="left").select(columns).to_numpy()
+        for _, sums in scored
+    ]
+    scores = [score_run(run, resolved, [], convention)[0].select(_SCORES) for run in runs]
     return Paired(
-        runs=[run.name for run in runs],
-        metrics=resolved,
-        statistics=statistics,
-        sums=as_exact_floats(np.stack([_in_order(table, dialogues, statistics) for table in tables])),
-        scores=pl.concat(score_run(run, resolved, [], convention)[0].select(_SCORES) for run in runs),
+        [run.name for run in runs], resolved, statistics, as_exact_floats(np.stack(of_runs)), pl.concat(scores)
     )
-
-
-def _in_order(table: pl.DataFrame, dialogues: pl.DataFrame, statistics: Sequence[str]) -> Floats:
-    """Dialogues × statistics; 0 if a run has no scored frame in a dialogue, as this can depend on its predictions."""
-    ordered = dialogues.join(table, on="dialogue", how="left", maintain_order="left")
-    return ordered.select(pl.col(f"stat:{name}").cast(pl.Float64).fill_null(0) for name in statistics).to_numpy()
-
-
-def _warn_of_differences(names: Sequence[str], settings: Sequence[dict[str, str]]) -> None:
-    """Warn where the settings of runs differ."""
-    first, *others = (sign("any metric", of_run) for of_run in settings)
-    for name, other in zip(names[1:], others, strict=True):
-        for clause in differences(first, other):
-            warn(f"{names[0]} and {name} are not scored in the same way: they differ in {clause}", when="before")
-
-
-# --- the error for runs whose turns or gold differ -------------------------------------------------------------------
 
 
 def _difference(one: Run, other: Run, convention: Convention) -> DstbenchError:
     """The error for two runs whose scored turns or gold differ: how many turns, and the first of them."""
-    both = _gold_of_turns(one, convention).join(
-        _gold_of_turns(other, convention), on=_TURN, how="full", coalesce=True, suffix="_other"
-    )
+
+    def of_part(part: Part) -> pl.DataFrame:
+        """The scored turns, each with a hash of the changes in its gold."""
+        changes = part.gold_changes(convention, part.turn_hashes)
+        hashes = changes.group_by("number", "turn").agg(pl.all().sum())
+        scored = scored_turns(part.turns(convention), convention).join(hashes, on=["number", "turn"], how="left")
+        return scored.select(*_TURN, pl.col("gold_hash").fill_null(0)).collect()
+
+    of_one, of_other = (pl.concat(over_parts(run, of_part)) for run in (one, other))
+    both = of_one.join(of_other, on=_TURN, how="full", coalesce=True, suffix="_other")
     differing = both.filter(pl.col("gold_hash").ne_missing(pl.col("gold_hash_other"))).sort(_TURN)
     dialogue, turn, hash_of_one, hash_of_other = differing.row(0)
     place = {"dialogue": dialogue, "turn": turn}
     if hash_of_one is not None and hash_of_other is not None:
-        slot, value, wanted = _first_slot(one, other, place)
+        values_of_turn = pl.col("slot", "gold").cast(pl.String)
+        gold_of_one, gold_of_other = (
+            run.read(run.table.filter(~IS_FRAME, **place).drop_nulls("slot").select(values_of_turn))
+            for run in (one, other)
+        )
+        slots = gold_of_one.join(gold_of_other, on="slot", how="full", coalesce=True, suffix="_other").sort("slot")
+        unequal = slots.filter(pl.col("gold").ne_missing(pl.col("gold_other"))).rows()
+        slot, *values = unequal[0] if unequal else (None, None, None)
+        wanted, value = ("no value" if text is None else repr(text) for text in values)
         return DstbenchError(
             f"its gold is not that of {one.name}: {value} instead of {wanted}; turns that differ: {differing.height:,}",
             file=other.name,
@@ -134,27 +137,3 @@ def _difference(one: Run, other: Run, convention: Convention) -> DstbenchError:
         **place,
         hint=hint,
     )
-
-
-def _gold_of_turns(run: Run, convention: Convention) -> pl.DataFrame:
-    """The scored turns, each with a hash of the changes in its gold."""
-
-    def of_part(part: Part) -> pl.DataFrame:
-        changes = part.gold_changes(convention, part.turn_hashes)
-        hashes = changes.group_by("number", "turn").agg(pl.all().sum())
-        scored = scored_turns(part.turns(convention), convention).join(hashes, on=["number", "turn"], how="left")
-        return scored.select(*_TURN, pl.col("gold_hash").fill_null(0)).collect()
-
-    return pl.concat(over_parts(run, of_part))
-
-
-def _first_slot(one: Run, other: Run, place: dict[str, object]) -> tuple[str | None, str, str]:
-    """The first slot of a turn whose gold differs, with its value in the other run and in the first one."""
-    gold_of_one, gold_of_other = (
-        run.read(run.table.filter(~IS_FRAME, **place).drop_nulls("slot").select(pl.col("slot", "gold").cast(pl.String)))
-        for run in (one, other)
-    )
-    both = gold_of_one.join(gold_of_other, on="slot", how="full", coalesce=True, suffix="_other")
-    differing = both.filter(pl.col("gold").ne_missing(pl.col("gold_other"))).sort("slot")
-    slot, wanted, value = differing.row(0) if differing.height else (None, None, None)
-    return slot, *("no value" if text is None else repr(text) for text in (value, wanted))

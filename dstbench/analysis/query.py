@@ -35,8 +35,6 @@ from dstbench.scoring.scope import open_under, warn_of_alternatives
 from dstbench.scoring.score import choose_metrics, score_run
 from dstbench.scoring.turns import to_turns
 
-# The first words of queries that read, for the hint.
-_READING_WORDS: Final = ("SELECT", "WITH", "FROM", "VALUES", "EXPLAIN", "SHOW")
 # A call of a function that reads a file or an address.
 _FILE_FUNCTION: Final = re.compile(r"\b((?:read|scan)_\w+)[\"`\s]*(?:\(|--|/\*)", re.IGNORECASE)
 _OF_RUNS: Final = ("long", "classes", "turns", "dialogues", "scores")
@@ -100,9 +98,7 @@ def query(
     user_tables = {name: _own_table(name, table) for name, table in (tables or {}).items()}
     user_schemas = {name: table.collect_schema() for name, table in user_tables.items()}
     _check(sql, _schemas(choose_metrics(requested, [], convention), convention) | user_schemas)  # before runs are read
-    runs = open_under(convention, data, **reading)
-    for run in runs:
-        run.need_states("tables of slots and values")
+    runs = open_under(convention, data, "tables of slots and values", **reading)
     chosen = choose_metrics(requested, runs, convention)
     schemas = _schemas(chosen, convention)
     answer = _ask(sql, _tables(runs, chosen, convention, schemas) | user_tables)
@@ -171,20 +167,16 @@ def _tables(
         "scores": scores,
     }
 
+    def of_runs(name: str, make: Callable[[Run], pl.LazyFrame]) -> pl.LazyFrame:
+        """The tables of all runs, with the columns and types of the schema, `run` among them."""
+        columns = [pl.col(column).cast(dtype) for column, dtype in schemas[name].items()]
+        return pl.concat([make(run).with_columns(run=pl.lit(run.name)).select(columns) for run in runs])
+
     def deferred(name: str) -> pl.LazyFrame:
-        return pl.defer(
-            lambda: pl.concat([_conform(makers[name](run).lazy(), run, schemas[name]) for run in runs]).collect(),
-            schema=schemas[name],
-        )
+        return pl.defer(lambda: of_runs(name, lambda run: makers[name](run).lazy()).collect(), schema=schemas[name])
 
-    long = pl.concat([_conform(run.table.filter(~IS_FRAME), run, schemas["long"]) for run in runs])
+    long = of_runs("long", lambda run: run.table.filter(~IS_FRAME))
     return {"long": long, **{name: deferred(name) for name in makers}}
-
-
-def _conform(table: pl.LazyFrame, run: Run, schema: pl.Schema) -> pl.LazyFrame:
-    """A run's table with the columns and types of the schema, `run` among them."""
-    with_run = table.with_columns(pl.lit(run.name).alias("run"))
-    return with_run.select(pl.col(name).cast(dtype) for name, dtype in schema.items())
 
 
 def _within_limits(answer: pl.LazyFrame) -> pl.DataFrame:
@@ -207,33 +199,29 @@ def _within_limits(answer: pl.LazyFrame) -> pl.DataFrame:
         time.sleep(min(0.05, (time.monotonic() - began) / 20))
 
 
-def _refuse_long(sql: str) -> None:
-    """Refuse a query so long that Polars would take minutes to parse it, or crash, as it parses by recursion."""
-    words = _COMMENT.sub(" ", _QUOTED.sub("''", sql))
+def _check(sql: str, schemas: Mapping[str, pl.Schema]) -> None:
+    """Refuse a query that changes tables, reads files, or names a table or column that does not exist.
+
+    And one so long that Polars would take minutes to parse it, or crash, as it parses by recursion.
+    """
+    bare = _COMMENT.sub(" ", _QUOTED.sub("''", sql))
     for what, count, most in (
         ("characters", len(sql), _MOST_CHARACTERS),
-        ("operators", len(_OPERATOR.findall(words)), _MOST_OPERATORS),
-        ("SELECT and JOIN", len(_TABLE.findall(words)), _MOST_TABLES),
+        ("operators", len(_OPERATOR.findall(bare)), _MOST_OPERATORS),
+        ("SELECT and JOIN", len(_TABLE.findall(bare)), _MOST_TABLES),
     ):
         if count > most:
             hint = f"at most {most:,}; a list of values fits into IN (…), or a table of its own (--table NAME=FILE)"
             raise UsageError(f"the query has {count:,} {what}", hint=hint)
-
-
-def _check(sql: str, schemas: Mapping[str, pl.Schema]) -> None:
-    """Refuse a query that changes tables, reads files, or names a table or column that does not exist."""
-    _refuse_long(sql)
     words = _COMMENT.sub(" ", sql).lstrip(" \t\r\n(").split(maxsplit=1)
     if not words:
         raise UsageError("the query is empty", hint='"SELECT slot, count(*) AS n FROM long GROUP BY slot"')
-    if words[0].upper() in ("DROP", "DELETE", "TRUNCATE", "CREATE", "INSERT", "UPDATE", "ALTER"):
-        raise UsageError(
-            f"{words[0].upper()} changes tables; a query only reads", hint=f"one of {', '.join(_READING_WORDS)}"
-        )
+    if (first := words[0].upper()) in ("DROP", "DELETE", "TRUNCATE", "CREATE", "INSERT", "UPDATE", "ALTER"):
+        what = f"{first} changes tables; a query only reads"
+        raise UsageError(what, hint="one of SELECT, WITH, FROM, VALUES, EXPLAIN, SHOW")
     if call := _FILE_FUNCTION.search(sql):
-        raise UsageError(
-            f"{call[1]} reads files, and a query reads tables", hint="--table NAME=FILE makes a table of a file"
-        )
+        what = f"{call[1]} reads files, and a query reads tables"
+        raise UsageError(what, hint="--table NAME=FILE makes a table of a file")
     _ask(sql, {name: pl.LazyFrame(schema=schema) for name, schema in schemas.items()})
 
 

@@ -42,9 +42,7 @@ def rows(data: Data, *, profile: str | Convention = "verbatim", **reading: Unpac
     [('hotel-area', 'north', 'south')]
     """
     convention = as_convention(profile)
-    runs = open_under(convention, data, **reading)
-    for run in runs:
-        run.need_states("rows of slots")
+    runs = open_under(convention, data, "rows of slots", **reading)
     return pl.concat([_of_run(run, convention) for run in runs])
 
 

@@ -62,8 +62,8 @@ from dstbench.scoring.partitions import partitions
 from dstbench.scoring.scope import check_gold_scope, open_under
 from dstbench.scoring.score import choose_metrics, score_run
 from dstbench.scoring.sums import resolve
-from dstbench.stats.clusters import mean_over_clusters, slope_within_clusters
 from dstbench.stats.differences import TIE
+from dstbench.stats.influence import mean_over_clusters, slope_within_clusters
 from dstbench.stats.normal import check_level
 from dstbench.typing import Missing
 

@@ -65,33 +65,13 @@ def walk_through(
 ) -> Walkthrough:
     """One dialogue of one or several runs, or several dialogues, turn by turn.
 
-    Args:
-        data: A path, several, a frame, states, or a mapping from run name to any of these.
-        dialogue: Its id; MultiWOZ's in any spelling. Or several.
-        context: A file, folder or table of contexts with the utterances; None: the files of the runs and of gold, if
-            one of them has utterances.
-        metrics: Metrics in dstbench's notation; None: JGA, RSA, FGA, GCA.
-        profile: The convention, or its name.
-        **reading: `gold`, `format`, `names`, `missing` (default: the convention's), `split`: see `dstbench.open_runs`.
-
-    Raises:
-        DstbenchError: Data cannot be used, or a run has no such dialogue.
-
-    >>> states = [{"dialogue_id": "D1", "turn": 0, "gold": {"hotel-area": "north"}, "pred": {"hotel-area": "north"}},
-    ...           {"dialogue_id": "D1", "turn": 1, "gold": {"hotel-area": "south"}, "pred": {"hotel-area": "north"}}]
-    >>> walkthrough = walk_through(states, "D1", metrics="jga")
-    >>> walkthrough.slots.select("turn", "slot", "class").rows()
-    [(0, 'hotel-area', 'correct'), (1, 'hotel-area', 'not-updated')]
-    >>> walkthrough.scores.select("turn", "metric", "value").rows()
-    [(0, 'jga', 1.0), (1, 'jga', 0.0), (None, 'jga', 0.5)]
+    The utterances are those of `context`, else those in the files of the runs or of gold, if one of them has any.
     """
     convention = as_convention(profile)
     chosen = parse_all(metrics or SHOWN)
     parts_to_open(data, **reading)
     said = None if context is None else contexts(context)  # first, so that its errors come before runs are read
-    runs = open_under(convention, data, **reading)
-    for run in runs:
-        run.need_states("classes of errors")
+    runs = open_under(convention, data, "classes of errors", **reading)
     given = pl.Series([dialogue] if isinstance(dialogue, str) else [*dialogue], dtype=pl.String)
     names = pl.select(canonical_dialogue(pl.lit(given))).to_series().to_list()
     cut = [(_cut_to(run, name), run) for name in names for run in runs]
@@ -107,12 +87,7 @@ def walk_through(
 
 @dataclass(frozen=True)
 class Worst:
-    """The dialogues to look at first, as frames.
-
-    Attributes:
-        dialogues: Their traits and scores, schema `schema.analysis.DIALOGUES` with a column per metric; in order.
-        signatures: (run, metric, unit, signature) of the scores.
-    """
+    """The traits and scores of the dialogues to look at first (`DIALOGUES`), in order, and the signatures of scores."""
 
     dialogues: pl.DataFrame
     signatures: pl.DataFrame
@@ -129,27 +104,11 @@ def worst_dialogues(
     """The dialogues in which a run has the lowest scores, or in which the scores of two runs differ most.
 
     They are ordered by the first metric, then by the number of wrong turns.
-
-    Args:
-        data: One run, or two.
-        most: Number of dialogues.
-        metrics: Metrics in dstbench's notation; None: JGA, RSA, FGA, GCA.
-        profile: The convention, or its name.
-        **reading: See `walk_through`.
-
-    Raises:
-        DstbenchError: Data cannot be used.
-
-    >>> from dstbench.demo import synthetic
-    >>> worst_dialogues(synthetic(20, trackers=["careful"]), most=1).dialogues.select("dialogue", "jga").row(0)
-    ('DEMO0000001', 0.0)
     """
     if most < 1:
         raise UsageError(f"most={most} is not a number of dialogues", hint="10")
     convention, chosen = as_convention(profile), parse_all(metrics or SHOWN)
-    runs = open_under(convention, data, **reading)
-    for run in runs:
-        run.need_states("classes of errors")
+    runs = open_under(convention, data, "classes of errors", **reading)
     tables, signatures = zip(*(per_dialogue(run, chosen, convention) for run in runs), strict=True)
     frame, first = pl.concat(tables), str(chosen[0])
     badness = -(sign_of(first) or 1) * pl.col(first)

@@ -174,24 +174,17 @@ def _parse_score(metric: Metric, text: str) -> Target:
 
 def _compared(rows: pl.DataFrame, targets: Sequence[Target]) -> pl.DataFrame:
     """The rows with the columns that `SWEEP_TARGETS` has in addition."""
-    joined = rows.join(
-        pl.DataFrame(targets, schema=Target._fields, orient="row"), "metric", "left", maintain_order="left"
-    )
-    value, rounding = pl.col("value"), pl.col("rounding")
+    published = pl.DataFrame(targets, schema=Target._fields, orient="row")
+    joined = rows.join(published, "metric", "left", maintain_order="left")
+    value, rounding, off = pl.col("value"), pl.col("rounding"), pl.col("value") - pl.col("published")
     one_turn = pl.when(unit="share").then(1 / pl.col("turns").min().clip(1)).otherwise(1)
     # What a published score is rounded to, as a part of all scores from the lowest to the highest profile.
     unit = pl.max_horizontal(2 * rounding, one_turn)
     by_chance = (value.count() * unit / (value.max() - value.min() + unit)).over("run", "metric")
-    off = value - pl.col("published")
     agrees = off.abs() <= rounding + 1e-9  # of binary fractions
-    compared = joined.with_columns(off=off, agrees=agrees).with_columns(
-        agrees_with_all=(pl.col("agrees") | pl.col("target").is_null())
-        .fill_null(value=False)
-        .all()
-        .over("run", "profile"),
-        by_chance=by_chance.min().over("run"),
-    )
-    return SWEEP_TARGETS.conform(compared)
+    agrees_with_all = (agrees | pl.col("target").is_null()).fill_null(value=False).all().over("run", "profile")
+    compared = joined.with_columns(off=off, agrees=agrees, agrees_with_all=agrees_with_all, by_chance=by_chance)
+    return SWEEP_TARGETS.conform(compared.with_columns(pl.col("by_chance").min().over("run")))
 
 
 def with_tables(name: str, labels: str | Table | None, typos: str | Table | None) -> Convention:
@@ -213,11 +206,13 @@ def what_counts(convention: Convention, metrics: Sequence[Metric]) -> Convention
 
 def _ordered(scored: Sequence[_Scored]) -> list[_Scored]:
     """Per run from the highest value of the first metric to the lowest, each with the changes from the one above."""
-    values = pl.DataFrame({"run": [one.number for one in scored], "value": [one.scores.values[0] for one in scored]})
-    places = values.cast({"value": pl.Float64}).with_row_index("place").sort(
-        "run", "value", descending=[False, True], nulls_last=True, maintain_order=True
-    )["place"]  # fmt: skip
-    order = [scored[place] for place in places]
+    firsts = [one.scores.values[0] for one in scored]
+    order = [
+        one
+        for _, one in sorted(
+            zip(firsts, scored, strict=True), key=lambda pair: (pair[1].number, pair[0] is None, -(pair[0] or 0))
+        )
+    ]
     return [
         this._replace(changed=_changes(above.settings, this.settings) if above.number == this.number else "")
         for above, this in zip(order[:1] + order, order, strict=False)
@@ -225,19 +220,17 @@ def _ordered(scored: Sequence[_Scored]) -> list[_Scored]:
 
 
 def _changes(above: Mapping[str, str], this: Mapping[str, str]) -> str:
-    """The choices that differ from those above."""
-    old, new = {**DEFAULTS, **above}, {**DEFAULTS, **this}
-    return ", ".join(
-        _change_text(key, old.get(key, "-"), new[key])
-        for key in new
-        if key not in _FOLLOWING and new[key] != old.get(key, "-")
-    )
-
-
-def _change_text(key: str, above: str, this: str) -> str:
-    """How a choice differs from the one above; of steps, only those that were added (+) and removed (-)."""
-    if not key.endswith("-steps"):
-        return f"{key} {above} → {this}"
-    old, new = ([] if steps == "-" else steps.split(",") for steps in (above, this))
-    moved = [f"-{step}" for step in old if step not in new] + [f"+{step}" for step in new if step not in old]
-    return f"{key} {' '.join(moved) or 'in another order'}"
+    """The choices that differ from those above; of steps, only those that were added (+) and removed (-)."""
+    old, new, changes = {**DEFAULTS, **above}, {**DEFAULTS, **this}, list[str]()
+    for key, value in new.items():
+        before = old.get(key, "-")
+        if key in _FOLLOWING or value == before:
+            continue
+        if key.endswith("-steps"):
+            gone, added = ([] if steps == "-" else steps.split(",") for steps in (before, value))
+            moved = [f"-{step}" for step in gone if step not in added]
+            moved += [f"+{step}" for step in added if step not in gone]
+            changes.append(f"{key} {' '.join(moved) or 'in another order'}")
+        else:
+            changes.append(f"{key} {before} → {value}")
+    return ", ".join(changes)

@@ -29,7 +29,6 @@ from dstbench.analysis.associations import (
     with_pooled,
 )
 from dstbench.analysis.dialogues import per_dialogue
-from dstbench.arrays import Floats
 from dstbench.conventions.convention import Convention
 from dstbench.conventions.profiles import as_convention
 from dstbench.errors import UsageError
@@ -186,22 +185,18 @@ def _as_released(run: str, dialogues: pl.DataFrame, traits: Sequence[str], metri
     dialogues remained.
     """
     columns = dialogues.select(*traits, *metrics).cast(pl.Float64).fill_null(0)
-    percent = {name: np.round(100 * columns[name].to_numpy(), 2) for name in metrics}
-    kept = ~np.logical_and.reduce([scores == 100 for scores in percent.values()])
-    values = {**{name: columns[name].to_numpy() for name in traits}, **percent}
-    standard = {name: _standard(numbers[kept]) for name, numbers in values.items()}
-    one, other = (standard[name] for name in metrics)
-    apart = np.abs(one - other) >= _LEAST_APART
+    values = {name: columns[name].to_numpy() for name in columns.columns}
+    values |= {name: np.round(100 * values[name], 2) for name in metrics}
+    kept = ~np.logical_and.reduce([values[name] == 100 for name in metrics])
+    standard = {}
+    for name, numbers in values.items():
+        of_kept = numbers[kept]
+        varies = len(of_kept) > 1 and of_kept.min() < of_kept.max()
+        deviation = of_kept.std(ddof=1) if varies else np.nan
+        standard[name] = np.round((of_kept - (of_kept.mean() if varies else 0)) / deviation, 2)
+    apart = np.abs(standard[metrics[0]] - standard[metrics[1]]) >= _LEAST_APART
     taken = {name: numbers[apart] for name, numbers in standard.items()}
     return Rows(run, taken, numbered(dialogues["dialogue"])[kept][apart], taken="released")
-
-
-def _standard(numbers: Floats) -> Floats:
-    """Standard scores with two decimals; NaN where the numbers do not vary."""
-    if len(numbers) < 2 or numbers.min() == numbers.max():
-        return np.full(len(numbers), np.nan)
-    standard: Floats = np.round((numbers - numbers.mean()) / numbers.std(ddof=1), 2)
-    return standard
 
 
 def _binned(dialogues: pl.DataFrame, trait: str, scores: Sequence[str]) -> pl.DataFrame:
@@ -217,29 +212,23 @@ def _binned(dialogues: pl.DataFrame, trait: str, scores: Sequence[str]) -> pl.Da
     number = np.searchsorted(edges[:-1], defined[trait].to_numpy(), side="right") - 1
     listed = defined.select("run", pl.Series("bin", number, pl.UInt32), *scores)
     long = listed.unpivot(on=scores, index=["run", "bin"], variable_name="metric").drop_nulls("value")
-    means = long.group_by("run", "bin", "metric").agg(
-        value=divide(exact_sum(pl.col("value")), pl.len()), dialogues=pl.len()
-    )
-    return TRAIT_BINS.conform(
-        grid.join(pl.DataFrame({"metric": scores}, schema={"metric": pl.String}), how="cross", maintain_order="left")
-        .join(means, on=["run", "bin", "metric"], how="left", maintain_order="left")
-        .with_columns(pl.col("dialogues").fill_null(0), pl.lit(trait).alias("trait"))
-    )
+    mean = divide(exact_sum(pl.col("value")), pl.len())
+    means = long.group_by("run", "bin", "metric").agg(value=mean, dialogues=pl.len())
+    metrics = pl.DataFrame({"metric": scores}, schema={"metric": pl.String})
+    every = grid.join(metrics, how="cross", maintain_order="left")
+    binned = every.join(means, on=["run", "bin", "metric"], how="left", maintain_order="left")
+    return TRAIT_BINS.conform(binned.with_columns(pl.col("dialogues").fill_null(0), trait=pl.lit(trait)))
 
 
 def _disagreements(dialogues: pl.DataFrame, pair: Sequence[str], most: int) -> pl.DataFrame:
     """The dialogues on which two metrics differ most, in each direction; ties are ordered by dialogue, then run."""
     lists = [pl.DataFrame(schema=DISAGREEMENTS.schema)]
     for higher, lower in [pair, pair[::-1]] if pair else []:
-        gaps = dialogues.select(
-            "run", "dialogue", "turns", "mistakes", high=higher, low=lower, difference=pl.col(higher) - pl.col(lower)
+        difference = pl.col(higher) - pl.col(lower)
+        gaps = dialogues.select("run", "dialogue", "turns", "mistakes", high=higher, low=lower, difference=difference)
+        ordered = gaps.filter(pl.col("difference") > 0).sort(
+            "difference", "dialogue", descending=[True, False], maintain_order=True
         )
-        first = (
-            gaps.filter(pl.col("difference") > 0)
-            .sort("difference", "dialogue", descending=[True, False], maintain_order=True)
-            .head(most)
-            .with_row_index("place", offset=1)
-            .with_columns(higher=pl.lit(higher), lower=pl.lit(lower))
-        )
-        lists.append(DISAGREEMENTS.conform(first))
+        first = ordered.head(most).with_row_index("place", offset=1)
+        lists.append(DISAGREEMENTS.conform(first.with_columns(higher=pl.lit(higher), lower=pl.lit(lower))))
     return pl.concat(lists)

@@ -24,7 +24,7 @@ from dstbench.stats import (
     resamples_needed,
     smallest_p,
 )
-from dstbench.stats.attainable import at_most
+from dstbench.stats.adjust import at_most
 from dstbench.stats.normal import two_sided
 from dstbench.typing import Adjustment
 

@@ -29,8 +29,13 @@ from dstbench.scoring.values import SPELLED, judged
 _EXAMPLES: Final = 3  # slots that a warning names
 
 
-def open_under(convention: Convention, data: Data, **reading: Unpack[Reading]) -> list[Run]:
-    """Open runs with the convention's default for missing turns, and check that it scores some of gold's slots."""
+def open_under(convention: Convention, data: Data, needs: str = "", **reading: Unpack[Reading]) -> list[Run]:
+    """Open runs with the convention's default for missing turns, and check that it scores some of gold's slots.
+
+    In a long table, missing turns were dealt with when the table was written. `open_runs` warns that `missing` changes
+    nothing there; users get this warning only if they have set `missing` themselves. `needs` is what is computed from
+    states, in the plural: runs without states are then refused.
+    """
     check_metrics(convention)  # before files are read, so that a typo costs no time
     with warnings.catch_warnings():
         if reading.get("missing") is None:
@@ -42,6 +47,8 @@ def open_under(convention: Convention, data: Data, **reading: Unpack[Reading]) -
         if not run.meta.get("only"):  # without states there are no slots, and scoring refuses a scope
             check_gold_scope(run, convention)
             warn_of_unscored(run, convention)
+    for run in runs if needs else ():
+        run.need_states(needs)
     return runs
 
 

@@ -144,9 +144,7 @@ def turns(
     """
     convention = as_convention(profile)
     check_counts(counts or {})
-    runs = open_under(convention, data, **reading)
-    for run in runs:
-        run.need_states("counts of slots")
+    runs = open_under(convention, data, "counts of slots", **reading)
     tables = [to_turns(run.read(), convention, view=view, counts=counts) for run in runs]
     return pl.concat(
         [table.select(pl.lit(run.name).alias("run"), pl.all()) for run, table in zip(runs, tables, strict=True)]

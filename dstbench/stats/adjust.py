@@ -5,18 +5,26 @@ even one false rejection under any dependence (Holm's is never weaker), Hochberg
 & Hochberg's bounds the expected share of false rejections under positive dependence, Benjamini & Yekutieli's under any.
 `max_t` bounds the same probability as Holm's, and has more power because it uses the dependence between hypotheses; it
 needs resamples that all hypotheses share.
+
+The smallest p of a resampling test is known before anything is drawn. With B resamples, p = (1 + c) / (B + 1) is at
+least 1 / (B + 1). If two runs differ in k dialogues, swapping them there gives at most 2ᵏ differences, of which two
+(nothing swapped, everything swapped) are as large as the observed one. So p is at least 2 / 2ᵏ, however many swaps are
+drawn. No adjustment gives a smaller p a larger adjusted p. So the smallest adjusted p are those of the smallest p.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable
+from functools import cache
 from inspect import cleandoc
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dstbench.arrays import Floats
+from dstbench.arrays import Flags, Floats
 from dstbench.errors import UsageError
+from dstbench.stats.differences import TIE
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -45,7 +53,7 @@ def bonferroni(p: ArrayLike) -> Floats:
     >>> bonferroni([0.01, 0.04, 0.5]).tolist()
     [0.03, 0.12, 1.0]
     """
-    return _step_down(p, np.full_like)
+    return _adjusted(p, np.full_like)
 
 
 @_documented
@@ -55,7 +63,7 @@ def holm(p: ArrayLike) -> Floats:
     >>> holm([0.01, 0.04, 0.03]).tolist()
     [0.03, 0.06, 0.06]
     """
-    return _step_down(p, lambda rank, number: number + 1 - rank)
+    return _adjusted(p, lambda rank, number: number + 1 - rank)
 
 
 @_documented
@@ -65,7 +73,7 @@ def hochberg(p: ArrayLike) -> Floats:
     >>> hochberg([0.01, 0.04, 0.03]).tolist()
     [0.03, 0.04, 0.04]
     """
-    return _step_up(p, lambda rank, number: number + 1 - rank)
+    return _adjusted(p, lambda rank, number: number + 1 - rank, up=True)
 
 
 @_documented
@@ -75,13 +83,13 @@ def benjamini_hochberg(p: ArrayLike) -> Floats:
     >>> benjamini_hochberg([0.01, 0.04, 0.03]).tolist()
     [0.03, 0.04, 0.04]
     """
-    return _step_up(p, lambda rank, number: number / rank)
+    return _adjusted(p, lambda rank, number: number / rank, up=True)
 
 
 @_documented
 def benjamini_yekutieli(p: ArrayLike) -> Floats:
     """As `benjamini_hochberg`, times 1 + 1/2 + … + 1/m for m hypotheses (Benjamini & Yekutieli 2001)."""
-    return _step_up(p, lambda rank, number: number / rank * np.sum(1 / rank))
+    return _adjusted(p, lambda rank, number: number / rank * np.sum(1 / rank), up=True)
 
 
 def max_t(observed: ArrayLike, resampled: ArrayLike, tolerance: ArrayLike = 0.0) -> Floats:
@@ -127,23 +135,82 @@ def max_t(observed: ArrayLike, resampled: ArrayLike, tolerance: ArrayLike = 0.0)
     return adjusted
 
 
-def _step_down(p: ArrayLike, factors: Callable[[Floats, int], Floats]) -> Floats:
-    """Multiply the p by factors; then raise each to the product of any smaller p, if that is larger."""
-    return _adjusted(p, factors, np.maximum.accumulate)
+def _adjusted(p: ArrayLike, factors: Callable[[Floats, int], Floats], *, up: bool = False) -> Floats:
+    """Multiply the p, from the smallest, by factors of their ranks and number; make the products monotone.
 
-
-def _step_up(p: ArrayLike, factors: Callable[[Floats, int], Floats]) -> Floats:
-    """Multiply the p by factors; then lower each to the product of any larger p, if that is smaller."""
-    return _adjusted(p, factors, lambda products: np.minimum.accumulate(products[::-1])[::-1])
-
-
-def _adjusted(p: ArrayLike, factors: Callable[[Floats, int], Floats], monotone: Callable[[Floats], Floats]) -> Floats:
-    """Sort the p, multiply them by factors (from their ranks and number), make them monotone, restore their order."""
+    Each is raised to the product of any smaller p, if that is larger; or (`up`) lowered to that of any larger p.
+    """
     values = np.asarray(p, np.float64)
     if values.ndim != 1 or not ((values >= 0) & (values <= 1)).all():
         raise UsageError("p are a list of numbers from 0 to 1", hint="leave undefined ones out")
     order = np.argsort(values)
     products = values[order] * factors(np.arange(1.0, len(values) + 1), len(values))
+    monotone = np.minimum.accumulate(products[::-1])[::-1] if up else np.maximum.accumulate(products)
     adjusted = np.empty(len(values))
-    adjusted[order] = np.minimum(monotone(products), 1)
+    adjusted[order] = np.minimum(monotone, 1)
     return adjusted
+
+
+# --- the smallest p --------------------------------------------------------------------------------------------------
+
+
+def smallest_p_of_swaps(discordant: int) -> float:
+    """The smallest two-sided p of a randomisation test of two runs that differ in `discordant` dialogues."""
+    return float(min(1.0, 2.0 ** (1 - discordant)))
+
+
+def smallest_p(bounds: ArrayLike, resamples: ArrayLike) -> Floats:
+    """The smallest p that resampling can give.
+
+    Args:
+        bounds: For each hypothesis, the smallest p that any number of resamples can give; 0 if there is no such bound.
+        resamples: How many resamples are drawn, for all hypotheses or for each.
+
+    Returns:
+        The smallest p with that many resamples, in the order of the bounds.
+
+    >>> smallest_p([0, 0.25], 99).tolist()
+    [0.01, 0.25]
+    """
+    smallest: Floats = np.maximum(1 / (1 + np.asarray(resamples, np.float64)), np.asarray(bounds, np.float64))
+    return smallest
+
+
+def at_most(p: ArrayLike, alpha: float) -> Flags:
+    """Whether p are at most alpha, whatever the last bits: 6 · (1 / 120) is at most 0.05. NaN is not."""
+    reached: Flags = np.asarray(p, np.float64) <= alpha * (1 + TIE)
+    return reached
+
+
+def resamples_needed(bounds: ArrayLike, alpha: float, adjust: Callable[[Floats], Floats]) -> list[int | None]:
+    """The fewest resamples with which the adjusted p of each hypothesis can reach a level.
+
+    Args:
+        bounds: For each hypothesis, the smallest p with any number of resamples; 0 if there is no such bound.
+        alpha: The significance level, above 0.
+        adjust: From p to adjusted p; a smaller p must not have a larger adjusted p.
+
+    Returns:
+        The numbers of resamples, in the order of the bounds; None where no number is enough.
+
+    >>> from dstbench.stats import holm
+    >>> resamples_needed([0, 0, 0, 0, 0, 0], 0.05, holm)
+    [119, 119, 119, 119, 119, 119]
+    >>> resamples_needed([0, 0.25], 0.05, holm)
+    [39, None]
+    """
+    least = np.asarray(bounds, np.float64)
+
+    @cache  # the searches for most hypotheses try the same numbers
+    def reached(resamples: int) -> Flags:
+        return at_most(adjust(smallest_p(least, resamples)), alpha)
+
+    def fewest(hypothesis: int) -> int:
+        enough = 1
+        while not reached(enough)[hypothesis]:
+            enough *= 2
+        candidates = range(enough // 2 + 1, enough + 1)  # half of it is too few
+        return candidates[bisect_left(candidates, True, key=lambda resamples: bool(reached(resamples)[hypothesis]))]
+
+    ever = at_most(adjust(least), alpha)
+    return [fewest(hypothesis) if ever[hypothesis] else None for hypothesis in range(len(least))]

@@ -10,8 +10,7 @@ import numpy as np
 from dstbench.arrays import Floats
 from dstbench.errors import UsageError
 from dstbench.schema.record import Shown
-from dstbench.stats.bootstrap import Bootstrap
-from dstbench.stats.resampling import scores_of
+from dstbench.stats.resampling import Bootstrap, scores_of
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -80,13 +79,12 @@ def kappa(
     _, group = np.unique(np.arange(items) if groups is None else np.asarray(groups), return_inverse=True)
     sums = np.zeros((1, group.max() + 1, statistics.shape[1]))
     np.add.at(sums[0], group, statistics)
-    low = high = None
-    if sums.shape[1] > 1:
+    numbers = [float(scores_of(score, sums.sum(axis=1))[0]), np.nan, np.nan]
+    if sums.shape[1] > 1 and not np.isnan(numbers[0]):
         (replicates,) = Bootstrap.draw(sums, resamples, seed).replicates(score)
-        low, high = map(_defined, replicates.estimate(level).percentile)
-    value = _defined(float(scores_of(score, sums.sum(axis=1))[0]))
+        numbers[1:] = replicates.estimate(level).percentile
     agreeing = float((counts * (counts - 1)).sum()) / (items * readers * (readers - 1))
-    return Kappa(agreeing, value, *((None, None) if value is None else (low, high)))
+    return Kappa(agreeing, *(None if np.isnan(number) else number for number in numbers))
 
 
 def _cohen(sums: Floats) -> Floats:
@@ -107,7 +105,3 @@ def _fleiss(sums: Floats, readers: int) -> Floats:
     by_chance = (chosen**2).sum(axis=1)
     kappas: Floats = (agreeing * total / (readers - 1) - by_chance) / (total**2 - by_chance)
     return kappas
-
-
-def _defined(value: float) -> float | None:
-    return None if np.isnan(value) else value

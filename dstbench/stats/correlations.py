@@ -103,17 +103,17 @@ def compare_overlapping(r_jk: float, r_jh: float, r_kh: float, n: int, *, level:
     reach = critical(level) * meng
     return Comparison(
         difference=d,
-        zou=_zou(r1, n, r2, n, c, level),
+        zou=limits_of_difference((r1, r2), (interval(r1, n, level), interval(r2, n, level)), c),
         tests={
             "pearson1898": _normal(sqrt(n) * d / sqrt(unshared - 2 * covariance)),
             "hotelling1940": _t(d * sqrt((n - 3) * (1 + r3) / (2 * determinant)), n - 3),
             "williams1959": _t(d * sqrt((n - 1) * (1 + r3) / williams), n - 3),
             "olkin1967": _normal(sqrt(n) * d / sqrt(olkin)),
-            "dunn1969": _normal(_by_z(z, c, n)),
+            "dunn1969": _by_z(z, c, n),
             "hendrickson1970": _t(d * sqrt((n - 3) * (1 + r3) / hendrickson), n - 3),
-            "steiger1980": _normal(_by_z(z, _correlation_overlapping(middle, middle, r3), n)),
+            "steiger1980": _by_z(z, _correlation_overlapping(middle, middle, r3), n),
             "meng1992": _normal(z / meng, (z - reach, z + reach)),
-            "hittner2003": _normal(_by_z(z, _correlation_overlapping(back, back, r3), n)),
+            "hittner2003": _by_z(z, _correlation_overlapping(back, back, r3), n),
         },
         level=level,
     )
@@ -150,13 +150,13 @@ def compare_nonoverlapping(
     variance = (1 - r1**2) ** 2 + (1 - r2**2) ** 2 - _twice_covariance_nonoverlapping(r1, r2, across)
     return Comparison(
         difference=d,
-        zou=_zou(r1, n, r2, n, c, level),
+        zou=limits_of_difference((r1, r2), (interval(r1, n, level), interval(r2, n, level)), c),
         tests={
             "pearson1898": _normal(sqrt(n) * d / sqrt(variance)),
-            "dunn1969": _normal(_by_z(z, c, n)),
-            "steiger1980": _normal(_by_z(z, _correlation_nonoverlapping(middle, middle, across), n)),
+            "dunn1969": _by_z(z, c, n),
+            "steiger1980": _by_z(z, _correlation_nonoverlapping(middle, middle, across), n),
             "raghunathan1996": _normal(sqrt((n - 3) / 2) * z / sqrt(1 - c)),
-            "silver2004": _normal(_by_z(z, _correlation_nonoverlapping(back, back, across), n)),
+            "silver2004": _by_z(z, _correlation_nonoverlapping(back, back, across), n),
         },
         level=level,
     )
@@ -183,7 +183,9 @@ def compare_independent(r1: float, n1: int, r2: float, n2: int, *, level: float 
     z = atanh(r1) - atanh(r2)
     return Comparison(
         difference=float(r1 - r2),
-        zou=_zou(float(r1), n1, float(r2), n2, 0, level),
+        zou=limits_of_difference(
+            (float(r1), float(r2)), (interval(float(r1), n1, level), interval(float(r2), n2, level)), 0
+        ),
         tests={"fisher1925": _normal(z / sqrt(1 / (n1 - 3) + 1 / (n2 - 3)))},
         level=level,
     )
@@ -284,10 +286,9 @@ def matrix(columns: Mapping[str, ArrayLike] | Sequence[ArrayLike], level: float 
     [[1.0, 0.8], [0.8, 1.0]]
     """
     check_level(level)
-    arrays = [np.asarray(c, np.float64) for c in (columns.values() if hasattr(columns, "values") else columns)]
-    size = (len(arrays), len(arrays))
-    r, lo, hi = (np.full(size, np.nan) for _ in range(3))
-    n = np.zeros(size, np.int64)
+    arrays = list(columns.values() if isinstance(columns, Mapping) else columns)
+    r, lo, hi = np.full((3, len(arrays), len(arrays)), np.nan)
+    n = np.zeros(r.shape, np.int64)
     for i, j in combinations_with_replacement(range(len(arrays)), 2):
         value, pairs = pearson(arrays[i], arrays[j])
         limits = interval(value, pairs, level) if pairs >= LEAST and isfinite(value) else (np.nan, np.nan)
@@ -323,9 +324,9 @@ def _t(statistic: float, df: int) -> Outcome:
     return Outcome(statistic, df, two_sided(statistic, df))
 
 
-def _by_z(z: float, c: float, n: int) -> float:
-    """A difference of two Fisher's z, in standard errors; the two have the correlation c."""
-    return z * sqrt(n - 3) / sqrt(2 - 2 * c)
+def _by_z(z: float, c: float, n: int) -> Outcome:
+    """The test of a difference of two Fisher's z, which have the correlation c."""
+    return _normal(z * sqrt(n - 3) / sqrt(2 - 2 * c))
 
 
 def _covariance_overlapping(r1: float, r2: float, r3: float) -> float:
@@ -354,21 +355,10 @@ def _correlation_nonoverlapping(r_jk: float, r_hm: float, across: tuple[float, f
     return min(_twice_covariance_nonoverlapping(r_jk, r_hm, across) / (2 * (1 - r_jk**2) * (1 - r_hm**2)), _BELOW_1)
 
 
-def _zou(r1: float, n1: int, r2: float, n2: int, c: float, level: float) -> tuple[float, float]:
-    """The interval of r1 − r2; c is the correlation between the estimates of r1 and r2."""
-    return limits_of_difference((r1, r2), (interval(r1, n1, level), interval(r2, n2, level)), c)
-
-
 def limits_of_difference(
     r: tuple[float, float], limits: tuple[tuple[float, float], tuple[float, float]], c: float
 ) -> tuple[float, float]:
-    """Zou's (2007) interval of a difference, from the intervals of both.
-
-    Args:
-        r: The two estimates.
-        limits: The interval of each.
-        c: The correlation between the estimates.
-    """
+    """Zou's (2007) interval of a difference of two estimates r, from the interval of each, and their correlation c."""
     (r1, r2), ((l1, u1), (l2, u2)) = r, limits
 
     def reach(one: float, other: float) -> float:

@@ -1,32 +1,43 @@
-"""Standard errors, intervals and p of scores, correlations and models' mean scores, from each dialogue's influence.
+"""Standard errors, intervals and p from what each dialogue (cluster) adds: its influence.
 
-The influence of a dialogue on a score is g·s_d, less its mean over dialogues, times √(D/(D−1)), where s_d are the
-dialogue's sums and g is the score's gradient at the sums of all D dialogues. That on a correlation is how much lower it
-is without the dialogue (`jackknife`). The squares of influences add up to the variance (the sandwich estimate). Where
-few dialogues make most of it, that estimate is itself uncertain; so it has few degrees of freedom.
+Of scores and models' mean scores, of ratios and slopes over units in clusters, and of correlations. The influence of a
+dialogue on a score is g·s_d, less its mean over dialogues, times √(D/(D−1)), where s_d are the dialogue's sums and g is
+the score's gradient at the sums of all D dialogues. That on a correlation is how much lower it is without the dialogue
+(the jackknife over clusters, Efron & Stein 1981), so columns need not be normal, and the rows of a cluster may be
+alike. The squares of influences add up to the variance (the sandwich estimate). Where few dialogues make most of it,
+that estimate is itself uncertain; so it has few degrees of freedom.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from math import sqrt
-from typing import Final
+from dataclasses import dataclass, replace
+from math import atanh, sqrt, tanh
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from dstbench.arrays import Floats
+from dstbench.arrays import Floats, Integers
 from dstbench.errors import UsageError
 from dstbench.schema.record import Shown
+from dstbench.stats.correlations import LEAST
 from dstbench.stats.differences import TIE
-from dstbench.stats.normal import check_level, critical, two_sided
-from dstbench.stats.proportions import wilson
+from dstbench.stats.normal import check_level, critical, two_sided, wilson
 from dstbench.stats.resampling import Score, scores_of
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 # The step of a central difference, relative to the sum that is moved.
 _STEP: Final = 2.0**-17
 # A sum of squares that is a smaller part than this of its terms' is a rounding error of the gradient.
 _NEGLIGIBLE: Final = 1e-16
+# The variance of a ratio that is a smaller part than this of the sums that it is computed from is a rounding error.
+_NEGLIGIBLE_RATIO: Final = 1e-12
+# The variance of a column that is below this part of the mean square is 0, apart from rounding errors.
+_CONSTANT: Final = 1e-9
+# Coefficients above this are 1, apart from rounding errors.
+_EXACT: Final = 1 - 1e-9
 
 
 @dataclass(frozen=True)
@@ -202,3 +213,160 @@ def spread_over_seeds(scores: Sequence[Floats], of_dialogues: Sequence[Floats]) 
         return Spread(variance, 1)
     squares = [part**2 / (len(own) - 1) for part, own in zip(of_seeds, scores, strict=True)]
     return Spread(sqrt(variance), variance**2 / (sum(squares) + shared**2 / together.df))
+
+
+# --- a mean and a slope over units in clusters ------------------------------------------------------------------------
+
+
+class ClusterRatio(NamedTuple):
+    """A ratio of sums, its interval, and the number of clusters whose denominator is above 0; NaN where undefined."""
+
+    value: float
+    low: float
+    high: float
+    clusters: int
+
+
+def mean_over_clusters(cluster: Integers, y: Floats, weight: Floats, level: float = 0.95) -> ClusterRatio:
+    """The mean of y over units, of which each has the number of its cluster, and counts as often as its weight."""
+    _, of_unit = np.unique(cluster, return_inverse=True)
+    return _ratio(_sums(of_unit, weight * y), _sums(of_unit, weight), level)
+
+
+def slope_within_clusters(cluster: Integers, x: Floats, y: Floats, weight: Floats, level: float = 0.95) -> ClusterRatio:
+    """The slope of y on x within clusters: Σ (x - x̄)(y - ȳ) over Σ (x - x̄)², where clusters count by their weights.
+
+    It is by least squares with an intercept for each cluster, so it does not depend on how clusters differ.
+    """
+    _, first, of_unit = np.unique(cluster, return_index=True, return_inverse=True)
+    # After subtracting the value of the cluster's first unit, equal numbers are exactly 0.
+    x, y = x - x[first][of_unit], y - y[first][of_unit]
+    x = x - (_sums(of_unit, x) / np.bincount(of_unit))[of_unit]
+    return _ratio(weight[first] * _sums(of_unit, x * y), weight[first] * _sums(of_unit, x * x), level)
+
+
+def _ratio(numerators: Floats, denominators: Floats, level: float) -> ClusterRatio:
+    """The ratio of sums over clusters; a numerator is 0 where the denominator, which is at least 0, is 0.
+
+    Its standard error is linearised, its interval by Student's t with one degree of freedom less than clusters.
+    """
+    clusters, denominator = int((denominators > 0).sum()), float(denominators.sum())
+    value = float(numerators.sum()) / denominator if clusters else np.nan
+    if clusters < 2:
+        return ClusterRatio(value, np.nan, np.nan, clusters)
+    pairs = ((numerators, numerators), (numerators, denominators), (denominators, denominators))
+    terms = np.array([float((one * other).sum()) for one, other in pairs]) * [1, -2 * value, value * value]
+    variance = float(terms.sum())
+    if variance < _NEGLIGIBLE_RATIO * float(np.abs(terms).sum()):
+        variance = 0.0
+    se = np.sqrt(variance * clusters / (clusters - 1)) / denominator
+    reach = float(critical(level, clusters - 1) * se)
+    return ClusterRatio(value, value - reach, value + reach, clusters)
+
+
+def _sums(of_unit: Integers, column: Floats) -> Floats:
+    return np.bincount(of_unit, weights=column).astype(np.float64, copy=False)
+
+
+# --- correlations over rows in clusters -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Jackknifed(Shown):
+    """A correlation, or a difference of two over the same rows, and what each cluster contributes to it.
+
+    Attributes:
+        value: The correlation; NaN if a column does not vary.
+        influence: For each cluster, how much lower the correlation is without it than without the mean cluster, times
+            √((n − 1)/n) of n clusters. NaN if a column does not vary without the cluster.
+    """
+
+    value: float
+    influence: Floats
+
+    def __sub__(self, other: Jackknifed) -> Jackknifed:
+        return Jackknifed(self.value - other.value, self.influence - other.influence)
+
+    @property
+    def spread(self) -> Spread:
+        """The standard error; NaN if a column does not vary, or not without some cluster."""
+        return spread(self.influence, skewed=True)
+
+    def limits(self, level: float = 0.95, *, fisher: bool = False) -> tuple[float, float] | None:
+        """The interval of the value.
+
+        Args:
+            level: Confidence level.
+            fisher: Whether it is made in Fisher's z, for a single correlation, or on the scale of r.
+
+        Returns:
+            Its lower and upper end; None if there are fewer than four clusters, or a column does not vary, or does not
+            without one of them.
+        """
+        of = self.spread
+        if len(self.influence) < LEAST or np.isnan(of.se):
+            return None
+        if not of.se or (fisher and abs(self.value) > _EXACT):
+            return self.value, self.value
+        if not fisher:
+            return of.limits(self.value, level)
+        low, high = replace(of, se=of.se / (1 - self.value**2)).limits(atanh(self.value), level) or (np.nan, np.nan)
+        return tanh(low), tanh(high)
+
+    def p(self) -> float:
+        """Two-sided p of the hypothesis that the value is 0; NaN if it has no interval, or its standard error is 0."""
+        return float("nan") if self.limits() is None else self.spread.p(self.value)
+
+
+def jackknifed_correlation(x: ArrayLike, y: ArrayLike, clusters: ArrayLike | None = None) -> Jackknifed:
+    """Pearson's r of two columns over the rows in which both are defined, and each cluster's influence on it.
+
+    Args:
+        x: Numbers; NaN where undefined.
+        y: As many numbers.
+        clusters: For each row, the number of its cluster; None: each row is its own.
+
+    Returns:
+        r; one less another has the interval and p of their difference, if both are over the same rows.
+
+    Raises:
+        UsageError: The columns have different lengths.
+
+    >>> x, y, z = [1, 2, 3, 4, 5, 6, 7, 9], [2, 1, 4, 3, 6, 5, 8, 7], [1, 3, 2, 6, 4, 5, 9, 2]
+    >>> one, other = (jackknifed_correlation(x, column, clusters=[0, 0, 1, 1, 2, 2, 3, 3]) for column in (y, z))
+    >>> round((one - other).value, 4), round((one - other).p(), 2)
+    (0.4761, 0.37)
+    """
+    a, b = np.asarray(x, np.float64), np.asarray(y, np.float64)
+    of_rows = np.arange(a.size) if clusters is None else np.asarray(clusters)
+    if a.ndim != 1 or a.shape != b.shape or a.shape != of_rows.shape:
+        raise UsageError(f"columns of shape {a.shape} and {b.shape} cannot be correlated over {of_rows.shape} clusters")
+    both = ~(np.isnan(a) | np.isnan(b))
+    a, b = _standard(a[both]), _standard(b[both])
+    of_rows = np.unique(of_rows[both], return_inverse=True)[1]
+    products = (np.ones_like(a), a, b, a * a, b * b, a * b)
+    sums = np.stack([np.bincount(of_rows, product) for product in products], axis=1)
+    whole = sums.sum(axis=0)
+    value, without = float(_correlation(whole)), _correlation(whole - sums)
+    n = len(without)
+    return Jackknifed(value, (without.mean() - without) * sqrt((n - 1) / n) if n else without)
+
+
+def _standard(column: Floats) -> Floats:
+    """The column, centred and scaled to at most 1: this changes no correlation, and keeps differences precise."""
+    if not len(column) or column.min() == column.max():
+        return np.zeros_like(column)
+    centred = column - column.mean()
+    standard: Floats = centred / np.abs(centred).max()
+    return standard
+
+
+def _correlation(sums: Floats) -> Floats:
+    """Pearson's r from the number of rows, and the sums of x, y, x², y² and x·y; NaN if a column does not vary."""
+    n, x, y, xx, yy, xy = np.moveaxis(sums, -1, 0)
+    n = np.maximum(n, 1)
+    spread_x, spread_y = xx - x * x / n, yy - y * y / n
+    varies = (spread_x > _CONSTANT * xx) & (spread_y > _CONSTANT * yy)
+    r = (xy - x * y / n) / np.sqrt(np.where(varies, spread_x * spread_y, np.nan))
+    clipped: Floats = np.clip(r, -1, 1)
+    return clipped

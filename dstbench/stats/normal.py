@@ -1,4 +1,4 @@
-"""Tails and quantiles of the normal and the t distribution.
+"""Tails and quantiles of the normal and the t distribution, and the interval of a share.
 
 Two-sided p are computed from the tail itself, so they stay above 0 where ``1 − cdf`` would be 0. SciPy, which is slow
 to import, is needed only for the t distribution.
@@ -12,15 +12,7 @@ from dstbench.errors import UsageError
 
 
 def two_sided(z: float, df: float | None = None) -> float:
-    """The probability of a value that is at least as far from 0 as `z`.
-
-    Args:
-        z: The statistic.
-        df: Degrees of freedom of a t distribution; None: the normal one.
-
-    >>> f"{two_sided(1.96):.4f} {two_sided(-1.96, df=10):.4f} {two_sided(20):.0e}"
-    '0.0500 0.0784 6e-89'
-    """
+    """The probability of a value that is at least as far from 0 as `z`; with `df`, under a t distribution."""
     if df is None:
         return math.erfc(abs(z) / math.sqrt(2))
     from scipy import special
@@ -42,18 +34,37 @@ def check_level(level: float) -> None:
 
 
 def critical(level: float, df: float | None = None) -> float:
-    """How many standard errors a confidence interval reaches to either side.
-
-    Args:
-        level: Confidence level.
-        df: Degrees of freedom of a t distribution; None: the normal one.
-
-    >>> round(critical(0.95), 4), round(critical(0.95, df=10), 4)
-    (1.96, 2.2281)
-    """
+    """How many standard errors a confidence interval reaches to either side; with `df`, by a t distribution."""
     check_level(level)
     if df is None:
         return quantile((1 + level) / 2)
     from scipy import special
 
     return float(special.stdtrit(df, (1 + level) / 2))
+
+
+def wilson(share: float, n: float, *, level: float = 0.95, df: float | None = None) -> tuple[float, float]:
+    """Wilson's score interval of a share, which is valid even if the share is 0 or 1.
+
+    Args:
+        share: The observed share.
+        n: The sample size, above 0; if units are not independent, the effective one, share·(1−share)/se².
+        level: Confidence level.
+        df: Degrees of freedom of the standard error that n is computed from; None: so many that they do not matter.
+
+    Returns:
+        Its lower and upper end, both from 0 to 1.
+
+    Raises:
+        UsageError: The share is not from 0 to 1, or n is not above 0.
+
+    Source: Wilson 1927 (JASA 22:209); with effective numbers Korn & Graubard 1998 (Survey Methodology 24:193).
+
+    >>> [round(end, 4) for end in wilson(0.9, 10)], [round(end, 4) for end in wilson(1.0, 10)]
+    ([0.5958, 0.9821], [0.7225, 1.0])
+    """
+    if not 0 <= share <= 1 or n <= 0:
+        raise UsageError(f"a share of {share} among {n} has no interval", hint="a share from 0 to 1 of more than 0")
+    z2 = critical(level, df) ** 2
+    centre, half = share + z2 / (2 * n), math.sqrt(z2 * (share * (1 - share) / n + z2 / (4 * n * n)))
+    return max(0.0, (centre - half) / (1 + z2 / n)), min(1.0, (centre + half) / (1 + z2 / n))

@@ -68,8 +68,6 @@ def spearman(x: ArrayLike, y: ArrayLike, clusters: ArrayLike | None = None, *, l
     a, b = _codes(x, y)
     u, v = _mid_ranks(a), _mid_ranks(b)
     covariance, of_u, of_v = (_mean(product) for product in (u * v, u * u, v * v))
-    if not (of_u and of_v):
-        return _undefined(level)
     # A row counts itself, and moves the ranks of the rows above it.
     parts = (
         u * v + _mean_above(a, v) + _mean_above(b, u) - 3 * covariance,
@@ -98,8 +96,6 @@ def kendall(x: ArrayLike, y: ArrayLike, clusters: ArrayLike | None = None, *, le
     n = len(a)
     each = (_concordance(a, b) / n, 1 - np.bincount(a)[a] / n, 1 - np.bincount(b)[b] / n) if n else (np.zeros(0),) * 3
     concordant, of_x, of_y = means = tuple(map(_mean, each))
-    if not (of_x and of_y):
-        return _undefined(level)
     parts = tuple(2 * (of_row - mean) for of_row, mean in zip(each, means, strict=True))
     return _with_interval((concordant, of_x, of_y), parts, clusters, level)
 
@@ -198,24 +194,22 @@ def _mean(values: Floats) -> float:
     return float(values.mean()) if len(values) else 0.0
 
 
-def _undefined(level: float) -> RankCorrelation:
-    return RankCorrelation(np.nan, np.nan, np.nan, level, np.zeros(0))
-
-
 def _with_interval(
     means: tuple[float, float, float], parts: tuple[Floats, ...], clusters: ArrayLike | None, level: float
 ) -> RankCorrelation:
     """The coefficient c / √(a·b) of the means (c, a, b), and its interval, from what each row adds to each mean."""
     c, a, b = means
+    if not (a and b):
+        return RankCorrelation(np.nan, np.nan, np.nan, level, np.zeros(0))
     value = c / sqrt(a * b)
     influence: Floats = (parts[0] / sqrt(a * b) - value / 2 * (parts[1] / a + parts[2] / b)) / len(parts[0])
     if clusters is not None:
         influence = np.bincount(np.unique(np.asarray(clusters), return_inverse=True)[1], influence).astype(np.float64)
-    size = len(influence)
-    if size < LEAST:
-        return RankCorrelation(value, np.nan, np.nan, level, influence)
-    if abs(value) > _EXACT:
-        return RankCorrelation(*(float(np.sign(value)),) * 3, level, influence)
-    se = sqrt(size / (size - 1) * float(np.sum(influence**2)))
-    reach = critical(level) * se / (1 - value**2)
-    return RankCorrelation(value, tanh(atanh(value) - reach), tanh(atanh(value) + reach), level, influence)
+    size, low, high = len(influence), np.nan, np.nan
+    if size >= LEAST and abs(value) > _EXACT:
+        value = low = high = float(np.sign(value))
+    elif size >= LEAST:
+        se = sqrt(size / (size - 1) * float(np.sum(influence**2)))
+        reach = critical(level) * se / (1 - value**2)
+        low, high = tanh(atanh(value) - reach), tanh(atanh(value) + reach)
+    return RankCorrelation(value, low, high, level, influence)

@@ -24,7 +24,7 @@ from dstbench.analysis.paired import Paired
 from dstbench.analysis.reliability import Judged, Power, contests, of_pairs, split_halves, swap_share
 from dstbench.metrics import parse_all, stats_of
 from dstbench.stats import Bootstrap
-from dstbench.stats.clusters import slope_within_clusters
+from dstbench.stats.influence import slope_within_clusters
 from dstbench.stats.resampling import scores_of
 from tests.simulations.test_differences import LONGEST, Floats, said, turns_right
 

@@ -23,7 +23,7 @@ from dstbench.stats import (
     holm,
     max_t,
 )
-from dstbench.stats.attainable import smallest_p_of_swaps
+from dstbench.stats.adjust import smallest_p_of_swaps
 from dstbench.typing import Adjustment
 
 ALL = (bonferroni, holm, hochberg, benjamini_hochberg, benjamini_yekutieli)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from dstbench.arrays import Floats
 from dstbench.stats import linearised_se
-from dstbench.stats.clusters import ClusterRatio, mean_over_clusters, slope_within_clusters
+from dstbench.stats.influence import ClusterRatio, mean_over_clusters, slope_within_clusters
 
 units = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 4), st.integers(-8, 8)), min_size=1, max_size=30).map(
     lambda rows: np.array(sorted(rows), np.float64).T

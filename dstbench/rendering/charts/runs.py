@@ -20,7 +20,7 @@ from dstbench.rendering.of_runs import best_first
 from dstbench.rendering.views import IS_COUNT
 from dstbench.schema.core import SCORES
 from dstbench.scoring.error_classes import TIMING
-from dstbench.stats.proportions import wilson
+from dstbench.stats.normal import wilson
 
 if TYPE_CHECKING:
     from dstbench.analysis.compare import Leaderboard
