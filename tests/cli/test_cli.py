@@ -246,17 +246,6 @@ def test_a_file_has_the_format_of_its_ending(name: str, form: str, example: Path
     assert (code, out, err) == (0, "", said)
 
 
-@pytest.mark.usefixtures("undrawn")
-def test_a_report_has_the_format_of_its_ending(example: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    compute_once(monkeypatch.setattr)
-    dstbench.write_long(dstbench.open_runs(synthetic(3))[0], "a.parquet")
-    words = ("report", "a.parquet", "-m", "jga", "--most", "1", "-o")
-    for ending, form in {"html": "html", "md": "md", "tex": "latex", "json": "json"}.items():
-        assert run(*words, f"by_name.{ending}")[0] == 0
-        assert run(*words, f"named.{ending}", "--format", form)[0] == 0
-        assert Path(f"by_name.{ending}").read_bytes() == Path(f"named.{ending}").read_bytes(), ending
-
-
 def test_standard_input_and_output(example: Path) -> None:
     command = f"{sys.executable} -m dstbench score - -m jga -m f1 -o - < model.json"
     done = subprocess.run(command, shell=True, capture_output=True, text=True, check=True)  # noqa: S602 (our own command)
@@ -264,11 +253,9 @@ def test_standard_input_and_output(example: Path) -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
-@pytest.mark.parametrize("unbuffered", ["", "1"])
-def test_a_full_disk_under_standard_output(example: Path, unbuffered: str) -> None:
+def test_a_full_disk_under_standard_output(example: Path) -> None:
     command = f"{sys.executable} -m dstbench score model.json > /dev/full"
-    env = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
-    done = subprocess.run(command, shell=True, capture_output=True, text=True, check=False, env=env)  # noqa: S602
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)  # noqa: S602
     assert done.returncode == 1
     assert done.stderr == "error: cannot print: No space left on device\n"
     assert "Traceback" not in done.stderr
@@ -506,7 +493,7 @@ def test_scoring_json_loads_neither_pyarrow_nor_scipy(example: Path) -> None:
     assert done.stdout.strip() == "[]"
 
 
-@pytest.mark.parametrize("words", [["--help"], ["score", "--help"], ["audit", "bias", "--help"], ["ls", "--help"]])
+@pytest.mark.parametrize("words", [["--help"], ["audit", "bias", "--help"]])
 def test_a_process_of_its_own_has_the_options_of_the_command_that_it_runs(words: list[str]) -> None:
     """It makes no options of other commands, to start quickly."""
     code, out, _ = run_apart(*words)
