@@ -16,16 +16,16 @@ import polars as pl
 
 from dstbench.arrays import Floats
 from dstbench.metrics.registry import sign_of
-from dstbench.schema.judging import RANK_AGREEMENT, REVERSALS, SPREAD
+from dstbench.schema.analysis import RANK_AGREEMENT, REVERSALS, SPREAD
 from dstbench.stats.differences import TIE
 
 _VALUE: Final = pl.col("value")
-# Orders of so few dialogues that resamples lower (or raise) their tau by more than this have no interval.
-_MOST_BIAS: Final = 0.2
+# Orders that resamples agree with less than this on average have no interval.
+_LEAST_STABLE: Final = 0.6
 
 
 def spread_of(scores: pl.DataFrame, paired_error: Mapping[str, float] | None = None) -> pl.DataFrame:
-    """How far each metric spreads runs, as rows of `schema.judging.SPREAD` (Kim et al. 2022, Fig 4).
+    """How far each metric spreads runs, as rows of `schema.analysis.SPREAD` (Kim et al. 2022, Fig 4).
 
     Args:
         scores: (run, metric, unit, value, se): a row per run and metric; null: undefined. Runs without a score, and
@@ -85,7 +85,9 @@ def compare_orders(
         if resampled is not None:
             taus = tau_b(*(resampled_signs[name][:, of_scored] for name in names))
             taus[np.isnan([resampled[name][:, scored] for name in names]).any(axis=(0, 2))] = np.nan
-            low, high = corrected_limits(row["tau"], taus, level)
+            stable = np.prod([stability(observed[name][of_scored], resampled_signs[name][:, of_scored])
+                              for name in names])  # fmt: skip
+            low, high = limits_of_order(taus, float(stable), level)
             row |= {"low": low, "high": high, "undefined": int(np.isnan(taus).sum())}
         reversed_pairs = np.flatnonzero(of_scored)[first * second < 0].tolist()
         agreement.append({**row, "reversed": len(reversed_pairs), "level": None if resampled is None else level})
@@ -145,23 +147,27 @@ def tau_b(first: Any, second: Any) -> Floats:
     return taus
 
 
-def corrected_limits(
-    value: float, resampled: Floats, level: float, least: float = -1
-) -> tuple[float, float] | tuple[None, None]:
-    """The percentile interval of a measure of orders, with the end moved to which resamples are biased.
+def stability(observed: Any, resampled: Any) -> float:
+    """The mean tau-b of resampled orders with the observed one (… × pairs, as `signs` gives them); NaN if undefined."""
+    taus = tau_b(resampled, observed)
+    return float(np.nanmean(taus)) if not np.isnan(taus).all() else np.nan
 
-    Resamples are noisier than the scores, so orders agree less in them than in truth: if all runs are truly in order,
-    by gaps of one standard error of a difference, tau is .91 on average, and .84 in resamples. So the upper end is
-    raised by the bias. If that is more than .2, most pairs are undecided, and there is no interval.
+
+def limits_of_order(
+    resampled: Floats, stable: float, level: float, least: float = -1
+) -> tuple[float, float] | tuple[None, None]:
+    """The percentile interval of a measure of orders from `least` to 1, corrected for what noise makes of orders.
+
+    Orders of noisy scores agree less than the true ones, and those of resamples once more: about as much less as they
+    agree with the observed order (`stability`; of two noisy orders, the product). So the ends are moved away from the
+    middle of the scale by this factor. If it is below .6, most pairs are undecided, and there is no interval.
     """
-    if np.isnan(value) or not len(resampled) or np.isnan(resampled).mean() > 1 - level:
+    if not stable >= _LEAST_STABLE or np.isnan(resampled).mean() > 1 - level:
         return None, None
-    defined = resampled[~np.isnan(resampled)]
-    low, high = (float(end) for end in np.quantile(defined, [(1 - level) / 2, (1 + level) / 2]))
-    bias = value - float(defined.mean())
-    if abs(bias) > _MOST_BIAS * (1 - least) / 2:
-        return None, None
-    return max(least, low + min(bias, 0.0)), min(1.0, high + max(bias, 0.0))
+    defined, middle = resampled[~np.isnan(resampled)], (1 + least) / 2
+    ends = (float(end) - middle for end in np.quantile(defined, [(1 - level) / 2, (1 + level) / 2]))
+    low, high = ends
+    return max(least, middle + min(low, low / stable)), min(1.0, middle + max(high, high / stable))
 
 
 def _of_runs(rows: pl.DataFrame, runs: list[str]) -> Floats:

@@ -5,6 +5,10 @@ Conventions: what a metric says of a pair of runs is the pair's difference in st
 of dialogues, in which the standard errors stay. Intervals and tests of two metrics' difference are by the normal
 distribution, over shared resamples. They are about test sets of as many dialogues as this one.
 
+The share of pairs that are told apart (power) varies the more, the more pairs are close to the level. So its interval
+has the shares that it would have on average if all true differences were so many times the observed ones, for all
+multiples under which it is not among the 2.5 % lowest or highest shares.
+
 A random half of the dialogues orders a pair otherwise than the other half about as often as approximate randomisation
 of whole dialogues finds a difference as large: the swap rate is close to the mean p of the pairs.
 """
@@ -19,11 +23,11 @@ import numpy as np
 import polars as pl
 
 from dstbench.analysis.associations import as_frame, with_holm
-from dstbench.analysis.orders import corrected_limits, merit, signs, tau_b
+from dstbench.analysis.orders import limits_of_order, merit, signs, stability, tau_b
 from dstbench.analysis.paired import Paired
 from dstbench.arrays import Floats
 from dstbench.metrics import Metric
-from dstbench.schema.metrics import CONTESTS, RELIABILITY, SAMPLE_SIZES, VALIDITY
+from dstbench.schema.analysis import CONTESTS, RELIABILITY, SAMPLE_SIZES, VALIDITY
 from dstbench.stats import Bootstrap, influences
 from dstbench.stats.normal import critical, two_sided
 from dstbench.stats.resampling import scores_of, shuffles
@@ -32,6 +36,9 @@ from dstbench.stats.resampling import scores_of, shuffles
 _SIZES: Final = (25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000)
 # The largest number of random halves.
 _HALVES: Final = 1_000
+# The multiples of the observed differences that true ones are taken to be for power's interval, and its resamples.
+_MULTIPLES: Final = np.append(np.arange(0, 2.01, 0.05), (2.5, 3, 4, 6, 10, 100))
+_POWER_RESAMPLES: Final = 1_000
 
 
 class Judged(NamedTuple):
@@ -52,6 +59,30 @@ class Judged(NamedTuple):
             return self.value - one_sided, 1.0
         return self.value - reach, self.value + reach
 
+    def around(self, truth: float) -> Floats:
+        """Values in resamples, if this is the true one."""
+        return self.resampled
+
+
+class Power(NamedTuple):
+    """The share of pairs that a metric tells apart, and the shares under each of `_MULTIPLES`."""
+
+    value: float
+    resampled: Floats  # multiples × resamples
+
+    def limits(self, level: float) -> tuple[float | None, float | None]:
+        """The mean shares of the multiples under which the share is neither too low nor too high."""
+        means = self.resampled.mean(axis=1)
+        ties = np.isclose(self.resampled, self.value)
+        below = ((self.resampled < self.value) & ~ties).mean(axis=1) + ties.mean(axis=1) / 2
+        possible = means[np.minimum(below, 1 - below) > (1 - level) / 2]
+        return (float(possible.min()), float(possible.max())) if len(possible) else (None, None)
+
+    def around(self, truth: float) -> Floats:
+        """Values in resamples, if this is the true one."""
+        values: Floats = self.resampled[np.abs(self.resampled.mean(axis=1) - truth).argmin()]
+        return values
+
 
 class OfPairs(NamedTuple):
     """The differences of pairs of runs by one metric, in standard errors; positive: the first is better."""
@@ -59,21 +90,30 @@ class OfPairs(NamedTuple):
     z: Floats  # pairs; NaN: a score is undefined
     resampled: Floats  # resamples × pairs
 
-    def share(self, of: Callable[[Floats], Floats], value: float | None = None, *, shrunk: bool = True) -> Judged:
+    def share(self, of: Callable[[Floats], Floats], value: float | None = None) -> Judged:
         """The mean of a function of z over the pairs that have one; its value may be known otherwise.
 
         Observed differences are larger than true ones by chance (z² by 1, on average), and those of resamples once
-        more. So resamples are made around differences that are `shrunk` by as much.
+        more. So resamples are made around differences that are smaller by as much.
         """
-        defined = ~np.isnan(self.z)
-        if not defined.any():
+        z = self.z[~np.isnan(self.z)]
+        if not len(z):
             return Judged(np.nan, np.zeros(0))
-        z, resampled = self.z[defined], self.resampled[:, defined]
-        finite = z[np.isfinite(z)]
-        if shrunk and len(finite):
-            size = float(np.mean(finite**2))
-            resampled = resampled - np.where(np.isfinite(z), z, 0) * (1 - (1 - 1 / size) ** 0.5 if size > 1 else 1)
-        return Judged(float(of(z).mean()) if value is None else value, of(resampled).mean(axis=1))
+        size = float(np.mean(z[np.isfinite(z)] ** 2)) if np.isfinite(z).any() else np.inf
+        shrunk = self._around((1 - 1 / size) ** 0.5 if size > 1 else 0.0)
+        return Judged(float(of(z).mean()) if value is None else value, of(shrunk).mean(axis=1))
+
+    def power(self, value: float, level: float) -> Power:
+        """The share of pairs that are told apart at a level; of all of them, its value is known."""
+        few = self._replace(resampled=self.resampled[:_POWER_RESAMPLES])
+        reach = critical(level)
+        return Power(value, np.stack([(np.abs(few._around(times)) > reach).mean(axis=1) for times in _MULTIPLES]))
+
+    def _around(self, times: float) -> Floats:
+        """Resamples (× pairs that have z) if the true differences are so many times the observed ones."""
+        defined = ~np.isnan(self.z)
+        z = np.where(np.isfinite(self.z), self.z, 0)[defined]
+        return self.resampled[:, defined] + (times - 1) * z
 
 
 def of_pairs(paired: Paired, metric: Metric, bootstrap: Bootstrap) -> OfPairs:
@@ -102,7 +142,7 @@ def swap_share(z: Floats) -> Floats:
 def split_halves(
     paired: Paired, pairs: Mapping[str, OfPairs], draws: int, seed: int, level: float
 ) -> tuple[pl.DataFrame, dict[str, Judged]]:
-    """Swap rate and tau of random halves, as rows of `schema.metrics.RELIABILITY`, and the swap rate of each metric.
+    """Swap rate and tau of random halves, as rows of `schema.analysis.RELIABILITY`, and the swap rate of each metric.
 
     Source: Buckley & Voorhees 2000.
     """
@@ -127,7 +167,7 @@ def split_halves(
 
 
 def by_size(paired: Paired, draws: int, seed: int) -> pl.DataFrame:
-    """How many pairs a random sample of n dialogues orders as all do, as rows of `schema.metrics.SAMPLE_SIZES`."""
+    """How many pairs a random sample of n dialogues orders as all do, as rows of `schema.analysis.SAMPLE_SIZES`."""
     if len(paired.runs) < 2:
         return SAMPLE_SIZES.empty()
     dialogues = paired.sums.shape[1]
@@ -170,13 +210,13 @@ def validity(
     known: pl.DataFrame,
     level: float,
 ) -> tuple[pl.DataFrame, dict[str, Judged]]:
-    """How metrics order runs that have a known order, as rows of `schema.metrics.VALIDITY`.
+    """How metrics order runs that have a known order, as rows of `schema.analysis.VALIDITY`.
 
     Args:
         scores: Metric to its scores, runs, and resamples × runs; higher is better.
         pairs: Metric to its differences of pairs; NaN for runs without a score.
         p: Metric to the two-sided p of each pair; NaN: undefined.
-        known: The runs' numbers (`schema.metrics.KNOWN_ORDER`). Runs with the same number have no order.
+        known: The runs' numbers (`schema.analysis.KNOWN_ORDER`). Runs with the same number have no order.
         level: Confidence level of the intervals.
 
     Returns:
@@ -192,7 +232,9 @@ def validity(
         order_of_pairs, is_scored = order[ordered], ~np.isnan(observed)
         about = {"metric": metric, "along": along, "runs": int(is_scored.sum()), "pairs": len(order_of_pairs)}
         whole, drawn = signs(observed), signs(np.nan_to_num(resampled, nan=-np.inf))
-        in_order = [tau_b(of[..., _among(is_scored)], order[_among(is_scored)]) for of in (whole, drawn)]
+        among = _among(is_scored)
+        in_order = [tau_b(of[..., among], order[among]) for of in (whole, drawn)]
+        stable = stability(whole[among], drawn[:, among])
         products = [of[..., ordered] * order_of_pairs for of in (whole, drawn)]
         one_sided = np.where(products[0] < 0, 1 - p[metric][ordered] / 2, p[metric][ordered] / 2)
         in_known_order = OfPairs(*(z[..., ordered] * order_of_pairs for z in pairs[metric]))
@@ -204,7 +246,7 @@ def validity(
             "accuracy": [_mean((of > 0).astype(np.float64)) for of in products],
         }
         for measure, (value, of_draws) in measures.items():
-            low, high = corrected_limits(float(value), of_draws, level, 0 if measure == "accuracy" else -1)
+            low, high = limits_of_order(of_draws, stable, level, 0 if measure == "accuracy" else -1)
             rows.append({**about, "measure": measure, "value": float(value), "low": low, "high": high, "level": level})
         limits = soft[metric].limits(level)
         rows.append({**about, "measure": "soft_accuracy", "value": soft[metric].value, "low": limits[0],
@@ -225,15 +267,16 @@ def _mean(values: Any) -> Any:
 # --- two metrics ------------------------------------------------------------------------------------------------------
 
 
-def contests(measure: str, judged: Mapping[str, Judged], level: float) -> pl.DataFrame:
-    """The difference of each two metrics in a measure, as rows of `schema.metrics.CONTESTS`; p adjusted by Holm."""
+def contests(measure: str, judged: Mapping[str, Judged | Power], level: float) -> pl.DataFrame:
+    """The difference of each two metrics in a measure, as rows of `schema.analysis.CONTESTS`; p adjusted by Holm."""
     rows: list[dict[str, Any]] = []
     for first, second in combinations(judged, 2):
         one, other = judged[first], judged[second]
         difference = one.value - other.value
         row = {"measure": measure, "first": first, "second": second, "difference": difference, "level": level}
         if len(one.resampled) == len(other.resampled) > 1 and not np.isnan(difference):
-            se = float(np.std(one.resampled - other.resampled, ddof=1))
+            both = (one.value + other.value) / 2
+            se = float(np.std(one.around(both) - other.around(both), ddof=1))
             if se > 0:
                 reach = critical(level) * se
                 row |= {"low": difference - reach, "high": difference + reach, "p": two_sided(difference / se, None)}

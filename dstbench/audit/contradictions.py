@@ -21,7 +21,7 @@ from dstbench.conventions.convention import Convention
 from dstbench.conventions.normalise import alternatives, is_dontcare
 from dstbench.errors import DstbenchError
 from dstbench.runs.open import Data
-from dstbench.schema.audit_words import DOUBTFUL, DOUBTFUL_SLOTS
+from dstbench.schema.audit import DOUBTFUL, DOUBTFUL_SLOTS
 from dstbench.schema.core import BETWEEN
 from dstbench.schema.record import Record
 
@@ -31,7 +31,7 @@ _VALUE: Final = ["slot", "dialogue", "value"]
 
 @dataclass(frozen=True)
 class Contradictions(Record):
-    """Doubtful values of gold, as frames (schemas in `dstbench.schema.audit_words`).
+    """Doubtful values of gold, as frames (schemas in `dstbench.schema.audit`).
 
     Attributes:
         slots: How many there are per slot, schema `DOUBTFUL_SLOTS`.

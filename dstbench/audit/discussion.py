@@ -20,12 +20,11 @@ it. Gold must also annotate some mentions with the same slot, speaker and rule i
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 import polars as pl
 
-from dstbench.audit.corpus import Corpus, look_up, with_previous
+from dstbench.audit.corpus import Corpus, look_up, with_changes
 from dstbench.audit.evidence import RARELY, elsewhere
 from dstbench.audit.mentions import spans, squeezed
 from dstbench.audit.places import Places, domain_words, says_domain, with_sentence
@@ -42,32 +41,28 @@ SUPPORT: Final = 3
 MOSTLY: Final = 0.5
 
 
-@dataclass(frozen=True)
-class Discussion:
-    """What the turns of a corpus are about, given certain annotations.
-
-    Attributes:
-        state: The states, as `_state` returns them.
-        names: The mentions of names, as `names_in` returns them.
-        turns: What is discussed in each turn, as `_discussed` returns it.
-    """
+class Discussion(NamedTuple):
+    """What the turns of a corpus are about, given certain annotations."""
 
     state: pl.DataFrame
     names: pl.DataFrame
     turns: pl.DataFrame
 
 
-def names_in(corpus: Corpus, cells: pl.DataFrame, places: Places) -> pl.DataFrame:
+def discuss(corpus: Corpus, cells: pl.DataFrame, places: Places, rules: Rules) -> Discussion:
+    """What the turns are about if these `cells` (as `Corpus.cells`) are annotated."""
+    state, names = with_changes(cells), _names_in(cells, places)
+    return Discussion(state, names, _discussed(corpus, state, names, places, rules))
+
+
+def _names_in(cells: pl.DataFrame, places: Places) -> pl.DataFrame:
     """The mentions of names, with their `entity` and the name that is `added` for it.
 
-    Words that hardly ever mean the place (a restaurant called `ask`), according to these `cells` (as `Corpus.cells`),
-    are left out.
+    Words that hardly ever mean the place (a restaurant called `ask`), according to these `cells`, are left out.
     """
     of_name = places.names.select("domain", "entity", "is_part", added="value", value="name")
     names = places.mentions.filter("names_place", ~(pl.col("of_travel") & (pl.col("speaker") == "user")))
-    names = names.join(of_name, on=["domain", "value"])
-    is_name = pl.col("slot").cast(pl.String).is_in(places.name_slots["slot"].implode())
-    names = names.join(_gold_names(_state(corpus, cells.filter(is_name)), places), on=_OF_DOMAIN, how="left")
+    names = names.join(of_name, on=["domain", "value"]).join(_gold_names(cells, places), on=_OF_DOMAIN, how="left")
     is_meant = (pl.col("annotated") == pl.col("entity")).fill_null(False)
     words = ["slot", "value"]
     n, meant = (counted.sum().over(words) for counted in (pl.col("is_evidence"), pl.col("is_evidence") & is_meant))
@@ -76,18 +71,12 @@ def names_in(corpus: Corpus, cells: pl.DataFrame, places: Places) -> pl.DataFram
     return names.filter(is_known_part | is_name).drop("annotated")
 
 
-def discuss(corpus: Corpus, cells: pl.DataFrame, names: pl.DataFrame, places: Places, rules: Rules) -> Discussion:
-    """What the turns are about if these `cells` (as `Corpus.cells`) are annotated, and these `names` are said."""
-    state = _state(corpus, cells)
-    return Discussion(state, names, _discussed(corpus, state, names, places, rules))
-
-
 def judge_places(discussion: Discussion, places: Places, rules: Rules) -> pl.DataFrame:
     """The mentions that gold could annotate, and whether each belongs to the state by a rule.
 
     Returns:
         Mentions with `entity` (the place under discussion), `fact` (what the database says of it), what the rules ask
-        for (`schema.missing.CANDIDATES`), a column per rule (``by_name``, …), and `rule`, the first that holds (null:
+        for (`schema.audit.CANDIDATES`), a column per rule (``by_name``, …), and `rule`, the first that holds (null:
         none); `now` (gold's value of the slot, null: none), and `is_set` (to the value said, in this turn). They depend
         on the mention's own dialogue alone, if its names are the same.
     """
@@ -113,22 +102,22 @@ def judge_places(discussion: Discussion, places: Places, rules: Rules) -> pl.Dat
     no_rule = said.select(*holds.columns, "rule")
     failed = no_rule.filter(pl.col("rule").is_null()).unique().with_columns(failed=_failed(rules))
     said = said.hstack(look_up(no_rule, failed, nulls_equal=True).select("failed"))
-    return said.with_columns(entity="place").drop("place", *holds.columns)
+    return _weighed(said.with_columns(entity="place").drop("place", *holds.columns))
 
 
-def weigh_places(judged: pl.DataFrame) -> pl.DataFrame:
-    """Mentions (`judge_places`) with counts of `others` alike in slot, speaker and rule, and of `annotated` ones.
+def _weighed(judged: pl.DataFrame) -> pl.DataFrame:
+    """Mentions with counts of `others` alike in slot, speaker and rule, and of `annotated` ones, and their `share`.
 
     Where gold annotates some of these, but fewer than `SUPPORT`, mentions of all slots are alike (`level` 1).
     """
-    is_evidence, annotated = pl.col("is_evidence"), pl.col("annotated")
+    is_evidence = pl.col("is_evidence")
     counts = {"annotated": is_evidence & pl.col("is_set"), "others": is_evidence}
     own, pooled = (elsewhere(judged, [*slot, "speaker", "rule"], counts) for slot in (["slot"], []))
-    both = own.hstack(pooled.select(pl.all().name.prefix("all_"))).with_columns(
-        level=annotated.is_between(1, SUPPORT - 1)
+    is_pooled = own["annotated"].is_between(1, SUPPORT - 1)
+    chosen = (own[name].zip_with(~is_pooled, pooled[name]) for name in counts)
+    return judged.with_columns(*chosen, level=is_pooled.cast(pl.UInt32)).with_columns(
+        share=pl.col("annotated") / pl.col("others")
     )
-    chosen = (pl.when("level").then(f"all_{name}").otherwise(name).alias(name) for name in counts)
-    return judged.hstack(both.select(*chosen, pl.col("level").cast(pl.UInt8)))
 
 
 def _judged(discussion: Discussion, places: Places, rules: Rules) -> pl.DataFrame:
@@ -155,7 +144,7 @@ def _with_facts(said: pl.DataFrame, discussion: Discussion, places: Places) -> p
     """Mentions with what the database and the state say of their slot, place and value.
 
     Returns:
-        The mentions with `fact`, `has_row`, `is_beside`, `each_has_it` and `taken_by` (`schema.missing.CANDIDATES`),
+        The mentions with `fact`, `has_row`, `is_beside`, `each_has_it` and `taken_by` (`schema.audit.CANDIDATES`),
         `now` and `changed` (the slot's value, and whether it is new), and `holders`: how many slots of the domain have
         the value, null: none.
     """
@@ -204,7 +193,6 @@ def propose_places(judged: pl.DataFrame, rules: Rules) -> pl.DataFrame:
     If the rules add lists, a proposed value consists of all values that its speaker says, as alternatives.
     """
     missing = judged.filter(pl.col("rule").is_not_null(), pl.col("now").is_null(), pl.col("annotated") >= SUPPORT)
-    missing = missing.with_columns(share=pl.col("annotated") / pl.col("others"))
     missing = missing.sort("row", "slot", pl.col("speaker") == "system", "mention", "value")
     values = pl.col("value").unique(maintain_order=True).over(*_CELL, "speaker", mapping_strategy="join")
     takes_lists = pl.col("slot").str.contains(rules.lists)
@@ -212,33 +200,19 @@ def propose_places(judged: pl.DataFrame, rules: Rules) -> pl.DataFrame:
     return missing.unique(_CELL, keep="first", maintain_order=True)
 
 
-def on_topic(mentions: pl.DataFrame, topics: pl.DataFrame, corpus: Corpus, rules: Rules) -> pl.DataFrame:
+def on_topic(mentions: pl.DataFrame, discussion: Discussion, corpus: Corpus, rules: Rules) -> pl.DataFrame:
     """The mentions whose sentence has words of their domain, or, if their domain is the topic, of no other domain."""
-    mentions = mentions.join(corpus.domains.cast(pl.String), on="slot", maintain_order="left")
-    mentions = mentions.join(topics, on=_OF_DOMAIN, how="left", maintain_order="left")
-    sentence = with_sentence(spans(mentions, corpus.texts), rules)
+    topics = discussion.turns.select(*_OF_DOMAIN, "is_topic")
+    sentence = with_sentence(spans(look_up(mentions, topics), corpus.texts), rules)
     own, other = (says_domain(domain_words(pl.col("sentence"), rules), own=own) for own in (True, False))
     return sentence.filter(own | (pl.col("is_topic").fill_null(False) & ~other)).drop(
         "is_topic", "sentence", "number", "text", "start", "end"
     )
 
 
-def _state(corpus: Corpus, cells: pl.DataFrame) -> pl.DataFrame:
-    """The states: (row, slot, domain, value: canonical, every: its alternatives, changed: since the turn before)."""
-    forms = corpus.forms.with_columns(pl.col("value").cast(pl.String)).join(corpus.domains, on="slot")
-    forms = forms.group_by("slot", "written", maintain_order=True).agg(
-        pl.col("domain").first().cast(pl.String), pl.col("value").first(), every="value"
-    )
-    state = cells.rename({"value": "written"}).join(forms, on=["slot", "written"])
-    changed = pl.col("value").ne_missing(pl.col("was"))
-    return with_previous(state).select(
-        "row", pl.col("slot").cast(pl.String), "value", "every", "domain", changed=changed
-    )
-
-
-def _gold_names(state: pl.DataFrame, places: Places) -> pl.DataFrame:
+def _gold_names(cells: pl.DataFrame, places: Places) -> pl.DataFrame:
     """(row, domain, annotated: the entity that gold names)."""
-    names = state.join(places.name_slots, on=["domain", "slot"]).select(*_OF_DOMAIN, name="value")
+    names = cells.join(places.name_slots, on=["domain", "slot"]).select(*_OF_DOMAIN, name="value")
     return names.join(places.names, on=["domain", "name"]).select(*_OF_DOMAIN, annotated="entity")
 
 

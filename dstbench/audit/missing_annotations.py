@@ -14,8 +14,8 @@ from os import PathLike
 
 import polars as pl
 
-from dstbench.audit.candidates import list_candidates, list_proposals
-from dstbench.audit.corpus import Corpus, lay_out, with_mentions
+from dstbench.audit.corpus import Corpus, lay_out
+from dstbench.audit.evidence import mentions_like
 from dstbench.audit.inputs import Dialogues, gold_of
 from dstbench.audit.mentions import Vocabulary
 from dstbench.audit.missing_pairs import find_pairs
@@ -28,7 +28,7 @@ from dstbench.audit.missing_tables import (
     summarise,
 )
 from dstbench.audit.places import Places, lay_out_places
-from dstbench.audit.rounds import Method, search
+from dstbench.audit.rounds import Method, list_candidates, list_proposals, search
 from dstbench.audit.rules import Rules, read_rules
 from dstbench.errors import DstbenchError, UsageError, warn
 from dstbench.io.atomic import replacing
@@ -42,7 +42,7 @@ from dstbench.writers.rewrite import rewrite
 
 @dataclass(frozen=True)
 class Inconsistency(Record):
-    """The annotations that a dataset lacks, as frames (schemas in `dstbench.schema.missing`).
+    """The annotations that a dataset lacks, as frames (schemas in `dstbench.schema.audit`).
 
     Attributes:
         summary: One row: how many dialogues and turns there are, and how many lack an annotation.
@@ -135,12 +135,12 @@ def inconsistency(
             "--support 10 judges them by similar places",
             when="before",
         )
-    corpus = with_mentions(corpus, vocabulary, compared)
-    judged, rounds, corpus = search(corpus, Method(places, words, compared, support, at_least))
-    del places  # the next step takes most memory
-    candidates = list_candidates(judged, rounds, corpus, at_least)
-    del judged
-    proposals = list_proposals(rounds, corpus)
+    similar = mentions_like(corpus, vocabulary, compared)
+    first, added = search(corpus, Method(places, words, similar, support, at_least))
+    del places, similar  # the next step takes most memory
+    candidates = list_candidates(first, added, corpus, at_least)
+    del first
+    proposals = list_proposals(added, corpus)
     annotated = annotated_mentions(candidates)
     shares = count_by_speaker(annotated, proposals)
     return Inconsistency(
@@ -158,7 +158,7 @@ def _unnamed(corpus: Corpus, places: Places | None) -> list[str]:
     """The slots of domains without names of places, except those that a rule judges."""
     named = [] if places is None else places.name_slots["domain"].to_list()
     judged = [] if places is None else places.slots
-    slots = corpus.domains.cast(pl.String).filter(~pl.col("domain").is_in(named), ~pl.col("slot").is_in(judged))
+    slots = corpus.domains.filter(~pl.col("domain").is_in(named), ~pl.col("slot").is_in(judged))
     return slots["slot"].to_list()
 
 

@@ -8,8 +8,8 @@ import polars as pl
 
 from dstbench.audit.corpus import Corpus
 from dstbench.conventions.convention import Convention
+from dstbench.schema.audit import OF_PAIR, PAIRS
 from dstbench.schema.core import BETWEEN
-from dstbench.schema.missing import OF_PAIR, PAIRS
 
 _PLACE: Final = ["slot", "speaker", "rule"]
 _ALIKE: Final = [*_PLACE, "same"]

@@ -9,7 +9,7 @@ import polars as pl
 from dstbench.audit.inputs import Dialogues
 from dstbench.conventions.convention import Convention
 from dstbench.conventions.slots import domain_of
-from dstbench.schema.missing import MODIFIED, RATES, SHARES, SUMMARY
+from dstbench.schema.audit import MODIFIED, RATES, SHARES, SUMMARY
 
 _SPOKEN_SLOT: Final = ["slot", "speaker"]
 _IS_LATE: Final = (pl.col("later") == pl.col("value")).fill_null(False)

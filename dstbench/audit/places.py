@@ -51,9 +51,9 @@ class Places:
 
 def lay_out_places(corpus: Corpus, folder: str | None, rules: Rules) -> Places | None:
     """Find places, their attributes and the words of the rules in a corpus; None: gold names no places."""
-    forms = corpus.forms.filter(pl.col("n") > 0).select(pl.col("slot", "value").cast(pl.String))
+    forms = corpus.forms.filter(pl.col("n") > 0).select("slot", "value")
     of_gold = pl.concat([forms, corpus.spelled.select("slot", "value")]).unique()
-    domains = corpus.domains.cast(pl.String).join(of_gold, on="slot", how="semi").sort("slot")
+    domains = corpus.domains.join(of_gold, on="slot", how="semi").sort("slot")
     name_slots = domains.filter(pl.col("slot").str.contains(rules.names)).unique("domain", keep="first")
     slots = domains.join(name_slots, on="domain", how="semi").filter(~pl.col("slot").str.contains(rules.bookings))[
         "slot"
@@ -103,10 +103,8 @@ def lay_out_places(corpus: Corpus, folder: str | None, rules: Rules) -> Places |
 
 def _names_as_values(corpus: Corpus, of_database: set[str], facts: set[str], name_slots: pl.DataFrame) -> set[str]:
     """Names that gold has as values of other slots by a slip: the database's, and those that are names more often."""
-    n, is_name = pl.col("n"), pl.col("slot").cast(pl.String).is_in(name_slots["slot"].implode())
-    counts = corpus.forms.group_by(pl.col("value").cast(pl.String)).agg(
-        of_names=n.filter(is_name).sum(), of_others=n.filter(~is_name).sum()
-    )
+    n, is_name = pl.col("n"), pl.col("slot").is_in(name_slots["slot"].implode())
+    counts = corpus.forms.group_by("value").agg(of_names=n.filter(is_name).sum(), of_others=n.filter(~is_name).sum())
     return of_database | {*counts.filter(pl.col("of_names") > pl.col("of_others"))["value"]} - facts
 
 
@@ -195,7 +193,7 @@ def _names(
 
 def _with_spelling(names: pl.DataFrame, name_slots: pl.DataFrame, corpus: Corpus) -> pl.DataFrame:
     """Names with the `value` that is added: the name of the entity that gold has most often."""
-    used = corpus.forms.cast({"slot": pl.String, "value": pl.String}).join(name_slots, on="slot")
+    used = corpus.forms.join(name_slots, on="slot")
     used = used.group_by("domain", name="value").agg(pl.col("n").sum())
     counted = names.join(used, on=["domain", "name"], how="left").with_columns(pl.col("n").fill_null(0))
     best = counted.sort("n", pl.col("name") == pl.col("entity"), "name", descending=[True, True, False])
@@ -239,10 +237,7 @@ def with_sentence(mentions: pl.DataFrame, rules: Rules) -> pl.DataFrame:
 def _with_sentences(mentions: pl.DataFrame, corpus: Corpus, rules: Rules) -> pl.DataFrame:
     """`Places.mentions`, of mentions with their utterances (`mentions.spans`)."""
     text, sentence, is_user = pl.col("text"), pl.col("sentence"), pl.col("speaker") == "user"
-    mentions = mentions.with_columns(pl.col("slot", "speaker", "value").cast(pl.String))
-    mentions = mentions.join(corpus.domains.cast(pl.String), on="slot").join(
-        corpus.turns.select("row", "id", "is_evidence"), on="row"
-    )
+    mentions = mentions.join(corpus.domains, on="slot").join(corpus.turns.select("row", "id", "is_evidence"), on="row")
     is_cued = pl.col("slot").is_in(list(rules.cues))
     # Some rules look at the sentence up to the mention only.
     begun = _sentences(pl.when(is_cued | ~is_user).then(text.str.head("start")), rules).list.last()

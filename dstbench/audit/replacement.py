@@ -29,7 +29,7 @@ from dstbench.audit.places import ALIKE
 from dstbench.conventions.normalise import is_text
 from dstbench.conventions.slots import canonical_slot
 from dstbench.errors import DstbenchError, UsageError, check_known
-from dstbench.schema.audit_words import REFUSED, REPLACED
+from dstbench.schema.audit import REFUSED, REPLACED
 from dstbench.schema.core import BETWEEN
 from dstbench.schema.record import Record
 from dstbench.writers.rewrite import rewrite, spoken
@@ -44,7 +44,7 @@ _MOST_WORDS: Final = 6
 
 @dataclass(frozen=True)
 class Replacement(Record):
-    """What has been replaced, and what could not be, as frames (schemas in `dstbench.schema.audit_words`).
+    """What has been replaced, and what could not be, as frames (schemas in `dstbench.schema.audit`).
 
     Attributes:
         replaced: The manifest: one row per dialogue, slot and old value, schema `REPLACED`.

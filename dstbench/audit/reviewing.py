@@ -22,7 +22,7 @@ from dstbench.audit.sheet import GROUPS
 from dstbench.errors import DstbenchError, UsageError, first_repeated
 from dstbench.io.files import File
 from dstbench.io.tables import read_table
-from dstbench.schema.audit_words import AGREEMENT, READER, REVIEW, REVIEWED_ADDITIONS, REVIEWED_DIALOGUES
+from dstbench.schema.audit import AGREEMENT, READER, REVIEW, REVIEWED_ADDITIONS, REVIEWED_DIALOGUES
 from dstbench.schema.record import Record
 from dstbench.stats import kappa, wilson
 
@@ -42,7 +42,7 @@ _HINT: Final = "`right`: yes or no, of every addition; `missed`: a number, of ev
 
 @dataclass(frozen=True)
 class Review(Record):
-    """What a filled sheet says about a correction, as frames (schemas in `dstbench.schema.audit_words`).
+    """What a filled sheet says about a correction, as frames (schemas in `dstbench.schema.audit`).
 
     Attributes:
         measures: Precision, recall and F1, schema `REVIEW`: estimates for the whole dataset.
@@ -57,7 +57,7 @@ class Review(Record):
 
 @dataclass(frozen=True)
 class Agreement(Record):
-    """What several readers of one sheet say, as frames (schemas in `dstbench.schema.audit_words`).
+    """What several readers of one sheet say, as frames (schemas in `dstbench.schema.audit`).
 
     Attributes:
         measures: Precision, recall and F1 by reader, schema `READER`.

@@ -16,7 +16,7 @@ from dstbench.audit.missing_annotations import Inconsistency
 from dstbench.conventions.convention import Convention
 from dstbench.errors import UsageError
 from dstbench.runs.open import Data
-from dstbench.schema.audit_words import SHEET
+from dstbench.schema.audit import SHEET
 from dstbench.schema.core import BETWEEN
 
 #: Whether the correction added anything to a dialogue.
@@ -45,20 +45,14 @@ _ALIKE: Final = {
     "when=before": "other slots of the domain are set in the turn before",
     "when=next": "other slots of the domain are set in the next turn",
     "when=earlier": "other slots of the domain were set earlier",
-    " value=": "; value: ",
-    "value=": "value: ",
     " before=-": "; no word before it",
     "before=-": "no word before it",
     " before=": "; word before it: ",
     "before=": "word before it: ",
-    " after=-": "; no word after it",
-    " after=": "; word after it: ",
     " reply=-": "; no reply",
     "reply=-": "no reply",
     " reply=": "; reply begins with: ",
     "reply=": "reply begins with: ",
-    " offer=single": "; the only offer",
-    " offer=several": "; one of several offers",
 }
 
 

@@ -95,7 +95,7 @@ def inconsistency(
     written = [path for path in (output if apply else None, log, review) if path is not None]
     written += call.drawn(missing, pairs)
     report = None if apply else output
-    form = call.table.form_of(report)
+    form = call.shared.form_of(report)
     with laid_out_for(screen() if report is None else screen()._replace(width=None, coloured=False)):
         text = render(missing, form, pairs=pairs)
     return Result(text, written, output=report)
@@ -112,8 +112,8 @@ def review(call: Call, sheets: list[Path]) -> Result:
     from dstbench.rendering.tables import render
 
     if len(sheets) == 1:
-        return Result(render(outcome(as_path(sheets[0])), call.table.form))
-    return Result(render(agreement([as_path(sheet) for sheet in sheets]), call.table.form))
+        return Result(render(outcome(as_path(sheets[0])), call.form))
+    return Result(render(agreement([as_path(sheet) for sheet in sheets]), call.form))
 
 
 def replace(call: Call, *, manifest: Path | None = None) -> Result:
@@ -135,4 +135,4 @@ def replace(call: Call, *, manifest: Path | None = None) -> Result:
             listed = render(replacement, "csv" if manifest.suffix == ".csv" else "json", kept=kept)
             part.write_text(listed, encoding="utf-8")
     written = [Path(call.arguments["out"]), *([manifest] if manifest else [])]
-    return Result(render(replacement, call.table.form, kept=kept), written)
+    return Result(render(replacement, call.form, kept=kept), written)

@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from dstbench.cli.command import Command
-from dstbench.cli.declared import Detail
-from dstbench.cli.options import GOLD, MATCH, TURNS_AND_VALUES, VALUES, Table
+from dstbench.cli.options import GOLD, MATCH, TURNS_AND_VALUES, VALUES, Detail
 
 _SPLIT: Final = Detail(help="train, dev or test, if there are several.")
 _SPLIT_OR_ALL: Final = Detail(help="train, dev or test, if there are several; default: all.")
@@ -105,7 +104,7 @@ COMMANDS: Final = (
         "signature 'jga|profile:trade@faithful.1|…' 'jga|profile:verbatim.1|…'",
         "reading",
         run="cli.special:signature",
-        table=None,
+        table="",
         details={"texts": Detail(metavar="SIGNATURE...")},
     ),
     Command(
@@ -211,7 +210,7 @@ COMMANDS: Final = (
         of="rendering.report:report",
         run="cli.special:report",
         charts="cli.special:charts_of",
-        table=None,
+        table="",
         details={
             "output": Detail("-o", "--output", help="The file to write; - for stdout."),
             "form": Detail("--format"),
@@ -232,7 +231,7 @@ COMMANDS: Final = (
         "converting",
         run="cli.data:convert",
         reads=True,
-        table=None,
+        table="",
         details={"files": Detail(metavar="FILE...")},
     ),
     Command(
@@ -241,7 +240,7 @@ COMMANDS: Final = (
         "contexts gold.json -o said.parquet",
         "reading",
         run="cli.data:contexts",
-        table=None,
+        table="",
         details={
             "files": Detail(metavar="FILE..."),
             "split": Detail(help="train, dev or test, if there are several splits."),
@@ -253,7 +252,7 @@ COMMANDS: Final = (
         "demo --dialogues 1000 -o sample",
         "scoring",
         run="cli.data:demo",
-        table=Table,
+        table="shown",
         details={"output": Detail("-o", "--output", metavar="DIR")},
     ),
     Command(
@@ -262,7 +261,7 @@ COMMANDS: Final = (
         "ls formats",
         "reading",
         run="cli.data:ls",
-        table=Table,
+        table="shown",
         details={"what": Detail(metavar="[WHAT]"), "only": Detail(metavar="[NAME]...")},
     ),
     Command(
@@ -271,7 +270,7 @@ COMMANDS: Final = (
         "help conventions",
         "reading",
         run="cli.help:show_topic",
-        table=None,
+        table="",
         details={"topic": Detail(metavar="[TOPIC]")},
     ),
     Command(
@@ -345,7 +344,7 @@ COMMANDS: Final = (
         of="audit.missing_annotations:inconsistency",
         run="cli.audits:inconsistency",
         charts="rendering.charts.audits:inconsistency_charts",
-        table=Table,
+        table="shown",
         hidden=("said",),
         details={
             "data": Detail(
@@ -389,7 +388,7 @@ COMMANDS: Final = (
         "replacing",
         of="audit.replacement:replace",
         run="cli.audits:replace",
-        table=Table,
+        table="shown",
         details={
             "data": _DATASET,
             "slots": Detail(

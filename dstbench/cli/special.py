@@ -6,8 +6,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dstbench.cli.command import Call, Result
-from dstbench.cli.options import promised
+from dstbench.cli.command import Call, Result, promised
 from dstbench.cli.output import as_path, write_files
 from dstbench.errors import UsageError
 from dstbench.typing import ReportFormat
@@ -33,7 +32,7 @@ def score(call: Call, *, group: Mapping[str, str] | None = None, along: str | No
     from dstbench.runs.open import parts_to_open
     from dstbench.scoring.score import open_and_score
 
-    form, data, by = call.table.form, call.arguments["data"], call.arguments["by"]
+    form, data, by = call.form, call.arguments["data"], call.arguments["by"]
     if group and along:
         raise UsageError("--along orders runs, --group groups them", hint="choose one of them")
     names = [name for name, _ in parts_to_open(data, **call.reading)] if group or along else []
@@ -48,7 +47,7 @@ def score(call: Call, *, group: Mapping[str, str] | None = None, along: str | No
         return Result(render({"scores": rows}, form, groups=group, gold=gold), call.drawn(rows))
     of_run = pl.col("run").replace_strict(numbers, return_dtype=pl.Float64)
     numbered = rows.with_columns(of_run.alias(number)).sort(number, maintain_order=True)
-    drawn = call.drawing.write("rendering.charts.runs:along_charts", numbered, number)
+    drawn = call.shared.write("rendering.charts.runs:along_charts", numbered, number)
     return Result(render({"scores": numbered}, form, gold=gold, along=number), drawn)
 
 
@@ -68,9 +67,9 @@ def pairs(call: Call) -> Result:
     from dstbench.rendering.tables import render_rows
 
     rows = call.compute()
-    if call.table.form in ("text", "md"):
+    if call.form in ("text", "md"):
         rows = rows.with_columns(pl.format("'{}'", name).alias(name) for name in ("gold", "pred"))
-    return Result(render_rows(rows, "pairs", call.table.form))
+    return Result(render_rows(rows, "pairs", call.form))
 
 
 def check(call: Call, *, strict: bool = False) -> Result:
@@ -83,7 +82,7 @@ def check(call: Call, *, strict: bool = False) -> Result:
     from dstbench.rendering.tables import render
 
     rows = call.compute()
-    form = call.table.form
+    form = call.form
     shown = rows if form in ("text", "md", "latex") else rows.drop("short", "n", "jga")
     text = render({"checks": shown}, form)
     return Result(text, summary=failed(rows), code=1 if strict and failed(rows) else 0)
@@ -126,7 +125,7 @@ def diff(call: Call, *, read: bool = False, context: Path | None = None) -> Resu
     runs = {name: call.arguments[name] for name in ("before", "after")}
     dialogues, said = changes.dialogues["dialogue"].to_list(), None if context is None else as_path(context)
     page = walk_through(runs, dialogues, context=said, profile=call.convention(), **call.reading)
-    return Result(render(page, call.table.form))
+    return Result(render(page, call.form))
 
 
 def show(
@@ -155,9 +154,9 @@ def show(
     paths = [as_path(path) for path in (run, against) if path is not None]
     common = {"metrics": metrics, "profile": call.convention(), **call.reading}
     if dialogue is None:
-        return Result(render(worst_dialogues(paths, most=most, **common), call.table.form))
+        return Result(render(worst_dialogues(paths, most=most, **common), call.form))
     walkthrough = walk_through(paths, dialogue, context=None if context is None else as_path(context), **common)
-    return Result(render(walkthrough, call.table.form))
+    return Result(render(walkthrough, call.form))
 
 
 def report(call: Call, *, output: Path, form: ReportFormat | None = None, paper: bool = False) -> Result:

@@ -12,9 +12,9 @@ from typing import Any, BinaryIO, Final, Self, TypeVar
 
 from dstbench.errors import DstbenchError
 from dstbench.io import archives
+from dstbench.io.atomic import note
 from dstbench.io.foreign import LOOKED_AT, Foreign, by_content, by_members, url
 from dstbench.io.limits import UNPACKED
-from dstbench.io.overwriting import note
 
 T = TypeVar("T")
 

@@ -13,7 +13,7 @@ from dstbench.rendering.of_scores import units_of
 from dstbench.rendering.sentences import least_even, seen_in_training
 from dstbench.rendering.tables import signature_lines
 from dstbench.rendering.views import Layout, View
-from dstbench.schema import audit, audit_words
+from dstbench.schema import audit
 from dstbench.schema.core import Table, text
 from dstbench.typing import SlotOrder
 
@@ -261,10 +261,10 @@ def memorisation(memorisation: Memorisation) -> Layout:
     where = {**plain("turns", "dialogues"), **in_train, **plain("dialogue", "turn", "gold")}
     views = [
         View("Predicted values that are wrong or over-predicted, and those that nobody has said",
-             runs, audit_words.MEMORISED_RUNS, [*run, "kind"], counted),
+             runs, audit.MEMORISED_RUNS, [*run, "kind"], counted),
         View("By slot, where there are any", memorisation.slots.filter(pl.col("ungrounded") > 0),
-             audit_words.MEMORISED, [*run, "slot", "kind"], {**counted, **frequent}),
-        View("The most frequent of them, and where each is first", memorisation.examples, audit_words.UNGROUNDED,
+             audit.MEMORISED, [*run, "slot", "kind"], {**counted, **frequent}),
+        View("The most frequent of them, and where each is first", memorisation.examples, audit.UNGROUNDED,
              [*run, "slot", "kind", "value"], where),
     ]  # fmt: skip
     signatures = signature_lines(runs.select("run", "signature", metric="kind"))
@@ -286,12 +286,12 @@ def contradictions(contradictions: Contradictions, *, top: int = 20) -> Layout:
         notes[0] = "--database FOLDER compares values with the entity that gold names"
     cells = {**compared, **plain("searched", "unsaid"), "% unsaid": "{rate_unsaid}"}
     title = "Gold values that are doubtful, counted once per dialogue"
-    views = [View(title, doubtful, audit_words.DOUBTFUL_SLOTS, ["slot"], cells)]
+    views = [View(title, doubtful, audit.DOUBTFUL_SLOTS, ["slot"], cells)]
     titles = {"database": "Values that contradict the database", "unsaid": "Values that nobody has said"}
     for kind, title in titles.items():
         rows = values.filter(kind=kind)
         entity = ["name", "database"] if kind == "database" else []
         first = f", the first {top} of {rows.height:,}" if rows.height > top else ""
         where = plain("value", *entity, "dialogue", "turn", "turns")
-        views.append(View(title + first, rows.head(top), audit_words.DOUBTFUL, ["slot"], where))
+        views.append(View(title + first, rows.head(top), audit.DOUBTFUL, ["slot"], where))
     return Layout(filled(views), notes, (), "contradictions")

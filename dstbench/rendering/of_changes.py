@@ -12,7 +12,7 @@ from dstbench.errors import number_of
 from dstbench.metrics import parse
 from dstbench.rendering.sentences_of_runs import profiles_that_agree
 from dstbench.rendering.views import Layout, View, text_of
-from dstbench.schema.changes import CHANGED_DIALOGUES, CHANGED_GROUPS, CHANGED_TOTALS, RECONCILED_STEPS
+from dstbench.schema.analysis import CHANGED_DIALOGUES, CHANGED_GROUPS, CHANGED_TOTALS, RECONCILED_STEPS
 
 # How many groups of a kind text shows, unless asked for all.
 _MOST_GROUPS: Final = 6

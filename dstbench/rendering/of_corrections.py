@@ -11,7 +11,7 @@ from dstbench.errors import number_of
 from dstbench.rendering.of_audits import filled, plain
 from dstbench.rendering.text_tables import UNDEFINED
 from dstbench.rendering.views import Layout, OwnLines, View
-from dstbench.schema import audit_words, missing
+from dstbench.schema import audit
 
 if TYPE_CHECKING:
     from dstbench.audit import Agreement, Inconsistency, Review
@@ -39,7 +39,7 @@ def inconsistency(inconsistency: Inconsistency, *, pairs: int = 3) -> Layout:
     shares = {"%": "{rate}", "user's": "{rate_user:share}", "system's": "{rate_system:share}"}
     shares["by system"] = "{share_system:share}"
     cells = {**plain("annotated", "missing"), **shares, "late": "{late}"}
-    of_slots = View(OwnLines(legend), rates, missing.RATES, ["slot"], cells)
+    of_slots = View(OwnLines(legend), rates, audit.RATES, ["slot"], cells)
     if not s["missing"]:
         nothing = f"no annotation is missing in {number_of(s['dialogues'], 'dialogue')}"
         return Layout(filled([of_slots]), [nothing], (), "inconsistency")
@@ -53,7 +53,7 @@ def inconsistency(inconsistency: Inconsistency, *, pairs: int = 3) -> Layout:
         "Dialogues that lack one (% of those with the domain); slots that lack none are left out"
     )
     views = [
-        View(OwnLines(title), _modified(inconsistency.modified), missing.MODIFIED, ["slot"],
+        View(OwnLines(title), _modified(inconsistency.modified), audit.MODIFIED, ["slot"],
              {"{} (%)": "{dialogues} ({percent:text})"}, "split"),
         of_slots._replace(title=OwnLines(f"Annotations missing: {s['missing']:,}; {who}\n{legend}"),
                           rows=rates.filter(pl.col("missing") > 0)),
@@ -87,7 +87,7 @@ def pair_texts(pairs: pl.DataFrame) -> pl.DataFrame:
         is said and what gold has in each.
     """
     sides: dict[str, pl.Expr] = {}
-    for which in missing.OF_PAIR:
+    for which in audit.OF_PAIR:
         dialogue, turn, start, end, gold = (
             pl.col(f"{which}_{name}") for name in ("dialogue", "turn", "start", "end", "gold")
         )
@@ -107,13 +107,13 @@ def review(review: Review) -> Layout:
     of = " and ".join(f"{n:,} {group}" for group, n in review.dialogues.select("group", "of").iter_rows())
     complete = pl.col("complete") / pl.col("dialogues")
     views = filled([
-        View(f"Estimated for the whole dataset ({of} dialogues)", review.measures, audit_words.REVIEW,
+        View(f"Estimated for the whole dataset ({of} dialogues)", review.measures, audit.REVIEW,
              ["unit", "measure"], {"% estimate": "{value}", **ends, "% in sample": "{in_sample}"}),
         View("In the sample: additions", review.additions.with_columns(pl.col("slot").fill_null("all")),
-             audit_words.REVIEWED_ADDITIONS, ["slot"],
+             audit.REVIEWED_ADDITIONS, ["slot"],
              {**plain("additions", "right", "wrong"), "% right": "{share}", **ends}),
         View("In the sample: dialogues", review.dialogues.with_columns(complete_share=complete),
-             audit_words.REVIEWED_DIALOGUES, ["group"],
+             audit.REVIEWED_DIALOGUES, ["group"],
              {**plain("dialogues", "right", "wrong"), "% right": "{share}", "complete": "{complete}",
               "% complete": "{complete_share:share}"}),
     ])  # fmt: skip
@@ -139,9 +139,9 @@ def agreement(agreement: Agreement) -> Layout:
     agreed = agreement.agreement.with_columns(pl.col("statistic").replace(names))
     cells = {**plain("rows", "left_out"), "% agree": "{observed}", **plain("statistic", "kappa", "low", "high")}
     views = [
-        View("Review of the correction, by reader", agreement.measures, audit_words.READER, ["reader", "measure"],
+        View("Review of the correction, by reader", agreement.measures, audit.READER, ["reader", "measure"],
              plain("value", "low", "high", "right", "wrong", "missed")),
-        View("Agreement of the readers", agreed, audit_words.AGREEMENT, ["question"], cells),
+        View("Agreement of the readers", agreed, audit.AGREEMENT, ["question"], cells),
     ]  # fmt: skip
     notes = [
         "measures in percent, with 95 % intervals, estimated for the whole dataset from "

@@ -13,9 +13,18 @@ from dstbench.rendering.of_analyses import square
 from dstbench.rendering.of_scores import units_of
 from dstbench.rendering.tables import signature_lines
 from dstbench.rendering.views import Layout, View, percent
+from dstbench.schema.analysis import (
+    DEPENDENCE,
+    ERROR_COSTS,
+    POSITION_BIAS,
+    POWER,
+    RANK_AGREEMENT,
+    RELIABILITY,
+    SAMPLE_SIZES,
+    SPREAD,
+    VALIDITY,
+)
 from dstbench.schema.core import Table
-from dstbench.schema.judging import DEPENDENCE, ERROR_COSTS, POSITION_BIAS, POWER, RANK_AGREEMENT, SPREAD
-from dstbench.schema.metrics import RELIABILITY, SAMPLE_SIZES, VALIDITY
 
 if TYPE_CHECKING:
     from dstbench.analysis.compare_metrics import MetricComparison
@@ -185,7 +194,7 @@ def _about_orders(compared: MetricComparison) -> list[str]:
         lines.append(f"reliability: {halves} random halves; tau of all: between test sets as large (Spearman-Brown)")
     if compared.design.height:
         lines.append(
-            "other intervals: by resampling dialogues, corrected for the bias of resamples; none if it is > .2"
+            "other intervals: by resampling dialogues, tau's corrected for noise; none where few pairs are decided"
         )
     if compared.contests.height:
         lines.append("two metrics differ: p by resampling dialogues, adjusted by Holm for the pairs of metrics")

@@ -14,7 +14,7 @@ import pytest
 from scipy import stats as scipy_stats
 
 import dstbench
-from dstbench.analysis.orders import corrected_limits
+from dstbench.analysis.orders import limits_of_order
 from dstbench.analysis.paired import Paired, pair_up
 from dstbench.analysis.reliability import Judged, by_size, contests, of_pairs, split_halves, swap_share
 from dstbench.cli.help import topics
@@ -98,10 +98,13 @@ def test_intervals_at_an_end_are_one_sided() -> None:
     assert high == pytest.approx(0.02 + 1.645 * np.std(draws, ddof=1) / 10, abs=1e-3)
     assert Judged(0.98, draws / 10).limits(0.95)[1] == 1
     assert Judged(0.5, np.full(9, 0.5)).limits(0.95) == (None, None)
-    # Of orders: the end to which resamples are biased is moved, and there is none if they are too far away.
-    low_of_orders, high_of_orders = corrected_limits(1.0, np.repeat([0.6, 0.9, 1.0], [5, 45, 50]), 0.95)
-    assert (low_of_orders, high_of_orders) == (0.6, 1)
-    assert corrected_limits(1.0, np.full(9, 0.7), 0.95) == (None, None)
+    # Of orders: the ends are moved from the middle by what noise makes of orders; there are none if that is too much.
+    taus = np.repeat([0.6, 0.8, 0.9], [5, 45, 50])
+    assert limits_of_order(taus, 1, 0.95) == pytest.approx((0.6, 0.9))
+    assert limits_of_order(taus, 0.95, 0.95) == pytest.approx((0.6, 0.9 / 0.95))
+    assert limits_of_order(-taus, 0.8, 0.95) == pytest.approx((-1, -0.6))
+    assert limits_of_order(taus, 0.8, 0.95, least=0) == pytest.approx((0.6, 1))
+    assert limits_of_order(taus, 0.59, 0.95) == (None, None)
 
 
 @QUIET

@@ -7,7 +7,6 @@ import io
 import random
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,6 @@ import dstbench
 from dstbench.demo import synthetic
 from dstbench.io import parquet
 from dstbench.io.files import File
-from dstbench.io.footer import declared
 from dstbench.runs.open import open_runs
 
 pytestmark = pytest.mark.filterwarnings("ignore::dstbench.DstbenchWarning")
@@ -130,17 +128,6 @@ def test_a_seal_that_is_forged_lifts_no_limit(here: Path, monkeypatch: pytest.Mo
             dstbench.DstbenchError, match=r"^x\.parquet: more than 15 MB when unpacked\nhint: .*UNPACKED"
         ):
             use(File("x.parquet"))
-
-
-def test_any_bytes_are_a_footer_or_refused() -> None:
-    rng = random.Random(2)  # noqa: S311 (no cryptography)
-    whole = packed(pa.table({"a": ["x", None], "b": [1, 2]}))
-    content = whole[-8 - int.from_bytes(whole[-8:-4], "little") :]
-    assert [group.values for group in declared(content)] == [4]
-    for _ in range(3_000):
-        at = rng.randrange(len(content))
-        with suppress(ValueError):
-            declared(content[:at] + rng.randbytes(rng.randrange(3)) + content[at + rng.randrange(3) :])
 
 
 @pytest.mark.parametrize(

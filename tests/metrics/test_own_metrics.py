@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import dstbench
 from dstbench.metrics import REGISTRY, parse_all, stats_of
 from dstbench.metrics.base import Metric, turns
-from dstbench.metrics.goal_accuracy import JGA
+from dstbench.metrics.built_in import JGA
 from tests.corpora import EXAMPLE, LARGE, OF_FRAMES, States, corpora
 
 

@@ -70,7 +70,7 @@ SPOILT: dict[str, tuple[dict[str, Any], set[str], str]] = {
     ),
     "NaN": ({"score": lambda _, sums: sums["right"] / sums["right"]}, {NULL}, "spoilt is nan, not null"),
     "percent": (
-        {"score": lambda _, sums: 100 * sums["right"] / sums["turns"]}, {RANGE}, "spoilt is 100.0; if it is no share",
+        {"score": lambda _, sums: 100 * sums["right"] / sums["turns"]}, {RANGE}, "; if it is no share",
     ),
     "a mean that is called a count": ({"is_count": True}, {TWICE}, "2.0 and 1.0"),
     "a float that is not written as it is": (
