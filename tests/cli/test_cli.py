@@ -221,16 +221,6 @@ def test_output_goes_to_a_file_when_asked(example: Path) -> None:
     assert sorted(p.name for p in example.iterdir()) == ["bare.json", "gold.tsv", "model.json", "scores.json"]
 
 
-def test_an_input_is_never_written_over(example: Path) -> None:
-    before = Path("model.json").read_text()
-    for words in (["score", "model.json", "-o", "model.json"], ["convert", "model.json", "-o", "./model.json"],
-                  ["score", "bare.json", "--gold", "gold.tsv", "-o", "gold.tsv"]):  # fmt: skip
-        code, out, err = run(*words)
-        assert (code, out) == (2, "")
-        assert "is read and would be overwritten" in err
-    assert Path("model.json").read_text() == before
-
-
 @pytest.mark.parametrize(
     ("name", "form"),
     [("x.json", "json"), ("x.csv", "csv"), ("x.md", "md"), ("x.tex", "latex"), ("x.TEX", "latex"), ("x.out", "text")],
@@ -306,58 +296,6 @@ def test_notes_go_to_stderr_and_do_not_fail(example: Path) -> None:
     assert code == 0
     assert "note: part.jsonl: 1 gold turn without a prediction" in err
     assert "note" not in out
-
-
-FAILURES = {
-    "missing file": (["score", "absent.json"], 1, "absent.json: no such file"),
-    "broken file": (["score", "broken.json"], 1, "broken.json: the JSON ends too early"),
-    "no gold": (["score", "bare.json"], 1, "bare.json: no gold inside (mwzeval)\nhint: name the file that has it"),
-    "broken gold": (["score", "bare.json", "--gold", "broken.json"], 1, "broken.json: the JSON ends too early"),
-    "gold without gold": (["score", "model.json", "--gold", "bare.json"], 1, "bare.json: no gold inside"),
-    "missing turns": (["score", "part.json", "--gold", "gold.tsv"], 1, "part.json: 1 gold turn without a prediction"),
-    "no folder": (["score", "model.json", "-o", "none/x"], 1, "none/x: cannot be written: No such file or directory"),
-    "unknown metric": (["score", "model.json", "-m", "jgaa"], 2, "there is no metric 'jgaa'\nhint: did you mean jga"),
-    "unknown group": (
-        ["score", "model.json", "--by", "slots"],
-        2,
-        "cannot be grouped by 'slots'\nhint: did you mean slot",
-    ),
-    "unknown format": (
-        ["score", "model.json", "--from", "gtrp"],
-        2,
-        "there is no format 'gtrp'\nhint: did you mean gtpr",
-    ),
-    "unknown profile": (["score", "model.json", "--profile", "x"], 2, "there is no profile 'x'"),
-    "too few names": (["score", "model.json", "bare.json", "--name", "a"], 2, "1 names for 2 runs"),
-    "late missing file": (["score", "model.json", "none.json"], 1, "none.json: no such file"),
-    "not parquet": (["convert", "model.json", "-o", "out.json"], 2, "hint: -o out.parquet"),
-    "broken convert": (["convert", "broken.json", "-o", "out.parquet"], 1, "the JSON ends too early"),
-}
-
-
-@pytest.mark.parametrize("name", FAILURES)
-def test_failures_are_one_message_and_leave_no_file(name: str, example: Path) -> None:
-    words, code, said = FAILURES[name]
-    Path("broken.json").write_text(formats.gtpr()[:-20])
-    Path("part.json").write_text(json.dumps([{"dialogue_id": "MUL7001", "turn": 0, "pred": {}}]))
-    before = sorted(p.name for p in example.iterdir())
-    found = run(*words)
-    assert found[:2] == (code, "")
-    assert found[2].startswith("error: ")
-    assert said in found[2]
-    assert sorted(p.name for p in example.iterdir()) == before
-
-
-@pytest.mark.parametrize(
-    "words",
-    [["scroe"],  # misspelt
-     ["score"], ["score", "x", "--missing", "maybe"], ["score", "x", "--format", "xml"], ["convert", "x"],
-     ["ls", "models"], ["demo", "--dialogues", "0"], ["score", "x", "--metric"]],
-)  # fmt: skip
-def test_wrong_usage_exits_with_2(words: list[str]) -> None:
-    code, out, err = run(*words)
-    assert (code, out) == (2, "")
-    assert err
 
 
 def test_a_reader_that_stops_reading_is_no_error(example: Path) -> None:

@@ -161,26 +161,6 @@ def test_counts_alone_are_no_shares(
         assert not any("%<" in text for text in drawn)
 
 
-@pytest.mark.parametrize(
-    ("words", "told"),
-    [
-        (["worst.jsonl"], "at least two runs"),
-        (["worst.jsonl", "worst.jsonl"], "worst.jsonl is given twice"),
-        (["worst.jsonl", "best.jsonl", "--baseline", "bets"], "did you mean best"),
-        (["worst.jsonl", "best.jsonl", "--model", "best"], "names no model and its runs"),
-        (["worst.jsonl", "best.jsonl", "--model", "m=tset*"], "no run is called 'tset*'"),
-        (["worst.jsonl", "best.jsonl", "--level", "95"], "between 0 and 1"),
-        (["worst.jsonl", "best.jsonl", "--adjust", "fdr"], "fdr"),
-        (["worst.jsonl", "best.jsonl", "-m", "jgaa"], "did you mean"),
-        (["worst.jsonl", "best.jsonl", "-o", "best.jsonl"], "overwritten"),
-    ],
-)
-def test_wrong_usage_is_told(runs: list[str], words: list[str], told: str) -> None:
-    code, out, err = run("compare", *words)
-    assert (code, out) == (2, "")
-    assert told in err
-
-
 def test_other_gold_is_told_with_its_place(runs: list[str]) -> None:
     text = Path("best.jsonl").read_text().replace('"D7", "turn": 0, "gold": {"hotel-area": "north"}', '"D7", "turn": 0, "gold": {"hotel-area": "east"}')  # fmt: skip  # noqa: E501
     Path("changed.jsonl").write_text(text)

@@ -352,27 +352,6 @@ def test_the_command_writes_a_page(two: Path) -> None:
     assert out.startswith("# careful: dialogue state tracking\n")
 
 
-@pytest.mark.parametrize(
-    ("words", "code", "said"),
-    [
-        (["careful.parquet"], 2, "-o"),
-        (["careful.parquet", "-o", "r.txt"], 2, "hint: -o r.html"),
-        (["careful.parquet", "-o", "r.html", "--format", "md"], 2, "hint: -o r.md"),
-        (["careful.parquet", "-o", "careful.parquet"], 2, "would be overwritten"),
-        (["none.parquet", "-o", "r.html"], 1, "none.parquet"),
-        (["careful.parquet", "-o", "r.html", "--context", "none.json"], 1, "none.json"),
-        (["careful.parquet", "-o", "r.html", "-m", "jgaa"], 2, "did you mean jga"),
-        (["careful.parquet", "-o", "no/folder/r.html", "-m", "jga"], 1, "is the folder there"),
-    ],
-)
-@pytest.mark.usefixtures("undrawn")
-def test_mistakes_are_said_in_one_message(two: Path, words: list[str], code: int, said: str) -> None:
-    found, out, err = run("report", *words)
-    assert (found, out) == (code, "")
-    assert said in err
-    assert not Path("r.html").exists()
-
-
 def test_the_page_and_notebooks_say_how_numbers_were_computed(demo: Report) -> None:
     """What text leaves out of its first screen: how p was computed, and whole signatures."""
     for page in (demo.to_html(), demo.to_markdown(), demo.leaderboard._repr_html_()):
