@@ -246,6 +246,7 @@ def verdicts_of(rows: pl.DataFrame, level: float) -> list[tuple[Any, ...]]:
     st.integers(0, 9), st.sampled_from([6, 12, 40]), st.sampled_from([0.5, 0.9, 0.95, 0.99]),
     st.sampled_from([19, 99, 400]), st.sampled_from(get_args(Adjustment)),
 )  # fmt: skip
+@settings(max_examples=7)
 def test_an_interval_excludes_0_exactly_where_p_is_at_most_the_level(
     seed: int, dialogues: int, level: float, resamples: int, adjust: Adjustment
 ) -> None:

@@ -39,7 +39,7 @@ def write(path: str, states: States) -> None:
 def test_several_files_are_the_run_that_one_file_of_them_is(missing: Missing, here: Path) -> None:
     """However dialogues and turns are spread over the files, and whatever gold lacks or has beside them."""
 
-    @settings(max_examples=10)
+    @settings(max_examples=6)
     @given(states=corpora(max_dialogues=LARGE), count=st.integers(1, 4), own=st.booleans(), data=st.data())
     def check(states: States, count: int, own: bool, data: st.DataObject) -> None:
         how: dict[str, Any] = {"missing": missing}
