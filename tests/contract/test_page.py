@@ -258,7 +258,11 @@ def test_the_front_and_the_notes(make: Callable[..., Made], name: str) -> None:
     for row in sorted((r for r in made.report["checks"] if r["short"]), key=lambda row: row["status"] != "fail"):
         doubts.setdefault(row["run"], []).append((row["short"], row["found"]))
     table = next(made.page.chapters["scores"].all("table"))
+    assert {head.attributes["scope"] for head in next(table.all("thead")).all("th")} == {"col"}
+    assert {head.attributes["scope"] for head in next(table.all("tbody")).all("th")} == {"row"}
     if number > 1:
+        (jga,) = (head.attributes for head in table.all("th") if head.text() == "JGA")
+        assert jga == {"scope": "col", "class": "n", "title": "joint goal accuracy (jga); Kim et al. 2022, eq. 1"}
         for line in next(table.all("tbody")).all("tr"):
             badges = [(badge.text(), badge.attributes["title"]) for badge in line.all("span", "badge")]
             of_run = doubts[next(line.all("th")).text("span").strip()]
