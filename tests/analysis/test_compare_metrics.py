@@ -458,6 +458,7 @@ def test_the_headlines_rest_on_tests(three: dict[str, Any], found: MetricCompari
         assert orders == ["the orders of all metrics agree: tau 1.00"]
 
 
+@pytest.mark.again
 def test_the_figures_and_the_formats(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from dstbench.demo import write_sample
 

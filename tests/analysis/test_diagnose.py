@@ -510,6 +510,7 @@ def test_classes_of_trippy_on_multiwoz_21(data: Path) -> None:
     assert found.runs.select("dialogues", "failing", "recovered", "with_few_slots").row(0) == (1000, 932, 50, 820)
 
 
+@pytest.mark.again
 def test_partitions_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
     table = synthetic(25)["careful"]
     whole, wide = dstbench.diagnose({"run": table}), dstbench.traits({"run": table}, disagree=["fga", "gca"])

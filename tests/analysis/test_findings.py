@@ -321,6 +321,7 @@ def test_names_are_only_names(states: States, random: Any) -> None:
             assert set(turned[finding.kind].runs) == set(finding.runs)
 
 
+@pytest.mark.again
 def test_the_order_of_the_data_does_not_matter_where_nothing_is_equal() -> None:
     one, two, three = open_runs(synthetic(25))
     # Each run at each place.

@@ -305,6 +305,7 @@ def test_a_reader_that_stops_reading_is_no_error(example: Path) -> None:
     assert "members" in done.stdout
 
 
+@pytest.mark.again
 def test_a_terminal_without_unicode_gets_codes_not_a_crash(here: Path) -> None:
     code, out, _ = run_apart("demo", "--dialogues", "1", env={"PYTHONIOENCODING": "ascii"})  # without a report
     assert code == 0

@@ -35,7 +35,9 @@ def write(path: str, states: States) -> None:
 
 
 @pytest.mark.filterwarnings("ignore::dstbench.DstbenchWarning")
-@pytest.mark.parametrize("missing", ["error", "wrong", "empty", "intersect"])
+@pytest.mark.parametrize(
+    "missing", ["error", "wrong", *(pytest.param(m, marks=pytest.mark.again) for m in ("empty", "intersect"))]
+)
 def test_several_files_are_the_run_that_one_file_of_them_is(missing: Missing, here: Path) -> None:
     """However dialogues and turns are spread over the files, and whatever gold lacks or has beside them."""
 

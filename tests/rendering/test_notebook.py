@@ -153,6 +153,7 @@ UNDESCRIBED = {
 }
 
 
+@pytest.mark.again
 def test_every_table_of_a_record_is_what_a_published_schema_says(of_all: dict[str, Any], of_options: list[Any]) -> None:
     """Its columns and their types; which of these may be undefined; and each row, as JSON."""
     filled, every = set(), set()

@@ -101,6 +101,7 @@ def test_no_more_is_claimed_than_the_tests_carry() -> None:
     assert "does not show" not in text
 
 
+@pytest.mark.again
 def test_a_single_run_and_other_settings() -> None:
     alone = dstbench.report({"eager": synthetic(20)["eager"]}, metrics="jga", most=1, profile="trade")
     text = alone.to_paper()["methods.tex"].decode()
