@@ -1,4 +1,4 @@
-"""The built-in metrics: each a few names, what a turn adds to its statistics, and how the value follows from their sums.
+"""The built-in metrics: their names, what a turn adds to their statistics, and how values follow from the sums.
 
 A turn whose states are both empty is right (JGA 1, SA 1), has RSA 0 and F1 1, and does not count in AGA, unless a
 parameter says otherwise. *Soft* metrics count a value by its similarity to gold's, as the convention's matcher gives
