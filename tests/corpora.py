@@ -17,7 +17,7 @@ __all__ = [
 ]  # fmt: skip
 
 #: For laws of scores, whose time is that of calls whatever the corpus: fewer examples, of larger corpora.
-FEW = settings(max_examples=max(1, settings().max_examples // 4))
+FEW = settings(max_examples=max(2, settings().max_examples // 4))
 LARGE = 18
 
 #: The metrics of what frames say, which these states have not.

@@ -152,8 +152,8 @@ def test_a_perfect_tracker_is_read_as_it_is_or_refused(
 @pytest.mark.parametrize(
     ("ids", "states"),
     [
-        ("MultiWOZ's", "flat"), ("MultiWOZ's files", "domain-slot-value"), ("SGD's", "flat"),
-        ("of two services", "domain-slot-value"),
+        ("MultiWOZ's", "flat"), pytest.param("MultiWOZ's files", "domain-slot-value", marks=pytest.mark.again),
+        pytest.param("SGD's", "flat", marks=pytest.mark.again), ("of two services", "domain-slot-value"),
     ],
 )  # fmt: skip
 @quiet

@@ -134,6 +134,7 @@ def test_values_and_signatures_are_those_of_score(found: Leaderboard, three: dic
     assert found.scores.select(names).equals(scored.select(names))
 
 
+@pytest.mark.again
 @given(corpora(max_dialogues=8), corpora(max_dialogues=8))
 @settings(max_examples=7)
 def test_values_are_those_of_score_for_any_states(first: States, second: States) -> None:
@@ -241,11 +242,13 @@ def verdicts_of(rows: pl.DataFrame, level: float) -> list[tuple[Any, ...]]:
     ]
 
 
+@pytest.mark.again
 @pytest.mark.filterwarnings("ignore::dstbench.errors.DstbenchWarning")
 @given(
     st.integers(0, 9), st.sampled_from([6, 12, 40]), st.sampled_from([0.5, 0.9, 0.95, 0.99]),
     st.sampled_from([19, 99, 400]), st.sampled_from(get_args(Adjustment)),
 )  # fmt: skip
+@settings(max_examples=7)
 def test_an_interval_excludes_0_exactly_where_p_is_at_most_the_level(
     seed: int, dialogues: int, level: float, resamples: int, adjust: Adjustment
 ) -> None:

@@ -25,6 +25,7 @@ from dstbench.rendering.sentences import metrics_apart as finding
 from dstbench.rendering.tables import render
 from tests import formats
 from tests.commands import run, whole
+from tests.once import compute_once
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore:.* (p can (be below|reach)|another `seed` may) :dstbench.errors.DstbenchWarning"
@@ -457,9 +458,11 @@ def test_the_headlines_rest_on_tests(three: dict[str, Any], found: MetricCompari
         assert orders == ["the orders of all metrics agree: tau 1.00"]
 
 
-def test_the_figures_and_the_formats(here: Path) -> None:
+@pytest.mark.again
+def test_the_figures_and_the_formats(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from dstbench.demo import write_sample
 
+    compute_once(monkeypatch.setattr)
     write_sample(synthetic(10), Path())
     words = ["compare-metrics", *sorted(str(path) for path in Path().glob("*.parquet")), "--resamples", "200"]
     code, out, err = run(*words, "-m", "jga,sa,fga,gca", "--figures", "figures")

@@ -86,7 +86,7 @@ def scored(data: Any, metrics: str) -> pl.DataFrame:
 # --- correlations --------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=15)
+@settings(max_examples=6)
 @given(corpora(LARGE), st.sampled_from([0.9, 0.95]))
 @pytest.mark.filterwarnings("ignore:.* has no interval:dstbench.errors.DstbenchWarning")
 @pytest.mark.filterwarnings("ignore:.* is undefined in :dstbench.errors.DstbenchWarning")
@@ -107,7 +107,7 @@ def test_dialogues_by_plain_loops(states: States, level: float) -> None:
     assert found.tests.is_empty()
 
 
-@settings(max_examples=15)
+@settings(max_examples=6)
 @given(corpora(LARGE))
 @pytest.mark.filterwarnings("ignore:.* has no interval:dstbench.errors.DstbenchWarning")
 @pytest.mark.filterwarnings("ignore:.* is undefined in :dstbench.errors.DstbenchWarning")
@@ -341,7 +341,7 @@ def test_what_cannot_be_compared_is_null_and_told() -> None:
 # --- traits --------------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=15)
+@settings(max_examples=6)
 @given(corpora(LARGE))
 @pytest.mark.filterwarnings("ignore:.*gold never has:dstbench.errors.DstbenchWarning")
 def test_traits_are_correlated_over_complete_dialogues(states: States) -> None:

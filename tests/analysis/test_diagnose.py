@@ -26,6 +26,7 @@ from dstbench.scoring.error_classes import CLASSES, count_classes
 from tests import oracle
 from tests.commands import run
 from tests.corpora import FEW, LARGE, States, corpora
+from tests.once import compute_once
 
 
 def by_dialogue(states: States) -> dict[str, list[oracle.Turn]]:
@@ -161,7 +162,10 @@ def test_a_turn_without_a_prediction_has_a_class_of_its_own() -> None:
 
 
 @pytest.mark.filterwarnings("ignore::dstbench.DstbenchWarning")
-def test_a_turn_without_a_prediction_is_nowhere_shown_as_over_predicted(here: Path) -> None:
+def test_a_turn_without_a_prediction_is_nowhere_shown_as_over_predicted(
+    here: Path, monkeypatch: pytest.MonkeyPatch, undrawn: None
+) -> None:
+    compute_once(monkeypatch.setattr)
     states = dialogue("D", ({AREA: "east"}, {AREA: "east"}), ({AREA: "east"}, {}), ({AREA: "east"}, {AREA: "east"}))
     states += dialogue("E", ({AREA: "east"}, {AREA: "east"}))
     for name, side, kept in (("gold", "gold", states), ("run", "pred", [states[0], *states[2:]])):
@@ -506,6 +510,7 @@ def test_classes_of_trippy_on_multiwoz_21(data: Path) -> None:
     assert found.runs.select("dialogues", "failing", "recovered", "with_few_slots").row(0) == (1000, 932, 50, 820)
 
 
+@pytest.mark.again
 def test_partitions_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
     table = synthetic(25)["careful"]
     whole, wide = dstbench.diagnose({"run": table}), dstbench.traits({"run": table}, disagree=["fga", "gca"])

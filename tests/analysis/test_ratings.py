@@ -182,7 +182,8 @@ def correlated(by: tuple[str, ...]) -> tuple[pl.DataFrame, Correlations]:
     return ratings, dstbench.correlate(SHORT, metrics="jga,rsa", ratings=ratings)
 
 
-@settings(max_examples=10)
+@pytest.mark.again
+@settings(max_examples=6)
 @given(st.randoms(use_true_random=False), st.sampled_from([("dialogue",), ("dialogue", "turn")]))
 def test_neither_order_nor_spelling_changes_anything(random: Any, by: tuple[str, ...]) -> None:
     """Rows in any order, ids as files spell them, texts for numbers, another scale of the same ratings."""
@@ -507,6 +508,7 @@ def test_ratings_that_fall_with_scores_are_told(rated: list[str]) -> None:
     assert "is a high rating a good one?" in out.splitlines()[0]
 
 
+@pytest.mark.again
 def test_every_format(rated: list[str]) -> None:
     document = json.loads(ok(*rated, "--format", "json"))
     assert list(document) == list(Correlations.__dataclass_fields__)

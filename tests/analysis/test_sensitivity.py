@@ -192,6 +192,7 @@ def test_jga_sa_and_tla_lose_exactly_what_their_definitions_say(states: States) 
     assert (abs(expected["tla"] - 1 / expected["turns"]) < 1e-12).all()
 
 
+@pytest.mark.again
 @settings(max_examples=5)
 @given(corpora(max_dialogues=10, max_turns=6))
 def test_metrics_to_which_the_position_does_not_matter_have_no_bias(states: States) -> None:
@@ -211,6 +212,7 @@ def test_no_bias_comes_from_long_dialogues_having_other_changes_late() -> None:
     assert found.bias["bias"].to_list() == [0]
 
 
+@pytest.mark.again
 @settings(max_examples=5)
 @given(corpora(max_dialogues=10, max_turns=5))
 def test_bounds_and_order_of_the_other_metrics(states: States) -> None:
@@ -229,6 +231,7 @@ def test_bounds_and_order_of_the_other_metrics(states: States) -> None:
     assert (both["f1"] >= both["f1_missed"] - 1e-12).all()
 
 
+@pytest.mark.again
 @settings(max_examples=5)
 @given(corpora(max_dialogues=10, max_turns=5))
 def test_an_earlier_error_never_costs_a_metric_of_states_less_if_gold_keeps_the_pair(states: States) -> None:
@@ -309,6 +312,7 @@ def test_gold_may_be_taken_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
             assert found.errors.equals(each.errors)
 
 
+@pytest.mark.again
 def test_predictions_and_the_kind_of_file_do_not_matter(here: Path) -> None:
     runs = synthetic(10)
     whole = dstbench.sensitivity(runs["careful"])

@@ -87,6 +87,7 @@ def test_modified_dialogues_by_plain_loops_and_splits_add_up(seed: int, parts: i
     assert wanted[None, None, None] == found.summary.select("dialogues_changed", "dialogues").row(0)
 
 
+@pytest.mark.again
 @settings(max_examples=2)
 @given(st.integers(0, 10**6), st.integers(2, 4), st.booleans())
 def test_what_is_missing_does_not_depend_on_how_a_corpus_is_divided(

@@ -142,36 +142,3 @@ def test_splits_beside_each_other(here: Path) -> None:
     assert "by split" not in run(*words, "--split", "test")[1]
     Path("later.jsonl").write_text(json.dumps(later[0]))
     assert "by split" not in run(*words)[1]  # as all that is compared is of one split
-
-
-@pytest.mark.parametrize(
-    ("words", "code", "told"),
-    [
-        (["bias", "missing.tsv"], 1, "missing.tsv"),
-        (["bias", "train.tsv", "--slot", "hotel-are"], 2, "did you mean hotel-area"),
-        (["bias", "train.tsv", "--counting", "finl"], 2, "did you mean final"),
-        (["bias", "train.tsv", "--counting", ","], 2, "there is no counting ''"),
-        (["bias", "train.tsv", "--train", "test"], 2, "no split is called 'test'"),
-        (["bias", "train.tsv", "--split", "test"], 1, "does not say which dialogue is of which split"),
-        (["bias", "train.tsv", "-o", "train.tsv"], 2, "overwritten"),
-        (["bias", "train.tsv", "--over", "free"], 2, "No such option"),
-        (["diff", "train.tsv", "missing.tsv"], 1, "missing.tsv"),
-        (["diff", "train.tsv"], 2, "AFTER"),
-        (["diff", "train.tsv", "test.jsonl", "--name", "old"], 2, "one for each version"),
-        (["diff", "train.tsv", "test.jsonl", "-o", "test.jsonl"], 2, "overwritten"),
-        (["diff", "train.tsv", "test.jsonl", "--match", "levenstein"], 2, "levenshtein"),
-        (["scores", "model.json"], 2, "--version"),
-        (["scores", "model.json", "--version", "train.tsv"], 2, "names no version and its gold"),
-        (["scores", "model.json", "--version", "a=train.tsv", "--version", "a=test.jsonl"], 2, "'a' is given twice"),
-        (["scores", "model.json", "--version", "a=missing.tsv"], 1, "missing.tsv"),
-        (["scores", "model.json", "--version", "a=train.tsv", "--only", "b=model"], 2, "no version is called 'b'"),
-        (["scores", "model.json", "--version", "a=train.tsv", "--model", "m"], 2, "names no model and its runs"),
-        (["scores", "model.json", "--version", "a=train.tsv", "-o", "train.tsv"], 2, "overwritten"),
-    ],
-)
-def test_mistakes_are_told(files: dict[str, list[str]], words: list[str], code: int, told: str) -> None:
-    before = {path: path.read_bytes() for path in Path().iterdir()}
-    found, out, err = run("audit", *words)
-    assert (found, out) == (code, "")
-    assert told in err
-    assert {path: path.read_bytes() for path in Path().iterdir()} == before

@@ -221,16 +221,6 @@ def test_output_goes_to_a_file_when_asked(example: Path) -> None:
     assert sorted(p.name for p in example.iterdir()) == ["bare.json", "gold.tsv", "model.json", "scores.json"]
 
 
-def test_an_input_is_never_written_over(example: Path) -> None:
-    before = Path("model.json").read_text()
-    for words in (["score", "model.json", "-o", "model.json"], ["convert", "model.json", "-o", "./model.json"],
-                  ["score", "bare.json", "--gold", "gold.tsv", "-o", "gold.tsv"]):  # fmt: skip
-        code, out, err = run(*words)
-        assert (code, out) == (2, "")
-        assert "is read and would be overwritten" in err
-    assert Path("model.json").read_text() == before
-
-
 @pytest.mark.parametrize(
     ("name", "form"),
     [("x.json", "json"), ("x.csv", "csv"), ("x.md", "md"), ("x.tex", "latex"), ("x.TEX", "latex"), ("x.out", "text")],
@@ -246,17 +236,6 @@ def test_a_file_has_the_format_of_its_ending(name: str, form: str, example: Path
     assert (code, out, err) == (0, "", said)
 
 
-@pytest.mark.usefixtures("undrawn")
-def test_a_report_has_the_format_of_its_ending(example: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    compute_once(monkeypatch.setattr)
-    dstbench.write_long(dstbench.open_runs(synthetic(3))[0], "a.parquet")
-    words = ("report", "a.parquet", "-m", "jga", "--most", "1", "-o")
-    for ending, form in {"html": "html", "md": "md", "tex": "latex", "json": "json"}.items():
-        assert run(*words, f"by_name.{ending}")[0] == 0
-        assert run(*words, f"named.{ending}", "--format", form)[0] == 0
-        assert Path(f"by_name.{ending}").read_bytes() == Path(f"named.{ending}").read_bytes(), ending
-
-
 def test_standard_input_and_output(example: Path) -> None:
     command = f"{sys.executable} -m dstbench score - -m jga -m f1 -o - < model.json"
     done = subprocess.run(command, shell=True, capture_output=True, text=True, check=True)  # noqa: S602 (our own command)
@@ -264,11 +243,9 @@ def test_standard_input_and_output(example: Path) -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
-@pytest.mark.parametrize("unbuffered", ["", "1"])
-def test_a_full_disk_under_standard_output(example: Path, unbuffered: str) -> None:
+def test_a_full_disk_under_standard_output(example: Path) -> None:
     command = f"{sys.executable} -m dstbench score model.json > /dev/full"
-    env = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
-    done = subprocess.run(command, shell=True, capture_output=True, text=True, check=False, env=env)  # noqa: S602
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)  # noqa: S602
     assert done.returncode == 1
     assert done.stderr == "error: cannot print: No space left on device\n"
     assert "Traceback" not in done.stderr
@@ -321,58 +298,6 @@ def test_notes_go_to_stderr_and_do_not_fail(example: Path) -> None:
     assert "note" not in out
 
 
-FAILURES = {
-    "missing file": (["score", "absent.json"], 1, "absent.json: no such file"),
-    "broken file": (["score", "broken.json"], 1, "broken.json: the JSON ends too early"),
-    "no gold": (["score", "bare.json"], 1, "bare.json: no gold inside (mwzeval)\nhint: name the file that has it"),
-    "broken gold": (["score", "bare.json", "--gold", "broken.json"], 1, "broken.json: the JSON ends too early"),
-    "gold without gold": (["score", "model.json", "--gold", "bare.json"], 1, "bare.json: no gold inside"),
-    "missing turns": (["score", "part.json", "--gold", "gold.tsv"], 1, "part.json: 1 gold turn without a prediction"),
-    "no folder": (["score", "model.json", "-o", "none/x"], 1, "none/x: cannot be written: No such file or directory"),
-    "unknown metric": (["score", "model.json", "-m", "jgaa"], 2, "there is no metric 'jgaa'\nhint: did you mean jga"),
-    "unknown group": (
-        ["score", "model.json", "--by", "slots"],
-        2,
-        "cannot be grouped by 'slots'\nhint: did you mean slot",
-    ),
-    "unknown format": (
-        ["score", "model.json", "--from", "gtrp"],
-        2,
-        "there is no format 'gtrp'\nhint: did you mean gtpr",
-    ),
-    "unknown profile": (["score", "model.json", "--profile", "x"], 2, "there is no profile 'x'"),
-    "too few names": (["score", "model.json", "bare.json", "--name", "a"], 2, "1 names for 2 runs"),
-    "late missing file": (["score", "model.json", "none.json"], 1, "none.json: no such file"),
-    "not parquet": (["convert", "model.json", "-o", "out.json"], 2, "hint: -o out.parquet"),
-    "broken convert": (["convert", "broken.json", "-o", "out.parquet"], 1, "the JSON ends too early"),
-}
-
-
-@pytest.mark.parametrize("name", FAILURES)
-def test_failures_are_one_message_and_leave_no_file(name: str, example: Path) -> None:
-    words, code, said = FAILURES[name]
-    Path("broken.json").write_text(formats.gtpr()[:-20])
-    Path("part.json").write_text(json.dumps([{"dialogue_id": "MUL7001", "turn": 0, "pred": {}}]))
-    before = sorted(p.name for p in example.iterdir())
-    found = run(*words)
-    assert found[:2] == (code, "")
-    assert found[2].startswith("error: ")
-    assert said in found[2]
-    assert sorted(p.name for p in example.iterdir()) == before
-
-
-@pytest.mark.parametrize(
-    "words",
-    [["scroe"],  # misspelt
-     ["score"], ["score", "x", "--missing", "maybe"], ["score", "x", "--format", "xml"], ["convert", "x"],
-     ["ls", "models"], ["demo", "--dialogues", "0"], ["score", "x", "--metric"]],
-)  # fmt: skip
-def test_wrong_usage_exits_with_2(words: list[str]) -> None:
-    code, out, err = run(*words)
-    assert (code, out) == (2, "")
-    assert err
-
-
 def test_a_reader_that_stops_reading_is_no_error(example: Path) -> None:
     command = f"{sys.executable} -m dstbench ls slots | head -n 1"
     done = subprocess.run(command, shell=True, capture_output=True, text=True, check=True)  # noqa: S602 (our own command)
@@ -380,6 +305,7 @@ def test_a_reader_that_stops_reading_is_no_error(example: Path) -> None:
     assert "members" in done.stdout
 
 
+@pytest.mark.again
 def test_a_terminal_without_unicode_gets_codes_not_a_crash(here: Path) -> None:
     code, out, _ = run_apart("demo", "--dialogues", "1", env={"PYTHONIOENCODING": "ascii"})  # without a report
     assert code == 0
@@ -506,7 +432,7 @@ def test_scoring_json_loads_neither_pyarrow_nor_scipy(example: Path) -> None:
     assert done.stdout.strip() == "[]"
 
 
-@pytest.mark.parametrize("words", [["--help"], ["score", "--help"], ["audit", "bias", "--help"], ["ls", "--help"]])
+@pytest.mark.parametrize("words", [["--help"], ["audit", "bias", "--help"]])
 def test_a_process_of_its_own_has_the_options_of_the_command_that_it_runs(words: list[str]) -> None:
     """It makes no options of other commands, to start quickly."""
     code, out, _ = run_apart(*words)

@@ -10,7 +10,7 @@ import pytest
 import dstbench
 from dstbench.rendering.tables import render
 from tests import formats
-from tests.commands import ok, run, tables, whole
+from tests.commands import ok, tables, whole
 from tests.corpora import EXAMPLE
 
 
@@ -45,22 +45,6 @@ def test_several_runs_stand_side_by_side(form: Any) -> None:
     assert ["0", "100.00", "1", "100.00", "1"] in rows
     assert ["1", "0.00", "1", "-", "-"] in rows  # a turn that one run does not have
     assert "run" in render(dstbench.traits(runs), form)
-
-
-@pytest.mark.parametrize(
-    ("words", "told"),
-    [
-        (["diagnose", "model.json", "--few", "-1"], "few"),
-        (["traits", "model.json", "--to", "middle"], "middle"),
-        (["traits", "model.json", "--disagree", "fga", "gac"], "did you mean"),
-        (["traits", "model.json", "--disagree", "fga", "fga"], "between two metrics"),
-        (["diagnose", "model.json", "-o", "model.json"], "overwritten"),
-    ],
-)
-def test_wrong_usage_is_told(model: Path, words: list[str], told: str) -> None:
-    code, out, err = run(*words)
-    assert (code, out) == (2, "")
-    assert told in err
 
 
 def test_alternatives_in_gold_are_told() -> None:

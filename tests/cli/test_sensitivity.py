@@ -104,20 +104,6 @@ def test_a_hundred_bins_are_called_apart(gold: Path) -> None:
     assert run("sensitivity", "gold.parquet", "--gold-only", "--bins", "101")[0] == 2
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["--kinds", "mised"], "there is no kind of error 'mised'"),
-        (["-m", "missed"], "a count of errors"),
-        (["-m", "jgaa"], "did you mean jga"),
-    ],
-)
-def test_mistakes_of_users(gold: Path, words: list[str], message: str) -> None:
-    code, out, err = run("sensitivity", "gold.parquet", "--gold-only", *words)
-    assert (code, out) == (2, "")
-    assert message in err
-
-
 def test_one_dialogue_says_what_it_cannot_tell(here: Path) -> None:
     turn = {"dialogue_id": "A", "gold": {"hotel-area": "north"}, "pred": {}}
     Path("gold.jsonl").write_text("".join(f"{json.dumps({**turn, 'turn': n})}\n" for n in range(2)))

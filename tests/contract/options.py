@@ -354,7 +354,7 @@ for _line, *_options in ((_THREE, "model", "adjust"), (_THREE.replace("RUNS", "P
 LATER -= {("audit bias", "--none")}  # its one option of those above
 # Those that take two reports each, and those of which `test_page.py` and `rendering/test_paper.py` know more.
 LATER |= {("report", f"--{_option}") for _option in (
-    "model", "adjust", "context", "seed", "level", "title", "note", "most", "paper",
+    "model", "adjust", "context", "seed", "level", "title", "note", "most", "paper", "engine", "unreadable", "figures",
 )}  # fmt: skip
 _add(
     "diff",
@@ -366,6 +366,7 @@ _add(
     read=Row(changes="pred"),
     context=Row("mute.jsonl", both="--read", other="--context gold.jsonl", changes="user"),
 )
+LATER |= {("diff", "--context"), ("reconcile", "--name"), ("demo", "--dialogues")}  # which take more than a second
 for _option in ("wrong-costs", "unit", "domain-turns", "seen"):  # `diff` counts values and turns
     del ROWS["diff", f"--{_option}"]
 _add(

@@ -85,7 +85,7 @@ def make(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], M
             runs, given, metrics, words, compare, most = ASKED[name]
             own = ("--title", "Own title", "--note", "A note of mine.")
             whole = [*given, "-m", metrics, "--most", str(most), *words, *compare, *own, "-o"]
-            for form in ("html", "json", "md"):
+            for form in ("html", "json", "md", "tex"):
                 said("report", *whole, f"report.{form}")
             shares = ",".join(metric for metric in metrics.split(",") if metric not in page.COUNTS)
             others = ",".join(metric for metric in metrics.split(",") if metric not in ("fga", "gca"))
@@ -146,6 +146,7 @@ def test_the_page_has_all_tables_of_its_chapters(make: Callable[..., Made], name
 
 def test_markdown_has_the_tables_and_the_lines_of_the_page(make: Callable[..., Made]) -> None:
     made = make("three")
+    assert Path("report.tex").read_text("utf-8").startswith("% \\usepackage")  # by its ending, as the others
     assert sorted(table[1:] for table in shown.of_markdown(made.markdown)) == sorted(
         table[1:] for table in made.page.tables()
     )
@@ -257,7 +258,11 @@ def test_the_front_and_the_notes(make: Callable[..., Made], name: str) -> None:
     for row in sorted((r for r in made.report["checks"] if r["short"]), key=lambda row: row["status"] != "fail"):
         doubts.setdefault(row["run"], []).append((row["short"], row["found"]))
     table = next(made.page.chapters["scores"].all("table"))
+    assert {head.attributes["scope"] for head in next(table.all("thead")).all("th")} == {"col"}
+    assert {head.attributes["scope"] for head in next(table.all("tbody")).all("th")} == {"row"}
     if number > 1:
+        (jga,) = (head.attributes for head in table.all("th") if head.text() == "JGA")
+        assert jga == {"scope": "col", "class": "n", "title": "joint goal accuracy (jga); Kim et al. 2022, eq. 1"}
         for line in next(table.all("tbody")).all("tr"):
             badges = [(badge.text(), badge.attributes["title"]) for badge in line.all("span", "badge")]
             of_run = doubts[next(line.all("th")).text("span").strip()]

@@ -188,7 +188,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 # Each is scored many times over, whose time is that of calls, however many turns there are.
-FEW = settings(max_examples=max(1, settings().max_examples * 3 // 20))
+FEW = settings(max_examples=max(1, settings().max_examples // 6))
 
 
 @FEW

@@ -74,25 +74,6 @@ def test_figures_fit_on_a_page_and_name_every_run_whole(name: str, folder: Path)
                 assert all(re.search(rf">[^<]*seed_{n}(?: |<)", svg) for n in range(10)), file
 
 
-def test_most_charts_are_drawn_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The room for labels is estimated; a wrong estimate would change nothing but the time."""
-    import vl_convert
-
-    drawings: list[str] = []
-    draw = vl_convert.vegalite_to_svg
-
-    def counted(chart: dict[str, Any], **options: Any) -> str:
-        drawings.append(draw(chart, **options))
-        return drawings[-1]
-
-    monkeypatch.setattr(vl_convert, "vegalite_to_svg", counted)
-    names = ("diagnose", "traits", "compare")
-    for name in names:
-        assert run(*charts.LINES[name].split(), "--figures", str(folder / "once"))[0] == 0
-    count = sum(len(charts.CHARTS[name]) for name in names)
-    assert count <= len(drawings) <= 1.4 * count
-
-
 def test_names_are_text() -> None:
     runs = synthetic(20)
     hostile = {"</text><script>x</script>": runs["eager"], "b\u202e\0": runs["careful"]}

@@ -97,7 +97,7 @@ def of_all(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """A record of each kind, by its class's name; what can have a name has one that would be markup."""
     here, data = tmp_path_factory.mktemp("records"), runs()
     first, second, *_ = data.values()
-    states, _ = take_out(consistent(40, 8), 0.2, 8)
+    states, _ = take_out(consistent(25, 8), 0.2, 8)
     silence = dstbench.scan(first).select("dialogue", "turn").unique().collect()
     silence = silence.with_columns(system=pl.lit(None, pl.String), user=pl.lit("hello"))
     made = [
@@ -153,6 +153,7 @@ UNDESCRIBED = {
 }
 
 
+@pytest.mark.again
 def test_every_table_of_a_record_is_what_a_published_schema_says(of_all: dict[str, Any], of_options: list[Any]) -> None:
     """Its columns and their types; which of these may be undefined; and each row, as JSON."""
     filled, every = set(), set()

@@ -23,7 +23,6 @@ from dstbench.rendering.charts.draw import draw_figure
 from dstbench.rendering.charts.runs import trait_charts
 from dstbench.rendering.tables import render, render_answer
 from dstbench.rendering.terminal import Screen, laid_out_for
-from dstbench.rendering.views import apart
 from dstbench.runs.run import Run
 
 pytestmark = [pytest.mark.looks, pytest.mark.filterwarnings("ignore::dstbench.DstbenchWarning")]
@@ -83,14 +82,6 @@ def test_a_single_run_is_called_like_a_column(name: str) -> None:
     assert table.row(0)[1].startswith(f"{100 * leaderboard.scores['value'][0]:.2f} (")
 
 
-def test_names_stay_apart() -> None:
-    names = pl.Series(["a", "a ", "b", "a"])
-    changed = apart(names, {"a", "c"})
-    assert not {"a", "c"} & set(changed)
-    assert [text.strip() for text in changed] == [text.strip() for text in names]
-    assert changed.n_unique() == names.n_unique()
-
-
 # --- counts -----------------------------------------------------------------------------------------------------------
 
 
@@ -104,13 +95,6 @@ def predicting(missing: int, dialogues: int = 20) -> list[dict[str, Any]]:
 
 
 MISSING = {"most": predicting(15), "few": predicting(1), "none": predicting(0)}
-
-
-def test_counts_alone_are_compared_in_every_format() -> None:
-    leaderboard = dstbench.compare(MISSING, metrics="missed,over", resamples=200)
-    for form in ("text", "md", "latex"):
-        assert "15" in render(leaderboard, form)
-    assert "spread" not in of_runs.leaderboard_charts(leaderboard)
 
 
 def test_a_report_ranks_by_a_metric_of_errors_from_the_fewest() -> None:

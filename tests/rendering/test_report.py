@@ -16,7 +16,7 @@ import pytest
 
 import dstbench
 from dstbench.demo import synthetic
-from dstbench.rendering.html import json_text, rendered
+from dstbench.rendering.html import json_text
 from dstbench.rendering.report import Report
 from dstbench.scoring.error_classes import CLASSES
 from tests import formats
@@ -107,26 +107,6 @@ def data_of(page: str) -> Any:
 # --- what is text stays text -----------------------------------------------------------------------------------------
 
 
-def table(texts: pl.DataFrame, caption: str, **content: Any) -> str:
-    """A table as pages have it."""
-    return rendered("one_table.html", texts=texts, caption=caption, **{"meanings": {}, "badges": {}, **content})
-
-
-@pytest.mark.parametrize("text", HOSTILE)
-def test_tables_escape_what_is_not_markup(text: str) -> None:
-    content = {"meanings": {text: text}, "badges": {text: [(text, text)]}}
-    page = Page(table(pl.DataFrame({text: [text], "x": [text]}), text, **content))
-    assert {name for name, _ in page.tags} == {"div", "table", "caption", "thead", "tr", "th", "tbody", "td", "span"}
-    shown = text.replace("\0", "\\x00").replace("\u202e", "\\u202e")
-    (region,), (badge,), (head, *_) = page.all("div"), page.all("span"), page.all("th")
-    assert region == {"class": "wide", "tabindex": "0", "role": "region", "aria-label": shown}
-    assert badge == {"class": "badge", "title": shown}
-    assert head == {"scope": "col", "title": shown} or text == "a&b"
-    assert "".join(page.texts).count(shown) >= 5
-    assert json.loads(json_text({"a": text})) == {"a": text}
-    assert not set("<>&") & set(json_text({"a": text}))
-
-
 def test_a_page_of_hostile_runs_has_only_its_own_elements(hostile: str) -> None:
     parsed = Page(hostile)
     assert len(parsed.all("script")) == 2
@@ -201,30 +181,6 @@ def test_nothing_is_drawn_of_nothing() -> None:
     found = dstbench.report(states, metrics="jga,gca")
     page = Page(found.to_html())  # no failure, no error, no trait
     assert page.all("svg")
-
-
-def test_tables_have_captions_and_headers() -> None:
-    texts = pl.DataFrame({"run": ["a", "b"], "jga": ["10.00", "-"], "best": ["yes", "no"]})
-    meanings, badges = {"jga": "joint goal accuracy"}, {"b": [("late", "it was late")]}
-    page = Page(table(texts, "Scores", meanings=meanings, badges=badges))
-    assert [name for name, _ in page.tags] == [
-        "div", "table", "caption", "thead", "tr", "th", "th", "th",
-        "tbody", "tr", "th", "td", "td", "tr", "th", "span", "td", "td",
-    ]  # fmt: skip
-    heads = page.all("th")
-    assert [attributes.get("scope") for attributes in heads] == ["col", "col", "col", "row", "row"]
-    assert heads[1] == {"scope": "col", "class": "n", "title": "joint goal accuracy"}
-    assert [cell.get("class") for cell in page.all("td")] == [None, "t", None, "t"]  # numbers stand right
-    assert page.all("span") == [{"class": "badge", "title": "it was late"}]
-
-
-def test_intervals_are_small_and_only_some_badges_are_shown() -> None:
-    texts = pl.DataFrame({"run": ["a"], "jga": ["10.00 (9.00 to 11.00)"]})
-    shown = table(texts, "Scores", badges={"a": [(f"b{n}", f"long {n}") for n in range(4)]})
-    assert "<td>10.00<small> 9.00\N{EN DASH}11.00</small></td>" in shown
-    assert ">b0</span>" in shown
-    assert ">b1</span>" not in shown
-    assert 'title="b1: long 1\nb2: long 2\nb3: long 3">+3</span>' in shown
 
 
 # --- the record ------------------------------------------------------------------------------------------------------
@@ -350,27 +306,6 @@ def test_the_command_writes_a_page(two: Path) -> None:
     code, out, _ = run("report", "careful.parquet", "-o", "-", "--format", "md", "-m", "jga")
     assert code == 0
     assert out.startswith("# careful: dialogue state tracking\n")
-
-
-@pytest.mark.parametrize(
-    ("words", "code", "said"),
-    [
-        (["careful.parquet"], 2, "-o"),
-        (["careful.parquet", "-o", "r.txt"], 2, "hint: -o r.html"),
-        (["careful.parquet", "-o", "r.html", "--format", "md"], 2, "hint: -o r.md"),
-        (["careful.parquet", "-o", "careful.parquet"], 2, "would be overwritten"),
-        (["none.parquet", "-o", "r.html"], 1, "none.parquet"),
-        (["careful.parquet", "-o", "r.html", "--context", "none.json"], 1, "none.json"),
-        (["careful.parquet", "-o", "r.html", "-m", "jgaa"], 2, "did you mean jga"),
-        (["careful.parquet", "-o", "no/folder/r.html", "-m", "jga"], 1, "is the folder there"),
-    ],
-)
-@pytest.mark.usefixtures("undrawn")
-def test_mistakes_are_said_in_one_message(two: Path, words: list[str], code: int, said: str) -> None:
-    found, out, err = run("report", *words)
-    assert (found, out) == (code, "")
-    assert said in err
-    assert not Path("r.html").exists()
 
 
 def test_the_page_and_notebooks_say_how_numbers_were_computed(demo: Report) -> None:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 import dstbench
 from dstbench.scoring import ray as engine_ray
-from tests import formats
-from tests.commands import run
 
 
 @pytest.mark.parametrize(
@@ -29,10 +26,3 @@ def test_without_ray_one_message_says_how_to_get_it(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(engine_ray, "find_spec", lambda _: None)
     with pytest.raises(dstbench.DstbenchError, match=r"pip install 'dstbench\[ray\]'"), dstbench.engine("ray"):
         raise AssertionError("entered")
-
-
-def test_on_the_command_line_an_address_needs_the_engine(here: Path) -> None:
-    Path("p.json").write_text(formats.gtpr())
-    assert run("score", "p.json", "--address", "head:6379") == (
-        2, "", "error: the local engine has no address\nhint: --engine ray\n",
-    )  # fmt: skip
