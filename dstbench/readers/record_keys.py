@@ -16,7 +16,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 from dstbench.errors import did_you_mean
 from dstbench.readers.key_names import DIALOGUE, DOMAIN, SLOT, TURN, Meaning, Side, folded, meaning, turn_in
@@ -41,8 +41,6 @@ _FEW: Final = 20
 _DEEP: Final = 6
 # What no id is longer than.
 _LONGEST: Final = 40
-# The values under each key of objects in the same place of several lists or objects.
-_Columns: TypeAlias = Mapping[str, list[Any]]
 _WORDS: Final = {"gold": "the gold state", "pred": "the prediction", "either": "the state"}
 
 
@@ -145,19 +143,10 @@ def with_inner(record: Any, given: Keys) -> Any:
     return {**record, **found} if found else record
 
 
-def guess(source: Source, rows: Sequence[Turn], *, need_states: bool = True) -> tuple[Sequence[Turn], Samples, Fields]:
-    """The records of single turns, samples of them, and the keys of each field."""
-    rows = _by_turn(rows, source.keys or Keys())
+def guess(source: Source, rows: Sequence[Turn], *, need_states: bool = True) -> tuple[Samples, Fields]:
+    """Samples of records of single turns, and the keys of each field."""
     samples = Samples(row.content for row in rows)
-    is_named = bool(rows and rows[0].dialogue is not None) or source.dialogue is not None
-    return rows, samples, _choose(samples, source.keys, source.outside, is_named=is_named, need_states=need_states)
-
-
-def _choose(
-    samples: Samples, given: Keys | None, outside: Collection[str], *, is_named: bool, need_states: bool
-) -> Fields:
-    """The keys of each field; `is_named`: what is outside of the records names their dialogue."""
-    given = present(samples.values, given or Keys(), outside)
+    given = present(samples.values, source.keys or Keys(), source.outside)
     taken = [given.dialogue, given.turn, given.gold, given.pred, given.system, given.user]
     slots = [
         key for key in samples.named(SLOT)
@@ -179,13 +168,17 @@ def _choose(
     dialogues = [key for key in samples.named(DIALOGUE) if key not in (*taken, gold, pred)]
     dialogues += [key for key in samples.named(TURN) if key not in taken and samples.mostly(_is_flag, key)]
     dialogue = given.dialogue or _first(samples, _is_id, dialogues)
-    if dialogue is None and not is_named:
+    if dialogue is None and not ((rows and rows[0].dialogue) or source.dialogue):
         raise KeysError(f"no key for the dialogue ({_listed(samples.values)})", "--keys id=KEY names it")
     domains = samples.named(DOMAIN) if is_long else []
     # Keys whose names do not say that they hold states are told only if a side has no key.
     every = [key for key in samples.values if isinstance(key, str) and samples.holds_states(key, surely=True)]
     others = [] if is_long else every if None in (gold, pred) else holding
-    return Fields(
+    no_states = (
+        key for key, said in meanings.items()
+        if key not in states and said.rank < 2 and {"gold": gold, "pred": pred}.get(said.side, key) is None
+    )  # fmt: skip
+    fields = Fields(
         dialogue,
         given.turn or _turn(samples, taken),
         gold,
@@ -193,11 +186,9 @@ def _choose(
         slots[0] if is_long else None,
         domains[0] if domains else None,
         tuple(key for key in others if key not in (gold, pred, *taken)),
-        tuple(
-            key for key, said in meanings.items()
-            if key not in states and said.rank < 2 and {"gold": gold, "pred": pred}.get(said.side, key) is None
-        ),
-    )  # fmt: skip
+        tuple(no_states),
+    )
+    return samples, fields
 
 
 def ids(samples: Samples) -> list[str]:
@@ -212,11 +203,9 @@ def _first(samples: Samples, kind: Callable[[Any], bool], keys: Sequence[str]) -
 
 def _is_believed(samples: Samples, key: str, said: Meaning) -> bool:
     """Whether a key's name suffices to say that it holds states: they may be empty, or objects of another form."""
-    if key in (OWN.gold, OWN.pred) or (
-        said.rank == 0 and samples.mostly(lambda value: isinstance(value, Mapping), key)
-    ):
-        return True
-    return said.rank not in (2, 3) and samples.holds_states(key, surely=False)
+    are_objects = samples.mostly(lambda value: isinstance(value, Mapping), key)
+    may_be_empty = said.rank not in (2, 3) and samples.holds_states(key, surely=False)
+    return key in (OWN.gold, OWN.pred) or (said.rank == 0 and are_objects) or may_be_empty
 
 
 def _listed(names: Iterable[Any]) -> str:
@@ -239,27 +228,21 @@ def present(names: Collection[Any], given: Keys, outside: Collection[str] = ()) 
 
 def _sides(states: Mapping[str, Meaning], given: Keys) -> tuple[str | None, str | None]:
     """The keys of the gold and of the predicted state; one key for both if its name does not say which."""
-    gold, pred = (
-        getattr(given, side) or _best({key: said for key, said in states.items() if said.side == side})
-        for side in ("gold", "pred")
-    )
-    if gold is None and not given.gold:
-        either = _best({key: said for key, said in states.items() if said.side == "either"})
+    gold, pred = given.gold or _best(states, "gold"), given.pred or _best(states, "pred")
+    if gold is None:
+        either = _best(states, "either")
         return either, pred or either
-    if (
-        pred is None and gold is not None and gold in states and states[gold].rank == 0
-    ):  # beside `gold_states`, `states` are predicted
-        return gold, _best({key: said for key, said in states.items() if said.side == "either"})
+    if pred is None and gold in states and states[gold].rank == 0:  # beside `gold_states`, `states` are predicted
+        pred = _best(states, "either")
     return gold, pred
 
 
-def _best(states: Mapping[str, Meaning]) -> str | None:
+def _best(states: Mapping[str, Meaning], side: Side) -> str | None:
     """The key of a side whose name says it most clearly; None: there is none."""
-    cumulative = {key: said for key, said in states.items() if said.span == "cumulative"}
+    cumulative = {key: said for key, said in states.items() if said.side == side and said.span == "cumulative"}
     rank = min((said.rank for said in cumulative.values()), default=None)
     best = [key for key, said in cumulative.items() if said.rank == rank]
     if len(best) > 1:
-        side: Side = cumulative[best[0]].side
         option = "gold or pred" if side == "either" else side
         what = f"{len(best)} keys could be {_WORDS[side]}: {', '.join(best)}"
         raise KeysError(what, f"--keys {option}={best[0]} chooses that one", compete=True)
@@ -269,12 +252,10 @@ def _best(states: Mapping[str, Meaning]) -> str | None:
 def _without_states(samples: Samples, states: Mapping[str, Meaning]) -> KeysError:
     """The error for records in which no key is that of a state."""
     if of_turn := [key for key, said in states.items() if said.span != "cumulative"]:
-        what = (
-            f"by their keys, the only states are of single turns, and scores need cumulative ones: {', '.join(of_turn)}"
-        )
+        what = "by their keys, the only states are of single turns, and scores need cumulative ones: "
         of_sides = {states[key].side.replace("either", "pred"): key for key in reversed(of_turn)}
         option = ",".join(f"{side}={of_sides[side]}" for side in ("gold", "pred") if side in of_sides)
-        return KeysError(what, f"if they are cumulative, --keys {option} reads them")
+        return KeysError(what + ", ".join(of_turn), f"if they are cumulative, --keys {option} reads them")
     keys = [key for key in samples.values if not isinstance(key, str) or folded(key) not in _IDS]
     holding = [key for key in keys if samples.holds_states(key, surely=True)]
     what = f"neither gold nor pred; unknown keys: {', '.join(sorted(map(str, keys))[:12]) or 'none'}"
@@ -337,9 +318,9 @@ def turn_number(value: Any) -> int | None:
 # --- records of whole dialogues ---------------------------------------------------------------------------------------
 
 
-def _by_turn(rows: Sequence[Turn], given: Keys) -> Sequence[Turn]:
+def by_turn(rows: Sequence[Turn], given: Keys | None) -> Sequence[Turn]:
     """The records, with each that is a whole dialogue divided into records of its turns."""
-    keys = _keys_of_lists([row.content for row in rows[:_SAMPLE] if isinstance(row.content, dict)], given)
+    keys = _keys_of_lists([row.content for row in rows[:_SAMPLE] if isinstance(row.content, dict)], given or Keys())
     return [turn for row in rows for turn in _turns(row, keys)] if keys else rows
 
 
@@ -403,10 +384,13 @@ def _turns(row: Turn, keys: Sequence[str]) -> Sequence[Turn]:
 
 def keys_for(documents: Sequence[Any]) -> Keys | None:
     """The keys under which decoded documents seem to hold turns; None: nothing in them looks like states."""
-    groups = [(states, *group) for group in _groups(documents, {}, 0) if (states := _states_in(group[0]))]
-    if not groups:
+    groups = []
+    for samples, above in _groups(documents, {}, 0):
+        holding = [key for key in samples.values if turn_number(key) is None and samples.holds_states(key, surely=True)]
+        groups.append((holding, samples.values, above))
+    states, columns, above = max(groups, key=lambda group: len(group[0]), default=([], {}, {}))
+    if not states:
         return None
-    states, columns, above = max(groups, key=lambda group: len(group[0]))
     sides: dict[str, str] = {}
     for key in states:
         if (said := meaning(key.rpartition(".")[2])) is not None and said.side != "either":
@@ -416,9 +400,8 @@ def keys_for(documents: Sequence[Any]) -> Keys | None:
         if side not in sides and rest:
             sides[side] = rest.pop(0)
     turn = _first_of(columns, TURN, _are_numbers, [*sides.values()])
-    dialogue = _first_of(columns, DIALOGUE, _are_ids, [*sides.values(), turn]) or _first_of(
-        above, DIALOGUE, _are_ids, []
-    )
+    dialogue = _first_of(columns, DIALOGUE, _are_ids, [*sides.values(), turn])
+    dialogue = dialogue or _first_of(above, DIALOGUE, _are_ids, [])
     return Keys(dialogue, turn, sides.get("gold"), sides.get("pred"))
 
 
@@ -428,7 +411,7 @@ def line_for(keys: Keys) -> str:
     return "--keys " + ",".join(f"{field}={key}" for field, key in given.items() if key is not None)
 
 
-def _groups(nodes: Sequence[Any], above: _Columns, depth: int) -> Iterator[tuple[_Columns, _Columns]]:
+def _groups(nodes: Sequence[Any], above: Mapping[str, Any], depth: int) -> Iterator[tuple[Samples, Mapping[str, Any]]]:
     """The objects at and below some nodes, by their place, and the values in the objects above them."""
     objects = [node for node in islice(nodes, _FEW) if isinstance(node, Mapping)]
     lists = [node for node in islice(nodes, _FEW) if isinstance(node, list)]
@@ -436,42 +419,32 @@ def _groups(nodes: Sequence[Any], above: _Columns, depth: int) -> Iterator[tuple
         return
     if lists:
         yield from _groups([item for node in lists for item in islice(node, _FEW)], above, depth + 1)
-    columns = _columns(objects)
-    if columns:
-        yield columns, above
+    samples = Samples(map(_with_dots, objects))
+    columns = samples.values
+    yield samples, above
     inner = {key: [v for v in values if isinstance(v, (Mapping, list))] for key, values in columns.items() if values}
-    are_ids = len(columns) > 1 and len({*map(_shape, inner.values())}) == 1 and all(inner.values())
+    firsts = [values[0] if values else None for values in inner.values()]
+    shapes = {tuple(first) if isinstance(first, Mapping) else type(first) for first in firsts}
+    are_ids = len(columns) > 1 and len(shapes) == 1 and all(inner.values())
     for below in [[v for values in inner.values() for v in values]] if are_ids else inner.values():
         if below:
             yield from _groups(below, columns | {key: of for key, of in above.items() if key not in columns}, depth + 1)
 
 
-def _shape(values: list[Any]) -> Any:
-    """What objects under a key have in common with those under others, if keys are ids."""
-    first = values[0] if values else None
-    return tuple(first) if isinstance(first, Mapping) else type(first)
-
-
-def _columns(objects: Iterable[Mapping[Any, Any]]) -> dict[str, list[Any]]:
-    """The values under each key; those in an object under a key have both keys, joined by a dot."""
-    columns: dict[str, list[Any]] = {}
-    for item in objects:
-        for key, value in item.items():
-            columns.setdefault(str(key), []).append(value)
-            if isinstance(value, Mapping) and not could_be_state(value):
-                for inner, deeper in value.items():
-                    columns.setdefault(f"{key}.{inner}", []).append(deeper)
-    return columns
-
-
-def _states_in(columns: _Columns) -> list[str]:
-    """The keys under which are states."""
-    looks = {key: [*map(could_be_state, values)] for key, values in columns.items() if turn_number(key) is None}
-    return [key for key, of_key in looks.items() if True in of_key and of_key.count(False) < of_key.count(True)]
+def _with_dots(record: Mapping[Any, Any]) -> dict[str, Any]:
+    """A record in which what is in an object under a key has both keys, too, joined by a dot."""
+    flat: dict[str, Any] = {}
+    for key, value in record.items():
+        inner = value if isinstance(value, Mapping) and not could_be_state(value) else {}
+        flat |= {str(key): value, **{f"{key}.{name}": deeper for name, deeper in inner.items()}}
+    return flat
 
 
 def _first_of(
-    columns: _Columns, names: Sequence[str], kind: Callable[[list[Any]], bool], taken: Sequence[str | None]
+    columns: Mapping[str, Any],
+    names: Sequence[str],
+    kind: Callable[[list[Any]], bool],
+    taken: Sequence[str | None],
 ) -> str | None:
     """The first key of these names, else the first whose values are of a kind."""
     keys = [key for key, values in columns.items() if key not in taken and kind(values)]

@@ -25,6 +25,7 @@ from dstbench.readers.record_keys import (
     Fields,
     KeysError,
     Samples,
+    by_turn,
     guess,
     ids,
     keys_for,
@@ -54,15 +55,14 @@ _NUMBERED: Final = re.compile(
 )
 
 
-def _chosen(
-    source: Source, rows: Sequence[Turn], *, need_states: bool = True
-) -> tuple[Sequence[Turn], Samples, Fields]:
-    """The records of turns, samples of them, and their keys."""
+def _opened(source: Source, rows: Sequence[Turn], *, need_states: bool = True) -> _Records:
+    """The records of single turns, whose keys are known."""
     for row in rows:
         if not isinstance(row.content, Mapping):
             raise source.misshapen(f"{row.place}expected an object, found {clipped(str(row.content))}")
     try:
-        rows, samples, fields = guess(source, rows, need_states=need_states)
+        rows = by_turn(rows, source.keys)
+        samples, fields = guess(source, rows, need_states=need_states)
     except KeysError as error:
         keys = None if error.compete else keys_for([[row.content for row in rows[:_SAMPLE]]])
         is_whole = keys is not None and (keys.dialogue is not None or rows[0].dialogue is not None)
@@ -72,7 +72,7 @@ def _chosen(
         rows, samples = told, Samples(row.content for row in told)
     if fields.dialogue is None and rows[0].dialogue is None:
         rows = [row._replace(dialogue=source.dialogue) for row in rows]
-    return rows, samples, fields
+    return _Records(source, rows, samples, fields)
 
 
 def _of_one_speaker(rows: Sequence[Turn], samples: Samples, fields: Fields) -> Sequence[Turn]:
@@ -108,7 +108,7 @@ def collect(source: Source, states: StatesBuilder, rows: Sequence[Turn]) -> Fiel
     """Check records, and add their turns and states."""
     if not rows:
         return None
-    records = _Records(source, *_chosen(source, rows))
+    records = _opened(source, rows)
     records.add(states)
     return records.fields
 
@@ -117,7 +117,7 @@ def spoken(source: Source, rows: Sequence[Turn]) -> Iterator[Said]:
     """What was said in each turn of the records (see `Format.said`)."""
     if not rows:
         return
-    records = _Records(source, *_chosen(source, rows, need_states=False))
+    records = _opened(source, rows, need_states=False)
     keys = [
         (source.keys and getattr(source.keys, field)) or next(iter(records.samples.named(names)), None)
         for field, names in (("system", key_names.SYSTEM), ("user", key_names.USER))

@@ -39,7 +39,7 @@ from dstbench.io.tables import separators
 from dstbench.readers.format import Format, Source, States, StatesBuilder
 from dstbench.readers.key_names import DIALOGUE, TURN, folded, says_its_side, turn_in
 from dstbench.readers.options import Keys, is_long
-from dstbench.readers.record_keys import KeysError, guess, is_record, keys_for, line_for, with_inner
+from dstbench.readers.record_keys import KeysError, by_turn, guess, is_record, keys_for, line_for, with_inner
 from dstbench.readers.record_reading import collect, spoken
 from dstbench.readers.states import noting_vanishing_slots
 from dstbench.readers.tsv import CUT_OFF
@@ -93,20 +93,20 @@ def _of_columns(document: Any, keys: Keys | None) -> Any:
     """The records in an object of columns, as pandas writes a frame; other documents are unchanged."""
     if not isinstance(document, dict) or len(document) < 2:
         return document
-    if {"columns", "data"} <= document.keys() and isinstance(names := document["columns"], list):
-        rows = document["data"] if isinstance(document["data"], list) else []
-        is_whole = all(isinstance(row, list) and len(row) == len(names) for row in rows)
-        return [dict(zip(names, row, strict=True)) for row in rows] if is_whole and rows else document
+    names, rows = document.get("columns"), document.get("data")
+    if isinstance(names, list) and isinstance(rows, list):
+        is_whole = rows and all(isinstance(row, list) and len(row) == len(names) for row in rows)
+        return [dict(zip(names, row, strict=True)) for row in rows] if is_whole else document
     is_named = (keys and keys.dialogue in document) or any(folded(name) in DIALOGUE for name in document)
     if not is_named or not any(says_its_side(name) for name in document) or not next(iter(document.values())):
         return document
-    columns = {
-        name: [*cells.values()] if isinstance(cells, dict) and [*cells] == [*map(str, range(len(cells)))] else cells
-        for name, cells in document.items()
-    }
-    if not all(isinstance(cells, list) for cells in columns.values()) or len({*map(len, columns.values())}) != 1:
+    columns = [
+        [*cells.values()] if isinstance(cells, dict) and [*cells] == [*map(str, range(len(cells)))] else cells
+        for cells in document.values()
+    ]
+    if not all(isinstance(cells, list) for cells in columns) or len({*map(len, columns)}) != 1:
         return document
-    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    return [dict(zip(document, row, strict=True)) for row in zip(*columns, strict=True)]
 
 
 def _walked(source: Source, documents: Iterable[tuple[str, Any]]) -> Iterator[Turn]:
@@ -155,7 +155,7 @@ def _sniff(source: Source) -> bool:
     if not rows:
         return False
     try:
-        guess(source, rows)
+        guess(source, by_turn(rows, source.keys))
     except KeysError as error:  # likewise
         is_list = path == _LIST or source.kind == "jsonl" or error.compete
         return is_list and any(says_its_side(str(key)) for row in rows for key in row.content)
@@ -174,7 +174,7 @@ def line_that_works(source: Source) -> str | None:
     trial = Source(source.path)
     trial.keys, trial.split = keys, source.split
     try:
-        guess(trial, [*islice(_walked(trial, documents), _SAMPLE)])
+        guess(trial, by_turn([*islice(_walked(trial, documents), _SAMPLE)], keys))
     except (KeysError, Broken, AttributeError, TypeError):  # of a layout that is none of records'
         return None
     return line_for(keys)
