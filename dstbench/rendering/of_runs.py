@@ -9,19 +9,21 @@ from typing import TYPE_CHECKING, Any, Final
 import polars as pl
 
 from dstbench.analysis.findings import highest
-from dstbench.analysis.verdicts import FEWEST_SEEDS, doubts
 from dstbench.errors import UsageError, number_of
 from dstbench.metrics.registry import name_of
 from dstbench.rendering import sentences
 from dstbench.rendering.tables import render, signature_lines
 from dstbench.rendering.text_tables import UNDEFINED
-from dstbench.rendering.views import EXACT, IS_COUNT, Layout, View, percent, pivoted, plain, sign
+from dstbench.rendering.views import EXACT, IS_COUNT, Layout, View, filled, percent, pivoted, plain, sign
 from dstbench.schema.analysis import MODELS, RUN_DIFFERENCES, STANDINGS, SWEEP
+from dstbench.schema.changes import CHANGED_DIALOGUES, CHANGED_GROUPS, CHANGED_TOTALS, RECONCILED_STEPS
 from dstbench.schema.core import SCORES
 from dstbench.typing import TableFormat
 
 if TYPE_CHECKING:
+    from dstbench.analysis.changes import Changes
     from dstbench.analysis.compare import Leaderboard
+    from dstbench.analysis.reconcile import Reconciliation
 
     Design = Mapping[str, Any]
 
@@ -174,6 +176,8 @@ _COLOURS: Final = {"ok": "green", "warn": "yellow", "fail": "bold red"}
 
 def leaderboard(leaderboard: Leaderboard, *, pairs: bool = False) -> Layout:
     """Scores with intervals, of runs and of models, and a table of differences per metric."""
+    from dstbench.analysis.verdicts import FEWEST_SEEDS, doubts  # not before: it needs the modules of statistics
+
     design, differences = leaderboard.design.row(0, named=True), leaderboard.differences
     level, alpha = percent(design["level"]), percent(1 - design["level"])
     sizes = sizes_of(leaderboard.scores)
@@ -409,3 +413,67 @@ def checks(frames: Mapping[str, pl.DataFrame]) -> Layout:
 def _coloured(rows: pl.DataFrame, *columns: str) -> dict[str, list[str]]:
     """The styles of outcomes."""
     return {column: [_COLOURS.get(status, "") for status in rows[column]] for column in columns}
+
+
+# --- changes, and published scores ------------------------------------------------------------------------------------
+
+# How many groups of a kind text shows, unless asked for all.
+_MOST_GROUPS: Final = 6
+_TITLES: Final = {
+    "slot": "by slot",
+    "domain": "by domain",
+    "class": "by class of the error that went or came",
+    "turn": "by turn",
+}
+# How many sets of choices, and single choices, are shown.
+_MOST: Final = 10
+
+
+def changes(changes: Changes) -> Layout:
+    """The totals, the groups and the dialogues to read."""
+    if changes.dialogues.is_empty():
+        return Layout([], findings=sentences.what_changed(changes), label="diff")
+    named = {"dialogues better": "better", "dialogues worse": "worse", "p": "p", "*": "significant"}
+    cells = plain("fixed", "broken", "net", **named)
+    views = [View("turns and values", changes.totals, CHANGED_TOTALS, ["of"], cells)]
+    for by in _TITLES:
+        groups = changes.groups.filter(by=by).drop("by").rename({"group": by})
+        views.append(View(f"values {_TITLES[by]}", groups, CHANGED_GROUPS, [by], cells))
+    counted = {f"{of} {what}": f"{{{of}_{what}}}" for of in ("turns", "values") for what in ("fixed", "broken")}
+    views.append(View("dialogues to read first", changes.dialogues, CHANGED_DIALOGUES, ["dialogue"], counted))
+    notes = [
+        "* significant; p: whole dialogues swapped between the runs at random, of groups adjusted after Holm",
+        "read them: the same command with --read",
+    ]
+    by_slot, rows = views[1], views[1].rows.height
+    more = f", the first {_MOST_GROUPS} of {rows}" if rows > _MOST_GROUPS else ""
+    slots = by_slot._replace(title=f"{by_slot.title}{more}", rows=by_slot.rows.head(_MOST_GROUPS))
+    first = [views[0], slots, views[-1]]
+    rest = f"values by {', '.join([*_TITLES][1:])}"
+    return Layout(filled(views), notes, sentences.what_changed(changes), "diff", first=filled(first), rest=rest)
+
+
+def reconciliation(result: Reconciliation) -> Layout:
+    """The steps, the sets that reach the published scores, and what single choices change."""
+    value, off = {"value": "{value:score}"}, {"from the published score": "{off:score}"}
+    change, choice = {"change": "{change:score}"}, {"choice": "{choice}"}
+    title = "from the score here to the published one, a choice at a time"
+    steps = sentences.with_unit(result.steps)
+    views = [View(title, steps, RECONCILED_STEPS, ["step", "metric"], {**value, **change, **off, **choice})]
+    number = result.sets["choices"].n_unique()
+    if number > 1:
+        metrics = result.sets["metric"].n_unique()
+        reaches = result.sets["reaches"][0]
+        title = "sets of choices that reach it" if reaches else "the nearest set of each number of choices"
+        more = f", the first {_MOST} of {number:,}" if number > _MOST else ""
+        sets = sentences.with_unit(result.sets).head(_MOST * metrics)
+        views.append(View(f"{title}{more}", sets, None, ["metric"], {**value, **off, "choices": "{choices}"}))
+    moving = sentences.with_unit(result.choices).filter(pl.col("change") != 0)
+    if moving.height:
+        more = f", the {_MOST} that change most" if moving.height > _MOST else ""
+        cells = {**value, **change, **choice, "meaning": "{meaning}"}
+        views.append(View(f"single choices{more}", moving.head(_MOST), None, ["metric"], cells))
+    sets_tried = result.tried.filter(pl.col("size") > 0).select("size", "sets").iter_rows()
+    tried = ", ".join(sentences.sets_of(size, sets) for size, sets in sets_tried)
+    notes = [*([f"tried: {tried}"] if tried else []), "scores in %"]
+    return Layout(views, notes, sentences.way_to_published(result), "reconcile")
