@@ -13,7 +13,7 @@ from dstbench.metrics.registry import name_of, sign_of
 from dstbench.rendering import sentences
 from dstbench.rendering.of_runs import units_of
 from dstbench.rendering.tables import signature_lines
-from dstbench.rendering.views import Layout, View, percent, text_of
+from dstbench.rendering.views import Layout, View, percent, plain, text_of
 from dstbench.schema import analysis as schema
 from dstbench.schema.core import SCORES, Table
 from dstbench.schema.judging import DEPENDENCE, ERROR_COSTS, POSITION_BIAS, POWER, RANK_AGREEMENT, SPREAD
@@ -32,6 +32,9 @@ _TIMED: Final = {
     "missed": "{missed}", "late": "{late}", "% late": "{late_share}",
     "over": "{over}", "early": "{early}", "% early": "{early_share}",
 }  # fmt: skip
+# The interval of Zou, which may differ from p in whether there is a difference.
+_ZOU: Final = {"by Zou (2007)": "{zou_low} to {zou_high}{zou_differs}"}
+_TEST: Final = ("test", "statistic", "df", "p")
 _R: Final = {"{}": "{r} [{low}, {high}]"}
 
 
@@ -49,11 +52,8 @@ def diagnosis(diagnosis: Diagnosis) -> Layout:
     bins = pl.format("{} to {}", pl.col("low").round(3), pl.col("high").round(3))
     failures = diagnosis.first_failures.with_columns(bins.alias("t/n"))
     slots = diagnosis.gold_slots.rename({"n_gold_max": "slots"}).sort("slots", maintain_order=True)
-    classes = {"n": "{n}", "of_gold": "{of_gold}", "of_predicted": "{of_predicted}", "of_inactive": "{of_inactive}"}
-    n = {"{}": "{dialogues}"}
-    early = (
-        "late: missed slots whose value is predicted later; early: over-predicted slots whose value is gold's next one"
-    )
+    classes, n = plain("n", "of_gold", "of_predicted", "of_inactive"), {"{}": "{dialogues}"}
+    early = "early: over-predicted slots whose value is gold's next one"
     views = [
         View("Dialogues; failing: the last turn is wrong; recovered: of these, right again in between",
              runs, schema.FAILURES, ["run"], of_runs),
@@ -65,7 +65,8 @@ def diagnosis(diagnosis: Diagnosis) -> Layout:
         _by("JGA by number of turns, in percent", diagnosis.by_length, "length"),
         View("Slots of turns by class; in percent of gold slots, of predicted slots, of slots not in gold",
              diagnosis.errors, schema.ERRORS, ["run", "class", "kind"], classes),
-        View(f"Timing of errors; {early}", diagnosis.timing, schema.TIMING, ["run"], _TIMED),
+        View(f"Timing of errors; late: missed slots whose value is predicted later; {early}",
+             diagnosis.timing, schema.TIMING, ["run"], _TIMED),
         _rates("By domain: slots of turns, and percent by kind of error", diagnosis.errors_by_domain, "domain"),
         _rates("By slot", diagnosis.errors_by_slot, "slot"),
         View("Timing by slot", diagnosis.timing_by_slot, schema.TIMING, ["run", "slot"], _TIMED),
@@ -114,7 +115,7 @@ def _rates(title: str, errors: pl.DataFrame, by: str) -> View:
     )
     sizes = pl.col("gold", "predicted", "inactive").first()
     rows = errors.drop_nulls(by).group_by("run", by, maintain_order=True).agg(sizes, *shares)
-    cells = {slots: f"{{{slots}}}" for slots in ("gold", "predicted", "inactive")}
+    cells = plain("gold", "predicted", "inactive")
     cells |= {f"{kind} of_{slots}": f"{{{kind}_{slots}:share}}" for kind, slots in _ERROR_RATES}
     return View(title, rows, schema.ERRORS, ["run", by], cells)
 
@@ -196,7 +197,9 @@ def correlations(correlations: Correlations) -> Layout:
     if has_ratings:
         matrix = matrix.filter(run=sentences.shown_run(correlations))
         rated = _rated(correlations)
-        views, paper = [*rated, *views], [_rated_table(correlations, rated[0])]
+        of = sentences.over(*rated[0].rows.select(pl.col("n", "dialogues").max(), pl.col("per").first()).row(0))
+        caption = f"Correlations with people's ratings of {of}, with {percent(matrix['level'][0])} intervals."
+        views, paper = [*rated, *views], [rated[0]._replace(keys=["metric"], caption=caption)]
         findings = [*sentences.best_by_ratings(correlations), *findings]
     notes = _about_intervals(matrix, correlations.differences, correlations.rated_differences)
     notes += _about_tests(correlations) if has_ratings else []
@@ -260,11 +263,8 @@ def _differences(rows: pl.DataFrame, tests: pl.DataFrame | None = None) -> list[
     n = pl.when(pl.col("n_first") != pl.col("n_second")).then(pl.format("{} and {}", "n_first", "n_second"))
     rows = rows.with_columns(n=n.otherwise(pl.col("n_first").cast(pl.String)), zou_differs=sentences.ZOU_DIFFERS)
     cells = {"r first": "{r_first}", "r second": "{r_second}", "difference": "{difference}", "n": "{n}"}
-    uncertain = {
-        f"{percent(rows['level'][0])} interval": "{low} to {high}",
-        "p, adjusted": "{p_adjusted}",
-        **_zou(rows),
-    }
+    uncertain = {f"{percent(rows['level'][0])} interval": "{low} to {high}", "p, adjusted": "{p_adjusted}"}
+    uncertain |= {} if rows["zou_low"].is_null().all() else _ZOU
     title, table = f"Differences of correlations{sentences.rows_taken(rows)}", schema.CORRELATION_DIFFERENCES
     if rows.select("first", "second").n_unique() > 1:
         views = [_compared(title, rows, table, cells),
@@ -272,8 +272,7 @@ def _differences(rows: pl.DataFrame, tests: pl.DataFrame | None = None) -> list[
     else:
         views = [_compared(title, rows, table, {**cells, **uncertain})]
     if tests is not None and tests.height:
-        tested = {"test": "{test}", "statistic": "{statistic}", "df": "{df}", "p": "{p}"}
-        title = "Classical tests of these differences, which assume normal data"
+        title, tested = "Classical tests of these differences, which assume normal data", plain(*_TEST)
         views.append(_compared(title, tests, schema.CORRELATION_TESTS, tested))
     return views
 
@@ -300,11 +299,6 @@ def _compared(title: str, rows: pl.DataFrame, table: Table, cells: dict[str, str
                 title += words.replace("{}", f"{int(number):,}" if number.isdecimal() else number)
             del shown[name]
     return View(title, rows, table, ["run"], shown)
-
-
-def _zou(rows: pl.DataFrame) -> dict[str, str]:
-    """The column of Zou's intervals, if there are any; they may differ from p in whether there is a difference."""
-    return {} if rows["zou_low"].is_null().all() else {"by Zou (2007)": "{zou_low} to {zou_high}{zou_differs}"}
 
 
 def _about_intervals(matrix: pl.DataFrame, *differences: pl.DataFrame) -> list[str]:
@@ -338,32 +332,23 @@ def _rated(correlations: Correlations) -> list[View]:
     best = sentences.best_metric(correlations, "pearson")
     parts = [] if best is None else [sentences.leads(correlations, name, best) for name in _COEFFICIENTS]
     if parts and (others := pl.concat(parts)).height:
+        zou = {} if others["zou_low"].is_null().all() else _ZOU
         cells = {"coefficient": "{coefficient}", "difference": "{difference}", f"{level} interval": "{low} to {high}",
-                 "p, adjusted": "{p_adjusted}", **_zou(others), **{name: f"{{{name}}}" for name in size}}  # fmt: skip
+                 "p, adjusted": "{p_adjusted}", **zou, **plain(*size)}  # fmt: skip
         named = pl.col("coefficient").replace(_COEFFICIENTS)
         others = others.with_columns(named, zou_differs=sentences.ZOU_DIFFERS).rename({"other": "than"})
         title = f"{run}: {best} less others, where both are defined; p adjusted by Holm, for each coefficient"
         views.append(View(title, others, schema.RATED_DIFFERENCES, ["than"], cells))
     tested = correlations.rated_differences.filter(pl.col("test") != JACKKNIFE, run=run, coefficient="pearson")
     if tested.height:
-        cells = {name: f"{{{name}}}" for name in ("test", "statistic", "df", "p")}
         title = f"{run}: classical tests of Pearson's r, which assume normal data"
-        views.append(View(title, tested, schema.RATED_DIFFERENCES, ["metric", "other"], cells))
+        views.append(View(title, tested, schema.RATED_DIFFERENCES, ["metric", "other"], plain(*_TEST)))
     if rated["run"].n_unique() > 1:
         pearson = rated.filter(coefficient="pearson")
         views.append(
             View("Pearson's r with the ratings, by run", pearson, schema.RATED, ["metric"], {"{}": "{value}"}, "run")
         )
     return views
-
-
-def _rated_table(correlations: Correlations, rated: View) -> View:
-    """A row per metric: its three correlations with the ratings."""
-    of = sentences.over(*rated.rows.select(pl.col("n", "dialogues").max(), pl.col("per").first()).row(0))
-    level = percent(rated.rows["level"][0])
-    return rated._replace(
-        keys=["metric"], caption=f"Correlations with people's ratings of {of}, with {level} intervals."
-    )
 
 
 def _about_tests(correlations: Correlations) -> list[str]:

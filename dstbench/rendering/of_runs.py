@@ -46,7 +46,11 @@ def scores(
     by = [name for name in rows.columns if name not in (*SCORES.columns, EXACT, along) or name == "run"]
     is_same, of_runs = rows.select("turns", "dialogues").n_unique() == 1, by == ["run"]
     titles = titles_of(groups, rows["run"].unique(maintain_order=True).to_list(), by) if groups else {}
-    shown = _in_groups(_with_exact(rows), titles) if of_runs and not along else _with_exact(rows)
+    shown = _with_exact(rows)
+    if of_runs and not along:  # in the order of the groups, those of a group by the first metric, the highest first
+        group = pl.col("run").replace_strict(titles, default=None, return_dtype=pl.String)
+        order = pl.col("group").cast(pl.Enum(list(dict.fromkeys(titles.values()))))
+        shown = by_first_metric(shown.with_columns(group=group)).sort(order, nulls_last=True, maintain_order=True)
     if "slot" in by:
         shown = shown.with_columns(pl.col("metric").replace(_OF_SLOTS))
     sizes = {} if is_same else {"turns": "{turns}", "dialogues": "{dialogues}"}
@@ -95,14 +99,6 @@ def titles_of(groups: Mapping[str, str], names: Sequence[str], by: Sequence[str]
                 raise UsageError(f"run {run!r} is in two groups: {titles[run]!r} and {title!r}")
             titles[run] = title
     return titles
-
-
-def _in_groups(rows: pl.DataFrame, titles: Mapping[str, str]) -> pl.DataFrame:
-    """Rows with their group, in the order of the groups; those of a group by the first metric, the highest first."""
-    order = pl.Enum(list(dict.fromkeys(titles.values())))
-    group = pl.col("run").replace_strict(titles, default=None, return_dtype=pl.String)
-    ordered = by_first_metric(rows.with_columns(group=group))
-    return ordered.sort(pl.col("group").cast(order), nulls_last=True, maintain_order=True)
 
 
 def by_first_metric(rows: pl.DataFrame, of: str = "run") -> pl.DataFrame:
@@ -185,9 +181,12 @@ def leaderboard(leaderboard: Leaderboard, *, pairs: bool = False) -> Layout:
     about = ["intervals of scores: Wilson's, with the effective number of units (dialogues)"]
     if min(leaderboard.models["runs"], default=FEWEST_SEEDS) < FEWEST_SEEDS:
         about.append(f"models with fewer than {FEWEST_SEEDS} runs are not tested; one of a single run has its interval")
-    tests = _about_tests(leaderboard, design)
-    signatures = signature_lines(leaderboard.scores)
-    how = [*about, *tests, *_about_columns(leaderboard, design)]
+    tests, signatures = _about_tests(leaderboard, design), signature_lines(leaderboard.scores)
+    how = [*about, *tests]
+    if differences.height:
+        adjusted = "" if design["adjustment"] == "none" else "adjusted "
+        wins = ["wins, losses: dialogues in which run scores higher, lower"] if leaderboard.models.is_empty() else []
+        how += [*wins, f"detectable: the difference that the {adjusted}test detects with 80 % power"]
 
     interval = {"{}": "{value}", f"{level} of {{}}": "{low} to {high}"}
     runs = by_first_metric(leaderboard.scores)
@@ -266,15 +265,6 @@ def _about_tests(leaderboard: Leaderboard, design: Design) -> list[str]:
     return lines
 
 
-def _about_columns(leaderboard: Leaderboard, design: Design) -> list[str]:
-    """What the columns other than p are."""
-    if leaderboard.differences.is_empty():
-        return []
-    wins = ["wins, losses: dialogues in which run scores higher, lower"] if leaderboard.models.is_empty() else []
-    adjusted = "" if design["adjustment"] == "none" else "adjusted "
-    return [*wins, f"detectable: the difference that the {adjusted}test detects with 80 % power"]
-
-
 def _standings(leaderboard: Leaderboard, design: Design, noun: str, of_noun: str) -> View:
     """Scores as a paper prints them, with the letters of the runs (models) that each is significantly better than.
 
@@ -341,7 +331,9 @@ def sweep(frames: Mapping[str, pl.DataFrame]) -> Layout:
                             nulls_last=True, maintain_order=True)  # fmt: skip
         view = View("{}", _alike(ordered, ["metric"]), SWEEP, ["profile"], {"{}": "{value}"}, "run", split="metric",
                     best=["profile", "metric"])  # fmt: skip
-        first = view._replace(rows=_first_profiles(view.rows))
+        names = pl.col("profile").str.split(", ")  # of profiles with the same scores, of which the first is named
+        more = pl.when(names.list.len() > 1).then(pl.format(" +{}", names.list.len() - 1)).otherwise(pl.lit(""))
+        first = view._replace(rows=view.rows.with_columns(profile=names.list.first() + more))
         about = [*sentences.spread_over_profiles(rows), "what changes between profiles: sweep a single run"]
         found, rest = sentences.order_over_profiles(rows), "the range of each run, the names of all profiles"
     else:
@@ -354,13 +346,6 @@ def sweep(frames: Mapping[str, pl.DataFrame]) -> Layout:
     agreeing = sentences.profiles_that_agree(rows)
     paper = view._replace(beside={}, caption=caption, heads={"profile": "Convention"})
     return Layout([view], [], [*agreeing, *found], "sweep", [paper], agreeing, [first], about, rest=rest)
-
-
-def _first_profiles(rows: pl.DataFrame) -> pl.DataFrame:
-    """Rows of profiles with the same scores, of which the first is named."""
-    names = pl.col("profile").str.split(", ")
-    more = pl.when(names.list.len() > 1).then(pl.format(" +{}", names.list.len() - 1)).otherwise(pl.lit(""))
-    return rows.with_columns(profile=names.list.first() + more)
 
 
 def render_sweep(rows: pl.DataFrame, form: TableFormat) -> str:
