@@ -41,6 +41,8 @@ Errors: DstbenchError, UsageError; warnings: DstbenchWarning. `dstbench help` ha
 """
 
 from importlib import import_module
+from pathlib import Path
+from re import MULTILINE, findall
 from types import FunctionType
 from typing import TYPE_CHECKING
 
@@ -87,39 +89,10 @@ if TYPE_CHECKING:  # `as` makes a name public for type checkers
     from dstbench.scoring.score import turns as turns
     from dstbench.scoring.turns import to_turns as to_turns
 
-# Each module to the public names that it defines; they are imported when they are first used, so that `import dstbench`
-# is fast.
-_DEFINED_IN = {
-    "analysis.changes": ["diff"],
-    "analysis.check": ["check"],
-    "analysis.compare": ["compare"],
-    "analysis.compare_metrics": ["compare_metrics"],
-    "analysis.correlate": ["correlate"],
-    "analysis.diagnose": ["diagnose"],
-    "analysis.evaluator": ["Evaluator"],
-    "analysis.fuzzy_pairs": ["fuzzy_pairs"],
-    "analysis.query": ["query"],
-    "analysis.reconcile": ["reconcile"],
-    "analysis.rows": ["rows"],
-    "analysis.sensitivity": ["sensitivity"],
-    "analysis.sweep": ["sweep"],
-    "analysis.traits": ["traits"],
-    "conventions.convention": ["Convention"],
-    "conventions.profiles": ["profile"],
-    "conventions.slots": ["canonical_slot"],
-    "errors": ["DstbenchError", "DstbenchWarning", "UsageError"],
-    "metrics": ["Metric", "parse"],
-    "readers": ["read"],
-    "readers.contexts": ["contexts"],
-    "rendering.report": ["Report", "report"],
-    "runs.align": ["to_long"],
-    "runs.open": ["open_runs", "scan", "write_long"],
-    "runs.run": ["Run"],
-    "scoring.engines": ["engine"],
-    "scoring.score": ["score", "turns"],
-    "scoring.turns": ["to_turns"],
-}
-_HOME = {name: module for module, names in _DEFINED_IN.items() for name in names}
+# The module of each public name: as the imports above say, which are done when a name is first used, so that
+# `import dstbench` is fast.
+_IMPORTS = r"^    from dstbench\.([\w.]+) import (\w+) as"
+_HOME = {name: module for module, name in findall(_IMPORTS, Path(__file__).read_text("utf-8"), MULTILINE)}
 # Modules that are public, with all their names: `dstbench.signature.parse`, `dstbench.stats.holm`.
 _MODULES = ("audit", "signature", "stats")
 

@@ -10,6 +10,7 @@ os.environ.setdefault("POLARS_MAX_THREADS", "1")
 
 import gc
 import re
+import sys
 from collections import Counter
 from collections.abc import Generator
 from pathlib import Path
@@ -21,8 +22,11 @@ from hypothesis import Phase, settings
 from benchmarks.measured import find_data
 from tests.charts import draw_empty
 
-# Processes that tests start keep what Python compiles, as where nothing forbids it: compiling is a fifth of a start.
+# What Python compiles is kept, as where nothing forbids it: compiling is a fifth of a start, and half of collecting.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
+# As in commands: with Python's default, looking for garbage takes a tenth of the time of small tests.
+gc.set_threshold(200_000)
 
 #: Markers of the tests that only `--all` runs, or `-m MARKER`; `simulation` is run by `-m simulation` alone.
 SECOND_LAYER: Final = ("again", "browser", "data", "fuzz", "kill", "looks", "options", "ray", "tex")

@@ -81,7 +81,7 @@ def predicting(states: States, side: str | None) -> States:
 
 
 profiles = st.sampled_from(list(PROFILES.values()))
-EVERY = settings(max_examples=20)
+EVERY = settings()
 
 
 # --- the ends of the scale -------------------------------------------------------------------------------------------

@@ -129,7 +129,7 @@ def _wanted(turns: Turns) -> pl.DataFrame:
 
 
 @quiet
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(data=st.data())
 def test_a_perfect_tracker_is_read_as_it_is_or_refused(
     data: st.DataObject, tmp_path_factory: pytest.TempPathFactory

@@ -106,8 +106,8 @@ def results(corpus: str, backwards: bool) -> Iterator[tuple[str, object]]:
     large = open_runs(synthetic(1500, trackers=["eager"]))
     for by in ("run", "domain", "turn"):
         yield f"by {by}", dstbench.score(large, metrics=NAMES, by=by)
-    yield "inconsistency", find(take_out(consistent(150, 1), 0.2, 1)[0])
-    yield "inconsistency, lists", find(take_out(consistent(150, 1), 0.4, 1)[0], rules="qian2021")
+    yield "inconsistency", find(take_out(consistent(60, 1), 0.2, 1)[0])
+    yield "inconsistency, lists", find(take_out(consistent(40, 1), 0.4, 1)[0], rules="qian2021")
     sums = as_exact_floats(np.random.default_rng(5).random((5, 999, 3)) * 2.0**62)
     yield "resampling", [Bootstrap.draw(sums, 500).resampled.tobytes(), Randomisation.draw(sums, 500).swapped.tobytes()]
 

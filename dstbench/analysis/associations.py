@@ -9,7 +9,7 @@ classical tests, which assume independent rows of normal data, stand beside them
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -19,10 +19,9 @@ import polars as pl
 from dstbench.analysis.verdicts import adjust_defined
 from dstbench.arrays import Flags, Floats, Integers
 from dstbench.errors import UsageError, warn
-from dstbench.schema.analysis import CORRELATION_DIFFERENCES, CORRELATION_TESTS, CORRELATIONS
+from dstbench.schema.analysis import CORRELATION_DIFFERENCES, CORRELATIONS
 from dstbench.schema.core import Table
 from dstbench.stats import (
-    Comparison,
     Jackknifed,
     Outcome,
     compare_independent,
@@ -179,134 +178,88 @@ def warn_of_gaps(run: str | None, columns: Columns, rows: str) -> None:
 class Compared(NamedTuple):
     """Two correlations and their comparison."""
 
-    runs: Pair
     pairs: tuple[Pair, Pair]
-    kind: str  # a key of `TESTS`
-    r: tuple[float, float]
-    n: tuple[int, int]
-    limits: tuple[float, float] | None = None  # the interval of the difference; None: they cannot be compared
-    p: float | None = None
-    classical: Comparison | None = None  # Zou's interval and the classical tests; None: rows are not independent
+    row: dict[str, Any]  # of `schema.analysis.CORRELATION_DIFFERENCES`; without `p`: they cannot be compared
+    tests: Mapping[str, Outcome] = {}  # the classical ones; none: rows are not independent
     why_not: str | None = None  # why they cannot be compared
 
     def outcomes(self, test: str | None) -> list[tuple[str, Outcome]]:
         """The classical tests that are asked for: by name, `ALL_TESTS`, or none."""
-        tests = {} if self.classical is None else self.classical.tests
-        return [(name, tests[name]) for name in TESTS[self.kind] if name in tests and test in (name, ALL_TESTS)]
+        names = [name for name in TESTS[self.row["kind"]] if name in self.tests]
+        return [(name, self.tests[name]) for name in names if test in (name, ALL_TESTS)]
 
-    def values(self) -> dict[str, float | None]:
-        """The difference, its interval, and Zou's interval; None if it has none."""
-        low, high = self.limits or _NO_LIMITS
-        zou_low, zou_high = self.classical.zou if self.classical else _NO_LIMITS
-        difference = None if self.limits is None else self.r[0] - self.r[1]
-        return {"difference": difference, "low": low, "high": high, "zou_low": zou_low, "zou_high": zou_high}
-
-    def names(self) -> dict[str, str]:
-        """The runs and the columns that are compared."""
-        first, second = (",".join(pair) for pair in self.pairs)
-        return {"run": self.runs[0], "other_run": self.runs[1], "first": first, "second": second}
+    def test_rows(self, test: str | None) -> list[dict[str, Any]]:
+        """The same, as rows of `schema.analysis.CORRELATION_TESTS`."""
+        rows = []
+        for name, outcome in self.outcomes(test):
+            low, high = outcome.interval or _NO_LIMITS
+            rows.append({**self.row, **vars(outcome), "test": name, "low": low, "high": high})
+        return rows
 
 
-def compare_within(rows: Rows, pairs: tuple[Pair, Pair], level: float) -> Compared:
-    """Compare two correlations in the same rows."""
-    return compare_pairs((rows.run,) * 2, pairs, [rows.columns[name] for pair in pairs for name in pair], rows, level)
-
-
-def compare_pairs(
-    runs: Pair, pairs: tuple[Pair, Pair], columns: Sequence[Floats], rows: Rows, level: float
+def compare_correlations(
+    one: Rows, other: Rows, pairs: tuple[Pair, Pair], level: float, *, separate: bool = False
 ) -> Compared:
-    """Compare two correlations over the rows in which all four columns are defined.
+    """Compare a correlation in one run with another, in the same run or in another one.
 
-    A column of the first pair that equals one of the second counts as shared, whatever the two are called.
+    The runs have the same dialogues, in the same order, or none in common (`separate`). With the same dialogues,
+    correlations are over the rows in which all four columns are defined, and a column of the first pair that equals one
+    of the second counts as shared, whatever the two are called.
     """
-    defined = ~np.isnan(columns).any(axis=0)
-    j, k, h, m = (column[defined] for column in columns)
-    r, n, dialogues = (pearson(j, k)[0], pearson(h, m)[0]), len(j), rows.dialogues[defined]
-    orders = (((j, k), (h, m)), ((j, k), (m, h)), ((k, j), (h, m)), ((k, j), (m, h)))
-    # For each shared column, what the first and the second pair have beside it.
-    unshared = [(one[1], other[1]) for one, other in orders if np.array_equal(one[0], other[0])]
-
-    def classical() -> Comparison:
-        if unshared:
-            return compare_overlapping(*r, pearson(*unshared[0])[0], n, level=level)
-        r_jh, r_jm, r_kh, r_km = (pearson(a, b)[0] for a in (j, k) for b in (h, m))
-        return compare_nonoverlapping(*r, r_jh, r_jm, r_kh, r_km, n, level=level)
-
-    one, other = jackknifed_correlation(j, k, dialogues), jackknifed_correlation(h, m, dialogues)
-    compared = Compared(runs, pairs, "overlapping" if unshared else "nonoverlapping", r, (n, n))
-    return _tested(compared, (one, other, one - other), classical if rows.is_classical else None, level)
-
-
-def compare_separate_runs(one: Rows, other: Rows, pair: Pair, level: float) -> Compared:
-    """Compare one correlation between two runs that share no dialogue."""
-    columns = [[rows.columns[name] for name in pair] for rows in (one, other)]
-    (r_one, n_one), (r_other, n_other) = (pearson(*of_run) for of_run in columns)
-    first, second = (
-        jackknifed_correlation(x, y, rows.dialogues) for (x, y), rows in zip(columns, (one, other), strict=True)
-    )
-    difference = Jackknifed(first.value - second.value, np.concatenate([first.influence, -second.influence]))
-    compared = Compared((one.run, other.run), (pair, pair), "independent", (r_one, r_other), (n_one, n_other))
-    classical = lambda: compare_independent(r_one, n_one, r_other, n_other, level=level)  # noqa: E731
-    return _tested(compared, (first, second, difference), classical, level)
-
-
-def _tested(
-    compared: Compared,
-    jackknifed: tuple[Jackknifed, Jackknifed, Jackknifed],
-    classical: Callable[[], Comparison] | None,
-    level: float,
-) -> Compared:
-    """The comparison with interval, p and classical tests of the difference, or with the reason why it has none.
-
-    `jackknifed` are both correlations and their difference.
-    """
-    one, other, difference = jackknifed
-    dialogues = min(len(one.influence), len(other.influence))
-    why_not, limits = None, difference.limits(level)
+    columns = [rows.columns[name] for rows, pair in zip((one, other), pairs, strict=True) for name in pair]
+    taken = slice(None) if separate else ~np.isnan(columns).any(axis=0)
+    j, k, h, m = (column[taken] for column in columns)
+    (r_one, n_one), (r_other, n_other) = pearson(j, k), pearson(h, m)
+    first = jackknifed_correlation(j, k, one.dialogues[taken])
+    second = jackknifed_correlation(h, m, other.dialogues[taken])
+    if separate:
+        kind, unshared = "independent", []
+        difference = Jackknifed(first.value - second.value, np.concatenate([first.influence, -second.influence]))
+    else:
+        orders = (((j, k), (h, m)), ((j, k), (m, h)), ((k, j), (h, m)), ((k, j), (m, h)))
+        # For each shared column, what the first and the second pair have beside it.
+        unshared = [(a[1], b[1]) for a, b in orders if np.array_equal(a[0], b[0])]
+        kind, difference = "overlapping" if unshared else "nonoverlapping", first - second
+    row: dict[str, Any] = {"run": one.run, "other_run": other.run}
+    row |= {name: ",".join(pair) for name, pair in zip(("first", "second"), pairs, strict=True)}
+    row |= {"kind": kind, "r_first": r_one, "r_second": r_other, "n_first": n_one, "n_second": n_other, "level": level}
+    limits, dialogues = difference.limits(level), min(len(first.influence), len(second.influence))
+    why_not = None
     if dialogues < LEAST:
         why_not = f"all of their columns are defined in {dialogues} dialogues only, and a correlation needs {LEAST}"
     elif np.isnan(difference.value):
         why_not = "a column does not vary"
     elif limits is None:
         why_not = "a column varies in one dialogue only"
-    elif difference.spread.se**2 <= _NEGLIGIBLE * (one.spread.se**2 + other.spread.se**2):
-        is_exact = max(map(abs, compared.r)) > _EXACT
+    elif difference.spread.se**2 <= _NEGLIGIBLE * (first.spread.se**2 + second.spread.se**2):
+        is_exact = max(abs(r_one), abs(r_other)) > _EXACT
         why_not = "two columns correlate perfectly" if is_exact else "one of the columns follows from the others"
-    if why_not:
-        return compared._replace(why_not=why_not)
-    compared = compared._replace(limits=limits, p=difference.p())
+    if why_not or limits is None:
+        return Compared(pairs, row, why_not=why_not)
+    row |= {"difference": r_one - r_other, "low": limits[0], "high": limits[1], "p": difference.p()}
+    if not one.is_classical:
+        return Compared(pairs, row)
     try:
-        return compared._replace(classical=classical and classical())
+        if separate:
+            classical = compare_independent(r_one, n_one, r_other, n_other, level=level)
+        elif unshared:
+            classical = compare_overlapping(r_one, r_other, pearson(*unshared[0])[0], n_one, level=level)
+        else:
+            r_jh, r_jm, r_kh, r_km = (pearson(a, b)[0] for a in (j, k) for b in (h, m))
+            classical = compare_nonoverlapping(r_one, r_other, r_jh, r_jm, r_kh, r_km, n_one, level=level)
     except UsageError:  # a correlation is ±1, or a column follows from the others
-        return compared
+        return Compared(pairs, row)
+    return Compared(pairs, row | dict(zip(("zou_low", "zou_high"), classical.zou, strict=True)), classical.tests)
 
 
-def difference_rows(
-    compared: Iterable[Compared], level: float, taken: str = "complete", per: Per = "dialogue"
-) -> pl.DataFrame:
+def difference_rows(compared: Iterable[Compared], taken: str = "complete", per: Per = "dialogue") -> pl.DataFrame:
     """Differences as rows of `schema.analysis.CORRELATION_DIFFERENCES`; `taken` is its `rows`."""
-    rows = [
-        {
-            **each.names(), "rows": taken, "per": per, "kind": each.kind, "r_first": each.r[0], "r_second": each.r[1],
-            **each.values(), "p": each.p, "n_first": each.n[0], "n_second": each.n[1], "level": level,
-        }
-        for each in compared
-    ]  # fmt: skip
-    return with_holm(as_frame(rows, CORRELATION_DIFFERENCES))
+    return with_holm(as_frame([{**each.row, "rows": taken, "per": per} for each in compared], CORRELATION_DIFFERENCES))
 
 
-def with_holm(rows: pl.DataFrame) -> pl.DataFrame:
-    """Rows with `p_adjusted`: p adjusted after Holm for all rows that have one."""
-    adjusted = adjust_defined(rows["p"].fill_null(np.nan).to_numpy(), "holm")
-    return rows.with_columns(p_adjusted=pl.Series(adjusted, dtype=pl.Float64).fill_nan(None))
-
-
-def outcome_rows(compared: Iterable[Compared], test: str | None, level: float) -> pl.DataFrame:
-    """The classical tests of differences that are asked for, as rows of `schema.analysis.CORRELATION_TESTS`."""
-    rows = []
-    for each in compared:
-        for name, outcome in each.outcomes(test):
-            low, high = outcome.interval or _NO_LIMITS
-            found = {"statistic": outcome.statistic, "df": outcome.df, "p": outcome.p, "low": low, "high": high}
-            rows.append({**each.names(), "test": name, **found, "level": level})
-    return as_frame(rows, CORRELATION_TESTS)
+def with_holm(rows: pl.DataFrame, *within: str) -> pl.DataFrame:
+    """Rows with `p_adjusted`: p adjusted after Holm for all rows that have one, or for those alike in some columns."""
+    adjusted = pl.col("p").map_batches(
+        lambda p: pl.Series(adjust_defined(p.to_numpy(), "holm")).fill_nan(None), pl.Float64
+    )
+    return rows.with_columns(p_adjusted=adjusted.over(within) if within else adjusted)

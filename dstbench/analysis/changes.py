@@ -16,7 +16,7 @@ from dstbench.metrics import parse_all
 from dstbench.runs.common import over_common_turns
 from dstbench.runs.open import Data, Reading
 from dstbench.runs.run import Run
-from dstbench.schema.changes import CHANGED_DIALOGUES, CHANGED_GROUPS, CHANGED_TOTALS
+from dstbench.schema.analysis import CHANGED_DIALOGUES, CHANGED_GROUPS, CHANGED_TOTALS
 from dstbench.schema.record import Record
 from dstbench.scoring.error_classes import list_classes
 from dstbench.scoring.scope import open_under

@@ -17,7 +17,7 @@ from dstbench.conventions.normalise import LOOSE, is_dontcare, normaliser
 from dstbench.conventions.profiles import as_convention
 from dstbench.conventions.slots import KNOWN_SLOTS
 from dstbench.errors import DstbenchError, number_of
-from dstbench.metrics import parse
+from dstbench.metrics import parse_all
 from dstbench.readers.ontology import read_ontology
 from dstbench.runs.gold_sets import predicted_set, recognise
 from dstbench.runs.open import Data, Reading
@@ -113,109 +113,77 @@ def badges(checks: pl.DataFrame) -> dict[str, list[tuple[str, str, str]]]:
 
 
 def _checks(run: Run, convention: Convention, ontology: Mapping[str, frozenset[str]] | None) -> Iterator[_Check]:
-    yield from _gold(run)
-    counts = _value_counts(run)
-    scores_of_gold = _scores(_derived(run, pl.col("gold")), _METRICS, convention)
-    yield _gold_against_gold(scores_of_gold, convention)
-    if counts["gold"].str.contains(BETWEEN, literal=True).any():
-        yield from _first_alternative(run, scores_of_gold, convention)
-    own = _scores(run, ",".join(_OF_FLOORS), convention)
-    yield from _floors(run, own, convention)
-    yield _coverage(run)
-    yield from _slots(counts)
-    yield _unscored(run, convention)
-    yield _cumulative(run)
-    yield from _values(counts, ontology, _remedied(run, own["jga"], convention))
-    yield _dontcare(run, counts, own["jga"], convention)
-
-
-def _scores(run: Run, metrics: str, convention: Convention) -> dict[str, float | None]:
-    return values_of(run, [parse(name) for name in metrics.split(",")], convention)
-
-
-def _derived(run: Run, pred: pl.Expr) -> Run:
-    """A run with other predictions for the same turns; `pred` computes them from the columns of the long table."""
-
-    def derive(table: pl.DataFrame) -> pl.DataFrame:
-        return table.with_columns(pred.alias("pred"))
-
-    return replace(run, derive=derive)
-
-
-def _percent(value: float | None) -> str:
-    return "undefined" if value is None else f"{100 * value:.2f}"
-
-
-def _gold(run: Run) -> Iterator[_Check]:
-    """Which registered set gold is, and whether it is the whole set."""
     recognised = recognise(run)
     if recognised is not None:
         lacks = "note" if recognised.gold_set.size else "ok"
         yield _Check(GOLD, "warn" if recognised.difference else lacks, recognised.text, None)
     elif (meant := predicted_set(run)) is not None:
         yield _Check(GOLD, "warn", f"predictions are the gold of {meant.name}: are the two swapped?", None)
-
-
-def _gold_against_gold(scores: Mapping[str, float | None], convention: Convention) -> _Check:
-    below = [f"{name} {_percent(value)}" for name, value in scores.items() if value is not None and value < 1 - 1e-12]
+    counts = _value_counts(run)
+    of_gold = _scores(run, _METRICS, convention, pl.col("gold"))
+    below = [f"{name} {_percent(value)}" for name, value in of_gold.items() if value is not None and value < 1 - 1e-12]
     if below:
         text = f"does not give 100: {', '.join(below)}; {convention.name} treats the two sides differently"
-        return _Check("gold against gold", "fail", text, "gold against gold below 100")
-    text = f"gives 100 on {', '.join(scores)} (it would not on rsa, where empty turns score 0, and gca as released)"
-    return _Check("gold against gold", "ok", text)
-
-
-def _first_alternative(
-    run: Run, scores_of_gold: Mapping[str, float | None], convention: Convention
-) -> Iterator[_Check]:
-    """Whether a perfect tracker scores lower if it predicts only the first of gold's alternatives.
-
-    There is no check if it scores the same, or if the convention requires all alternatives.
-    """
-    if convention.multi == "all":
-        return
-    first = pl.col("gold").cast(pl.String).str.split(BETWEEN).list.first().cast(pl.Categorical)
-    scores = _scores(_derived(run, first), _METRICS, convention)
-    if scores == scores_of_gold:
-        return
-    lower = ", ".join(f"{name} {_percent(scores[name])}" for name in scores if scores[name] != scores_of_gold[name])
-    accepted = _percent(_scores(_derived(run, first), "jga", replace(convention, multi="any"))["jga"])
-    yield _Check(
-        "gold's first alternative",
-        "fail",
-        f"gives {lower}: a tracker that predicts one of gold's alternatives is wrong; --multi any gives jga {accepted}",
-        "one alternative counts as wrong",
-    )
-
-
-def _remedied(run: Run, jga: float | None, convention: Convention) -> _Check:
-    """The option that accepts values in other spellings, and the JGA that it gives; ``ok`` if JGA does not rise."""
-    remedy = None if jga is None or convention.unit == "frame" else spelling_remedy(run, convention, jga)
-    if jga is None or remedy is None:
-        return _Check(SPELLED, "ok", "", "some values spelled differently")
-    text = f"; {remedy.option} takes jga from {_percent(jga)} to {_percent(remedy.jga)}"
-    lost = f"{100 * (remedy.jga - jga):.1f}"
-    return _Check(SPELLED, "warn", text, f"loses {lost} points by spelling", jga=remedy.jga)
-
-
-def _floors(run: Run, own: Mapping[str, float | None], convention: Convention) -> Iterator[_Check]:
+        yield _Check("gold against gold", "fail", text, "gold against gold below 100")
+    else:
+        text = (
+            f"gives 100 on {', '.join(of_gold)} (it would not on rsa, where empty turns score 0, and gca as released)"
+        )
+        yield _Check("gold against gold", "ok", text)
+    if counts["gold"].str.contains(BETWEEN, literal=True).any() and convention.multi != "all":
+        first = pl.col("gold").cast(pl.String).str.split(BETWEEN).list.first().cast(pl.Categorical)
+        of_first = _scores(run, _METRICS, convention, first)
+        lower = ", ".join(f"{name} {_percent(of_first[name])}" for name in of_gold if of_first[name] != of_gold[name])
+        accepted = _percent(_scores(run, "jga", replace(convention, multi="any"), first)["jga"]) if lower else None
+        if lower:
+            text = f"gives {lower}: a tracker that predicts one of gold's alternatives is wrong; --multi any gives jga"
+            yield _Check("gold's first alternative", "fail", f"{text} {accepted}", "one alternative counts as wrong")
+    own = _scores(run, ",".join(_OF_FLOORS), convention)
     before = (pl.col("dialogue") == pl.col("dialogue").shift(1)) & pl.col("slot").eq_missing(pl.col("slot").shift(1))
-    nothing = pl.lit(None, pl.Categorical)
     old = pl.when(before & pl.col("slot").is_not_null()).then(pl.col("gold").shift(1))
-    for name, pred in zip(_FLOORS, (nothing, old), strict=True):
-        floor = _scores(_derived(run, pred), ",".join(_OF_FLOORS), convention)
-        reached = [words for m, words in _OF_FLOORS.items() if (own[m] or 0) <= (floor[m] or 0)]
+    for (name, words), pred in zip(_FLOORS.items(), (pl.lit(None, pl.Categorical), old), strict=True):
+        floor = _scores(run, ",".join(_OF_FLOORS), convention, pred)
+        reached = [name_of for m, name_of in _OF_FLOORS.items() if (own[m] or 0) <= (floor[m] or 0)]
         text = ", ".join(f"{m} {_percent(floor[m])} (this run {_percent(own[m])})" for m in _OF_FLOORS)
-        short = f"{', '.join(reached)} not above {_FLOORS[name]}"
+        short = f"{', '.join(reached)} not above {words}"
         # The gold of the turn before is an oracle that few trackers reach in all metrics: information, not a warning.
         status = "ok" if not reached else "warn" if name == "an empty prediction" else "note"
         yield _Check(f"floor: {name}", status, text, short, jga=floor["jga"])
+    yield _coverage(run)
+    yield from _slots(counts)
+    outside = unscored(run, convention).filter(pl.col("unscored") > 0).select("slot", "unscored")
+    n = int(outside["unscored"].sum())
+    found = f"{number_of(n, 'value')}: {_listed(outside.rows())}" if n else "none"
+    yield _Check("predictions that are not scored", "fail" if n else "ok", found, f"{n:,} predictions not scored", n)
+    yield _cumulative(run)
+    yield from _values(run, counts, ontology, own["jga"], convention)
+    in_gold, in_pred = (
+        sum(turns for value, turns in counts.select(side, "turns").drop_nulls().iter_rows() if is_dontcare(value))
+        for side in ("gold", "pred")
+    )
+    others = {rule: replace(convention, dontcare=rule) for rule in get_args(Dontcare) if rule != convention.dontcare}
+    rules = {convention.dontcare: own["jga"]} | {rule: _scores(run, "jga", c)["jga"] for rule, c in others.items()}
+    of_rules = ", ".join(f"{rule} {_percent(rules[rule])}" for rule in get_args(Dontcare))
+    yield _Check("dontcare", "note", f"{in_gold:,} slots in gold, {in_pred:,} predicted; jga by rule: {of_rules}")
+
+
+def _scores(run: Run, metrics: str, convention: Convention, pred: pl.Expr | None = None) -> dict[str, float | None]:
+    """Scores of a run, or of other predictions for its turns; `pred` computes them from the long table's columns."""
+    if pred is not None:
+        run = replace(run, derive=lambda table: table.with_columns(pred.alias("pred")))
+    return values_of(run, parse_all(metrics), convention)
+
+
+def _percent(value: float | None) -> str:
+    return "undefined" if value is None else f"{100 * value:.2f}"
 
 
 def _coverage(run: Run) -> _Check:
     coverage = run.meta["coverage"]
     scored = f"{number_of(coverage['turns'], 'turn')} of {number_of(coverage['dialogues'], 'dialogue')} are scored"
-    with_gaps = sum(over_partitions(run, _with_gaps))
+    turns = pl.col("turn").n_unique().alias("there"), pl.col("turn").max().cast(pl.Int64).alias("last")
+    lacking = pl.col("there") <= pl.col("last")  # a turn before the last one
+    with_gaps = sum(over_partitions(run, lambda t: t.group_by("dialogue").agg(turns).filter(lacking).height))
     gaps = f"; turn numbers have gaps in {number_of(with_gaps, 'dialogue')}" if with_gaps else ""
     lacks = {k: coverage.get(k, 0) for k in ("missing_turns", "missing_dialogues", "extra_turns", "extra_dialogues")}
     if not any(lacks.values()):
@@ -227,60 +195,42 @@ def _coverage(run: Run) -> _Check:
     return _Check(COVERAGE, "warn" if missing else "note", text, short, missing)  # scores leave out what gold lacks
 
 
-def _with_gaps(table: pl.DataFrame) -> int:
-    """Number of dialogues that lack a turn before their last one."""
-    turns = table.group_by("dialogue").agg(there=pl.col("turn").n_unique(), last=pl.col("turn").max().cast(pl.Int64))
-    return turns.filter(pl.col("there") <= pl.col("last")).height
-
-
 def _value_counts(run: Run) -> pl.DataFrame:
     """(slot, gold, pred, turns): the number of turns with each pair of values, as strings; null is absent."""
     pairs = ["slot", "gold", "pred"]
-
-    def part(table: pl.DataFrame) -> pl.DataFrame:
-        return table.filter(pl.col("slot").is_not_null()).group_by(pairs).agg(turns=pl.len())
-
-    counts = pl.concat(over_partitions(run, part)).group_by(pairs).agg(pl.col("turns").sum())
+    parts = over_partitions(run, lambda table: table.drop_nulls("slot").group_by(pairs).agg(turns=pl.len()))
+    counts = pl.concat(parts).group_by(pairs).agg(pl.col("turns").sum())
     return counts.with_columns(pl.col(pairs).cast(pl.String)).sort(pairs)
 
 
 def _slots(counts: pl.DataFrame) -> Iterator[_Check]:
     per_slot = counts.group_by("slot").agg(
-        gold=pl.col("turns").filter(pl.col("gold").is_not_null()).sum(),
-        pred=pl.col("turns").filter(pl.col("pred").is_not_null()).sum(),
+        pl.col("turns").filter(pl.col(side).is_not_null()).sum().alias(side) for side in ("gold", "pred")
     )
     only_pred, only_gold = (
-        per_slot.filter((pl.col(other) == 0) & (pl.col(side) > 0)).sort(side, "slot", descending=[True, False])
+        per_slot.filter((pl.col(other) == 0) & (pl.col(side) > 0))
+        .sort(side, "slot", descending=[True, False])
+        .select("slot", side)
         for side, other in (("pred", "gold"), ("gold", "pred"))
     )
-    never = _listed(only_pred.select("slot", "pred").rows())
     foreign = not set(only_pred["slot"]) <= KNOWN_SLOTS and set(only_gold["slot"]) - set(only_pred["slot"])
     status = "ok" if only_pred.is_empty() else "fail" if foreign else "warn"
     short = f"{number_of(only_pred.height, 'slot')} unknown to gold"
-    yield _Check("slots predicted that gold never has", status, never or "none", short, only_pred.height)
-    unseen = _listed(only_gold.select("slot", "gold").rows())
-    status, short = "warn" if unseen else "ok", f"{number_of(only_gold.height, 'slot')} never predicted"
-    yield _Check("slots of gold that are never predicted", status, unseen or "none", short, only_gold.height)
-
-
-def _unscored(run: Run, convention: Convention) -> _Check:
-    """Whether predicted values are in no score."""
-    slots = unscored(run, convention).filter(pl.col("unscored") > 0).select("slot", "unscored")
-    n = int(slots["unscored"].sum())
-    found = f"{number_of(n, 'value')}: {_listed(slots.rows())}" if n else "none"
-    return _Check("predictions that are not scored", "fail" if n else "ok", found, f"{n:,} predictions not scored", n)
+    never = _listed(only_pred.rows()) or "none"
+    yield _Check("slots predicted that gold never has", status, never, short, only_pred.height)
+    status, short = "warn" if only_gold.height else "ok", f"{number_of(only_gold.height, 'slot')} never predicted"
+    unseen = _listed(only_gold.rows()) or "none"
+    yield _Check("slots of gold that are never predicted", status, unseen, short, only_gold.height)
 
 
 def _cumulative(run: Run) -> _Check:
     """Whether a slot stays predicted in the next turn if gold keeps its value."""
-    same = (pl.col("dialogue") == pl.col("dialogue").shift(1)) & (pl.col("slot") == pl.col("slot").shift(1))
-    holds = same & pl.col("pred").shift(1).is_not_null() & (pl.col("gold") == pl.col("gold").shift(1))
-
-    def part(table: pl.DataFrame) -> pl.DataFrame:
-        holding = table.filter(holds.fill_null(False))
-        return holding.select(holding=pl.len(), forgotten=pl.col("pred").is_null().sum())
-
-    holding, forgotten = pl.concat(over_partitions(run, part)).sum().row(0)
+    before = {name: pl.col(name).shift(1) for name in ("dialogue", "slot", "gold", "pred")}
+    same = [pl.col(name) == before[name] for name in ("dialogue", "slot", "gold")]
+    holds = pl.all_horizontal(*same, before["pred"].is_not_null()).fill_null(False)
+    forgets = pl.col("pred").is_null().filter(holds).sum()
+    parts = over_partitions(run, lambda table: table.select(holding=holds.sum(), forgotten=forgets))
+    holding, forgotten = pl.concat(parts).sum().row(0)
     if not holding:
         return _Check("cumulative states", "note", "no predicted slot has a turn after it")
     share = forgotten / holding
@@ -291,46 +241,50 @@ def _cumulative(run: Run) -> _Check:
     return _Check("cumulative states", "fail", text, "looks like turn-level states")
 
 
-def _values(counts: pl.DataFrame, ontology: Mapping[str, frozenset[str]] | None, remedied: _Check) -> Iterator[_Check]:
+def _values(
+    run: Run,
+    counts: pl.DataFrame,
+    ontology: Mapping[str, frozenset[str]] | None,
+    jga: float | None,
+    convention: Convention,
+) -> Iterator[_Check]:
     of_gold = counts.drop_nulls("gold").group_by("slot").agg(pl.col("gold").unique())
     allowed = {slot: frozenset(values) for slot, values in of_gold.iter_rows()} if ontology is None else ontology
     where = "gold's values" if ontology is None else "the ontology"
     without_values = sorted(set(counts["slot"]) - allowed.keys()) if ontology is not None else []
     if ontology is not None and not allowed.keys() & set(counts["slot"]):
         raise DstbenchError("the ontology has none of the run's slots", hint='it is {"hotel-area": ["north", …], …}')
-    predicted = counts.drop_nulls("pred").group_by("slot", "pred").agg(pl.col("turns").sum())
+
+    def frequent(side: str) -> list[tuple[str, str, int]]:
+        """Slots and their values, the most frequent first."""
+        turns = counts.drop_nulls(side).group_by("slot", side).agg(pl.col("turns").sum())
+        return turns.sort("turns", "slot", side, descending=[True, False, False]).rows()
+
     off = [
         (f"{slot} = {value!r}", turns)
-        for slot, value, turns in predicted.sort("turns", "slot", "pred", descending=[True, False, False]).iter_rows()
+        for slot, value, turns in frequent("pred")
         if slot in allowed and value not in allowed[slot] and not is_dontcare(value)
     ]
     lacking = f"; it has no values of {', '.join(without_values)}" if without_values else ""
-    yield _Check(
-        f"values outside {where}", "note" if off or without_values else "ok", f"{_listed(off) or 'none'}{lacking}"
-    )
+    status = "note" if off or without_values else "ok"
+    yield _Check(f"values outside {where}", status, f"{_listed(off) or 'none'}{lacking}")
     wrong = counts.filter(pl.col("gold") != pl.col("pred")).sort("turns", descending=True, maintain_order=True)
     spelled = [
         (f"{slot}: {gold!r} / {pred!r}", turns)
         for slot, gold, pred, turns in wrong.iter_rows()
         if _SPELLING(slot, gold) == _SPELLING(slot, pred)
     ]
-    text = f"{_listed(spelled) or 'none'}{remedied.found}"
-    yield remedied._replace(status="warn" if spelled else remedied.status, found=text)
-    several = counts.filter(pl.col("gold").str.contains(BETWEEN, literal=True)).group_by("slot", "gold")
-    listed = several.agg(pl.col("turns").sum()).sort("turns", "slot", "gold", descending=[True, False, False])
-    named = [(f"{slot} = {gold!r}", turns) for slot, gold, turns in listed.iter_rows()]
+    text, status = _listed(spelled) or "none", "warn" if spelled else "ok"
+    # The option that accepts values in other spellings, if JGA rises by it.
+    remedy = None if jga is None or convention.unit == "frame" else spelling_remedy(run, convention, jga)
+    if jga is None or remedy is None:
+        yield _Check(SPELLED, status, text, "some values spelled differently")
+    else:
+        text = f"{text}; {remedy.option} takes jga from {_percent(jga)} to {_percent(remedy.jga)}"
+        short = f"loses {100 * (remedy.jga - jga):.1f} points by spelling"
+        yield _Check(SPELLED, "warn", text, short, jga=remedy.jga)
+    named = [(f"{slot} = {gold!r}", turns) for slot, gold, turns in frequent("gold") if BETWEEN in gold]
     yield _Check("gold with alternatives", "note" if named else "ok", _listed(named) or "none")
-
-
-def _dontcare(run: Run, counts: pl.DataFrame, jga: float | None, convention: Convention) -> _Check:
-    in_gold, in_pred = (
-        sum(turns for value, turns in counts.select(side, "turns").drop_nulls().iter_rows() if is_dontcare(value))
-        for side in ("gold", "pred")
-    )
-    others = {rule: replace(convention, dontcare=rule) for rule in get_args(Dontcare) if rule != convention.dontcare}
-    of_rules = {convention.dontcare: jga} | {rule: _scores(run, "jga", c)["jga"] for rule, c in others.items()}
-    scores = ", ".join(f"{rule} {_percent(of_rules[rule])}" for rule in get_args(Dontcare))
-    return _Check("dontcare", "note", f"{in_gold:,} slots in gold, {in_pred:,} predicted; jga by rule: {scores}")
 
 
 def _listed(turns: Sequence[tuple[str, int]]) -> str:

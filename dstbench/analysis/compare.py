@@ -19,7 +19,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from functools import cached_property
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, Final, Unpack, get_args
 
@@ -40,7 +39,6 @@ from dstbench.schema.analysis import DESIGN, MODELS, RUN_DIFFERENCES, STANDINGS
 from dstbench.schema.record import Record
 from dstbench.scoring.scope import open_under
 from dstbench.stats import (
-    Null,
     Randomisation,
     Spread,
     influences,
@@ -173,32 +171,29 @@ def resample(
     names = list(paired.runs if models is None else models)
     pairs = [(b, a) if a == baseline else (a, b) for a, b in combinations(range(len(names)), 2)]
     pairs = [pair for pair in pairs if baseline is None or pair[1] == baseline]
-    swaps = _Swaps(paired, design)
     scores = paired.scores.to_dicts()  # run by run, each with all metrics
+    swaps = None  # that all metrics share
     means: list[Row] = []
     differences: list[Row] = []
     for number, metric in enumerate(paired.metrics):
         of_metric = {"metric": str(metric), "unit": metric.unit}
-        own = _Measured(metric, paired, influences(paired.score(metric), paired.sums))
         of_runs = scores[number :: len(paired.metrics)]
-        for run, row in enumerate(of_runs):
-            row.update(own.interval(row["value"], spread(own.influences[run]), design.level))
         values = np.array([row["value"] for row in of_runs], np.float64)
+        own = _Measured(metric, paired, values, influences(paired.score(metric), paired.sums), design)
+        for run, row in enumerate(of_runs):
+            row.update(own.interval(row["value"], spread(own.influences[run])))
         if models is None:
-            rows = _differences_of_runs(own, values, pairs, swaps)
+            swaps = swaps or Randomisation.draw(paired.sums, design.resamples, design.seed)
+            rows = _differences_of_runs(own, pairs, swaps)
         else:
-            means += [
-                {**of_metric, "model": name, **own.of_model(values, models[name], design.level)} for name in names
-            ]
-            rows = _differences_of_models(own, values, pairs, list(models.values()), design)
+            means += [{**of_metric, "model": name, **own.of_model(models[name])} for name in names]
+            rows = _differences_of_models(own, pairs, list(models.values()))
         differences += [
             {**of_metric, "run": names[a], "other": names[b], **row} for (a, b), row in zip(pairs, rows, strict=True)
         ]
     design_row = {
+        **vars(design),
         "dialogues": paired.sums.shape[1],
-        "resamples": design.resamples,
-        "seed": design.seed,
-        "level": design.level,
         "test": _BETWEEN_RUNS if models is None else _BETWEEN_MODELS,
         "adjustment": design.adjust,
         "baseline": None if baseline is None else names[baseline],
@@ -209,12 +204,9 @@ def resample(
         differences=as_frame(differences, RUN_DIFFERENCES),
         design=as_frame([design_row], DESIGN),
     )
-    few = [name for name, runs in (models or {}).items() if len(runs) < FEWEST_SEEDS]
+    few = ", ".join(name for name, runs in (models or {}).items() if len(runs) < FEWEST_SEEDS)
     if few and pairs:
-        warn(
-            f"not tested: models with fewer than {FEWEST_SEEDS} seeds, whose spread is unknown: {', '.join(few)}",
-            when="before",
-        )
+        warn(f"not tested: models with fewer than {FEWEST_SEEDS} seeds, whose spread is unknown: {few}", when="before")
     for line in doubts(leaderboard.differences, design.resamples, design.level):
         warn(line)
     return leaderboard
@@ -222,133 +214,99 @@ def resample(
 
 @dataclass(frozen=True)
 class _Measured:
-    """A metric of paired runs, with each dialogue's influence on each run's score (runs × dialogues)."""
+    """A metric of paired runs: each run's score, and each dialogue's influence on it (runs × dialogues)."""
 
     metric: Metric
     paired: Paired
+    values: Floats
     influences: Floats
+    design: Design
 
-    def interval(self, value: float | None, of: Spread, level: float) -> Row:
+    def interval(self, value: float | None, of: Spread) -> Row:
         """The standard error and the interval of a score, or of a mean of scores."""
         limits = None
         if value is not None and self.metric.is_count:
-            limits = of.limits_of_count(value, level)
+            limits = of.limits_of_count(value, self.design.level)
         elif value is not None:
-            limits = of.limits_of_share(value, self.influences.shape[1], level)
-        return {"se": _positive(of.se), **_ends(limits)}
+            limits = of.limits_of_share(value, self.influences.shape[1], self.design.level)
+        return _with_ends(of.se, limits)
 
-    def of_model(self, values: Floats, seeds: Sequence[int], level: float) -> Row:
+    def of_model(self, seeds: Sequence[int]) -> Row:
         """The mean score of a model's seeds, their deviation, and the mean's interval: with one seed, that seed's."""
-        own = values[list(seeds)]
+        own = self.values[list(seeds)]
         mean = None if np.isnan(own).any() else float(own.mean())
-        single = len(seeds) == 1
-        of = spread(self.influences[seeds[0]]) if single else self.of_seeds(values, [(1, seeds)])
-        deviation = None if single else float(own.std(ddof=1))
-        return {"runs": len(seeds), "value": mean, "sd": deviation, **self.interval(mean, of, level)}
+        if len(seeds) == 1:
+            return {"runs": 1, "value": mean, "sd": None, **self.interval(mean, spread(self.influences[seeds[0]]))}
+        deviation = float(own.std(ddof=1))
+        return {"runs": len(seeds), "value": mean, "sd": deviation, **self.interval(mean, self.of_seeds([(1, seeds)]))}
 
-    def of_seeds(self, values: Floats, models: Sequence[tuple[int, Sequence[int]]]) -> Spread:
+    def of_seeds(self, models: Sequence[tuple[int, Sequence[int]]]) -> Spread:
         """The standard error of the sum of models' mean scores, each with its sign."""
         signed = [sign * self.influences[list(seeds)] for sign, seeds in models]
-        return spread_over_seeds([values[list(seeds)] for _, seeds in models], signed)
+        return spread_over_seeds([self.values[list(seeds)] for _, seeds in models], signed)
 
 
-@dataclass(frozen=True, eq=False)
-class _Swaps:
-    """The random swaps of a design, which all metrics share; and more of them, for some runs only."""
-
-    paired: Paired
-    design: Design
-
-    @cached_property
-    def _of_all(self) -> Randomisation:
-        return Randomisation.draw(self.paired.sums, self.design.resamples, self.design.seed)
-
-    def nulls(
-        self, metric: Metric, pairs: Sequence[tuple[int, int]], discordant: Sequence[int], *, more: bool = False
-    ) -> list[Null]:
-        """The differences of pairs of runs in a metric, with those that swaps (`more`: and further ones) make."""
-        swaps, runs = None if more else self._of_all, list(range(len(self.paired.runs)))
-        if swaps is None:
-            runs = sorted({run for pair in pairs for run in pair})
-            swaps = Randomisation.draw(self.paired.sums[runs], _MORE * self.design.resamples, self.design.seed)
-        score, of_pairs = self.paired.score(metric), zip(pairs, discordant, strict=True)
-        return [swaps.null(score, runs.index(a), runs.index(b), number) for (a, b), number in of_pairs]
-
-
-def _differences_of_runs(own: _Measured, values: Floats, pairs: Sequence[tuple[int, int]], swaps: _Swaps) -> list[Row]:
+def _differences_of_runs(own: _Measured, pairs: Sequence[tuple[int, int]], swaps: Randomisation) -> list[Row]:
     """The differences of runs in a metric: intervals and p by approximate randomisation, and counts of dialogues."""
-    design, paired = swaps.design, own.paired
-    of_dialogues = paired.score(own.metric)(paired.sums.reshape(-1, len(paired.statistics)))
-    counts = [
-        _count_dialogues(paired, own.metric, of_dialogues.reshape(paired.sums.shape[:2]), *pair) for pair in pairs
-    ]
-    discordant = [row["discordant"] for row in counts]
-    nulls = swaps.nulls(own.metric, pairs, discordant)
+    design, sums, score = own.design, own.paired.sums, own.paired.score(own.metric)
+    of_dialogues = score(sums.reshape(-1, sums.shape[2])).reshape(sums.shape[:2])
+    statistics = [own.paired.statistics.index(name) for name in stats_of(own.metric)]
+    # In how many dialogues the sums of two runs differ.
+    differing = [int((sums[a][:, statistics] != sums[b][:, statistics]).any(axis=1).sum()) for a, b in pairs]
+    nulls = [swaps.null(score, a, b, number) for (a, b), number in zip(pairs, differing, strict=True)]
     verdicts = judge(nulls, design.adjust, design.level)
     redrawn: set[int] = set()
     # More swaps of some pairs can make others close to the level, as all are adjusted together.
     while close := {pair for pair, verdict in enumerate(verdicts) if verdict["may_flip"]} - redrawn:
         if design.adjust == "max-t":  # it needs the same swaps for all
             close = set(range(len(pairs)))
-        chosen = sorted(close)
-        numbers = [discordant[pair] for pair in chosen]
-        more = swaps.nulls(own.metric, [pairs[pair] for pair in chosen], numbers, more=True)
-        for pair, null in zip(chosen, more, strict=True):
-            nulls[pair] = null
+        runs = sorted({run for pair in close for run in pairs[pair]})
+        more = Randomisation.draw(sums[runs], _MORE * design.resamples, design.seed)
+        for pair in close:
+            a, b = map(runs.index, pairs[pair])
+            nulls[pair] = more.null(score, a, b, differing[pair])
         redrawn |= close
         verdicts = judge(nulls, design.adjust, design.level)
     rows = []
-    for (a, b), null, of_pair, verdict in zip(pairs, nulls, counts, verdicts, strict=True):
+    for (a, b), null, number, verdict in zip(pairs, nulls, differing, verdicts, strict=True):
         se = spread(own.influences[a] - own.influences[b]).se
         limits = detectable = None
         if verdict["significant"] is not None and se > 0:
             strictest = strictest_level(nulls, verdict["m"], design.adjust, design.level)
             detectable = smallest_detectable(se, strictest)
-            limits = null.limits(se, paired.sums.shape[1], design.level)
-        difference = {"difference": float(values[a] - values[b]), "se": _positive(se), **_ends(limits)}
-        rows.append({**difference, **of_pair, "detectable": detectable, **verdict})
+            limits = null.limits(se, sums.shape[1], design.level)
+        counts = tally(of_dialogues[a], of_dialogues[b])
+        row = {**vars(counts), "unscored": counts.undefined, "discordant": number, "detectable": detectable, **verdict}
+        rows.append({**row, "difference": float(own.values[a] - own.values[b]), **_with_ends(se, limits)})
     return rows
 
 
 def _differences_of_models(
-    own: _Measured, values: Floats, pairs: Sequence[tuple[int, int]], models: Sequence[Sequence[int]], design: Design
+    own: _Measured, pairs: Sequence[tuple[int, int]], models: Sequence[Sequence[int]]
 ) -> list[Row]:
     """The differences of models' mean scores in a metric: intervals and p by Student's t."""
-    differences = np.array([values[list(models[a])].mean() - values[list(models[b])].mean() for a, b in pairs])
-    enough = [min(len(models[a]), len(models[b])) >= FEWEST_SEEDS for a, b in pairs]
+    means, design = np.array([own.values[list(seeds)].mean() for seeds in models]), own.design
+    differences = np.array([means[a] - means[b] for a, b in pairs])
     spreads = [
-        own.of_seeds(values, [(1, models[a]), (-1, models[b])]) if can else None
-        for (a, b), can in zip(pairs, enough, strict=True)
+        own.of_seeds([(1, models[a]), (-1, models[b])]) if min(len(models[a]), len(models[b])) >= FEWEST_SEEDS else None
+        for a, b in pairs
     ]
+    verdicts = judge_models(spreads, differences, design.adjust, design.level)
     rows = []
-    for difference, of, verdict in zip(
-        differences, spreads, judge_models(spreads, differences, design.adjust, design.level), strict=True
-    ):
-        row = {"difference": float(difference), **verdict}
+    for difference, of, verdict in zip(differences.tolist(), spreads, verdicts, strict=True):
+        row = {"difference": difference, **verdict}
         if of is not None and verdict["significant"] is not None:
             strictest = strictest_level([], verdict["m"], design.adjust, design.level)
-            detectable = smallest_detectable(of.se, strictest, of.df)
-            row |= {"se": of.se, **_ends(of.limits(float(difference), design.level)), "detectable": detectable}
+            row["detectable"] = smallest_detectable(of.se, strictest, of.df)
+            row |= _with_ends(of.se, of.limits(difference, design.level))
         rows.append(row)
     return rows
 
 
-def _count_dialogues(paired: Paired, metric: Metric, scores: Floats, first: int, second: int) -> Row:
-    """Of scores (runs × dialogues), the dialogues that the first run wins, ties, loses; and whose sums differ."""
-    counts = vars(tally(scores[first], scores[second]))
-    own, (one, other) = [paired.statistics.index(name) for name in stats_of(metric)], paired.sums[[first, second]]
-    discordant = int((one[:, own] != other[:, own]).any(axis=1).sum())
-    return {**counts, "unscored": counts["undefined"], "discordant": discordant}
-
-
-def _ends(limits: tuple[float, float] | None) -> Row:
+def _with_ends(se: float, limits: tuple[float, float] | None) -> Row:
+    """The standard error and interval; None if undefined, or a standard error of 0: all dialogues are alike."""
     low, high = limits or (None, None)
-    return {"low": low, "high": high}
-
-
-def _positive(se: float) -> float | None:
-    """A standard error; None if it is undefined, or 0, which says only that all dialogues are alike."""
-    return se if se > 0 else None
+    return {"se": se if se > 0 else None, "low": low, "high": high}
 
 
 # --- runs and models by name -----------------------------------------------------------------------------------------

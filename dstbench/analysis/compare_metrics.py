@@ -51,9 +51,16 @@ from dstbench.metrics import Metric, parse_all
 from dstbench.runs.common import over_common_turns
 from dstbench.runs.open import Data, Reading, parts_to_open
 from dstbench.runs.run import Run
-from dstbench.schema.analysis import DESIGN
-from dstbench.schema.judging import DEPENDENCE, POWER
-from dstbench.schema.metrics import CONTESTS, KNOWN_ORDER, RELIABILITY, SAMPLE_SIZES, VALIDITY
+from dstbench.schema.analysis import (
+    CONTESTS,
+    DEPENDENCE,
+    DESIGN,
+    KNOWN_ORDER,
+    POWER,
+    RELIABILITY,
+    SAMPLE_SIZES,
+    VALIDITY,
+)
 from dstbench.schema.record import Record
 from dstbench.scoring.scope import open_under
 from dstbench.scoring.score import choose_metrics
@@ -67,7 +74,7 @@ TRAITS: Final = ("turns", "n_gold_max", "to_mean", "nu_paper")
 
 @dataclass(frozen=True)
 class MetricComparison(Record):
-    """Metrics side by side, as frames (schemas in `dstbench.schema.judging`).
+    """Metrics side by side, as frames (schemas in `dstbench.schema.analysis`).
 
     Attributes:
         validity: Per metric, how it orders runs whose order is known; empty if none is.
@@ -251,7 +258,7 @@ def _paired_error(leaderboard: Leaderboard) -> dict[str, float]:
 def _power(
     leaderboard: Leaderboard, of_pairs: Mapping[str, OfPairs], level: float
 ) -> tuple[pl.DataFrame, dict[str, Power]]:
-    """The pairs that each metric tells apart, as rows of `schema.judging.POWER`, and their share where tested."""
+    """The pairs that each metric tells apart, as rows of `schema.analysis.POWER`, and their share where tested."""
     alpha, differences = 1 - level, leaderboard.differences
     p, discordant = (differences[name].cast(pl.Float64).fill_null(np.nan).to_numpy() for name in ("p", "discordant"))
     least = smallest_p(2.0 ** (1 - discordant), differences["resamples"].to_numpy())
@@ -289,7 +296,7 @@ def _power(
 
 
 def _dependence(runs: Sequence[Run], metrics: Sequence[Metric], convention: Convention, design: Design) -> pl.DataFrame:
-    """Correlations of scores with traits over the dialogues of all runs, as rows of `schema.judging.DEPENDENCE`."""
+    """Correlations of scores with traits over the dialogues of all runs, as rows of `schema.analysis.DEPENDENCE`."""
     if without := [run.name for run in runs if run.meta.get("only")]:
         warn(f"{', '.join(without)}: no states, so dialogues have no traits to correlate scores with", when="before")
         return DEPENDENCE.empty()

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, combinations
-from typing import Any, Final, NamedTuple, Unpack, get_args
+from typing import Any, Final, Unpack, get_args
 
 import polars as pl
 
@@ -19,19 +19,16 @@ from dstbench.analysis.associations import (
     Compared,
     Pair,
     Rows,
-    as_columns,
-    compare_pairs,
-    compare_separate_runs,
-    compare_within,
+    as_frame,
+    compare_correlations,
     correlations,
     difference_rows,
-    outcome_rows,
     warn_of_gaps,
     warn_of_no_interval,
     with_pooled,
 )
 from dstbench.analysis.dialogues import per_dialogue, with_scores
-from dstbench.analysis.ratings import RATING, Ratings, check_runs, compare_with_ratings, rated_rows, read_ratings
+from dstbench.analysis.ratings import RATING, Ratings, compare_with_ratings, rated_runs, read_ratings
 from dstbench.conventions.convention import Convention
 from dstbench.conventions.profiles import as_convention
 from dstbench.errors import DstbenchError, UsageError, did_you_mean, warn
@@ -39,10 +36,10 @@ from dstbench.metrics import Metric, parse, parse_all
 from dstbench.metrics.registry import PLUGINS, REGISTRY, find_metric, sign_of, split
 from dstbench.runs.open import Data, Reading
 from dstbench.runs.run import Run
-from dstbench.schema.analysis import DIALOGUES, RATED, RATED_DIFFERENCES
+from dstbench.schema.analysis import CORRELATION_TESTS, DIALOGUES, RATED, RATED_DIFFERENCES
 from dstbench.schema.core import TURNS
 from dstbench.schema.record import Record
-from dstbench.scoring.partitions import Part, over_parts
+from dstbench.scoring.partitions import over_parts
 from dstbench.scoring.scope import open_under
 from dstbench.scoring.turns import scored_turns
 from dstbench.stats.normal import check_level
@@ -126,9 +123,8 @@ def correlate(
     [('jga', 'wrong_turns', -1.0, 4)]
     """
     check_level(level)
-    _check_test(test)
     rating_table = None if ratings is None else read_ratings(ratings)
-    per = _unit(per, rating_table)
+    per = _unit(per, test, rating_table)
     contrasts = [_contrast(each, per) for each in differences]
     if per == "turn" and (between_runs or test is not None):
         what = "one run's correlations are compared with another's" if between_runs else "a test is named"
@@ -141,30 +137,34 @@ def correlate(
     runs = open_under(convention, data, **reading)
     if variables is None:
         variables = _variables(next((run.meta["only"] for run in runs if run.meta.get("only")), CORRELATED), per)
-    chosen = variables | {name: metric for each in contrasts for name, metric in each.variables.items()}
+    chosen = variables | {name: metric for _, named in contrasts for name, metric in named.items()}
     if len(chosen) + (rating_table is not None) < 2:
         raise UsageError("a correlation is between two metrics", hint="-m jga,fga")
     if between_runs and len(runs) < 2:
         raise UsageError("only one run is given: there is none to compare it with")
     names = list(chosen)
-    results = [(run, *_of_run(run, chosen, per, convention)) for run in runs]
+    results = [(run.name, *_of_run(run, chosen, per, convention)) for run in runs]
     about_rating = []
     if rating_table is not None:
-        results = _rated(results, rating_table)
+        results = rated_runs(rating_table, results)
         # Not metrics whose lower scores are known to be better.
         scores = [name for name, metric in chosen.items() if metric is not None and sign_of(name) != -1]
         about_rating = [((RATING, a), (RATING, b)) for a, b in combinations(scores, 2)]
         names.append(RATING)
-    runs, tables, signatures = (list(part) for part in zip(*results, strict=True))
-    _warn_of_parameters(pl.concat(signatures))
-    of_runs = with_pooled([(run.name, table) for run, table in zip(runs, tables, strict=True)], names, per)
-    asked = [compare_within(rows, each.pairs, level) for each in contrasts for rows in of_runs]
+    signatures = pl.concat([of_run for *_, of_run in results])
+    heads = pl.col("signature").str.split("|").list.first().unique(maintain_order=True)
+    for metric, ways in signatures.group_by("metric", maintain_order=True).agg(heads).iter_rows():
+        if len(ways) > 1:
+            warn(f"{metric} has different parameters in the pooled runs: {' and '.join(ways)}; name its parameters")
+    tables = [(name, table) for name, table, _ in results]
+    of_runs = with_pooled(tables, names, per)
+    asked = [compare_correlations(rows, rows, pairs, level) for pairs, _ in contrasts for rows in of_runs]
     if between_runs:
         asked += _between(tables, of_runs, level)
-    with_ratings = [[compare_within(rows, pairs, level) for pairs in about_rating] for rows in of_runs]
+    with_ratings = [[compare_correlations(rows, rows, pairs, level) for pairs in about_rating] for rows in of_runs]
     for each in [*asked, *chain.from_iterable(zip(*with_ratings, strict=True))]:
         _warn_of(each, test)
-    for rows in of_runs[: len(runs)]:
+    for rows in of_runs[: len(tables)]:
         warn_of_gaps(rows.run, rows.columns, f"{'' if rating_table is None else 'rated '}{per}s")
     matrix = pl.concat([correlations(rows, level) for rows in of_runs])
     for pair in matrix.filter(pl.col("r").is_not_null(), pl.col("low").is_null()).iter_rows(named=True):
@@ -175,22 +175,40 @@ def correlate(
         rated, rated_differences = (pl.concat(tables) for tables in zip(*found, strict=True))
     return Correlations(
         matrix,
-        difference_rows(asked, level, per=per),
-        outcome_rows(asked, test, level),
-        pl.concat(signatures),
+        difference_rows(asked, per=per),
+        as_frame([row for each in asked for row in each.test_rows(test)], CORRELATION_TESTS),
+        signatures,
         rated,
         rated_differences,
     )
 
 
-# --- what is correlated --------------------------------------------------------------------------------------------
+def _unit(per: Per | None, test: str | None, ratings: Ratings | None) -> Per:
+    """What is correlated; refuses a unit or a test that does not exist."""
+    tests = dict.fromkeys(chain.from_iterable(TESTS.values()))
+    if test is not None and test not in (ALL_TESTS, *tests):
+        hint = did_you_mean(test, tests) or f"one of {', '.join(tests)}, {ALL_TESTS}"
+        raise UsageError(f"there is no test {test!r}", hint=hint)
+    if per not in (None, *get_args(Per)):
+        raise UsageError(f"per={per!r} is none of {', '.join(get_args(Per))}")
+    if ratings is not None and per not in (None, ratings.per):
+        hint = "--per turn" if ratings.per == "turn" else "--per dialogue, or a column turn in the file"
+        raise UsageError(f"{ratings.name} rates {ratings.per}s, not {per}s", hint=hint)
+    return per or (ratings.per if ratings else "dialogue")
 
 
-class _Contrast(NamedTuple):
-    """Two correlations to compare, and their variables."""
-
-    pairs: tuple[Pair, Pair]
-    variables: dict[str, Metric | None]
+def _warn_of(compared: Compared, test: str | None) -> None:
+    """Warn of two correlations that cannot be compared, or not by the test that is asked for."""
+    kind = compared.row["kind"]
+    if compared.why_not:
+        what = f"cannot be compared: {compared.why_not}"
+    elif test not in (None, ALL_TESTS, *TESTS[kind]):
+        what = f"are {kind}, and {test} does not test such correlations"
+    else:
+        return
+    both = " and ".join(dict.fromkeys(f"r({', '.join(pair)})" for pair in compared.pairs))
+    place = " and ".join(dict.fromkeys((compared.row["run"], compared.row["other_run"])))
+    warn(f"{both} {what}", run=place, kind=f"correlations that {what}")
 
 
 def _variables(notations: str | Iterable[str | Metric], per: Per) -> dict[str, Metric | None]:
@@ -209,8 +227,8 @@ def _variables(notations: str | Iterable[str | Metric], per: Per) -> dict[str, M
     return {name: metrics.get(name) for name in names}
 
 
-def _contrast(notations: str | Sequence[str | Metric], per: Per) -> _Contrast:
-    """The two correlations that three or four names stand for; see `correlate`."""
+def _contrast(notations: str | Sequence[str | Metric], per: Per) -> tuple[tuple[Pair, Pair], dict[str, Metric | None]]:
+    """The two correlations that three or four names stand for (see `correlate`), and their variables."""
     parts = [next(iter(_variables([part], per).items())) for part in split(notations)]
     names = [name for name, _ in parts]
     if len(names) == 3:
@@ -220,56 +238,13 @@ def _contrast(notations: str | Sequence[str | Metric], per: Per) -> _Contrast:
             f"a difference of correlations names three or four columns, not {len(names)}",
             hint="jga,fga,gca is r(jga, fga) less r(jga, gca)",
         )
-    first, second = (names[0], names[1]), (names[2], names[3])
-    for pair in (first, second):
-        if pair[0] == pair[1]:
-            raise UsageError(f"r({pair[0]}, {pair[1]}) is the correlation of a column with itself")
-    if set(first) == set(second):
-        raise UsageError(f"r({', '.join(first)}) is compared with itself")
-    return _Contrast((first, second), dict(parts))
-
-
-def _unit(per: Per | None, ratings: Ratings | None) -> Per:
-    """What is correlated."""
-    if per not in (None, *get_args(Per)):
-        raise UsageError(f"per={per!r} is none of {', '.join(get_args(Per))}")
-    if ratings is None:
-        return per or "dialogue"
-    if per not in (None, ratings.per):
-        hint = "--per turn" if ratings.per == "turn" else "--per dialogue, or a column turn in the file"
-        raise UsageError(f"{ratings.name} rates {ratings.per}s, not {per}s", hint=hint)
-    return ratings.per
-
-
-def _rated(
-    results: Sequence[tuple[Run, pl.DataFrame, pl.DataFrame]], ratings: Ratings
-) -> list[tuple[Run, pl.DataFrame, pl.DataFrame]]:
-    """The runs with ratings, with the rated rows of their tables and the ratings."""
-    check_runs(ratings, [run.name for run, *_ in results])
-    every = [(run, rated_rows(ratings, table, run.name), signatures) for run, table, signatures in results]
-    rated_results = [result for result in every if result[1].height]
-    if not rated_results:
-        run, table, _ = results[0]
-        keys = ("dialogue", "turn")[: 1 + (ratings.per == "turn")]
-        first_rated, first_in_run = (
-            ", turn ".join(map(str, rows.select(keys).row(0))) for rows in (ratings.rows, table)
-        )
-        raise DstbenchError(
-            f"it rates no {ratings.per} of the runs",
-            file=ratings.name,
-            hint=f"its first {ratings.per} is {first_rated}, that of {run.name} is {first_in_run}",
-        )
-    for run, table, _ in every:
-        if table.is_empty():
-            warn(f"none of its {ratings.per}s is rated, so it is left out", run=run.name, when="before")
-    return rated_results
-
-
-def _check_test(test: str | None) -> None:
-    tests = dict.fromkeys(name for names in TESTS.values() for name in names)
-    if test is not None and test not in (*tests, ALL_TESTS):
-        hint = did_you_mean(test, tests) or f"one of {', '.join(tests)}, {ALL_TESTS}"
-        raise UsageError(f"there is no test {test!r}", hint=hint)
+    pairs = (names[0], names[1]), (names[2], names[3])
+    for one, other in pairs:
+        if one == other:
+            raise UsageError(f"r({one}, {other}) is the correlation of a column with itself")
+    if set(pairs[0]) == set(pairs[1]):
+        raise UsageError(f"r({', '.join(pairs[0])}) is compared with itself")
+    return pairs, dict(parts)
 
 
 def _of_run(
@@ -282,60 +257,23 @@ def _of_run(
         raise UsageError(f"{run.name}: {', '.join(columns)} cannot be computed, as the run holds no states")
     if per == "dialogue":
         table, signatures = per_dialogue(run, metrics, convention)
-    else:
-
-        def of_part(part: Part) -> pl.DataFrame:
-            needed = dict.fromkeys(["dialogue", "turn", *columns])
-            return scored_turns(part.turns(convention), convention).select(*needed).collect()
-
-        turns = pl.concat(over_parts(run, of_part))
-        table, signatures = with_scores(turns, ["dialogue", "turn"], run, metrics, convention)
-    keys = ("dialogue", "turn")[: 1 + (per == "turn")]
-    return table.select(*dict.fromkeys((*keys, *variables))), signatures
+        return table.select(*dict.fromkeys(("dialogue", *variables))), signatures
+    needed = dict.fromkeys(["dialogue", "turn", *columns])
+    of_parts = over_parts(run, lambda part: scored_turns(part.turns(convention), convention).select(*needed).collect())
+    table, signatures = with_scores(pl.concat(of_parts), ["dialogue", "turn"], run, metrics, convention)
+    return table.select(*dict.fromkeys(("dialogue", "turn", *variables))), signatures
 
 
-def _between(tables: Sequence[pl.DataFrame], of_runs: Sequence[Rows], level: float) -> Iterator[Compared]:
-    """Each correlation between each two runs."""
-    # `of_runs` may end with all runs pooled, which no table is of.
-    for (first, one), (second, other) in combinations(zip(tables, of_runs, strict=False), 2):
-        # Both tables are sorted by dialogue, so the dialogues that they share are in the same order.
-        shared_first, shared_second = (
-            table.join(another, on="dialogue", how="semi", maintain_order="left")
-            for table, another in ((first, second), (second, first))
-        )
-        if 0 < shared_first.height < max(first.height, second.height):
+def _between(tables: Sequence[tuple[str, pl.DataFrame]], of_runs: Sequence[Rows], level: float) -> Iterator[Compared]:
+    """Each correlation between each two runs, whose tables are sorted by dialogue."""
+    # `of_runs` ends with all runs pooled, which no table is of.
+    for ((_, first), one), ((_, second), other) in combinations(zip(tables, of_runs, strict=False), 2):
+        shared = first.join(second, on="dialogue", how="semi").height
+        if 0 < shared < max(first.height, second.height):
             raise DstbenchError(
-                f"{one.run} and {other.run} share {shared_first.height:,} dialogues of {first.height:,} and "
-                f"{second.height:,}: they are neither the same nor independent",
+                f"{one.run} and {other.run} share {shared:,} dialogues of {first.height:,} and {second.height:,}: "
+                "they are neither the same nor independent",
                 hint="score them on the same gold, or on different dialogues",
             )
-        both = [as_columns(table, list(one.columns)) for table in (shared_first, shared_second)]
         for pair in combinations(one.columns, 2):
-            if shared_first.is_empty():
-                yield compare_separate_runs(one, other, pair, level)
-            else:
-                columns = [of_run[name] for of_run in both for name in pair]
-                yield compare_pairs((one.run, other.run), (pair, pair), columns, one, level)
-
-
-def _warn_of(compared: Compared, test: str | None) -> None:
-    """Warn of two correlations that cannot be compared, or not by the test that is asked for."""
-    if compared.why_not:
-        what = f"cannot be compared: {compared.why_not}"
-    elif test not in (None, ALL_TESTS, *TESTS[compared.kind]):
-        what = f"are {compared.kind}, and {test} does not test such correlations"
-    else:
-        return
-    pairs = " and ".join(dict.fromkeys(f"r({', '.join(pair)})" for pair in compared.pairs))
-    place = " and ".join(dict.fromkeys(compared.runs))
-    warn(f"{pairs} {what}", run=place, kind=f"correlations that {what}")
-
-
-def _warn_of_parameters(signatures: pl.DataFrame) -> None:
-    """Warn if a metric has other parameters in one of the pooled runs."""
-    heads = signatures.group_by("metric", maintain_order=True).agg(
-        pl.col("signature").str.split("|").list.first().unique(maintain_order=True)
-    )
-    for metric, ways in heads.iter_rows():
-        if len(ways) > 1:
-            warn(f"{metric} has different parameters in the pooled runs: {' and '.join(ways)}; name its parameters")
+            yield compare_correlations(one, other, (pair, pair), level, separate=not shared)

@@ -83,36 +83,20 @@ def diagnose(
     runs = open_under(convention, data, **reading)
     for run in runs:
         run.need_states("classes of errors")
-    tables = zip(*(_of_run(run, convention, few) for run in runs), strict=True)
-    return Diagnosis(*(pl.concat(table) for table in tables))
+    tables = [_of_run(run, convention, few) for run in runs]
+    return Diagnosis(*(pl.concat(table) for table in zip(*tables, strict=True)))
 
 
 def _of_run(run: Run, convention: Convention, few: int) -> list[pl.DataFrame]:
     """The frames of one run, in the order of `Diagnosis`."""
-    jga = [parse("jga")]
+    jga, named = [parse("jga")], pl.lit(run.name).alias("run")
     dialogues, _ = per_dialogue(run, [], convention)
     counts, turns = count_classes(run, convention)
     rows, sums = score_run(run, jga, [], convention)
     warn_of_alternatives(run, sums, convention)
-    tables = [(ERRORS, rate_classes(counts, turns, by)) for by in (None, "domain", "slot")]
-    tables += [(TIMING, rate_timing(counts, by)) for by in (None, "slot")]
-    return [
-        _summary(dialogues, few, run.name, rows["signature"].item()),
-        _first_failures(dialogues, run.name),
-        _gold_slots(dialogues),
-        score_run(run, jga, ["turn"], convention)[0],
-        score_run(run, jga, [LENGTH], convention)[0],
-        *(
-            table.select(pl.lit(run.name).alias("run"), pl.exclude(*schema.columns), *list(schema.columns)[1:])
-            for schema, table in tables
-        ),
-    ]
-
-
-def _summary(dialogues: pl.DataFrame, few: int, run: str, signature: str) -> pl.DataFrame:
     small = (pl.col("n_gold_max") < few).sum()
     summary = dialogues.select(
-        run=pl.lit(run),
+        named,
         turns=pl.col("turns").sum(),
         dialogues=pl.len(),
         failing=pl.col("ends_wrong").sum(),
@@ -120,20 +104,20 @@ def _summary(dialogues: pl.DataFrame, few: int, run: str, signature: str) -> pl.
         few_slots=pl.lit(few),
         with_few_slots=small,
         share_with_few_slots=pl.when(pl.len() > 0).then(small / pl.len()),
-        signature=pl.lit(signature),
+        signature=pl.lit(rows["signature"].item()),
     )
-    return FAILURES.conform(summary)
-
-
-def _first_failures(dialogues: pl.DataFrame, run: str) -> pl.DataFrame:
-    counts = dialogues.group_by(bin="first_failure_bin").agg(dialogues=pl.len(), recovered=pl.col("recovered").sum())
     number = pl.int_range(FAILURE_BINS, eager=True).cast(pl.UInt32)
     bins = pl.DataFrame({"bin": number, "low": number / FAILURE_BINS, "high": (number + 1) / FAILURE_BINS})
-    counted = bins.join(counts, on="bin", how="left", maintain_order="left").with_columns(run=pl.lit(run))
-    return FIRST_FAILURES.conform(counted.with_columns(pl.col("dialogues", "recovered").fill_null(0)))
-
-
-def _gold_slots(dialogues: pl.DataFrame) -> pl.DataFrame:
-    counted = dialogues.group_by("run", "n_gold_max").agg(dialogues=pl.len()).sort("n_gold_max")
-    shares = counted.with_columns(share=pl.col("dialogues") / pl.col("dialogues").sum())
-    return GOLD_SLOTS.conform(shares)
+    of_bins = dialogues.group_by(bin="first_failure_bin").agg(dialogues=pl.len(), recovered=pl.col("recovered").sum())
+    failures = bins.join(of_bins, on="bin", how="left", maintain_order="left")
+    slots = dialogues.group_by("run", "n_gold_max").agg(dialogues=pl.len()).sort("n_gold_max")
+    tables = [(ERRORS, rate_classes(counts, turns, by)) for by in (None, "domain", "slot")]
+    tables += [(TIMING, rate_timing(counts, by)) for by in (None, "slot")]
+    return [
+        FAILURES.conform(summary),
+        FIRST_FAILURES.conform(failures.select(named, pl.all().fill_null(0))),
+        GOLD_SLOTS.conform(slots.with_columns(share=pl.col("dialogues") / pl.col("dialogues").sum())),
+        score_run(run, jga, ["turn"], convention)[0],
+        score_run(run, jga, [LENGTH], convention)[0],
+        *(table.select(named, pl.exclude(*schema.columns), *list(schema.columns)[1:]) for schema, table in tables),
+    ]

@@ -7,8 +7,9 @@ to the next, only gold is kept: its states, the order of its turns, and the row 
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from functools import lru_cache
 from itertools import chain
 from typing import Any, Final
 
@@ -137,7 +138,7 @@ class Evaluator:
                 f"a batch of {len(names):,} dialogues, {len(numbers):,} turns and {len(predicted):,} states",
                 hint="one of each for every turn",
             )
-        rows = self._rows(names, numbers)
+        rows = [self._row(name, number) for name, number in zip(names, numbers, strict=True)]
         batch = dict(zip(rows, predicted, strict=True))
         if len(batch) < len(rows):
             self._refuse_changes((row, batch[row], state) for row, state in zip(rows, predicted, strict=True))
@@ -228,35 +229,23 @@ class Evaluator:
         warn_of_unscored(run, self._convention)
         return named_under(self._convention, replace(run, fingerprint=self._fingerprint))
 
-    def _rows(self, names: Sequence[Any], numbers: Sequence[Any]) -> list[int]:
-        """The rows of turns in gold."""
+    def _row(self, name: Any, number: Any) -> int:
+        """The row of a turn in gold; a dialogue or number that is spelled differently there is remembered."""
+        if not isinstance(name, str):
+            raise DstbenchError(f"the dialogue id {name!r} is not a string")
         try:
-            rows = list(map(self._row_of.get, zip(names, numbers, strict=True)))
-        except TypeError:  # something that cannot be a key, and so is not an id
-            rows = [None]
-        return self._searched(names, numbers) if None in rows else rows  # type: ignore[return-value]
-
-    def _searched(self, names: Sequence[Any], numbers: Sequence[Any]) -> list[int]:
-        """The rows of turns whose dialogue or number is spelled differently in gold; the spellings are remembered."""
-        spellings = pl.DataFrame({"name": list(dict.fromkeys(name for name in names if isinstance(name, str)))})
-        canonical: dict[str, str] = dict(
-            spellings.select("name", id=canonical_dialogue(pl.col("name").cast(pl.String))).iter_rows()
-        )
-        rows = []
-        for name, number in zip(names, numbers, strict=True):
-            if not isinstance(name, str):
-                raise DstbenchError(f"the dialogue id {name!r} is not a string")
-            try:
-                turn = operator.index(number)  # also of integers of NumPy and PyTorch
-            except TypeError:
-                raise DstbenchError("the turn is not an integer", dialogue=name, turn=number) from None
-            dialogue = self._by_alias.get(canonical[name], canonical[name])
+            row = self._row_of.get((name, number))
+            turn = operator.index(number) if row is None else 0  # also of integers of NumPy and PyTorch
+        except TypeError:
+            raise DstbenchError("the turn is not an integer", dialogue=name, turn=number) from None
+        if row is None:
+            canonical = _canonical(name)
+            dialogue = self._by_alias.get(canonical, canonical)
             row = self._row_of.get((dialogue, turn))
             if row is None:
                 raise self._unknown(dialogue, turn)
             self._row_of[name, turn] = row
-            rows.append(row)
-        return rows
+        return row
 
     def _unknown(self, dialogue: str, turn: int) -> DstbenchError:
         """The error for a turn that gold lacks."""
@@ -298,6 +287,11 @@ class Evaluator:
             for at, slot, value in () if cells is None else cells.iter_rows():
                 states[at][slot] = value
         return dict(zip(batch, states, strict=True))
+
+
+@lru_cache(2**16)
+def _canonical(name: str) -> str:
+    return str(pl.select(canonical_dialogue(pl.lit(name))).item())
 
 
 def _gold_of(gold: Data, split: str | None, options: ReadOptions) -> tuple[States, Side]:

@@ -16,7 +16,7 @@ import polars as pl
 
 from dstbench.arrays import Floats
 from dstbench.metrics.registry import sign_of
-from dstbench.schema.judging import RANK_AGREEMENT, REVERSALS, SPREAD
+from dstbench.schema.analysis import RANK_AGREEMENT, REVERSALS, SPREAD
 from dstbench.stats.differences import TIE
 
 _VALUE: Final = pl.col("value")
@@ -25,7 +25,7 @@ _LEAST_STABLE: Final = 0.6
 
 
 def spread_of(scores: pl.DataFrame, paired_error: Mapping[str, float] | None = None) -> pl.DataFrame:
-    """How far each metric spreads runs, as rows of `schema.judging.SPREAD` (Kim et al. 2022, Fig 4).
+    """How far each metric spreads runs, as rows of `schema.analysis.SPREAD` (Kim et al. 2022, Fig 4).
 
     Args:
         scores: (run, metric, unit, value, se): a row per run and metric; null: undefined. Runs without a score, and

@@ -7,16 +7,15 @@ rank correlations have Zou's interval and a test from linearised standard errors
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 import polars as pl
 
-from dstbench.analysis.associations import JACKKNIFE, Compared, Rows, as_frame, limits_of
+from dstbench.analysis.associations import JACKKNIFE, Compared, Rows, as_frame, limits_of, with_holm
 from dstbench.analysis.user_tables import read_user_table
-from dstbench.analysis.verdicts import adjust_defined
 from dstbench.arrays import Flags
 from dstbench.conventions.dialogue_ids import near_dialogues
 from dstbench.conventions.slots import canonical_dialogue
@@ -42,6 +41,11 @@ class Ratings(NamedTuple):
     def per(self) -> Per:
         """What is rated."""
         return "turn" if "turn" in self.rows.columns else "dialogue"
+
+    @property
+    def keys(self) -> list[str]:
+        """The columns that say what a rating is of, apart from the run."""
+        return ["dialogue", "turn"] if self.per == "turn" else ["dialogue"]
 
 
 def read_ratings(ratings: Any) -> Ratings:
@@ -82,16 +86,60 @@ def read_ratings(ratings: Any) -> Ratings:
     return Ratings(name, parsed.drop("at").cast({"turn": pl.Int64} if "turn" in columns else {}))
 
 
-def rated_rows(ratings: Ratings, table: pl.DataFrame, run: str) -> pl.DataFrame:
+def rated_runs(
+    ratings: Ratings, runs: Sequence[tuple[str, pl.DataFrame, pl.DataFrame]]
+) -> list[tuple[str, pl.DataFrame, pl.DataFrame]]:
+    """The runs with ratings (name, table of scores, signatures), with only the rated rows, and their ratings."""
+    names = [name for name, *_ in runs]
+    if "run" in ratings.rows.columns:
+        others = ratings.rows.filter(~pl.col("run").is_in(names))["run"]
+        other_names = ", ".join(others.unique(maintain_order=True))
+        if len(others) == ratings.rows.height:
+            raise DstbenchError(
+                f"it rates {other_names}, and none of the runs here",
+                file=ratings.name,
+                hint=f"these are called {', '.join(names)}; --name renames them",
+            )
+        if len(others):
+            what = f"{len(others):,} ratings are of runs that are not here ({other_names}), and left out"
+            warn(what, file=ratings.name, when="before")
+    elif len(runs) > 1:
+        warn("the ratings name no run, and are used for every run", file=ratings.name, when="before")
+    every = [(name, _rated_rows(ratings, table, name), signatures) for name, table, signatures in runs]
+    rated = [result for result in every if result[1].height]
+    if not rated:
+        run, table, _ = runs[0]
+        firsts = (", turn ".join(map(str, rows.select(ratings.keys).row(0))) for rows in (ratings.rows, table))
+        raise DstbenchError(
+            f"it rates no {ratings.per} of the runs",
+            file=ratings.name,
+            hint=f"its first {ratings.per} is {next(firsts)}, that of {run} is {next(firsts)}",
+        )
+    for name, table, _ in every:
+        if table.is_empty():
+            warn(f"none of its {ratings.per}s is rated, so it is left out", run=name, when="before")
+    return rated
+
+
+def _rated_rows(ratings: Ratings, table: pl.DataFrame, run: str) -> pl.DataFrame:
     """The rated rows of a run's table, with their rating; warns if ratings or rows are left out."""
     if RATING in table.columns:
         raise UsageError(f"a metric is called {RATING!r}, which is the name of the ratings", hint="rename the metric")
     of_run = ratings.rows.filter(run=run).drop("run") if "run" in ratings.rows.columns else ratings.rows
-    keys = ["dialogue", "turn"][: 1 + (ratings.per == "turn")]
-    table = table.with_columns(pl.col(keys[1:]).cast(pl.Int64))
     if ratings.per == "turn":
-        _check_turns(ratings.name, of_run, table)
-    rated = table.join(of_run, on=keys, how="inner", maintain_order="left")
+        table = table.with_columns(pl.col("turn").cast(pl.Int64))
+        last = table.group_by("dialogue").agg(last=pl.col("turn").max())
+        late = of_run.join(last, on="dialogue", maintain_order="left").filter(pl.col("turn") > pl.col("last"))
+        none_of = {"turn 0": (of_run["turn"] > 0).all(), "an odd turn": (of_run["turn"] % 2 == 0).all()}
+        for turn in [turn for turn, is_none in none_of.items() if is_none and late.height]:
+            raise DstbenchError(  # they would be joined to the wrong turns
+                f"{late.height:,} of {of_run.height:,} ratings are of turns after a dialogue's last, none of {turn}",
+                file=ratings.name,
+                dialogue=late["dialogue"][0],
+                turn=late["turn"][0],
+                hint="count the user's turns only, from 0",
+            )
+    rated = table.join(of_run, on=ratings.keys, how="inner", maintain_order="left")
     things, n = f"{ratings.per}s", rated.height
     if not n:
         return rated
@@ -99,11 +147,8 @@ def rated_rows(ratings: Ratings, table: pl.DataFrame, run: str) -> pl.DataFrame:
         unknown = of_run.join(table, on="dialogue", how="anti")["dialogue"]
         near = near_dialogues(unknown[0], table["dialogue"]) if len(unknown) else []
         meant = f" ({unknown[0]}; did you mean {' or '.join(near)}?)" if near else ""
-        warn(
-            f"{n:,} of {of_run.height:,} ratings are used: the others are of {things} that it does not score{meant}",
-            run=run,
-            when="before",
-        )
+        what = f"{n:,} of {of_run.height:,} ratings are used: the others are of {things} that it does not score{meant}"
+        warn(what, run=run, when="before")
     if n < table.height:
         warn(f"{n:,} of {table.height:,} {things} are rated; all correlations are over these", run=run, when="before")
     if (dialogues := rated["dialogue"].n_unique()) < LEAST:
@@ -112,44 +157,6 @@ def rated_rows(ratings: Ratings, table: pl.DataFrame, run: str) -> pl.DataFrame:
     elif rated[RATING].n_unique() == 1:
         warn(f"all ratings are {rated[RATING][0]:g}, so nothing correlates with them", run=run, when="before")
     return rated
-
-
-def _check_turns(name: str, ratings: pl.DataFrame, table: pl.DataFrame) -> None:
-    """Refuse ratings whose turns are numbered in another way, which would be joined to the wrong turns."""
-    last = table.group_by("dialogue").agg(last=pl.col("turn").max())
-    late = ratings.join(last, on="dialogue", maintain_order="left").filter(pl.col("turn") > pl.col("last"))
-    none_of = {"turn 0": (ratings["turn"] > 0).all(), "an odd turn": (ratings["turn"] % 2 == 0).all()}
-    for turn, is_none in none_of.items():
-        if is_none and late.height:
-            raise DstbenchError(
-                f"{late.height:,} of {ratings.height:,} ratings are of turns after a dialogue's last, none of {turn}",
-                file=name,
-                dialogue=late["dialogue"][0],
-                turn=late["turn"][0],
-                hint="count the user's turns only, from 0",
-            )
-
-
-def check_runs(ratings: Ratings, runs: list[str]) -> None:
-    """Warn of ratings of other runs, and of ratings that are used for several runs because they name none."""
-    if "run" not in ratings.rows.columns:
-        if len(runs) > 1:
-            warn("the ratings name no run, and are used for every run", file=ratings.name, when="before")
-        return
-    others = ratings.rows.filter(~pl.col("run").is_in(runs))["run"]
-    names = ", ".join(others.unique(maintain_order=True))
-    if len(others) == ratings.rows.height:
-        raise DstbenchError(
-            f"it rates {names}, and none of the runs here",
-            file=ratings.name,
-            hint=f"these are called {', '.join(runs)}; --name renames them",
-        )
-    if len(others):
-        warn(
-            f"{len(others):,} ratings are of runs that are not here ({names}), and left out",
-            file=ratings.name,
-            when="before",
-        )
 
 
 # --- how much scores agree with ratings -------------------------------------------------------------------------------
@@ -166,87 +173,53 @@ def compare_with_ratings(
         columns = (rows.columns[name][at] for name in (metric, RATING))
         return _RANKED[coefficient](*columns, rows.dialogues[at], level=level)
 
+    def rows_with(*metrics: str) -> tuple[Flags, dict[str, Any]]:
+        """The rows in which the rating and these metrics are defined; and what all rows about them have."""
+        taken = rows.defined(RATING, *metrics)
+        sizes = {"n": int(taken.sum()), "dialogues": len(np.unique(rows.dialogues[taken]))}
+        return taken, {"run": rows.run, "per": rows.per, "level": level, **sizes}
+
     rated, differences = list[dict[str, Any]](), list[dict[str, Any]]()
-    for metric in rows.columns:
-        if metric == RATING:
-            continue
-        taken, sizes = _rows_with(rows, metric)
-        _warn_of_metric(rows, metric, taken, sizes["dialogues"])
-        (r, _), limits = pearson(rows.columns[metric], rows.columns[RATING]), limits_of(rows, metric, RATING, level)
-        values = {"pearson": (r, *limits)}
+    for metric in [name for name in rows.columns if name != RATING]:
+        taken, about = rows_with(metric)
+        column = rows.columns[metric]
+        if about["dialogues"] < LEAST:
+            if len(np.unique(rows.dialogues)) >= LEAST:  # otherwise a warning has said so
+                what = f"is defined in {about['dialogues']} rated dialogues only, and a correlation needs {LEAST}"
+                warn(f"{metric} {what}", run=rows.run)
+        elif column[taken].min() == column[taken].max():
+            what = f"is the same in all rated {rows.per}s, so it does not correlate with the ratings"
+            warn(f"{metric} {what}", run=rows.run)
+        values = {"pearson": (pearson(column, rows.columns[RATING])[0], *limits_of(rows, metric, RATING, level))}
         for coefficient in _RANKED:
             of_metric = ranked(coefficient, metric, taken.tobytes())
             values[coefficient] = of_metric.value, of_metric.low, of_metric.high
         for coefficient, (value, low, high) in values.items():
-            shown = {"value": value, "low": low, "high": high} if sizes["dialogues"] >= LEAST else {}
+            shown = {"value": value, "low": low, "high": high} if about["dialogues"] >= LEAST else {}
             how = JACKKNIFE if coefficient == "pearson" else "linearised"
-            rated.append({"metric": metric, "coefficient": coefficient, "interval": how, **shown, **sizes})
+            rated.append({"metric": metric, "coefficient": coefficient, "interval": how, **shown, **about})
     for each in compared:
         one, other = (pair[1] for pair in each.pairs)
-        taken, sizes = _rows_with(rows, one, other)
-        found = [{"coefficient": "pearson", **of_test} for of_test in _by_r(each, test)]
+        taken, about = rows_with(one, other)
+        of_r = {**each.row, "coefficient": "pearson", "value": each.row["r_first"], "other_value": each.row["r_second"]}
+        found = [of_r]
+        if each.why_not is None:
+            of_r |= {"interval": JACKKNIFE, "test": JACKKNIFE}
+            found += [{**of_r, **vars(of), "interval": JACKKNIFE, "test": name} for name, of in each.outcomes(test)]
         for coefficient in _RANKED:
-            both = [ranked(coefficient, metric, taken.tobytes()) for metric in (one, other)]
-            of_ranks, why_not = _by_ranks(*both)
-            found.append({"coefficient": coefficient, **of_ranks})
-            if why_not and not each.why_not:
-                what = f"no difference of {coefficient.capitalize()}'s coefficients with the ratings: {why_not}"
-                warn(f"{one} and {other}: {what}", run=rows.run, kind=what)
+            first, second = (ranked(coefficient, metric, taken.tobytes()) for metric in (one, other))
+            row = {"coefficient": coefficient, "value": first.value, "other_value": second.value}
+            try:
+                comparison = compare_rank_correlations(first, second)
+                (name, outcome), (low, high) = *comparison.tests.items(), comparison.zou
+                row |= {**vars(outcome), "difference": comparison.difference, "low": low, "high": high}
+                row |= {"interval": "zou2007", "test": name}
+            except UsageError as error:
+                if not each.why_not:
+                    kind = f"no difference of {coefficient.capitalize()}'s coefficients with the ratings: {error.what}"
+                    warn(f"{one} and {other}: {kind}", run=rows.run, kind=kind)
+            found.append(row)
         for row in found:
-            shown = row if sizes["dialogues"] >= LEAST else {"coefficient": row["coefficient"]}
-            differences.append({"metric": one, "other": other, **shown, **sizes})
-    about = {"run": rows.run, "per": rows.per, "level": level}
-    return (
-        as_frame([row | about for row in rated], RATED),
-        as_frame([row | about for row in differences], RATED_DIFFERENCES).with_columns(
-            p_adjusted=pl.col("p").map_batches(_by_holm, pl.Float64).over("coefficient", "test")
-        ),
-    )
-
-
-def _rows_with(rows: Rows, *metrics: str) -> tuple[Flags, dict[str, int]]:
-    """The rows in which the rating and these metrics are defined; and their number, and that of their dialogues."""
-    taken = rows.defined(RATING, *metrics)
-    return taken, {"n": int(taken.sum()), "dialogues": len(np.unique(rows.dialogues[taken]))}
-
-
-def _warn_of_metric(rows: Rows, metric: str, taken: Flags, dialogues: int) -> None:
-    """Warn of a metric that does not correlate with the ratings, and is defined in so many dialogues."""
-    column = rows.columns[metric][taken]
-    if dialogues < LEAST:
-        if len(np.unique(rows.dialogues)) >= LEAST:  # otherwise a warning has said so
-            what = f"is defined in {dialogues} rated dialogues only, and a correlation needs {LEAST}"
-            warn(f"{metric} {what}", run=rows.run)
-    elif column.min() == column.max():
-        warn(f"{metric} is the same in all rated {rows.per}s, so it does not correlate with the ratings", run=rows.run)
-
-
-def _by_r(compared: Compared, test: str | None) -> list[dict[str, Any]]:
-    """The difference of two r, over dialogues, and by each classical test that is asked for."""
-    values = {"value": compared.r[0], "other_value": compared.r[1]}
-    if compared.limits is None:
-        return [values]
-    tests: list[dict[str, Any]] = [{"test": JACKKNIFE, "p": compared.p}]
-    tests += [
-        {"test": name, "statistic": outcome.statistic, "df": outcome.df, "p": outcome.p}
-        for name, outcome in compared.outcomes(test)
-    ]
-    return [{**values, **compared.values(), "interval": JACKKNIFE, **of_test} for of_test in tests]
-
-
-def _by_ranks(one: RankCorrelation, other: RankCorrelation) -> tuple[dict[str, Any], str | None]:
-    """The difference of two rank correlations; or why they have none."""
-    values: dict[str, Any] = {"value": one.value, "other_value": other.value}
-    try:
-        comparison = compare_rank_correlations(one, other)
-    except UsageError as error:
-        return values, error.what
-    ((test, outcome),) = comparison.tests.items()
-    values |= {"difference": comparison.difference, "interval": "zou2007", "test": test}
-    values |= {"low": comparison.zou[0], "high": comparison.zou[1]}
-    return {**values, "statistic": outcome.statistic, "df": outcome.df, "p": outcome.p}, None
-
-
-def _by_holm(p: pl.Series) -> pl.Series:
-    """The p of one coefficient and test, adjusted for their number."""
-    return pl.Series(adjust_defined(p.to_numpy(), "holm")).fill_nan(None)
+            shown = row if about["dialogues"] >= LEAST else {"coefficient": row["coefficient"]}
+            differences.append({**shown, "metric": one, "other": other, **about})
+    return as_frame(rated, RATED), with_holm(as_frame(differences, RATED_DIFFERENCES), "coefficient", "test")

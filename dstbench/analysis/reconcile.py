@@ -22,7 +22,7 @@ from dstbench.metrics import Metric, parse_all
 from dstbench.runs.as_written import named_under
 from dstbench.runs.open import Data, Reading
 from dstbench.runs.run import Run, in_memory
-from dstbench.schema.changes import RECONCILED_CHOICES, RECONCILED_SETS, RECONCILED_STEPS, RECONCILED_TRIED
+from dstbench.schema.analysis import RECONCILED_CHOICES, RECONCILED_SETS, RECONCILED_STEPS, RECONCILED_TRIED
 from dstbench.schema.record import Record
 from dstbench.scoring.scope import gold_counts, open_under
 from dstbench.scoring.score import values_of

@@ -27,7 +27,7 @@ from dstbench.analysis.orders import limits_of_order, merit, signs, stability, t
 from dstbench.analysis.paired import Paired
 from dstbench.arrays import Floats
 from dstbench.metrics import Metric
-from dstbench.schema.metrics import CONTESTS, RELIABILITY, SAMPLE_SIZES, VALIDITY
+from dstbench.schema.analysis import CONTESTS, RELIABILITY, SAMPLE_SIZES, VALIDITY
 from dstbench.stats import Bootstrap, influences
 from dstbench.stats.normal import critical, two_sided
 from dstbench.stats.resampling import scores_of, shuffles
@@ -142,7 +142,7 @@ def swap_share(z: Floats) -> Floats:
 def split_halves(
     paired: Paired, pairs: Mapping[str, OfPairs], draws: int, seed: int, level: float
 ) -> tuple[pl.DataFrame, dict[str, Judged]]:
-    """Swap rate and tau of random halves, as rows of `schema.metrics.RELIABILITY`, and the swap rate of each metric.
+    """Swap rate and tau of random halves, as rows of `schema.analysis.RELIABILITY`, and the swap rate of each metric.
 
     Source: Buckley & Voorhees 2000.
     """
@@ -167,7 +167,7 @@ def split_halves(
 
 
 def by_size(paired: Paired, draws: int, seed: int) -> pl.DataFrame:
-    """How many pairs a random sample of n dialogues orders as all do, as rows of `schema.metrics.SAMPLE_SIZES`."""
+    """How many pairs a random sample of n dialogues orders as all do, as rows of `schema.analysis.SAMPLE_SIZES`."""
     if len(paired.runs) < 2:
         return SAMPLE_SIZES.empty()
     dialogues = paired.sums.shape[1]
@@ -210,13 +210,13 @@ def validity(
     known: pl.DataFrame,
     level: float,
 ) -> tuple[pl.DataFrame, dict[str, Judged]]:
-    """How metrics order runs that have a known order, as rows of `schema.metrics.VALIDITY`.
+    """How metrics order runs that have a known order, as rows of `schema.analysis.VALIDITY`.
 
     Args:
         scores: Metric to its scores, runs, and resamples × runs; higher is better.
         pairs: Metric to its differences of pairs; NaN for runs without a score.
         p: Metric to the two-sided p of each pair; NaN: undefined.
-        known: The runs' numbers (`schema.metrics.KNOWN_ORDER`). Runs with the same number have no order.
+        known: The runs' numbers (`schema.analysis.KNOWN_ORDER`). Runs with the same number have no order.
         level: Confidence level of the intervals.
 
     Returns:
@@ -268,7 +268,7 @@ def _mean(values: Any) -> Any:
 
 
 def contests(measure: str, judged: Mapping[str, Judged | Power], level: float) -> pl.DataFrame:
-    """The difference of each two metrics in a measure, as rows of `schema.metrics.CONTESTS`; p adjusted by Holm."""
+    """The difference of each two metrics in a measure, as rows of `schema.analysis.CONTESTS`; p adjusted by Holm."""
     rows: list[dict[str, Any]] = []
     for first, second in combinations(judged, 2):
         one, other = judged[first], judged[second]

@@ -49,8 +49,14 @@ from dstbench.readers.states import States
 from dstbench.runs.load import load, named_parts
 from dstbench.runs.open import Data, gold_run, parts_to_open
 from dstbench.runs.run import Run
-from dstbench.schema.judging import ERROR_COSTS, ERROR_KINDS, POSITION_BIAS
-from dstbench.schema.metrics import OWN_ERROR_COSTS, OWN_ERROR_KINDS, OWN_POSITION_BIAS
+from dstbench.schema.analysis import (
+    ERROR_COSTS,
+    ERROR_KINDS,
+    OWN_ERROR_COSTS,
+    OWN_ERROR_KINDS,
+    OWN_POSITION_BIAS,
+    POSITION_BIAS,
+)
 from dstbench.schema.record import Record
 from dstbench.scoring.partitions import partitions
 from dstbench.scoring.scope import check_gold_scope, open_under
@@ -81,7 +87,7 @@ _NEVER: Final = {
 
 @dataclass(frozen=True)
 class Sensitivity(Record):
-    """What errors cost, as frames (schemas in `dstbench.schema.judging`).
+    """What errors cost, as frames (schemas in `dstbench.schema.analysis`).
 
     Attributes:
         own_costs: A row per way (put in, mended), kind of error, metric and bin, in the run's own predictions; empty if

@@ -93,8 +93,8 @@ def walk_through(
     runs = open_under(convention, data, **reading)
     for run in runs:
         run.need_states("classes of errors")
-    given = pl.DataFrame({"dialogue": [dialogue] if isinstance(dialogue, str) else [*dialogue]})
-    names = given.select(canonical_dialogue(pl.col("dialogue"))).to_series().to_list()
+    given = pl.Series([dialogue] if isinstance(dialogue, str) else [*dialogue], dtype=pl.String)
+    names = pl.select(canonical_dialogue(pl.lit(given))).to_series().to_list()
     cut = [(_cut_to(run, name), run) for name in names for run in runs]
     resolved = {run.name: resolve(chosen, [sum_up(run, {}, [], convention)], convention) for run in runs}
     if said is None:
@@ -152,22 +152,18 @@ def worst_dialogues(
     for run in runs:
         run.need_states("classes of errors")
     tables, signatures = zip(*(per_dialogue(run, chosen, convention) for run in runs), strict=True)
-    first = str(chosen[0])
+    frame, first = pl.concat(tables), str(chosen[0])
     badness = -(sign_of(first) or 1) * pl.col(first)
     if len(runs) > 1:
         # Rounded, as 1 - 2/3 and 1/3 are the same difference.
         badness = (pl.col(first).max() - pl.col(first).min()).over("dialogue").round(12)
-    frame = pl.concat(tables)
-    order = {  # names that no metric has: `wrong` is one
-        "by score": badness.fill_nan(None),
-        "by turns": pl.col("wrong_turns").cast(pl.Int64).sum().over("dialogue"),
-    }
-    ordered = frame.with_columns(**order).sort(
-        *order, "dialogue", descending=[True, True, False], nulls_last=True, maintain_order=True
-    )
+    wrong_turns = pl.col("wrong_turns").cast(pl.Int64).sum().over("dialogue")
+    ordered = frame.sort(
+        badness.fill_nan(None), wrong_turns, "dialogue", descending=[True, True, False], nulls_last=True,
+        maintain_order=True,
+    )  # fmt: skip
     worst = ordered["dialogue"].unique(maintain_order=True).head(most)
-    rows = ordered.filter(pl.col("dialogue").is_in(worst.implode())).select(frame.columns)
-    return Worst(rows, pl.concat(signatures))
+    return Worst(ordered.filter(pl.col("dialogue").is_in(worst.implode())), pl.concat(signatures))
 
 
 def _cut_to(run: Run, dialogue: str) -> Run:
@@ -201,21 +197,14 @@ def _of_run(
 ) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame, pl.DataFrame]:
     """The frames of one run, in the order of `Walkthrough` after `said`."""
     table, named = run.read(), pl.lit(run.name).alias("run")
-    turns = to_turns(table, convention)
     whole = score_run(run, metrics, [], convention)[0]
-    scores = pl.concat(
-        [score_run(run, metrics, ["turn"], convention)[0], whole.with_columns(turn=pl.lit(None, pl.UInt16))],
-        how="diagonal",
-    )
+    of_turns = score_run(run, metrics, ["turn"], convention)[0]
+    scores = pl.concat([of_turns, whole.with_columns(turn=pl.lit(None, pl.UInt16))], how="diagonal")
     counted = {name: pl.col(f"gca_{name}") for name in ("correct", "wrong", "missed", "over")}
-    return (
-        list_classes(table, convention)
-        .select(named, pl.all())
-        .sort("turn", "slot")
-        .match_to_schema(SLOT_CLASSES.schema),
-        turns.select(named, "dialogue", "turn", **counted).match_to_schema(CHANGES.schema),
-        scores.select(named, pl.lit(table["dialogue"][0]).alias("dialogue"), "turn", "metric", "value").match_to_schema(
-            TURN_SCORES.schema
-        ),
-        whole.select("run", "metric", "unit", "signature"),
+    frames = (
+        (SLOT_CLASSES, list_classes(table, convention).sort("turn", "slot")),
+        (CHANGES, to_turns(table, convention).with_columns(**counted)),
+        (TURN_SCORES, scores.with_columns(dialogue=pl.lit(table["dialogue"][0]))),
     )
+    slots, changes, of_dialogue = (schema.conform(frame.with_columns(named)) for schema, frame in frames)
+    return slots, changes, of_dialogue, whole.select("run", "metric", "unit", "signature")

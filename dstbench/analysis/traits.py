@@ -21,7 +21,7 @@ from dstbench.analysis.associations import (
     POOLED,
     Compared,
     Rows,
-    compare_within,
+    compare_correlations,
     correlations,
     difference_rows,
     given,
@@ -159,7 +159,7 @@ def traits(
 
     def compare(columns: Sequence[Rows]) -> list[Compared]:
         pairs = [((t, a), (t, b)) for t in both for a, b in pairwise(scores[:2])]
-        return [compare_within(rows, pair, level) for pair in pairs for rows in columns]
+        return [compare_correlations(rows, rows, pair, level) for pair in pairs for rows in columns]
 
     partial = [given(rows, [*both, *scores], CONTROLS)._replace(taken=GIVEN) for rows in controlled]
     pairs_given = pl.concat([pl.DataFrame(schema=CORRELATIONS.schema),
@@ -168,9 +168,9 @@ def traits(
         dialogues,
         pl.concat([_binned(dialogues, trait, scores) for trait in both]),
         pl.concat([correlations(rows, level) for rows in correlated]),
-        difference_rows(compare(correlated), level, rows_taken),
+        difference_rows(compare(correlated), rows_taken),
         pairs_given.filter(pl.col("first").is_in(both), pl.col("second").is_in(scores)),
-        difference_rows(compare(partial), level, GIVEN),
+        difference_rows(compare(partial), GIVEN),
         pl.concat([_disagreements(table, [str(metric) for metric in pair], most) for table in tables]),
         _disagreements(dialogues, [str(metric) for metric in pair], most),
         pl.concat(signatures),

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import polars as pl
 
-from dstbench.arrays import Floats
+from dstbench.arrays import Flags, Floats
 from dstbench.errors import number_of
 from dstbench.stats import (
     benjamini_hochberg,
@@ -49,26 +49,19 @@ _MOST_PAIRS: Final = 5
 
 
 def judge(nulls: Sequence[Null], adjust: Adjustment, level: float) -> list[dict[str, Any]]:
-    """p-values of one metric's differences of runs, adjusted for the number of defined ones, and their significance.
-
-    Returns:
-        For each difference, the columns `p` to `may_flip` of `schema.analysis.RUN_DIFFERENCES`.
-    """
+    """For each of a metric's differences of runs, the columns `p` to `may_flip` of `RUN_DIFFERENCES`."""
     resamples, bounds = np.array([len(null.resampled) for null in nulls]), np.array([null.bound for null in nulls])
     p = np.array([null.p() for null in nulls])
-    defined = ~np.isnan(p)
-    chosen = [null for null in nulls if not np.isnan(null.observed)]
-    needed: list[int | None] = [None] * len(p)
-    if chosen:
-        enough = iter(resamples_needed(bounds[defined], 1 - level, _ADJUST[adjust]))
-        needed = [next(enough) if one else None for one in defined]
+    defined, alpha = ~np.isnan(p), 1 - level
+    needed = np.full(len(p), None, object)
+    needed[defined] = resamples_needed(bounds[defined], alpha, _ADJUST[adjust])
     own_smallest = np.where(defined, smallest_p(bounds, resamples), np.nan)
     smallest = adjust_defined(own_smallest, adjust)
     low, high = (np.clip(p + sign * _SAFE * np.sqrt(p * (1 - p) / resamples), bounds, 1) for sign in (-1, 1))
     if adjust == "max-t":
         # p may have a bound, below which no p adjusted for several differences is.
         adjusted = np.full(len(p), np.nan)
-        if chosen:
+        if chosen := [null for null in nulls if not np.isnan(null.observed)]:
             observed, tolerances = ([getattr(null, name) for null in chosen] for name in ("observed", "tolerance"))
             by_largest = max_t(observed, np.stack([null.resampled for null in chosen], axis=1), tolerances)
             adjusted[defined] = np.maximum(by_largest, p[defined])
@@ -76,21 +69,13 @@ def judge(nulls: Sequence[Null], adjust: Adjustment, level: float) -> list[dict[
         lowest, highest = np.maximum(adjusted - reach, low), np.minimum(adjusted + reach, 1)
     else:
         adjusted, lowest, highest = (adjust_defined(each, adjust) for each in (p, low, high))
-    significant, testable = at_most(adjusted, 1 - level), at_most(smallest, 1 - level)
-    may_flip = at_most(own_smallest, 1 - level) & at_most(low, 1 - level) & ~at_most(high, 1 - level)
-    may_flip |= testable & at_most(lowest, 1 - level) & ~at_most(highest, 1 - level)
-    columns = {
-        "p": p.tolist(),
-        "p_adjusted": adjusted.tolist(),
-        "adjustment": [adjust] * len(p),
-        "m": [len(chosen)] * len(p),
-        "resamples": resamples.tolist(),
-        "p_smallest": smallest.tolist(),
-        "resamples_needed": needed,
-        "significant": [bool(one) if can else None for one, can in zip(significant, testable, strict=True)],
-        "may_flip": may_flip.tolist(),
-    }
-    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    testable = at_most(smallest, alpha)
+    may_flip = at_most(own_smallest, alpha) & at_most(low, alpha) & ~at_most(high, alpha)
+    may_flip |= testable & at_most(lowest, alpha) & ~at_most(highest, alpha)
+    return _verdicts(
+        p, adjusted, testable, 1 - level, adjust,
+        p_smallest=smallest, resamples=resamples, resamples_needed=needed, may_flip=may_flip,
+    )  # fmt: skip
 
 
 def judge_models(
@@ -98,18 +83,18 @@ def judge_models(
 ) -> list[dict[str, Any]]:
     """The same for differences of models, whose p need no resamples."""
     p = np.array([np.nan if of is None else of.p(size) for of, size in zip(spreads, differences, strict=True)])
-    adjusted, defined = adjust_defined(p, adjust), ~np.isnan(p)
-    return [
-        {
-            "p": one,
-            "p_adjusted": both,
-            "adjustment": adjust,
-            "m": int(defined.sum()),
-            "significant": bool(at_most(both, 1 - level)) if is_defined else None,
-            "may_flip": False,
-        }
-        for one, both, is_defined in zip(p.tolist(), adjusted.tolist(), defined, strict=True)
-    ]
+    return _verdicts(p, adjust_defined(p, adjust), ~np.isnan(p), 1 - level, adjust, may_flip=np.zeros(len(p), bool))
+
+
+def _verdicts(
+    p: Floats, adjusted: Floats, testable: Flags, alpha: float, adjust: Adjustment, **others: Any
+) -> list[dict[str, Any]]:
+    """A row per difference, with the p that it has, its significance, and other columns."""
+    significant = np.where(testable, at_most(adjusted, alpha), np.full(len(p), None))
+    columns = {"p": p, "p_adjusted": adjusted, "significant": significant, **others}
+    same = {"adjustment": adjust, "m": int((~np.isnan(p)).sum())}
+    rows = zip(*(column.tolist() for column in columns.values()), strict=True)
+    return [{**dict(zip(columns, row, strict=True)), **same} for row in rows]
 
 
 def strictest_level(nulls: Sequence[Null], m: int, adjust: Adjustment, level: float) -> float:

@@ -26,7 +26,7 @@ from dstbench.errors import DstbenchError, UsageError, warn
 from dstbench.metrics import parse
 from dstbench.runs.open import Data, Reading, parts_to_open
 from dstbench.runs.run import Run
-from dstbench.schema.audit_words import MEMORISED, MEMORISED_RUNS, UNGROUNDED
+from dstbench.schema.audit import MEMORISED, MEMORISED_RUNS, UNGROUNDED
 from dstbench.schema.core import BETWEEN
 from dstbench.schema.record import Record
 from dstbench.scoring.partitions import Part, over_parts
@@ -39,7 +39,7 @@ _VALUE: Final = ["slot", "kind", "pred"]
 
 @dataclass(frozen=True)
 class Memorisation(Record):
-    """The values that runs predict although nobody has said them, as frames (schemas in `dstbench.schema.audit_words`).
+    """The values that runs predict although nobody has said them, as frames (schemas in `dstbench.schema.audit`).
 
     Attributes:
         runs: One row per run and kind, schema `MEMORISED_RUNS`.

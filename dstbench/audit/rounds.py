@@ -1,93 +1,81 @@
-"""The rounds of the search for missing annotations: what a round adds is gold for the next."""
+"""The rounds of the search for missing annotations (what a round adds is gold for the next), and what they find."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import polars as pl
 
-from dstbench.audit.corpus import Corpus, with_lists
-from dstbench.audit.discussion import discuss, judge_places, names_in, on_topic, propose_places, weigh_places
-from dstbench.audit.evidence import judge, propose, weigh
+from dstbench.audit.corpus import Corpus, with_changes
+from dstbench.audit.discussion import SUPPORT, discuss, judge_places, on_topic, propose_places
+from dstbench.audit.evidence import CUES, PARTS, judge, propose
+from dstbench.audit.mentions import spans
 from dstbench.audit.places import Places
 from dstbench.audit.rules import Rules
 from dstbench.conventions.normalise import is_dontcare
+from dstbench.schema.audit import CANDIDATES, PROPOSALS
+from dstbench.schema.core import BETWEEN
+
+_CELL: Final = ["row", "slot"]
 
 
 class Method(NamedTuple):
-    """How missing annotations are found: by rules, and those of the slots `compared` by similar places."""
+    """How missing annotations are found: by rules, and among the mentions that are `compared` by similar places."""
 
     places: Places | None
     rules: Rules
-    compared: list[str]
+    compared: pl.DataFrame
     support: int
     at_least: float
 
-    def judge(self, corpus: Corpus, cells: pl.DataFrame) -> tuple[list[pl.DataFrame], pl.DataFrame]:
-        """The mentions with their evidence, by rules and by similar places; and the missing ones among them.
-
-        Mentions are judged as if gold had these `cells` (as `Corpus.cells`).
-        """
-        is_allowed = pl.col("slot").str.contains(self.rules.slots)
-        is_compared = pl.col("slot").cast(pl.String).is_in(self.compared)
-        similar = judge(corpus, cells if self.compared else cells.clear())
-        similar = weigh(similar, support=self.support).with_columns(rule=pl.lit("similar"))
-        proposed = propose(similar, at_least=self.at_least).with_columns(entity=None, fact=None, refused=None)
-        proposed, similar = proposed.filter(is_compared, is_allowed), similar.filter(is_compared)
-        if self.places is None:
-            return [similar], proposed
-        names = names_in(corpus, cells, self.places)
-        discussion = discuss(corpus, cells, names, self.places, self.rules)
-        by_rule = weigh_places(judge_places(discussion, self.places, self.rules))
-        proposed = on_topic(proposed, discussion.turns.select("row", "domain", "is_topic"), corpus, self.rules)
-        proposed = pl.concat([propose_places(by_rule, self.rules), proposed], how="diagonal_relaxed")
-        proposed = proposed.unique(["row", "slot"], keep="first", maintain_order=True)
-        return [by_rule, similar], proposed.filter(is_allowed)
+    def judge(self, corpus: Corpus, cells: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+        """The mentions with their evidence, and the missing ones among them, if gold had these `cells`."""
+        state = with_changes(cells)
+        similar = judge(self.compared, state if self.compared.height else state.clear(), self.support)
+        proposed = propose(similar, self.at_least)
+        similar = similar.filter("is_compared")
+        if self.places is not None:
+            discussion = discuss(corpus, state, self.places, self.rules)
+            by_rule = judge_places(discussion, self.places, self.rules)
+            proposed = on_topic(proposed, discussion, corpus, self.rules)
+            proposed = pl.concat([propose_places(by_rule, self.rules), proposed], how="diagonal_relaxed")
+            similar = pl.concat([by_rule, similar], how="diagonal_relaxed")
+        proposed = proposed.unique(_CELL, keep="first", maintain_order=True)
+        return similar, proposed.filter(pl.col("slot").str.contains(self.rules.slots))
 
 
-def search(corpus: Corpus, method: Method) -> tuple[list[pl.DataFrame], list[pl.DataFrame], Corpus]:
-    """Search until nothing is found.
-
-    Returns:
-        The mentions with their evidence in the first round, by rules and by similar places; the additions of each
-        round, with its `round`; and the corpus with the lists of values that were added.
-    """
+def search(corpus: Corpus, method: Method) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Search until nothing is found; the mentions with their evidence in the first round, and what all rounds add."""
     cells, rounds = corpus.cells, list[pl.DataFrame]()
     first, proposed = method.judge(corpus, cells)
     while True:
-        corpus = with_lists(corpus, proposed)
         proposed = _with_duration(proposed, corpus, cells)
-        if proposed.is_empty():
-            return first, rounds, corpus
         rounds.append(proposed.with_columns(round=pl.lit(len(rounds) + 1)))
-        new_cells = proposed.select("slot", row=pl.int_ranges("row", "until", dtype=pl.UInt32), value="written")
-        new_cells = new_cells.explode("row").select("row", pl.col("slot", "value").cast(pl.Categorical))
-        cells = pl.concat([cells, new_cells])
+        if proposed.is_empty():
+            return first, _with_later(pl.concat(rounds, how="diagonal_relaxed"), corpus)
+        added = proposed.select("slot", "domain", "written", every=pl.col("value").str.split(BETWEEN), row=_rows())
+        added = added.explode("row").with_columns(value=pl.col("every").list.first())
+        cells = pl.concat([cells, added.select(cells.columns)])
         proposed = method.judge(corpus, cells)[1]
 
 
-def _with_duration(proposed: pl.DataFrame, corpus: Corpus, cells: pl.DataFrame) -> pl.DataFrame:
-    """The annotations found, without those that an earlier one already implies.
+def _rows() -> pl.Expr:
+    return pl.int_ranges("row", "until", dtype=pl.UInt32)
 
-    Returns:
-        Rows with `written`: the value as gold writes it; `until`: the row before which the annotation ends; `later`:
-        the value that gold has next in the dialogue.
-    """
+
+def _with_duration(proposed: pl.DataFrame, corpus: Corpus, cells: pl.DataFrame) -> pl.DataFrame:
+    """The annotations found, as `written` and `until` which row they hold; without those that others already imply."""
     turns = corpus.data_turns.with_columns(stop=pl.col("row").max().over("dialogue") + 1)
-    proposed = proposed.join(turns, on="row").join(corpus.spelled, on=["slot", "value"]).sort("row")
-    turns = turns.join(proposed, on="dialogue", how="semi")
-    # An addition of an earlier round ends an annotation, too, but is not gold's.
-    for entries, names in ((cells, {"next": "row", "then": "value"}), (corpus.cells, {"later": "value"})):
-        following = entries.join(turns, on="row").with_columns(pl.col("slot").cast(pl.String))
-        following = following.join(proposed, on=["dialogue", "slot"], how="semi").sort("row")
-        following = following.with_columns(pl.col("value").cast(pl.String))
-        proposed = proposed.join_asof(
-            following.select("dialogue", "slot", "row", **names), on="row", by=["dialogue", "slot"],
-            strategy="forward", allow_exact_matches=False, check_sortedness=False,
-        )  # fmt: skip
+    proposed = proposed.join(turns, on="row").with_row_index("proposal")
+    parts = proposed.select("proposal", "slot", pl.col("value").str.split(BETWEEN)).explode("value")
+    parts = parts.join(corpus.spelled, on=["slot", "value"], maintain_order="left")
+    parts = parts.group_by("proposal").agg(pl.col("written").str.join(BETWEEN))
+    proposed = proposed.join(parts, on="proposal").drop("proposal")
+    following = cells.join(turns, on="row").select("dialogue", "slot", "row", next="row", then="value")
+    proposed = _followed(proposed, following)
     # A user who says "a hotel", and later gets a guest house annotated, meant any place to stay.
     dontcare = [value for value in proposed["then"].drop_nulls().unique() if is_dontcare(value)]
-    is_other = (pl.col("then") != pl.col("written")) & ~pl.col("then").is_in(dontcare)
+    is_other = (pl.col("then") != pl.col("value")) & ~pl.col("then").is_in(dontcare)
     is_any_kind = (pl.col("rule") == "kind") & pl.col("fact").is_null() & is_other.fill_null(False)
     proposed = proposed.filter(~is_any_kind)
     proposed = proposed.with_columns(until=pl.min_horizontal("stop", "next")).sort("dialogue", "slot", "row")
@@ -96,6 +84,78 @@ def _with_duration(proposed: pl.DataFrame, corpus: Corpus, cells: pl.DataFrame) 
     is_implied = (gap == gap.shift(1)) & (pl.col("written") == pl.col("written").shift(1))
     proposed = proposed.filter(~is_implied.fill_null(False))
     replaced_at = pl.when(gap == gap.shift(-1)).then(pl.col("row").shift(-1))
-    return proposed.with_columns(until=pl.coalesce(replaced_at, "until")).drop(
-        "stop", "next", "then", "dialogue", "turn"
-    )
+    return proposed.with_columns(until=pl.coalesce(replaced_at, "until")).drop("stop", "next", "then", "turn")
+
+
+def _with_later(added: pl.DataFrame, corpus: Corpus) -> pl.DataFrame:
+    """Additions with the value that gold has next in the dialogue."""
+    later = corpus.cells.join(corpus.data_turns, on="row").select("dialogue", "slot", "row", later="written")
+    return _followed(added, later).drop("dialogue")
+
+
+def _followed(rows: pl.DataFrame, following: pl.DataFrame) -> pl.DataFrame:
+    """Rows with the next one of their dialogue and slot in another table."""
+    return rows.sort("row").join_asof(
+        following.sort("row"), on="row", by=["dialogue", "slot"],
+        strategy="forward", allow_exact_matches=False, check_sortedness=False,
+    )  # fmt: skip
+
+
+# --- what the rounds find ---------------------------------------------------------------------------------------------
+
+
+def list_proposals(added: pl.DataFrame, corpus: Corpus) -> pl.DataFrame:
+    """What all rounds add, schema `PROPOSALS`."""
+    worded = _with_words(added, corpus).with_columns(value="written", turns=pl.col("until") - pl.col("row"))
+    worded = pl.concat([PROPOSALS.schema.to_frame(), worded], how="diagonal_relaxed")
+    return PROPOSALS.conform(worded).sort("dialogue", "turn", "slot")
+
+
+def list_candidates(first: pl.DataFrame, added: pl.DataFrame, corpus: Corpus, at_least: float) -> pl.DataFrame:
+    """The mentions that the first round judges, replaced by what the rounds add, if they do; schema `CANDIDATES`."""
+    is_similar, share = pl.col("rule").eq_missing(pl.lit("similar")), pl.col("annotated") / pl.col("others")
+    key = [*_CELL, "speaker", "value", "is_similar"]
+    judged, new = (table.with_columns(is_similar=is_similar) for table in (first, added))
+    judged = judged.join(new, on=key, how="anti")
+    judged = pl.concat([judged, new.with_columns(is_added=True)], how="diagonal_relaxed")
+    covered = added.select("slot", row=_rows()).explode("row").unique().with_columns(is_covered=True)
+    judged = judged.join(covered, on=_CELL, how="left")
+    if "rarely" not in judged.columns:
+        judged = judged.with_columns(rarely=False)
+    is_enough = pl.when("is_similar").then(~pl.col("rarely") & (share >= at_least)).otherwise(
+        pl.col("annotated") >= SUPPORT
+    )  # fmt: skip
+    decision = (
+        pl.when("is_added").then(pl.lit("added"))
+        .when("is_set").then(pl.lit("annotated"))
+        .when(pl.col("now").is_not_null()).then(pl.lit("other"))
+        .when(pl.col("rule").is_null()).then(pl.lit("no rule"))
+        .when(~is_enough.fill_null(False)).then(pl.lit("seldom"))
+        .when("is_covered").then(pl.lit("held"))
+        .otherwise(pl.lit("left out"))
+    )  # fmt: skip
+    judged = judged.with_columns(decision=decision, share=share, turns=pl.col("until") - pl.col("row"))
+    judged = judged.sort(*_CELL, "speaker", "first", "value", "is_similar")
+    worded = _with_words(judged, corpus)
+    # The rules compare canonical values; the log has them as gold writes them.
+    spelled = corpus.spelled.rename({"written": "spelling"})
+    for frame, keys in ((spelled, ["slot", "value"]), (corpus.cells.select(*_CELL, gold="written"), _CELL)):
+        worded = worded.join(frame, on=keys, how="left", maintain_order="left")
+    worded = worded.with_columns(value=pl.coalesce("written", "spelling", "value"))
+    return CANDIDATES.conform(pl.concat([CANDIDATES.schema.to_frame(), worded], how="diagonal_relaxed"))
+
+
+def _with_words(mentions: pl.DataFrame, corpus: Corpus) -> pl.DataFrame:
+    """Mentions of the dialogues that are judged, with the words that say them and what similar ones share."""
+    spoken = spans(mentions.drop("start", "end", strict=False), corpus.texts).rename({"text": "utterance"})
+    spoken = spoken.join(corpus.data_turns, on="row", how="inner", maintain_order="left")
+    of_any_slot = pl.when(pl.col("level") == 1).then(pl.lit(" slot=any")).otherwise(pl.lit(""))
+    places = [pl.when(pl.col("rule") != "similar").then(pl.format("rule={}{}", "rule", of_any_slot))]
+    for speaker, cue in CUES.items() if "cue" in spoken.columns else ():
+        names = {"focus": "when", "cue": cue}
+        for level, parts in enumerate(PARTS):
+            words = [pl.format(f"{names[part]}={{}}", pl.col(part).fill_null("-")) for part in parts]
+            is_of_level = (pl.col("rule") == "similar") & (pl.col("speaker") == speaker) & (pl.col("level") == level)
+            places.append(pl.when(is_of_level).then(pl.concat_str(words, separator=" ")))
+    said = pl.col("utterance").str.slice(pl.col("start"), pl.col("end") - pl.col("start"))
+    return spoken.with_columns(place=pl.coalesce(places), said=said, mentions="others")

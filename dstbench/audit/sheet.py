@@ -16,7 +16,7 @@ from dstbench.audit.missing_annotations import Inconsistency
 from dstbench.conventions.convention import Convention
 from dstbench.errors import UsageError
 from dstbench.runs.open import Data
-from dstbench.schema.audit_words import SHEET
+from dstbench.schema.audit import SHEET
 from dstbench.schema.core import BETWEEN
 
 #: Whether the correction added anything to a dialogue.
@@ -45,20 +45,10 @@ _ALIKE: Final = {
     "when=before": "other slots of the domain are set in the turn before",
     "when=next": "other slots of the domain are set in the next turn",
     "when=earlier": "other slots of the domain were set earlier",
-    " value=": "; value: ",
-    "value=": "value: ",
-    " before=-": "; no word before it",
     "before=-": "no word before it",
-    " before=": "; word before it: ",
     "before=": "word before it: ",
-    " after=-": "; no word after it",
-    " after=": "; word after it: ",
-    " reply=-": "; no reply",
     "reply=-": "no reply",
-    " reply=": "; reply begins with: ",
     "reply=": "reply begins with: ",
-    " offer=single": "; the only offer",
-    " offer=several": "; one of several offers",
 }
 
 
@@ -195,7 +185,11 @@ def evidence_in_words() -> pl.Expr:
         pl.format("; no database has it for {}", entity),  # there may be no database, or it may not have the slot
         pl.lit(""),
     )
-    alike = pl.col("place").str.replace_many(list(_ALIKE), list(_ALIKE.values()), leftmost=True)
+    alike = (
+        pl.col("place")
+        .str.replace(r"^(when=\w+) ", "${1}; ")
+        .str.replace_many(list(_ALIKE), list(_ALIKE.values()), leftmost=True)
+    )
     similar = pl.when(rule == "similar").then(pl.format("similar mentions ({})", alike))
     of_rule = pl.when(pl.col("place").str.ends_with("slot=any")).then(pl.lit("such mentions of any slot"))
     of_later = pl.when(later == pl.col("value")).then(pl.lit(" Gold has it later in the dialogue."))

@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from dstbench.cli.command import Command
-from dstbench.cli.declared import Detail
-from dstbench.cli.options import GOLD, MATCH, TURNS_AND_VALUES, VALUES, Table
+from dstbench.cli.options import GOLD, MATCH, TURNS_AND_VALUES, VALUES, Declared, Detail, listed_names
 
 _SPLIT: Final = Detail(help="train, dev or test, if there are several.")
 _SPLIT_OR_ALL: Final = Detail(help="train, dev or test, if there are several; default: all.")
@@ -36,7 +35,9 @@ COMMANDS: Final = (
         "compare a.json b.json c.json --baseline a -m jga,gca",
         "scoring",
         of="analysis.compare:compare",
-        run="cli.special:compare",
+        shown=[
+            Declared("pairs", "bool", False, "Show the differences of pairs only: in LaTeX, a table of their own."),
+        ],
         charts="rendering.charts.runs:leaderboard_charts",
     ),
     Command(
@@ -105,7 +106,7 @@ COMMANDS: Final = (
         "signature 'jga|profile:trade@faithful.1|…' 'jga|profile:verbatim.1|…'",
         "reading",
         run="cli.special:signature",
-        table=None,
+        table="",
         details={"texts": Detail(metavar="SIGNATURE...")},
     ),
     Command(
@@ -211,7 +212,7 @@ COMMANDS: Final = (
         of="rendering.report:report",
         run="cli.special:report",
         charts="cli.special:charts_of",
-        table=None,
+        table="",
         details={
             "output": Detail("-o", "--output", help="The file to write; - for stdout."),
             "form": Detail("--format"),
@@ -232,7 +233,7 @@ COMMANDS: Final = (
         "converting",
         run="cli.data:convert",
         reads=True,
-        table=None,
+        table="",
         details={"files": Detail(metavar="FILE...")},
     ),
     Command(
@@ -241,7 +242,7 @@ COMMANDS: Final = (
         "contexts gold.json -o said.parquet",
         "reading",
         run="cli.data:contexts",
-        table=None,
+        table="",
         details={
             "files": Detail(metavar="FILE..."),
             "split": Detail(help="train, dev or test, if there are several splits."),
@@ -253,7 +254,7 @@ COMMANDS: Final = (
         "demo --dialogues 1000 -o sample",
         "scoring",
         run="cli.data:demo",
-        table=Table,
+        table="shown",
         details={"output": Detail("-o", "--output", metavar="DIR")},
     ),
     Command(
@@ -262,7 +263,7 @@ COMMANDS: Final = (
         "ls formats",
         "reading",
         run="cli.data:ls",
-        table=Table,
+        table="shown",
         details={"what": Detail(metavar="[WHAT]"), "only": Detail(metavar="[NAME]...")},
     ),
     Command(
@@ -271,7 +272,7 @@ COMMANDS: Final = (
         "help conventions",
         "reading",
         run="cli.help:show_topic",
-        table=None,
+        table="",
         details={"topic": Detail(metavar="[TOPIC]")},
     ),
     Command(
@@ -302,14 +303,14 @@ COMMANDS: Final = (
         "audit diff multiwoz20/test.tsv multiwoz21/test.tsv --profile star",
         "comparing",
         of="audit.version_diff:diff",
-        run="cli.audits:diff",
+        shown=[Declared("top", "int", 20, "Number of changes that text shows.")],
         charts="rendering.charts.audits:difference_charts",
         choices=MATCH,
         details={
             "before": Detail(type=Path, metavar="BEFORE", help="The earlier version of a dataset."),
             "after": Detail(type=Path, metavar="AFTER", help="The later version."),
             "names": Detail(
-                "--name", type=list[str],
+                "--name", type=list[str], parse=lambda given: listed_names(given, 2),
                 help="Names of the two versions, in order: 2.0,2.1, or one option for each.",
             ),
             "split": _SPLIT,
@@ -345,7 +346,7 @@ COMMANDS: Final = (
         of="audit.missing_annotations:inconsistency",
         run="cli.audits:inconsistency",
         charts="rendering.charts.audits:inconsistency_charts",
-        table=Table,
+        table="shown",
         hidden=("said",),
         details={
             "data": Detail(
@@ -378,7 +379,7 @@ COMMANDS: Final = (
         "audit contradictions test.tsv --database db",
         "searching",
         of="audit.contradictions:contradictions",
-        run="cli.audits:contradictions",
+        shown=[Declared("top", "int", 20, "Number of values of each kind that text shows.")],
         hidden=("said",),
         details={"data": _DATASET, "split": _SPLIT_OR_ALL},
     ),
@@ -389,7 +390,7 @@ COMMANDS: Final = (
         "replacing",
         of="audit.replacement:replace",
         run="cli.audits:replace",
-        table=Table,
+        table="shown",
         details={
             "data": _DATASET,
             "slots": Detail(

@@ -74,7 +74,7 @@ def demo(call: Call, *, dialogues: int = 200, output: Path | None = None) -> Res
     from dstbench.rendering.tables import render
     from dstbench.scoring.score import score
 
-    form, corpus = call.table.form, synthetic(dialogues)
+    form, corpus = call.form, synthetic(dialogues)
     written = write_sample(corpus, output) if output else []
     text = render({"scores": score(corpus)}, form)
     if form == "text":
@@ -105,11 +105,11 @@ def ls(call: Call, what: Listing | None = None, only: list[str] | None = None, *
     from dstbench.cli import listing
     from dstbench.rendering.tables import render
 
-    form = call.table.form
+    form = call.form
     if expressions and what != "metrics":
         raise UsageError("--expressions is for metrics", hint="dstbench ls metrics --expressions")
     if what is not None:
-        rows = listing.expressions() if expressions else listing.LISTINGS[what][0]()
+        rows = listing.expressions() if expressions else listing.listing(what)
         return Result(render({what: listing.only(rows, what, only) if only else rows}, form))
     text = render({"listings": listing.listings()}, form)
     return Result(f"{text.rstrip()}\n\n`dstbench ls metrics` lists the metrics\n" if form == "text" else text)

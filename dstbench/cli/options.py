@@ -1,26 +1,161 @@
-"""Options that several commands share, in groups, and what signatures do not say of single ones."""
+"""Options from functions: a keyword argument becomes an option, and its line in the docstring the option's help.
+
+What signatures do not say of an option is declared once for all commands that have it, in `DETAILS`.
+"""
 
 from __future__ import annotations
 
-import functools
-import inspect
+import ast
 import re
-import sys
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, fields
+from functools import cache, partial
+from importlib import import_module
+from inspect import Parameter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, NamedTuple, get_origin
 
-from dstbench.cli.declared import Declared, Detail, Option, load, meanings_in, option
-from dstbench.cli.output import write_files
+import typer
+
+import dstbench.typing
 from dstbench.conventions.choices import CHOICES, description, file_type
-from dstbench.errors import UsageError, warn
-from dstbench.typing import EngineName, FigureFormat, TableFormat
+from dstbench.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
+    from collections.abc import Callable, Collection
 
-    from dstbench.rendering.terminal import Screen
+_PACKAGE: Final = Path(__file__).parents[1]
+_TYPES: Final[dict[str, Any]] = {
+    **vars(dstbench.typing),
+    **{kind.__name__: kind for kind in (bool, int, float, str, Path)},
+    "list[Path]": list[Path],
+    "list[str]": list[str],
+    "tuple[str, str]": tuple[str, str],
+}
+
+
+class Declared(NamedTuple):
+    """A parameter: its name, its annotation as written, its default, what the docstring says, if it needs no name."""
+
+    name: str
+    type: str
+    default: Any
+    meaning: str
+    is_positional: bool = False
+
+
+class Detail:
+    """What a function's signature and docstring do not say about an option.
+
+    Args:
+        flags: Its flags; none: the parameter's name.
+        type: Its type; None: by the annotation.
+        of: What ``NAME=VALUE`` names, and an example of it, for messages.
+        once: Whether each such name may be given only once.
+        parse: Makes the argument of what is given (None: nothing is).
+        words: Keyword arguments of Typer, such as `help`, `metavar`, `min`.
+    """
+
+    def __init__(
+        self,
+        *flags: str,
+        type: Any = None,  # noqa: A002
+        of: tuple[str, str] | None = None,
+        once: bool = False,
+        parse: Callable[[Any], Any] | None = None,
+        **words: Any,
+    ) -> None:
+        self.flags, self.type, self.of, self.once, self.parse, self.words = flags, type, of, once, parse, words
+
+
+class Option(NamedTuple):
+    """An option: its type, annotated for Typer, its default, and how the argument is made of what is given."""
+
+    annotation: Any
+    default: Any
+    parse: Callable[[Any], Any]
+
+
+def load(path: str) -> Any:
+    """What is at ``module:name``, in this package."""
+    module, _, name = path.partition(":")
+    return getattr(import_module(f"dstbench.{module}"), name)
+
+
+@cache
+def parameters(path: str) -> list[Declared]:
+    """The parameters of the function at ``module:name``, read without importing the module: that may take long."""
+    module, _, name = path.partition(":")
+    source = _PACKAGE.joinpath(*module.split(".")).with_suffix(".py").read_text(encoding="utf-8")
+    head = re.search(rf'^def {name}\(.*?\n    """.*?"""\n', source, re.MULTILINE | re.DOTALL)
+    function = ast.parse(head[0]).body[0] if head else None
+    if not isinstance(function, ast.FunctionDef):
+        raise LookupError(path)
+    meanings, given = meanings_in(ast.get_docstring(function) or ""), function.args
+    defaults: list[ast.expr | None] = [*[None] * (len(given.args) - len(given.defaults)), *given.defaults]
+    found = [
+        Declared(
+            argument.arg,
+            ast.unparse(argument.annotation).removesuffix(" | None") if argument.annotation else "",
+            Parameter.empty if default is None else _value(default, source),
+            meanings.get(argument.arg, ""),
+            argument in given.args,
+        )
+        for argument, default in zip([*given.args, *given.kwonlyargs], [*defaults, *given.kw_defaults], strict=True)
+    ]
+    return found + ([Declared(f"**{given.kwarg.arg}", "", None, "")] if given.kwarg else [])
+
+
+def _value(default: ast.expr, source: str) -> Any:
+    """The value of a default: a literal, or a constant of the same module."""
+    if isinstance(default, ast.Name):
+        constant = re.search(rf"^{default.id}\b.* = (.+)$", source, re.MULTILINE)
+        return ast.literal_eval(constant[1]) if constant else None
+    return ast.literal_eval(default)
+
+
+def meanings_in(docstring: str) -> dict[str, str]:
+    r"""What a docstring says of each argument or attribute, in one sentence, as help has it.
+
+    >>> meanings_in("Args:\n    few: Number of\n        slots; None: all. More.\n\nReturns:\n    It.\n")
+    {'few': 'Number of slots; default: all.'}
+    """
+    block = re.search(r"^(?:Args|Attributes):\n((?:    .*\n)+)", f"{docstring}\n", re.MULTILINE)
+    entries = re.findall(r"^    (\w+): (.*\n(?:     +.*\n)*)", block[1] if block else "", re.MULTILINE)
+    joined = {name: " ".join(text.split()).replace("``", "") for name, text in entries}
+    sentences = {name: re.split(r"(?<=\.)\s(?!Repeatable)", text)[0] for name, text in joined.items()}
+    return {name: sentence.replace("; None:", "; default:") for name, sentence in sentences.items()}
+
+
+def option(declared: Declared, own: Detail) -> Option:
+    """The option of a parameter."""
+    is_named = declared.type.startswith("Mapping") and own.type is None
+    kind: Any = list[str] if is_named else own.type or _TYPES.get(declared.type, str)
+    flags = own.flags or (f"--{declared.name.replace('_', '-')}",)
+    words = {"help": declared.meaning, **own.words}
+    is_argument = declared.is_positional and not own.flags
+    info: Any = typer.Argument(**words) if is_argument else typer.Option(*flags, **words)
+    info.readable = False  # a file that may not be read gives our error, like one that does not exist
+    default = declared.default
+    if default == () or (get_origin(kind) is list and default is not Parameter.empty):
+        default = None  # the function's own default is used
+    parse = own.parse or (lambda given: given)
+    if is_named and own.of:
+        parse = partial(named_values, flags[-1], of=own.of, once=own.once)
+    return Option(Annotated[kind if is_named or default is not None else kind | None, info], default, parse)
+
+
+def named_values(
+    flag: str, given: list[str] | None, *, of: tuple[str, str], once: bool = False
+) -> dict[str, str] | None:
+    """The values of a repeatable option NAME=VALUE by name, joined by commas unless it may be given only `once`."""
+    values: dict[str, str] = {}
+    for item in given or ():
+        name, _, value = item.partition("=")
+        if not name or not value:
+            raise UsageError(f"{flag} {item!r} names no {of[0]}", hint=f"{flag} {of[1]}")
+        if once and name in values:
+            raise UsageError(f"{flag} {name!r} is given twice", hint="give each a name of its own")
+        values[name] = f"{values[name]},{value}" if name in values else value
+    return values or None
 
 
 def _completed(registry: str, built_in: str, *more: str) -> Callable[[str], list[str]]:
@@ -126,161 +261,10 @@ DETAILS: Final[dict[str, Detail]] = {
     "width": Detail(min=100, metavar="POINTS"),
     "address": Detail(metavar="HOST:PORT"),
     "plugins": Detail("--plugins", "--rows", metavar="MODULE"),
+    "runs": Detail(
+        metavar="RUN...", help="Prediction files, packed or not, folders of them, or long tables (.parquet)."
+    ),
 }  # fmt: skip
-
-
-def detail_of(name: str, own: Mapping[str, Detail]) -> Detail:
-    """The details of a parameter: a command's own, or those that it has in all commands."""
-    return own.get(name) or DETAILS.get(name) or Detail()
-
-
-class Group:
-    """Options that belong together: the fields of a dataclass, whose docstring is their help.
-
-    A command gets all of them as one object.
-    """
-
-    @classmethod
-    @functools.cache
-    def options(cls) -> Mapping[str, Option]:
-        """The options, by the names of the fields."""
-        meanings = meanings_in(inspect.getdoc(cls) or "")
-        declared = [
-            Declared(one.name, str(one.type).removesuffix(" | None"), one.default, meanings[one.name], False)
-            for one in fields(cls)  # type: ignore[arg-type]
-        ]
-        return {one.name: option(one, detail_of(one.name, {})) for one in declared}
-
-    def active(self) -> AbstractContextManager[object]:
-        """A context in which the command computes; entering it raises the errors that can be known before."""
-        return nullcontext()
-
-
-@dataclass(frozen=True)
-class Engine(Group):
-    """The engine that computes.
-
-    Attributes:
-        engine: Compute in this process, or on a Ray cluster.
-        address: The Ray cluster to join, or auto; default: this machine only.
-    """
-
-    engine: EngineName = "local"
-    address: str | None = None
-
-    def active(self) -> AbstractContextManager[object]:
-        """The engine is in use while the command computes."""
-        context: AbstractContextManager[object] = load("scoring.engines:engine")(self.engine, address=self.address)
-        return context
-
-
-def promised(output: Path | None, formats: Any) -> Any:
-    """The format that a file's name ends in; None if it ends in none of `formats` (a ``Literal``)."""
-    ending = output.suffix.lower() if output else ""
-    form = {".tex": "latex"}.get(ending, ending[1:])
-    return form if form in get_args(formats) else None
-
-
-@dataclass(frozen=True)
-class Table(Group):
-    """How a table is shown.
-
-    Attributes:
-        chosen: Output format of the table; default: text.
-        everything: Show all tables, rows and columns in text too, and how the numbers were computed.
-        signature: Show the whole signature in text too.
-    """
-
-    chosen: TableFormat | None = None
-    everything: bool = False
-    signature: bool = False
-
-    @property
-    def form(self) -> TableFormat:
-        """The format, of a table that goes to no file."""
-        return self.chosen or "text"
-
-    def form_of(self, output: Path | None) -> TableFormat:
-        """The format of a table that goes to this file; warns if the file's name ends in another format."""
-        of_name = promised(output, TableFormat)
-        if of_name and self.chosen and of_name != self.chosen:
-            warn(f"{output} holds {self.chosen}; --format {of_name} writes {of_name}")
-        return self.chosen or of_name or "text"
-
-    def active(self) -> AbstractContextManager[object]:
-        """The table is laid out for the terminal, if it goes to one."""
-        from dstbench.rendering.terminal import laid_out_for, screen_of
-
-        return laid_out_for(self._screen(screen_of(sys.stdout)))
-
-    def _screen(self, terminal: Screen) -> Screen:
-        return terminal._replace(everything=self.everything, signature=self.signature)
-
-
-@dataclass(frozen=True)
-class TableOutput(Table):
-    """How a table is shown, and the file that it is written to.
-
-    Attributes:
-        chosen: Output format of the table; default: by the name of -o (x.json), else text.
-        everything: Show all tables, rows and columns in text too, and how the numbers were computed.
-        signature: Show the whole signature in text too.
-        output: Write to this file instead of the terminal.
-        label: LaTeX's label of the table; default: by the command, such as tab:score.
-    """
-
-    output: Path | None = None
-    label: str | None = None
-
-    @functools.cached_property
-    def form(self) -> TableFormat:
-        """The format of the table; `cached_property`, as a note is given once."""
-        return self.form_of(self.output)
-
-    def active(self) -> AbstractContextManager[object]:
-        """Refuse a label that cannot be one."""
-        if self.label is not None:
-            if self.form != "latex":
-                raise UsageError("--label is for LaTeX only", hint="--format latex")
-            if not re.fullmatch(r"[A-Za-z0-9:._/-]+", self.label):
-                raise UsageError(f"--label {self.label!r} cannot be a label", hint="letters, digits, and : . _ / -")
-        from dstbench.rendering.terminal import Screen, laid_out_for
-
-        return super().active() if str(self.output or "-") == "-" else laid_out_for(self._screen(Screen()))
-
-
-@dataclass(frozen=True)
-class Drawing(Group):
-    """The folders for charts: one for their specifications, one for the drawn figures.
-
-    Attributes:
-        charts: Also write the charts to this folder, as Vega-Lite.
-        figures: Also draw the charts as figures and write them to this folder.
-        figure_format: File type of the figures.
-        width: Width of the figures; default: ACL's column (219), or page (455) if wide.
-    """
-
-    charts: Path | None = None
-    figures: Path | None = None
-    figure_format: FigureFormat = "svg"
-    width: float | None = None
-
-    def write(self, charts_of: str, *args: Any) -> list[Path]:
-        """Write the charts that ``module:name`` makes of the arguments to the folders that are given; their paths."""
-        if self.charts is None and self.figures is None:
-            return []
-        from dstbench.rendering.charts.draw import draw_figure, specification
-        from dstbench.rendering.tables import render_object
-
-        charts, written = load(charts_of)(*args), []
-        if self.charts is not None:
-            texts = {f"{name}.vl.json": render_object(specification(chart)).encode() for name, chart in charts.items()}
-            written += write_files(texts, self.charts)
-        if self.figures is not None:
-            form = self.figure_format
-            drawn = {f"{name}.{form}": draw_figure(chart, form, self.width) for name, chart in charts.items()}
-            written += write_files(drawn, self.figures)
-        return written
 
 
 #: The choices of a convention that have an option.
@@ -297,10 +281,10 @@ def convention_options(default: str, offered: Collection[str]) -> dict[str, Opti
     """``--profile``, and an option for each of the choices `offered` that can replace the profile's."""
     words = "Convention by which values are compared and counted: one of `ls profiles`, or a file (.toml)."
     completion = _completed("conventions.profiles", "PROFILES")
-    options = {"profile": option(Declared("profile", "str", default, words, False), Detail(autocompletion=completion))}
+    options = {"profile": option(Declared("profile", "str", default, words), Detail(autocompletion=completion))}
     for name, choice in CHOSEN.items():
         if name in offered:
             kind: Any = Path if file_type(choice) else choice.type if get_origin(choice.type) is Literal else str
             flag = f"--{choice.metadata['option'] or name.replace('_', '-')}"
-            options[name] = option(Declared(name, "", None, description(choice), False), Detail(flag, type=kind))
+            options[name] = option(Declared(name, "", None, description(choice)), Detail(flag, type=kind))
     return options

@@ -21,8 +21,7 @@ from pathlib import Path
 from typing import IO, Any, Final
 
 from dstbench.errors import DstbenchError, UsageError, first_repeated
-from dstbench.io.limits import FREE_BYTES as _FREE
-from dstbench.io.limits import RATIO, UNPACKED
+from dstbench.io.limits import FREE_BYTES, RATIO, UNPACKED
 
 #: How a zip starts: with a member, or, if it has none, with its table of contents.
 ZIP: Final = (b"PK\x03\x04", b"PK\x05\x06")
@@ -36,41 +35,24 @@ _READ: Final = 1 << 16
 
 
 class Archive(zipfile.ZipFile):
-    """A zip that counts how much of it has been unpacked, because many small members may also exhaust memory."""
+    """A zip that counts the bytes unpacked of each member, because many small members may also exhaust memory."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
-        self.packed, self.unpacked = os.path.getsize(path), 0  # bytes
-        self.members: Counter[str] = Counter()  # bytes unpacked of each member; unpacking it again adds nothing
-
-    def count(self, name: str, size: int) -> None:
-        """Count that a member has been unpacked up to this many bytes."""
-        more = max(0, size - self.members[name])
-        self.members[name] += more
-        self.unpacked += more
+        self.packed, self.unpacked = os.path.getsize(path), Counter[str]()
 
 
 class _Limited(io.RawIOBase):
-    """The unpacked bytes of a file of `packed` bytes, up to the limits; closing it also closes `below`."""
+    """Unpacked bytes, up to the limits of `packed` ones; closing it closes the file that is `below`, but no archive."""
 
     def __init__(
-        self,
-        stream: Any,
-        packed: int,
-        kind: str,
-        fail: Callable[..., DstbenchError],
-        *,
-        archive: Archive | None = None,
-        below: io.BufferedReader | None = None,
+        self, stream: Any, below: IO[bytes] | Archive, *, packed: int, kind: str, fail: Callable[..., DstbenchError]
     ) -> None:
-        self._stream, self._packed, self._kind, self._fail = stream, packed, kind, fail
-        self._archive, self._below = archive, below
-        self._name, self._unpacked = stream.name if archive else "", 0
-        self._most, self._ratio = (
-            UNPACKED.value * _MB,
-            RATIO.value,
-        )  # only now, when it can be closed: the limits may be invalid
-        self._others = archive.unpacked - archive.members[self._name] if archive else 0  # bytes of other members
+        self._stream, self._below, self._packed, self._kind, self._fail = stream, below, packed, kind, fail
+        self._name, self._read, self._unpacked = "", 0, Counter[str]()
+        if isinstance(below, Archive):
+            self._name, self._unpacked = stream.name, below.unpacked
+        self._most, self._ratio = UNPACKED.value * _MB, RATIO.value  # last, when it can be closed: they may be invalid
 
     def readable(self) -> bool:
         return True
@@ -82,23 +64,20 @@ class _Limited(io.RawIOBase):
             if isinstance(error, OSError) and error.errno:  # an error of the disk, not of the content
                 raise
             raise damaged(self._kind, error, self._fail) from None
-        self._unpacked += len(data)
-        total = self._others + self._unpacked
+        self._read += len(data)
+        self._unpacked[self._name] = max(self._read, self._unpacked[self._name])  # unpacking it again adds nothing
+        total = self._unpacked.total()
         if total > self._most:
-            raise self._fail(
-                f"more than {self._most // _MB:,} MB when unpacked",
-                f"if that is right, set {UNPACKED.variable} to more MB",
-            )
-        if total > max(_FREE, self._ratio * self._packed):
+            what = f"more than {self._most // _MB:,} MB when unpacked"
+            raise self._fail(what, f"if that is right, set {UNPACKED.variable} to more MB")
+        if total > max(FREE_BYTES, self._ratio * self._packed):
             raise self._fail(f"more than {self._ratio} times its packed size when unpacked", RATIO.hint)
         buffer[: len(data)] = data
         return len(data)
 
     def close(self) -> None:
-        if self._archive is not None:
-            self._archive.count(self._name, self._unpacked)
         self._stream.close()
-        if self._below is not None:
+        if not isinstance(self._below, Archive):
             self._below.close()
         super().close()
 
@@ -162,35 +141,21 @@ ENDINGS: Final = (*_PACKERS, ".zst")
 
 
 def unpacked(stream: io.BufferedReader, packed: int, fail: Callable[..., DstbenchError]) -> io.BufferedReader:
-    """The unpacked stream of a file, if it is packed by anything but zip; otherwise the stream itself.
-
-    Args:
-        stream: The file, at its start.
-        packed: Its size.
-        fail: Makes the error from a message and a hint.
-    """
+    """The unpacked stream of a file of `packed` bytes, if it is packed by anything but zip; else the stream itself."""
     beginning = stream.peek(6)
     for mark, (kind, unpack) in _UNPACKERS.items():
         if beginning.startswith(mark):
-            return io.BufferedReader(_Limited(unpack(stream), packed, kind, fail, below=stream), _MB)
+            return io.BufferedReader(_Limited(unpack(stream), stream, packed=packed, kind=kind, fail=fail), _MB)
     return stream
 
 
 def unpacked_name(name: str) -> str:
-    """The name of a file without the ending of a packing.
-
-    >>> unpacked_name("test.json.gz"), unpacked_name("test.json")
-    ('test.json', 'test.json')
-    """
+    """The name of a file without the ending of a packing: ``test.json`` of ``test.json.gz``."""
     return os.path.splitext(name)[0] if name.endswith(ENDINGS) else name
 
 
 def packed_as(name: str, content: bytes) -> bytes:
-    """The content of a file of this name: packed if the name says so.
-
-    Raises:
-        UsageError: The name ends as that of a packing that dstbench reads but does not write.
-    """
+    """The content of a file of this name, packed if the name says so; some packings are only read, and are refused."""
     ending = os.path.splitext(name)[1]
     if ending in (".zst", ".zip"):
         raise UsageError(f"{name}: {ending} is not written", hint=f"one of {', '.join(_PACKERS)}, or no packing")
@@ -239,7 +204,7 @@ def open_member(archive: Archive, name: str, fail: Callable[..., DstbenchError])
         stream = archive.open(info)
     except (*_DAMAGES, NotImplementedError, RuntimeError, OSError, ValueError) as error:
         raise damaged("zip", error, fail) from None
-    return io.BufferedReader(_Limited(stream, archive.packed, "zip", fail, archive=archive), _MB)
+    return io.BufferedReader(_Limited(stream, archive, packed=archive.packed, kind="zip", fail=fail), _MB)
 
 
 def damaged(kind: str, error: Exception, fail: Callable[..., DstbenchError]) -> DstbenchError:

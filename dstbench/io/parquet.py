@@ -2,7 +2,8 @@
 
 Polars verifies no checksum, and allocates as much memory as a damaged count asks for. So no other module of dstbench
 opens a Parquet file. A file that dstbench wrote is as it was written, or refused. Files of other programs are decoded
-once by PyArrow, which verifies the checksums of pages that have one; what they declare is held against the `limits`.
+once by PyArrow, which verifies the checksums of pages that have one. What large files, and all of other programs,
+declare is held against the `limits`.
 
 Conventions: the footer of a file that dstbench wrote has ``dstbench.crc32``, `checksums` of the row groups as JSON, and
 ``dstbench.seal``: the size of the file, and the CRC-32 of the footer and all that follows, with zeros in place of the
@@ -26,7 +27,6 @@ import polars as pl
 from dstbench.errors import DstbenchError
 from dstbench.io.atomic import replacing
 from dstbench.io.files import File
-from dstbench.io.footer import declared
 from dstbench.io.limits import FREE_BYTES, RATIO, UNPACKED
 
 #: The first and the last bytes of a Parquet file.
@@ -39,30 +39,20 @@ CHECKSUMS: Final = "dstbench.crc32"
 _SEAL: Final = "dstbench.seal"
 _SEALED: Final = re.compile(re.escape(_SEAL.encode()) + rb"\x18\x18([0-9a-f]{16})([0-9a-f]{8})")
 _UNSEALED: Final = "0" * 24
-_HINT: Final = "write or copy it again"
 _MB: Final = 1_000_000
 # Bytes of a value in memory, besides those of its page: a text takes as many even if it is in a dictionary.
 _WIDTH: Final = 16
 
 
 class Scanned(NamedTuple):
-    """A Parquet file whose rows are read when they are needed.
-
-    Attributes:
-        table: Its rows; in a file that dstbench wrote, their checksums are not verified yet.
-        texts: The texts in its footer, by key.
-    """
+    """A Parquet file's rows (whose checksums are not verified yet if dstbench wrote it), and its footer's texts."""
 
     table: pl.LazyFrame
     texts: Mapping[str, str]
 
 
 def scan(file: File) -> Scanned:
-    """Scan a Parquet file after the check of its footer and, if another program wrote it, of its pages.
-
-    Raises:
-        DstbenchError: The file is damaged, or beyond a limit.
-    """
+    """Scan a Parquet file after the check of its footer and, if another program wrote it, of its pages."""
     with reading(file.name):
         path = file.utf8_path
         with file.path.open("rb") as stream:
@@ -71,21 +61,13 @@ def scan(file: File) -> Scanned:
 
 
 def read(file: File, content: bytes | None = None) -> pl.DataFrame:
-    """The table in a Parquet file, after the check of all its bytes.
-
-    Args:
-        file: The file, which messages name.
-        content: The file's content, if it has been read already.
-
-    Raises:
-        DstbenchError: The file is damaged, or beyond a limit.
-    """
+    """The table in a Parquet file, or in its content that has been read, after the check of all its bytes."""
     with reading(file.name), file.path.open("rb") if content is None else io.BytesIO(content) as stream:
         if _check(file.name, stream):
             stream.seek(0)  # Polars reads a stream in memory from where it is
             sums = json.loads(pl.read_parquet_metadata(stream)[CHECKSUMS])
-            if _checksums(stream, [end for end, _ in sums]) != sums:
-                raise _damaged("its bytes are not those that were written")
+            if checksums(stream, [end for end, _ in sums]) != sums:
+                raise damaged("its bytes are not those that were written")
         stream.seek(0)
         return pl.read_parquet(stream)
 
@@ -96,8 +78,15 @@ def reading(source: str) -> Iterator[None]:
     try:
         with interruptible():
             yield
+    except FileNotFoundError:
+        raise DstbenchError("no such file any more", file=source, hint="it was there when it was opened") from None
     except UNREADABLE as error:
-        raise unreadable(source, error) from None
+        if isinstance(error, OSError) and error.errno:
+            what, hint = f"cannot be read: {os.strerror(error.errno)}", "may you read it?"
+        else:
+            reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+            what, hint = f"a damaged Parquet file: {reason}", "write or copy it again"
+        raise DstbenchError(what, file=source, hint=hint) from None
 
 
 @contextmanager
@@ -114,23 +103,8 @@ def interruptible() -> Iterator[None]:
         raise
 
 
-def unreadable(source: str, error: BaseException) -> DstbenchError:
-    """The error for a Parquet file that cannot be read."""
-    if isinstance(error, FileNotFoundError):
-        return DstbenchError("no such file any more", file=source, hint="it was there when it was opened")
-    if isinstance(error, OSError) and error.errno:
-        return DstbenchError(f"cannot be read: {os.strerror(error.errno)}", file=source, hint="may you read it?")
-    reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-    return DstbenchError(f"a damaged Parquet file: {reason}", file=source, hint=_HINT)
-
-
-def checksums(path: str | os.PathLike[str], ends: Sequence[int], begin: int = len(MAGIC)) -> list[list[int]]:
+def checksums(stream: BinaryIO, ends: Sequence[int], begin: int = len(MAGIC)) -> list[list[int]]:
     """For consecutive sections of a file, of which the first starts at `begin`: each one's end, and its CRC-32."""
-    with open(path, "rb") as file:
-        return _checksums(file, ends, begin)
-
-
-def _checksums(stream: BinaryIO, ends: Sequence[int], begin: int = len(MAGIC)) -> list[list[int]]:
     sums = []
     stream.seek(begin)
     for end in ends:
@@ -148,12 +122,8 @@ def write(
 ) -> None:
     """Write a table, each part of it a row group of the file, with checksums of all bytes.
 
-    Args:
-        path: The file; it appears when it is complete.
-        schema: The schema of all parts.
-        groups: The parts.
-        texts: Texts of the footer, by key, which PyArrow keeps if it reads the table and writes it again.
-        last_texts: Returns further texts, which PyArrow does not keep; called when all parts are written.
+    PyArrow keeps the `texts` of the footer if it reads the table and writes it again, and does not keep `last_texts`,
+    which are asked for when all parts are written.
     """
     import pyarrow as pa  # takes 0.2 s, and only writing needs it
     import pyarrow.parquet as pq
@@ -177,7 +147,8 @@ def write(
                 # written without any, and decoded at half the speed.
                 writer.write_table(group.rechunk().to_arrow(), row_group_size=max(group.height, 1))
                 ends.append(file.tell())
-            sums = json.dumps(checksums(temporary, ends))
+            with temporary.open("rb") as written:
+                sums = json.dumps(checksums(written, ends))
             writer.add_key_value_metadata({**last_texts(), CHECKSUMS: sums, _SEAL: _UNSEALED})
         _seal(temporary)
 
@@ -192,7 +163,7 @@ def _seal(path: Path) -> None:
         file.write(f"{size:016x}{crc32(footer):08x}".encode())
 
 
-def _damaged(reason: str) -> pl.exceptions.ComputeError:
+def damaged(reason: str) -> pl.exceptions.ComputeError:
     """What Polars raises for a file that is damaged, which `reading` makes an error about the file."""
     return pl.exceptions.ComputeError(reason)
 
@@ -203,7 +174,7 @@ def _footer(stream: BinaryIO) -> bytes:
     stream.seek(max(0, size - 8))
     length, end = int.from_bytes(stream.read(4), "little") + 8, stream.read(4)
     if end != MAGIC or length + len(MAGIC) > size:
-        raise _damaged("it does not end as a Parquet file does")
+        raise damaged("it does not end as a Parquet file does")
     stream.seek(size - length)
     return stream.read(length)
 
@@ -211,51 +182,44 @@ def _footer(stream: BinaryIO) -> bytes:
 def _check(name: str, stream: BinaryIO, *, at_once: bool = True) -> bool:
     """Hold what a file declares against the limits; verify a seal, or else decode all pages.
 
-    Args:
-        name: The file's name.
-        stream: The file.
-        at_once: Whether all rows are read at once, or row group by row group.
-
-    Returns:
-        Whether it has a seal of its size: then its footer is the one that dstbench wrote, or an error is raised.
+    The rows are read `at_once`, or row group by row group. Returns whether it has a seal of its size: then its footer
+    is the one that dstbench wrote, or an error is raised.
     """
     footer = _footer(stream)
     size = stream.tell()
     seal = _SEALED.search(footer)
     is_sealed = seal is not None and int(seal[1], 16) == size
+    stream.seek(0)
     if is_sealed and seal:
         unsealed = footer[: seal.start(1)] + _UNSEALED.encode() + footer[seal.end(2) :]
         if crc32(unsealed) != int(seal[2], 16):
-            raise _damaged("its footer is not the one that was written")
-    try:
-        groups = declared(footer)
-    except ValueError as error:
-        raise _damaged(str(error)) from None
-    if sum(group.unpacked for group in groups) > max(FREE_BYTES, RATIO.value * size):
-        raise DstbenchError(f"more than {RATIO.value} times its packed size when unpacked", file=name, hint=RATIO.hint)
-    in_memory = [group.unpacked + _WIDTH * group.values for group in groups]
-    if (max(in_memory, default=0) if is_sealed and not at_once else sum(in_memory)) > UNPACKED.value * _MB:
-        raise DstbenchError(f"more than {UNPACKED.value:,} MB when unpacked", file=name, hint=UNPACKED.hint)
-    stream.seek(0)
-    if not is_sealed:
-        _decode_pages(stream)
-    return is_sealed
-
-
-def _decode_pages(stream: BinaryIO) -> None:
-    """Decode a file of another program, which verifies its checksums."""
-    import pyarrow as pa  # takes 0.2 s, and files that dstbench wrote do without
+            raise damaged("its footer is not the one that was written")
+        rows = pl.scan_parquet(stream).select(pl.len()).collect().item()
+        stream.seek(0)
+        if rows * len(pl.read_parquet_schema(stream)) * _WIDTH <= UNPACKED.value * _MB / 2:
+            return True
+        stream.seek(0)
+    import pyarrow as pa  # takes 0.2 s, and small files that dstbench wrote do without
     import pyarrow.parquet as pq
 
     try:
         metadata = pq.read_metadata(stream)
-        schema = metadata.schema
-        # As dictionaries, because a long text in one would be copied into every row.
-        columns = map(schema.column, range(len(schema)))
-        texts = sorted(column.path for column in columns if column.physical_type == "BYTE_ARRAY")
-        stream.seek(0)
-        pages = pq.ParquetFile(stream, metadata=metadata, read_dictionary=texts, page_checksum_verification=True)
-        for _ in pages.iter_batches():
-            pass
+        groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
+        unpacked = sum(group.total_byte_size for group in groups)
+        if unpacked > max(FREE_BYTES, RATIO.value * size):
+            what = f"more than {RATIO.value} times its packed size when unpacked"
+            raise DstbenchError(what, file=name, hint=RATIO.hint)
+        in_memory = [group.total_byte_size + _WIDTH * group.num_rows * group.num_columns for group in groups]
+        if (max(in_memory, default=0) if is_sealed and not at_once else sum(in_memory)) > UNPACKED.value * _MB:
+            raise DstbenchError(f"more than {UNPACKED.value:,} MB when unpacked", file=name, hint=UNPACKED.hint)
+        if not is_sealed:
+            # As dictionaries, because a long text in one would be copied into every row.
+            columns = [metadata.schema.column(number) for number in range(metadata.num_columns)]
+            texts = sorted(column.path for column in columns if column.physical_type == "BYTE_ARRAY")
+            stream.seek(0)
+            pages = pq.ParquetFile(stream, metadata=metadata, read_dictionary=texts, page_checksum_verification=True)
+            for _ in pages.iter_batches():
+                pass
     except (pa.ArrowException, OSError, IndexError, OverflowError) as error:
-        raise _damaged(str(error) or type(error).__name__) from None
+        raise damaged(str(error) or type(error).__name__) from None
+    return is_sealed

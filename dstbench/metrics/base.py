@@ -23,7 +23,7 @@ from dstbench.conventions.slots import SlotTotal
 from dstbench.errors import UsageError
 from dstbench.metrics.exact_sums import exact_sum
 from dstbench.plugins import fault_of, origin_of
-from dstbench.schema.core import ROWS, TURNS
+from dstbench.schema.core import ROWS, TURNS, Column
 from dstbench.schema.record import Shown
 from dstbench.typing import ScoreUnit
 
@@ -196,7 +196,7 @@ def check_own(metric: Metric, built_in: Collection[str]) -> None:
     if not isinstance(counts, dict):
         raise UsageError(f"metric {where}: counts() gives {counts!r}, not a dictionary from names to expressions")
     check_counts(counts, f"metric {where}: ")
-    example, stats = _example(), _called(metric.stats, f"metric {where}: stats()")
+    example, stats = _example_turns(), _called(metric.stats, f"metric {where}: stats()")
     if counts:
         example = example.with_columns(_example_rows().select(**summable(counts)).head(example.height))
     if not isinstance(stats, dict) or not all(isinstance(stat, pl.Expr) for stat in stats.values()):
@@ -283,58 +283,35 @@ def summable(counts: Mapping[str, pl.Expr]) -> dict[str, pl.Expr]:
 
 @cache
 def _example_rows() -> pl.DataFrame:
-    """Judged rows of two dialogues, to try counts on: slots that are right, wrong, missed, over and put right later."""
-    cells: list[tuple[str, int, str | None, str | None, str | None]] = [
-        ("D1", 0, None, None, None),
-        ("D1", 1, "hotel-area", "north", "south"),
-        ("D1", 2, "hotel-area", "north", "north"),
-        ("D1", 1, "hotel-name", "alexander", None),
-        ("D1", 2, "hotel-name", "alexander", "alexander"),
-        ("D2", 0, "hotel-area", "east", "east"),
-        ("D2", 1, "hotel-area", "west", "east"),
-        ("D2", 0, "train-day", None, "friday"),
-        ("D2", 1, "train-day", None, None),
-    ]
-    rows = pl.DataFrame(cells, schema=["dialogue", "turn", "slot", "gold", "pred"], orient="row")
-    rows = rows.with_columns(
-        domain=pl.col("slot").str.extract("^(.*?)-"),
-        g="gold",
-        p="pred",
-        ok=pl.col("gold").eq_missing("pred") & pl.col("gold").is_not_null(),
-        first=pl.col("slot").ne_missing(pl.col("slot").shift(1)) | (pl.col("dialogue") != pl.col("dialogue").shift(1)),
-    )
-    rows = rows.with_columns(
-        credit=pl.when(pl.col("g").is_not_null() & pl.col("p").is_not_null()).then(pl.col("ok").cast(pl.Float64)),
-        g_new=pl.col("g").ne_missing(before("g")),
-        p_new=pl.col("p").ne_missing(before("p")),
-        n_gold=pl.col("g").is_not_null(),
-        n_pred=pl.col("p").is_not_null(),
-        n_correct="ok",
-        n_union=pl.col("g").is_not_null() | pl.col("p").is_not_null(),
-    )
-    added = ROWS.columns.keys() - {"run", "is_scored", *rows.columns}
-    rows = rows.with_columns((pl.col("n_union") & ~pl.col("ok")).alias(name) for name in sorted(added))
-    return rows.select(
-        pl.col(name).cast(column.dtype) for name, column in ROWS.columns.items() if name not in ("run", "is_scored")
-    )
+    """Judged rows of two dialogues, of two slots each, to try counts on."""
+    columns = {name: column for name, column in ROWS.columns.items() if name not in ("run", "is_scored")}
+    rows = _example(columns, 8)
+    dialogue, first = ["D1"] * 4 + ["D2"] * 4, [True, False] * 4
+    return rows.with_columns(pl.Series("dialogue", dialogue).cast(rows["dialogue"].dtype), first=pl.Series(first))
 
 
 @cache
-def _example() -> pl.DataFrame:
-    """A turn table of six turns, to try metrics on: each column has different values, and nulls if it may have any."""
-    rows = range(1, 7)
-    columns = {}
-    for position, (name, column) in enumerate(TURNS.columns.items(), 1):
-        if column.dtype == pl.Boolean:
-            values: list[Any] = [row % 2 == 0 for row in rows]
-        elif column.dtype == pl.String:
-            values = [f"D{row}" for row in rows]
-        elif column.dtype == pl.Float64:
-            values = [row / 10 for row in rows]
-        else:
-            values = [None if column.nullable and row % 3 == 0 else row * position % 7 + row for row in rows]
-        columns[name] = pl.Series(values, dtype=column.dtype)
-    return pl.DataFrame(columns)
+def _example_turns() -> pl.DataFrame:
+    """A turn table of six turns, to try metrics on."""
+    return _example(TURNS.columns, 6)
+
+
+def _example(columns: Mapping[str, Column], height: int) -> pl.DataFrame:
+    """A table in which each column has different values, and nulls if it may have any."""
+    series = []
+    for position, (name, column) in enumerate(columns.items(), 1):
+        values: list[Any] = []
+        for row in range(1, height + 1):
+            if column.dtype == pl.Boolean:
+                values.append((row + position // 2) % 2 == 0)
+            elif column.dtype in (pl.String, pl.Categorical):
+                values.append(f"D{row}")
+            elif column.dtype == pl.Float64:
+                values.append(row / 10)
+            else:
+                values.append(None if column.nullable and row % 3 == 0 else row * position % 7 + row)
+        series.append(pl.Series(name, values, dtype=column.dtype))
+    return pl.DataFrame(series)
 
 
 # --- counts, statistics and scores that metrics share -----------------------------------------------------------------

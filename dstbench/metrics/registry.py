@@ -12,14 +12,8 @@ from functools import lru_cache
 from typing import Any, Final, Literal, get_args, get_origin, get_type_hints
 
 from dstbench.errors import UsageError, did_you_mean
+from dstbench.metrics import built_in as own
 from dstbench.metrics.base import Metric, check_own
-from dstbench.metrics.counts import Correct, ErrorTurns, Missed, Over, Wrong
-from dstbench.metrics.f1 import F1, Precision, Recall
-from dstbench.metrics.fga import FGA, TLA
-from dstbench.metrics.gca import GCA, LabelPrecision, LabelRecall, ValuePrecision, ValueRecall
-from dstbench.metrics.goal_accuracy import AGA, IAGA, JGA, RSA, SA
-from dstbench.metrics.sgd import Intent, RequestedF1, SoftAGA, SoftJGA
-from dstbench.metrics.soft import SoftGCA, SoftRSA
 from dstbench.plugins import Plugins, fault_of
 from dstbench.schema.analysis import LABELS
 
@@ -27,10 +21,10 @@ from dstbench.schema.analysis import LABELS
 REGISTRY: Final[dict[str, type[Metric]]] = {
     metric.name: metric
     for metric in (
-        JGA, SA, RSA, AGA, F1, FGA, GCA, TLA, Precision, Recall, IAGA, SoftJGA, SoftAGA,
-        SoftRSA, SoftGCA, ValuePrecision, ValueRecall, LabelPrecision, LabelRecall,
-        Intent, RequestedF1,
-        Correct, Wrong, Missed, Over, ErrorTurns,
+        own.JGA, own.SA, own.RSA, own.AGA, own.F1, own.FGA, own.GCA, own.TLA, own.Precision, own.Recall, own.IAGA,
+        own.SoftJGA, own.SoftAGA, own.SoftRSA, own.SoftGCA, own.ValuePrecision, own.ValueRecall,
+        own.LabelPrecision, own.LabelRecall, own.Intent, own.RequestedF1,
+        own.Correct, own.Wrong, own.Missed, own.Over, own.ErrorTurns,
     )
 }  # fmt: skip
 
@@ -47,7 +41,7 @@ _USUAL: Final = {
 }
 #: The name of all metrics that need states alone: all but `intent` and `requested-f1`.
 ALL: Final = "all"
-_OF_STATES: Final = tuple(name for name, metric in REGISTRY.items() if metric not in (Intent, RequestedF1))
+_OF_STATES: Final = tuple(name for name, metric in REGISTRY.items() if metric not in (own.Intent, own.RequestedF1))
 
 
 def checked_metric(metric: type[Metric], _: str = "") -> type[Metric]:

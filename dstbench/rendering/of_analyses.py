@@ -16,8 +16,6 @@ from dstbench.rendering.tables import signature_lines
 from dstbench.rendering.views import Layout, View, percent, plain, text_of
 from dstbench.schema import analysis as schema
 from dstbench.schema.core import SCORES, Table
-from dstbench.schema.judging import DEPENDENCE, ERROR_COSTS, POSITION_BIAS, POWER, RANK_AGREEMENT, SPREAD
-from dstbench.schema.metrics import RELIABILITY, SAMPLE_SIZES, VALIDITY
 
 if TYPE_CHECKING:
     from dstbench.analysis.compare_metrics import MetricComparison
@@ -378,7 +376,7 @@ def metrics(compared: MetricComparison) -> Layout:
         turned = pl.when(pl.col("tau").is_not_null()).then("reversed")
         taus = compared.agreement.with_columns(reversed=turned)
         views += [
-            View(title, square(taus, RANK_AGREEMENT, "{tau}", "{reversed}", "metric")),
+            View(title, square(taus, schema.RANK_AGREEMENT, "{tau}", "{reversed}", "metric")),
             *_least_alike(compared),
         ]
     if compared.dependence.height:
@@ -390,7 +388,7 @@ def metrics(compared: MetricComparison) -> Layout:
         )
         same = "The same given the dialogue's numbers of mistakes and turns"
         for heading, rows in ((title, compared.dependence), (same, given)):
-            views.append(View(heading, rows, DEPENDENCE, ["metric"], {"{}": "{r} [{low}, {high}]"}, "trait"))
+            views.append(View(heading, rows, schema.DEPENDENCE, ["metric"], {"{}": "{r} [{low}, {high}]"}, "trait"))
     about, signatures = _about_spread(compared), signature_lines(compared.scores.drop_nulls("signature"))
     notes = [*about, *_about_orders(compared)]
     caption = f"Metrics over {number_of(runs, 'run')} (%): mean and standard deviation over runs, and range."
@@ -435,15 +433,17 @@ def _orders(compared: MetricComparison) -> list[View]:
         along, level = compared.validity["along"][0], percent(compared.validity["level"][0])
         title = f"Agreement with the order along {along}, and {level} intervals"
         rows = compared.validity.with_columns(pl.col("measure").replace(_MEASURES))
-        views.append(View(title, rows, VALIDITY, ["metric"], {"{}": "{value} [{low}, {high}]"}, "measure"))
+        views.append(View(title, rows, schema.VALIDITY, ["metric"], {"{}": "{value} [{low}, {high}]"}, "measure"))
     if compared.reliability.height:
         level = percent(compared.reliability["level"][0])
         title = f"Reliability: pairs of runs that random halves of dialogues order otherwise (%), and {level} intervals"
         cells = {"swap rate": "{swap_rate} [{low:share}, {high:share}]", "tau of halves": "{tau_halves}"}
-        views.append(View(title, compared.reliability, RELIABILITY, ["metric"], {**cells, "tau of all": "{tau_full}"}))
+        views.append(
+            View(title, compared.reliability, schema.RELIABILITY, ["metric"], {**cells, "tau of all": "{tau_full}"})
+        )
     if compared.sizes.height:
         title = "Pairs of runs that so many dialogues, drawn at random, order as all do (%)"
-        views.append(View(title, compared.sizes, SAMPLE_SIZES, ["metric"], {"{}": "{alike}"}, "dialogues"))
+        views.append(View(title, compared.sizes, schema.SAMPLE_SIZES, ["metric"], {"{}": "{alike}"}, "dialogues"))
     return views
 
 
@@ -464,7 +464,7 @@ def _spread(compared: MetricComparison, pairs: int | None) -> View:
         cells |= {} if pairs else {"pairs": "{pairs}"}
         cells |= {"apart": "{apart}"} | ({} if adjustment == "none" else {adjustment: "{apart_adjusted}"})
         cells["detectable"] = "{median_detectable}"
-    table = Table("", "", **{**POWER.columns, **SPREAD.columns})
+    table = Table("", "", **{**schema.POWER.columns, **schema.SPREAD.columns})
     return View("", rows, table, ["metric"], cells)
 
 
@@ -485,7 +485,7 @@ def _least_alike(compared: MetricComparison) -> list[View]:
     }
     of = f", {_MOST_METRICS} of {rows.height}" if rows.height > _MOST_METRICS else ""
     title = f"Metrics that reverse pairs of runs, the least alike first{of}"
-    return [View(title, shown.rename({turned: "turned"}), RANK_AGREEMENT, ["metrics"], cells)]
+    return [View(title, shown.rename({turned: "turned"}), schema.RANK_AGREEMENT, ["metrics"], cells)]
 
 
 def _about_spread(compared: MetricComparison) -> list[str]:
@@ -536,7 +536,7 @@ def _about_orders(compared: MetricComparison) -> list[str]:
 # --- costs of errors --------------------------------------------------------------------------------------------------
 
 
-_COSTS: Final = Table("", "", **{**POSITION_BIAS.columns, **ERROR_COSTS.columns})
+_COSTS: Final = Table("", "", **{**schema.POSITION_BIAS.columns, **schema.ERROR_COSTS.columns})
 # Where errors are, by their way.
 _PLACES: Final = {"put in": "put into the run's own right values", "mended": "mended in the run (a gain)"}
 
@@ -550,7 +550,7 @@ def sensitivity(sensitivity: Sensitivity) -> Layout:
     views = [_losses(costs[way,], biases[way,], errors[way,], level, _PLACES[way]) for (way,) in costs]
     seen = biases.get(("put in",), sensitivity.bias).filter(pl.col("errors") > 0)
     title = "Blind spots: errors that change nothing (%)" + (", of those put into the run" if views else "")
-    blind = View(title, seen, POSITION_BIAS, ["metric"], {"{}": "{blind}"}, "kind")
+    blind = View(title, seen, schema.POSITION_BIAS, ["metric"], {"{}": "{blind}"}, "kind")
     losses = _losses(sensitivity.costs, sensitivity.bias, sensitivity.errors, level)
     first = views[0] if views else losses
     what = "What one error put into the run's own right values costs" if views else "What one error costs"
@@ -575,7 +575,7 @@ def sensitivity(sensitivity: Sensitivity) -> Layout:
     title = f"{what}, in points, on average over {number_of(drawn['changes'], 'change')} of gold"
     title = f"{what}, in points, on average" if views else title
     first_bias = biases.get(("put in",), sensitivity.bias)
-    means = View(title, first_bias, POSITION_BIAS, ["metric"], {"{}": "{loss}"}, "kind")
+    means = View(title, first_bias, schema.POSITION_BIAS, ["metric"], {"{}": "{loss}"}, "kind")
     return Layout(
         [*views, losses, blind], (), sentences.costs(sensitivity), "sensitivity", [paper], None, [means], notes,
         signature_lines(sensitivity.signatures), "costs by position, position bias with intervals, blind spots",

@@ -16,7 +16,7 @@ from dstbench.rendering.sentences import least_even, seen_in_training
 from dstbench.rendering.tables import signature_lines
 from dstbench.rendering.text_tables import UNDEFINED
 from dstbench.rendering.views import Layout, OwnLines, View, filled, plain
-from dstbench.schema import audit, audit_words, missing
+from dstbench.schema import audit
 from dstbench.schema.core import Table, text
 from dstbench.typing import SlotOrder
 
@@ -246,10 +246,10 @@ def memorisation(memorisation: Memorisation) -> Layout:
     where = {**plain("turns", "dialogues"), **in_train, **plain("dialogue", "turn", "gold")}
     views = [
         View("Predicted values that are wrong or over-predicted, and those that nobody has said",
-             runs, audit_words.MEMORISED_RUNS, [*run, "kind"], counted),
+             runs, audit.MEMORISED_RUNS, [*run, "kind"], counted),
         View("By slot, where there are any", memorisation.slots.filter(pl.col("ungrounded") > 0),
-             audit_words.MEMORISED, [*run, "slot", "kind"], {**counted, **frequent}),
-        View("The most frequent of them, and where each is first", memorisation.examples, audit_words.UNGROUNDED,
+             audit.MEMORISED, [*run, "slot", "kind"], {**counted, **frequent}),
+        View("The most frequent of them, and where each is first", memorisation.examples, audit.UNGROUNDED,
              [*run, "slot", "kind", "value"], where),
     ]  # fmt: skip
     signatures = signature_lines(runs.select("run", "signature", metric="kind"))
@@ -271,14 +271,14 @@ def contradictions(contradictions: Contradictions, *, top: int = 20) -> Layout:
         notes[0] = "--database FOLDER compares values with the entity that gold names"
     cells = {**compared, **plain("searched", "unsaid"), "% unsaid": "{rate_unsaid}"}
     title = "Gold values that are doubtful, counted once per dialogue"
-    views = [View(title, doubtful, audit_words.DOUBTFUL_SLOTS, ["slot"], cells)]
+    views = [View(title, doubtful, audit.DOUBTFUL_SLOTS, ["slot"], cells)]
     titles = {"database": "Values that contradict the database", "unsaid": "Values that nobody has said"}
     for kind, title in titles.items():
         rows = values.filter(kind=kind)
         entity = ["name", "database"] if kind == "database" else []
         first = f", the first {top} of {rows.height:,}" if rows.height > top else ""
         where = plain("value", *entity, "dialogue", "turn", "turns")
-        views.append(View(title + first, rows.head(top), audit_words.DOUBTFUL, ["slot"], where))
+        views.append(View(title + first, rows.head(top), audit.DOUBTFUL, ["slot"], where))
     return Layout(filled(views), notes, (), "contradictions")
 
 
@@ -299,7 +299,7 @@ def inconsistency(inconsistency: Inconsistency, *, pairs: int = 3) -> Layout:
     shares = {"%": "{rate}", "user's": "{rate_user:share}", "system's": "{rate_system:share}"}
     shares["by system"] = "{share_system:share}"
     cells = {**plain("annotated", "missing"), **shares, "late": "{late}"}
-    of_slots = View(OwnLines(legend), rates, missing.RATES, ["slot"], cells)
+    of_slots = View(OwnLines(legend), rates, audit.RATES, ["slot"], cells)
     if not s["missing"]:
         nothing = f"no annotation is missing in {number_of(s['dialogues'], 'dialogue')}"
         return Layout(filled([of_slots]), [nothing], (), "inconsistency")
@@ -313,7 +313,7 @@ def inconsistency(inconsistency: Inconsistency, *, pairs: int = 3) -> Layout:
         "Dialogues that lack one (% of those with the domain); slots that lack none are left out"
     )
     views = [
-        View(OwnLines(title), _modified(inconsistency.modified), missing.MODIFIED, ["slot"],
+        View(OwnLines(title), _modified(inconsistency.modified), audit.MODIFIED, ["slot"],
              {"{} (%)": "{dialogues} ({percent:text})"}, "split"),
         of_slots._replace(title=OwnLines(f"Annotations missing: {s['missing']:,}; {who}\n{legend}"),
                           rows=rates.filter(pl.col("missing") > 0)),
@@ -342,7 +342,7 @@ def _modified(modified: pl.DataFrame) -> pl.DataFrame:
 def pair_texts(pairs: pl.DataFrame) -> pl.DataFrame:
     """Pairs (`PAIRS`) as texts."""
     sides: dict[str, pl.Expr] = {}
-    for which in missing.OF_PAIR:
+    for which in audit.OF_PAIR:
         dialogue, turn, start, end, gold = (
             pl.col(f"{which}_{name}") for name in ("dialogue", "turn", "start", "end", "gold")
         )
@@ -362,13 +362,13 @@ def review(review: Review) -> Layout:
     of = " and ".join(f"{n:,} {group}" for group, n in review.dialogues.select("group", "of").iter_rows())
     complete = pl.col("complete") / pl.col("dialogues")
     views = filled([
-        View(f"Estimated for the whole dataset ({of} dialogues)", review.measures, audit_words.REVIEW,
+        View(f"Estimated for the whole dataset ({of} dialogues)", review.measures, audit.REVIEW,
              ["unit", "measure"], {"% estimate": "{value}", **ends, "% in sample": "{in_sample}"}),
         View("In the sample: additions", review.additions.with_columns(pl.col("slot").fill_null("all")),
-             audit_words.REVIEWED_ADDITIONS, ["slot"],
+             audit.REVIEWED_ADDITIONS, ["slot"],
              {**plain("additions", "right", "wrong"), "% right": "{share}", **ends}),
         View("In the sample: dialogues", review.dialogues.with_columns(complete_share=complete),
-             audit_words.REVIEWED_DIALOGUES, ["group"],
+             audit.REVIEWED_DIALOGUES, ["group"],
              {**plain("dialogues", "right", "wrong"), "% right": "{share}", "complete": "{complete}",
               "% complete": "{complete_share:share}"}),
     ])  # fmt: skip
@@ -394,9 +394,9 @@ def agreement(agreement: Agreement) -> Layout:
     agreed = agreement.agreement.with_columns(pl.col("statistic").replace(names))
     cells = {**plain("rows", "left_out"), "% agree": "{observed}", **plain("statistic", "kappa", "low", "high")}
     views = [
-        View("Review of the correction, by reader", agreement.measures, audit_words.READER, ["reader", "measure"],
+        View("Review of the correction, by reader", agreement.measures, audit.READER, ["reader", "measure"],
              plain("value", "low", "high", "right", "wrong", "missed")),
-        View("Agreement of the readers", agreed, audit_words.AGREEMENT, ["question"], cells),
+        View("Agreement of the readers", agreed, audit.AGREEMENT, ["question"], cells),
     ]  # fmt: skip
     notes = [
         "measures in percent, with 95 % intervals, estimated for the whole dataset from "

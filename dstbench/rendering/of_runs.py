@@ -15,8 +15,7 @@ from dstbench.rendering import sentences
 from dstbench.rendering.tables import render, signature_lines
 from dstbench.rendering.text_tables import UNDEFINED
 from dstbench.rendering.views import EXACT, IS_COUNT, Layout, View, filled, percent, pivoted, plain, sign
-from dstbench.schema.analysis import MODELS, RUN_DIFFERENCES, STANDINGS, SWEEP
-from dstbench.schema.changes import CHANGED_DIALOGUES, CHANGED_GROUPS, CHANGED_TOTALS, RECONCILED_STEPS
+from dstbench.schema import analysis as schema
 from dstbench.schema.core import SCORES
 from dstbench.typing import TableFormat
 
@@ -190,12 +189,14 @@ def leaderboard(leaderboard: Leaderboard, *, pairs: bool = False) -> Layout:
 
     interval = {"{}": "{value}", f"{level} of {{}}": "{low} to {high}"}
     runs = by_first_metric(leaderboard.scores)
-    views = [View(f"Scores and {level} intervals", runs, STANDINGS, ["run"], interval, "metric", best=["metric"])]
+    views = [
+        View(f"Scores and {level} intervals", runs, schema.STANDINGS, ["run"], interval, "metric", best=["metric"])
+    ]
     if leaderboard.models.height:
         title = f"Models: mean and standard deviation over n runs, and {level} intervals of the mean"
         models = by_first_metric(leaderboard.models, "model")
         cells = {"{}": "{value}", "sd of {}": "{sd}", f"{level} of {{}}": "{low} to {high}"}
-        views.append(View(title, models.with_columns(n="runs"), MODELS, ["model", "n"], cells, "metric"))
+        views.append(View(title, models.with_columns(n="runs"), schema.MODELS, ["model", "n"], cells, "metric"))
 
     noun = "run" if leaderboard.models.is_empty() else "model"
     of_noun = " (means and standard deviations over runs)" if noun == "model" else ""
@@ -241,9 +242,9 @@ def _pairs(leaderboard: Leaderboard, design: Design, level: str) -> View:
     cells = {"difference": "{difference}", level: "{low} to {high}", "p": "{p}", **adjusted, "*": "{significant}"}
     cells |= {**of_runs, "detectable": "{detectable}"}
     rows = pl.concat(
-        [RUN_DIFFERENCES.conform(leaderboard.differences).clear(), *sentences.in_order(leaderboard).values()]
+        [schema.RUN_DIFFERENCES.conform(leaderboard.differences).clear(), *sentences.in_order(leaderboard).values()]
     )
-    return View("Differences in {}", rows, RUN_DIFFERENCES, ["run", "other"], cells, split="metric")
+    return View("Differences in {}", rows, schema.RUN_DIFFERENCES, ["run", "other"], cells, split="metric")
 
 
 def _about_tests(leaderboard: Leaderboard, design: Design) -> list[str]:
@@ -271,7 +272,7 @@ def _standings(leaderboard: Leaderboard, design: Design, noun: str, of_noun: str
     The package ranx prints its comparisons in this way. A user's own metric has no marks: its lower scores may be
     better.
     """
-    of_models, table = noun == "model", MODELS if noun == "model" else STANDINGS
+    of_models, table = noun == "model", schema.MODELS if noun == "model" else schema.STANDINGS
     rows = leaderboard.models.rename({"model": "run"}) if of_models else leaderboard.scores
     rows = by_first_metric(rows)
     runs = rows["run"].unique(maintain_order=True)
@@ -329,8 +330,8 @@ def sweep(frames: Mapping[str, pl.DataFrame]) -> Layout:
         order = pl.col("metric").cast(pl.Enum(metrics))
         ordered = rows.sort(order, mean, pl.col("run").cast(pl.Enum(runs)), descending=[False, True, False],
                             nulls_last=True, maintain_order=True)  # fmt: skip
-        view = View("{}", _alike(ordered, ["metric"]), SWEEP, ["profile"], {"{}": "{value}"}, "run", split="metric",
-                    best=["profile", "metric"])  # fmt: skip
+        view = View("{}", _alike(ordered, ["metric"]), schema.SWEEP, ["profile"], {"{}": "{value}"}, "run",
+                    split="metric", best=["profile", "metric"])  # fmt: skip
         names = pl.col("profile").str.split(", ")  # of profiles with the same scores, of which the first is named
         more = pl.when(names.list.len() > 1).then(pl.format(" +{}", names.list.len() - 1)).otherwise(pl.lit(""))
         first = view._replace(rows=view.rows.with_columns(profile=names.list.first() + more))
@@ -339,7 +340,7 @@ def sweep(frames: Mapping[str, pl.DataFrame]) -> Layout:
     else:
         title = f"{runs[0]}: the same predictions under {number_of(rows['profile'].n_unique(), 'convention')}"
         view = View(
-            title, _alike(rows, [], only_beside=True), SWEEP, ["profile"], {"{}": "{value}"}, "metric",
+            title, _alike(rows, [], only_beside=True), schema.SWEEP, ["profile"], {"{}": "{value}"}, "metric",
             {"changed from the line above": "{changed}"},
         )  # fmt: skip
         first, about, found, rest = view, [], sentences.spread_over_profiles(rows), ""
@@ -420,12 +421,12 @@ def changes(changes: Changes) -> Layout:
         return Layout([], findings=sentences.what_changed(changes), label="diff")
     named = {"dialogues better": "better", "dialogues worse": "worse", "p": "p", "*": "significant"}
     cells = plain("fixed", "broken", "net", **named)
-    views = [View("turns and values", changes.totals, CHANGED_TOTALS, ["of"], cells)]
+    views = [View("turns and values", changes.totals, schema.CHANGED_TOTALS, ["of"], cells)]
     for by in _TITLES:
         groups = changes.groups.filter(by=by).drop("by").rename({"group": by})
-        views.append(View(f"values {_TITLES[by]}", groups, CHANGED_GROUPS, [by], cells))
+        views.append(View(f"values {_TITLES[by]}", groups, schema.CHANGED_GROUPS, [by], cells))
     counted = {f"{of} {what}": f"{{{of}_{what}}}" for of in ("turns", "values") for what in ("fixed", "broken")}
-    views.append(View("dialogues to read first", changes.dialogues, CHANGED_DIALOGUES, ["dialogue"], counted))
+    views.append(View("dialogues to read first", changes.dialogues, schema.CHANGED_DIALOGUES, ["dialogue"], counted))
     notes = [
         "* significant; p: whole dialogues swapped between the runs at random, of groups adjusted after Holm",
         "read them: the same command with --read",
@@ -444,7 +445,7 @@ def reconciliation(result: Reconciliation) -> Layout:
     change, choice = {"change": "{change:score}"}, {"choice": "{choice}"}
     title = "from the score here to the published one, a choice at a time"
     steps = sentences.with_unit(result.steps)
-    views = [View(title, steps, RECONCILED_STEPS, ["step", "metric"], {**value, **change, **off, **choice})]
+    views = [View(title, steps, schema.RECONCILED_STEPS, ["step", "metric"], {**value, **change, **off, **choice})]
     number = result.sets["choices"].n_unique()
     if number > 1:
         metrics = result.sets["metric"].n_unique()

@@ -81,7 +81,7 @@ def which_metric(compared: MetricComparison) -> list[str]:
 
 def _whole(share: float) -> str:
     """A share in whole percents."""
-    return f"{100 * share:.0f} %"
+    return "less than 1 %" if 0 < share < 0.005 else f"{100 * share:.0f} %"
 
 
 def _beaten(contests: pl.DataFrame, measure: str, sign: int) -> list[str]:

@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 import polars as pl
 
 from dstbench.errors import DstbenchError, UsageError
-from dstbench.io.parquet import MAGIC, checksums, reading, unreadable
+from dstbench.io.parquet import MAGIC, checksums, damaged, reading
 from dstbench.schema.record import Record
 from dstbench.tables import collect as collect_query
 
@@ -150,10 +150,8 @@ class Run(Record):
         """
         if self.path is None or self.stamp is None:
             return
-        try:
+        with reading(self.path):
             now = stamp_of(self.path)
-        except OSError as error:
-            raise unreadable(self.path, error) from None
         if now != self.stamp:
             raise DstbenchError(
                 "the file was replaced or changed while it was read",
@@ -165,17 +163,16 @@ class Run(Record):
         first, last = (bisect_left(self.cuts, row) for row in (start, end))
         begin = self.checksums[first - 1][0] if first else len(MAGIC)
         ends, sums = zip(*self.checksums[first:last], strict=True)
-        if _sums(self.path, self.stamp, begin, ends) != sums:
-            raise unreadable(self.name, ValueError("its bytes are not those that were written"))
+        with reading(self.name):
+            if _sums(self.path, self.stamp, begin, ends) != sums:
+                raise damaged("its bytes are not those that were written")
 
 
 @lru_cache(maxsize=1 << 12)
 def _sums(path: str, stamp: Stamp, begin: int, ends: tuple[int, ...]) -> tuple[int, ...]:
     """The CRC-32 of consecutive sections of a file; they are computed once for each stamp of it."""
-    try:
-        return tuple(crc for _, crc in checksums(path, ends, begin))
-    except OSError as error:
-        raise unreadable(path, error) from None
+    with reading(path), open(path, "rb") as file:
+        return tuple(crc for _, crc in checksums(file, ends, begin))
 
 
 def stamp_of(path: str | os.PathLike[str]) -> Stamp:

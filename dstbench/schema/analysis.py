@@ -1,17 +1,21 @@
-"""Columns and types of the tables of analyses: dialogues, errors, traits, correlations, comparisons, single turns."""
+"""Columns and types of the tables of analyses: dialogues, errors, traits, correlations, comparisons, turns, metrics."""
 
 from __future__ import annotations
 
 from typing import Final
 
+import polars as pl
+
 from dstbench.schema.core import (
     LONG,
     SCORES,
     TURNS,
+    Column,
     OpenTable,
     Table,
     category,
     count,
+    decimal,
     flag,
     interval,
     large,
@@ -421,4 +425,320 @@ TURN_SCORES: Final = Table(
     **LONG.only("dialogue"),
     turn=turn("0-based index of the user turn; null: the whole dialogue."),
     **SCORES.only("metric", "value"),
+)
+
+# --- reconcile and diff -----------------------------------------------------------------------------------------------
+
+_RECONCILED: Final = {
+    **SCORES.only("metric"),
+    "target": SWEEP_TARGETS.columns["target"],
+    "value": score("Its value; null: undefined, or the choices do not suit the run."),
+}
+
+RECONCILED_STEPS: Final = Table(
+    "steps of a reconciliation",
+    "One row per (step, metric), from the scores under the convention to the published ones.",
+    step=count("0: under the convention; then one choice more each time."),
+    choice=text("The choice; empty: none."),
+    meaning=text("What it is about."),
+    **_RECONCILED,
+    change=score("Value minus that of the step before; null: there is none, or either is undefined."),
+    off=SWEEP_TARGETS.columns["off"],
+)
+
+RECONCILED_SETS: Final = Table(
+    "sets of choices",
+    "One row per (set, metric): the sets of the smallest number of choices that reaches all published scores; if none "
+    "does, the nearest set of each number, the nearest first.",
+    choices=text("The names of the choices, joined by +; empty: none."),
+    size=count("The number of choices."),
+    **_RECONCILED,
+    off=SWEEP_TARGETS.columns["off"],
+    reaches=flag("Whether the set reaches the published scores of all metrics."),
+)
+
+RECONCILED_TRIED: Final = Table(
+    "sets that were tried",
+    "One row per number of choices.",
+    size=count("The number of choices."),
+    sets=count("The sets of that number that suit the run, of choices of which each changes a score."),
+    reached=count("Those of them that reach all published scores."),
+    by_chance=ratio(
+        "How many of them would on average reach scores anywhere between their lowest and highest ones, as in "
+        "`sweep_targets`; null: no set was tried, or only those of published conventions that need more choices."
+    ),
+)
+
+RECONCILED_CHOICES: Final = Table(
+    "single choices",
+    "One row per (choice, metric), the largest change first.",
+    **RECONCILED_STEPS.only("choice", "meaning", "metric"),
+    value=score("The value with this choice alone."),
+    change=score("Value minus that under the convention."),
+)
+
+_CHANGED: Final = {
+    "fixed": large("Those that were wrong and are right."),
+    "broken": large("Those that were right and are wrong."),
+    "net": Column(pl.Int64(), "count", "Fixed minus broken.", nullable=False),
+    "better": count("The dialogues in which more were fixed than broken."),
+    "worse": count("The dialogues in which more were broken than fixed."),
+    "p": p("Two-sided p of the net change, if dialogues are swapped at random; of groups, adjusted after Holm."),
+    "significant": flag("Whether p is at most 1 - level."),
+}
+
+CHANGED_TOTALS: Final = Table(
+    "changes",
+    "A row for turns and one for values (slots of turns), from one run to another.",
+    of=text("``turns`` or ``values``."),
+    **_CHANGED,
+    signature=text("The signature of the run after, whose JGA is the share of right turns."),
+)
+
+CHANGED_GROUPS: Final = Table(
+    "changed values by group",
+    "One row per group in which a value was fixed or broken; of each kind, the largest net change first.",
+    by=text("What values are grouped by: slot, domain, class (of the error that went or came) or turn."),
+    group=text("The slot, domain, class or turn; null: the mark of a turn without a prediction."),
+    **_CHANGED,
+)
+
+CHANGED_DIALOGUES: Final = Table(
+    "changed dialogues",
+    "The dialogues with the most turns, then values, that were fixed or broken.",
+    **LONG.only("dialogue"),
+    turns_fixed=count("Turns that were wrong and are right."),
+    turns_broken=count("Turns that were right and are wrong."),
+    values_fixed=count("Values that were wrong and are right."),
+    values_broken=count("Values that were right and are wrong."),
+)
+
+# --- metrics side by side ---------------------------------------------------------------------------------------------
+
+SPREAD: Final = Table(
+    "spread of metrics",
+    "One row per metric: how far it spreads the runs (Kim et al. 2022, Fig 4).",
+    **SCORES.only("metric", "unit"),
+    runs=count("Number of runs that have a score."),
+    mean=score("Mean of their scores; null: no run has one."),
+    sd=score("Standard deviation over the runs (n - 1); null: fewer than two have a score."),
+    lowest=score("The lowest score; null as `mean`.", nullable=True),
+    highest=score("The highest score; null as `mean`.", nullable=True),
+    range=score("highest minus lowest; null as `sd`.", nullable=True),
+    se=score("Mean standard error of a run's score, over dialogues; null: unknown."),
+    signal_to_noise=ratio(
+        "sd divided by the mean standard error of two runs' paired difference, over the root of 2; null: one of them "
+        "is unknown, or the error is 0."
+    ),
+)
+
+POWER: Final = Table(
+    "discriminative power",
+    "One row per metric: how many pairs of runs a test of its differences tells apart (Sakai 2006).",
+    **SCORES.only("metric", "unit"),
+    pairs=count("Pairs of runs that have a p."),
+    apart=count("Of these: p is at most 1 - level."),
+    apart_adjusted=count("Of these: p adjusted for their number is at most 1 - level."),
+    untestable=count("Of these: too few resamples, or dialogues that differ, for the adjusted p to be so small."),
+    power=share(
+        "apart / pairs; null: no pair, or too few resamples, or dialogues that differ, for any p to be so small."
+    ),
+    low=share("Lower end of the interval of `power` over dialogues; null: undefined.", nullable=True),
+    high=share("Upper end, likewise. At an end of the scale the interval is one-sided.", nullable=True),
+    power_adjusted=share("apart_adjusted / pairs; likewise with adjusted p.", nullable=True),
+    adjustment=text("How p is adjusted."),
+    median_detectable=score(
+        "The difference that the test finds in 80 % of cases (`detectable` of the differences), median over the pairs; "
+        "null: undefined."
+    ),
+)
+
+RANK_AGREEMENT: Final = Table(
+    "agreement of orders",
+    "One row per pair of metrics: how similarly they rank the runs.",
+    first=text("A metric."),
+    second=text("Another one."),
+    runs=count("Number of runs that both have a score for."),
+    tau=decimal("Kendall's tau-b; null: one of them ties all runs."),
+    **interval(
+        decimal,
+        "Lower end of its percentile interval, by resampling dialogues, corrected for the noise in orders; null: tau "
+        "is null, none are drawn, tau is undefined in more than 5 % of the resamples, or their orders are too unlike "
+        "the observed ones (the two metrics' mean tau with these, multiplied, is below .6).",
+    ),
+    undefined=count("Resamples left out because tau is undefined in them; null: none are drawn."),
+    reversed=count("Pairs of runs that they rank in opposite orders."),
+    reversed_surely=count("Of these: significant, by adjusted p, in both metrics; null: not tested."),
+    level=number("Confidence level of the interval; null: there is none."),
+)
+
+REVERSALS: Final = Table(
+    "reversed pairs",
+    "One row per (pair of metrics, pair of runs that they rank in opposite orders).",
+    **RANK_AGREEMENT.only("first", "second"),
+    run=text("The run that is better by `first`."),
+    other=text("The run that is better by `second`."),
+    difference_first=score("Score of run minus score of other, by `first`."),
+    difference_second=score("The same by `second`."),
+    significant=flag("Both differences are significant, by adjusted p; null: not tested.", nullable=True),
+)
+
+DEPENDENCE: Final = Table(
+    "dependence on traits",
+    "One row per (metric, trait): Pearson's correlation over the dialogues of all runs.",
+    **SCORES.only("metric"),
+    trait=text("A column of the dialogues' table: turns, n_gold_max, to_mean, nu_paper."),
+    r=decimal("Their correlation; null: one of them does not vary."),
+    n=count("Dialogues of runs in which both are defined: a dialogue counts once for each run."),
+    **interval(
+        decimal,
+        "Lower end of its interval over dialogues (jackknife: each left out in turn in all runs); null: r is null, "
+        "fewer than 4 dialogues have both, or one of them varies in one dialogue only.",
+    ),
+    partial=decimal(
+        "Their correlation given the dialogue's numbers of mistakes and turns (those that the trait is not); null: one "
+        "of them does not vary then."
+    ),
+    **interval(decimal, "Lower end of its interval over dialogues, likewise; null: undefined.", "partial_"),
+    level=number("Confidence level of the interval."),
+)
+
+# --- what one error costs ---------------------------------------------------------------------------------------------
+
+_OF_KIND: Final = {"kind": text("Kind of error: missed, wrong, late, dropped, over or swap."), **SCORES.only("metric")}
+_OVER_DIALOGUES: Final = {
+    "low": share("Lower end of its confidence interval over dialogues; null: undefined."),
+    "high": share("Upper end, likewise.", nullable=True),
+    "level": number("Confidence level of the interval."),
+    "errors": count("Number of errors that it is computed over."),
+    "dialogues": count("Dialogues that have them."),
+}
+
+ERROR_COSTS: Final = Table(
+    "costs of errors",
+    "One row per (kind, metric, bin): what one error costs, by the position t/(n - 1) of its change of gold.",
+    **_OF_KIND,
+    bin=count("Number of the bin, from 0."),
+    start=share("Lower end of the bin: the position is more than this (in the first bin, at least this)."),
+    end=share("Upper end of the bin: the position is at most this."),
+    loss=share("Mean of the score of gold less the score with the error, by dialogue; null: no error."),
+    **_OVER_DIALOGUES,
+)
+
+POSITION_BIAS: Final = Table(
+    "position bias",
+    "One row per (kind, metric): how much more an error costs in the last turn than in the first of the same dialogue.",
+    **_OF_KIND,
+    loss=share("Mean loss at all positions; null: no error."),
+    bias=share("Slope of the loss on the position, within dialogues; null: no dialogue has errors in two turns."),
+    relative=r("bias / loss; null: either is, or the loss is 0."),
+    blind=share("The share of errors that change nothing; null: no error."),
+    **_OVER_DIALOGUES,
+    undefined=count("Errors left out because the score is undefined."),
+)
+
+ERROR_KINDS: Final = Table(
+    "errors that were made",
+    "One row per kind of error.",
+    kind=_OF_KIND["kind"],
+    changes=count("Changes of gold."),
+    single=count("Of these: in dialogues of one turn, which are left out."),
+    possible=count("Of the others: those that can have such an error."),
+    sample=count("Number that was to be drawn in each dialogue; null: all."),
+    seed=large("Random seed of the draws; null: all."),
+    errors=count("Of these: those that were drawn, or all."),
+)
+
+# --- how surely metrics order runs ------------------------------------------------------------------------------------
+
+_INTERVAL: Final = {
+    **interval(r, "Lower end of its interval over dialogues, one-sided at an end of the scale; null: undefined."),
+    "level": number("Confidence level of the interval."),
+}
+
+KNOWN_ORDER: Final = Table(
+    "known order",
+    "One row per run: the number along which runs are ordered.",
+    run=text("Name of the run."),
+    along=text("What the number is."),
+    number=number("The number; higher is taken to be better."),
+)
+
+VALIDITY: Final = Table(
+    "agreement with the known order",
+    "One row per (metric, measure): how a metric orders runs whose order is known.",
+    **SCORES.only("metric"),
+    along=text("What the runs are ordered along."),
+    measure=text(
+        "tau: Kendall's tau-b; somers_d: Somers' d over pairs with an order; accuracy: the share of these that the "
+        "metric orders so (Kocmi et al. 2021); soft_accuracy: the same, each pair counted by how surely: 1 less the "
+        "one-sided p of the order (Thompson et al. 2024)."
+    ),
+    runs=count("Runs that have a score."),
+    pairs=count("Pairs of runs that have an order and scores."),
+    value=r("The measure; null: undefined.", nullable=True),
+    **_INTERVAL,
+)
+
+RELIABILITY: Final = Table(
+    "reliability of metrics",
+    "One row per metric: how alike two random halves of the dialogues order the runs (Buckley & Voorhees 2000).",
+    **SCORES.only("metric"),
+    pairs=count("Pairs of runs that have scores."),
+    swap_rate=share(
+        "Share of pairs that the halves order otherwise, mean over halves; ties count half.", nullable=True
+    ),
+    **_INTERVAL,
+    tau_halves=decimal("Kendall's tau-b of the two halves' orders, mean over halves; null: undefined.", nullable=True),
+    tau_full=decimal(
+        "The same for two test sets of as many dialogues as there are, by Spearman and Brown's formula; null: "
+        "undefined, or the halves do not agree.",
+        nullable=True,
+    ),
+    halves=count("Number of random halves."),
+)
+
+SAMPLE_SIZES: Final = Table(
+    "orders by number of dialogues",
+    "One row per (metric, number of dialogues): how well so many dialogues stand for all.",
+    **SCORES.only("metric"),
+    dialogues=count("Dialogues in a random sample."),
+    alike=share("Share of pairs of runs that a sample orders as all dialogues do, mean over samples; ties count half."),
+)
+
+CONTESTS: Final = Table(
+    "metrics compared",
+    "One row per (measure, pair of metrics): which is better, and whether that may be chance.",
+    measure=text("soft_accuracy, swap_rate, or power: the share of pairs of runs with p at most 1 - level."),
+    first=text("A metric."),
+    second=text("Another one."),
+    difference=r("The measure of the first minus that of the second; null: undefined.", nullable=True),
+    **_INTERVAL,
+    p=p("Two-sided p of the difference, by resampling dialogues; null: undefined.", nullable=True),
+    p_adjusted=p("p adjusted by Holm for the pairs of metrics in this measure.", nullable=True),
+)
+
+_WAY: Final = {
+    "way": text("put in: errors are put into the run's right values; mended: the run's errors are mended, and the loss "
+                "is what it gains.")
+}  # fmt: skip
+OWN_ERROR_COSTS: Final = Table(
+    "costs of errors in a run",
+    f"As `{ERROR_COSTS.title}`, in a run's own predictions: one row per (way, kind, metric, bin).",
+    **_WAY,
+    **ERROR_COSTS.columns,
+)
+
+OWN_POSITION_BIAS: Final = Table(
+    "position bias in a run",
+    f"As `{POSITION_BIAS.title}`, in a run's own predictions: one row per (way, kind, metric).",
+    **_WAY,
+    **POSITION_BIAS.columns,
+)
+
+OWN_ERROR_KINDS: Final = Table(
+    "errors in a run",
+    f"As `{ERROR_KINDS.title}`, in a run's own predictions: one row per (way, kind).",
+    **_WAY,
+    **ERROR_KINDS.columns,
 )

@@ -16,7 +16,7 @@ from dstbench.conventions.convention import Convention
 from dstbench.conventions.profiles import OF_FORMATS, profile, suits
 from dstbench.errors import number_of, warn
 from dstbench.metrics import Metric, parse, stats_of
-from dstbench.metrics.goal_accuracy import SA
+from dstbench.metrics.built_in import SA
 from dstbench.runs.run import Run
 from dstbench.scoring.partitions import count_rows, over_parts
 from dstbench.scoring.sums import Sums, resolve, sum_up

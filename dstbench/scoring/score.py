@@ -15,7 +15,7 @@ from dstbench.conventions.profiles import as_convention
 from dstbench.errors import UsageError, check_known, warn
 from dstbench.metrics import DEFAULT, DEFAULT_PER_SLOT, Metric, counts_and_stats, parse, parse_all
 from dstbench.metrics.base import check_counts
-from dstbench.metrics.f1 import PairMetric
+from dstbench.metrics.built_in import PairMetric
 from dstbench.readers.options import SIGNED
 from dstbench.runs.open import Data, Reading
 from dstbench.runs.run import Run

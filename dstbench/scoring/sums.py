@@ -16,8 +16,8 @@ from dstbench.conventions.convention import Convention
 from dstbench.conventions.slots import slot_total
 from dstbench.errors import DstbenchError, UsageError
 from dstbench.metrics import Metric
+from dstbench.metrics.built_in import ERRORS
 from dstbench.metrics.exact_sums import from_parts, in_parts, in_steps
-from dstbench.metrics.goal_accuracy import ERRORS
 from dstbench.readers.frames import all_say
 from dstbench.runs.run import Run
 from dstbench.schema.core import LENGTH, SEEN, TURNS

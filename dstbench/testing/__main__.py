@@ -1,13 +1,10 @@
 """``python -m dstbench.testing MODULE…``: tries the laws on all metrics and formats of modules."""
 
-from typing import Annotated, Final
+from typing import Annotated
 
 import typer
 
 from dstbench.cli.output import emit, reporting
-
-# Lines of text are no wider than this.
-_WIDEST: Final = 100
 
 
 def main(
@@ -23,23 +20,23 @@ def main(
         from dstbench.plugins import use
         from dstbench.readers.registry import PLUGINS as FORMATS
         from dstbench.rendering.terminal import wrapped
-        from dstbench.testing.of_formats import try_format
-        from dstbench.testing.of_metrics import try_metric
+        from dstbench.testing import try_format, try_metric
 
         use(modules)
         tried = {f"metric {name}": try_metric(metric, seed=seed) for name, metric in METRICS.of_modules()}
         tried |= {f"format {name}": try_format(form, seed=seed) for name, form in FORMATS.of_modules()}
         if not tried:
             raise UsageError(f"{', '.join(modules)}: there is no metric and no format in it")
-        lines: list[str] = []
+        text = ""
         for what, outcomes in tried.items():
-            outcome_lines = [line for outcome in outcomes for line in outcome.lines()]
-            lines += [what, *(wrapped(line, _WIDEST, " " * 12) for line in outcome_lines), ""]
+            lines = [wrapped(line, 100, " " * 12) for outcome in outcomes for line in outcome.lines()]
+            text += "\n".join([what, *lines, "", ""])
         laws = [outcome for outcomes in tried.values() for outcome in outcomes if not outcome.is_note]
         broken = sum(outcome.fault is not None for outcome in laws)
         are = "is" if broken == 1 else "are"
-        lines.append(f"{broken} of {len(laws)} laws {are} broken" if broken else f"all {len(laws)} laws are kept")
-    emit("\n".join(lines) + "\n", None)
+    emit(
+        text + (f"{broken} of {len(laws)} laws {are} broken\n" if broken else f"all {len(laws)} laws are kept\n"), None
+    )
     if broken:
         raise typer.Exit(1)
 

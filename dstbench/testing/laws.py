@@ -1,9 +1,9 @@
-"""Trying a law: the outcome, and how a counterexample is found, made small and shown."""
+"""Trying a law: the outcome, and the corpora on which it is tried."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
@@ -41,10 +41,11 @@ class Outcome:
     example: tuple[str, ...] = ()
     is_note: bool = False
 
-    def lines(self) -> Iterator[str]:
+    def lines(self) -> list[str]:
         """The outcome in lines of text."""
-        yield f"  {'broken' if self.fault else 'note  ' if self.is_note else 'kept  '}  {self.law}"
-        yield from (f"          {line}" for line in ([self.fault, *self.example] if self.fault else ()))
+        said = [self.fault, *self.example] if self.fault else []
+        word = "broken" if self.fault else "note  " if self.is_note else "kept  "
+        return [f"  {word}  {self.law}", *(f"          {line}" for line in said)]
 
 
 def fault_in(attempt: Callable[[], object]) -> str | None:
@@ -56,7 +57,7 @@ def fault_in(attempt: Callable[[], object]) -> str | None:
     except BrokenLawError as error:
         return str(error)
     except DstbenchError as error:
-        return f"{error.what}; {error.hint}" if error.hint else error.what
+        return "; ".join(filter(None, [error.what, error.hint]))
     except Exception as error:
         return fault_of(error)
     return None
@@ -85,19 +86,3 @@ def random_states(rng: np.random.Generator, most_dialogues: int = 4, most_turns:
             pred = (gold, pred, state())[rng.integers(3)]
             states.append({"dialogue_id": f"MUL{dialogue}", "turn": turn, "gold": dict(gold), "pred": dict(pred)})
     return states
-
-
-def smallest(states: States, breaks: Callable[[States], bool]) -> States:
-    """The states cut down: they still break the law, and would not if another turn or slot was left out."""
-    fewer = next((fewer for fewer in _with_less(states) if fewer and breaks(fewer)), None)
-    return states if fewer is None else smallest(fewer, breaks)
-
-
-def _with_less(states: States) -> Iterator[States]:
-    """The states without each of the turns, and without each of the slots."""
-    for at, state in enumerate(states):
-        yield [*states[:at], *states[at + 1 :]]
-        for side in ("gold", "pred"):
-            for slot in state[side]:
-                less = {name: value for name, value in state[side].items() if name != slot}
-                yield [*states[:at], {**state, side: less}, *states[at + 1 :]]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -19,17 +21,15 @@ from dstbench.readers.states import States, sides_of
 from dstbench.runs.align import to_long
 from dstbench.testing.laws import BrokenLawError, Outcome, fault_in, raise_if_broken
 
-_SIDES: Final = ("gold", "pred")
-_TURNS: Final = {"dialogue": pl.String, "turn": pl.UInt16}
 #: Contents that are of no format.
 _NOBODYS: Final = (b"{}", b"[]", b'{"a": 1}', b'[{"a": 1}]', b"a,b\n1,2\n", b"JGA 54.2\n", b"\xff\xfe\0", b'"text"')
-# A string, number, word, list or object in JSON, and what may stand in its place.
-_JSON: Final = re.compile(rb'"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?|true|false|null|\[[^\[\]]*\]|\{[^{}]*\}')
+# A string, number, word, list or object in JSON, or else a byte; and what may stand in its place.
+_TOKEN: Final = re.compile(rb'"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?|true|false|null|\[[^\[\]]*\]|\{[^{}]*\}|.', re.DOTALL)
 _STRANGE: Final = (
     b"null", b"true", b"0", b"-1", b"65536", b"1e30", b"0.5", b'""', b'"x"', b'"D_0"', b'"hotel-area"', b'"\\ud7ff"',
-    b'"|||"', b"[]", b"{}", b"[[]]", b'{"": ""}', b'["x", "y"]', b'{"hotel": {"area": "east"}}', b"[1, 0]", b"",
+    b'"|||"', b"[]", b"{}", b"[[]]", b'{"": ""}', b'["x", "y"]', b'{"hotel": {"area": "east"}}', b"[1, 0]", b"", b"\0",
+    b"\xff", b"{", b"}", b"]", b'"', b"\t", b"\n", b"|||", b"-", b"9",
 )  # fmt: skip
-_BYTES: Final = (b"", b"\0", b"\xff", b"{", b"}", b"]", b'"', b"\t", b"\n", b"|||", b"-", b"9")
 
 
 def check_format(form: Format, *, sample: bytes | str | None = None, damages: int = 200, seed: int = 0) -> None:
@@ -48,14 +48,7 @@ def check_format(form: Format, *, sample: bytes | str | None = None, damages: in
 
 
 def try_format(form: Format, *, sample: bytes | str | None = None, damages: int = 200, seed: int = 0) -> list[Outcome]:
-    """The outcome of each law for a format.
-
-    Args:
-        form: The format.
-        sample: The content of a small file; None: the format's example is a whole one.
-        damages: How many damaged files are tried.
-        seed: Random seed.
-    """
+    """The outcome of each law for a format; the arguments are those of `check_format`."""
     named = "it has a name, an example, a sniffer and a reader"
     if fault := fault_in(lambda: checked_format(form, "here")):
         return [Outcome(named, fault)]
@@ -76,11 +69,9 @@ def try_format(form: Format, *, sample: bytes | str | None = None, damages: int 
         }
         outcomes = [Outcome(named), *(Outcome(law, fault_in(attempt)) for law, attempt in laws.items())]
         rng = np.random.default_rng(seed)
-        law = f"each of {damages:,} damaged files is read completely or refused with a message"
-        faults = {
-            changed: fault_in(lambda changed=changed: _is_read_or_refused(form, file(changed)))  # type: ignore[misc]
-            for changed in (_damaged(content, rng) for _ in range(damages))
-        }
+        damaged = [_damaged(content, rng) for _ in range(damages)]
+        faults = {changed: fault_in(partial(_is_read_or_refused, form, file, changed)) for changed in damaged}
+    law = f"each of {damages:,} damaged files is read completely or refused with a message"
     broken = min((changed for changed, fault in faults.items() if fault), key=len, default=None)
     if broken is None:
         return [*outcomes, Outcome(law)]
@@ -89,58 +80,41 @@ def try_format(form: Format, *, sample: bytes | str | None = None, damages: int 
 
 
 def _damaged(content: bytes, rng: np.random.Generator) -> bytes:
-    """The content with a few bytes changed or cut, or with something else in place of some of its JSON."""
-    tokens = [(token.start(), token.end()) for token in _JSON.finditer(content)]
-    if tokens and rng.random() < 0.5:
-        start, end = tokens[rng.integers(len(tokens))]
-        return content[:start] + _STRANGE[rng.integers(len(_STRANGE))] + content[end:]
+    """The content cut off, or with something else in place of some of its JSON or bytes."""
+    if rng.random() < 0.1:
+        return content[: rng.integers(len(content) + 1)]
     for _ in range(rng.integers(1, 4)):
-        start = int(rng.integers(len(content) + 1))
-        end = start + (0, 1, 1, 2, 40, len(content))[rng.integers(6)]
-        content = content[:start] + _BYTES[rng.integers(len(_BYTES))] + content[end:]
+        tokens = [token.span() for token in _TOKEN.finditer(content)] or [(0, 0)]
+        start, end = tokens[rng.integers(len(tokens))]
+        content = content[:start] + _STRANGE[rng.integers(len(_STRANGE))] + content[end:]
     return content
-
-
-# --- laws -------------------------------------------------------------------------------------------------------------
 
 
 def _is_recognised(form: Format, source: Source) -> None:
     """A file of the format is found by its content: by the format, and by none that is asked before it."""
     if not form.sniff(source):
         raise BrokenLawError("it is not recognised: `sniff` is false")
-    others = [
-        other.name for other in FORMATS.values() if other.name != form.name and not other.loose and other.sniff(source)
-    ]
-    if others:
+    asked = [other for other in FORMATS.values() if other.name != form.name and not other.loose]
+    if others := [other.name for other in asked if other.sniff(source)]:
         raise BrokenLawError(f"it looks like {', '.join(others)} too, which is built in and asked first")
 
 
 def _recognises_no_other(form: Format, file: Callable[[bytes], Source]) -> None:
     """A file of another format, or of none, is not taken for one of this format, unless the other is asked first."""
     before = [] if form.loose else [other for other in FORMATS.values() if other.name != form.name]
-    others = {f"{other.name}: {other.example}": other for other in before}
-    contents = {what: other.example.replace("⇥", "\t").encode() for what, other in others.items()}
+    contents = {f"{other.name}: {other.example}": other.example.replace("⇥", "\t").encode() for other in before}
     for what, content in (contents | {repr(content): content for content in _NOBODYS}).items():
-        if _sniffs(form, file(content)):
-            raise BrokenLawError(f"`sniff` is true of {what}")
-
-
-def _sniffs(form: Format, source: Source) -> bool:
-    try:
-        return form.sniff(source)
-    except DstbenchError:  # such as: no UTF-8
-        return False
+        with suppress(DstbenchError):  # such as: no UTF-8
+            if form.sniff(file(content)):
+                raise BrokenLawError(f"`sniff` is true of {what}")
 
 
 def _is_read(form: Format, source: Source, is_whole: bool) -> None:
-    """A file of the format is read to states that hold together, the same each time.
-
-    It has the sides that the format can hold: all of them if it `is_whole`.
-    """
+    """A file is read to states that hold together, the same each time; if it `is_whole`, it has all sides."""
     states = form.read(source)
     if states.complete is None:
         holds_together(states)
-        sides = [name for name in _SIDES if getattr(states, name) is not None]
+        sides = [name for name in ("gold", "pred") if getattr(states, name) is not None]
         if not set(sides) <= set(form.holds) or (is_whole and len(sides) < len(form.holds)):
             declared = " and ".join(form.holds)
             raise BrokenLawError(f"it holds {' and '.join(sides)}, where the format says {declared}")
@@ -153,37 +127,32 @@ def _is_read(form: Format, source: Source, is_whole: bool) -> None:
         raise BrokenLawError("it has no utterance, though the format says that it holds them")
 
 
-def _is_read_or_refused(form: Format, source: Source) -> None:
+def _is_read_or_refused(form: Format, file: Callable[[bytes], Source], content: bytes) -> None:
     """A damaged file is read to states that hold together, or a `DstbenchError` says what is wrong with it."""
+    source = file(content)
     try:
-        form.sniff(source)
-        list(form.spoken(source))
-    except DstbenchError:  # what is said is optional
-        pass
-    except Exception as error:
-        raise _crash(error) from error
-    try:
+        with suppress(DstbenchError):  # what is said is optional
+            form.sniff(source)
+            list(form.spoken(source))
         states = form.read(source)
     except DstbenchError:
         return
     except Exception as error:
-        raise _crash(error) from error
+        what = f"its code fails: {fault_of(error)}; report faults of a file by source.error(…)"
+        raise BrokenLawError(what) from error
     if states.complete is None:
         holds_together(states)
-
-
-def _crash(error: Exception) -> BrokenLawError:
-    return BrokenLawError(f"its code fails: {fault_of(error)}; report faults of a file by source.error(…)")
 
 
 def holds_together(states: States) -> None:
     """Every cell belongs to a turn, and no turn or slot is there twice."""
     if not sides_of(states):
         raise BrokenLawError("there is neither gold nor prediction")
+    turn_types = {"dialogue": pl.String, "turn": pl.UInt16}
     for side in sides_of(states):
         at = side.cells["at"]
         rules = {
-            "the columns of turns are dialogue (String) and turn (UInt16)": side.turns.schema == _TURNS,
+            "the columns of turns are dialogue (String) and turn (UInt16)": side.turns.schema == turn_types,
             "there is a turn": side.turns.height > 0,
             "no turn lacks its dialogue or number": not any(column.null_count() for column in side.turns),
             "no turn is there twice": not side.turns.is_duplicated().any(),

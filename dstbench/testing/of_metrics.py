@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Final, TypeAlias
 
 import numpy as np
@@ -16,7 +17,7 @@ from dstbench.metrics.registry import checked_metric, with_parameters
 from dstbench.scoring.score import score, turns
 from dstbench.scoring.standard_errors import scores
 from dstbench.signature import parse, sign
-from dstbench.testing.laws import BrokenLawError, Outcome, States, fault_in, raise_if_broken, random_states, smallest
+from dstbench.testing.laws import BrokenLawError, Outcome, States, fault_in, raise_if_broken, random_states
 
 Law: TypeAlias = Callable[[Metric, States, np.random.Generator], None]
 
@@ -37,36 +38,24 @@ def check_metric(metric: Metric | type[Metric], *, corpora: int = 30, seed: int 
 
 
 def try_metric(metric: Metric | type[Metric], *, corpora: int = 30, seed: int = 0) -> list[Outcome]:
-    """The outcome of each law for a metric.
-
-    Args:
-        metric: The metric, or its class, if its parameters have defaults.
-        corpora: Number of random corpora for each law.
-        seed: Random seed.
-    """
+    """The outcome of each law for a metric; the arguments are those of `check_metric`."""
     named = "it has a name, and a score of sums of numbers that each turn has by itself"
-    fault = fault_in(lambda: checked_metric(metric) if isinstance(metric, type) else check_own(metric, REGISTRY))
-    if fault:
+    if fault := fault_in(lambda: checked_metric(metric) if isinstance(metric, type) else check_own(metric, REGISTRY)):
         return [Outcome(named, fault)]
     made = metric() if isinstance(metric, type) else metric
     written = Outcome("its notation and its signature can be read back", fault_in(lambda: _is_read_back(made)))
     # The small corpora first.
-    drawn = [random_states(np.random.default_rng([seed, at]), 1 + at // 6, 2 + at // 6) for at in range(corpora)]
+    drawn = [random_states(np.random.default_rng([seed, at]), 1 + at // 6, 1 + at // 6) for at in range(corpora)]
     outcomes = [Outcome(named), written, *(_outcome(text, law, made, drawn, seed) for text, law in LAWS.items())]
     return outcomes if any(outcome.fault for outcome in outcomes) else [*outcomes, _of_perfect(made, corpora, seed)]
 
 
 def _outcome(text: str, law: Law, metric: Metric, corpora: list[States], seed: int) -> Outcome:
-    """The outcome of a law on corpora: of the first that breaks it, made small."""
-    for number, drawn in enumerate(corpora):
-
-        def fault(states: States, number: int = number) -> str | None:
-            return fault_in(lambda: law(metric, states, np.random.default_rng([seed, number])))
-
-        if fault(drawn):
-            states = smallest(drawn, lambda fewer: fault(fewer) is not None)
+    """The outcome of a law on corpora: of the first that breaks it."""
+    for number, states in enumerate(corpora):
+        if fault := fault_in(partial(law, metric, states, np.random.default_rng([seed, number]))):
             at = "{dialogue_id}, turn {turn}: gold {gold}, pred {pred}"
-            return Outcome(text, fault(states), tuple(at.format(**state) for state in states))
+            return Outcome(text, fault, tuple(at.format(**state) for state in states))
     return Outcome(text)
 
 
@@ -91,9 +80,6 @@ def _of_perfect(metric: Metric, corpora: int, seed: int) -> Outcome:
 def _value(metric: Metric, states: States) -> float | None:
     value: float | None = score(states, metrics=[metric])["value"].item()
     return value
-
-
-# --- laws -------------------------------------------------------------------------------------------------------------
 
 
 def _is_read_back(metric: Metric) -> None:
@@ -131,19 +117,25 @@ def _parts_add_up(metric: Metric, states: States, rng: np.random.Generator) -> N
 
 
 def _undefined_is_null(metric: Metric, states: States, rng: np.random.Generator) -> None:
-    for where, rows in _grouped(metric, states, rng):
-        for column, what in (("value", "is"), ("se", "has the standard error")):
-            if (odd := rows.filter(~pl.col(column).is_finite())).height:
-                raise BrokenLawError(f"{metric} {what} {odd[column][0]}{where(odd)}, not null")
+    for column, what in (("value", "is"), ("se", "has the standard error")):
+        if odd := _first(~pl.col(column).is_finite(), column, metric, states, rng):
+            raise BrokenLawError(f"{metric} {what} {odd}, not null")
 
 
 def _shares_are_in_range(metric: Metric, states: States, rng: np.random.Generator) -> None:
     value = pl.col("value")
-    for where, rows in _grouped(metric, states, rng):
-        odd = rows.filter(pl.col("unit") == "share", value.is_finite(), ~value.is_between(0, 1))
+    is_odd = (pl.col("unit") == "share") & value.is_finite() & ~value.is_between(0, 1)
+    if odd := _first(is_odd, "value", metric, states, rng):
+        raise BrokenLawError(f"{metric} is {odd}; if it is no share, say is_count = True")
+
+
+def _first(is_odd: pl.Expr, column: str, metric: Metric, states: States, rng: np.random.Generator) -> str | None:
+    """The first odd value of the whole, or of groups of some kind, and the group that has it."""
+    for by in ("run", str(rng.choice(["dialogue", "turn", "domain", "slot"]))):
+        odd = score(states, metrics=[metric], by=by).filter(is_odd)
         if odd.height:
-            hint = "if it is no share, say is_count = True"
-            raise BrokenLawError(f"{metric} is {odd['value'][0]}{where(odd)}; {hint}")
+            return f"{odd[column][0]}" + ("" if by == "run" else f" for {by} {odd[by][0]}")
+    return None
 
 
 def _twice_is_the_same(metric: Metric, states: States, _: np.random.Generator) -> None:
@@ -162,15 +154,6 @@ LAWS: Final[Mapping[str, Law]] = {
     "a share is from 0 to 1": _shares_are_in_range,
     "every dialogue twice: a share stays, a count doubles": _twice_is_the_same,
 }
-
-
-def _grouped(
-    metric: Metric, states: States, rng: np.random.Generator
-) -> Iterator[tuple[Callable[[pl.DataFrame], str], pl.DataFrame]]:
-    """The scores of the whole and of some groups, and how the first group of some rows is said."""
-    yield lambda _: "", score(states, metrics=[metric])
-    by = str(rng.choice(["dialogue", "turn", "domain", "slot"]))
-    yield lambda rows: f" for {by} {rows[by][0]}", score(states, metrics=[metric], by=by)
 
 
 def _are_same(metric: Metric, where: str, one: float | None, other: float | None) -> None:

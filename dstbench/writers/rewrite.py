@@ -18,8 +18,7 @@ from dstbench.conventions.dialogue_ids import hint_at_dialogue
 from dstbench.conventions.slots import canonical_dialogue
 from dstbench.errors import DstbenchError, UsageError, warn
 from dstbench.io import archives
-from dstbench.io.atomic import replacing, replacing_folder
-from dstbench.io.overwriting import refuse_overwriting
+from dstbench.io.atomic import refuse_overwriting, replacing, replacing_folder
 from dstbench.readers import Format, Source, find_files
 from dstbench.readers.contexts import contexts
 from dstbench.readers.document import Document

@@ -460,7 +460,7 @@ def test_the_headlines_rest_on_tests(three: dict[str, Any], found: MetricCompari
 def test_the_figures_and_the_formats(here: Path) -> None:
     from dstbench.demo import write_sample
 
-    write_sample(synthetic(20), Path())
+    write_sample(synthetic(10), Path())
     words = ["compare-metrics", *sorted(str(path) for path in Path().glob("*.parquet")), "--resamples", "200"]
     code, out, err = run(*words, "-m", "jga,sa,fga,gca", "--figures", "figures")
     assert code == 0

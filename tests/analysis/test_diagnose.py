@@ -507,11 +507,11 @@ def test_classes_of_trippy_on_multiwoz_21(data: Path) -> None:
 
 
 def test_partitions_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    table = synthetic(60)["careful"]
+    table = synthetic(25)["careful"]
     whole, wide = dstbench.diagnose({"run": table}), dstbench.traits({"run": table}, disagree=["fga", "gca"])
     correlated = [dstbench.correlate({"run": table}, differences=["jga,fga,gca"])]
     monkeypatch.setattr(runs, "_ROW_GROUP", 50)
-    monkeypatch.setattr(partition.partitions, "__defaults__", (100,))
+    monkeypatch.setattr(partition.partitions, "__defaults__", (60,))
     (run,) = open_runs({"run": table})
     assert len(partition.partitions(run)) > 5
     counts, turns = count_classes(run, Convention())

@@ -320,9 +320,9 @@ def test_names_are_only_names(states: States, random: Any) -> None:
 
 
 def test_the_order_of_the_data_does_not_matter_where_nothing_is_equal() -> None:
-    one, two, three = open_runs(synthetic(60))
-    # Each run at each place, and each pair in either order.
-    orders = (one, two, three), (two, three, one), (three, one, two), (three, two, one)
+    one, two, three = open_runs(synthetic(25))
+    # Each run at each place.
+    orders = (one, two, three), (two, three, one), (three, one, two)
     first, *others = (findings(*computed(order)) for order in orders)
     assert all(other == first for other in others)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections import Counter, defaultdict
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -132,7 +133,7 @@ def slope_within(dialogue: np.ndarray[Any, Any], x: Floats, y: Floats) -> float 
     return float(np.linalg.lstsq(columns, y, rcond=None)[0][0])
 
 
-@settings(max_examples=10)
+@settings(max_examples=5)
 @given(corpora(max_dialogues=10, max_turns=5))
 def test_it_is_what_loops_over_changes_find(states: States) -> None:
     assume(has_a_change(states))
@@ -173,7 +174,7 @@ def losses(states: Any, profile: str = "verbatim") -> pl.DataFrame:
     return table.with_columns((pl.col(f"{name}_of_gold") - pl.col(name)).alias(name) for name in names)
 
 
-@settings(max_examples=10)
+@settings(max_examples=5)
 @given(corpora(max_dialogues=10, max_turns=5))
 def test_jga_sa_and_tla_lose_exactly_what_their_definitions_say(states: States) -> None:
     assume(any(present(state["gold"]) for state in states))
@@ -191,7 +192,7 @@ def test_jga_sa_and_tla_lose_exactly_what_their_definitions_say(states: States) 
     assert (abs(expected["tla"] - 1 / expected["turns"]) < 1e-12).all()
 
 
-@settings(max_examples=10)
+@settings(max_examples=5)
 @given(corpora(max_dialogues=10, max_turns=6))
 def test_metrics_to_which_the_position_does_not_matter_have_no_bias(states: States) -> None:
     """In each dialogue they cost 1/n at any time, so that n differs between early and late changes must not matter."""
@@ -210,7 +211,7 @@ def test_no_bias_comes_from_long_dialogues_having_other_changes_late() -> None:
     assert found.bias["bias"].to_list() == [0]
 
 
-@settings(max_examples=10)
+@settings(max_examples=5)
 @given(corpora(max_dialogues=10, max_turns=5))
 def test_bounds_and_order_of_the_other_metrics(states: States) -> None:
     assume(any(present(state["gold"]) for state in states))
@@ -228,7 +229,7 @@ def test_bounds_and_order_of_the_other_metrics(states: States) -> None:
     assert (both["f1"] >= both["f1_missed"] - 1e-12).all()
 
 
-@settings(max_examples=10)
+@settings(max_examples=5)
 @given(corpora(max_dialogues=10, max_turns=5))
 def test_an_earlier_error_never_costs_a_metric_of_states_less_if_gold_keeps_the_pair(states: States) -> None:
     assume(any(present(state["gold"]) for state in states))
@@ -279,15 +280,16 @@ def equal(one: Any, other: Any) -> bool:
 
 def test_all_changes_and_samples_of_a_seed_are_exactly_repeatable(monkeypatch: pytest.MonkeyPatch) -> None:
     (gold,) = open_runs({"gold": synthetic(12)["careful"]})
-    whole, some, others = (dstbench.sensitivity(gold, sample=n, seed=s) for n, s in ((None, 0), (2, 0), (2, 1)))
-    assert equal(whole, dstbench.sensitivity(gold, seed=9))
-    assert equal(whole, dstbench.sensitivity(gold, sample=1000))
-    assert equal(some, dstbench.sensitivity(gold, sample=2))
+    costs = partial(dstbench.sensitivity, gold, metrics="jga,fga,f1", kinds="missed,wrong,swap", gold_only=True)
+    whole, some, others = (costs(sample=n, seed=s) for n, s in ((None, 0), (2, 0), (2, 1)))
+    assert equal(whole, costs(seed=9))
+    assert equal(whole, costs(sample=1000))
+    assert equal(some, costs(sample=2))
     assert not some.costs.equals(others.costs)
     assert some.errors.filter(kind="missed")["errors"].item() == 24  # each of its dialogues has two changes
     assert some.errors["possible"].equals(whole.errors["possible"])
-    monkeypatch.setattr(one_error, "_ROWS", 500)
-    assert equal(whole, dstbench.sensitivity(gold))
+    monkeypatch.setattr(one_error, "_ROWS", 200)
+    assert equal(whole, costs())
 
 
 @pytest.mark.again

@@ -90,7 +90,6 @@ TARGETS = ["target", "off", "agrees", "agrees_with_all", "by_chance"]
     st.sampled_from([".", ","]),
     st.integers(0, 9),
 )
-@settings(max_examples=20)
 @pytest.mark.filterwarnings("ignore::dstbench.errors.DstbenchWarning")
 def test_profiles_agree_with_the_scores_that_theirs_round_to(
     states: States, decimals: int, written: str, point: str, which: int

@@ -18,7 +18,7 @@ from dstbench import audit
 from dstbench.audit.discussion import SUPPORT
 from dstbench.audit.evidence import RARELY
 from dstbench.audit.rules import read_rules
-from dstbench.schema.missing import CANDIDATES
+from dstbench.schema.audit import CANDIDATES
 from tests.planted import HOTELS, ONTOLOGY, RESTAURANTS, States, consistent, memory, said, take_out
 
 TURN = {"dialogue": pl.String, "turn": pl.UInt16}

@@ -55,21 +55,13 @@ def mentions_of(states: States, known: Mapping[tuple[str, ...], Any]) -> list[di
     for state in states:
         said = {who: [w.lower() for w in re.findall(WORD, state.get(who) or "")] for who in ("user", "system")}
         for who, words in said.items():
-            offers = defaultdict(set)
-            rows = []
             for at, count in search(words, known):
                 for slot, value in sorted(known[tuple(words[at : at + count])]):
-                    offers[slot].add(value)
                     before = words[at - 1] if at else None
-                    after = words[at + count] if at + count < len(words) else None
                     reply = said["user"][0] if said["user"] else None
                     place = (state["dialogue_id"], state["turn"], who, at)
                     row = {"place": place, "slot": slot, "value": value, "who": who, "at": at}
-                    rows.append(row | {"one": before if who == "user" else reply, "other": after})
-            for row in rows:
-                if who == "system":
-                    row["other"] = "several" if len(offers[row["slot"]]) > 1 else "single"
-            found += rows
+                    found.append(row | {"cue": before if who == "user" else reply})
     return found
 
 
@@ -308,7 +300,7 @@ def test_an_offer_that_is_taken_elsewhere(similar_only: Path) -> None:
         "dialogue": "D11", "turn": 1, "slot": "hotel-name", "value": "ashley hotel", "turns": 2, "speaker": "system",
         "said": "Ashley Hotel", "start": 4, "end": 16, "utterance": "The Ashley Hotel is in the north.",
         "rule": "similar", "entity": None, "fact": None, "refused": None,
-        "place": "when=now value=ashley hotel reply=yes offer=single", "annotated": 11, "mentions": 11, "share": 1.0,
+        "place": "when=now reply=yes", "annotated": 11, "mentions": 11, "share": 1.0,
         "later": None, "round": 1,
     }  # fmt: skip
     assert found.proposals.height == 1

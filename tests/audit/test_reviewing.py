@@ -20,7 +20,7 @@ import dstbench
 from dstbench import audit
 from dstbench.conventions.slots import DATASET_SLOTS
 from dstbench.readers.ontology import read_database, read_ontology
-from dstbench.schema.missing import CANDIDATES
+from dstbench.schema.audit import CANDIDATES
 from dstbench.stats import wilson
 from tests.audit.test_missing_annotations import hotels
 from tests.commands import ok, run

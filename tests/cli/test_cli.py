@@ -285,16 +285,21 @@ def test_metrics_in_capitals_and_repeated_options(example: Path) -> None:
     ("words", "without"),
     [
         (("score", "a.parquet"), ()),
-        (("compare", "a.parquet", "b.parquet", "--resamples", "50"), ()),
-        (("sweep", "a.parquet", "--profiles", "verbatim"), ()),
-        (("traits", "a.parquet"), ()),
-        (("correlate", "a.parquet"), ()),
-        (("show", "a.parquet", "DEMO0000000"), ()),
-        (("query", "SELECT * FROM scores", "a.parquet"), ()),
-        (("compare-metrics", "a.parquet", "b.parquet", "--resamples", "50"), ()),
         (("sensitivity", "a.parquet"), ("correct", "wrong", "missed", "over", "error-turns")),
-        (("report", "a.parquet", "-o", "-"), ()),
-        (("audit", "scores", "a.parquet", "--version", "2.1=a.parquet"), ()),
+        *(
+            pytest.param(words.split(), (), marks=pytest.mark.options)
+            for words in (
+                "compare a.parquet b.parquet --resamples 50",
+                "sweep a.parquet --profiles verbatim",
+                "traits a.parquet",
+                "correlate a.parquet",
+                "show a.parquet DEMO0000000",
+                "compare-metrics a.parquet b.parquet --resamples 50",
+                "report a.parquet -o -",
+                "audit scores a.parquet --version 2.1=a.parquet",
+            )
+        ),
+        (("query", "SELECT * FROM scores", "a.parquet"), ()),
     ],
 )
 def test_all_metrics(words: tuple[str, ...], without: tuple[str, ...], here: Path) -> None:

@@ -8,8 +8,7 @@ import os
 import signal
 import sys
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
@@ -39,15 +38,8 @@ class _Terminal(io.StringIO):
         return True
 
 
-@contextmanager
-def door() -> Iterator[None]:
-    """Within this block, `run` takes a fourth of the time: Typer makes the options of all commands once."""
-    signals = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(typer.main, "get_command", cache(typer.main.get_command))
-        yield
-    for number, handler in signals.items():
-        signal.signal(number, handler)
+#: Typer makes the options of all commands, once: each time takes three times as long as a small command.
+_COMMANDS: Final = cache(typer.main.get_command)
 
 
 def run(*words: str, columns: int | None = None) -> Said:
@@ -57,9 +49,11 @@ def run(*words: str, columns: int | None = None) -> Said:
         words: The words of the command line.
         columns: The width of the terminal that the command writes to; None: it writes to a file.
     """
+    signals = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
     with pytest.MonkeyPatch.context() as patch:
         out, err = (_Terminal() if columns else io.StringIO()), io.StringIO()
         patch.setattr(sys, "argv", ["contract", *words])  # not `dstbench`, which would know this one command only
+        patch.setattr(typer.main, "get_command", _COMMANDS)
         patch.setattr(sys, "stdout", out)
         patch.setattr(sys, "stderr", err)
         patch.setenv("COLUMNS", str(columns or 400))
@@ -69,6 +63,8 @@ def run(*words: str, columns: int | None = None) -> Said:
             _MAIN()
         except SystemExit as ended:
             code = int(ended.code or 0)
+    for number, handler in signals.items():
+        signal.signal(number, handler)
     return Said(code, out.getvalue(), err.getvalue())
 
 

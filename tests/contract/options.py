@@ -352,7 +352,10 @@ _add(
 for _line, *_options in ((_THREE, "model", "adjust"), (_THREE.replace("RUNS", "PAIR"), "baseline", "seed", "level")):
     _add("report", **{_option: replace(ROWS["report", f"--{_option}"], line=_line) for _option in _options})
 LATER -= {("audit bias", "--none")}  # its one option of those above
-LATER |= {("report", f"--{_option}") for _option in ("model", "adjust", "context")}  # which take two reports each
+# Those that take two reports each, and those of which `test_page.py` and `rendering/test_paper.py` know more.
+LATER |= {("report", f"--{_option}") for _option in (
+    "model", "adjust", "context", "seed", "level", "title", "note", "most", "paper",
+)}  # fmt: skip
 _add(
     "diff",
     most=Row("1", changes="dialogue", keeps="fixed"),
@@ -454,8 +457,8 @@ _add("convert", output=Row("out/y.parquet", changes="x.parquet y.parquet"))
 _add("contexts", output=Row("out/y.parquet", changes="x.parquet y.parquet"))
 _add(
     "demo",
-    dialogues=Row("2", line="demo -o out", other="--dialogues 1", changes="value"),
-    output=Row("out/other", other="--output out/first", line="demo --dialogues 1", changes="other first"),
+    dialogues=Row("2", line="demo -o out/first", other="--dialogues 1", changes="value"),
+    output=Row("out/other --dialogues 1", other="-o out/first --dialogues 1", line="demo", changes="other first"),
 )
 _add(("demo", "ls"), format=Row("md", other="--format csv", changes="text", form=""))
 _add(

@@ -13,7 +13,7 @@ import pytest
 
 from tests.contract import charts, drawn
 from tests.contract.charts import CHARTS, LINES, REPORTED, Chart, Marks, Rows, in_order
-from tests.contract.commands import door, run
+from tests.contract.commands import run
 from tests.contract.drawn import Drawing, Mark, Panel
 from tests.contract.options import ROWS
 
@@ -35,7 +35,7 @@ def make(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], M
             kept[name] = json.loads(out), {file.stem: drawn.read(file.read_bytes()) for file in place.iterdir()}
         return kept[name]
 
-    with pytest.MonkeyPatch.context() as patch, door():
+    with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         yield of
 

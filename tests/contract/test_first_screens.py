@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 from dstbench.demo import synthetic
-from tests.contract.commands import door, run
+from tests.contract.commands import compute_once, run
 
 RUNS: Final = tuple(f"run{number}.jsonl" for number in range(7))
 #: Commands, each with the beginning of its first sentence.
@@ -42,14 +42,14 @@ COMMANDS: Final = {
 @pytest.fixture(scope="module", autouse=True)
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """Seven runs over one gold: each has the dialogues of one tracker up to some number, then those of another."""
-    folder, corpus = tmp_path_factory.mktemp("seven"), synthetic(60)
+    folder, corpus = tmp_path_factory.mktemp("seven"), synthetic(28)
     first, second = (
         corpus[name].select(pl.col("dialogue", "slot", "gold", "pred").cast(pl.String), "turn")
         for name in ("careful", "forgetful")
     )
     dialogues = first["dialogue"].unique(maintain_order=True).to_list()
     for number, name in enumerate(RUNS):
-        own = pl.col("dialogue").is_in(dialogues[: 10 * number])
+        own = pl.col("dialogue").is_in(dialogues[: 4 * number])
         states: dict[tuple[str, int], dict[str, dict[str, str]]] = {}
         for row in pl.concat([first.filter(own), second.filter(~own)]).iter_rows(named=True):
             state = states.setdefault((row["dialogue"], row["turn"]), {"gold": {}, "pred": {}})
@@ -58,8 +58,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
                     state[side][row["slot"]] = row[side]
         lines = ({"dialogue_id": dialogue, "turn": turn, **state} for (dialogue, turn), state in states.items())
         (folder / name).write_text("".join(f"{json.dumps(line)}\n" for line in lines))
-    with pytest.MonkeyPatch.context() as patch, door():
+    with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
+        compute_once(patch.setattr)
         yield folder
 
 

@@ -17,7 +17,7 @@ import pytest
 
 import dstbench
 from tests.contract import corpora
-from tests.contract.commands import Said, compute_once, door, run
+from tests.contract.commands import Said, compute_once, run
 from tests.contract.options import ECHO, LATER, LINES, ROWS, TRACKERS, Row
 
 #: What stands for words with spaces.
@@ -41,7 +41,7 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """The folder with all corpora, in which all commands run."""
     folder = tmp_path_factory.mktemp("corpora")
     corpora.write(folder)
-    with pytest.MonkeyPatch.context() as patch, door():
+    with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         compute_once(patch.setattr)
         patch.setattr("vl_convert.vegalite_to_svg", drawn)

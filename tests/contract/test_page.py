@@ -35,7 +35,11 @@ SMALL: Final = ("steady.jsonl", "hasty.jsonl", "keen.jsonl")
 BARE: Final = tuple(f"bare_{name}" for name in SMALL)
 #: Several runs; one; runs without gold or some turns, of models.
 ASKED: Final = {
-    "three": Asked(SMALL, ("keen.jsonl", "steady.jsonl", "hasty.jsonl"), "jga,fga,gca,wrong", most=9),
+    "three": Asked(
+        SMALL, ("keen.jsonl", "steady.jsonl", "hasty.jsonl"), "jga,fga,gca,wrong",
+        compare=("--level", "0.9", "--seed", "7"),
+        most=9,
+    ),
     "one": Asked(("keen.jsonl",), ("keen.jsonl",), "jga,gca,over"),
     "bare": Asked(
         BARE, (BARE[1], BARE[2], BARE[0]), "jga,missed", ("--gold", "gold.jsonl", "--missing", "wrong"),
@@ -79,7 +83,8 @@ def make(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], M
         @cache
         def made(name: str) -> Made:
             runs, given, metrics, words, compare, most = ASKED[name]
-            whole = [*given, "-m", metrics, "--most", str(most), *words, *compare, "-o"]
+            own = ("--title", "Own title", "--note", "A note of mine.")
+            whole = [*given, "-m", metrics, "--most", str(most), *words, *compare, *own, "-o"]
             for form in ("html", "json", "md"):
                 said("report", *whole, f"report.{form}")
             shares = ",".join(metric for metric in metrics.split(",") if metric not in page.COUNTS)
@@ -238,6 +243,8 @@ def test_sentences_say_the_numbers_of_the_commands(make: Callable[..., Made], na
 @pytest.mark.parametrize("name", NAMED)
 def test_the_front_and_the_notes(make: Callable[..., Made], name: str) -> None:
     made = make(name)
+    assert [title.text() for title in made.page.root.all("h1")] == ["Own title"]
+    assert "A note of mine." in made.page.root.text()
     (facts,) = made.page.root.all("p", "facts")
     row = made.parts["by_slot"]["scores"][0]
     number = len(ASKED[name].runs)

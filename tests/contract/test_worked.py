@@ -12,7 +12,7 @@ from typing import Any, Final
 import pytest
 
 from tests.contract import small_corpus
-from tests.contract.commands import door, run
+from tests.contract.commands import run
 
 #: Dialogue, gold, prediction; None: there is none. A slot of gold (hue) and two of the run (tint, tone) are unknown.
 TURNS: Final = (
@@ -51,7 +51,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     pred += [{"dialogue_id": dialogue, "turn": turn, "pred": {"hotel-area": "x"}} for dialogue, turn in EXTRA]
     for name, rows in (("gold", gold), ("run", pred)):
         (folder / f"{name}.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    with pytest.MonkeyPatch.context() as patch, door():
+    with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         yield folder
 

@@ -133,7 +133,7 @@ def test_what_is_unpacked_is_limited(packing: str, here: Path, monkeypatch: pyte
     with pytest.raises(dstbench.DstbenchError, match=r"p: more than 2 MB when unpacked\n.* DSTBENCH_MAX_UNPACKED"):
         dstbench.score("p")
     monkeypatch.delenv("DSTBENCH_MAX_UNPACKED")
-    monkeypatch.setattr(packed, "_FREE", 1_000_000)
+    monkeypatch.setattr(packed, "FREE_BYTES", 1_000_000)
     with pytest.raises(
         dstbench.DstbenchError, match=r"p: more than 200 times its packed size .*\n.* DSTBENCH_MAX_RATIO"
     ):

@@ -7,7 +7,6 @@ import io
 import random
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,6 @@ import dstbench
 from dstbench.demo import synthetic
 from dstbench.io import parquet
 from dstbench.io.files import File
-from dstbench.io.footer import declared
 from dstbench.runs.open import open_runs
 
 pytestmark = pytest.mark.filterwarnings("ignore::dstbench.DstbenchWarning")
@@ -47,11 +45,11 @@ def test_a_flipped_bit_of_a_long_table_changes_no_score(here: Path) -> None:
     for name in ("x.parquet", "other.parquet"):
         dstbench.write_long(open_runs(synthetic(3, trackers=["eager"]))[0], name)
     ways = {
-        53: lambda path: dstbench.score(path, metrics="jga,f1", by="dialogue").rows(),
-        211: lambda path: dstbench.query("SELECT dialogue, turn, slot, gold, pred FROM long", path).rows(),
-        503: lambda path: dstbench.scan(path).collect().rows(),
-        1511: lambda path: dstbench.check(path).rows(),
-        1009: lambda path: dstbench.score("other.parquet", gold=path, metrics="jga").rows(),
+        101: lambda path: dstbench.score(path, metrics="jga,f1", by="dialogue").rows(),
+        401: lambda path: dstbench.query("SELECT dialogue, turn, slot, gold, pred FROM long", path).rows(),
+        1009: lambda path: dstbench.scan(path).collect().rows(),
+        3001: lambda path: dstbench.check(path).rows(),
+        2003: lambda path: dstbench.score("other.parquet", gold=path, metrics="jga").rows(),
     }
     content = Path("x.parquet").read_bytes()
     for step, use in ways.items():
@@ -60,12 +58,12 @@ def test_a_flipped_bit_of_a_long_table_changes_no_score(here: Path) -> None:
 
 
 def test_no_byte_or_bit_of_a_long_table_is_read_otherwise(here: Path) -> None:
-    """Some 300 of all bytes and 300 of the footer, set to another value or with one bit flipped."""
+    """Some 100 of all bytes and 100 of the footer, set to another value or with one bit flipped."""
     dstbench.write_long(open_runs(synthetic(30, trackers=["eager"]))[0], "x.parquet")
     content, rng = Path("x.parquet").read_bytes(), random.Random(1)  # noqa: S311 (no cryptography)
     footer = len(content) - 8 - int.from_bytes(content[-8:-4], "little")
     rows = open_runs("x.parquet")[0].read().rows()
-    for number in range(600):
+    for number in range(200):
         at = rng.randrange(footer if number % 2 else 0, len(content))
         byte = rng.choice([content[at] ^ 1 << rng.randrange(8), rng.randrange(256)])
         Path("x.parquet").write_bytes(content[:at] + bytes([byte]) + content[at + 1 :])
@@ -130,17 +128,6 @@ def test_a_seal_that_is_forged_lifts_no_limit(here: Path, monkeypatch: pytest.Mo
             dstbench.DstbenchError, match=r"^x\.parquet: more than 15 MB when unpacked\nhint: .*UNPACKED"
         ):
             use(File("x.parquet"))
-
-
-def test_any_bytes_are_a_footer_or_refused() -> None:
-    rng = random.Random(2)  # noqa: S311 (no cryptography)
-    whole = packed(pa.table({"a": ["x", None], "b": [1, 2]}))
-    content = whole[-8 - int.from_bytes(whole[-8:-4], "little") :]
-    assert [group.values for group in declared(content)] == [4]
-    for _ in range(3_000):
-        at = rng.randrange(len(content))
-        with suppress(ValueError):
-            declared(content[:at] + rng.randbytes(rng.randrange(3)) + content[at + rng.randrange(3) :])
 
 
 @pytest.mark.parametrize(

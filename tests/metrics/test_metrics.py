@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 import dstbench
 from dstbench.metrics import DEFAULT, DEFAULT_PER_SLOT, REGISTRY, parse_all
-from dstbench.metrics.gca import GCA
-from dstbench.metrics.goal_accuracy import SA
+from dstbench.metrics.built_in import GCA, SA
 from tests.corpora import EXAMPLE
 
 _VALUES = {

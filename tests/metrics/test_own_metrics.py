@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import dstbench
 from dstbench.metrics import REGISTRY, parse_all, stats_of
 from dstbench.metrics.base import Metric, turns
-from dstbench.metrics.goal_accuracy import JGA
+from dstbench.metrics.built_in import JGA
 from tests.corpora import EXAMPLE, LARGE, OF_FRAMES, States, corpora
 
 
@@ -44,7 +44,7 @@ def values(states: States, metrics: list[str | Metric], **how: Any) -> dict[str,
     return dict(zip(rows["metric"], rows["value"], strict=True))
 
 
-@settings(max_examples=15)
+@settings(max_examples=6)
 @given(
     corpora(LARGE),
     st.sampled_from(TAKEN),

@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import dstbench
@@ -78,7 +78,6 @@ CHOICES = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=25)
 @given(corpora(LARGE), CHOICES, st.sampled_from(["run", "domain", "slot", "dialogue", "turn"]), st.booleans())
 @pytest.mark.filterwarnings("ignore::dstbench.errors.DstbenchWarning")
 def test_where_similarities_are_0_or_1_scores_are_the_hard_ones(
@@ -120,7 +119,7 @@ def test_partial_credit_by_hand() -> None:
 
 def test_standard_errors_of_partial_credit_are_about_those_of_the_jackknife() -> None:
     """The sum of similarities is in two statistics, a whole number and the rest, which vary together."""
-    table = synthetic(40, trackers=["eager"])["eager"]
+    table = synthetic(25, trackers=["eager"])["eager"]
     fuzzy = dstbench.profile("verbatim", match="levenshtein")
     rows = dstbench.score({"all": table}, metrics="soft-rsa,soft-gca", profile=fuzzy)
     names = table["dialogue"].cast(pl.String)

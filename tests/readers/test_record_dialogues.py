@@ -18,7 +18,7 @@ from tests.records import notes_of, quiet, table_of
 
 
 @quiet
-@settings(max_examples=25)
+@settings(max_examples=12)
 @given(states=corpora(), data=st.data())
 def test_lists_of_states_give_the_table_of_their_turns(
     states: States, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory

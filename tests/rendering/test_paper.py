@@ -44,7 +44,7 @@ def test_no_paragraph_is_cut_and_no_option_is_in_the_paper() -> None:
 @pytest.fixture(scope="module")
 def files() -> dict[str, str]:
     return {
-        name: text.decode("latin-1" if name.endswith("pdf") else "utf-8") for name, text in seven().to_paper().items()
+        name: text.decode("latin-1" if name.endswith("pdf") else "utf-8") for name, text in seven(12).to_paper().items()
     }
 
 
@@ -74,7 +74,7 @@ def test_what_is_cited_is_listed_and_nothing_else(files: dict[str, str]) -> None
 def test_the_sentences_say_how_it_was_computed(files: dict[str, str]) -> None:
     text = " ".join(files["methods.tex"].split())
     for words in (
-        "7 runs", "of 40 dialogues", "Every turn has a prediction.", "verbatim.1 (values compared as written)",
+        "7 runs", "of 12 dialogues", "Every turn has a prediction.", "verbatim.1 (values compared as written)",
         r"Wilson's~\citep{wilson-1927}, at 95 \%", "10,000 times", "(seed 0)", r"its 21 differences by Holm's method",
         r"at most 5 \%", "the number of metrics",
     ):  # fmt: skip
@@ -82,7 +82,7 @@ def test_the_sentences_say_how_it_was_computed(files: dict[str, str]) -> None:
     signature = re.search(r"\\footnote\{.*?\\texttt\{(.*?)\}\.\\par\}", files["methods.tex"])
     assert signature
     readable = signature[1].replace(r"\allowbreak{}", "").replace(r"\textbar{}", "|")
-    assert re.fullmatch(r"jga\+fga\(.*\)\|profile:verbatim\.1\|.*\|d:40\|t:\d+\|v:[\d.]+", readable)
+    assert re.fullmatch(r"jga\+fga\(.*\)\|profile:verbatim\.1\|.*\|d:12\|t:\d+\|v:[\d.]+", readable)
 
 
 def test_no_more_is_claimed_than_the_tests_carry() -> None:
@@ -107,7 +107,7 @@ def test_a_single_run_and_other_settings() -> None:
     assert "1 run (eager)" in text
     assert r"\citealp{wu-etal-2019}: gold's labels fixed" in text
     assert "significant" not in text
-    seeds = {f"{name}{number}": run for name, run in synthetic(30).items() for number in range(3)}
+    seeds = {f"{name}{number}": run for name, run in synthetic(8).items() for number in range(3)}
     models = {name: f"{name}*" for name in synthetic(1)}
     page = dstbench.report(seeds, metrics="jga", most=1, models=models, adjust="none")
     text = page.to_paper()["methods.tex"].decode()
@@ -117,8 +117,9 @@ def test_a_single_run_and_other_settings() -> None:
 
 
 def test_the_command_writes_a_folder(here: Path) -> None:
-    run("demo", "--dialogues", "12", "-o", "sample")
-    runs = ["sample/careful.parquet", "sample/eager.parquet"]
+    runs = ["careful.parquet", "eager.parquet"]
+    for name in runs:
+        synthetic(12)[name[:-8]].write_parquet(name)
     code, _, err = run("report", *runs, "-m", "jga", "--paper", "-o", "paper")
     assert not code
     assert {"methods.tex", "table.tex", "figures.tex", "references.bib", "scores.pdf"} <= {

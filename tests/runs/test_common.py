@@ -30,7 +30,7 @@ def runs_with_gaps(draw: st.DrawFn) -> dict[str, States]:
     return runs
 
 
-@settings(max_examples=7)  # of several runs, each opened and compared twice
+@settings(max_examples=4)  # of several runs, each opened and compared twice
 @given(runs=runs_with_gaps(), as_tables=st.booleans())
 def test_a_comparison_over_common_turns_is_one_without_the_others(
     runs: dict[str, States], as_tables: bool, tmp_path_factory: pytest.TempPathFactory

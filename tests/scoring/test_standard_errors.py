@@ -36,7 +36,7 @@ def test_a_ratio_has_the_standard_error_of_a_cluster_sample() -> None:
 
 
 def test_any_share_has_about_the_standard_error_of_the_jackknife() -> None:
-    table = synthetic(40, trackers=["careful"])["careful"]
+    table = synthetic(25, trackers=["careful"])["careful"]
     rows = dstbench.score({"all": table}, metrics=SHARES)
     names = table["dialogue"].cast(pl.String)
     without = []
@@ -80,11 +80,11 @@ def test_the_standard_error_of_a_perfect_run_is_unknown() -> None:
 
 
 def test_the_same_bits_however_a_run_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
-    table = synthetic(120, trackers=["forgetful"])["forgetful"]
+    table = synthetic(60, trackers=["forgetful"])["forgetful"]
     whole = dstbench.score(table, metrics=SHARES, by="length")
     monkeypatch.setattr(runs, "_ROW_GROUP", 100)
     monkeypatch.setattr(partition.partitions, "__defaults__", (100,))
-    assert len(partition.partitions(dstbench.open_runs(table)[0])) > 30
+    assert len(partition.partitions(dstbench.open_runs(table)[0])) > 10
     assert dstbench.score(table, metrics=SHARES, by="length").equals(whole, null_equal=True)
 
 

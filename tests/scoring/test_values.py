@@ -92,7 +92,7 @@ def is_refused(states: States, c: dstbench.Convention) -> bool:
     return c.slots is not None and bool(slots) and not slots & SLOT_SETS[c.slots]
 
 
-@settings(max_examples=30)
+@settings(max_examples=15)
 @given(corpora(), conventions, st.sampled_from(["domain", "slot"]))
 @pytest.mark.filterwarnings("ignore::dstbench.errors.DstbenchWarning")
 def test_states_and_views_under_any_convention(states: States, convention: dstbench.Convention, view: Any) -> None:
