@@ -364,7 +364,7 @@ _MOST_METRICS: Final = 10
 _MEASURES: Final = {"somers_d": "Somers' d", "soft_accuracy": "soft accuracy"}
 
 
-def metrics(compared: MetricComparison) -> Layout:
+def metric_comparison(compared: MetricComparison) -> Layout:
     """Spread and pairs told apart, a matrix of tau, the metrics whose orders agree least, and correlations."""
     runs, pairs = compared.scores["run"].n_unique(), sentences.pairs_of_all(compared)
     spread = _spread(compared, pairs)
