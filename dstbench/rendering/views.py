@@ -7,8 +7,7 @@ column's kind in the schema, so that it is written alike in all tables and forma
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from functools import reduce
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
@@ -294,11 +293,6 @@ def apart(names: pl.Series, columns: Collection[str]) -> pl.Series:
             other += " "
         renamed[name] = other
     return names.replace(renamed)
-
-
-def side_by_side(tables: Iterable[pl.DataFrame], on: str | Sequence[str]) -> pl.DataFrame:
-    """The rows of the first table with the columns of all tables; null if another table does not have the row."""
-    return reduce(lambda left, right: left.join(right, on=on, how="left", maintain_order="left"), tables)
 
 
 def _flat(table: pl.DataFrame, styles: Styles) -> tuple[pl.DataFrame, Styles]:
