@@ -205,11 +205,9 @@ def correlations(correlations: Correlations) -> Layout:
         notes.append("p of differences are two-sided, adjusted by Holm for their number")
     matrices, table = _matrices(matrix), _matrix_table(matrix)
     of = f"{table.rows['run'][0]}: correlations over {table.rows['per'][0]}s"
-    first = (
-        [*views, View(of, square(table.rows, schema.CORRELATIONS, "{r}", ""))]
-        if len(matrices) > 1 or not views
-        else views
-    )
+    first = [*views]
+    if len(matrices) > 1 or not views:
+        first.append(View(of, square(table.rows, schema.CORRELATIONS, "{r}", "")))
     return Layout(
         [*views, *matrices], (), findings or sentences.most_alike(table.rows), "correlate", paper or [table], None,
         first, notes, signature_lines(correlations.signatures), "intervals, correlations of each run",
@@ -232,15 +230,14 @@ def _matrices(rows: pl.DataFrame) -> list[View]:
 
 def square(pairs: pl.DataFrame, table: Table, below: str, above: str, corner: str = "") -> pl.DataFrame:
     """A square table of the pairs of `first` and `second`: a text of each below the diagonal, and one above it."""
-    first, second = pl.col("first"), pl.col("second")
     names = list(dict.fromkeys([*pairs["first"], *pairs["second"]]))
-    empty = pl.lit("")
-    sides = ((second, first, text_of(below, table)), (first, second, text_of(above, table) if above else empty))
-    cells = [pairs.select(row=row, column=column, text=text) for row, column, text in sides]
-    cells.append(pl.DataFrame({"row": names, "column": names, "text": [""] * len(names)}))
+    cells = [
+        pairs.select(row="second", column="first", text=text_of(below, table)),
+        pairs.select(row="first", column="second", text=text_of(above, table) if above else pl.lit("")),
+        pl.DataFrame({"row": names, "column": names, "text": [""] * len(names)}),
+    ]
     wide = pl.concat(cells).pivot("column", on_columns=names, index="row", values="text")
-    ordered = wide.sort(pl.col("row").replace_strict(names, range(len(names)), return_dtype=pl.Int64))
-    return ordered.rename({"row": corner}).fill_null("")
+    return wide.sort(pl.col("row").cast(pl.Enum(names))).rename({"row": corner}).fill_null("")
 
 
 def _matrix_table(matrix: pl.DataFrame) -> View:
@@ -264,11 +261,10 @@ def _differences(rows: pl.DataFrame, tests: pl.DataFrame | None = None) -> list[
     uncertain = {f"{percent(rows['level'][0])} interval": "{low} to {high}", "p, adjusted": "{p_adjusted}"}
     uncertain |= {} if rows["zou_low"].is_null().all() else _ZOU
     title, table = f"Differences of correlations{sentences.rows_taken(rows)}", schema.CORRELATION_DIFFERENCES
+    parts = {title: {**cells, **uncertain}}
     if rows.select("first", "second").n_unique() > 1:
-        views = [_compared(title, rows, table, cells),
-                 _compared("Differences of correlations: intervals and p", rows, table, uncertain)]  # fmt: skip
-    else:
-        views = [_compared(title, rows, table, {**cells, **uncertain})]
+        parts = {title: cells, "Differences of correlations: intervals and p": uncertain}
+    views = [_compared(title, rows, table, part) for title, part in parts.items()]
     if tests is not None and tests.height:
         title, tested = "Classical tests of these differences, which assume normal data", plain(*_TEST)
         views.append(_compared(title, tests, schema.CORRELATION_TESTS, tested))
@@ -394,11 +390,9 @@ def metric_comparison(compared: MetricComparison) -> Layout:
     caption = f"Metrics over {number_of(runs, 'run')} (%): mean and standard deviation over runs, and range."
     if "apart" in spread.cells:
         caption += f" Apart: {f'of {pairs:,} ' if pairs else ''}pairs of runs, those that the metric tells apart."
-    apart_or_noise = {
-        title: text for title, text in spread.cells.items()
-        if title not in ("runs", "mean", "sd", "lowest", "highest", "range")
-    }  # fmt: skip
-    cells = {"mean": "{mean} ±{sd}", "range": "{range}", **apart_or_noise}
+    of_runs = ("runs", "mean", "sd", "lowest", "highest", "range")
+    cells = {"mean": "{mean} ±{sd}", "range": "{range}"}
+    cells |= {title: text for title, text in spread.cells.items() if title not in of_runs}
     heads = {name: name.capitalize() for name in cells if name != "sd/se"}
     paper = spread._replace(cells=cells, caption=caption, heads=heads)
     findings = [*sentences.which_metric(compared), *sentences.metrics_apart(compared)]
@@ -437,10 +431,9 @@ def _orders(compared: MetricComparison) -> list[View]:
     if compared.reliability.height:
         level = percent(compared.reliability["level"][0])
         title = f"Reliability: pairs of runs that random halves of dialogues order otherwise (%), and {level} intervals"
-        cells = {"swap rate": "{swap_rate} [{low:share}, {high:share}]", "tau of halves": "{tau_halves}"}
-        views.append(
-            View(title, compared.reliability, schema.RELIABILITY, ["metric"], {**cells, "tau of all": "{tau_full}"})
-        )
+        cells = {"swap rate": "{swap_rate} [{low:share}, {high:share}]"}
+        cells |= {"tau of halves": "{tau_halves}", "tau of all": "{tau_full}"}
+        views.append(View(title, compared.reliability, schema.RELIABILITY, ["metric"], cells))
     if compared.sizes.height:
         title = "Pairs of runs that so many dialogues, drawn at random, order as all do (%)"
         views.append(View(title, compared.sizes, schema.SAMPLE_SIZES, ["metric"], {"{}": "{alike}"}, "dialogues"))
@@ -449,9 +442,8 @@ def _orders(compared: MetricComparison) -> list[View]:
 
 def _spread(compared: MetricComparison, pairs: int | None) -> View:
     """A row per metric: spread, signal to noise, and the pairs that it tells apart."""
-    cells = {name: f"{{{name}}}" for name in ("mean", "sd", "lowest", "highest", "range")}
-    if compared.spread["runs"].n_unique() > 1:  # else the title has their number
-        cells = {"runs": "{runs}", **cells}
+    runs = ["runs"] if compared.spread["runs"].n_unique() > 1 else []  # else the title has their number
+    cells = plain(*runs, "mean", "sd", "lowest", "highest", "range")
     if compared.spread["signal_to_noise"].count():
         cells["sd/se"] = "{signal_to_noise}"
     rows, adjustment = compared.spread, "none"
@@ -475,17 +467,12 @@ def _least_alike(compared: MetricComparison) -> list[View]:
         return []
     shown = rows.head(_MOST_METRICS)
     pairs = [sentences.reversed_pairs(compared, *both) for both in shown.select("first", "second").iter_rows()]
-    level = rows["level"][0]
-    turned = "reversed: better by the first/better by the second"
-    shown = shown.with_columns(pl.Series(turned, pairs, pl.String), metrics=pl.format("{}, {}", "first", "second"))
-    cells = {
-        "tau": "{tau}",
-        **({} if level is None else {percent(level): "{low} to {high}"}),
-        turned: "{turned}",
-    }
+    shown = shown.with_columns(pl.Series("turned", pairs, pl.String), metrics=pl.format("{}, {}", "first", "second"))
+    level = {} if rows["level"][0] is None else {percent(rows["level"][0]): "{low} to {high}"}
+    cells = {"tau": "{tau}", **level, "reversed: better by the first/better by the second": "{turned}"}
     of = f", {_MOST_METRICS} of {rows.height}" if rows.height > _MOST_METRICS else ""
     title = f"Metrics that reverse pairs of runs, the least alike first{of}"
-    return [View(title, shown.rename({turned: "turned"}), schema.RANK_AGREEMENT, ["metrics"], cells)]
+    return [View(title, shown, schema.RANK_AGREEMENT, ["metrics"], cells)]
 
 
 def _about_spread(compared: MetricComparison) -> list[str]:
