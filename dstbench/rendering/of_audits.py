@@ -33,10 +33,8 @@ _COUNTED_IN: Final = {
 # How many values per slot are shown, and the order of slots, unless users say so.
 _TOP: Final = 5
 _SORT: Final = "slot"
-# How many of the least even slots are shown first.
-_LEAST_EVEN: Final = 10
-# How many refused values are shown.
-_SHOWN: Final = 20
+_LEAST_EVEN: Final = 10  # how many of the least even slots are shown first
+_SHOWN: Final = 20  # how many refused values are shown
 
 
 # --- entity bias ------------------------------------------------------------------------------------------------------

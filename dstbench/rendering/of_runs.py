@@ -28,8 +28,7 @@ if TYPE_CHECKING:
 
 # Whether a score has a standard error; it is unknown where all dialogues are alike.
 _HAS_ERROR: Final = ~IS_COUNT & pl.col("value").is_not_null() & (pl.col("dialogues") > 1)
-# The title of the runs that are in no group.
-_NO_GROUP: Final = "other runs"
+_NO_GROUP: Final = "other runs"  # the title of the runs that are in no group
 # What JGA is by slot.
 _OF_SLOTS: Final = {"jga": "accuracy (jga)", f"jga {EXACT}": f"accuracy (jga) {EXACT}"}
 
@@ -411,8 +410,7 @@ _TITLES: Final = {
     "class": "by class of the error that went or came",
     "turn": "by turn",
 }
-# How many sets of choices, and single choices, are shown.
-_MOST: Final = 10
+_MOST: Final = 10  # how many sets of choices, and single choices, are shown
 
 
 def changes(changes: Changes) -> Layout:

@@ -30,8 +30,7 @@ _MOST_PAIRS: Final = 3
 # What p may be above the level by rounding.
 _ROUNDING: Final = 1e-12
 _IS_SIGNIFICANT: Final = pl.col("p_adjusted") <= 1 - pl.col("level") + _ROUNDING
-# Errors that change nothing are named if they are at least this share.
-_BLIND: Final = 0.05
+_BLIND: Final = 0.05  # errors that change nothing are named if they are at least this share
 # Traits of mistakes, in words.
 _SWAYED: Final = {"turns": "by length", "to_mean": "by when mistakes happen", "nu_paper": "by their spread"}
 # Measures of metrics, in words.
@@ -359,8 +358,7 @@ _ONE: Final = {
     "over": "one slot too many",
     "swap": "one swapped slot",
 }
-# Fewer than these are expected by chance: almost none.
-_FEW: Final = 0.05
+_FEW: Final = 0.05  # fewer than these are expected by chance: almost none
 # Biases relative to the mean loss are equal, but for rounding, if these decimals are.
 _DECIMALS: Final = 9
 BIN: Final = pl.format(
@@ -673,8 +671,7 @@ def doubtful_checks(checks: pl.DataFrame) -> pl.DataFrame:
 
 # --- changes, and published scores ------------------------------------------------------------------------------------
 
-# How many single choices are named where nothing reaches the published scores.
-_SUSPECTS: Final = 3
+_SUSPECTS: Final = 3  # how many single choices are named where nothing reaches the published scores
 
 
 def what_changed(changes: Changes) -> list[str]:

@@ -20,8 +20,7 @@ from dstbench.rendering.views import Layout, OwnLines, View
 from dstbench.schema.core import LOGGED
 from dstbench.typing import TableFormat
 
-# How many rows of a query's answer text shows, unless asked for all.
-_MOST_ROWS: Final = 50
+_MOST_ROWS: Final = 50  # how many rows of a query's answer text shows, unless asked for all
 # Lines are cut after this many characters; a line may name many runs.
 _LONGEST_LINE: Final = 100_000
 

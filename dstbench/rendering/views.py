@@ -20,12 +20,10 @@ from dstbench.schema.core import Table
 
 #: Whether the score of a row with a column `unit` is a count; otherwise it is a share.
 IS_COUNT: Final = pl.col("unit") == "count"
-# Smaller p are shown as smaller than this.
-_LEAST_P: Final = 0.0001
+_LEAST_P: Final = 0.0001  # smaller p are shown as smaller than this
 #: The name of scores with exact matching, beside fuzzy ones.
 EXACT: Final = "exact"
-# The values of `View.wide`, in the table that is made wide.
-_WIDE: Final = "\0wide"
+_WIDE: Final = "\0wide"  # the values of `View.wide`, in the table that is made wide
 # What the names of columns of texts begin with.
 _TEXT: Final = "\0text"
 _FIELD: Final = re.compile(r"{(\w+)(?::(\w+))?}")
