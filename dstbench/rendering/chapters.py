@@ -45,10 +45,8 @@ if TYPE_CHECKING:
 
 #: The default title, in place of which a page says what it compares.
 TITLE: Final = "Dialogue state tracking: report"
-# The default title names so many runs.
-_NAMED: Final = 7
-# Tables with more rows are folded.
-_LONGEST_TABLE: Final = 40
+_NAMED: Final = 7  # the default title names so many runs
+_LONGEST_TABLE: Final = 40  # tables with more rows are folded
 # The parts of the script, and those that show dialogues, in their order.
 _SCRIPTS: Final = ("page.js", "copy.js")
 _EXPLORER: Final = ("address.js", "list.js", "dialogue.js")

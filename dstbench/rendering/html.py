@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     from jinja2 import Environment
     from markupsafe import Markup
 
-# White space that is not escaped; page.js keeps the same characters.
-_KEPT: Final = "\t\n"
+_KEPT: Final = "\t\n"  # white space that is not escaped; page.js keeps the same characters
 # The most badges beside a name; the others are counted.
 _BADGES: Final = 1
 _NUMBER: Final = re.compile(r"[-+]?[\d.,]+(?: \([-\d.,]+ to [-\d.,]+\))?|-|")
@@ -113,12 +112,9 @@ def _scales_of(texts: pl.DataFrame) -> dict[int, Callable[[str], float]]:
     return scales
 
 
-# The rows of a table that are shown.
-_MOST_ROWS: Final = 25
-# How many of a table that is shown as it is, such as a long table.
-_FEW_ROWS: Final = 10
-# Characters of a cell or of an attribute's value.
-_LONGEST: Final = 200
+_MOST_ROWS: Final = 25  # the rows of a table that are shown
+_FEW_ROWS: Final = 10  # how many of a table that is shown as it is, such as a long table
+_LONGEST: Final = 200  # characters of a cell or of an attribute's value
 
 
 def as_html(record: Any) -> str:

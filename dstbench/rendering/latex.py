@@ -19,8 +19,7 @@ import polars as pl
 
 from dstbench.io.escape import latex_text, plain_text
 
-# A part with more lines does not fit on a page.
-_LONGEST: Final = 40
+_LONGEST: Final = 40  # a part with more lines does not fit on a page
 # The least number of characters in a line of wrapped text; about how many a line of notes has, including LaTeX's
 # commands; and the layout of columns of wrapped text.
 _WRAPPED_LINE: Final = 16
@@ -28,16 +27,13 @@ _NOTE_LINE: Final = 150
 _WRAPPED: Final = r"p{.35\linewidth}"
 # A wider table, in characters of the small font, spans both columns of the page.
 _WIDEST_TABLE: Final = 50
-# A column has space beside it, as wide as so many characters.
-_GAP: Final = 3
+_GAP: Final = 3  # a column has space beside it, as wide as so many characters
 # Longer texts in a cell are wrapped, and so are longer heads; longer words in notes and captions may break.
 _WIDEST_CELL: Final = 40
 _WIDEST_HEAD: Final = 14
 _LONGEST_WORD: Final = 20
-# Long words break after so many characters, or after a mark.
-_PIECE: Final = 8
-# In more columns, small texts are below the numbers, not beside them.
-_MOST_BESIDE: Final = 3
+_PIECE: Final = 8  # long words break after so many characters, or after a mark
+_MOST_BESIDE: Final = 3  # in more columns, small texts are below the numbers, not beside them
 # The part of a line about options of the command line, which a paper leaves out.
 _OPTION: Final = re.compile(r"(?:; (?:--\w|`\w+ --)[^;]*| \([^()]*--\w[^()]*\)|^--\w.*)$")
 _SIGNATURE: Final = re.compile(r"^(signature.*): (\S+)$", re.DOTALL)

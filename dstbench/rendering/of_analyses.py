@@ -13,19 +13,8 @@ from dstbench.metrics.registry import name_of, sign_of
 from dstbench.rendering import sentences
 from dstbench.rendering.of_runs import units_of
 from dstbench.rendering.tables import signature_lines
-from dstbench.rendering.views import Layout, View, percent, text_of
+from dstbench.rendering.views import Layout, View, percent, plain, text_of
 from dstbench.schema import analysis as schema
-from dstbench.schema.analysis import (
-    DEPENDENCE,
-    ERROR_COSTS,
-    POSITION_BIAS,
-    POWER,
-    RANK_AGREEMENT,
-    RELIABILITY,
-    SAMPLE_SIZES,
-    SPREAD,
-    VALIDITY,
-)
 from dstbench.schema.core import SCORES, Table
 
 if TYPE_CHECKING:
@@ -41,6 +30,9 @@ _TIMED: Final = {
     "missed": "{missed}", "late": "{late}", "% late": "{late_share}",
     "over": "{over}", "early": "{early}", "% early": "{early_share}",
 }  # fmt: skip
+# The interval of Zou, which may differ from p in whether there is a difference.
+_ZOU: Final = {"by Zou (2007)": "{zou_low} to {zou_high}{zou_differs}"}
+_TEST: Final = ("test", "statistic", "df", "p")
 _R: Final = {"{}": "{r} [{low}, {high}]"}
 
 
@@ -58,11 +50,8 @@ def diagnosis(diagnosis: Diagnosis) -> Layout:
     bins = pl.format("{} to {}", pl.col("low").round(3), pl.col("high").round(3))
     failures = diagnosis.first_failures.with_columns(bins.alias("t/n"))
     slots = diagnosis.gold_slots.rename({"n_gold_max": "slots"}).sort("slots", maintain_order=True)
-    classes = {"n": "{n}", "of_gold": "{of_gold}", "of_predicted": "{of_predicted}", "of_inactive": "{of_inactive}"}
-    n = {"{}": "{dialogues}"}
-    early = (
-        "late: missed slots whose value is predicted later; early: over-predicted slots whose value is gold's next one"
-    )
+    classes, n = plain("n", "of_gold", "of_predicted", "of_inactive"), {"{}": "{dialogues}"}
+    early = "early: over-predicted slots whose value is gold's next one"
     views = [
         View("Dialogues; failing: the last turn is wrong; recovered: of these, right again in between",
              runs, schema.FAILURES, ["run"], of_runs),
@@ -74,7 +63,8 @@ def diagnosis(diagnosis: Diagnosis) -> Layout:
         _by("JGA by number of turns, in percent", diagnosis.by_length, "length"),
         View("Slots of turns by class; in percent of gold slots, of predicted slots, of slots not in gold",
              diagnosis.errors, schema.ERRORS, ["run", "class", "kind"], classes),
-        View(f"Timing of errors; {early}", diagnosis.timing, schema.TIMING, ["run"], _TIMED),
+        View(f"Timing of errors; late: missed slots whose value is predicted later; {early}",
+             diagnosis.timing, schema.TIMING, ["run"], _TIMED),
         _rates("By domain: slots of turns, and percent by kind of error", diagnosis.errors_by_domain, "domain"),
         _rates("By slot", diagnosis.errors_by_slot, "slot"),
         View("Timing by slot", diagnosis.timing_by_slot, schema.TIMING, ["run", "slot"], _TIMED),
@@ -123,7 +113,7 @@ def _rates(title: str, errors: pl.DataFrame, by: str) -> View:
     )
     sizes = pl.col("gold", "predicted", "inactive").first()
     rows = errors.drop_nulls(by).group_by("run", by, maintain_order=True).agg(sizes, *shares)
-    cells = {slots: f"{{{slots}}}" for slots in ("gold", "predicted", "inactive")}
+    cells = plain("gold", "predicted", "inactive")
     cells |= {f"{kind} of_{slots}": f"{{{kind}_{slots}:share}}" for kind, slots in _ERROR_RATES}
     return View(title, rows, schema.ERRORS, ["run", by], cells)
 
@@ -205,7 +195,9 @@ def correlations(correlations: Correlations) -> Layout:
     if has_ratings:
         matrix = matrix.filter(run=sentences.shown_run(correlations))
         rated = _rated(correlations)
-        views, paper = [*rated, *views], [_rated_table(correlations, rated[0])]
+        of = sentences.over(*rated[0].rows.select(pl.col("n", "dialogues").max(), pl.col("per").first()).row(0))
+        caption = f"Correlations with people's ratings of {of}, with {percent(matrix['level'][0])} intervals."
+        views, paper = [*rated, *views], [rated[0]._replace(keys=["metric"], caption=caption)]
         findings = [*sentences.best_by_ratings(correlations), *findings]
     notes = _about_intervals(matrix, correlations.differences, correlations.rated_differences)
     notes += _about_tests(correlations) if has_ratings else []
@@ -213,11 +205,9 @@ def correlations(correlations: Correlations) -> Layout:
         notes.append("p of differences are two-sided, adjusted by Holm for their number")
     matrices, table = _matrices(matrix), _matrix_table(matrix)
     of = f"{table.rows['run'][0]}: correlations over {table.rows['per'][0]}s"
-    first = (
-        [*views, View(of, square(table.rows, schema.CORRELATIONS, "{r}", ""))]
-        if len(matrices) > 1 or not views
-        else views
-    )
+    first = [*views]
+    if len(matrices) > 1 or not views:
+        first.append(View(of, square(table.rows, schema.CORRELATIONS, "{r}", "")))
     return Layout(
         [*views, *matrices], (), findings or sentences.most_alike(table.rows), "correlate", paper or [table], None,
         first, notes, signature_lines(correlations.signatures), "intervals, correlations of each run",
@@ -240,15 +230,14 @@ def _matrices(rows: pl.DataFrame) -> list[View]:
 
 def square(pairs: pl.DataFrame, table: Table, below: str, above: str, corner: str = "") -> pl.DataFrame:
     """A square table of the pairs of `first` and `second`: a text of each below the diagonal, and one above it."""
-    first, second = pl.col("first"), pl.col("second")
     names = list(dict.fromkeys([*pairs["first"], *pairs["second"]]))
-    empty = pl.lit("")
-    sides = ((second, first, text_of(below, table)), (first, second, text_of(above, table) if above else empty))
-    cells = [pairs.select(row=row, column=column, text=text) for row, column, text in sides]
-    cells.append(pl.DataFrame({"row": names, "column": names, "text": [""] * len(names)}))
+    cells = [
+        pairs.select(row="second", column="first", text=text_of(below, table)),
+        pairs.select(row="first", column="second", text=text_of(above, table) if above else pl.lit("")),
+        pl.DataFrame({"row": names, "column": names, "text": [""] * len(names)}),
+    ]
     wide = pl.concat(cells).pivot("column", on_columns=names, index="row", values="text")
-    ordered = wide.sort(pl.col("row").replace_strict(names, range(len(names)), return_dtype=pl.Int64))
-    return ordered.rename({"row": corner}).fill_null("")
+    return wide.sort(pl.col("row").cast(pl.Enum(names))).rename({"row": corner}).fill_null("")
 
 
 def _matrix_table(matrix: pl.DataFrame) -> View:
@@ -269,20 +258,15 @@ def _differences(rows: pl.DataFrame, tests: pl.DataFrame | None = None) -> list[
     n = pl.when(pl.col("n_first") != pl.col("n_second")).then(pl.format("{} and {}", "n_first", "n_second"))
     rows = rows.with_columns(n=n.otherwise(pl.col("n_first").cast(pl.String)), zou_differs=sentences.ZOU_DIFFERS)
     cells = {"r first": "{r_first}", "r second": "{r_second}", "difference": "{difference}", "n": "{n}"}
-    uncertain = {
-        f"{percent(rows['level'][0])} interval": "{low} to {high}",
-        "p, adjusted": "{p_adjusted}",
-        **_zou(rows),
-    }
+    uncertain = {f"{percent(rows['level'][0])} interval": "{low} to {high}", "p, adjusted": "{p_adjusted}"}
+    uncertain |= {} if rows["zou_low"].is_null().all() else _ZOU
     title, table = f"Differences of correlations{sentences.rows_taken(rows)}", schema.CORRELATION_DIFFERENCES
+    parts = {title: {**cells, **uncertain}}
     if rows.select("first", "second").n_unique() > 1:
-        views = [_compared(title, rows, table, cells),
-                 _compared("Differences of correlations: intervals and p", rows, table, uncertain)]  # fmt: skip
-    else:
-        views = [_compared(title, rows, table, {**cells, **uncertain})]
+        parts = {title: cells, "Differences of correlations: intervals and p": uncertain}
+    views = [_compared(title, rows, table, part) for title, part in parts.items()]
     if tests is not None and tests.height:
-        tested = {"test": "{test}", "statistic": "{statistic}", "df": "{df}", "p": "{p}"}
-        title = "Classical tests of these differences, which assume normal data"
+        title, tested = "Classical tests of these differences, which assume normal data", plain(*_TEST)
         views.append(_compared(title, tests, schema.CORRELATION_TESTS, tested))
     return views
 
@@ -309,11 +293,6 @@ def _compared(title: str, rows: pl.DataFrame, table: Table, cells: dict[str, str
                 title += words.replace("{}", f"{int(number):,}" if number.isdecimal() else number)
             del shown[name]
     return View(title, rows, table, ["run"], shown)
-
-
-def _zou(rows: pl.DataFrame) -> dict[str, str]:
-    """The column of Zou's intervals, if there are any; they may differ from p in whether there is a difference."""
-    return {} if rows["zou_low"].is_null().all() else {"by Zou (2007)": "{zou_low} to {zou_high}{zou_differs}"}
 
 
 def _about_intervals(matrix: pl.DataFrame, *differences: pl.DataFrame) -> list[str]:
@@ -347,32 +326,23 @@ def _rated(correlations: Correlations) -> list[View]:
     best = sentences.best_metric(correlations, "pearson")
     parts = [] if best is None else [sentences.leads(correlations, name, best) for name in _COEFFICIENTS]
     if parts and (others := pl.concat(parts)).height:
+        zou = {} if others["zou_low"].is_null().all() else _ZOU
         cells = {"coefficient": "{coefficient}", "difference": "{difference}", f"{level} interval": "{low} to {high}",
-                 "p, adjusted": "{p_adjusted}", **_zou(others), **{name: f"{{{name}}}" for name in size}}  # fmt: skip
+                 "p, adjusted": "{p_adjusted}", **zou, **plain(*size)}  # fmt: skip
         named = pl.col("coefficient").replace(_COEFFICIENTS)
         others = others.with_columns(named, zou_differs=sentences.ZOU_DIFFERS).rename({"other": "than"})
         title = f"{run}: {best} less others, where both are defined; p adjusted by Holm, for each coefficient"
         views.append(View(title, others, schema.RATED_DIFFERENCES, ["than"], cells))
     tested = correlations.rated_differences.filter(pl.col("test") != JACKKNIFE, run=run, coefficient="pearson")
     if tested.height:
-        cells = {name: f"{{{name}}}" for name in ("test", "statistic", "df", "p")}
         title = f"{run}: classical tests of Pearson's r, which assume normal data"
-        views.append(View(title, tested, schema.RATED_DIFFERENCES, ["metric", "other"], cells))
+        views.append(View(title, tested, schema.RATED_DIFFERENCES, ["metric", "other"], plain(*_TEST)))
     if rated["run"].n_unique() > 1:
         pearson = rated.filter(coefficient="pearson")
         views.append(
             View("Pearson's r with the ratings, by run", pearson, schema.RATED, ["metric"], {"{}": "{value}"}, "run")
         )
     return views
-
-
-def _rated_table(correlations: Correlations, rated: View) -> View:
-    """A row per metric: its three correlations with the ratings."""
-    of = sentences.over(*rated.rows.select(pl.col("n", "dialogues").max(), pl.col("per").first()).row(0))
-    level = percent(rated.rows["level"][0])
-    return rated._replace(
-        keys=["metric"], caption=f"Correlations with people's ratings of {of}, with {level} intervals."
-    )
 
 
 def _about_tests(correlations: Correlations) -> list[str]:
@@ -390,7 +360,7 @@ _MOST_METRICS: Final = 10
 _MEASURES: Final = {"somers_d": "Somers' d", "soft_accuracy": "soft accuracy"}
 
 
-def metrics(compared: MetricComparison) -> Layout:
+def metric_comparison(compared: MetricComparison) -> Layout:
     """Spread and pairs told apart, a matrix of tau, the metrics whose orders agree least, and correlations."""
     runs, pairs = compared.scores["run"].n_unique(), sentences.pairs_of_all(compared)
     spread = _spread(compared, pairs)
@@ -402,7 +372,7 @@ def metrics(compared: MetricComparison) -> Layout:
         turned = pl.when(pl.col("tau").is_not_null()).then("reversed")
         taus = compared.agreement.with_columns(reversed=turned)
         views += [
-            View(title, square(taus, RANK_AGREEMENT, "{tau}", "{reversed}", "metric")),
+            View(title, square(taus, schema.RANK_AGREEMENT, "{tau}", "{reversed}", "metric")),
             *_least_alike(compared),
         ]
     if compared.dependence.height:
@@ -414,17 +384,15 @@ def metrics(compared: MetricComparison) -> Layout:
         )
         same = "The same given the dialogue's numbers of mistakes and turns"
         for heading, rows in ((title, compared.dependence), (same, given)):
-            views.append(View(heading, rows, DEPENDENCE, ["metric"], {"{}": "{r} [{low}, {high}]"}, "trait"))
+            views.append(View(heading, rows, schema.DEPENDENCE, ["metric"], {"{}": "{r} [{low}, {high}]"}, "trait"))
     about, signatures = _about_spread(compared), signature_lines(compared.scores.drop_nulls("signature"))
     notes = [*about, *_about_orders(compared)]
     caption = f"Metrics over {number_of(runs, 'run')} (%): mean and standard deviation over runs, and range."
     if "apart" in spread.cells:
         caption += f" Apart: {f'of {pairs:,} ' if pairs else ''}pairs of runs, those that the metric tells apart."
-    apart_or_noise = {
-        title: text for title, text in spread.cells.items()
-        if title not in ("runs", "mean", "sd", "lowest", "highest", "range")
-    }  # fmt: skip
-    cells = {"mean": "{mean} ±{sd}", "range": "{range}", **apart_or_noise}
+    of_runs = ("runs", "mean", "sd", "lowest", "highest", "range")
+    cells = {"mean": "{mean} ±{sd}", "range": "{range}"}
+    cells |= {title: text for title, text in spread.cells.items() if title not in of_runs}
     heads = {name: name.capitalize() for name in cells if name != "sd/se"}
     paper = spread._replace(cells=cells, caption=caption, heads=heads)
     findings = [*sentences.which_metric(compared), *sentences.metrics_apart(compared)]
@@ -459,23 +427,23 @@ def _orders(compared: MetricComparison) -> list[View]:
         along, level = compared.validity["along"][0], percent(compared.validity["level"][0])
         title = f"Agreement with the order along {along}, and {level} intervals"
         rows = compared.validity.with_columns(pl.col("measure").replace(_MEASURES))
-        views.append(View(title, rows, VALIDITY, ["metric"], {"{}": "{value} [{low}, {high}]"}, "measure"))
+        views.append(View(title, rows, schema.VALIDITY, ["metric"], {"{}": "{value} [{low}, {high}]"}, "measure"))
     if compared.reliability.height:
         level = percent(compared.reliability["level"][0])
         title = f"Reliability: pairs of runs that random halves of dialogues order otherwise (%), and {level} intervals"
-        cells = {"swap rate": "{swap_rate} [{low:share}, {high:share}]", "tau of halves": "{tau_halves}"}
-        views.append(View(title, compared.reliability, RELIABILITY, ["metric"], {**cells, "tau of all": "{tau_full}"}))
+        cells = {"swap rate": "{swap_rate} [{low:share}, {high:share}]"}
+        cells |= {"tau of halves": "{tau_halves}", "tau of all": "{tau_full}"}
+        views.append(View(title, compared.reliability, schema.RELIABILITY, ["metric"], cells))
     if compared.sizes.height:
         title = "Pairs of runs that so many dialogues, drawn at random, order as all do (%)"
-        views.append(View(title, compared.sizes, SAMPLE_SIZES, ["metric"], {"{}": "{alike}"}, "dialogues"))
+        views.append(View(title, compared.sizes, schema.SAMPLE_SIZES, ["metric"], {"{}": "{alike}"}, "dialogues"))
     return views
 
 
 def _spread(compared: MetricComparison, pairs: int | None) -> View:
     """A row per metric: spread, signal to noise, and the pairs that it tells apart."""
-    cells = {name: f"{{{name}}}" for name in ("mean", "sd", "lowest", "highest", "range")}
-    if compared.spread["runs"].n_unique() > 1:  # else the title has their number
-        cells = {"runs": "{runs}", **cells}
+    runs = ["runs"] if compared.spread["runs"].n_unique() > 1 else []  # else the title has their number
+    cells = plain(*runs, "mean", "sd", "lowest", "highest", "range")
     if compared.spread["signal_to_noise"].count():
         cells["sd/se"] = "{signal_to_noise}"
     rows, adjustment = compared.spread, "none"
@@ -488,7 +456,7 @@ def _spread(compared: MetricComparison, pairs: int | None) -> View:
         cells |= {} if pairs else {"pairs": "{pairs}"}
         cells |= {"apart": "{apart}"} | ({} if adjustment == "none" else {adjustment: "{apart_adjusted}"})
         cells["detectable"] = "{median_detectable}"
-    table = Table("", "", **{**POWER.columns, **SPREAD.columns})
+    table = Table("", "", **{**schema.POWER.columns, **schema.SPREAD.columns})
     return View("", rows, table, ["metric"], cells)
 
 
@@ -499,17 +467,12 @@ def _least_alike(compared: MetricComparison) -> list[View]:
         return []
     shown = rows.head(_MOST_METRICS)
     pairs = [sentences.reversed_pairs(compared, *both) for both in shown.select("first", "second").iter_rows()]
-    level = rows["level"][0]
-    turned = "reversed: better by the first/better by the second"
-    shown = shown.with_columns(pl.Series(turned, pairs, pl.String), metrics=pl.format("{}, {}", "first", "second"))
-    cells = {
-        "tau": "{tau}",
-        **({} if level is None else {percent(level): "{low} to {high}"}),
-        turned: "{turned}",
-    }
+    shown = shown.with_columns(pl.Series("turned", pairs, pl.String), metrics=pl.format("{}, {}", "first", "second"))
+    level = {} if rows["level"][0] is None else {percent(rows["level"][0]): "{low} to {high}"}
+    cells = {"tau": "{tau}", **level, "reversed: better by the first/better by the second": "{turned}"}
     of = f", {_MOST_METRICS} of {rows.height}" if rows.height > _MOST_METRICS else ""
     title = f"Metrics that reverse pairs of runs, the least alike first{of}"
-    return [View(title, shown.rename({turned: "turned"}), RANK_AGREEMENT, ["metrics"], cells)]
+    return [View(title, shown, schema.RANK_AGREEMENT, ["metrics"], cells)]
 
 
 def _about_spread(compared: MetricComparison) -> list[str]:
@@ -560,7 +523,7 @@ def _about_orders(compared: MetricComparison) -> list[str]:
 # --- costs of errors --------------------------------------------------------------------------------------------------
 
 
-_COSTS: Final = Table("", "", **{**POSITION_BIAS.columns, **ERROR_COSTS.columns})
+_COSTS: Final = Table("", "", **{**schema.POSITION_BIAS.columns, **schema.ERROR_COSTS.columns})
 # Where errors are, by their way.
 _PLACES: Final = {"put in": "put into the run's own right values", "mended": "mended in the run (a gain)"}
 
@@ -574,7 +537,7 @@ def sensitivity(sensitivity: Sensitivity) -> Layout:
     views = [_losses(costs[way,], biases[way,], errors[way,], level, _PLACES[way]) for (way,) in costs]
     seen = biases.get(("put in",), sensitivity.bias).filter(pl.col("errors") > 0)
     title = "Blind spots: errors that change nothing (%)" + (", of those put into the run" if views else "")
-    blind = View(title, seen, POSITION_BIAS, ["metric"], {"{}": "{blind}"}, "kind")
+    blind = View(title, seen, schema.POSITION_BIAS, ["metric"], {"{}": "{blind}"}, "kind")
     losses = _losses(sensitivity.costs, sensitivity.bias, sensitivity.errors, level)
     first = views[0] if views else losses
     what = "What one error put into the run's own right values costs" if views else "What one error costs"
@@ -599,7 +562,7 @@ def sensitivity(sensitivity: Sensitivity) -> Layout:
     title = f"{what}, in points, on average over {number_of(drawn['changes'], 'change')} of gold"
     title = f"{what}, in points, on average" if views else title
     first_bias = biases.get(("put in",), sensitivity.bias)
-    means = View(title, first_bias, POSITION_BIAS, ["metric"], {"{}": "{loss}"}, "kind")
+    means = View(title, first_bias, schema.POSITION_BIAS, ["metric"], {"{}": "{loss}"}, "kind")
     return Layout(
         [*views, losses, blind], (), sentences.costs(sensitivity), "sensitivity", [paper], None, [means], notes,
         signature_lines(sensitivity.signatures), "costs by position, position bias with intervals, blind spots",

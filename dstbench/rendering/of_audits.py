@@ -21,17 +21,7 @@ from dstbench.schema.core import Table, text
 from dstbench.typing import SlotOrder
 
 if TYPE_CHECKING:
-    from dstbench.audit import (
-        Agreement,
-        Bias,
-        Contradictions,
-        Differences,
-        Inconsistency,
-        Memorisation,
-        Replacement,
-        Review,
-        VersionScores,
-    )
+    from dstbench import audit as audits
 
 # The ways of counting values: a short name of each, and in which turns a value counts.
 _SHORT: Final = {"cumulative": "cum", "update": "upd", "final": "fin"}
@@ -43,16 +33,14 @@ _COUNTED_IN: Final = {
 # How many values per slot are shown, and the order of slots, unless users say so.
 _TOP: Final = 5
 _SORT: Final = "slot"
-# How many of the least even slots are shown first.
-_LEAST_EVEN: Final = 10
-# How many refused values are shown.
-_SHOWN: Final = 20
+_LEAST_EVEN: Final = 10  # how many of the least even slots are shown first
+_SHOWN: Final = 20  # how many refused values are shown
 
 
 # --- entity bias ------------------------------------------------------------------------------------------------------
 
 
-def bias(bias: Bias, *, top: int = _TOP, sort: SlotOrder = _SORT) -> Layout:
+def bias(bias: audits.Bias, *, top: int = _TOP, sort: SlotOrder = _SORT) -> Layout:
     """How evenly values are distributed, the `top` most frequent ones per slot, and what training has of the others."""
     countings, splits = (bias.slots[name].unique(maintain_order=True).to_list() for name in ("counting", "split"))
     if not countings:
@@ -109,7 +97,7 @@ def bias(bias: Bias, *, top: int = _TOP, sort: SlotOrder = _SORT) -> Layout:
 # --- versions of a dataset --------------------------------------------------------------------------------------------
 
 
-def differences(differences: Differences, *, top: int = 20) -> Layout:
+def differences(differences: audits.Differences, *, top: int = 20) -> Layout:
     """The differences between two versions, by domain and slot, and the `top` most frequent changes."""
     versions, changes = differences.versions, differences.changes
     before, after = versions.select("before", "after").row(0)
@@ -147,15 +135,13 @@ _CHANGED: Final = {
 }  # fmt: skip
 
 
-def _splits_side_by_side(differences: Differences) -> list[View]:
+def _splits_side_by_side(differences: audits.Differences) -> list[View]:
     """How many dialogues and turns differ in each domain and slot, a column per split and one of the whole."""
     if differences.splits.is_empty():
         return []
     rows = split_rows(differences).with_columns(name=pl.coalesce("slot", "domain", pl.lit("all")))
     names = rows.filter(split="all").select("name").sort(pl.col("name") == "all", "name")["name"].to_list()
-    rows = rows.sort(
-        pl.col("name").replace_strict(names, range(len(names)), return_dtype=pl.Int64), maintain_order=True
-    )
+    rows = rows.sort(pl.col("name").cast(pl.Enum(names)), maintain_order=True)
     return [
         View(f"{unit.capitalize()} that differ, of those with the domain, by split", rows, audit.DIFFERENT_SPLITS,
              ["name"], {"{}": f"{{changed_{unit}}}", "{} %": f"{{share_{unit}}}"}, "split")
@@ -163,7 +149,7 @@ def _splits_side_by_side(differences: Differences) -> list[View]:
     ]  # fmt: skip
 
 
-def version_scores(scored: VersionScores) -> Layout:
+def version_scores(scored: audits.VersionScores) -> Layout:
     """Scores with the versions side by side, and the turns in which each slot is wrong."""
     with_exact = scored.models["exact"].is_not_null().any()
     runs = pl.col("runs").cast(pl.String).unique(maintain_order=True).str.join(", ")  # where versions have not the same
@@ -200,7 +186,7 @@ _VERSIONS: Final = Table("", "", **{**audit.VERSION_MODELS.columns, "runs": text
 # --- values -----------------------------------------------------------------------------------------------------------
 
 
-def replacement(replacement: Replacement, *, kept: bool = False) -> Layout:
+def replacement(replacement: audits.Replacement, *, kept: bool = False) -> Layout:
     """What has been replaced, by slot, and the first values that were not, by reason."""
     by_slot = replacement.replaced.group_by("slot").agg(
         pl.col("dialogue", "value", "new").n_unique(), pl.col("states").sum()
@@ -228,7 +214,7 @@ def replacement(replacement: Replacement, *, kept: bool = False) -> Layout:
     return Layout(views, notes, (), "replacement")
 
 
-def memorisation(memorisation: Memorisation) -> Layout:
+def memorisation(memorisation: audits.Memorisation) -> Layout:
     """Predicted values that nobody has said, by run and slot."""
     runs = memorisation.runs
     run = ["run"] if runs["run"].n_unique() > 1 else []
@@ -256,7 +242,7 @@ def memorisation(memorisation: Memorisation) -> Layout:
     return Layout(filled(views), notes, (), "memorisation", signatures=signatures)
 
 
-def contradictions(contradictions: Contradictions, *, top: int = 20) -> Layout:
+def contradictions(contradictions: audits.Contradictions, *, top: int = 20) -> Layout:
     """Gold values that contradict the database or were never said, by slot and the first `top` of each kind."""
     slots, values = contradictions.slots, contradictions.values
     doubtful = slots.filter((pl.col("contradicting").fill_null(0) > 0) | (pl.col("unsaid") > 0))
@@ -282,7 +268,7 @@ def contradictions(contradictions: Contradictions, *, top: int = 20) -> Layout:
     return Layout(filled(views), notes, (), "contradictions")
 
 
-def inconsistency(inconsistency: Inconsistency, *, pairs: int = 3) -> Layout:
+def inconsistency(inconsistency: audits.Inconsistency, *, pairs: int = 3) -> Layout:
     """What is missing in a dataset: in how many dialogues, of which slots, said by whom, and pairs that show it."""
     s = inconsistency.summary.row(0, named=True)
     legend = (
@@ -356,7 +342,7 @@ def pair_texts(pairs: pl.DataFrame) -> pl.DataFrame:
     return pairs.select("slot", **sides)
 
 
-def review(review: Review) -> Layout:
+def review(review: audits.Review) -> Layout:
     """The measures of a reviewed correction, and how much of the sample is right."""
     ends = {"low": "{low}", "high": "{high}"}
     of = " and ".join(f"{n:,} {group}" for group, n in review.dialogues.select("group", "of").iter_rows())
@@ -388,7 +374,7 @@ def _without_recall(measures: pl.DataFrame, why: str) -> list[str]:
     return [f"recall and f1 are undefined: {why}"] if measures["missed"].has_nulls() else []
 
 
-def agreement(agreement: Agreement) -> Layout:
+def agreement(agreement: audits.Agreement) -> Layout:
     """The measures of a correction according to each of its readers, and how much the readers agree."""
     names = {"cohen": "Cohen's kappa", "fleiss": "Fleiss' kappa"}
     agreed = agreement.agreement.with_columns(pl.col("statistic").replace(names))

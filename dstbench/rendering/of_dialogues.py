@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import polars as pl
@@ -11,7 +10,7 @@ from dstbench.io.escape import plain_text
 from dstbench.metrics.registry import sign_of
 from dstbench.rendering.tables import signature_lines
 from dstbench.rendering.text_tables import UNDEFINED, Styles
-from dstbench.rendering.views import Layout, OwnLines, View, pivoted, side_by_side, text_of
+from dstbench.rendering.views import Layout, OwnLines, View, pivoted, text_of
 from dstbench.signature import parse
 
 if TYPE_CHECKING:
@@ -46,27 +45,27 @@ def walkthrough(walkthrough: Walkthrough) -> Layout:
 
 def _dialogue(walkthrough: Walkthrough, dialogue: str) -> list[View]:
     """The tables of one of its dialogues."""
-    own = {
-        name: getattr(walkthrough, name).filter(dialogue=dialogue) for name in ("said", "slots", "changes", "scores")
-    }
-    walkthrough = replace(walkthrough, **own)
-    names = walkthrough.changes["run"].unique(maintain_order=True).to_list()
+    said, slots, changes, scores = (
+        frame.filter(dialogue=dialogue)
+        for frame in (walkthrough.said, walkthrough.slots, walkthrough.changes, walkthrough.scores)
+    )
+    names = changes["run"].unique(maintain_order=True).to_list()
     letters = [chr(ord("A") + number) for number in range(len(names))] if len(names) > 1 else names
     letter = pl.col("run").replace_strict(names, letters, return_dtype=pl.String)
     units = walkthrough.signatures.select("metric", "unit").unique()
-    scores = walkthrough.scores.join(units, on="metric", maintain_order="left").with_columns(letter)
-    slots, changes = walkthrough.slots.with_columns(letter), walkthrough.changes.with_columns(letter)
-    turns = pl.concat([changes["turn"], walkthrough.said["turn"]]).unique().sort().to_list()
+    scores = scores.join(units, on="metric", maintain_order="left").with_columns(letter)
+    slots, changes = slots.with_columns(letter), changes.with_columns(letter)
+    turns = pl.concat([changes["turn"], said["turn"]]).unique().sort().to_list()
 
     total = changes.group_by("run", maintain_order=True).agg(pl.col(*_CHANGES).sum())
     overview = _scores(scores.filter(pl.col("turn").is_null()), total)
     if len(names) > 1:
         overview = overview.with_columns(pl.format("{}: {}", "run", pl.Series(names)))
-    title = f"{walkthrough.changes['dialogue'][0]}: {len(turns)} turn{'s' if len(turns) > 1 else ''}"
+    title = f"{changes['dialogue'][0]}: {len(turns)} turn{'s' if len(turns) > 1 else ''}"
     views = [View(title, overview)]
     for turn in turns:
-        said = walkthrough.said.filter(turn=turn).select("system", "user").rows(named=True)
-        lines = [f"{speaker}: {words}" for row in said for speaker, words in row.items() if words is not None]
+        spoken = said.filter(turn=turn).select("system", "user").rows(named=True)
+        lines = [f"{speaker}: {words}" for row in spoken for speaker, words in row.items() if words is not None]
         lines += _events(scores.filter(turn=turn), changes.filter(turn=turn))
         table = _slots(slots.filter(turn=turn), letters)
         if table.is_empty() and _UNSCORED not in lines:
@@ -103,7 +102,7 @@ def _scores(scores: pl.DataFrame, changes: pl.DataFrame) -> pl.DataFrame:
     """A row per run: its scores, and its numbers of changes of state."""
     shown = scores.with_columns(value=text_of("{value:score}"))
     counts = changes.select("run", *(pl.col(kind).cast(pl.String).alias(f"{kind} changes") for kind in _CHANGES))
-    return side_by_side([pivoted(shown, "metric", "run", "value"), counts], "run")
+    return pivoted(shown, "metric", "run", "value").join(counts, on="run", how="left", maintain_order="left")
 
 
 def _events(scores: pl.DataFrame, changes: pl.DataFrame) -> list[str]:
@@ -131,12 +130,13 @@ def _slots(slots: pl.DataFrame, runs: list[str]) -> pl.DataFrame:
         pl.col("class").cast(pl.String), mark=mark,
     )  # fmt: skip
     gold = pl.col("gold").unique(maintain_order=True).str.join(" / ")
-    columns = [shown.group_by("slot").agg(gold).sort("slot")]
+    table = shown.group_by("slot").agg(gold).sort("slot")
     for number, run in enumerate(runs):
         predicted = f"predicted {run}" if len(runs) > 1 else "predicted"
         titles = {"mark": " " * (number + 1), "pred": predicted, "class": f"class{' ' * number}"}
-        columns.append(shown.filter(run=run).select("slot", *titles).rename(titles))
-    return side_by_side(columns, on="slot").select(pl.col(" "), pl.exclude(" ")).fill_null("")
+        of_run = shown.filter(run=run).select("slot", *titles).rename(titles)
+        table = table.join(of_run, on="slot", how="left", maintain_order="left")
+    return table.select(pl.col(" "), pl.exclude(" ")).fill_null("")
 
 
 def _value(name: str) -> pl.Expr:

@@ -9,26 +9,26 @@ from typing import TYPE_CHECKING, Any, Final
 import polars as pl
 
 from dstbench.analysis.findings import highest
-from dstbench.analysis.verdicts import FEWEST_SEEDS, doubts
 from dstbench.errors import UsageError, number_of
 from dstbench.metrics.registry import name_of
 from dstbench.rendering import sentences
 from dstbench.rendering.tables import render, signature_lines
 from dstbench.rendering.text_tables import UNDEFINED
-from dstbench.rendering.views import EXACT, IS_COUNT, Layout, View, percent, pivoted, plain, sign
-from dstbench.schema.analysis import MODELS, RUN_DIFFERENCES, STANDINGS, SWEEP
+from dstbench.rendering.views import EXACT, IS_COUNT, Layout, View, filled, percent, pivoted, plain, sign
+from dstbench.schema import analysis as schema
 from dstbench.schema.core import SCORES
 from dstbench.typing import TableFormat
 
 if TYPE_CHECKING:
+    from dstbench.analysis.changes import Changes
     from dstbench.analysis.compare import Leaderboard
+    from dstbench.analysis.reconcile import Reconciliation
 
     Design = Mapping[str, Any]
 
 # Whether a score has a standard error; it is unknown where all dialogues are alike.
 _HAS_ERROR: Final = ~IS_COUNT & pl.col("value").is_not_null() & (pl.col("dialogues") > 1)
-# The title of the runs that are in no group.
-_NO_GROUP: Final = "other runs"
+_NO_GROUP: Final = "other runs"  # the title of the runs that are in no group
 # What JGA is by slot.
 _OF_SLOTS: Final = {"jga": "accuracy (jga)", f"jga {EXACT}": f"accuracy (jga) {EXACT}"}
 
@@ -44,7 +44,11 @@ def scores(
     by = [name for name in rows.columns if name not in (*SCORES.columns, EXACT, along) or name == "run"]
     is_same, of_runs = rows.select("turns", "dialogues").n_unique() == 1, by == ["run"]
     titles = titles_of(groups, rows["run"].unique(maintain_order=True).to_list(), by) if groups else {}
-    shown = _in_groups(_with_exact(rows), titles) if of_runs and not along else _with_exact(rows)
+    shown = _with_exact(rows)
+    if of_runs and not along:  # in the order of the groups, those of a group by the first metric, the highest first
+        group = pl.col("run").replace_strict(titles, default=None, return_dtype=pl.String)
+        order = pl.col("group").cast(pl.Enum(list(dict.fromkeys(titles.values()))))
+        shown = by_first_metric(shown.with_columns(group=group)).sort(order, nulls_last=True, maintain_order=True)
     if "slot" in by:
         shown = shown.with_columns(pl.col("metric").replace(_OF_SLOTS))
     sizes = {} if is_same else {"turns": "{turns}", "dialogues": "{dialogues}"}
@@ -93,14 +97,6 @@ def titles_of(groups: Mapping[str, str], names: Sequence[str], by: Sequence[str]
                 raise UsageError(f"run {run!r} is in two groups: {titles[run]!r} and {title!r}")
             titles[run] = title
     return titles
-
-
-def _in_groups(rows: pl.DataFrame, titles: Mapping[str, str]) -> pl.DataFrame:
-    """Rows with their group, in the order of the groups; those of a group by the first metric, the highest first."""
-    order = pl.Enum(list(dict.fromkeys(titles.values())))
-    group = pl.col("run").replace_strict(titles, default=None, return_dtype=pl.String)
-    ordered = by_first_metric(rows.with_columns(group=group))
-    return ordered.sort(pl.col("group").cast(order), nulls_last=True, maintain_order=True)
 
 
 def by_first_metric(rows: pl.DataFrame, of: str = "run") -> pl.DataFrame:
@@ -174,6 +170,8 @@ _COLOURS: Final = {"ok": "green", "warn": "yellow", "fail": "bold red"}
 
 def leaderboard(leaderboard: Leaderboard, *, pairs: bool = False) -> Layout:
     """Scores with intervals, of runs and of models, and a table of differences per metric."""
+    from dstbench.analysis.verdicts import FEWEST_SEEDS, doubts  # not before: it needs the modules of statistics
+
     design, differences = leaderboard.design.row(0, named=True), leaderboard.differences
     level, alpha = percent(design["level"]), percent(1 - design["level"])
     sizes = sizes_of(leaderboard.scores)
@@ -181,18 +179,23 @@ def leaderboard(leaderboard: Leaderboard, *, pairs: bool = False) -> Layout:
     about = ["intervals of scores: Wilson's, with the effective number of units (dialogues)"]
     if min(leaderboard.models["runs"], default=FEWEST_SEEDS) < FEWEST_SEEDS:
         about.append(f"models with fewer than {FEWEST_SEEDS} runs are not tested; one of a single run has its interval")
-    tests = _about_tests(leaderboard, design)
-    signatures = signature_lines(leaderboard.scores)
-    how = [*about, *tests, *_about_columns(leaderboard, design)]
+    tests, signatures = _about_tests(leaderboard, design), signature_lines(leaderboard.scores)
+    how = [*about, *tests]
+    if differences.height:
+        adjusted = "" if design["adjustment"] == "none" else "adjusted "
+        wins = ["wins, losses: dialogues in which run scores higher, lower"] if leaderboard.models.is_empty() else []
+        how += [*wins, f"detectable: the difference that the {adjusted}test detects with 80 % power"]
 
     interval = {"{}": "{value}", f"{level} of {{}}": "{low} to {high}"}
     runs = by_first_metric(leaderboard.scores)
-    views = [View(f"Scores and {level} intervals", runs, STANDINGS, ["run"], interval, "metric", best=["metric"])]
+    views = [
+        View(f"Scores and {level} intervals", runs, schema.STANDINGS, ["run"], interval, "metric", best=["metric"])
+    ]
     if leaderboard.models.height:
         title = f"Models: mean and standard deviation over n runs, and {level} intervals of the mean"
         models = by_first_metric(leaderboard.models, "model")
         cells = {"{}": "{value}", "sd of {}": "{sd}", f"{level} of {{}}": "{low} to {high}"}
-        views.append(View(title, models.with_columns(n="runs"), MODELS, ["model", "n"], cells, "metric"))
+        views.append(View(title, models.with_columns(n="runs"), schema.MODELS, ["model", "n"], cells, "metric"))
 
     noun = "run" if leaderboard.models.is_empty() else "model"
     of_noun = " (means and standard deviations over runs)" if noun == "model" else ""
@@ -238,9 +241,9 @@ def _pairs(leaderboard: Leaderboard, design: Design, level: str) -> View:
     cells = {"difference": "{difference}", level: "{low} to {high}", "p": "{p}", **adjusted, "*": "{significant}"}
     cells |= {**of_runs, "detectable": "{detectable}"}
     rows = pl.concat(
-        [RUN_DIFFERENCES.conform(leaderboard.differences).clear(), *sentences.in_order(leaderboard).values()]
+        [schema.RUN_DIFFERENCES.conform(leaderboard.differences).clear(), *sentences.in_order(leaderboard).values()]
     )
-    return View("Differences in {}", rows, RUN_DIFFERENCES, ["run", "other"], cells, split="metric")
+    return View("Differences in {}", rows, schema.RUN_DIFFERENCES, ["run", "other"], cells, split="metric")
 
 
 def _about_tests(leaderboard: Leaderboard, design: Design) -> list[str]:
@@ -262,22 +265,13 @@ def _about_tests(leaderboard: Leaderboard, design: Design) -> list[str]:
     return lines
 
 
-def _about_columns(leaderboard: Leaderboard, design: Design) -> list[str]:
-    """What the columns other than p are."""
-    if leaderboard.differences.is_empty():
-        return []
-    wins = ["wins, losses: dialogues in which run scores higher, lower"] if leaderboard.models.is_empty() else []
-    adjusted = "" if design["adjustment"] == "none" else "adjusted "
-    return [*wins, f"detectable: the difference that the {adjusted}test detects with 80 % power"]
-
-
 def _standings(leaderboard: Leaderboard, design: Design, noun: str, of_noun: str) -> View:
     """Scores as a paper prints them, with the letters of the runs (models) that each is significantly better than.
 
     The package ranx prints its comparisons in this way. A user's own metric has no marks: its lower scores may be
     better.
     """
-    of_models, table = noun == "model", MODELS if noun == "model" else STANDINGS
+    of_models, table = noun == "model", schema.MODELS if noun == "model" else schema.STANDINGS
     rows = leaderboard.models.rename({"model": "run"}) if of_models else leaderboard.scores
     rows = by_first_metric(rows)
     runs = rows["run"].unique(maintain_order=True)
@@ -335,28 +329,23 @@ def sweep(frames: Mapping[str, pl.DataFrame]) -> Layout:
         order = pl.col("metric").cast(pl.Enum(metrics))
         ordered = rows.sort(order, mean, pl.col("run").cast(pl.Enum(runs)), descending=[False, True, False],
                             nulls_last=True, maintain_order=True)  # fmt: skip
-        view = View("{}", _alike(ordered, ["metric"]), SWEEP, ["profile"], {"{}": "{value}"}, "run", split="metric",
-                    best=["profile", "metric"])  # fmt: skip
-        first = view._replace(rows=_first_profiles(view.rows))
+        view = View("{}", _alike(ordered, ["metric"]), schema.SWEEP, ["profile"], {"{}": "{value}"}, "run",
+                    split="metric", best=["profile", "metric"])  # fmt: skip
+        names = pl.col("profile").str.split(", ")  # of profiles with the same scores, of which the first is named
+        more = pl.when(names.list.len() > 1).then(pl.format(" +{}", names.list.len() - 1)).otherwise(pl.lit(""))
+        first = view._replace(rows=view.rows.with_columns(profile=names.list.first() + more))
         about = [*sentences.spread_over_profiles(rows), "what changes between profiles: sweep a single run"]
         found, rest = sentences.order_over_profiles(rows), "the range of each run, the names of all profiles"
     else:
         title = f"{runs[0]}: the same predictions under {number_of(rows['profile'].n_unique(), 'convention')}"
         view = View(
-            title, _alike(rows, [], only_beside=True), SWEEP, ["profile"], {"{}": "{value}"}, "metric",
+            title, _alike(rows, [], only_beside=True), schema.SWEEP, ["profile"], {"{}": "{value}"}, "metric",
             {"changed from the line above": "{changed}"},
         )  # fmt: skip
         first, about, found, rest = view, [], sentences.spread_over_profiles(rows), ""
     agreeing = sentences.profiles_that_agree(rows)
     paper = view._replace(beside={}, caption=caption, heads={"profile": "Convention"})
     return Layout([view], [], [*agreeing, *found], "sweep", [paper], agreeing, [first], about, rest=rest)
-
-
-def _first_profiles(rows: pl.DataFrame) -> pl.DataFrame:
-    """Rows of profiles with the same scores, of which the first is named."""
-    names = pl.col("profile").str.split(", ")
-    more = pl.when(names.list.len() > 1).then(pl.format(" +{}", names.list.len() - 1)).otherwise(pl.lit(""))
-    return rows.with_columns(profile=names.list.first() + more)
 
 
 def render_sweep(rows: pl.DataFrame, form: TableFormat) -> str:
@@ -409,3 +398,66 @@ def checks(frames: Mapping[str, pl.DataFrame]) -> Layout:
 def _coloured(rows: pl.DataFrame, *columns: str) -> dict[str, list[str]]:
     """The styles of outcomes."""
     return {column: [_COLOURS.get(status, "") for status in rows[column]] for column in columns}
+
+
+# --- changes, and published scores ------------------------------------------------------------------------------------
+
+# How many groups of a kind text shows, unless asked for all.
+_MOST_GROUPS: Final = 6
+_TITLES: Final = {
+    "slot": "by slot",
+    "domain": "by domain",
+    "class": "by class of the error that went or came",
+    "turn": "by turn",
+}
+_MOST: Final = 10  # how many sets of choices, and single choices, are shown
+
+
+def changes(changes: Changes) -> Layout:
+    """The totals, the groups and the dialogues to read."""
+    if changes.dialogues.is_empty():
+        return Layout([], findings=sentences.what_changed(changes), label="diff")
+    named = {"dialogues better": "better", "dialogues worse": "worse", "p": "p", "*": "significant"}
+    cells = plain("fixed", "broken", "net", **named)
+    views = [View("turns and values", changes.totals, schema.CHANGED_TOTALS, ["of"], cells)]
+    for by in _TITLES:
+        groups = changes.groups.filter(by=by).drop("by").rename({"group": by})
+        views.append(View(f"values {_TITLES[by]}", groups, schema.CHANGED_GROUPS, [by], cells))
+    counted = {f"{of} {what}": f"{{{of}_{what}}}" for of in ("turns", "values") for what in ("fixed", "broken")}
+    views.append(View("dialogues to read first", changes.dialogues, schema.CHANGED_DIALOGUES, ["dialogue"], counted))
+    notes = [
+        "* significant; p: whole dialogues swapped between the runs at random, of groups adjusted after Holm",
+        "read them: the same command with --read",
+    ]
+    by_slot, rows = views[1], views[1].rows.height
+    more = f", the first {_MOST_GROUPS} of {rows}" if rows > _MOST_GROUPS else ""
+    slots = by_slot._replace(title=f"{by_slot.title}{more}", rows=by_slot.rows.head(_MOST_GROUPS))
+    first = [views[0], slots, views[-1]]
+    rest = f"values by {', '.join([*_TITLES][1:])}"
+    return Layout(filled(views), notes, sentences.what_changed(changes), "diff", first=filled(first), rest=rest)
+
+
+def reconciliation(result: Reconciliation) -> Layout:
+    """The steps, the sets that reach the published scores, and what single choices change."""
+    value, off = {"value": "{value:score}"}, {"from the published score": "{off:score}"}
+    change, choice = {"change": "{change:score}"}, {"choice": "{choice}"}
+    title = "from the score here to the published one, a choice at a time"
+    steps = sentences.with_unit(result.steps)
+    views = [View(title, steps, schema.RECONCILED_STEPS, ["step", "metric"], {**value, **change, **off, **choice})]
+    number = result.sets["choices"].n_unique()
+    if number > 1:
+        metrics = result.sets["metric"].n_unique()
+        reaches = result.sets["reaches"][0]
+        title = "sets of choices that reach it" if reaches else "the nearest set of each number of choices"
+        more = f", the first {_MOST} of {number:,}" if number > _MOST else ""
+        sets = sentences.with_unit(result.sets).head(_MOST * metrics)
+        views.append(View(f"{title}{more}", sets, None, ["metric"], {**value, **off, "choices": "{choices}"}))
+    moving = sentences.with_unit(result.choices).filter(pl.col("change") != 0)
+    if moving.height:
+        more = f", the {_MOST} that change most" if moving.height > _MOST else ""
+        cells = {**value, **change, **choice, "meaning": "{meaning}"}
+        views.append(View(f"single choices{more}", moving.head(_MOST), None, ["metric"], cells))
+    sets_tried = result.tried.filter(pl.col("size") > 0).select("size", "sets").iter_rows()
+    tried = ", ".join(sentences.sets_of(size, sets) for size, sets in sets_tried)
+    notes = [*([f"tried: {tried}"] if tried else []), "scores in %"]
+    return Layout(views, notes, sentences.way_to_published(result), "reconcile")

@@ -48,8 +48,7 @@ _NOT_ROWS: Final = ("explorer", "title", "note")
 # errors; that would take too long for more dialogues than the second number.
 _CHANGES: Final = 3
 _MOST_COSTED: Final = 20_000
-# A longer text cannot be a path.
-_LONGEST_PATH: Final = 4096
+_LONGEST_PATH: Final = 4096  # a longer text cannot be a path
 # The metrics that are drawn by turn, if the report has them.
 _BY_TURN: Final = ("jga", "sa", "rsa", "aga", "f1")
 

@@ -7,16 +7,17 @@ from typing import TYPE_CHECKING, Any, Final
 
 import polars as pl
 
-from dstbench.analysis.associations import GIVEN, POOLED
 from dstbench.analysis.findings import best_run, listed, place
-from dstbench.analysis.verdicts import pairs_text
 from dstbench.errors import number_of
+from dstbench.metrics import parse
 from dstbench.metrics.registry import name_of, sign_of
-from dstbench.rendering.views import percent
+from dstbench.rendering.views import percent, text_of
 
 if TYPE_CHECKING:
+    from dstbench.analysis.changes import Changes
     from dstbench.analysis.compare_metrics import MetricComparison
     from dstbench.analysis.correlate import Correlations
+    from dstbench.analysis.reconcile import Reconciliation
     from dstbench.analysis.sensitivity import Sensitivity
     from dstbench.audit import Bias
 
@@ -29,8 +30,7 @@ _MOST_PAIRS: Final = 3
 # What p may be above the level by rounding.
 _ROUNDING: Final = 1e-12
 _IS_SIGNIFICANT: Final = pl.col("p_adjusted") <= 1 - pl.col("level") + _ROUNDING
-# Errors that change nothing are named if they are at least this share.
-_BLIND: Final = 0.05
+_BLIND: Final = 0.05  # errors that change nothing are named if they are at least this share
 # Traits of mistakes, in words.
 _SWAYED: Final = {"turns": "by length", "to_mean": "by when mistakes happen", "nu_paper": "by their spread"}
 # Measures of metrics, in words.
@@ -177,6 +177,8 @@ def differences(rows: pl.DataFrame) -> list[str]:
 
     Those of one sign are compared by their size; of others, it is said which is lower.
     """
+    from dstbench.analysis.associations import GIVEN  # not before: it needs the modules of statistics
+
     tested = rows.filter(pl.col("run") == pl.col("other_run"), pl.col("p").is_not_null())
     lines = []
     one_sign = pl.col("r_first") * pl.col("r_second") > 0
@@ -230,6 +232,8 @@ def _in_runs(runs: list[str]) -> str:
 
 def shown_run(correlations: Correlations) -> str:
     """The run that text and LaTeX show: all runs together, if there are several."""
+    from dstbench.analysis.associations import POOLED  # not before, as above
+
     runs: list[str] = correlations.rated["run"].to_list()
     return POOLED if POOLED in runs else runs[0]
 
@@ -354,6 +358,7 @@ _ONE: Final = {
     "over": "one slot too many",
     "swap": "one swapped slot",
 }
+_FEW: Final = 0.05  # fewer than these are expected by chance: almost none
 # Biases relative to the mean loss are equal, but for rounding, if these decimals are.
 _DECIMALS: Final = 9
 BIN: Final = pl.format(
@@ -489,6 +494,8 @@ def _higher_first(differences: pl.DataFrame, standings: pl.DataFrame) -> pl.Data
 
 def _verdict(differences: pl.DataFrame, metric: str, design: Design) -> str:
     """The tested differences that are significant, or those that are not, whichever are fewer."""
+    from dstbench.analysis.verdicts import pairs_text  # not before, as above
+
     at = f"at {percent(1 - design['level'])}"
     tested = differences.drop_nulls("significant")
     significant, others = tested.filter("significant"), tested.filter(~pl.col("significant"))
@@ -523,8 +530,8 @@ def profiles_that_agree(rows: pl.DataFrame) -> list[str]:
             each = (f"; {_nearest(of_metric)}" for _, of_metric in of_targets.group_by("metric", maintain_order=True))
             lines.append(f"{run}: no profile agrees with {wanted}{''.join(each)}")
             continue
-        bound = "at most " if targets.height > 1 else ""
-        chance = f"{bound}{by_chance:.1f} of {number}" if by_chance >= 0.05 else f"fewer than 0.1 of {number}"
+        bound = "at most " if targets.height > 1 and by_chance >= _FEW else ""
+        chance = f"{bound}{_expected(by_chance)} of {number}"
         lines.append(f"{run}: agrees with {wanted} under {profiles}; by chance, {chance} profiles would agree")
     return lines
 
@@ -543,10 +550,14 @@ def _nearest(rows: pl.DataFrame) -> str:
         return f"{metric} {target} alone: {agreeing}"
     nearest = defined.filter(pl.col("off").abs() == pl.col("off").first().abs())
     value, off, unit = nearest.select("value", "off", "unit").row(0)
-    number, distance = (f"{100 * x:.2f}" if unit == "share" else f"{x:,.0f}" for x in (value, abs(off)))
-    points = " points" if unit == "share" else ""
     where = "higher" if off > 0 else "lower"
-    return f"the nearest is {metric} {number} under {_names(nearest)}, {distance}{points} {where}"
+    off_by = _number(abs(off), unit, " points")
+    return f"the nearest is {metric} {_number(value, unit)} under {_names(nearest)}, {off_by} {where}"
+
+
+def _number(value: float, unit: str, of_shares: str = "") -> str:
+    """A score, or the distance of two."""
+    return f"{value:,.0f}" if unit == "count" else f"{100 * value:.2f}{of_shares}"
 
 
 def spread_over_profiles(rows: pl.DataFrame) -> list[str]:
@@ -566,9 +577,8 @@ def order_over_profiles(rows: pl.DataFrame) -> list[str]:
     least, most = (
         ranges.sort("apart", maintain_order=True).select("run", "apart").rows()[:: max(1, ranges.height - 1)][:2]
     )
-    low, high = (f"{apart:,.0f}" if unit == "count" else f"{100 * apart:.2f}" for _, apart in (least, most))
-    unit_text = "" if unit == "count" else " points"
-    lines = [f"by convention alone, {name_of(metric)} changes by {low} ({least[0]}) to {high}{unit_text} ({most[0]})"]
+    low, high = _number(least[1], unit), _number(most[1], unit, " points")
+    lines = [f"by convention alone, {name_of(metric)} changes by {low} ({least[0]}) to {high} ({most[0]})"]
     of_all = rows.filter(pl.len().over("profile") == ranges.height)
     above = pl.col("value").rank("min", descending=True).over("profile").cast(pl.Int64) - 1
     places = of_all.with_columns(above=above)
@@ -595,18 +605,16 @@ def order_over_profiles(rows: pl.DataFrame) -> list[str]:
 
 
 def _spread(rows: pl.DataFrame) -> str:
+    """The highest and the lowest score, each with its profiles, and how far they are apart."""
     defined = rows.drop_nulls("value")
     if defined.is_empty():
         return "is undefined under every profile"
-    is_count = rows["unit"][0] == "count"
-    numbers = [f"{x:,.0f}" if is_count else f"{100 * x:.2f}" for x in defined["value"]]
-    names = [_names(defined.filter(value=defined["value"][end])).split(", ") for end in (-1, 0)]
-    ends = (
-        f"{number} ({name}{f' and {len(others)} more' if others else ''})"
-        for number, (name, *others) in zip((numbers[-1], numbers[0]), names, strict=True)
-    )
-    apart = defined["value"][0] - defined["value"][-1]
-    return f"{' to '.join(ends)}: {f'{apart:,.0f}' if is_count else f'{100 * apart:.2f} points'} apart"
+    unit, high, low = rows["unit"][0], defined["value"][0], defined["value"][-1]
+    ends = []
+    for value in (low, high):
+        name, *others = _names(defined.filter(value=value)).split(", ")
+        ends.append(f"{_number(value, unit)} ({name}{f' and {len(others)} more' if others else ''})")
+    return f"{' to '.join(ends)}: {_number(high - low, unit, ' points')} apart"
 
 
 # --- checks -----------------------------------------------------------------------------------------------------------
@@ -659,3 +667,102 @@ def doubtful_checks(checks: pl.DataFrame) -> pl.DataFrame:
     found = pl.coalesce("most_short", "most_found")
     whose = pl.when("alike").then(found).otherwise(pl.format("{} ({})", found, "most_run"))
     return rows.with_columns(runs=pl.Series(runs, dtype=pl.String), found=whose)
+
+
+# --- changes, and published scores ------------------------------------------------------------------------------------
+
+_SUSPECTS: Final = 3  # how many single choices are named where nothing reaches the published scores
+
+
+def what_changed(changes: Changes) -> list[str]:
+    """What was fixed and broken, and whether it may be chance."""
+    turns, values = changes.totals.rows(named=True)
+    if not values["fixed"] + values["broken"]:
+        return ["nothing changed: every value is as right or wrong as before"]
+    lines = [f"{_counts_in_words(turns, 'turn')}; {_counts_in_words(values, 'value')}"]
+    for by in ("slot", "domain"):
+        sure = changes.groups.filter("significant", by=by)
+        for words, groups in (("better", sure.filter(pl.col("net") > 0)), ("worse", sure.filter(pl.col("net") < 0))):
+            if groups.height:
+                listed = ", ".join(f"{name} ({net:+d})" for name, net in groups.head(3).select("group", "net").rows())
+                more = f" and {groups.height - 3} more" if groups.height > 3 else ""
+                lines.append(f"{words} by {by}, beyond chance: {listed}{more}")
+    return lines
+
+
+def _counts_in_words(total: dict[str, object], what: str) -> str:
+    fixed, broken, net = (int(str(total[name])) for name in ("fixed", "broken", "net"))
+    counts = f"{number_of(fixed, what)} fixed, {broken:,} broken"
+    if not net:
+        return f"{counts}: as many right as before"
+    chance = "more than chance" if total["significant"] else "which may be chance"
+    return f"{counts}: {abs(net):,} {'more' if net > 0 else 'fewer'} right, {chance}"
+
+
+def way_to_published(result: Reconciliation) -> list[str]:
+    """What makes the number, as far as it can be told, in two sentences."""
+    start, best = result.steps.filter(step=0), result.sets.filter(choices=result.sets["choices"][0])
+    wanted, ours = _scores_of(start, pl.col("target")), _scores_of(start, text_of("{value:score}"))
+    tried, size = result.tried.row(-1, named=True), best["size"][0]
+    chance = f"by chance, {_expected(tried['by_chance'] or 0)} of these would reach it"
+    if not best["reaches"][0]:
+        gives, over = (_scores_of(best, text_of(cell)) for cell in ("{value:score}", "{off:score}"))
+        nearest = f"the nearest, {gives}, needs {best['choices'][0]}" if size else "none is nearer"
+        lines = [
+            f"{wanted} is not reached from {ours} by any set of choices that was tried; {nearest}",
+            f"what is left over: {over}; check first in the code that gave {wanted}: {'; '.join(_suspects(result))}",
+        ]
+    elif not size:
+        lines = [f"{wanted} needs no other choice: here it is {ours}"]
+    else:
+        reached = f"{wanted} is reached from {ours} by"
+        of = f"of the {sets_of(size, tried['sets'])} that were tried"
+        if tried["by_chance"] is None:
+            needs = f"{size} choices of a published convention, {best['choices'][0]}"
+            lines = [f"{reached} {needs}; of all sets of fewer choices that were tried, none reaches it"]
+        elif tried["reached"] == 1:
+            lines = [f"{reached} {best['choices'][0]} alone {of}; {chance}"]
+        else:
+            lines = [
+                f"{reached} {tried['reached']:,} {of}, such as {best['choices'][0]}, so it "
+                f"does not tell which was used; {chance}"
+            ]
+    return [*lines, *(line.partition(": ")[2] for line in profiles_that_agree(result.profiles))]
+
+
+def sets_of(size: int, number: int) -> str:
+    """So many sets of so many choices, in words."""
+    nouns = {1: "single choice", 2: "pair", 3: "three", 4: "four"}
+    return number_of(number, nouns[size]) if size in nouns else f"{number_of(number, 'set')} of {size}"
+
+
+def _scores_of(rows: pl.DataFrame, score: pl.Expr) -> str:
+    """The metrics of some rows, each with its score."""
+    return " and ".join(with_unit(rows).select(pl.format("{} {}", "metric", score)).to_series())
+
+
+def _expected(expected: float) -> str:
+    return f"{expected:.1f}" if expected >= _FEW else "fewer than 0.1"
+
+
+def _suspects(result: Reconciliation) -> list[str]:
+    """What to check first: the choices that bring the first metric nearest to its score, then what was not given."""
+    ours, off = result.steps.filter(step=0).select("value", "off").row(0)
+    metric, published = result.steps["metric"][0], ours - off
+    nearer = result.choices.filter(metric=metric).with_columns(off=(pl.col("value") - published).abs())
+    nearer = nearer.filter(pl.col("off") < abs(off)).sort("off", maintain_order=True)
+    first = nearer.unique("value", keep="first", maintain_order=True).head(_SUSPECTS)
+    named = pl.format("{} ({} {})", "choice", "metric", text_of("{value:score}"))
+    given = result.choices["choice"]
+    further = [
+        *(["which version of gold it had (--other-gold)"] if not given.str.starts_with("gold ").any() else []),
+        *(["whether it accepted variants of values (--label-map)"] if "label-map" not in given else []),
+        "which checkpoint and split it was",
+    ]
+    return [*with_unit(first).select(named).to_series(), *further][:_SUSPECTS]
+
+
+def with_unit(rows: pl.DataFrame) -> pl.DataFrame:
+    """Rows of scores, with the unit of their metric."""
+    is_count = pl.col("metric").map_elements(lambda metric: parse(metric).is_count, pl.Boolean)
+    return rows.with_columns(unit=pl.when(is_count).then(pl.lit("count")).otherwise(pl.lit("share")))

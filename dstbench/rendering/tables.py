@@ -20,8 +20,7 @@ from dstbench.rendering.views import Layout, OwnLines, View
 from dstbench.schema.core import LOGGED
 from dstbench.typing import TableFormat
 
-# How many rows of a query's answer text shows, unless asked for all.
-_MOST_ROWS: Final = 50
+_MOST_ROWS: Final = 50  # how many rows of a query's answer text shows, unless asked for all
 # Lines are cut after this many characters; a line may name many runs.
 _LONGEST_LINE: Final = 100_000
 
@@ -52,31 +51,18 @@ def render(result: Any, form: TableFormat, **options: Any) -> str:
     return re.sub("\n{3,}", "\n\n", text)
 
 
-#: Class of a result, or name of a frame, to the module and function that lay it out: imported when needed.
+#: Class of a result, or name of a frame, to the module whose function of the same name lays it out.
 LAYOUTS: Final = {
-    "scores": "of_runs.scores",
-    "sweep": "of_runs.sweep",
-    "checks": "of_runs.checks",
-    "Leaderboard": "of_runs.leaderboard",
-    "Diagnosis": "of_analyses.diagnosis",
-    "Traits": "of_analyses.traits",
-    "Correlations": "of_analyses.correlations",
-    "MetricComparison": "of_analyses.metrics",
-    "Sensitivity": "of_analyses.sensitivity",
-    "Changes": "of_changes.changes",
-    "Reconciliation": "of_changes.reconciliation",
-    "Walkthrough": "of_dialogues.walkthrough",
-    "Worst": "of_dialogues.worst",
-    "Bias": "of_audits.bias",
-    "Differences": "of_audits.differences",
-    "VersionScores": "of_audits.version_scores",
-    "Inconsistency": "of_audits.inconsistency",
-    "Review": "of_audits.review",
-    "Agreement": "of_audits.agreement",
-    "Replacement": "of_audits.replacement",
-    "Memorisation": "of_audits.memorisation",
-    "Contradictions": "of_audits.contradictions",
-}
+    name: module
+    for module, names in {
+        "of_runs": ("scores", "sweep", "checks", "Leaderboard", "Changes", "Reconciliation"),
+        "of_analyses": ("Diagnosis", "Traits", "Correlations", "MetricComparison", "Sensitivity"),
+        "of_dialogues": ("Walkthrough", "Worst"),
+        "of_audits": ("Bias", "Differences", "VersionScores", "Replacement", "Memorisation", "Contradictions",
+                      "Inconsistency", "Review", "Agreement"),
+    }.items()
+    for name in names
+}  # fmt: skip
 
 
 def layout_of(result: Any, **options: Any) -> Layout:
@@ -85,8 +71,8 @@ def layout_of(result: Any, **options: Any) -> Layout:
     if name not in LAYOUTS:
         shown = result[name].select(pl.all().cast(pl.String).fill_null(UNDEFINED))
         return Layout([View("", shown, caption=f"{name.capitalize()}.")], label=name)
-    module, function = LAYOUTS[name].split(".")
-    layout: Layout = getattr(import_module(f"dstbench.rendering.{module}"), function)(result, **options)
+    module = import_module(f"dstbench.rendering.{LAYOUTS[name]}")  # when it is needed
+    layout: Layout = getattr(module, re.sub(r"\B[A-Z]", r"_\g<0>", name).lower())(result, **options)
     return layout
 
 

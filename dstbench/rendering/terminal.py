@@ -10,8 +10,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Final, NamedTuple, TextIO
 
-# In a narrower terminal, lines are this long.
-_NARROWEST: Final = 40
+_NARROWEST: Final = 40  # in a narrower terminal, lines are this long
 
 
 class Screen(NamedTuple):

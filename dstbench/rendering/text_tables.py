@@ -33,8 +33,7 @@ RAISED: Final = str.maketrans("abcdefghijklmnoprstuvwxyz0123456789", "ᵃᵇᶜ�
 # undefined ones.
 _SMALL: Final = r"(?: *\([0-9.]+\)| *± [0-9.]+)?(?: +\[[-0-9., ]+\])?"
 _NUMERIC: Final = rf"^(?:[-0-9.]*[{''.join(map(chr, RAISED.values()))},]*{_SMALL}|{UNDEFINED})$"
-# Longer texts in a cell are wrapped; numbers never are.
-_WIDEST_CELL: Final = 60
+_WIDEST_CELL: Final = 60  # longer texts in a cell are wrapped; numbers never are
 # Where there is no terminal, shorter texts are wrapped too if the table is wider than this and can be as narrow; but no
 # word is broken, and no text so short.
 _WIDEST_TABLE: Final = 100
@@ -42,10 +41,8 @@ _SHORT_TEXT: Final = 24
 # In a terminal, no text so short is wrapped (an interval is not), and no word so short is broken.
 _SHORTEST_TEXT: Final = 16
 _LONGEST_WORD: Final = 24
-# No title of numbers so short is wrapped.
-_NARROW_TITLE: Final = 10
-# The spaces between columns.
-_GAP: Final = 3
+_NARROW_TITLE: Final = 10  # no title of numbers so short is wrapped
+_GAP: Final = 3  # the spaces between columns
 # A table of at most so many rows has several parts if it is too wide, each of at most so many columns.
 _FEW_ROWS: Final = 12
 _MOST_COLUMNS: Final = 12

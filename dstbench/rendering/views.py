@@ -7,8 +7,7 @@ column's kind in the schema, so that it is written alike in all tables and forma
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from functools import reduce
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
@@ -21,12 +20,10 @@ from dstbench.schema.core import Table
 
 #: Whether the score of a row with a column `unit` is a count; otherwise it is a share.
 IS_COUNT: Final = pl.col("unit") == "count"
-# Smaller p are shown as smaller than this.
-_LEAST_P: Final = 0.0001
+_LEAST_P: Final = 0.0001  # smaller p are shown as smaller than this
 #: The name of scores with exact matching, beside fuzzy ones.
 EXACT: Final = "exact"
-# The values of `View.wide`, in the table that is made wide.
-_WIDE: Final = "\0wide"
+_WIDE: Final = "\0wide"  # the values of `View.wide`, in the table that is made wide
 # What the names of columns of texts begin with.
 _TEXT: Final = "\0text"
 _FIELD: Final = re.compile(r"{(\w+)(?::(\w+))?}")
@@ -294,11 +291,6 @@ def apart(names: pl.Series, columns: Collection[str]) -> pl.Series:
             other += " "
         renamed[name] = other
     return names.replace(renamed)
-
-
-def side_by_side(tables: Iterable[pl.DataFrame], on: str | Sequence[str]) -> pl.DataFrame:
-    """The rows of the first table with the columns of all tables; null if another table does not have the row."""
-    return reduce(lambda left, right: left.join(right, on=on, how="left", maintain_order="left"), tables)
 
 
 def _flat(table: pl.DataFrame, styles: Styles) -> tuple[pl.DataFrame, Styles]:

@@ -11,7 +11,7 @@ import pytest
 
 import dstbench
 from dstbench.analysis.reconcile import reconcile
-from dstbench.rendering.of_changes import way_to_published
+from dstbench.rendering.sentences import way_to_published
 
 pytestmark = pytest.mark.filterwarnings("ignore::dstbench.DstbenchWarning")
 

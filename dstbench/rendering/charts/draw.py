@@ -38,8 +38,7 @@ _SPACING: Final = 12
 # The shortest line of a label above a panel, in characters, and the width of a character in points.
 _SHORTEST_LINE: Final = 10
 _LETTER: Final = 4.2
-# The least room for labels beside each panel, in points.
-_OWN_LABELS: Final = 48
+_OWN_LABELS: Final = 48  # the least room for labels beside each panel, in points
 # About how much room a vertical axis takes in points: an axis of names, plus each character; or an axis of numbers.
 _OF_NAMES: Final = 9
 _OF_CHARACTER: Final = 3.4
@@ -204,8 +203,7 @@ _THEME: Final = {
     **{colour: f"var(--s{number})" for number, colour in enumerate(COLOURS)},
 }
 _MORE_DECIMALS: Final = re.compile(r"(\.\d\d)\d+")
-# A share, as screen readers are told it.
-_PERCENT: Final = re.compile(r"\b(\d+\.\d{6})%")
+_PERCENT: Final = re.compile(r"\b(\d+\.\d{6})%")  # a share, as screen readers are told it
 # The elements that a drawing may have, and their attributes.
 _ELEMENTS: Final = frozenset({"svg", "g", "path", "line", "text", "tspan", "rect"})
 _ATTRIBUTES: Final = frozenset({

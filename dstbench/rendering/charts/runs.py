@@ -48,8 +48,7 @@ _SLOPING: Final = 44
 # differ in colour or dash; stacked bars beside each other differ in depth.
 _DASHES: Final = [[1, 0], [5, 2], [2, 2], [7, 2, 2, 2], [1, 1], [9, 3], [4, 1, 1, 1, 1, 1]]
 _DEPTHS: Final = [1, 0.45, 0.8, 0.3, 0.65, 0.15]
-# A turn or length that a smaller share of dialogues has is not drawn.
-_FEW: Final = 0.01
+_FEW: Final = 0.01  # a turn or length that a smaller share of dialogues has is not drawn
 # The opacity of the faintest and the darkest square; black text can be read on both.
 FAINT: Final = 0.03
 DARK: Final = 0.7
@@ -206,12 +205,9 @@ _OF_SLOTS: Final = "f1:avg=micro"
 _IN_GOLD: Final = ("correct", "wrong", "missed")
 # Groups along which scores are drawn as lines, with the titles of the axis; other groups are rows of a heat map.
 _ALONG: Final = {"turn": "Turn", "length": "Turns of the dialogue", "n_gold": "Gold slots in the turn"}
-# Points of a paper that the cell of a matrix with a number needs.
-_CELL: Final = 16
-# If the names of columns have more characters in all, they stand at an angle.
-_BESIDE: Final = 36
-# More runs beside each other need the width of a page.
-_MANY_RUNS: Final = 5
+_CELL: Final = 16  # points of a paper that the cell of a matrix with a number needs
+_BESIDE: Final = 36  # if the names of columns have more characters in all, they stand at an angle
+_MANY_RUNS: Final = 5  # more runs beside each other need the width of a page
 # The least distance of two labels at the ends of lines, as a share of the axis, and the end of an axis with labels.
 _LABEL: Final = 0.065
 _WITH_LABELS: Final = 1.35
