@@ -115,7 +115,7 @@ COMMANDS: Final = (
         "diagnose predictions.json --charts figures",
         "diagnosing",
         of="analysis.diagnose:diagnose",
-        charts="rendering.charts.dialogues:diagnosis_charts",
+        charts="rendering.charts.runs:diagnosis_charts",
     ),
     Command(
         "traits",
@@ -123,7 +123,7 @@ COMMANDS: Final = (
         "traits predictions.json --disagree fga gca",
         "scoring",
         of="analysis.traits:traits",
-        charts="rendering.charts.dialogues:trait_charts",
+        charts="rendering.charts.runs:trait_charts",
     ),
     Command(
         "correlate",

@@ -26,7 +26,7 @@ def score(call: Call, *, group: Mapping[str, str] | None = None, along: str | No
     import polars as pl
 
     from dstbench.analysis.along import numbers_along
-    from dstbench.rendering.of_scores import titles_of
+    from dstbench.rendering.of_runs import titles_of
     from dstbench.rendering.tables import render
     from dstbench.runs.gold_sets import gold_lines
     from dstbench.runs.open import parts_to_open
@@ -55,12 +55,12 @@ def pairs(call: Call) -> Result:
     """Pairs of values, in text in quotes, so that a space at the end can be seen."""
     import polars as pl
 
-    from dstbench.rendering.tables import render_rows
+    from dstbench.rendering.tables import render
 
     rows = call.compute()
     if call.form in ("text", "md"):
         rows = rows.with_columns(pl.format("'{}'", name).alias(name) for name in ("gold", "pred"))
-    return Result(render_rows(rows, "pairs", call.form))
+    return Result(render({"pairs": rows}, call.form))
 
 
 def check(call: Call, *, strict: bool = False) -> Result:
@@ -69,7 +69,7 @@ def check(call: Call, *, strict: bool = False) -> Result:
     Args:
         strict: Exit with 1 if a check fails, for scripts.
     """
-    from dstbench.rendering.sentences_of_runs import failed
+    from dstbench.rendering.sentences import failed
 
     rows = call.compute()
     shown = rows if call.form in ("text", "md", "latex") else rows.drop("short", "n", "jga")
