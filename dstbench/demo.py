@@ -29,21 +29,13 @@ from dstbench.scoring.score import score
 
 @dataclass(frozen=True)
 class Worked:
-    """A dialogue that a paper works through, and what the paper prints for it.
-
-    Attributes:
-        name: Short name.
-        source: Paper.
-        profile: The paper's convention.
-        states: The dialogue, in dstbench's own format.
-        printed: Metric (in dstbench's notation) to the printed score, a fraction, or to the scores of the first turns.
-    """
+    """A dialogue that a paper works through, and what the paper prints for it."""
 
     name: str
     source: str
     profile: str
     states: list[dict[str, Any]]
-    printed: Mapping[str, float | list[float]]
+    printed: Mapping[str, float | list[float]]  # of each metric a fraction, or the scores of the first turns
 
 
 def _dialogue(name: str, golds: list[dict[str, str]], preds: list[dict[str, str]]) -> list[dict[str, Any]]:

@@ -44,12 +44,9 @@ _SIZES: Final = {"d": "dialogues", "t": "turns"}
 # The form of counted or computed values, as a pattern and in words.
 _FORMS: Final = {
     "gold": ("[0-9a-f]{8}", "eight hexadecimal digits"),
-    "slot-map": ("#[0-9a-f]{8}", "a hash of its content"),
-    "id-map": ("#[0-9a-f]{8}", "a hash of its content"),
+    **dict.fromkeys(("slot-map", "id-map"), ("#[0-9a-f]{8}", "a hash of its content")),
     "turns-from": ("-?[0-9]+", "a number"),
-    "turn-step": ("[0-9]+", "a number"),
-    "d": ("[0-9]+", "a number"),
-    "t": ("[0-9]+", "a number"),
+    **dict.fromkeys(("turn-step", "d", "t"), ("[0-9]+", "a number")),
 }
 _AS_PRINTED: Final = "write it as it was printed, in quotes"
 
@@ -257,22 +254,21 @@ def _doubts_of_metrics(metrics: str) -> Iterator[str]:
     for metric in re.findall(r"[^+(@]+(?:\([^)]*\))?(?:@[^+]*)?", metrics):
         settings, at, origin = metric.partition("@")
         name, _, parameters = settings.removesuffix(")").partition("(")
-        if at and is_here(origin):
-            continue
-        if at or name not in REGISTRY:
-            yield (
-                f"metric {_not_here(f'{name}@{origin}')}" if at else f"metric {name!r} is not built into this dstbench"
-            )
-            continue
-        # Parameters that users cannot set, such as the source of T, are fields of a subclass.
-        filled_in = {f.name for kind in REGISTRY[name].__subclasses__() for f in fields(kind)}
-        filled_in -= {f.name for f in fields(REGISTRY[name])}
-        for part in parameters.split(",") if parameters else []:
-            if part.partition("=")[0] not in filled_in:
-                try:
-                    parse_metric(f"{name}:{part}")
-                except UsageError as error:
-                    yield error.what
+        if at:
+            if not is_here(origin):
+                yield f"metric {_not_here(f'{name}@{origin}')}"
+        elif name not in REGISTRY:
+            yield f"metric {name!r} is not built into this dstbench"
+        else:
+            # Parameters that users cannot set, such as the source of T, are fields of a subclass.
+            filled_in = {f.name for kind in REGISTRY[name].__subclasses__() for f in fields(kind)}
+            filled_in -= {f.name for f in fields(REGISTRY[name])}
+            for part in parameters.split(",") if parameters else []:
+                if part.partition("=")[0] not in filled_in:
+                    try:
+                        parse_metric(f"{name}:{part}")
+                    except UsageError as error:
+                        yield error.what
 
 
 def _doubts_of_profile(settings: Mapping[str, str]) -> Iterator[str]:
@@ -281,23 +277,20 @@ def _doubts_of_profile(settings: Mapping[str, str]) -> Iterator[str]:
     if signed is None:
         yield "it names no profile"
         return
-    installed = None
     if in_file := re.fullmatch(r"[^@]*#([0-9a-f]{8})\+?", signed):
         if not signed.endswith("+") and hash_of(settings) != in_file[1]:
             yield f"{signed} has other choices: the signature is not whole, or was changed"
         return
+    name = re.sub(r"(\.\d+)?\+?$", "", signed)
     if from_plugin := re.fullmatch(r"(.+)\.\d+@([^+]+)\+?", signed):  # a name, a version, and where it is from
         installed = PLUGINS.find(from_plugin[1]) if is_here(from_plugin[2]) else None
-        if installed is None:
-            yield f"profile {_not_here(signed)}"
-            return
-    else:
-        name = re.sub(r"(\.\d+)?\+?$", "", signed)
-        if name not in PROFILES:
-            variants = " or ".join(profile for profile in PROFILES if profile.startswith(f"{name}@"))
-            hint = f"did you mean {variants}?" if variants else did_you_mean(name, PROFILES)
-            raise UsageError(f"there is no profile {name!r}", hint=hint or "`dstbench ls profiles` lists them")
-        installed = PROFILES[name]
+    elif (installed := PROFILES.get(name)) is None:
+        variants = " or ".join(profile for profile in PROFILES if profile.startswith(f"{name}@"))
+        hint = f"did you mean {variants}?" if variants else did_you_mean(name, PROFILES)
+        raise UsageError(f"there is no profile {name!r}", hint=hint or "`dstbench ls profiles` lists them")
+    if installed is None:
+        yield f"profile {_not_here(signed)}"
+        return
     if signed.removesuffix("+") != installed.name:
         yield f"this dstbench has {installed.name}, not {signed}: the choices that are not listed may be others"
     elif not signed.endswith("+"):

@@ -75,7 +75,6 @@ COMMANDS: Final = (
                 "--other-gold", of=("name and file of gold", "2.4=gold24.json"), once=True, metavar="NAME=FILE",
                 help="Another gold that may have been used. Repeatable.",
             ),
-            "labels": Detail("--label-map", type=Path),
             "most": Detail(min=1, max=4),
         },
     ),

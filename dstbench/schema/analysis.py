@@ -543,7 +543,7 @@ POWER: Final = Table(
     power=share(
         "apart / pairs; null: no pair, or too few resamples, or dialogues that differ, for any p to be so small."
     ),
-    low=share("Lower end of the interval of `power` over dialogues; null: undefined.", nullable=True),
+    low=share("Lower end of the interval of `power` over dialogues; null: undefined."),
     high=share("Upper end, likewise. At an end of the scale the interval is one-sided.", nullable=True),
     power_adjusted=share("apart_adjusted / pairs; likewise with adjusted p.", nullable=True),
     adjustment=text("How p is adjusted."),
@@ -580,7 +580,7 @@ REVERSALS: Final = Table(
     other=text("The run that is better by `second`."),
     difference_first=score("Score of run minus score of other, by `first`."),
     difference_second=score("The same by `second`."),
-    significant=flag("Both differences are significant, by adjusted p; null: not tested.", nullable=True),
+    significant=flag("Both differences are significant, by adjusted p; null: not tested."),
 )
 
 DEPENDENCE: Final = Table(
@@ -676,7 +676,7 @@ VALIDITY: Final = Table(
     ),
     runs=count("Runs that have a score."),
     pairs=count("Pairs of runs that have an order and scores."),
-    value=r("The measure; null: undefined.", nullable=True),
+    value=r("The measure; null: undefined."),
     **_INTERVAL,
 )
 
@@ -689,11 +689,10 @@ RELIABILITY: Final = Table(
         "Share of pairs that the halves order otherwise, mean over halves; ties count half.", nullable=True
     ),
     **_INTERVAL,
-    tau_halves=decimal("Kendall's tau-b of the two halves' orders, mean over halves; null: undefined.", nullable=True),
+    tau_halves=decimal("Kendall's tau-b of the two halves' orders, mean over halves; null: undefined."),
     tau_full=decimal(
         "The same for two test sets of as many dialogues as there are, by Spearman and Brown's formula; null: "
-        "undefined, or the halves do not agree.",
-        nullable=True,
+        "undefined, or the halves do not agree."
     ),
     halves=count("Number of random halves."),
 )
@@ -712,9 +711,9 @@ CONTESTS: Final = Table(
     measure=text("soft_accuracy, swap_rate, or power: the share of pairs of runs with p at most 1 - level."),
     first=text("A metric."),
     second=text("Another one."),
-    difference=r("The measure of the first minus that of the second; null: undefined.", nullable=True),
+    difference=r("The measure of the first minus that of the second; null: undefined."),
     **_INTERVAL,
-    p=p("Two-sided p of the difference, by resampling dialogues; null: undefined.", nullable=True),
+    p=p("Two-sided p of the difference, by resampling dialogues; null: undefined."),
     p_adjusted=p("p adjusted by Holm for the pairs of metrics in this measure.", nullable=True),
 )
 

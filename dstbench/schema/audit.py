@@ -413,8 +413,7 @@ PROPOSALS: Final = Table(
         "What similar places in the corpus share besides slot and speaker: the rule (slot=any: not the slot, of which "
         "gold annotates fewer than 3); or, without a rule, the word before the value (user) or the first word of the "
         "reply (system) and, if there are enough, when other slots of the domain are annotated (now, between, before, "
-        "next, earlier). A hyphen stands for no word; null: no rule applies.",
-        nullable=True,
+        "next, earlier). A hyphen stands for no word; null: no rule applies."
     ),
     annotated=count("Similar places in other dialogues in which gold annotates the slot with the value said there."),
     mentions=count("Similar places in other dialogues in which gold could annotate it."),
