@@ -26,8 +26,8 @@ import polars as pl
 
 from dstbench.audit.corpus import Corpus, look_up
 from dstbench.audit.evidence import RARELY, elsewhere
-from dstbench.audit.mentions import spans, squeezed
-from dstbench.audit.places import Places, says_domain, with_sentence
+from dstbench.audit.mentions import squeezed
+from dstbench.audit.places import Places
 from dstbench.audit.rules import Condition, Rules
 from dstbench.schema.core import BETWEEN
 
@@ -223,14 +223,6 @@ def propose_places(judged: pl.DataFrame, rules: Rules) -> pl.DataFrame:
     takes_lists = pl.col("slot").str.contains(rules.lists)
     missing = missing.with_columns(value=pl.when(takes_lists).then(values.list.join(BETWEEN)).otherwise("value"))
     return missing.unique(_CELL, keep="first", maintain_order=True)
-
-
-def on_topic(mentions: pl.DataFrame, discussion: Discussion, corpus: Corpus, rules: Rules) -> pl.DataFrame:
-    """The mentions whose sentence has words of their domain, or, if their domain is the topic, of no other domain."""
-    topics = discussion.turns.select(*_OF_DOMAIN, "is_topic")
-    sentence = with_sentence(spans(look_up(mentions, topics), corpus.texts), rules)
-    own, other = (says_domain(pl.col("sentence"), rules, own=own) for own in (True, False))
-    return sentence.filter(own | (pl.col("is_topic").fill_null(False) & ~other)).select(mentions.columns)
 
 
 def _with_facts(discussion: Discussion, places: Places, rules: Rules) -> pl.DataFrame:

@@ -210,21 +210,13 @@ def _sentences(text: pl.Expr, rules: Rules) -> pl.Expr:
     return text.str.to_lowercase().str.replace_all(rules.sentence_end, "${0}\n").str.split("\n")
 
 
-def with_sentence(mentions: pl.DataFrame, rules: Rules) -> pl.DataFrame:
-    """Mentions (`mentions.spans`) with their `sentence`, its `number` in the utterance, and how it has `begun`."""
-    head, tail = pl.col("text").str.head("start"), pl.col("text").str.slice("start")
-    mentions = mentions.with_columns(
-        number=head.str.to_lowercase().str.count_matches(rules.sentence_end),
-        begun=_sentences(head, rules).list.last(),
-    )
-    return mentions.with_columns(sentence=pl.col("begun") + _sentences(tail, rules).list.first())
-
-
 def _with_sentences(mentions: pl.DataFrame, corpus: Corpus, rules: Rules) -> pl.DataFrame:
     """`Places.mentions`, of mentions with their utterances (`mentions.spans`)."""
     text, sentence, is_user = pl.col("text"), pl.col("sentence"), pl.col("speaker") == "user"
     mentions = mentions.join(corpus.domains, on="slot").join(corpus.turns.select("row", "id", "is_evidence"), on="row")
-    mentions = with_sentence(mentions, rules)
+    head, tail = text.str.head("start"), text.str.slice("start")
+    mentions = mentions.with_columns(begun=_sentences(head, rules).list.last())
+    mentions = mentions.with_columns(sentence=pl.col("begun") + _sentences(tail, rules).list.first())
     # For some slots, a value counts only after certain words.
     is_cued = pl.col("slot").is_in(list(rules.cues))
     mentions = mentions.filter(
@@ -235,15 +227,15 @@ def _with_sentences(mentions: pl.DataFrame, corpus: Corpus, rules: Rules) -> pl.
     return mentions.select(
         "mention", "row", "speaker", "first", "count", "slot", "value", "names_place", "is_kind", "start", "end",
         "domain", "id", "is_evidence",
-        sentence="number",
+        sentence=head.str.to_lowercase().str.count_matches(rules.sentence_end),
         words=text.str.slice("start", pl.col("end") - pl.col("start")),
         queried=sentence.str.contains(rules.query),
         denied=sentence.str.contains(rules.negation),
         asked=asks & (is_user | pl.col("begun").str.contains(rules.offer)),
         of_all=sentence.str.contains(rules.every),
         of_travel=pl.any_horizontal(False, *(sentence.str.contains(rules.domains[domain]) for domain in rules.travel)),
-        of_domain=says_domain(text, rules, own=True),
-        of_other=says_domain(text, rules, own=False),
+        of_domain=_says_domain(text, rules, own=True),
+        of_other=_says_domain(text, rules, own=False),
         definite=pl.col("slot").str.contains(rules.types) & pl.col("before").is_in(rules.definite).fill_null(False),
         asks_kind=_contain(sentence, rules.kinds),
     )  # fmt: skip
@@ -256,7 +248,7 @@ def _contain(text: pl.Expr, patterns: Mapping[str, str]) -> pl.Expr:
     return pl.any_horizontal(False, *has)
 
 
-def says_domain(text: pl.Expr, rules: Rules, *, own: bool) -> pl.Expr:
+def _says_domain(text: pl.Expr, rules: Rules, *, own: bool) -> pl.Expr:
     """Whether a text has words of the row's own domain, or (not `own`) of another one (`Rules.domains`)."""
     name, lower = pl.col("domain").str.to_lowercase(), text.str.to_lowercase()
     return pl.any_horizontal(
@@ -274,5 +266,5 @@ def _refusals(corpus: Corpus, rules: Rules) -> pl.DataFrame:
     sentences = corpus.texts.filter(speaker="user").select("row", sentence=_sentences(pl.col("text"), rules))
     sentences = sentences.explode("sentence").filter(sentence.str.contains(rules.refusal))
     sentences = sentences.join(corpus.domains.select("domain").unique(), how="cross")
-    own, other = (says_domain(sentence, rules, own=own) for own in (True, False))
+    own, other = (_says_domain(sentence, rules, own=own) for own in (True, False))
     return sentences.filter(own | ~other).select("row", "domain").unique()

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 import polars as pl
 
 from dstbench.audit.corpus import Corpus, with_changes
-from dstbench.audit.discussion import SUPPORT, discuss, judge_places, on_topic, propose_places
+from dstbench.audit.discussion import SUPPORT, discuss, judge_places, propose_places
 from dstbench.audit.evidence import CUES, PARTS, judge, propose
 from dstbench.audit.mentions import spans
 from dstbench.audit.places import Places
@@ -35,9 +35,7 @@ class Method(NamedTuple):
         proposed = propose(similar, self.at_least)
         similar = similar.filter("is_compared")
         if self.places is not None:
-            discussion = discuss(corpus, state, self.places, self.rules)
-            by_rule = judge_places(discussion, self.places, self.rules)
-            proposed = on_topic(proposed, discussion, corpus, self.rules)
+            by_rule = judge_places(discuss(corpus, state, self.places, self.rules), self.places, self.rules)
             proposed = pl.concat([propose_places(by_rule, self.rules), proposed], how="diagonal_relaxed")
             similar = pl.concat([by_rule, similar], how="diagonal_relaxed")
         proposed = proposed.unique(_CELL, keep="first", maintain_order=True)

@@ -510,7 +510,7 @@ CANDIDATES: Final = Table(
     decision=text(
         "added; annotated: gold sets the value here; other: gold sets another value; no rule: no rule "
         "applies; seldom: gold annotates too few similar places; held: another addition, here or in an earlier turn, "
-        "sets the slot; left out: the same words mean another slot, the talk is of another domain, the rules leave the "
+        "sets the slot; left out: the same words mean another slot, the rules leave the "
         "slot out, or gold has another kind of place later."
     ),
     gold=text("Gold's value of the slot in this turn, as written; null: none."),
