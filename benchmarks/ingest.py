@@ -14,10 +14,9 @@ measurement as Parquet and draws them (Vega-Lite, its data inside).
 
 Caveats: Python's garbage collector is off while the clock runs, because reading turns it off by itself. By default it
 is on, and parsing alone takes one to ten times as long: the ratio of both with the collector is printed, too. Files
-come from the system's cache. The corpus has few distinct values, as MultiWOZ has. Datasets hold no predictions beside
-gold, and mwzeval's files no gold: they are only read, and nothing is aligned or written. TripPy's file repeats its
-whole input per slot, so it has a tenth of the dialogues; it is read piece by piece to save memory, so that parsing it
-needs memory that reading it does not.
+come from the system's cache. The corpus has few distinct values, as MultiWOZ has, and an enlarged example fewer still.
+Datasets hold no predictions beside gold, and mwzeval's files no gold: they are only read, and nothing is aligned or
+written.
 
 Usage: python -m benchmarks.ingest [--dialogues 10000] [--runs 5] [--formats jsonl,gtpr] [-o DIR]
 """
@@ -29,7 +28,7 @@ import gc
 import json
 import tempfile
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from time import perf_counter, process_time
 from typing import Any
@@ -38,7 +37,6 @@ import msgspec
 import polars as pl
 
 from benchmarks.results import can_keep, doing, keep
-from dstbench.conventions.slots import DATASET_SLOTS
 from dstbench.demo import synthetic
 from dstbench.errors import DstbenchWarning
 from dstbench.readers import FORMATS, Source, read
@@ -47,9 +45,6 @@ from dstbench.runs.open import open_runs, write_long
 State = dict[str, str]
 Turn = tuple[int, State, State]
 Dialogue = tuple[str, list[Turn]]
-
-SAID = "I am looking for a place to stay that has cheap price range and is in the north of town, please."
-SLOTS = sorted(DATASET_SLOTS["multiwoz-30"])
 
 
 def corpus(dialogues: int) -> list[Dialogue]:
@@ -65,23 +60,18 @@ def corpus(dialogues: int) -> list[Dialogue]:
     return [(dialogue, list(turns.values())) for dialogue, turns in turns_of.items()]
 
 
-def nested(state: State, fill: tuple[str, ...] = ()) -> dict[str, State]:
-    """A state by domain; with `fill`, the slots that it lacks hold the empty string."""
+def nested(state: State) -> dict[str, State]:
+    """A state by domain."""
     state_of_domain: dict[str, State] = {}
-    for slot in (*state, *(slot for slot in fill if slot not in state)):
+    for slot, value in state.items():
         domain, _, name = slot.partition("-")
-        state_of_domain.setdefault(domain, {})[name] = state.get(slot, "")
+        state_of_domain.setdefault(domain, {})[name] = value
     return state_of_domain
 
 
 def pairs(state: State) -> list[str]:
     """A state as TRADE writes it."""
     return [f"{slot}-{value}" for slot, value in state.items()]
-
-
-def full(state: State) -> State:
-    """A state of all slots."""
-    return {slot: state.get(slot, "none") for slot in SLOTS}
 
 
 def keyed(dialogues: list[Dialogue], turn: Callable[[State, State], Any]) -> str:
@@ -100,118 +90,13 @@ def jsonl(dialogues: list[Dialogue]) -> str:
     return "".join(json.dumps(row) + "\n" for row in rows)
 
 
-def trippy(dialogues: list[Dialogue]) -> str:
-    """A tenth of the dialogues, since each slot of each turn repeats the input."""
-    tokens = [101, *range(2000, 2180), 102]
-    rows = []
-    for d, n, gold, pred in of_turns(dialogues[: len(dialogues) // 10]):
-        row: dict[str, Any] = {"guid": ["test", d, str(n)]}
-        for slot in SLOTS:
-            numbers = ("class_prediction", "class_label_id", "start_prediction", "start_pos", "end_prediction")
-            row |= {f"{name}_{slot}": 0 for name in (*numbers, "end_pos", "refer_prediction", "refer_id")}
-            row |= {f"input_ids_{slot}": tokens, f"slot_prediction_{slot}": pred.get(slot, "none")}
-            row[f"slot_groundtruth_{slot}"] = gold.get(slot, "none")
-        rows.append(row)
-    return json.dumps(rows, indent=2)
-
-
-def multiwoz(dialogues: list[Dialogue]) -> str:
-    """MultiWOZ's own layout: gold only."""
-
-    def metadata(gold: State) -> dict[str, Any]:
-        domains: dict[str, Any] = {}
-        for slot in SLOTS:
-            domain, _, name = slot.partition("-")
-            parts = domains.setdefault(domain, {"semi": {}, "book": {"booked": []}})
-            parts["book" if name.startswith("book ") else "semi"][name.removeprefix("book ")] = gold.get(slot, "")
-        return domains
-
-    def log(turns: Iterable[Turn]) -> Iterator[dict[str, Any]]:
-        for _, gold, _ in turns:
-            yield {"text": SAID, "metadata": {}, "dialog_act": {}, "span_info": []}
-            yield {"text": SAID, "metadata": metadata(gold), "dialog_act": {}, "span_info": []}
-
-    return json.dumps({name: {"goal": {}, "log": [*log(turns)]} for name, turns in dialogues}, indent=1)
-
-
-def sgd(dialogues: list[Dialogue]) -> str:
-    """SGD's layout: gold, or predictions."""
-
-    def turns(all_turns: Iterable[Turn]) -> Iterator[dict[str, Any]]:
-        for _, gold, _ in all_turns:
-            frames = [
-                {"service": domain, "actions": [], "slots": [], "state": {
-                    "active_intent": "find", "requested_slots": [],
-                    "slot_values": {f"{domain}-{slot.replace(' ', '')}": [value] for slot, value in slots.items()}}}
-                for domain, slots in nested(gold).items()
-            ]  # fmt: skip
-            yield {"speaker": "USER", "utterance": SAID, "frames": frames}
-            yield {"speaker": "SYSTEM", "utterance": SAID, "frames": []}
-
-    return json.dumps([{"dialogue_id": d, "services": [], "turns": [*turns(t)]} for d, t in dialogues], indent=2)
-
-
-#: By format, the function that writes the corpus in it.
+#: By format, the function that writes the corpus in it; of another, the tests' example is enlarged.
 WRITERS: dict[str, Callable[[list[Dialogue]], str]] = {
     "jsonl": jsonl,
     "gtpr": lambda d: keyed(d, lambda gold, pred: {"gt": nested(gold), "pr": nested(pred)}),
     "trade": lambda d: keyed(d, lambda gold, pred: {"turn_belief": pairs(gold), "pred_bs_ptr": pairs(pred)}),
     "som": lambda d: json.dumps({f"{name}_{n}": [pairs(pred), pairs(gold)] for name, n, gold, pred in of_turns(d)}),
-    "t5dst": lambda d: json.dumps({
-        name: {"domain": "hotel", "turns": {
-            str(n): {"turn_belief": pairs(gold), "pred_belief": pairs(pred)} for n, gold, pred in turns
-        }}
-        for name, turns in d
-    }),
-    "star": lambda d: json.dumps({
-        f"{name}_{n}": {slot: {"pred": pred.get(slot, "none"), "gt": gold.get(slot, "none")} for slot in SLOTS}
-        for name, n, gold, pred in of_turns(d)
-    }),
-    "kage": lambda d: json.dumps([
-        {"example_id": f"{name}-{n}", "bs_pred_dict": full(pred), "bs_ref_dict": full(gold)}
-        for name, n, gold, pred in of_turns(d)
-    ]),
-    "convlab": lambda d: json.dumps([
-        {"dialogue_id": name, "utt_idx": 2 * n, "utterance": SAID, "speaker": "user",
-         "state": nested(gold, tuple(SLOTS)), "predictions": {"state": nested(pred)}}
-        for name, n, gold, pred in of_turns(d)
-    ]),
-    "icdst": lambda d: json.dumps([
-        {"ID": name, "turn_id": n, "slot_values": gold, "pred": pred, "dialog": {"sys": [SAID], "usr": [SAID]}}
-        for name, n, gold, pred in of_turns(d)
-    ]),
-    "mwzeval": lambda d: json.dumps({
-        name: [{"response": SAID, "state": nested(pred), "active_domains": []} for _, _, pred in turns]
-        for name, turns in d
-    }, indent=2),
-    "trippy": trippy,
-    "multiwoz": multiwoz,
-    "sgd": sgd,
-    "trade-gold": lambda d: json.dumps([
-        {"dialogue_idx": name, "domains": ["hotel"], "dialogue": [
-            {"system_transcript": SAID, "turn_idx": n, "transcript": SAID, "domain": "hotel",
-             "belief_state": [{"slots": [[slot, value]], "act": "inform"} for slot, value in gold.items()]}
-            for n, gold, _ in turns
-        ]}
-        for name, turns in d
-    ], indent=4),
-    "t5dst-gold": lambda d: json.dumps([
-        {"dial_id": name, "domains": ["hotel"], "turns": [
-            {"system": SAID, "user": SAID, "state": {"active_intent": "find", "slot_values": gold}}
-            for _, gold, _ in turns
-        ]}
-        for name, turns in d
-    ], indent=4),
-    "convlab-gold": lambda d: json.dumps([
-        {"dialogue_id": name, "original_id": name, "data_split": "test", "turns": [
-            turn for n, gold, _ in turns for turn in (
-                {"speaker": "user", "utterance": SAID, "utt_idx": 2 * n, "state": nested(gold, tuple(SLOTS))},
-                {"speaker": "system", "utterance": SAID, "utt_idx": 2 * n + 1},
-            )
-        ]}
-        for name, turns in d
-    ], indent=2),
-}  # fmt: skip
+}
 #: The number of the dialogue in the examples of the tests.
 NUMBER = "7001"
 

@@ -117,7 +117,7 @@ def __getattr__(name: str) -> object:
 
 @_show_with
 def _as_html(result: object) -> str:
-    from dstbench.rendering.notebook import as_html
+    from dstbench.rendering.html import as_html
 
     return as_html(result)
 

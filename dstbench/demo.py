@@ -152,16 +152,7 @@ class _Course(NamedTuple):
 def synthetic(
     dialogues: int = 200, *, seed: int = 1, trackers: Iterable[str] = tuple(TRACKERS)
 ) -> dict[str, pl.DataFrame]:
-    """An invented corpus of MultiWOZ-like dialogues, tracked by invented trackers.
-
-    Args:
-        dialogues: How many; each has 4 to 10 turns and one to three of MultiWOZ's five domains.
-        seed: Random seed; the same seed and size give the same tables.
-        trackers: The names of trackers in `TRACKERS`; a tracker's table does not depend on the others.
-
-    Returns:
-        Tracker name to long table (schema `LONG`, sorted); all have the same gold.
-    """
+    """An invented corpus: the long table of each of the invented trackers, all with the same gold."""
     if dialogues < 1:
         raise UsageError(f"a corpus of {dialogues} dialogues", hint="ask for at least one")
     rng = np.random.default_rng([seed, dialogues])
@@ -280,15 +271,7 @@ def worked_scores() -> pl.DataFrame:
 
 
 def write_sample(corpus: Mapping[str, pl.DataFrame], folder: Path) -> list[Path]:
-    """Write the sample to a folder: a long table per tracker, and the worked dialogues as JSON Lines.
-
-    Args:
-        corpus: Tracker name to long table.
-        folder: The folder, which is made if there is none.
-
-    Returns:
-        The paths of the files.
-    """
+    """Write the sample to a folder: a long table per tracker, and the worked dialogues as JSON Lines."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

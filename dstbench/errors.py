@@ -164,27 +164,25 @@ def warn(what: str | DstbenchWarning, **about: Any) -> None:
 def naming_keywords(function: Callable[P, T]) -> Callable[P, T]:
     """A public function, whose error for a keyword that it does not have names the one that may be meant.
 
-    Args:
-        function: The function. If it passes keywords on, they are those of a `TypedDict` of its module.
+    Keywords that it passes on are those of a `TypedDict` of its module.
     """
 
     @wraps(function)
     def checked(*args: P.args, **keywords: P.kwargs) -> T:
         parameters = signature(function).parameters if keywords else {}
-        if unknown := [name for name in keywords if name not in parameters]:
-            known = [name for name, parameter in parameters.items() if parameter.kind is not parameter.VAR_KEYWORD]
-            for parameter in parameters.values():
-                if parameter.kind is parameter.VAR_KEYWORD:
-                    passed_on = _PASSED_ON.fullmatch(str(parameter.annotation))
-                    if passed_on is None:  # any keywords, which the function checks itself
-                        return function(*args, **keywords)
-                    known += sys.modules[function.__module__].__dict__[passed_on[1]].__annotations__
-            for name in unknown:
-                if name not in known:
-                    hint = did_you_mean(name, known)
-                    called = function.__qualname__.removesuffix(".__init__")
-                    text = f"{called}() got an unexpected keyword argument {name!r}"
-                    raise TypeError(f"{text}. {hint[0].upper()}{hint[1:]}" if hint else text)
+        if all(name in parameters for name in keywords):
+            return function(*args, **keywords)
+        known = [name for name, parameter in parameters.items() if parameter.kind is not parameter.VAR_KEYWORD]
+        for parameter in parameters.values():
+            if parameter.kind is parameter.VAR_KEYWORD:
+                passed_on = _PASSED_ON.fullmatch(str(parameter.annotation))
+                if passed_on is None:  # any keywords, which the function checks itself
+                    return function(*args, **keywords)
+                known += sys.modules[function.__module__].__dict__[passed_on[1]].__annotations__
+        if unknown := [name for name in keywords if name not in known]:
+            called, hint = function.__qualname__.removesuffix(".__init__"), did_you_mean(unknown[0], known)
+            text = f"{called}() got an unexpected keyword argument {unknown[0]!r}"
+            raise TypeError(f"{text}. {hint[0].upper()}{hint[1:]}" if hint else text)
         return function(*args, **keywords)
 
     return checked

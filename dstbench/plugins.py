@@ -131,9 +131,8 @@ class Plugins(Generic[T]):
             raise DstbenchError(f"{declared.place}: cannot be imported: {fault_of(error)}") from error
         try:
             if not self._is_one(plugin):
-                raise UsageError(
-                    f"{plugin!r} is not a {self._kind}", hint="`dstbench help plugins` shows one of each kind"
-                )
+                what = f"{plugin!r} is not a {self._kind}"
+                raise UsageError(what, hint="`dstbench help plugins` shows one of each kind")
             name = self._name_of(plugin)
             if isinstance(name, str) and name != declared.name:
                 raise UsageError(f"the {self._kind} calls itself {name!r}", hint="give both the same name")
@@ -186,22 +185,22 @@ def _declared_in(name: str) -> ModuleType:
 
 def _imported(name: str) -> ModuleType:
     """The module of this name, or in the file of this path."""
-    folder, module_name = Path(), name
+    folder, parts = Path(), name.split(".")
     if name.endswith(".py"):
-        folder, module_name = Path(name).parent, Path(name).stem
+        folder, parts = Path(name).parent, [Path(name).stem]
         if not Path(name).is_file():
             near = [path.name for path in sorted(folder.glob("*.py"))][:5]
             hint = f"in that folder: {', '.join(near)}" if near else "name the file, or an importable module: mylab"
             raise UsageError(f"module {name}: no such file", hint=hint)
-    if not all(part.isidentifier() for part in module_name.split(".")):
+    if not all(part.isidentifier() for part in parts):
         raise UsageError(f"{name!r} is not the name of a module", hint="mylab, or mylab.py")
     place = str(folder.absolute())
     sys.path.insert(0, place)
     importlib.invalidate_caches()
     try:
-        module = importlib.import_module(module_name)
+        module = importlib.import_module(".".join(parts))
     except (Exception, SystemExit) as error:  # whatever the module does
-        if isinstance(error, ModuleNotFoundError) and error.name == module_name.partition(".")[0]:
+        if isinstance(error, ModuleNotFoundError) and error.name == parts[0]:
             hint = f"it is looked for in {place}, and among what is installed"
             raise UsageError(f"module {name}: there is no such module", hint=hint) from None
         raise UsageError(f"module {name}: cannot be imported: {fault_of(error)}") from error
@@ -209,12 +208,10 @@ def _imported(name: str) -> ModuleType:
         sys.path.remove(place)
         if place not in sys.path:  # last, so that files there hide nothing that is imported later
             sys.path.append(place)
-    parts = module_name.split(".")
     wanted = [folder.joinpath(*parts).with_suffix(".py"), folder.joinpath(*parts, "__init__.py")]
-    file = getattr(module, "__file__", None)
-    if any(map(os.path.isfile, wanted)) and not (file and Path(file).resolve() in [path.resolve() for path in wanted]):
-        where = file or "a part of Python"
-        raise UsageError(f"module {name}: another module has its name: {where}", hint="rename the file")
+    file = getattr(module, "__file__", None) or "a part of Python"
+    if any(path.is_file() for path in wanted) and Path(file).resolve() not in [path.resolve() for path in wanted]:
+        raise UsageError(f"module {name}: another module has its name: {file}", hint="rename the file")
     return module
 
 
@@ -259,11 +256,10 @@ def _of_package(package: Distribution) -> str:
 @lru_cache(maxsize=256)  # an imported module stays as it is, whatever becomes of its file
 def _of_source(module: ModuleType) -> str:
     """A module's name with a hash of its source: of its file, or of all Python files of a package."""
-    folders = getattr(module, "__path__", None)
+    folders, file = getattr(module, "__path__", None), getattr(module, "__file__", None)
+    files = [Path(file)] if file else []
     if folders is not None:
         files = sorted(path for folder in folders for path in Path(folder).rglob("*.py"))
-    else:
-        files = [Path(file)] if (file := getattr(module, "__file__", None)) else []
     try:
         content = b"".join(path.read_bytes() for path in files)
     except OSError:
@@ -306,8 +302,7 @@ def fault_of(error: BaseException) -> str:
         for frame in traceback.extract_tb(error.__traceback__)
         if not frame.filename.startswith(ours) and not any(library in frame.filename for library in libraries)
     ]
-    message = " ".join(str(error).split())
-    text = f"{type(error).__name__}: {message}" if message else type(error).__name__
+    text = ": ".join(filter(None, [type(error).__name__, " ".join(str(error).split())]))
     if not frames or isinstance(error, SyntaxError):  # which says itself where
         return text
     last = next(frame for frame in reversed(frames) if frame.filename == frames[0].filename)

@@ -7,26 +7,25 @@ from the highest value to the lowest, those with the same value in the order of 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import polars as pl
 
 from dstbench.analysis.check import COVERAGE, SPELLED
-from dstbench.analysis.compare import Leaderboard
-from dstbench.analysis.diagnose import Diagnosis
-from dstbench.analysis.sentences import SHOWN, Finding, led_by_others, listed, percent, place, ranked
-from dstbench.analysis.verdicts import FEWEST_SEEDS
 from dstbench.errors import number_of
 from dstbench.metrics.registry import name_of, sign_of
 from dstbench.signature import parse
+
+if TYPE_CHECKING:
+    from dstbench.analysis.compare import Leaderboard
+    from dstbench.analysis.diagnose import Diagnosis
 
 _FEW: Final = 3  # slots, runs or metrics with a number each
 _F1: Final = "f1:avg=micro"
 _KINDS: Final = {"missed": "missed slots", "wrong": "wrong values", "over": "over-predicted slots"}
 _MISSING_TURNS: Final = {"wrong": "count as wrong", "empty": "count as empty states", "intersect": "are not scored"}
-# Why a difference is not tested.
 _FEW_DIALOGUES: Final = "too few dialogues differ for a test"
-_FEW_SEEDS: Final = f"models of fewer than {FEWEST_SEEDS} runs are not tested"
 
 
 def findings(
@@ -226,10 +225,13 @@ def _beats(leaderboard: Leaderboard, of: Mapping[str, Any], best: Sequence[str])
 
 def _verdicts(leaderboard: Leaderboard, metric: str, best: Sequence[str], rest: Sequence[str]) -> list[str]:
     """Which of the rest the best runs are significantly better than and which not, and which cannot be tested."""
+    from dstbench.analysis.verdicts import FEWEST_SEEDS  # not before: it needs the modules of statistics
+
     is_best = pl.col("run").is_in(best)
     across = leaderboard.differences.filter(pl.col("metric") == metric, is_best != pl.col("other").is_in(best))
     pairs = across.with_columns(name=pl.when(is_best).then("other").otherwise("run"))
     # Every best run is compared to each of the rest; the verdict must hold for all of the best.
+    few_seeds = f"models of fewer than {FEWEST_SEEDS} runs are not tested"
     few_resamples = f"{leaderboard.design['resamples'][0]:,} resamples are too few for a test"
     per_other = pairs.group_by("name").agg(
         pl.col("adjustment", "m").first(),
@@ -238,7 +240,7 @@ def _verdicts(leaderboard: Leaderboard, metric: str, best: Sequence[str], rest: 
         better=pl.col("significant").all(ignore_nulls=False),
         may_flip=pl.col("may_flip").any(),
         why=pl.when(pl.col("p").is_null().any())
-        .then(pl.lit(_FEW_SEEDS))
+        .then(pl.lit(few_seeds))
         .when(pl.col("resamples_needed").is_null().any())
         .then(pl.lit(_FEW_DIALOGUES))
         .otherwise(pl.lit(few_resamples)),
@@ -259,7 +261,7 @@ def _verdicts(leaderboard: Leaderboard, metric: str, best: Sequence[str], rest: 
             text = "< 0.001" if size < 0.001 else f"= {size:.3f}"
             close = "; another seed may give the other verdict" if rows["may_flip"].any() else ""
             clauses.append(f"{words} {names_of(rows)} ({f'{p} ' if rows.height > 1 else ''}{adjusted}p {text}{close})")
-    for why in (few_resamples, _FEW_DIALOGUES, _FEW_SEEDS):
+    for why in (few_resamples, _FEW_DIALOGUES, few_seeds):
         rows = tested.filter(pl.col("better").is_null(), why=why)
         if rows.height:
             clauses.append(f"whether it is {than} {names_of(rows)} is open, as {why}")
@@ -399,3 +401,78 @@ def _slots(diagnosis: Diagnosis) -> str | None:
         more = f", and slots of {number_of(never.height - 1, 'more run')}" if never.height > 1 else ""
         lines.append(f"never predicted: {listed(names, 1)} ({run}){more}")
     return "; ".join(lines) or "every slot that gold has is right"
+
+
+#: A share in percent, rounded as sentences print it: values that print alike are equal where a sentence orders them.
+SHOWN: Final = (100 * pl.col("value")).round(1).alias("shown")
+_MOST: Final = 5  # names in a list
+_ORDINALS: Final = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that a reader of results should know first.
+
+    Attributes:
+        kind: What it is about: best, order, never, check, slots or errors.
+        text: One sentence, or two.
+        chapter: Where its evidence is: scores, conventions, slots, errors or notes.
+        runs: The runs that it is about.
+    """
+
+    kind: Literal["best", "order", "never", "check", "slots", "errors"]
+    text: str
+    chapter: Literal["scores", "conventions", "slots", "errors", "notes"]
+    runs: tuple[str, ...]
+
+
+def listed(names: Sequence[str], most: int = _MOST) -> str:
+    """Names as in a sentence; the first of them and the number of the rest if there are more than `most`.
+
+    >>> listed(["a", "b", "c"]), listed(["a", "b", "c"], 1)
+    ('a, b and c', 'a and 2 more')
+    """
+    shown = list(names) if len(names) <= most else [*names[:most], f"{len(names) - most:,} more"]
+    return " and ".join([", ".join(shown[:-1]), shown[-1]]) if len(shown) > 1 else shown[0]
+
+
+def percent(shown: float) -> str:
+    """A value of `SHOWN` as text."""
+    return f"{shown + 0:.1f} %"  # + 0, as -0.0 is 0.0
+
+
+def place(above: int, of: int) -> str:
+    """The place of a run that has `above` of `of` runs above it, in words: ``first``, ``third``, ``last``."""
+    if above == of - 1:
+        return "last"
+    return _ORDINALS[above] if above < len(_ORDINALS) else f"number {above + 1}"
+
+
+def ranked(scores: pl.DataFrame) -> pl.DataFrame:
+    """The scores of the first metric that is a share, from the highest to the lowest; undefined ones last."""
+    shares = scores.filter(unit="share").with_columns(SHOWN)
+    of_first = shares.filter(pl.col("metric") == pl.col("metric").first())
+    return of_first.sort("value", descending=True, nulls_last=True, maintain_order=True)
+
+
+def highest(scores: pl.DataFrame) -> list[str]:
+    """The run with the highest score of the first metric that is a share, and the next; empty for a single run.
+
+    >>> rows = [("a", "jga", "share", 0.5), ("b", "jga", "share", 0.25)]
+    >>> highest(pl.DataFrame(rows, schema=["run", "metric", "unit", "value"], orient="row"))
+    ['a has the highest JGA, 50.00; b follows with 25.00']
+    """
+    board = ranked(scores).drop_nulls("value")
+    if board["value"].n_unique() < 2:
+        return []
+    name, (first, second) = name_of(board["metric"][0]), board["value"].unique().sort(descending=True)[:2]
+    (best, next_ones) = (listed(board.filter(value=value)["run"].to_list()) for value in (first, second))
+    has, follows = ("have" if " and " in best else "has"), ("follow" if " and " in next_ones else "follows")
+    return [f"{best} {has} the highest {name}, {100 * first:.2f}; {next_ones} {follows} with {100 * second:.2f}"]
+
+
+def led_by_others(values: pl.DataFrame, by: str, best: Sequence[str]) -> pl.DataFrame:
+    """The groups in which none of the best runs has the highest value."""
+    top = values.drop_nulls("shown").filter(pl.col("shown") == pl.col("shown").max().over(by))
+    led = top.with_columns(ours=pl.col("run").is_in(best).any().over(by)).filter(~pl.col("ours"))
+    return led.group_by(by, maintain_order=True).agg("run", pl.col("shown").first())

@@ -80,20 +80,16 @@ def contradictions(
         doubtful.insert(0, compared.filter("contradicts").with_columns(kind=pl.lit("database")))
         checked = compared.group_by("slot").agg(checked=pl.len(), contradicting=pl.col("contradicts").sum())
         slots = slots.join(checked, on="slot", how="full", coalesce=True).with_columns(pl.exclude("slot").fill_null(0))
+    else:
+        slots = slots.with_columns(checked=pl.lit(None, pl.UInt32), contradicting=pl.lit(None, pl.UInt32))
+    slots = slots.with_columns(
+        pl.when(pl.col(whole) > 0).then(pl.col(part) / pl.col(whole)).alias(f"rate_{part}")
+        for part, whole in (("contradicting", "checked"), ("unsaid", "searched"))
+    )
     values = pl.concat([DOUBTFUL.schema.to_frame(), *doubtful], how="diagonal_relaxed")
     return Contradictions(
-        DOUBTFUL_SLOTS.conform(_with_rates(slots, has_database=compared is not None)).sort("slot"),
+        DOUBTFUL_SLOTS.conform(slots).sort("slot"),
         DOUBTFUL.conform(values).sort("slot", "dialogue", "turn", "kind", "value", "name"),
-    )
-
-
-def _with_rates(slots: pl.DataFrame, *, has_database: bool) -> pl.DataFrame:
-    if not has_database:
-        slots = slots.with_columns(checked=pl.lit(None, pl.UInt32), contradicting=pl.lit(None, pl.UInt32))
-    shares = {"contradicting": "checked", "unsaid": "searched"}
-    return slots.with_columns(
-        pl.when(pl.col(whole) > 0).then(pl.col(part) / pl.col(whole)).alias(f"rate_{part}")
-        for part, whole in shares.items()
     )
 
 
@@ -111,10 +107,7 @@ def _search(cells: pl.DataFrame, said: pl.DataFrame) -> pl.DataFrame:
 
 
 def _compare(cells: pl.DataFrame, folder: str) -> pl.DataFrame:
-    """The values whose entity is in the database, with its value as `database`, and whether gold's `contradicts` it.
-
-    Of entities with the same name, only attributes in which they agree are compared.
-    """
+    """The values whose entity is in the `database`, and whether they contradict what all entities of this name have."""
     facts = _with_key(database_facts(folder, cells["slot"].unique().to_list()), "slot", "fact")
     entities = facts.filter(_IS_NAME).select("domain", "name", entity="key")
     cells = cells.with_columns(domain=pl.col("slot").str.extract(r"^(.*?)-"))

@@ -99,7 +99,7 @@ def lay_out(
 
 def with_changes(cells: pl.DataFrame) -> pl.DataFrame:
     """States (as `Corpus.cells`) with whether each value has `changed` since the turn before."""
-    cells = cells.sort("slot", "row")
+    cells = cells.sort(pl.col("slot").cast(pl.Categorical).to_physical(), "row")
     slot, row, value = pl.col("slot"), pl.col("row"), pl.col("value")
     is_same = (slot == slot.shift(1)) & (row == row.shift(1) + 1) & (value == value.shift(1))
     return cells.with_columns(changed=~is_same.fill_null(False))

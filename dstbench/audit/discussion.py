@@ -24,10 +24,10 @@ from typing import Final, NamedTuple
 
 import polars as pl
 
-from dstbench.audit.corpus import Corpus, look_up, with_changes
+from dstbench.audit.corpus import Corpus, look_up
 from dstbench.audit.evidence import RARELY, elsewhere
 from dstbench.audit.mentions import spans, squeezed
-from dstbench.audit.places import Places, domain_words, says_domain, with_sentence
+from dstbench.audit.places import Places, says_domain, with_sentence
 from dstbench.audit.rules import Condition, Rules
 from dstbench.schema.core import BETWEEN
 
@@ -42,27 +42,84 @@ MOSTLY: Final = 0.5
 
 
 class Discussion(NamedTuple):
-    """What the turns of a corpus are about, given certain annotations."""
+    """What the turns of a corpus are about, given certain annotations.
+
+    Attributes:
+        state: The annotations, as `corpus.with_changes` returns them.
+        names: The mentions of names, with their `entity` and the name that is `added` for it.
+        turns: (row, domain, place: under discussion, user_names and system_names: how many places they name, has_begun:
+            whether gold annotates the domain up to the next turn, refused: whether the user refuses an offer, offered:
+            the place that the system names, if it names only one and the user does not refuse it, system_names_place:
+            whether the place is among those that the system names, is_topic and was_topic: whether the domain is the
+            last one annotated or spoken of, after the user's utterance and before it, elsewhere: whether the system
+            names places of another domain), for each domain that gold has in the dialogue.
+    """
 
     state: pl.DataFrame
     names: pl.DataFrame
     turns: pl.DataFrame
 
 
-def discuss(corpus: Corpus, cells: pl.DataFrame, places: Places, rules: Rules) -> Discussion:
-    """What the turns are about if these `cells` (as `Corpus.cells`) are annotated."""
-    state, names = with_changes(cells), _names_in(cells, places)
-    return Discussion(state, names, _discussed(corpus, state, names, places, rules))
+def discuss(corpus: Corpus, state: pl.DataFrame, places: Places, rules: Rules) -> Discussion:
+    """What the turns are about in this `state` (`corpus.with_changes`)."""
+    annotated = state.join(places.name_slots, on=["domain", "slot"]).select(*_OF_DOMAIN, name="value")
+    annotated = annotated.join(places.names, on=["domain", "name"]).select(*_OF_DOMAIN, annotated="entity")
+    names, entity = _names_in(annotated, places), pl.col("entity")
+    begun = state.join(corpus.turns, on="row").group_by("talk", "domain").agg(begin=pl.col("row").min())
+    turns = corpus.turns.select("row", "talk").join(begun, on="talk").sort("talk", "domain", "row")
+    said = names.group_by(*_OF_DOMAIN, "speaker").agg(names=entity.n_unique(), only=entity.first(), all=entity)
+    for frame in (
+        annotated,
+        *(
+            said.filter(speaker=who).select(*_OF_DOMAIN, pl.col("names", "only", "all").name.prefix(f"{who}_"))
+            for who in ("user", "system")
+        ),
+        state.filter("changed").select(_OF_DOMAIN).unique().with_columns(changed=True),
+        places.refusals.with_columns(refused=True),
+    ):
+        turns = look_up(turns, frame)
+    user_names, system_names = pl.col("user_names"), pl.col("system_names")
+    turns = look_up(turns, _contradicted(turns, state, places).with_columns(contradicted=True)).with_columns(
+        pl.col("changed").fill_null(False),
+        pl.col("user_names", "system_names").fill_null(0),
+        refused=pl.any_horizontal(pl.col("refused", "contradicted").fill_null(False)),
+    )
+    is_refused = _is_refused(rules)
+    offered = pl.when((system_names == 1) & ~is_refused).then("system_only")
+    named = pl.coalesce("annotated", pl.when(user_names == 1).then("user_only"), offered)
+    is_open = named.is_null() & ((system_names > 0) | is_refused)  # several offered, or none wanted
+    spoken_of = pl.col("changed") | (user_names > 0) | (system_names > 0)
+    turns = look_up(turns, _last_words(corpus, turns.filter(spoken_of), names, rules))
+    # Of two domains that a turn is about, the topic is the one that was named last.
+    by_system, by_either = (
+        pl.col("row") + last.fill_null(0)
+        for last in (pl.col("system_last"), pl.max_horizontal("system_last", pl.col("user_last") + 0.5))
+    )
+    group = ["talk", "domain"]
+    turns = turns.with_columns(
+        offered=offered,
+        place=pl.when(is_open).then(pl.lit("")).otherwise(named).forward_fill().over(group),
+        topic=pl.when(spoken_of).then(by_either).forward_fill().over(group),
+    )
+    before = pl.when(system_names > 0).then(by_system).otherwise(pl.col("topic").shift(1).over(group))
+    turns = turns.with_columns(before=before)
+    turns = turns.select(
+        *_OF_DOMAIN, "offered", "refused", "user_names", "system_names",
+        has_begun=pl.col("begin") <= pl.col("row") + 1,
+        place=pl.when(pl.col("place") != "").then("place"),
+        system_names_place=pl.col("system_all").list.contains(pl.col("place")).fill_null(False),
+        is_topic=(pl.col("topic") == pl.col("topic").max().over("row")).fill_null(False),
+        was_topic=(pl.col("before") == pl.col("before").max().over("row")).fill_null(False),
+        elsewhere=(system_names > 0).sum().over("row") > (system_names > 0).cast(pl.UInt32),
+    )  # fmt: skip
+    return Discussion(state, names, turns)
 
 
-def _names_in(cells: pl.DataFrame, places: Places) -> pl.DataFrame:
-    """The mentions of names, with their `entity` and the name that is `added` for it.
-
-    Words that hardly ever mean the place (a restaurant called `ask`), according to these `cells`, are left out.
-    """
+def _names_in(annotated: pl.DataFrame, places: Places) -> pl.DataFrame:
+    """`Discussion.names`, without words that hardly ever mean the place (a restaurant called `ask`)."""
     of_name = places.names.select("domain", "entity", "is_part", added="value", value="name")
     names = places.mentions.filter("names_place", ~(pl.col("of_travel") & (pl.col("speaker") == "user")))
-    names = names.join(of_name, on=["domain", "value"]).join(_gold_names(cells, places), on=_OF_DOMAIN, how="left")
+    names = names.join(of_name, on=["domain", "value"]).join(annotated, on=_OF_DOMAIN, how="left")
     is_meant = (pl.col("annotated") == pl.col("entity")).fill_null(False)
     words = ["slot", "value"]
     n, meant = (counted.sum().over(words) for counted in (pl.col("is_evidence"), pl.col("is_evidence") & is_meant))
@@ -71,260 +128,26 @@ def _names_in(cells: pl.DataFrame, places: Places) -> pl.DataFrame:
     return names.filter(is_known_part | is_name).drop("annotated")
 
 
-def judge_places(discussion: Discussion, places: Places, rules: Rules) -> pl.DataFrame:
-    """The mentions that gold could annotate, and whether each belongs to the state by a rule.
-
-    Returns:
-        Mentions with `entity` (the place under discussion), `fact` (what the database says of it), what the rules ask
-        for (`schema.audit.CANDIDATES`), a column per rule (``by_name``, …), and `rule`, the first that holds (null:
-        none); `now` (gold's value of the slot, null: none), and `is_set` (to the value said, in this turn). They depend
-        on the mention's own dialogue alone, if its names are the same.
-    """
-    said = _with_facts(_judged(discussion, places, rules), discussion, places)
-    said = said.with_columns(
-        values=pl.col("value").n_unique().over("row", "speaker", "slot"),
-        is_held=pl.col("holders").fill_null(0) > _IS_NOW.cast(pl.UInt32),
-        is_offered=(_is_offer(rules) & (pl.col("user_names") == 0)).fill_null(False),
-    )
-    holds = said.select(**_conditions(rules))
-    by_rules = {
-        f"by_{rule}": pl.any_horizontal(pl.all_horizontal(way) for way in ways) for rule, ways in rules.rules.items()
-    }
-    said = said.hstack(holds.select(**by_rules)).hstack(holds)
-    said = said.with_columns(
-        rule=pl.coalesce(pl.when(f"by_{rule}").then(pl.lit(rule)) for rule in rules.rules),
-        is_set=_IS_NOW & pl.col("changed"),
-    ).sort(pl.col("rule").is_null(), "mention", "slot", "value")
-    said = said.unique(["row", "slot", "speaker", "value"], keep="first", maintain_order=True)
-    # If the state already had the value, there was nothing to annotate.
-    said = said.filter(pl.col("is_set") | pl.col("now").is_null())
-    # Few combinations of conditions occur.
-    no_rule = said.select(*holds.columns, "rule")
-    failed = no_rule.filter(pl.col("rule").is_null()).unique().with_columns(failed=_failed(rules))
-    said = said.hstack(look_up(no_rule, failed, nulls_equal=True).select("failed"))
-    return _weighed(said.with_columns(entity="place").drop("place", *holds.columns))
-
-
-def _weighed(judged: pl.DataFrame) -> pl.DataFrame:
-    """Mentions with counts of `others` alike in slot, speaker and rule, and of `annotated` ones, and their `share`.
-
-    Where gold annotates some of these, but fewer than `SUPPORT`, mentions of all slots are alike (`level` 1).
-    """
-    is_evidence = pl.col("is_evidence")
-    counts = {"annotated": is_evidence & pl.col("is_set"), "others": is_evidence}
-    own, pooled = (elsewhere(judged, [*slot, "speaker", "rule"], counts) for slot in (["slot"], []))
-    is_pooled = own["annotated"].is_between(1, SUPPORT - 1)
-    chosen = (own[name].zip_with(~is_pooled, pooled[name]) for name in counts)
-    return judged.with_columns(*chosen, level=is_pooled.cast(pl.UInt32)).with_columns(
-        share=pl.col("annotated") / pl.col("others")
-    )
-
-
-def _judged(discussion: Discussion, places: Places, rules: Rules) -> pl.DataFrame:
-    """The mentions that the rules judge, with what is discussed in their turn, and the value that each adds."""
-    names = discussion.names
-    said = pl.concat(
-        [
-            places.mentions.filter(~pl.col("names_place")),
-            names.with_columns(value="added").drop("added"),
-            _kinds_in_names(names, places, rules),
-        ],
-        how="diagonal",
-    )
-    said = said.join(discussion.turns, on=_OF_DOMAIN)
-    return said.filter(
-        pl.col("has_begun") | (pl.col("slot").str.contains(rules.early) & (pl.col("of_domain") | ~_is_spoken(rules)))
-    ).with_columns(
-        value=pl.when(pl.col("slot").is_in(rules.features) & pl.col("denied")).then(pl.lit("no")).otherwise("value"),
-        in_name=pl.col("in_name").fill_null(False),
-    )
-
-
-def _with_facts(said: pl.DataFrame, discussion: Discussion, places: Places) -> pl.DataFrame:
-    """Mentions with what the database and the state say of their slot, place and value.
-
-    Returns:
-        The mentions with `fact`, `has_row`, `is_beside`, `each_has_it` and `taken_by` (`schema.audit.CANDIDATES`),
-        `now` and `changed` (the slot's value, and whether it is new), and `holders`: how many slots of the domain have
-        the value, null: none.
-    """
-    state, names = discussion.state, discussion.names
-    rows = places.facts.select("domain", place="entity", has_row=True).unique()
-    beside = names.select(*_OF_DOMAIN, "speaker", "sentence", place="entity", is_beside=True).unique()
-    offers = names.filter(speaker="system").select(*_OF_DOMAIN, "entity").unique()
-    offers = offers.join(discussion.turns.select(*_OF_DOMAIN, "system_names"), on=_OF_DOMAIN)
-    each = offers.filter(pl.col("system_names") > 1).join(
-        places.facts.rename({"fact": "value"}), on=["domain", "entity"]
-    )
-    each = each.group_by(*_OF_DOMAIN, "slot", "value").agg(each_has_it=pl.len() == pl.col("system_names").first())
-    taken = state.filter("changed").select("row", "value", taken_by="slot").unique(["row", "value"], keep="none")
-    held = state.group_by(*_OF_DOMAIN, "value").agg(holders=pl.len())
-    for frame, keys in (
-        (places.facts.rename({"entity": "place"}), ["domain", "place", "slot"]),
-        (rows, ["domain", "place"]),
-        (beside, [*_OF_DOMAIN, "speaker", "sentence", "place"]),
-        (state.select(*_CELL, "every", "changed", now="value"), _CELL),
-        (each, [*_OF_DOMAIN, "slot", "value"]),
-        (taken, ["row", "value"]),
-        (held, [*_OF_DOMAIN, "value"]),
-    ):
-        said = look_up(said, frame, keys)
-    return said.with_columns(pl.col("has_row", "is_beside", "each_has_it", "changed").fill_null(False))
-
-
-def _is_offer(rules: Rules) -> pl.Expr:
-    """Whether a name is the system's only offer, or one of several if the rules add lists."""
-    several = pl.col("slot").str.contains(rules.lists) & (pl.col("system_names") > 1)
-    return (pl.col("offered") == pl.col("entity")) | (several & ~_is_refused(rules))
-
-
-def _is_refused(rules: Rules) -> pl.Expr:
-    """Whether the user refuses what the system offers, unless the rules ignore refusals."""
-    return pl.col("refused") & (not rules.refused)
-
-
-def _is_spoken(rules: Rules) -> pl.Expr:
-    return pl.col("slot").str.contains(rules.spoken)
-
-
-def propose_places(judged: pl.DataFrame, rules: Rules) -> pl.DataFrame:
-    """The mentions that ought to be annotated, one per turn and slot; the user's go before the system's.
-
-    If the rules add lists, a proposed value consists of all values that its speaker says, as alternatives.
-    """
-    missing = judged.filter(pl.col("rule").is_not_null(), pl.col("now").is_null(), pl.col("annotated") >= SUPPORT)
-    missing = missing.sort("row", "slot", pl.col("speaker") == "system", "mention", "value")
-    values = pl.col("value").unique(maintain_order=True).over(*_CELL, "speaker", mapping_strategy="join")
-    takes_lists = pl.col("slot").str.contains(rules.lists)
-    missing = missing.with_columns(value=pl.when(takes_lists).then(values.list.join(BETWEEN)).otherwise("value"))
-    return missing.unique(_CELL, keep="first", maintain_order=True)
-
-
-def on_topic(mentions: pl.DataFrame, discussion: Discussion, corpus: Corpus, rules: Rules) -> pl.DataFrame:
-    """The mentions whose sentence has words of their domain, or, if their domain is the topic, of no other domain."""
-    topics = discussion.turns.select(*_OF_DOMAIN, "is_topic")
-    sentence = with_sentence(spans(look_up(mentions, topics), corpus.texts), rules)
-    own, other = (says_domain(domain_words(pl.col("sentence"), rules), own=own) for own in (True, False))
-    return sentence.filter(own | (pl.col("is_topic").fill_null(False) & ~other)).drop(
-        "is_topic", "sentence", "number", "text", "start", "end"
-    )
-
-
-def _gold_names(cells: pl.DataFrame, places: Places) -> pl.DataFrame:
-    """(row, domain, annotated: the entity that gold names)."""
-    names = cells.join(places.name_slots, on=["domain", "slot"]).select(*_OF_DOMAIN, name="value")
-    return names.join(places.names, on=["domain", "name"]).select(*_OF_DOMAIN, annotated="entity")
-
-
-def _kinds_in_names(names: pl.DataFrame, places: Places, rules: Rules) -> pl.DataFrame:
-    """Mentions of kinds of places within names (``clare college``), where the place is of that kind."""
-    facts = places.facts.filter(pl.col("slot").str.contains(rules.types))
-    kinds = names.drop("value", "added", "slot").join(facts.rename({"fact": "value"}), on=["domain", "entity"])
-    says_kind = squeezed(pl.col("words")).str.contains(squeezed(pl.col("value")), literal=True)
-    return kinds.filter(says_kind).with_columns(in_name=pl.lit(True), names_place=pl.lit(False))
-
-
-def _discussed(corpus: Corpus, state: pl.DataFrame, names: pl.DataFrame, places: Places, rules: Rules) -> pl.DataFrame:
-    """What is discussed in each turn, for each domain that gold has in the dialogue.
-
-    Returns:
-        (row, domain, place: under discussion, user_names and system_names: how many places they name, has_begun:
-        whether gold annotates the domain up to the next turn, refused: whether the user refuses an offer, offered: the
-        place that the system names, if it names only one and the user does not refuse it, system_names_place: whether
-        the place under discussion is among those that the system names, is_topic and was_topic: whether the domain is
-        the last one annotated or spoken of, after the user's utterance and before it, elsewhere: whether the system
-        names places of another domain).
-    """
-    domains = pl.DataFrame({"domain": places.domains}, schema={"domain": pl.String})
-    begun = state.join(corpus.turns, on="row").group_by("talk", "domain").agg(begin=pl.col("row").min())
-    turns = corpus.turns.select("row", "talk").join(domains, how="cross")
-    turns = turns.join(begun, on=["talk", "domain"]).sort("talk", "domain", "row")
-    entity = pl.col("entity")
-    by_speaker = names.group_by(*_OF_DOMAIN, "speaker").agg(n=entity.n_unique(), only=entity.first(), all=entity)
-    for frame in (
-        _gold_names(state, places),
-        *(
-            by_speaker.filter(speaker=who).select(*_OF_DOMAIN, pl.col("n", "only", "all").name.prefix(f"{who}_"))
-            for who in ("user", "system")
-        ),
-        state.filter("changed").select(_OF_DOMAIN).unique().with_columns(changed=True),
-        places.refusals.with_columns(refused=True),
-    ):
-        turns = look_up(turns, frame)
-    contradicted = _contradicted(turns, state, places).with_columns(contradicted=True)
-    turns = look_up(turns, contradicted).with_columns(
-        pl.col("changed").fill_null(False),
-        pl.col("user_n", "system_n").fill_null(0),
-        refused=pl.any_horizontal(pl.col("refused", "contradicted").fill_null(False)),
-    )
-    is_refused = _is_refused(rules)
-    offered = pl.when((pl.col("system_n") == 1) & ~is_refused).then("system_only")
-    named = pl.coalesce("annotated", pl.when(pl.col("user_n") == 1).then("user_only"), offered)
-    is_open = named.is_null() & ((pl.col("system_n") > 0) | is_refused)  # several offered, or none wanted
-    spoken_of = pl.col("changed") | (pl.col("user_n") > 0) | (pl.col("system_n") > 0)
-    group = ["talk", "domain"]
-    turns = look_up(turns, _last_words(corpus, turns.filter(spoken_of), names, rules))
-    # Of two domains that a turn is about, the topic is the one that was named last.
-    by_system, by_either = (
-        pl.col("row") + last.fill_null(0)
-        for last in (pl.col("system_last"), pl.max_horizontal("system_last", pl.col("user_last") + 0.5))
-    )
-    turns = turns.with_columns(
-        offered=offered,
-        place=pl.when(is_open).then(pl.lit("")).otherwise(named).forward_fill().over(group),
-        spoken_of=pl.when(spoken_of).then(by_either).forward_fill().over(group),
-    )
-    before = pl.when(pl.col("system_n") > 0).then(by_system).otherwise(pl.col("spoken_of").shift(1).over(group))
-    turns = turns.with_columns(before=before)
-    return turns.select(
-        *_OF_DOMAIN,
-        "offered",
-        "refused",
-        has_begun=pl.col("begin") <= pl.col("row") + 1,
-        place=pl.when(pl.col("place") != "").then("place"),
-        system_names_place=pl.col("system_all").list.contains(pl.col("place")).fill_null(False),
-        user_names="user_n",
-        system_names="system_n",
-        is_topic=(pl.col("spoken_of") == pl.col("spoken_of").max().over("row")).fill_null(False),
-        was_topic=(pl.col("before") == pl.col("before").max().over("row")).fill_null(False),
-        elsewhere=(pl.col("system_n") > 0).sum().over("row") > (pl.col("system_n") > 0).cast(pl.UInt32),
-    )
-
-
 def _last_words(corpus: Corpus, turns: pl.DataFrame, names: pl.DataFrame, rules: Rules) -> pl.DataFrame:
-    """(row, domain, user_last, system_last): where each utterance last names a domain or a place of it, 0 to 0.5.
-
-    Only of the (row, domain) of `turns` that are not the only ones of their row.
-    """
-    tied = turns.filter(pl.len().over("row") > 1).select(_OF_DOMAIN)
-    texts = tied.join(corpus.texts.select("row", "speaker", text=pl.col("text").str.to_lowercase()), on="row")
-    length = pl.col("text").str.len_chars()
-    is_domain = {domain: pl.col("domain").str.to_lowercase().str.starts_with(domain) for domain in rules.domains}
+    """(row, domain, user_last, system_last): where each last names a domain or its place, if a row has several."""
+    shared, text = turns.filter(pl.len().over("row") > 1).select(_OF_DOMAIN), pl.col("text")
     rest = (
-        pl.when(is_own).then(pl.col("text").str.extract(rf"(?s)^.*(?:{rules.domains[domain]})(.*)$").str.len_chars())
-        for domain, is_own in is_domain.items()
-    )
-    at = texts.with_columns(at=length - pl.coalesce(*rest, pl.lit(None, pl.UInt32)))
-    said = pl.concat(
-        [
-            at.select(*_OF_DOMAIN, "speaker", "at"),
-            names.select(*_OF_DOMAIN, "speaker", at=pl.col("start").cast(pl.UInt32)),
-        ]
-    )
-    is_user = pl.col("speaker") == "user"
-    return (
-        said.join(tied, on=_OF_DOMAIN, how="semi")
-        .group_by(_OF_DOMAIN)
-        .agg(
-            user_last=pl.col("at").filter(is_user).max().clip(upper_bound=9_999) / 20_000,
-            system_last=pl.col("at").filter(~is_user).max().clip(upper_bound=9_999) / 20_000,
+        pl.when(pl.col("domain").str.to_lowercase().str.starts_with(domain)).then(
+            text.str.extract(rf"(?s)^.*(?:{words})(.*)$").str.len_chars()
         )
+        for domain, words in rules.domains.items()
     )
+    texts = shared.join(corpus.texts.select("row", "speaker", text.str.to_lowercase()), on="row")
+    ends = texts.select(*_OF_DOMAIN, "speaker", at=text.str.len_chars() - pl.coalesce(*rest, pl.lit(None, pl.UInt32)))
+    starts = names.select(*_OF_DOMAIN, "speaker", at=pl.col("start").cast(pl.UInt32)).join(shared, on=_OF_DOMAIN)
+    at = (pl.col("at").filter(pl.col("speaker") == who).max().alias(f"{who}_last") for who in ("user", "system"))
+    last = pl.concat([ends, starts]).group_by(_OF_DOMAIN).agg(at)
+    return last.with_columns(pl.col("user_last", "system_last").clip(upper_bound=9_999) / 20_000)
 
 
 def _contradicted(turns: pl.DataFrame, state: pl.DataFrame, places: Places) -> pl.DataFrame:
     """(row, domain) where gold sets, or the user says, a value that the only place offered does not have."""
-    offers = turns.filter(pl.col("system_n") == 1).select(*_OF_DOMAIN, entity="system_only")
+    offers = turns.filter(pl.col("system_names") == 1).select(*_OF_DOMAIN, entity="system_only")
     facts = offers.join(places.facts, on=["domain", "entity"]).drop("entity")
     # Of a place without a row, what the system says of it is known.
     stated = places.mentions.filter(~pl.any_horizontal("names_place", "asked", "denied", "is_kind"), speaker="system")
@@ -350,6 +173,115 @@ def _contradicted(turns: pl.DataFrame, state: pl.DataFrame, places: Places) -> p
         differs=(pl.col("value") != pl.col("fact")).all()
     )  # fmt: skip
     return wanted.filter("differs").select(_OF_DOMAIN).unique()
+
+
+# --- the rules --------------------------------------------------------------------------------------------------------
+
+
+def judge_places(discussion: Discussion, places: Places, rules: Rules) -> pl.DataFrame:
+    """The mentions that gold could annotate, and whether each belongs to the state by a rule.
+
+    Returns:
+        Mentions with what the rules ask for (`schema.audit.CANDIDATES`), a column per rule (``by_name``, …), and
+        `rule`, the first that holds (null: none); `now` (gold's value of the slot, null: none), `is_set` (to the value
+        said, in this turn); and the `share` of the `others`, which are alike in slot, speaker and rule, that is
+        `annotated`. Where gold annotates some, but fewer than `SUPPORT`, those of all slots are alike (`level` 1).
+    """
+    said = _with_facts(discussion, places, rules)
+    holds = said.select(**_conditions(rules))
+    by_rules = {
+        f"by_{rule}": pl.any_horizontal(pl.all_horizontal(way) for way in ways) for rule, ways in rules.rules.items()
+    }
+    said = said.hstack(holds.select(**by_rules)).hstack(holds).with_columns(
+        rule=pl.coalesce(pl.when(f"by_{rule}").then(pl.lit(rule)) for rule in rules.rules),
+        is_set=_IS_NOW & pl.col("changed"),
+    ).sort(pl.col("rule").is_null(), "mention", "slot", "value")  # fmt: skip
+    said = said.unique(["row", "slot", "speaker", "value"], keep="first", maintain_order=True)
+    # If the state already had the value, there was nothing to annotate.
+    said = said.filter(pl.col("is_set") | pl.col("now").is_null())
+    # Few combinations of conditions occur.
+    no_rule = said.select(*holds.columns, "rule")
+    failed = no_rule.filter(pl.col("rule").is_null()).unique().with_columns(failed=_failed(rules))
+    said = said.hstack(look_up(no_rule, failed, nulls_equal=True).select("failed"))
+    is_evidence = pl.col("is_evidence")
+    counts = {"annotated": is_evidence & pl.col("is_set"), "others": is_evidence}
+    own, pooled = (elsewhere(said, [*slot, "speaker", "rule"], counts) for slot in (["slot"], []))
+    is_pooled = own["annotated"].is_between(1, SUPPORT - 1)
+    chosen = {name: own[name].zip_with(~is_pooled, pooled[name]) for name in counts}
+    said = said.with_columns(**chosen, level=is_pooled.cast(pl.UInt32), entity="place").drop("place", *holds.columns)
+    return said.with_columns(share=pl.col("annotated") / pl.col("others"))
+
+
+def propose_places(judged: pl.DataFrame, rules: Rules) -> pl.DataFrame:
+    """The mentions that ought to be annotated, one per turn and slot; the user's go before the system's.
+
+    If the rules add lists, a proposed value consists of all values that its speaker says, as alternatives.
+    """
+    missing = judged.filter(pl.col("rule").is_not_null(), pl.col("now").is_null(), pl.col("annotated") >= SUPPORT)
+    missing = missing.sort("row", "slot", pl.col("speaker") == "system", "mention", "value")
+    values = pl.col("value").unique(maintain_order=True).over(*_CELL, "speaker", mapping_strategy="join")
+    takes_lists = pl.col("slot").str.contains(rules.lists)
+    missing = missing.with_columns(value=pl.when(takes_lists).then(values.list.join(BETWEEN)).otherwise("value"))
+    return missing.unique(_CELL, keep="first", maintain_order=True)
+
+
+def on_topic(mentions: pl.DataFrame, discussion: Discussion, corpus: Corpus, rules: Rules) -> pl.DataFrame:
+    """The mentions whose sentence has words of their domain, or, if their domain is the topic, of no other domain."""
+    topics = discussion.turns.select(*_OF_DOMAIN, "is_topic")
+    sentence = with_sentence(spans(look_up(mentions, topics), corpus.texts), rules)
+    own, other = (says_domain(pl.col("sentence"), rules, own=own) for own in (True, False))
+    return sentence.filter(own | (pl.col("is_topic").fill_null(False) & ~other)).select(mentions.columns)
+
+
+def _with_facts(discussion: Discussion, places: Places, rules: Rules) -> pl.DataFrame:
+    """The mentions that the rules judge, with what is discussed in their turn, and what is known of slot and value."""
+    (state, names, turns), facts = discussion, places.facts
+    kinds = names.drop("value", "added", "slot").join(
+        facts.filter(pl.col("slot").str.contains(rules.types)).rename({"fact": "value"}), on=["domain", "entity"]
+    )
+    says_kind = squeezed(pl.col("words")).str.contains(squeezed(pl.col("value")), literal=True)
+    parts = [
+        places.mentions.filter(~pl.col("names_place")),
+        names.drop("value").rename({"added": "value"}),
+        kinds.filter(says_kind).with_columns(in_name=True, names_place=False),
+    ]
+    said = pl.concat(parts, how="diagonal").join(turns, on=_OF_DOMAIN)
+    is_early = pl.col("slot").str.contains(rules.early) & (pl.col("of_domain") | ~_is_spoken(rules))
+    said = said.filter(pl.col("has_begun") | is_early).with_columns(
+        value=pl.when(pl.col("slot").is_in(rules.features) & pl.col("denied")).then(pl.lit("no")).otherwise("value"),
+    )
+    beside = names.select(*_OF_DOMAIN, "speaker", "sentence", place="entity", is_beside=True).unique()
+    offers = names.filter(speaker="system").select(*_OF_DOMAIN, "entity").unique()
+    offers = offers.join(turns.filter(pl.col("system_names") > 1).select(*_OF_DOMAIN, "system_names"), on=_OF_DOMAIN)
+    each = offers.join(facts.rename({"fact": "value"}), on=["domain", "entity"])
+    each = each.group_by(*_OF_DOMAIN, "slot", "value").agg(each_has_it=pl.len() == pl.col("system_names").first())
+    for frame in (
+        facts.rename({"entity": "place"}),
+        facts.select("domain", place="entity", has_row=True).unique(),
+        beside,
+        state.select(*_CELL, "every", "changed", now="value"),
+        each,
+        state.filter("changed").select("row", "value", taken_by="slot").unique(["row", "value"], keep="none"),
+        state.group_by(*_OF_DOMAIN, "value").agg(holders=pl.len()),
+    ):
+        said = look_up(said, frame)
+    several = pl.col("slot").str.contains(rules.lists) & (pl.col("system_names") > 1)
+    is_offer = (pl.col("offered") == pl.col("entity")) | (several & ~_is_refused(rules))
+    return said.with_columns(
+        pl.col("in_name", "has_row", "is_beside", "each_has_it", "changed").fill_null(False),
+        values=pl.col("value").n_unique().over("row", "speaker", "slot"),
+        is_held=pl.col("holders").fill_null(0) > _IS_NOW.cast(pl.UInt32),
+        is_offered=(is_offer & (pl.col("user_names") == 0)).fill_null(False),
+    )
+
+
+def _is_refused(rules: Rules) -> pl.Expr:
+    """Whether the user refuses what the system offers, unless the rules ignore refusals."""
+    return pl.col("refused") & (not rules.refused)
+
+
+def _is_spoken(rules: Rules) -> pl.Expr:
+    return pl.col("slot").str.contains(rules.spoken)
 
 
 def _conditions(rules: Rules) -> dict[Condition, pl.Expr]:

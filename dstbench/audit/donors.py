@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import product
 from os import PathLike, fspath
 from typing import Final, TypeAlias
 
@@ -46,25 +47,17 @@ def donor_values(
     invent: bool = False,
     mapping: Mapping[str, Sequence[str]] | None = None,
 ) -> pl.DataFrame:
-    """Values for slots that are to be replaced.
+    """(slot, donor): distinct values for slots that are to be replaced; a slot may have none.
 
-    The values are those in the mapping or JSON file {slot: values}, or of similar slots (`is_like`) of a dataset. If
-    `invent`, names are built from the words of these values; without donors, from those of the training set's values.
-
-    Returns:
-        (slot, donor), distinct; a slot may have none. Numbers, times and the like are omitted, as are values that some
-        format cannot hold.
-
-    Raises:
-        UsageError: The donors do not have a slot of `mapping`.
+    They are those in the mapping or JSON file {slot: values}, or of similar slots (`is_like`) of a dataset; without
+    numbers, times and the like, and values that some format cannot hold. If `invent`, names are built from their words;
+    without donors, from those of the training set's values. UsageError: the donors do not have a slot of `mapping`.
     """
     values, is_dataset = (_values_of(train.cells), True) if donors is None else _given(donors)
     donor_slots = values["slot"].unique().sort().to_list()
     sources = {slot: [slot] for slot in donor_slots}
     if is_dataset:
-        sources = {
-            slot: sources.get(slot) or [other for other in donor_slots if is_like(slot, other)] for slot in slots
-        }
+        sources = {slot: sources.get(slot, [other for other in donor_slots if is_like(slot, other)]) for slot in slots}
     for slot, others in (mapping or {}).items():
         sources[slot] = [canonical_slot(other) for other in others]
         source = "the training set has" if donors is None else "the donors have"
@@ -146,10 +139,10 @@ def _invented(names: pl.DataFrame, seed: int) -> pl.DataFrame:
     invented = [pl.DataFrame(schema={"slot": pl.String, "donor": pl.String})]
     for (slot,), of_slot in names.filter(~is_rare).group_by("slot", maintain_order=True):
         beginnings, ends = _parts(of_slot["donor"].to_list())
-        n_pairs = len(beginnings) * len(ends)
-        drawn = random.choice(n_pairs, min(n_pairs, _INVENTED_PER_SLOT), replace=False)
-        pairs = [(beginnings[number // len(ends)], ends[number % len(ends)]) for number in drawn]
-        new_names = [f"{beginning} {end}" for beginning, end in pairs if not _words(beginning) & _words(end)]
+        pairs = list(product(beginnings, ends))
+        drawn = [pairs[at] for at in random.choice(len(pairs), min(len(pairs), _INVENTED_PER_SLOT), replace=False)]
+        words = [({*beginning.lower().split()}, {*end.lower().split()}) for beginning, end in drawn]
+        new_names = [" ".join(pair) for pair, (one, other) in zip(drawn, words, strict=True) if not one & other]
         invented.append(pl.DataFrame({"slot": [slot] * len(new_names), "donor": new_names}, schema=invented[0].schema))
     return pl.concat(invented).unique(maintain_order=True)
 
@@ -176,7 +169,3 @@ def _cuts(name: str) -> list[tuple[str, str]]:
     words, joining = name.split(), {*english().joining_words}
     places = (at for at in range(1, len(words)) if not {word.lower() for word in words[at - 1 : at + 1]} & joining)
     return [(" ".join(words[:at]), " ".join(words[at:])) for at in places]
-
-
-def _words(name: str) -> set[str]:
-    return set(name.lower().split())

@@ -108,12 +108,9 @@ def bias(
 
 
 def slot_order(bias: Bias, sort: SlotOrder) -> list[str]:
-    """The slots, sorted by their first counting and their first split (the training set, if it has the slot).
+    """The slots, by name, entropy (the least even first, undefined last) or turns (the most first).
 
-    Args:
-        bias: What `bias` returned.
-        sort: ``slot``: by name; ``entropy``: by H1/H0, the least even first, undefined last; ``turns``: by how often
-            the slot has a value, the most first.
+    Those of their first counting and first split (the training set, if it has the slot).
     """
     slots = bias.slots.filter(pl.col("counting") == pl.col("counting").first()).unique("slot", keep="first")
     by = {"slot": [], "entropy": [pl.col("h1_h0")], "turns": [-pl.col("n").cast(pl.Int64)]}
@@ -121,13 +118,9 @@ def slot_order(bias: Bias, sort: SlotOrder) -> list[str]:
 
 
 def frequent_values(bias: Bias, top: int) -> pl.DataFrame:
-    """The `top` values of each slot whose share is largest in any split, with their counts in every split.
+    """(slot, value, split, n, of, share): the `top` values of each slot by their largest share in any split.
 
-    The first counting is used.
-
-    Returns:
-        (slot, value, split, n: 0 where the split does not have the value, of: counts of all the slot's values there,
-        share: null if `of` is 0), by slot and largest share.
+    With their counts, by the first counting, in every split, and those `of` all the slot's values there.
     """
     counting = pl.col("counting") == pl.col("counting").first()
     values = bias.values.filter(counting)
@@ -143,9 +136,8 @@ def frequent_values(bias: Bias, top: int) -> pl.DataFrame:
 
 
 def _countings(counting: str | Sequence[str] | None) -> list[str]:
-    if counting is None:
-        return list(COUNTINGS)
-    chosen = [name.strip() for name in counting.split(",")] if isinstance(counting, str) else list(counting)
+    chosen = COUNTINGS if counting is None else counting
+    chosen = [name.strip() for name in chosen.split(",")] if isinstance(chosen, str) else list(chosen)
     check_known(chosen, COUNTINGS, "there is no counting {!r}")
     if not chosen:
         raise UsageError("no counting to count by", hint="omit it to count in all three ways")

@@ -24,7 +24,7 @@ from typing import Final
 
 import polars as pl
 
-from dstbench.audit.corpus import Corpus, look_up, with_changes
+from dstbench.audit.corpus import Corpus, look_up
 from dstbench.audit.mentions import Vocabulary, find_mentions
 
 #: What similar places share besides slot and speaker, the more specific combination first.
@@ -40,7 +40,9 @@ def mentions_like(corpus: Corpus, vocabulary: Vocabulary, slots: list[str]) -> p
 
     Only of domains that gold ever has in the dialogue.
     """
-    mentions = find_mentions(corpus.texts, vocabulary).filter(pl.col("slot").is_in(slots).any().over("mention"))
+    mentions = find_mentions(corpus.texts if slots else corpus.texts.clear(), vocabulary.patterns).filter(
+        pl.col("slot").is_in(slots).any().over("mention")
+    )
     mentions = mentions.join(corpus.domains, on="slot")
     mentions = mentions.join(corpus.turns.select("row", "talk", "id", "is_evidence"), on="row")
     active = corpus.cells.join(corpus.turns, on="row").select("talk", "domain").unique()
@@ -50,12 +52,12 @@ def mentions_like(corpus: Corpus, vocabulary: Vocabulary, slots: list[str]) -> p
     return mentions.with_columns(cue=cue, is_compared=pl.col("slot").is_in(slots)).sort("mention", "slot", "value")
 
 
-def judge(mentions: pl.DataFrame, cells: pl.DataFrame, support: int) -> pl.DataFrame:
+def judge(mentions: pl.DataFrame, state: pl.DataFrame, support: int) -> pl.DataFrame:
     """How gold treats each mention and similar ones elsewhere; at least `support` of these are evidence.
 
     Args:
         mentions: As `mentions_like` returns them.
-        cells: `Corpus.cells` with those that have been added.
+        state: `Corpus.cells` with those that have been added, as `with_changes` returns them.
         support: The fewest similar mentions that are evidence.
 
     Returns:
@@ -65,14 +67,13 @@ def judge(mentions: pl.DataFrame, cells: pl.DataFrame, support: int) -> pl.DataF
         mentions elsewhere) and of `annotated` ones among these, null without evidence; and whether the words are
         `rarely` annotated.
     """
-    states = with_changes(cells)
-    per_domain = states.group_by("row", "domain").agg(has=pl.len(), n_changed=pl.col("changed").sum())
+    per_domain = state.group_by("row", "domain").agg(has=pl.len(), n_changed=pl.col("changed").sum())
     active = per_domain.filter(pl.col("n_changed") > 0).select("row", "domain")
     before, after = pl.col("row") + 1, pl.col("row") - 1
     judged = mentions
     for frame in (
-        states.select("row", "slot", "changed", "every", now="value"),
-        cells.select("slot", before, was="every"),
+        state.select("row", "slot", "changed", "every", now="value"),
+        state.select("slot", before, was="every"),
         per_domain,
         active.with_columns(after, coming=True),
         active.with_columns(before, gone=True),

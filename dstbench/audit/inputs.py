@@ -76,38 +76,29 @@ class Dialogues:
 
     @classmethod
     def read(cls, data: Data, said: pl.DataFrame | None = None, split: str | None = None) -> Dialogues:
-        """Read a dataset, or several as one.
-
-        Args:
-            data: A dataset that holds gold states and utterances (a path, or states), several paths, or a mapping from
-                name to dataset; several datasets are splits with these names. A single dataset may know its splits.
-            said: The utterances, schema `CONTEXTS`; None: they are read from the datasets' files.
-            split: The split to read, where there are several; None: all.
-
-        Raises:
-            DstbenchError: A dataset cannot be read or has no gold, a dialogue is in two, or no turn has utterances.
-        """
+        """Read a dataset, or several as one, whose splits they are; without `said`, what is said is in the files."""
         golds = open_golds(data, split)
         states = _as_one(golds)
-        names = list(golds) if len(golds) > 1 else split_names(states)
-        splits = None
-        if states.splits is not None and len(names) > 1:
-            splits = states.splits.select("dialogue", pl.col("split").cast(pl.Enum(names)))
-        gold = gold_of(states)
+        gold, splits, names = gold_of(states), states.splits, list(golds) if len(golds) > 1 else split_names(states)
+        splits = (
+            None
+            if splits is None or len(names) < 2
+            else splits.select("dialogue", pl.col("split").cast(pl.Enum(names)))
+        )
         if said is None:
             paths = [item for _, item in named_parts(data)]
             if not all(isinstance(path, (str, PathLike)) for path in paths):
-                raise UsageError(
-                    "states in memory hold no utterances", hint="pass the result of dstbench.contexts as said="
-                )
+                hint = "pass the result of dstbench.contexts as said="
+                raise UsageError("states in memory hold no utterances", hint=hint)
             said = contexts(paths, split)
         said = _as_contexts(said)  # a column of nulls only has no type
-        silent = gold.turns.join(said, on=["dialogue", "turn"], how="anti")
-        has_words = pl.any_horizontal(pl.col("system", "user").str.contains(r"\w")).any()
-        if not gold.turns.join(said, on=["dialogue", "turn"]).select(has_words).item():
-            raise DstbenchError(
-                "none of the turns has utterances", file=states.source, hint="are they of this dataset?"
-            )
+        key = ["dialogue", "turn"]
+        silent = gold.turns.join(said, on=key, how="anti")
+        if not gold.turns.join(
+            said.filter(pl.any_horizontal(pl.col("system", "user").str.contains(r"\w"))), on=key
+        ).height:
+            hint = "are they of this dataset?"
+            raise DstbenchError("none of the turns has utterances", file=states.source, hint=hint)
         if silent.height:
             first = "first: dialogue {}, turn {}".format(*silent.row(0))
             what = "turns without utterances"
@@ -140,10 +131,9 @@ def under(convention: Convention, slots: pl.Series, values: pl.Series) -> pl.Ser
 
 
 def database_facts(folder: str | None, slots: Collection[str]) -> pl.DataFrame:
-    """(domain, name, slot, fact): the attributes of a database's entities that are among the slots, as written.
+    """(domain, name, slot, fact): what a database (None: nothing) says of these slots of entities, as written.
 
-    Without a database (None) there are no rows. An entity's name is one of the attributes; one that the database leaves
-    open ("?" or the empty string) is omitted.
+    What it leaves open ("?" or the empty string) is omitted.
     """
     rows = [
         (domain, entity["name"], slot, value)

@@ -18,7 +18,7 @@ from typing import Final, NamedTuple
 import polars as pl
 
 from dstbench.audit.inputs import gold_cells
-from dstbench.audit.mentions import bare_words, in_words, squeezed
+from dstbench.audit.mentions import bare_words, in_words, padded, squeezed
 from dstbench.audit.rules import english
 from dstbench.errors import DstbenchError, warn
 from dstbench.readers.contexts import contexts
@@ -29,12 +29,7 @@ SHARE: Final = 0.75
 
 
 class Content(NamedTuple):
-    """The content of a dataset.
-
-    Attributes:
-        cells: (dialogue, turn, slot, value) of its gold states.
-        texts: (dialogue, text): its utterances; empty if its format holds none.
-    """
+    """A dataset's gold states (dialogue, turn, slot, value) and utterances (dialogue, text); empty if it has none."""
 
     cells: pl.DataFrame
     texts: pl.DataFrame
@@ -58,19 +53,14 @@ def value_key(text: pl.Expr) -> pl.Expr:
 
 
 def ordinary_words(datasets: Sequence[Content]) -> pl.DataFrame:
-    """(key: `value_key`, said, annotated) of the values that are ordinary words, and in how many dialogues.
-
-    Args:
-        datasets: The datasets whose values are counted, over all their dialogues together.
-    """
+    """(key: `value_key`, said, annotated) of the values that are ordinary words, and in how many of all dialogues."""
     spellings = _spellings(datasets)
     counted = []
     for cells, texts in datasets:
-        value = pl.col("value").str.split(BETWEEN)
-        annotated = cells.select("dialogue", value).explode("value").select("dialogue", key=value_key(pl.col("value")))
+        annotated = cells.select("dialogue", pl.col("value").str.split(BETWEEN)).explode("value")
+        annotated = annotated.select("dialogue", key=value_key(pl.col("value")), annotated=True).unique()
         said = _said(texts.select("dialogue", words=in_words(pl.col("text"))), spellings).drop("words").unique()
-        is_annotated = annotated.unique().with_columns(annotated=pl.lit(True))
-        counted.append(said.join(is_annotated, on=["dialogue", "key"], how="left"))
+        counted.append(said.join(annotated, on=["dialogue", "key"], how="left"))
     counts = pl.concat(counted).group_by("key").agg(said=pl.len(), annotated=pl.col("annotated").count())
     elsewhere = pl.col("said") - pl.col("annotated")
     return counts.filter(elsewhere >= LEAST, elsewhere > SHARE * pl.col("said")).sort("key")
@@ -89,23 +79,17 @@ def _without_article(text: pl.Expr) -> pl.Expr:
     return bare_words(text).str.replace(rf"^(?:{english().articles}) (.+)", "${1}")
 
 
-def _padded(words: pl.Expr) -> pl.Expr:
-    """Words with a space on either side of each, so that only whole words match, and so do adjacent ones."""
-    return pl.format(" {} ", words.str.replace_all(" ", "  ", literal=True))
-
-
 def _spellings(datasets: Sequence[Content]) -> pl.Series:
     """The padded words of all values, with and without an article; longer ones first."""
-    values = pl.concat([cells.select(pl.col("value").unique()) for cells, _ in datasets])
     value = pl.col("value")
-    values = values.select(value.str.split(BETWEEN)).explode("value").unique()
+    values = pl.concat([cells.select(value.str.split(BETWEEN)) for cells, _ in datasets]).explode("value").unique()
     words = pl.concat([values.select(bare_words(value)), values.select(_without_article(value))]).unique()
-    padded = words.filter(value != "").select(_padded(value))
-    return padded.sort(value.str.len_bytes(), value, descending=[True, False])["value"]
+    spelled = words.filter(value != "").select(padded(value))
+    return spelled.sort(value.str.len_bytes(), value, descending=[True, False])["value"]
 
 
 def _said(texts: pl.DataFrame, spellings: pl.Series) -> pl.DataFrame:
     """(dialogue, words, key) of the values that are said in texts (dialogue, words)."""
-    matches = _padded(pl.col("words")).str.extract_many(pl.lit(spellings.implode()), leftmost=True)
+    matches = padded(pl.col("words")).str.extract_many(pl.lit(spellings.implode()), leftmost=True)
     said = texts.select("dialogue", words=matches).explode("words").drop_nulls()
     return said.with_columns(bare_words(pl.col("words"))).with_columns(key=value_key(pl.col("words")))

@@ -9,7 +9,7 @@ are not searched for, as they do not tell their slot.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Final
@@ -32,7 +32,7 @@ class Vocabulary:
 
     Attributes:
         patterns: (pattern: String, slot: String, value: String canonical), distinct; a pattern is a spelling's words as
-            `_padded` joins them.
+            `as_pattern` joins them.
         spelled: (slot, canonical value) → the value as written in its source.
     """
 
@@ -53,24 +53,19 @@ class Vocabulary:
                 value = CANONICAL(slot, written)
                 if tells_slot(value):
                     spelled.setdefault((slot, value), written)
-                    texts = [re.findall(WORD, text.lower()) for text in (written, *spellings(slot, value))]
-                    rows |= {(_padded(words), slot, value) for words in texts if words}
+                    texts = (text for text in (written, *spellings(slot, value)) if re.search(WORD, text))
+                    rows |= {(as_pattern(text), slot, value) for text in texts}
         schema = {"pattern": pl.String, "slot": pl.String, "value": pl.String}
         return cls(pl.DataFrame(sorted(rows), schema=schema, orient="row"), spelled)
 
 
-def _padded(words: Iterable[str]) -> str:
+def as_pattern(text: str) -> str:
     """Words with a space on either side of each, so that patterns match whole words and neighbours both match."""
-    return f" {'  '.join(words)} "
+    return f" {'  '.join(re.findall(WORD, text.lower()))} "
 
 
 def utterances(said: pl.DataFrame) -> pl.DataFrame:
-    """What is said, a row per utterance.
-
-    Returns:
-        (row, speaker: ``user`` or ``system``, text, words: in lower case, starts, ends: of each word, the number of its
-        first character in the text, and of the character after its last).
-    """
+    """(row, speaker, text, words: in lower case, starts, ends: which characters each is), a row per utterance."""
     text, length = pl.col("text"), pl.element().str.len_chars()
     texts = said.unpivot(["user", "system"], index="row", variable_name="speaker", value_name="text").drop_nulls()
     texts = texts.with_columns(
@@ -84,16 +79,15 @@ def utterances(said: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def find_mentions(texts: pl.DataFrame, vocabulary: Vocabulary) -> pl.DataFrame:
-    """Find every mention of a value in `utterances`.
+def find_mentions(texts: pl.DataFrame, patterns: pl.DataFrame) -> pl.DataFrame:
+    """Every mention of a value, by its patterns (`Vocabulary.patterns`), in `utterances`.
 
     Returns:
-        (mention: UInt32 number of the mention, row, speaker, first: UInt32 number of its first word, count: UInt32 of
-        its words, before: the word before, after: the word after, null at the ends, slot, value: canonical); one row
-        per mention and slot that has a value of these words.
+        (mention: its number, row, speaker, first: number of its first word, count: of its words, before and after: the
+        words beside it, null at the ends, slot, value: canonical); one row per mention and slot with such a value.
     """
     # Of the patterns that match at the same position, the search takes the first in its list, which is the longest.
-    distinct = vocabulary.patterns.select(pl.col("pattern").unique())
+    distinct = patterns.select(pl.col("pattern").unique())
     longest = distinct.sort(pl.col("pattern").str.len_bytes(), "pattern", descending=[True, False])["pattern"].implode()
     padded, pattern = pl.col("padded"), pl.col("pattern")
     spoken = texts.select("row", "speaker", padded=pl.format(" {} ", pl.col("words").list.join("  ")))
@@ -111,7 +105,7 @@ def find_mentions(texts: pl.DataFrame, vocabulary: Vocabulary) -> pl.DataFrame:
         before=head.str.extract(r"(\S+) *$"),
         after=tail.str.extract(r"(\S+)"),
     )  # fmt: skip
-    mentions = places.join(vocabulary.patterns, on="pattern").drop("pattern")
+    mentions = places.join(patterns, on="pattern").drop("pattern")
     return mentions.sort("mention", "slot", "value")
 
 
@@ -151,6 +145,11 @@ def in_words(text: pl.Expr) -> pl.Expr:
 def bare_words(text: pl.Expr) -> pl.Expr:
     """Words in lower case with one space between, without signs."""
     return in_words(text.str.to_lowercase())
+
+
+def padded(words: pl.Expr) -> pl.Expr:
+    """Words with a space on either side of each, so that only whole words match, and so do adjacent ones."""
+    return pl.format(" {} ", words.str.replace_all(" ", "  ", literal=True))
 
 
 def spaced(text: pl.Expr) -> pl.Expr:

@@ -14,20 +14,20 @@ from os import PathLike
 
 import polars as pl
 
-from dstbench.audit.corpus import Corpus, lay_out
+from dstbench.audit.corpus import lay_out
 from dstbench.audit.evidence import mentions_like
 from dstbench.audit.inputs import Dialogues, gold_of
 from dstbench.audit.mentions import Vocabulary
-from dstbench.audit.missing_pairs import find_pairs
 from dstbench.audit.missing_tables import (
     additions,
     annotated_mentions,
     count_by_slot,
     count_by_speaker,
     count_modified,
+    find_pairs,
     summarise,
 )
-from dstbench.audit.places import Places, lay_out_places
+from dstbench.audit.places import lay_out_places
 from dstbench.audit.rounds import Method, list_candidates, list_proposals, search
 from dstbench.audit.rules import Rules, read_rules
 from dstbench.errors import DstbenchError, UsageError, warn
@@ -120,15 +120,16 @@ def inconsistency(
         )
     words = read_rules(rules)
     dialogues = Dialogues.read(data, said, split)
-    _check_rules(dialogues.cells["slot"].unique().sort(), words)
     elsewhere = None if evidence is None else Dialogues.read(evidence)
-    _check_evidence(dialogues.cells["slot"].unique(), (elsewhere or dialogues).cells["slot"].unique())
-    vocabulary = _vocabulary((elsewhere or dialogues).cells, ontology, database)
+    cells = (elsewhere or dialogues).cells
+    _check(words, dialogues.cells["slot"].unique().sort(), cells["slot"].unique())
+    vocabulary = _vocabulary(cells, ontology, None if database is None else str(database))
     corpus = lay_out(dialogues, vocabulary, elsewhere, over_dontcare=words.over_dontcare)
     places = lay_out_places(corpus, None if database is None else str(database), words)
-    unnamed = _unnamed(corpus, places)
+    named, judged = ([], []) if places is None else (places.name_slots["domain"].to_list(), places.slots)
+    unnamed = corpus.domains.filter(~pl.col("domain").is_in(named), ~pl.col("slot").is_in(judged))["slot"].to_list()
     compared = unnamed if is_compared else []
-    if unnamed and not is_compared and (places is None or places.name_slots.is_empty()):
+    if unnamed and not is_compared and not named:
         more = f", … ({len(unnamed)} slots)" if len(unnamed) > 3 else ""
         warn(
             f"no rule judges {', '.join(unnamed[:3])}{more}, because no slot names places (as {words.names} does); "
@@ -154,56 +155,37 @@ def inconsistency(
     )
 
 
-def _unnamed(corpus: Corpus, places: Places | None) -> list[str]:
-    """The slots of domains without names of places, except those that a rule judges."""
-    named = [] if places is None else places.name_slots["domain"].to_list()
-    judged = [] if places is None else places.slots
-    slots = corpus.domains.filter(~pl.col("domain").is_in(named), ~pl.col("slot").is_in(judged))
-    return slots["slot"].to_list()
-
-
-def _check_rules(slots: pl.Series, rules: Rules) -> None:
-    """Refuse rules that leave out all slots, because nothing would be found, whatever the data."""
+def _check(rules: Rules, slots: pl.Series, others: pl.Series) -> None:
+    """Refuse rules that leave out all slots, and evidence without any of them: nothing would be found in any data."""
+    first, of_evidence = (", ".join(listed.sort().head(3)) for listed in (slots, others))
     if slots.len() and not slots.str.contains(rules.slots).any():
-        raise DstbenchError(
-            "the rules add nothing to any of the dataset's slots",
-            hint=f"they add to slots like {rules.slots}; the dataset has {', '.join(slots.head(3))}, …",
-        )
-
-
-def _check_evidence(slots: pl.Series, others: pl.Series) -> None:
-    """Refuse evidence without values, or of another dataset, because nothing would be found."""
+        hint = f"they add to slots like {rules.slots}; the dataset has {first}, …"
+        raise DstbenchError("the rules add nothing to any of the dataset's slots", hint=hint)
     if others.is_empty():
         hint = "an annotation is found to be missing only if gold annotates similar places"
         raise DstbenchError("gold has no value in any turn of the data, or of the evidence", hint=hint)
-    if len(slots) and not slots.is_in(others.implode()).any():
-        one, other = (", ".join(listed.sort()[:3]) for listed in (slots, others))
-        raise DstbenchError(
-            "the evidence has none of the dataset's slots", hint=f"the dataset has {one}, …; the evidence {other}, …"
-        )
+    if slots.len() and not slots.is_in(others.implode()).any():
+        hint = f"the dataset has {first}, …; the evidence {of_evidence}, …"
+        raise DstbenchError("the evidence has none of the dataset's slots", hint=hint)
 
 
 def _vocabulary(
     cells: pl.DataFrame,
     ontology: str | PathLike[str] | Mapping[str, Iterable[str]] | None,
-    database: str | PathLike[str] | None,
+    database: str | None,
 ) -> Vocabulary:
     """The values to search for, of slots that gold has."""
-    of_gold = cells.group_by("slot").agg(pl.col("value").unique())
+    of_gold = dict(cells.group_by("slot").agg(pl.col("value").unique()).iter_rows())
     if ontology is None and database is None:
-        return Vocabulary.of(dict(of_gold.iter_rows()))
-    values: dict[str, frozenset[str]] = {}
-    if ontology is not None:
-        values = read_ontology(str(ontology) if isinstance(ontology, PathLike) else ontology)
-    for slot, others in (read_database(str(database)) if database is not None else {}).items():
-        values[slot] = values.get(slot, frozenset()) | others
-    searched = {slot: values[slot] for slot in values if slot in of_gold["slot"]}
+        return Vocabulary.of(of_gold)
+    given = {} if ontology is None else read_ontology(str(ontology) if isinstance(ontology, PathLike) else ontology)
+    of_database = {} if database is None else read_database(database)
+    values = {slot: given.get(slot, frozenset()) | of_database.get(slot, frozenset()) for slot in given | of_database}
+    searched = {slot: listed for slot, listed in values.items() if slot in of_gold}
     if not searched:
-        slots = ", ".join(of_gold["slot"].sort()[:3])
-        raise DstbenchError(
-            "ontology and database have none of the dataset's slots",
-            hint=f"the dataset has {slots}, …; they {', '.join(sorted(values)[:3]) or 'none'}",
-        )
+        first, others = (", ".join(sorted(slots)[:3]) for slots in (of_gold, values))
+        hint = f"the dataset has {first}, …; they {others or 'none'}"
+        raise DstbenchError("ontology and database have none of the dataset's slots", hint=hint)
     return Vocabulary.of(searched)
 
 

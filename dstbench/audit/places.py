@@ -7,20 +7,19 @@ without one, the places are those that gold names. Words and patterns are data (
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Final
 
 import polars as pl
 
-from dstbench.audit.corpus import Corpus, look_up
+from dstbench.audit.corpus import Corpus
 from dstbench.audit.inputs import database_facts
-from dstbench.audit.mentions import CANONICAL, WORD, Vocabulary, find_mentions, spans
+from dstbench.audit.mentions import CANONICAL, WORD, Vocabulary, as_pattern, find_mentions, spans
 from dstbench.audit.rules import Rules
 from dstbench.conventions.normalise import is_dontcare, spellings
 
-_OF_DOMAIN: Final = ["row", "domain"]
 #: Names that are at least so similar (`difflib`) are spellings of one name.
 ALIKE: Final = 0.88
 
@@ -31,17 +30,16 @@ class Places:
 
     Attributes:
         slots: The slots that the rules judge.
-        domains: All domains that gold has, sorted.
         name_slots: (domain, slot), the slots of names.
         facts: (domain, entity, slot, fact), the attributes of entities, canonical.
-        names: (domain, name, entity, value), each canonical name of an entity, and the value that is added for it.
+        names: (domain, name, entity, is_part, value), each canonical name of an entity, whether it is one word of the
+            whole name only, and the value that is added for it.
         mentions: As `mentions.find_mentions` returns them, with `domain`, `words`, and what the rules say of the
             sentence and the utterance; `sentence` is its number in the utterance.
         refusals: (row, domain), turns in which the user asks for another place.
     """
 
     slots: list[str]
-    domains: list[str]
     name_slots: pl.DataFrame
     facts: pl.DataFrame
     names: pl.DataFrame
@@ -81,23 +79,41 @@ def lay_out_places(corpus: Corpus, folder: str | None, rules: Rules) -> Places |
     slips = _names_as_values(corpus, {*entities["entity"]} - {*facts["fact"]}, {*facts["fact"]}, name_slots)
     searched = {slot: listed if slot in rules.cues else listed - slips for slot, listed in searched.items()}
     common = no_names | {value for slot, listed in searched.items() for value in listed if slot not in rules.cues}
-    names = _with_spelling(_names(entities, values, name_slots, common, rules), name_slots, corpus)
-    named = names.join(name_slots, on="domain").select("slot", "name")
-    said_as = {slot: by_value for slot, by_value in rules.said_as.items() if slot in values}
-    mentions = find_mentions(corpus.texts, _vocabulary(searched, named, said_as))
+    used = {(slot, value): n for slot, value, n in corpus.forms.iter_rows()}
+    counts = {
+        domain: {value: used.get((slot, value), 0) for value in values[slot]}
+        for domain, slot in name_slots.select("domain", "slot").iter_rows()
+    }
+    names = _names(entities, counts, common, rules)
+    patterns = Vocabulary.of(searched).patterns
+    spelled = [
+        *(
+            (text, slot, name)
+            for slot, name in names.join(name_slots, on="domain").select("slot", "name").iter_rows()
+            for text in _spellings(slot, name)
+        ),
+        *(
+            (text, slot, CANONICAL(slot, value))
+            for slot, by_value in rules.said_as.items()
+            if slot in values
+            for value, listed in by_value.items()
+            for text in listed
+        ),
+    ]
+    more = sorted({(as_pattern(text), slot, value) for text, slot, value in spelled})
+    patterns = pl.concat([patterns, pl.DataFrame(more, patterns.schema, orient="row")]).unique(maintain_order=True)
+    mentions = find_mentions(corpus.texts, patterns)
     mentions = mentions.with_columns(
         names_place=pl.col("slot").is_in(name_slots["slot"].implode()), is_kind=pl.col("slot").is_in(list(rules.kinds))
     )
     mentions = _with_sentences(spans(mentions, corpus.texts), corpus, rules)
-    discussed = domains["domain"].unique().sort().to_list()
     return Places(
         slots=slots.to_list(),
-        domains=discussed,
         name_slots=name_slots,
         facts=facts,
         names=names,
         mentions=mentions,
-        refusals=_refusals(corpus, rules, discussed),
+        refusals=_refusals(corpus, rules),
     )
 
 
@@ -106,22 +122,6 @@ def _names_as_values(corpus: Corpus, of_database: set[str], facts: set[str], nam
     n, is_name = pl.col("n"), pl.col("slot").is_in(name_slots["slot"].implode())
     counts = corpus.forms.group_by("value").agg(of_names=n.filter(is_name).sum(), of_others=n.filter(~is_name).sum())
     return of_database | {*counts.filter(pl.col("of_names") > pl.col("of_others"))["value"]} - facts
-
-
-def _vocabulary(
-    searched: Mapping[str, set[str]], names: pl.DataFrame, said_as: Mapping[str, Mapping[str, list[str]]]
-) -> Vocabulary:
-    """The vocabulary of slots' values, of places' (slot, name), and of other words that say a value."""
-    patterns = [(pattern, slot, name) for slot, name in names.iter_rows() for pattern in sorted(_patterns(slot, name))]
-    patterns += [
-        (_pattern(words), slot, CANONICAL(slot, value))
-        for slot, by_value in said_as.items()
-        for value, listed in by_value.items()
-        for words in listed
-    ]
-    of_values = Vocabulary.of(searched).patterns
-    every = pl.concat([of_values, pl.DataFrame(patterns, schema=of_values.schema, orient="row")])
-    return Vocabulary(every.unique(maintain_order=True), {})
 
 
 def _entities(rows: pl.DataFrame, name_slots: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -141,64 +141,54 @@ def _canonical(slots: pl.Series, values: pl.Series) -> pl.Series:
 
 
 def _names(
-    entities: pl.DataFrame,
-    values: dict[str, set[str]],
-    name_slots: pl.DataFrame,
-    common: set[str],
-    rules: Rules,
+    entities: pl.DataFrame, of_gold: Mapping[str, Mapping[str, int]], common: set[str], rules: Rules
 ) -> pl.DataFrame:
-    """(domain, name, entity): the names of the database and of gold, and short forms that mean one entity only."""
+    """`Places.names`: the names of the database and of gold, and short forms and words that mean one entity only."""
     endings = re.compile(rf"^(.{{4,}}?) (?:{'|'.join(map(re.escape, rules.name_endings))})$")
-    entities_of_form: dict[tuple[str, str], set[str]] = {}
-    for domain, name in entities.iter_rows():
+
+    def forms(name: str) -> list[str]:
         short = endings.match(name)
-        for form in {name, *([short[1]] if short else [])} - common:
-            entities_of_form.setdefault((domain, form), set()).add(name)
-    entity_of = {key: min(which) for key, which in entities_of_form.items() if len(which) == 1}
-    entity_of |= {(domain, name): name for domain, name in entities.iter_rows() if name not in common}
+        return [name, *([short[1]] if short else [])]
+
+    known = entities.rows()
+    entity_of = _of_one(((domain, form), name) for domain, name in known for form in {*forms(name)} - common)
+    entity_of |= {(domain, name): name for domain, name in known if name not in common}
     # Sorted: of names that are alike without signs, the same one is taken in every run.
     alike = {(domain, _bare(name, rules)): entity for (domain, name), entity in sorted(entity_of.items())}
-    names_of: dict[str, list[str]] = {}
-    for domain, bare in alike:
-        names_of.setdefault(domain, []).append(bare)
 
     def entity(domain: str, name: str) -> str:
         """The entity whose name a name in gold misspells; the name itself if there is none."""
-        short = endings.match(name)
+        others = [bare for other, bare in alike if other == domain]
         for cutoff in (1, ALIKE):
-            for text in (name, short[1] if short else name):
-                if close := get_close_matches(_bare(text, rules), names_of.get(domain, ()), n=1, cutoff=cutoff):
+            for text in forms(name):
+                if close := get_close_matches(_bare(text, rules), others, n=1, cutoff=cutoff):
                     return alike[domain, close[0]]
         return name
 
-    for domain, slot in name_slots.select("domain", "slot").sort("domain", "slot").iter_rows():
-        for value in sorted(values[slot] - common):
-            if len(value) > 3:
-                entity_of.setdefault((domain, value), entity(domain, value))
-                alike.setdefault((domain, _bare(value, rules)), entity_of[domain, value])
-    entities_of_word: dict[tuple[str, str], set[str]] = {}
-    for domain, name in entities.iter_rows():
-        for word in name.split():
-            entities_of_word.setdefault((domain, word), set()).add(name)
+    for domain, counts in of_gold.items():
+        for value in counts.keys() - common:
+            if len(value) > 3 and (domain, value) not in entity_of:
+                entity_of[domain, value] = entity(domain, value)
     small = common | {word for ending in rules.name_endings for word in ending.split()}
-    parts = {
-        (domain, word): min(which)
-        for (domain, word), which in entities_of_word.items()
-        if len(which) == 1 and len(word) > 4 and word not in small and (domain, word) not in entity_of
-    }
-    rows = [(*key, entity, key in parts) for key, entity in sorted({**entity_of, **parts}.items())]
-    schema = {**dict.fromkeys(("domain", "name", "entity"), pl.String), "is_part": pl.Boolean}
-    return pl.DataFrame(rows, schema=schema, orient="row")
+    words = _of_one(((domain, word), name) for domain, name in known for word in {*name.split()} - small)
+    parts = {key: which for key, which in words.items() if len(key[1]) > 4 and key not in entity_of}
+    # What is added for an entity is the one of its names that gold has most often.
+    rows = [
+        (domain, name, which, (domain, name) in parts, of_gold.get(domain, {}).get(name, 0))
+        for (domain, name), which in {**entity_of, **parts}.items()
+    ]
+    schema = {**dict.fromkeys(("domain", "name", "entity"), pl.String), "is_part": pl.Boolean, "n": pl.UInt32}
+    names = pl.DataFrame(rows, schema=schema, orient="row")
+    names = names.sort("n", pl.col("name") == pl.col("entity"), "name", descending=[True, True, False])
+    return names.with_columns(value=pl.col("name").first().over("domain", "entity")).drop("n").sort("domain", "name")
 
 
-def _with_spelling(names: pl.DataFrame, name_slots: pl.DataFrame, corpus: Corpus) -> pl.DataFrame:
-    """Names with the `value` that is added: the name of the entity that gold has most often."""
-    used = corpus.forms.join(name_slots, on="slot")
-    used = used.group_by("domain", name="value").agg(pl.col("n").sum())
-    counted = names.join(used, on=["domain", "name"], how="left").with_columns(pl.col("n").fill_null(0))
-    best = counted.sort("n", pl.col("name") == pl.col("entity"), "name", descending=[True, True, False])
-    best = best.unique(["domain", "entity"], keep="first", maintain_order=True)
-    return names.join(best.select("domain", "entity", value="name"), on=["domain", "entity"])
+def _of_one(pairs: Iterable[tuple[tuple[str, str], str]]) -> dict[tuple[str, str], str]:
+    """The (domain, words) that are of one entity only, and this entity."""
+    entities: dict[tuple[str, str], set[str]] = {}
+    for key, entity in pairs:
+        entities.setdefault(key, set()).add(entity)
+    return {key: min(which) for key, which in entities.items() if len(which) == 1}
 
 
 def _bare(name: str, rules: Rules) -> str:
@@ -209,16 +199,11 @@ def _bare(name: str, rules: Rules) -> str:
     return words.replace(" ", "")
 
 
-def _patterns(slot: str, value: str) -> set[str]:
-    """Patterns of the spellings of a value; tokenisers split genitives off (``rosa s``). Signs alone have none."""
+def _spellings(slot: str, value: str) -> set[str]:
+    """The spellings of a value; tokenisers split genitives off (``rosa s``). Signs alone are none."""
     texts = {value, *spellings(slot, value)}
     texts |= {re.sub(r"(\w{3,})s\b", r"\1 s", text, count=1) for text in texts}
-    return {_pattern(text) for text in texts if re.search(WORD, text)}
-
-
-def _pattern(text: str) -> str:
-    """Words as `Vocabulary.patterns` has them."""
-    return f" {'  '.join(re.findall(WORD, text.lower()))} "
+    return {text for text in texts if re.search(WORD, text)}
 
 
 def _sentences(text: pl.Expr, rules: Rules) -> pl.Expr:
@@ -226,86 +211,68 @@ def _sentences(text: pl.Expr, rules: Rules) -> pl.Expr:
 
 
 def with_sentence(mentions: pl.DataFrame, rules: Rules) -> pl.DataFrame:
-    """Mentions (`mentions.spans`) with the `sentence` that they stand in, and its `number` in the utterance."""
-    number = pl.col("text").str.head("start").str.to_lowercase().str.count_matches(rules.sentence_end)
-    at = ["row", "speaker"]
-    sentences = mentions.select(*at, "text").unique(at).select(*at, sentence=_sentences(pl.col("text"), rules))
-    sentences = sentences.with_columns(number=pl.int_ranges(pl.col("sentence").list.len(), dtype=pl.UInt32))
-    return look_up(mentions.with_columns(number=number), sentences.explode("sentence", "number"), [*at, "number"])
+    """Mentions (`mentions.spans`) with their `sentence`, its `number` in the utterance, and how it has `begun`."""
+    head, tail = pl.col("text").str.head("start"), pl.col("text").str.slice("start")
+    mentions = mentions.with_columns(
+        number=head.str.to_lowercase().str.count_matches(rules.sentence_end),
+        begun=_sentences(head, rules).list.last(),
+    )
+    return mentions.with_columns(sentence=pl.col("begun") + _sentences(tail, rules).list.first())
 
 
 def _with_sentences(mentions: pl.DataFrame, corpus: Corpus, rules: Rules) -> pl.DataFrame:
     """`Places.mentions`, of mentions with their utterances (`mentions.spans`)."""
     text, sentence, is_user = pl.col("text"), pl.col("sentence"), pl.col("speaker") == "user"
     mentions = mentions.join(corpus.domains, on="slot").join(corpus.turns.select("row", "id", "is_evidence"), on="row")
-    is_cued = pl.col("slot").is_in(list(rules.cues))
-    # Some rules look at the sentence up to the mention only.
-    begun = _sentences(pl.when(is_cued | ~is_user).then(text.str.head("start")), rules).list.last()
-    mentions = with_sentence(mentions, rules).with_columns(begun=begun)
-    asks_kind = _contain(sentence, rules.kinds)
-    cued = _contain(pl.col("begun").str.strip_chars_end(), rules.cues)
-    travel = (sentence.str.contains(rules.domains[domain]) for domain in rules.travel)
-    # Utterances and sentences are judged once each, not once per mention.
-    at = ["row", "speaker"]
-    spoken_of = {domain: pl.col(f"says {domain}") for domain in rules.domains}
-    says = (says.alias(f"says {domain}") for domain, says in domain_words(text.str.to_lowercase(), rules).items())
-    utterances = mentions.select(*at, "text").unique(at).select(*at, *says)
-    sentences = (
-        mentions.select(*at, "number", "sentence")
-        .unique([*at, "number"])
-        .select(
-            *at,
-            "number",
-            queried=sentence.str.contains(rules.query),
-            denied=sentence.str.contains(rules.negation),
-            asked=pl.when(is_user).then(sentence.str.contains(rules.request)).otherwise(sentence.str.contains(r"\?")),
-            of_all=sentence.str.contains(rules.every),
-            of_travel=pl.any_horizontal(pl.lit(False), *travel),
-        )
-    )
+    mentions = with_sentence(mentions, rules)
     # For some slots, a value counts only after certain words.
+    is_cued = pl.col("slot").is_in(list(rules.cues))
     mentions = mentions.filter(
         ~pl.col("after").is_in(rules.streets).fill_null(False),
-        ~is_cued | cued,
-    ).with_columns(
-        definite=pl.col("slot").str.contains(rules.types) & pl.col("before").is_in(rules.definite).fill_null(False),
+        ~is_cued | _contain(pl.col("begun").str.strip_chars_end(), rules.cues),
+    )
+    asks = pl.when(is_user).then(sentence.str.contains(rules.request)).otherwise(sentence.str.contains(r"\?"))
+    return mentions.select(
+        "mention", "row", "speaker", "first", "count", "slot", "value", "names_place", "is_kind", "start", "end",
+        "domain", "id", "is_evidence",
+        sentence="number",
         words=text.str.slice("start", pl.col("end") - pl.col("start")),
-        offered=is_user | pl.col("begun").str.contains(rules.offer),
-        asks_kind=asks_kind,
-    )
-    mentions = mentions.drop("text", "sentence", "begun", "before", "after")
-    mentions = look_up(look_up(mentions, utterances, at), sentences, [*at, "number"]).with_columns(
-        asked=pl.col("asked") & pl.col("offered"),
-        of_domain=says_domain(spoken_of, own=True),
-        of_other=says_domain(spoken_of, own=False),
-    )
-    return mentions.drop("offered", *(f"says {domain}" for domain in rules.domains)).rename({"number": "sentence"})
+        queried=sentence.str.contains(rules.query),
+        denied=sentence.str.contains(rules.negation),
+        asked=asks & (is_user | pl.col("begun").str.contains(rules.offer)),
+        of_all=sentence.str.contains(rules.every),
+        of_travel=pl.any_horizontal(False, *(sentence.str.contains(rules.domains[domain]) for domain in rules.travel)),
+        of_domain=says_domain(text, rules, own=True),
+        of_other=says_domain(text, rules, own=False),
+        definite=pl.col("slot").str.contains(rules.types) & pl.col("before").is_in(rules.definite).fill_null(False),
+        asks_kind=_contain(sentence, rules.kinds),
+    )  # fmt: skip
 
 
 def _contain(text: pl.Expr, patterns: Mapping[str, str]) -> pl.Expr:
     """Whether a text has the pattern of the row's slot."""
     rows = ((pl.col("slot") == slot, pattern) for slot, pattern in patterns.items())
     has = (is_slot & pl.when(is_slot).then(text).str.contains(pattern) for is_slot, pattern in rows)
-    return pl.any_horizontal(pl.lit(False), *has)
+    return pl.any_horizontal(False, *has)
 
 
-def domain_words(text: pl.Expr, rules: Rules) -> dict[str, pl.Expr]:
-    """Whether a text has words of each of `Rules.domains`."""
-    return {domain: text.str.contains(pattern) for domain, pattern in rules.domains.items()}
+def says_domain(text: pl.Expr, rules: Rules, *, own: bool) -> pl.Expr:
+    """Whether a text has words of the row's own domain, or (not `own`) of another one (`Rules.domains`)."""
+    name, lower = pl.col("domain").str.to_lowercase(), text.str.to_lowercase()
+    return pl.any_horizontal(
+        False,
+        *(
+            (name.str.starts_with(domain) == own) & lower.str.contains(pattern)
+            for domain, pattern in rules.domains.items()
+        ),
+    )
 
 
-def says_domain(spoken_of: Mapping[str, pl.Expr], *, own: bool) -> pl.Expr:
-    """Whether a text, by its `domain_words`, has words of the row's own domain, or (not `own`) of another one."""
-    name = pl.col("domain").str.to_lowercase()
-    hits = ((name.str.starts_with(domain) == own) & says for domain, says in spoken_of.items())
-    return pl.any_horizontal(pl.lit(False), *hits)
-
-
-def _refusals(corpus: Corpus, rules: Rules, domains: list[str]) -> pl.DataFrame:
+def _refusals(corpus: Corpus, rules: Rules) -> pl.DataFrame:
     """`Places.refusals`; a refusal in a sentence about another domain only is not one."""
-    of_user = corpus.texts.filter(speaker="user")
-    sentences = of_user.select("row", sentence=_sentences(pl.col("text"), rules)).explode("sentence")
-    sentences = sentences.filter(pl.col("sentence").str.contains(rules.refusal))
-    sentences = sentences.join(pl.DataFrame({"domain": domains}, schema={"domain": pl.String}), how="cross")
-    own, other = (says_domain(domain_words(pl.col("sentence"), rules), own=own) for own in (True, False))
-    return sentences.filter(own | ~other).select(_OF_DOMAIN).unique()
+    sentence = pl.col("sentence")
+    sentences = corpus.texts.filter(speaker="user").select("row", sentence=_sentences(pl.col("text"), rules))
+    sentences = sentences.explode("sentence").filter(sentence.str.contains(rules.refusal))
+    sentences = sentences.join(corpus.domains.select("domain").unique(), how="cross")
+    own, other = (says_domain(sentence, rules, own=own) for own in (True, False))
+    return sentences.filter(own | ~other).select("row", "domain").unique()

@@ -92,8 +92,7 @@ def replace(
         DstbenchError: A file cannot be used, or there are too few donors that are new.
         UsageError: The data, or the donors, do not have one of the slots.
     """
-    texts, seen = spoken(data), read_content(train)
-    cells = gold_cells(data)
+    texts, seen, cells = spoken(data), read_content(train), gold_cells(data)
     datasets = (seen, Content(cells, texts.select("dialogue", "text")))
     chosen = _chosen(cells["slot"].unique().sort().to_list(), slots)
     sources = {
@@ -104,15 +103,14 @@ def replace(
     ordinary = ordinary_words(datasets)
     names = _names(cells, chosen, ordinary)
     pieces = _pieces(texts, names, datasets)
-    mentions = pieces.drop_nulls("entity")
-    not_said = _not_said(cells, names, mentions, chosen)
-    refused = REFUSED.conform(pl.concat([not_said, _ordinary(cells, names, chosen, ordinary)], how="diagonal"))
+    mentions = pieces.drop_nulls("entity").group_by(_ENTITY).agg(mentions=pl.len(), first_said=pl.col("turn").min())
+    refused = _refused(cells.filter(pl.col("slot").is_in(chosen)), names, mentions, ordinary)
+    not_said = refused.filter(reason="not said").select("dialogue").unique()
     entities = names.drop_nulls("slot").join(not_said, on="dialogue", how="anti").select(*_ENTITY, "slot").unique()
     if entities.is_empty():
         what = f"no dialogue is left with a value to replace in {', '.join(chosen)}"
-        counts = ", ".join(
-            f"{n:,} {reason}" for reason, n in refused.group_by("reason").len().sort("reason").iter_rows()
-        )
+        reasons = refused.group_by("reason").len().sort("reason").iter_rows()
+        counts = ", ".join(f"{n:,} {reason}" for reason, n in reasons)
         hint = f"values that stay: {counts}" if counts else "--slots names others"
         raise DstbenchError(what, file=str(data), hint=hint)
     wanted = entities["slot"].unique().sort().to_list()
@@ -124,35 +122,28 @@ def replace(
         out,
         states=changed.select("dialogue", "turn", "slot", value="new"),
         said=_retold(pieces, new_names),
-        without=[] if keep_unfound else not_said["dialogue"].unique().to_list(),
+        without=[] if keep_unfound else not_said["dialogue"].to_list(),
     )
     manifest = changed.group_by("dialogue", "slot", "value", "new", "entity").agg(states=pl.len())
-    n_mentions = mentions.group_by(_ENTITY).agg(mentions=pl.len())
-    manifest = manifest.join(n_mentions, on=_ENTITY, how="left").with_columns(pl.col("mentions").fill_null(0))
-    return Replacement(
-        REPLACED.conform(manifest).sort("dialogue", "slot", "value"), refused.sort("dialogue", "slot", "value")
-    )
+    manifest = manifest.join(mentions, on=_ENTITY, how="left").with_columns(pl.col("mentions").fill_null(0))
+    return Replacement(REPLACED.conform(manifest).sort("dialogue", "slot", "value"), refused)
 
 
 def _chosen(slots_of_data: list[str], slots: Sequence[str] | None) -> list[str]:
     """The slots to replace."""
-    if slots:
-        chosen = sorted({canonical_slot(slot) for slot in slots})
-        check_known(chosen, slots_of_data, "the data have no slot {!r}")
-    else:
-        chosen = [slot for slot in slots_of_data if re.search(_DEFAULT_SLOTS, slot)]
+    chosen = sorted({canonical_slot(slot) for slot in slots or ()})
+    check_known(chosen, slots_of_data, "the data have no slot {!r}")
+    chosen = chosen or [slot for slot in slots_of_data if re.search(_DEFAULT_SLOTS, slot)]
     if not chosen:
         raise UsageError("no slot is called name, departure or destination", hint="say which: --slots SLOT,SLOT")
     return chosen
 
 
 def _names(cells: pl.DataFrame, chosen: list[str], ordinary: pl.DataFrame) -> pl.DataFrame:
-    """The alternatives of each dialogue's values.
+    """(dialogue, value, name, key, pattern, entity, slot): the alternatives of each dialogue's values, in their order.
 
-    Returns:
-        (dialogue, value, name: the alternative; and, null if it is no name: key: the name squeezed, pattern, entity:
-        also null if it is an ordinary word; slot: the chosen slot whose donors the entity gets, null if there is none),
-        in the order of alternatives.
+    `key` (the name squeezed) and `pattern` are null if it is no name, `entity` also if it is an ordinary word; `slot`
+    is the chosen one whose donors the entity gets, null if there is none.
     """
     names = cells.select("dialogue", "value").unique(maintain_order=True)
     names = names.with_columns(name=pl.col("value").str.split(BETWEEN)).explode("name")
@@ -177,12 +168,10 @@ def _names(cells: pl.DataFrame, chosen: list[str], ordinary: pl.DataFrame) -> pl
 
 
 def _pieces(texts: pl.DataFrame, names: pl.DataFrame, datasets: Sequence[Content]) -> pl.DataFrame:
-    """The texts of dialogues with a chosen entity that mention names, cut after each mention; the longest name counts.
+    """(row, dialogue, turn, speaker, before, said, entity): texts with names, cut after each mention of the longest.
 
-    Returns:
-        (row: of the text; dialogue, turn, speaker, before: text before the mention, said: the mention, entity: null if
-        the mention is of another value of the datasets, or an ordinary word); the last piece of each text has no
-        mention.
+    Of dialogues with a chosen entity. `entity` is null if the mention `said` is of another value of the datasets, or an
+    ordinary word; the last piece of each text has no mention.
     """
     spelled = names.drop_nulls("pattern").filter(pl.col("slot").is_not_null().any().over("dialogue"))
     longer = longer_values(spelled.select("dialogue", "name").unique(), texts, datasets)
@@ -263,27 +252,19 @@ def _phrases(words: Sequence[str], rare: Collection[str]) -> Iterator[str]:
                 yield " ".join(words[first:end])
 
 
-def _wanted(cells: pl.DataFrame, chosen: list[str]) -> pl.DataFrame:
-    """(dialogue, slot, value, turn) of the chosen slots' values, and the first turn whose state has each."""
-    return cells.filter(pl.col("slot").is_in(chosen)).group_by("dialogue", "slot", "value").agg(pl.col("turn").min())
-
-
-def _not_said(cells: pl.DataFrame, names: pl.DataFrame, mentions: pl.DataFrame, chosen: list[str]) -> pl.DataFrame:
-    """(dialogue, slot, value, turn, reason) of values that have not been said by the time a state first has them."""
-    entities = names.drop_nulls("entity").select("dialogue", "value", "entity").unique()
-    first_said = mentions.group_by(_ENTITY).agg(first_said=pl.col("turn").min())
-    wanted = _wanted(cells, chosen).join(entities, on=["dialogue", "value"]).join(first_said, on=_ENTITY, how="left")
+def _refused(cells: pl.DataFrame, names: pl.DataFrame, mentions: pl.DataFrame, ordinary: pl.DataFrame) -> pl.DataFrame:
+    """The values in cells that are not said by the time a state first has them, or are ordinary words: `REFUSED`."""
+    value = ["dialogue", "value"]
+    wanted = cells.group_by("dialogue", "slot", "value").agg(pl.col("turn").min())
+    entities = names.drop_nulls("entity").select(*value, "entity").unique().join(mentions, on=_ENTITY, how="left")
     in_time = (pl.col("first_said") <= pl.col("turn")).fill_null(False)
-    return wanted.filter(~in_time).select("dialogue", "slot", "value", "turn", reason=pl.lit("not said"))
-
-
-def _ordinary(cells: pl.DataFrame, names: pl.DataFrame, chosen: list[str], ordinary: pl.DataFrame) -> pl.DataFrame:
-    """(dialogue, slot, value, turn, reason, said, annotated) of values with an alternative that is an ordinary word."""
     words = names.filter(pl.col("key").is_not_null(), pl.col("entity").is_null())
-    words = words.select("dialogue", "value", key=value_key(pl.col("name"))).join(ordinary, on="key")
-    words = words.unique(["dialogue", "value"], keep="first", maintain_order=True)
-    wanted = _wanted(cells, chosen).join(words, on=["dialogue", "value"])
-    return wanted.drop("key").with_columns(reason=pl.lit("ordinary word"))
+    words = words.select(*value, key=value_key(pl.col("name"))).join(ordinary, on="key").unique(value, keep="first")
+    refused = [
+        wanted.join(entities, on=value).filter(~in_time).with_columns(reason=pl.lit("not said")).drop("mentions"),
+        wanted.join(words, on=value).with_columns(reason=pl.lit("ordinary word")),
+    ]
+    return REFUSED.conform(pl.concat(refused, how="diagonal")).sort("dialogue", "slot", "value")
 
 
 def _new_values(
@@ -301,13 +282,13 @@ def _new_values(
     for seen in datasets:
         new = unseen(new, seen)
     if lacking := [slot for slot in slots if slot not in new["slot"]]:
-        searched = candidates.filter(pl.col("slot").is_in(lacking)).height
-        none_is_new = f"none of the {searched:,} donor values is new" if searched else "no donor values"
+        n = candidates.filter(pl.col("slot").is_in(lacking)).height
+        what = f"none of the {n:,} donor values is new" if n else "no donor values"
         if donors is None or invent:
-            none_is_new = "the words of the known names are too few to invent new ones"
+            what = "the words of the known names are too few to invent new ones"
         source = train if donors is None else donors
         raise DstbenchError(
-            f"{none_is_new} for {', '.join(lacking)}",
+            f"{what} for {', '.join(lacking)}",
             file=str(source) if isinstance(source, (str, PathLike)) else None,
             hint="name other slots (--slots), slots of the donors (--map SLOT=SLOT), or other donors (--donors): "
             f"a dataset, or a JSON file of values: {FORM}",

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass
+from itertools import zip_longest
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -173,31 +174,25 @@ def _read_sheet(path: str) -> pl.DataFrame:
             file=path,
             hint="`dstbench audit inconsistency DATA --review FILE.csv` writes one",
         )
-    columns = [
-        pl.col(name).cast(pl.String).fill_null("").str.strip_chars()
-        for name in sheet.columns
-        if name in (*_NEEDED, *_ROW)
-    ]
-    return sheet.with_row_index("line", offset=1).select("line", *columns)
+    sheet = sheet.select(pl.col(name) for name in sheet.columns if name in (*_NEEDED, *_ROW))
+    return sheet.cast(pl.String).fill_null("").select(pl.all().str.strip_chars()).with_row_index("line", offset=1)
 
 
 def _check_same_rows(sheets: Mapping[str, pl.DataFrame], files: Mapping[str, str]) -> None:
     """Refuse sheets whose rows differ from those of the first sheet; the error names the first such row."""
-    (first, rows), *others = sheets.items()
+    (first, sheet), *others = sheets.items()
     for reader, other in others:
-        names = [name for name in _ROW if name in rows.columns and name in other.columns]
-        n = min(rows.height, other.height)
-        is_same = pl.DataFrame([rows[name].head(n) == other[name].head(n) for name in names])
-        differing = is_same.select(~pl.all_horizontal(pl.all())).to_series().arg_true()
-        if len(differing) or rows.height != other.height:
-            at = int(differing[0]) if len(differing) else n
-            is_missing = at == other.height
-            raise DstbenchError(
-                f"row {at + 1} of {first} is missing" if is_missing else f"row {at + 1} is not that of {first}",
-                file=files[reader],
-                dialogue=(rows if is_missing else other)["dialogue"][at],
-                hint="readers' sheets have the same rows in the same order, and differ in `right` and `missed` only",
-            )
+        names = [name for name in _ROW if name in sheet.columns and name in other.columns]
+        rows = zip_longest(*(table.select(names).iter_rows(named=True) for table in (sheet, other)))
+        for number, (row, its) in enumerate(rows, 1):
+            if row != its:
+                hint = "readers' sheets have the same rows in the same order, and differ in `right` and `missed` only"
+                raise DstbenchError(
+                    f"row {number} is not that of {first}" if its else f"row {number} of {first} is missing",
+                    file=files[reader],
+                    dialogue=(its or row)["dialogue"],
+                    hint=hint,
+                )
 
 
 def _check_rows(sheet: pl.DataFrame, path: str) -> None:
@@ -228,18 +223,13 @@ def _check_rows(sheet: pl.DataFrame, path: str) -> None:
         "an unchanged dialogue with additions": ~pl.col("is_changed") & (pl.col("additions") > 0),
     }
     for fault, is_faulty in faults.items():
-        faulty = rows.filter(is_faulty).sort("dialogue").select("dialogue", "n")
-        if faulty.height:
-            dialogue, n = faulty.row(0)
+        for dialogue, n in rows.filter(is_faulty).sort("dialogue").select("dialogue", "n").iter_rows():
             hint = "keep all rows of a dialogue, or remove all of them"
             raise DstbenchError(fault.format(n), file=path, dialogue=dialogue, hint=hint)
 
 
 def _answers(sheet: pl.DataFrame, path: str) -> pl.DataFrame:
-    """The sheet with `of`, `answer` and `n_missed`, after checking that every cell is filled in.
-
-    `missed` may be empty in all rows; then `n_missed` is null.
-    """
+    """The sheet with `of`, `answer` and `n_missed` (null if `missed` is empty in all rows), if cells are filled in."""
     missed = pl.col("missed")
     has_missed = (~_IS_ADDITION & (missed != "")).any()
     sheet = sheet.with_columns(

@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 import polars as pl
 
-from dstbench.audit.corpus import Corpus
+from dstbench.audit.corpus import Corpus, with_changes
 from dstbench.audit.discussion import SUPPORT, discuss, judge_places, on_topic, propose_places
 from dstbench.audit.evidence import CUES, PARTS, judge, propose
 from dstbench.audit.mentions import spans
@@ -30,11 +30,12 @@ class Method(NamedTuple):
 
     def judge(self, corpus: Corpus, cells: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
         """The mentions with their evidence, and the missing ones among them, if gold had these `cells`."""
-        similar = judge(self.compared, cells, self.support)
+        state = with_changes(cells)
+        similar = judge(self.compared, state if self.compared.height else state.clear(), self.support)
         proposed = propose(similar, self.at_least)
         similar = similar.filter("is_compared")
         if self.places is not None:
-            discussion = discuss(corpus, cells, self.places, self.rules)
+            discussion = discuss(corpus, state, self.places, self.rules)
             by_rule = judge_places(discussion, self.places, self.rules)
             proposed = on_topic(proposed, discussion, corpus, self.rules)
             proposed = pl.concat([propose_places(by_rule, self.rules), proposed], how="diagonal_relaxed")

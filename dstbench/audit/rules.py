@@ -19,12 +19,8 @@ from dstbench.typing import Preset
 
 #: A pattern that nothing matches.
 NOTHING: Final = "^\\b$"
-# The rules that are a pattern, or have patterns as values.
-_PATTERNS: Final = (
-    "sentence_end", "refusal", "negation", "request", "query", "offer", "every",
-    "names", "types", "bookings", "domains", "kinds", "stated_kinds", "cues", "slots", "of_user", "lists",
-    "over_dontcare", "unconfirmed", "spoken", "early", "articles", "small_words",
-)  # fmt: skip
+#: A regular expression.
+Pattern: TypeAlias = str
 _HINT: Final = "dstbench/audit/rules.json is an example"
 
 
@@ -87,17 +83,17 @@ class Rules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """
 
     rules: dict[Rule, list[Annotated[list[Condition], msgspec.Meta(min_length=2)]]]
-    sentence_end: str
-    refusal: str
-    negation: str
-    request: str
-    query: str
-    offer: str
-    every: str
-    names: str
-    types: str
-    bookings: str
-    domains: dict[str, str]
+    sentence_end: Pattern
+    refusal: Pattern
+    negation: Pattern
+    request: Pattern
+    query: Pattern
+    offer: Pattern
+    every: Pattern
+    names: Pattern
+    types: Pattern
+    bookings: Pattern
+    domains: dict[str, Pattern]
     travel: list[str]
     streets: list[str]
     definite: list[str]
@@ -105,25 +101,25 @@ class Rules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     name_endings: list[str]
     said_as: dict[str, dict[str, list[str]]]
     features: list[str]
-    kinds: dict[str, str]
-    stated_kinds: str
-    cues: dict[str, str]
-    articles: str
-    small_words: str
+    kinds: dict[str, Pattern]
+    stated_kinds: Pattern
+    cues: dict[str, Pattern]
+    articles: Pattern
+    small_words: Pattern
     joining_words: list[str]
     numbers: dict[str, str]
     phrases: dict[str, str]
     plurals: list[tuple[str, str]]
     clocks: list[tuple[str, str, int]]
     named_times: dict[str, str]
-    slots: str = ""
-    of_user: str = ""
-    lists: str = NOTHING
-    over_dontcare: str = NOTHING
+    slots: Pattern = ""
+    of_user: Pattern = ""
+    lists: Pattern = NOTHING
+    over_dontcare: Pattern = NOTHING
     refused: bool = False
-    unconfirmed: str = NOTHING
-    spoken: str = NOTHING
-    early: str = NOTHING
+    unconfirmed: Pattern = NOTHING
+    spoken: Pattern = NOTHING
+    early: Pattern = NOTHING
 
 
 @cache
@@ -157,7 +153,7 @@ def read_rules(path: str | PathLike[str] | None = None) -> Rules:
 
 def _faults(rules: Rules) -> Iterator[str]:
     """Faults of rules that have the right types."""
-    for name in _PATTERNS:
+    for name in (name for name, kind in Rules.__annotations__.items() if "Pattern" in str(kind)):
         value = getattr(rules, name)
         for pattern in value.values() if isinstance(value, dict) else [value]:
             try:

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 import numpy as np
 import polars as pl
 
-from dstbench.audit.mentions import bare_words
+from dstbench.audit.mentions import bare_words, padded
 from dstbench.audit.rules import english
 from dstbench.conventions.convention import Convention
 from dstbench.conventions.files import Table
@@ -22,10 +22,7 @@ from dstbench.conventions.normalise import STEPS, TYPOS, alternatives, normalise
 
 
 def find_values(texts: pl.Series, values: pl.Series, typos: Table | None = None) -> pl.DataFrame:
-    """Find which texts say which values.
-
-    Returns:
-        (text: UInt32 row of `texts`, value: UInt32 row of `values`), each pair once, in no particular order.
+    """(text, value): the rows of `texts` that say those of `values`, each pair once, in no particular order.
 
     >>> find_values(pl.Series(["for two at 5:15 , at christ s college"]), pl.Series(["2", "17:15", "Christ College"])
     ... ).sort("value")["value"].to_list()
@@ -101,10 +98,10 @@ def _one_spelling(words: pl.Series, phrases: Mapping[str, str]) -> pl.Series:
 
 
 def _stems(words: pl.Expr) -> pl.Expr:
-    """Words without plural endings, each with its own space on either side, so that adjacent words can be replaced."""
+    """Words without plural endings, `padded`."""
     for plural, stem in english().plurals:
         words = words.str.replace_all(plural, stem)
-    return pl.format(" {} ", words.str.replace_all(" ", "  ", literal=True))
+    return padded(words)
 
 
 # --- matching ---------------------------------------------------------------------------------------------------------
@@ -162,21 +159,23 @@ def _times(texts: pl.Series) -> pl.DataFrame:
     """(text, time: ``HH:MM``): all times of the day that a text may mean."""
     said, words = pl.col("said"), english()
     lower = pl.DataFrame({"said": texts.str.to_lowercase()}).with_row_index("text")
-    named = {time: lower.filter(said.str.contains(rf"\b{name}\b")) for name, time in words.named_times.items()}
-    times = [texts_with_name.select("text", time=pl.lit(time)) for time, texts_with_name in named.items()]
-    with_numbers = lower.filter(said.str.contains(rf"\d|\b(?:{'|'.join(words.numbers)})\b"))
+    times = [
+        lower.filter(said.str.contains(rf"\b{name}\b")).select("text", time=pl.lit(time))
+        for name, time in words.named_times.items()
+    ]
     in_digits = pl.format(" {} ", said.str.replace_all(r"\s+", " "))
     for word, digits in words.numbers.items():
         in_digits = in_digits.str.replace_all(rf"\b{word}\b", digits)
-    with_numbers = with_numbers.select("text", said=in_digits)
+    with_numbers = lower.filter(said.str.contains(rf"\d|\b(?:{'|'.join(words.numbers)})\b")).select(
+        "text", said=in_digits
+    )
+    has_half, written_hour = pl.col("half") != "", pl.col("hour").cast(pl.Int32)
+    is_short = ~pl.col("hour").str.starts_with("0") & (written_hour <= 12)
     for pattern, default_minute, hours_more in words.clocks:
         clocks = with_numbers.select("text", said.str.extract_all(pattern)).explode("said").drop_nulls()
         parts = clocks.select("text", said.str.extract_groups(pattern)).unnest("said")
         parts = parts.with_columns(pl.col("minute", "half").fill_null(""))
-        written_hour = pl.col("hour").cast(pl.Int32)
         hour = written_hour + hours_more
-        has_half = pl.col("half") != ""
-        is_short = ~pl.col("hour").str.starts_with("0") & (written_hour <= 12)
         readings = (
             hour,
             pl.when(is_short & ~has_half).then((hour + 12) % 24),
@@ -190,11 +189,9 @@ def _times(texts: pl.Series) -> pl.DataFrame:
 
 
 def first_said(values: pl.DataFrame, said: pl.DataFrame, convention: Convention) -> pl.DataFrame:
-    """Find the first turn of its dialogue in which each value is said.
+    """(dialogue, slot, value, searched, said_at): the first turn in which values that tell their slot are said.
 
-    Returns:
-        (dialogue, slot, value, searched: true, said_at: the turn, null if the value is never said) of the values that
-        tell their slot; yes, no and dontcare are not searched for.
+    Yes, no and dontcare are not searched for.
     """
     normalise = normaliser(convention.pred_steps, convention.typos)
     distinct = values.select("slot", "value").unique(maintain_order=True)
@@ -204,11 +201,9 @@ def first_said(values: pl.DataFrame, said: pl.DataFrame, convention: Convention)
     ]
     texts_of = distinct.with_columns(spelled=pl.Series(spelled, dtype=pl.List(pl.String))).explode("spelled")
     texts_of = texts_of.filter(pl.col("spelled").str.contains(r"[^\W_]")).unique()
-    texts = said.drop_nulls().join(values.select("dialogue").unique(), on="dialogue", how="semi")
-    texts = texts.with_row_index("text_row")
-    wanted = texts_of["spelled"].unique()
-    matches = find_values(texts["text"], wanted, convention.typos)
-    matches = matches.select(spelled=wanted.gather(matches["value"]), text_row="text")
-    first = matches.join(texts, on="text_row").group_by("dialogue", "spelled").agg(said_at=pl.col("turn").min())
+    texts, wanted = said.drop_nulls().join(values, on="dialogue", how="semi"), texts_of["spelled"].unique()
+    found = find_values(texts["text"], wanted, convention.typos)
+    found = texts.select("dialogue", "turn")[found["text"]].with_columns(spelled=wanted.gather(found["value"]))
+    first = found.group_by("dialogue", "spelled").agg(said_at=pl.col("turn").min())
     searched = values.join(texts_of, on=["slot", "value"]).join(first, on=["dialogue", "spelled"], how="left")
-    return searched.group_by("dialogue", "slot", "value").agg(pl.lit(True).alias("searched"), pl.col("said_at").min())
+    return searched.group_by("dialogue", "slot", "value").agg(pl.col("said_at").min(), searched=pl.lit(True))

@@ -45,13 +45,9 @@ _ALIKE: Final = {
     "when=before": "other slots of the domain are set in the turn before",
     "when=next": "other slots of the domain are set in the next turn",
     "when=earlier": "other slots of the domain were set earlier",
-    " before=-": "; no word before it",
     "before=-": "no word before it",
-    " before=": "; word before it: ",
     "before=": "word before it: ",
-    " reply=-": "; no reply",
     "reply=-": "no reply",
-    " reply=": "; reply begins with: ",
     "reply=": "reply begins with: ",
 }
 
@@ -189,7 +185,11 @@ def evidence_in_words() -> pl.Expr:
         pl.format("; no database has it for {}", entity),  # there may be no database, or it may not have the slot
         pl.lit(""),
     )
-    alike = pl.col("place").str.replace_many(list(_ALIKE), list(_ALIKE.values()), leftmost=True)
+    alike = (
+        pl.col("place")
+        .str.replace(r"^(when=\w+) ", "${1}; ")
+        .str.replace_many(list(_ALIKE), list(_ALIKE.values()), leftmost=True)
+    )
     similar = pl.when(rule == "similar").then(pl.format("similar mentions ({})", alike))
     of_rule = pl.when(pl.col("place").str.ends_with("slot=any")).then(pl.lit("such mentions of any slot"))
     of_later = pl.when(later == pl.col("value")).then(pl.lit(" Gold has it later in the dialogue."))

@@ -196,24 +196,16 @@ def _compare(long: pl.DataFrame, convention: Convention) -> pl.DataFrame:
         "changed": pl.lit(value=True),
     }
     kind = pl.coalesce(pl.when(condition).then(pl.lit(name)) for name, condition in conditions.items())
+    held = in_old | in_new
     return rows.select(
-        "dialogue",
-        "turn",
-        "slot",
-        pl.col("domain").cast(pl.String),
-        pl.col("gold").alias("before"),
-        pl.col("pred").alias("after"),
-        (in_old | in_new).alias("held"),
-        pl.when((in_old | in_new) & ~pl.col("match")).then(kind).alias("kind"),
-        pl.struct("dialogue", "turn").rank("dense").alias("at"),
-    ).collect()
+        "dialogue", "turn", "slot", pl.col("domain").cast(pl.String), before="gold", after="pred", held=held,
+        kind=pl.when(held & ~pl.col("match")).then(kind),
+        at=pl.struct("dialogue", "turn").rank("dense"),
+    ).collect()  # fmt: skip
 
 
 def _next(column: str) -> pl.Expr:
-    """The next other value in the rows below, of the same group; null where there is none.
-
-    In one group, 7 7 8 8 7 becomes 8 8 7 7 null.
-    """
+    """The next other value in the rows below, of the same group: 7 7 8 8 7 becomes 8 8 7 7 null."""
     value, group = pl.col(column), pl.col("group")
     begins = value.ne_missing(value.shift(1)) | group.ne_missing(group.shift(1))
     following = pl.when(begins).then(pl.int_range(pl.len())).shift(-1).backward_fill()
@@ -241,11 +233,9 @@ def _per_split(cells: pl.DataFrame, states: States) -> pl.DataFrame:
         return none
     order = pl.Enum(split_names(states))
     cells = cells.join(states.splits.cast({"split": order}), on="dialogue", maintain_order="left")
-    return (
-        none
-        if cells["split"].n_unique() < 2
-        else pl.concat(_measure(cells), how="diagonal").sort("split", "domain", maintain_order=True)
-    )
+    if cells["split"].n_unique() < 2:
+        return none
+    return pl.concat(_measure(cells), how="diagonal").sort("split", "domain", maintain_order=True)
 
 
 def _counts() -> list[pl.Expr]:

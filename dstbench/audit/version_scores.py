@@ -102,9 +102,7 @@ def scores(
             chosen = {name: parts[name] for name in chosen_runs}
             runs = open_under(convention, chosen, gold=versions[version], format=format, missing=missing, split=split)
         opened += [(version, run) for run in runs]
-    score_rows: list[pl.DataFrame] = []
-    run_turns: list[pl.DataFrame] = []
-    error_turns: list[pl.DataFrame] = []
+    score_rows, run_turns, error_turns = list[pl.DataFrame](), list[pl.DataFrame](), list[pl.DataFrame]()
     for version, run in _over_common_dialogues(opened):
         labelled = pl.lit(version).alias("version"), pl.lit(model_of[run.name]).alias("model"), pl.all()
         rows, notes = score_run(run, chosen_metrics, [], convention)
@@ -115,7 +113,10 @@ def scores(
             error_turns.append(_in_scope(errors, run, convention).select(labelled))
             run_turns.append(score_rows[-1].head(1).select("version", "model", "run", pl.col("turns").cast(pl.Float64)))
     scored = pl.concat(score_rows)
-    return VersionScores(scored, _models(scored), _slots(run_turns, error_turns))
+    means = *_over_seeds("value", "sd"), *_over_seeds("exact", "exact_sd")
+    groups = _with_exact(scored).group_by("version", "model", "metric", "unit", maintain_order=True)
+    by_model = groups.agg(pl.col("run").n_unique().alias("runs"), *means, pl.col("dialogues").first())
+    return VersionScores(scored, VERSION_MODELS.conform(by_model), _slots(run_turns, error_turns))
 
 
 def _runs_of_versions(
@@ -200,19 +201,8 @@ def _with_exact(rows: pl.DataFrame) -> pl.DataFrame:
     return rows if "exact" in rows.columns else rows.with_columns(exact=pl.lit(None, pl.Float64))
 
 
-def _models(rows: pl.DataFrame) -> pl.DataFrame:
-    """`VERSION_MODELS` of score rows."""
-    groups = _with_exact(rows).group_by("version", "model", "metric", "unit", maintain_order=True)
-    means = *_over_seeds("value", "sd"), *_over_seeds("exact", "exact_sd")
-    models = groups.agg(pl.col("run").n_unique().alias("runs"), *means, pl.col("dialogues").first())
-    return VERSION_MODELS.conform(models)
-
-
 def _slots(run_turns: Sequence[pl.DataFrame], error_turns: Sequence[pl.DataFrame]) -> pl.DataFrame:
-    """`VERSION_SLOTS` of each run's number of turns, and the error turns of each run and slot.
-
-    A slot that neither gold nor a run has, but another run of the model, is right in that run.
-    """
+    """`VERSION_SLOTS`; a slot that neither gold nor a run has, but another run of the model, is right in that run."""
     if not error_turns:
         return VERSION_SLOTS.schema.to_frame()
     rows = _with_exact(pl.concat(error_turns))

@@ -11,8 +11,7 @@ import sys
 from contextlib import suppress
 
 from dstbench.cli.app import app
-from dstbench.cli.output import discard_output
-from dstbench.cli.streams import open_streams
+from dstbench.cli.output import discard_output, open_streams
 
 
 def main() -> None:

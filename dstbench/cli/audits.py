@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from dstbench.cli.command import Call, Result
-from dstbench.cli.options import listed_names
 from dstbench.cli.output import as_path
 from dstbench.errors import UsageError
 from dstbench.typing import Preset, SlotOrder
@@ -19,25 +18,6 @@ def bias(call: Call, *, top: int = 5, sort: SlotOrder = "slot") -> Result:
         sort: Slots by name, the least even values first, or the most frequent slot first.
     """
     return call.shown(call.compute(), top, sort, top=top, sort=sort)
-
-
-def diff(call: Call, *, top: int = 20) -> Result:
-    """What differs between two versions.
-
-    Args:
-        top: Number of changes that text shows.
-    """
-    call.arguments["names"] = listed_names(call.arguments.get("names"), 2)
-    return call.shown(call.compute(), top=top)
-
-
-def contradictions(call: Call, *, top: int = 20) -> Result:
-    """Doubtful values.
-
-    Args:
-        top: Number of values of each kind that text shows.
-    """
-    return call.shown(call.compute(), top=top)
 
 
 def inconsistency(
@@ -70,10 +50,8 @@ def inconsistency(
     if apply and output is None:
         raise UsageError("--apply needs a file to write the corrected dataset to", hint="-o OUT")
     if apply and len(data) > 1:
-        raise UsageError(
-            f"--apply writes one dataset, not {len(data)}",
-            hint="correct them one at a time, with the others as --evidence",
-        )
+        hint = "correct them one at a time, with the others as --evidence"
+        raise UsageError(f"--apply writes one dataset, not {len(data)}", hint=hint)
     from dstbench.audit import correct, review_sheet, write_log
     from dstbench.io.atomic import replacing
     from dstbench.io.escape import csv_text
@@ -109,11 +87,9 @@ def review(call: Call, sheets: list[Path]) -> Result:
     """
     from dstbench.audit import agreement
     from dstbench.audit import review as outcome
-    from dstbench.rendering.tables import render
 
-    if len(sheets) == 1:
-        return Result(render(outcome(as_path(sheets[0])), call.form))
-    return Result(render(agreement([as_path(sheet) for sheet in sheets]), call.form))
+    paths = [as_path(sheet) for sheet in sheets]
+    return call.shown(outcome(paths[0]) if len(paths) == 1 else agreement(paths))
 
 
 def replace(call: Call, *, manifest: Path | None = None) -> Result:
@@ -135,4 +111,4 @@ def replace(call: Call, *, manifest: Path | None = None) -> Result:
             listed = render(replacement, "csv" if manifest.suffix == ".csv" else "json", kept=kept)
             part.write_text(listed, encoding="utf-8")
     written = [Path(call.arguments["out"]), *([manifest] if manifest else [])]
-    return Result(render(replacement, call.form, kept=kept), written)
+    return call.shown(replacement, kept=kept)._replace(written=written)

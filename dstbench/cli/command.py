@@ -49,15 +49,7 @@ _Options: TypeAlias = Mapping[str, Mapping[str, Option]]
 
 
 class Result(NamedTuple):
-    """The result of a command.
-
-    Attributes:
-        text: The text to print, or to write to `output`; None: nothing.
-        written: Other files that the command has written, to be named on stderr.
-        summary: A line for stderr.
-        output: The file for `text`, in place of the one of `Shared`.
-        code: The exit code.
-    """
+    """The result of a command: a text for the terminal or a file, files to name, a line for stderr, the exit code."""
 
     text: str | None = None
     written: Sequence[Path] = ()
@@ -154,15 +146,7 @@ def promised(output: Path | None, formats: Any) -> Any:
 
 @dataclass(frozen=True)
 class Call:
-    """A command that is being run.
-
-    Attributes:
-        command: The command.
-        arguments: The arguments of its function `Command.of`.
-        reading: How runs are read, as keyword arguments of functions.
-        shared: How its table is shown, and where its charts are written.
-        convention: The convention that its options describe.
-    """
+    """A command that is being run, with the arguments of its function, how runs are read, and its shared options."""
 
     command: Command
     arguments: dict[str, Any]
@@ -189,9 +173,9 @@ class Call:
         return self.shared.write(self.command.charts, *results) if self.command.charts else []
 
 
-def usual(call: Call) -> Result:
+def usual(call: Call, **shown: Any) -> Result:
     """A command that shows what its function returns."""
-    return call.shown(call.compute())
+    return call.shown(call.compute(), **shown)
 
 
 @dataclass(frozen=True)
@@ -200,38 +184,23 @@ class Command:
 
     The options are the keyword arguments of `of` (``profile`` and ``**reading`` stand for many) and those of `run`;
     their help is what the docstrings say. `details` has what a signature cannot say.
-
-    Attributes:
-        name: Its name; those of the group ``audit`` begin with it.
-        help: What it does.
-        example: The example in its help, without ``dstbench``.
-        doing: What the spinner says while the command computes, such as "scoring".
-        of: The function that computes, as ``module:name``.
-        show: The function that makes a text of the result and the format.
-        charts: The function that makes charts of the result; empty: it has none.
-        run: The function that runs the command, and whose keyword arguments are options, too.
-        choices: The choices of a convention that it has options for; the others would change nothing.
-        profile: The default profile.
-        reads: Whether `run` reads runs itself.
-        table: The options of its table: of one that -o can write to a file, or that is only shown; or none.
-        details: Details of its options that differ from those of other commands.
-        hidden: Parameters of `of` without an option.
     """
 
-    name: str
+    name: str  # those of the group ``audit`` begin with it
     help: str
-    example: str
-    doing: str
-    of: str = ""
-    show: str = "rendering.tables:render"
-    charts: str = ""
-    run: str = "cli.command:usual"
-    choices: Sequence[str] = tuple(CHOSEN)
-    profile: str = "verbatim"
-    reads: bool = False
-    table: Literal["file", "shown", ""] = "file"
-    details: Mapping[str, Detail] = field(default_factory=dict)
-    hidden: Sequence[str] = ()
+    example: str  # without ``dstbench``
+    doing: str  # what the spinner says while the command computes, such as "scoring"
+    of: str = ""  # the function that computes, as ``module:name``
+    show: str = "rendering.tables:render"  # makes a text of the result and the format
+    charts: str = ""  # makes charts of the result, if there are any
+    run: str = "cli.command:usual"  # runs the command, and its keyword arguments are options, too
+    shown: Sequence[Declared] = ()  # further options, which are arguments of `show`
+    choices: Sequence[str] = tuple(CHOSEN)  # the choices of a convention that are options; others would change nothing
+    profile: str = "verbatim"  # the default one
+    reads: bool = False  # whether `run` reads runs itself
+    table: Literal["file", "shown", ""] = "file"  # a table that -o can write to a file, or that is only shown; or none
+    details: Mapping[str, Detail] = field(default_factory=dict)  # of options, where they differ from other commands'
+    hidden: Sequence[str] = ()  # parameters of `of` without an option
 
     def add(self, app: typer.Typer) -> None:
         """Add it to an application."""
@@ -299,7 +268,7 @@ def _options_of(command: Command) -> _Options:
     has_profile = "profile" in declared or (command.reads and command.table)
     return {
         "function": options(one for one in declared.values() if one.name not in hidden),
-        "own": options(one for one in parameters(command.run) if one.name != "call"),
+        "own": options([one for one in parameters(command.run) if one.type and one.name != "call"] + [*command.shown]),
         "drawing": shared("charts", "figures", "figure_format", "width") if command.charts else {},
         "runs": options(runs),
         "reading": options(reading),

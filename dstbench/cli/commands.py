@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from dstbench.cli.command import Command
-from dstbench.cli.options import GOLD, MATCH, TURNS_AND_VALUES, VALUES, Detail
+from dstbench.cli.options import GOLD, MATCH, TURNS_AND_VALUES, VALUES, Declared, Detail, listed_names
 
 _SPLIT: Final = Detail(help="train, dev or test, if there are several.")
 _SPLIT_OR_ALL: Final = Detail(help="train, dev or test, if there are several; default: all.")
@@ -35,7 +35,9 @@ COMMANDS: Final = (
         "compare a.json b.json c.json --baseline a -m jga,gca",
         "scoring",
         of="analysis.compare:compare",
-        run="cli.special:compare",
+        shown=[
+            Declared("pairs", "bool", False, "Show the differences of pairs only: in LaTeX, a table of their own."),
+        ],
         charts="rendering.charts.runs:leaderboard_charts",
     ),
     Command(
@@ -114,7 +116,7 @@ COMMANDS: Final = (
         "diagnose predictions.json --charts figures",
         "diagnosing",
         of="analysis.diagnose:diagnose",
-        charts="rendering.charts.dialogues:diagnosis_charts",
+        charts="rendering.charts.runs:diagnosis_charts",
     ),
     Command(
         "traits",
@@ -122,7 +124,7 @@ COMMANDS: Final = (
         "traits predictions.json --disagree fga gca",
         "scoring",
         of="analysis.traits:traits",
-        charts="rendering.charts.dialogues:trait_charts",
+        charts="rendering.charts.runs:trait_charts",
     ),
     Command(
         "correlate",
@@ -301,14 +303,14 @@ COMMANDS: Final = (
         "audit diff multiwoz20/test.tsv multiwoz21/test.tsv --profile star",
         "comparing",
         of="audit.version_diff:diff",
-        run="cli.audits:diff",
+        shown=[Declared("top", "int", 20, "Number of changes that text shows.")],
         charts="rendering.charts.audits:difference_charts",
         choices=MATCH,
         details={
             "before": Detail(type=Path, metavar="BEFORE", help="The earlier version of a dataset."),
             "after": Detail(type=Path, metavar="AFTER", help="The later version."),
             "names": Detail(
-                "--name", type=list[str],
+                "--name", type=list[str], parse=lambda given: listed_names(given, 2),
                 help="Names of the two versions, in order: 2.0,2.1, or one option for each.",
             ),
             "split": _SPLIT,
@@ -377,7 +379,7 @@ COMMANDS: Final = (
         "audit contradictions test.tsv --database db",
         "searching",
         of="audit.contradictions:contradictions",
-        run="cli.audits:contradictions",
+        shown=[Declared("top", "int", 20, "Number of values of each kind that text shows.")],
         hidden=("said",),
         details={"data": _DATASET, "split": _SPLIT_OR_ALL},
     ),

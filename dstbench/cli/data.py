@@ -71,7 +71,7 @@ def demo(call: Call, *, dialogues: int = 200, output: Path | None = None) -> Res
     from dstbench.demo import synthetic, worked_scores, write_sample
     from dstbench.io.atomic import replacing
     from dstbench.rendering.report import report
-    from dstbench.rendering.tables import render, render_rows
+    from dstbench.rendering.tables import render
     from dstbench.scoring.score import score
 
     form, corpus = call.form, synthetic(dialogues)
@@ -82,7 +82,7 @@ def demo(call: Call, *, dialogues: int = 200, output: Path | None = None) -> Res
         text = (
             f"Three invented trackers on {number_of(dialogues, 'invented dialogue')}\n\n{text}\n"
             "Worked dialogues: the scores that the papers print, and dstbench's\n\n"
-            f"{render_rows(worked_scores(), 'worked', 'text')}\n"
+            f"{render({'worked': worked_scores()}, 'text')}\n"
             f"Your own run: {started}dstbench predictions.json\n"
         )
     if 1 < dialogues <= _MOST_REPORTED:  # there are no intervals over a single dialogue
@@ -103,13 +103,13 @@ def ls(call: Call, what: Listing | None = None, only: list[str] | None = None, *
         expressions: Metrics as queries: what a turn adds (n_...: numbers of slots), and the value of sums (sa: T=30).
     """
     from dstbench.cli import listing
-    from dstbench.rendering.tables import render_rows
+    from dstbench.rendering.tables import render
 
     form = call.form
     if expressions and what != "metrics":
         raise UsageError("--expressions is for metrics", hint="dstbench ls metrics --expressions")
     if what is not None:
-        rows = listing.expressions() if expressions else listing.LISTINGS[what][0]()
-        return Result(render_rows(listing.only(rows, what, only) if only else rows, what, form))
-    text = render_rows(listing.listings(), "listings", form)
+        rows = listing.expressions() if expressions else listing.listing(what)
+        return Result(render({what: listing.only(rows, what, only) if only else rows}, form))
+    text = render({"listings": listing.listings()}, form)
     return Result(f"{text.rstrip()}\n\n`dstbench ls metrics` lists the metrics\n" if form == "text" else text)

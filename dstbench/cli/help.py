@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 from dstbench.cli.command import Call, Result
+from dstbench.errors import check_known
 
 # Lines of prose are no wider than this, however wide the terminal.
 _WIDEST = 100
@@ -18,16 +19,12 @@ def show_topic(call: Call, topic: str | None = None) -> Result:
     Args:
         topic: A topic; without it, all topics are listed.
     """
-    from dstbench.errors import UsageError, did_you_mean
-
     texts = topics()
     if topic is None:
         width = max(map(len, texts))
         lines = (f"  {name:<{width}}  {text.partition('# ')[2].splitlines()[0]}\n" for name, text in texts.items())
         return Result("".join(["Topics, which `dstbench help TOPIC` shows:\n\n", *lines]))
-    if topic not in texts:
-        hint = did_you_mean(topic, texts) or f"one of {', '.join(texts)}"
-        raise UsageError(f"there is no topic {topic!r}", hint=hint)
+    check_known([topic], texts, "there is no topic {!r}")
     return Result(_rendered(texts[topic]) if sys.stdout.isatty() else texts[topic])
 
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import polars as pl
 
 from dstbench.conventions import profiles as conventions
 from dstbench.conventions.matching import MATCHERS, Matcher
 from dstbench.conventions.normalise import STEPS
-from dstbench.conventions.profiles import ENDING, PROFILES
+from dstbench.conventions.profiles import ENDING
 from dstbench.conventions.slots import SLOT_SETS, slot_total
 from dstbench.errors import check_known, warn
 from dstbench.metrics import REGISTRY, registry
@@ -20,8 +21,6 @@ from dstbench.readers import registry as readers
 from dstbench.runs.gold_sets import gold_sets
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
     from dstbench.conventions.convention import Convention
     from dstbench.metrics import Metric
     from dstbench.plugins import Plugins
@@ -30,54 +29,46 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-# How many names `listings` shows of each kind.
-_SHOWN: Final = 3
-# The number of slots in formulas that depend on it: MultiWOZ's.
-_TOTAL: Final = slot_total((), is_multiwoz=True)
+
+def _of_format(form: Format) -> dict[str, str]:
+    return {"holds": " and ".join(form.holds), "written_by": form.title, "example": form.example}
 
 
-def formats() -> pl.DataFrame:
-    """Native formats: (name, holds, written_by, example; with plugins also from)."""
-
-    def row(form: Format) -> dict[str, str]:
-        return {"holds": " and ".join(form.holds), "written_by": form.title, "example": form.example}
-
-    return _with_plugins(FORMATS, readers.PLUGINS, row)
+def _of_metric(metric: type[Metric]) -> dict[str, str]:
+    parameters = " ".join(f"{f.name}={f.metadata.get('shown', f.default)}" for f in fields(metric))
+    return {"parameters": parameters, "title": metric.title, "source": metric.source}
 
 
-def metrics() -> pl.DataFrame:
-    """Metrics: (name, parameters: with their defaults, title, source; with plugins also from)."""
+def _as_query(kind: type[Metric]) -> dict[str, str]:
+    metric = kind()
+    return formulas(metric.resolve(slot_total((), is_multiwoz=True)) if metric.needs_total else metric)
 
-    def row(metric: type[Metric]) -> dict[str, str]:
-        parameters = " ".join(f"{f.name}={f.metadata.get('shown', f.default)}" for f in fields(metric))
-        return {"parameters": parameters, "title": metric.title, "source": metric.source}
 
-    return _with_plugins(REGISTRY, registry.PLUGINS, row)
+def _of_profile(convention: Convention) -> dict[str, str]:
+    settings = list(convention.settings().items())[1:]
+    choices = " ".join(f"{key}={value!r}" if " " in value else f"{key}={value}" for key, value in settings)
+    return {"title": convention.title, "choices": choices}
+
+
+def _with_plugins(
+    built_in: Mapping[str, T], plugins: Plugins[T], row: Callable[[T], dict[str, str]]
+) -> Iterable[dict[str, str]]:
+    """A row per built-in thing and per plugin; if there are plugins, a column says where each is from."""
+    for place in plugins.shadowed():
+        warn(f"{place} is a built-in name, and the built-in one is used")
+    rows = [{"name": name, **row(one), "from": "dstbench"} for name, one in built_in.items()]
+    others = [{"name": name, **row(one), "from": origin} for name, one, origin in plugins.usable()]
+    return rows + others if others else [{key: one[key] for key in one if key != "from"} for one in rows]
 
 
 def expressions() -> pl.DataFrame:
     """Metrics as queries: (name, per_turn, value; with plugins also from, and counts of its own)."""
-
-    def row(kind: type[Metric]) -> dict[str, str]:
-        metric = kind()
-        return formulas(metric.resolve(_TOTAL) if metric.needs_total else metric)
-
-    rows = _with_plugins(REGISTRY, registry.PLUGINS, row)
+    rows = pl.DataFrame(_with_plugins(REGISTRY, registry.PLUGINS, _as_query))
     return rows.drop("counts") if (rows["counts"] == "").all() else rows
 
 
-def profiles() -> pl.DataFrame:
-    """Profiles: (name, title, choices: those that differ from `verbatim`; with plugins also from)."""
-    return _with_plugins(PROFILES, conventions.PLUGINS, _of_profile)
-
-
 def only(rows: pl.DataFrame, what: Listing, names: Sequence[str]) -> pl.DataFrame:
-    """The rows with these names; a profile's name may be that of a file of choices.
-
-    Raises:
-        UsageError: There is no such name.
-        DstbenchError: A file cannot be read.
-    """
+    """The rows with these names; a profile's name may be that of a file of choices."""
     in_files = [name for name in names if what == "profiles" and name.endswith(ENDING)]
     if in_files:
         of_files = [{"name": name, **_of_profile(conventions.profile(name))} for name in in_files]
@@ -88,64 +79,48 @@ def only(rows: pl.DataFrame, what: Listing, names: Sequence[str]) -> pl.DataFram
     return rows.filter(pl.col("name").is_in(list(names)))
 
 
-def _of_profile(convention: Convention) -> dict[str, str]:
-    settings = list(convention.settings().items())[1:]
-    choices = " ".join(f"{key}={value!r}" if " " in value else f"{key}={value}" for key, value in settings)
-    return {"title": convention.title, "choices": choices}
+#: What makes the rows of each list, and the option that takes the names in it.
+_LISTINGS: Final[dict[Listing, tuple[Callable[[], Iterable[Mapping[str, Any]]], str]]] = {
+    "formats": (lambda: _with_plugins(FORMATS, readers.PLUGINS, _of_format), "--from"),
+    "gold": (
+        lambda: (
+            {name: getattr(one, name) for name in ("name", "dialogues", "turns", "slots", "fingerprint")}
+            for one in gold_sets()
+        ),
+        "--gold",
+    ),
+    "matchers": (
+        lambda: (
+            {"name": name, "default": str(Matcher.parse(name)), "meaning": kind.meaning}
+            for name, kind in MATCHERS.items()
+        ),
+        "--match",
+    ),
+    "metrics": (lambda: _with_plugins(REGISTRY, registry.PLUGINS, _of_metric), "-m"),
+    "profiles": (lambda: _with_plugins(conventions.PROFILES, conventions.PLUGINS, _of_profile), "--profile"),
+    "slots": (
+        lambda: (
+            {"name": name, "slots": len(slots), "members": ", ".join(sorted(slots))}
+            for name, slots in SLOT_SETS.items()
+        ),
+        "--slots",
+    ),
+    "steps": (
+        lambda: ({"name": name, "meaning": step.meaning} for name, step in STEPS.items()),
+        "--gold-steps, --pred-steps",
+    ),
+}
 
 
-def _with_plugins(built_in: Mapping[str, T], plugins: Plugins[T], row: Callable[[T], dict[str, str]]) -> pl.DataFrame:
-    """A row per built-in thing and per plugin; if there are plugins, a column says where each is from."""
-    for place in plugins.shadowed():
-        warn(f"{place} is a built-in name, and the built-in one is used")
-    rows = [{"name": name, **row(one), "from": "dstbench"} for name, one in built_in.items()]
-    others = [{"name": name, **row(one), "from": origin} for name, one, origin in plugins.usable()]
-    return pl.DataFrame(rows + others) if others else pl.DataFrame(rows).drop("from")
-
-
-def matchers() -> pl.DataFrame:
-    """Matchers: (name, default: with its default threshold, meaning)."""
-    return pl.DataFrame(
-        {"name": name, "default": str(Matcher.parse(name)), "meaning": kind.meaning} for name, kind in MATCHERS.items()
-    )
-
-
-def steps() -> pl.DataFrame:
-    """Steps of normalisers: (name, meaning)."""
-    return pl.DataFrame({"name": name, "meaning": step.meaning} for name, step in STEPS.items())
-
-
-def slots() -> pl.DataFrame:
-    """Registered slot sets: (name, slots: how many, members)."""
-    return pl.DataFrame(
-        {"name": name, "slots": len(members), "members": ", ".join(sorted(members))}
-        for name, members in SLOT_SETS.items()
-    )
-
-
-def gold() -> pl.DataFrame:
-    """Public gold sets: (name, dialogues, turns, slots, fingerprint)."""
-    columns = ("name", "dialogues", "turns", "slots", "fingerprint")
-    return pl.DataFrame({column: getattr(one, column) for column in columns} for one in gold_sets())
+def listing(what: Listing) -> pl.DataFrame:
+    """What can be named of a kind: (name, and what there is to say of it; with plugins also from)."""
+    return pl.DataFrame(_LISTINGS[what][0]())
 
 
 def listings() -> pl.DataFrame:
     """What can be listed: (name, number: how many, option: the one that takes them, such_as: the first few)."""
     rows = []
-    for name, (of_kind, option) in LISTINGS.items():
-        names = of_kind()["name"]
-        shown = ", ".join(names.head(_SHOWN))
-        rows.append({"name": name, "number": len(names), "option": option, "such_as": f"{shown}, …"})
+    for name, (_, option) in _LISTINGS.items():
+        names = listing(name)["name"]
+        rows.append({"name": name, "number": len(names), "option": option, "such_as": f"{', '.join(names.head(3))}, …"})
     return pl.DataFrame(rows)
-
-
-#: What makes each list, and the option that takes the names in it.
-LISTINGS: Final[dict[Listing, tuple[Callable[[], pl.DataFrame], str]]] = {
-    "formats": (formats, "--from"),
-    "gold": (gold, "--gold"),
-    "matchers": (matchers, "--match"),
-    "metrics": (metrics, "-m"),
-    "profiles": (profiles, "--profile"),
-    "slots": (slots, "--slots"),
-    "steps": (steps, "--gold-steps, --pred-steps"),
-}

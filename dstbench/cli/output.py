@@ -2,31 +2,32 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 import warnings
+from collections import Counter
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import typer
 
+from dstbench.errors import DstbenchError, DstbenchWarning, UsageError, shortened, visible
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from dstbench.cli.spinner import Spinner
-    from dstbench.errors import DstbenchWarning
 
 # The spinner, while it is drawn: messages are printed through it, or they would end up on its line.
 _spinners: list[Spinner] = []
+# A line of notes of one kind has the counts of at most this many files.
+_MOST_NAMED: Final = 3
 
 
 class Notes:
-    """The warnings of a command, printed as notes on stderr: at once, above its result or below it.
-
-    Args:
-        verbose: Whether to print each of them; otherwise those of a kind share a line.
-    """
+    """The warnings of a command, printed as notes on stderr: at once, above its result or below it."""
 
     def __init__(self, *, verbose: bool = False) -> None:
         self._verbose = verbose
@@ -46,8 +47,6 @@ class Notes:
 
     def tell(self, when: Literal["before", "after"] | None = None) -> None:
         """Print the notes that are due at this time (None: all that are left, those for above the result first)."""
-        from dstbench.cli.notes import folded
-
         for time in ("before", "after") if when is None else (when,):
             due = [warning for warning in self._kept if warning.when == time]
             self._kept = [warning for warning in self._kept if warning.when != time]
@@ -56,8 +55,55 @@ class Notes:
                     _tell("note", line)
 
 
+def folded(warnings: Iterable[DstbenchWarning]) -> list[str]:
+    """A line for each kind of warning, in the order in which the kinds first occur; a single one is not changed.
+
+    >>> from dstbench.errors import DstbenchWarning
+    >>> extra = [(2, "one/a.json"), (5, "one/b.json")]
+    >>> folded(DstbenchWarning(f"{n} extra turns", file=file, kind="extra turns", count=n) for n, file in extra)
+    ['2 files: extra turns: 5 in b.json, 2 in a.json (--verbose lists them)']
+    """
+    kinds: dict[str, dict[str, DstbenchWarning]] = {}
+    for warning in warnings:
+        kinds.setdefault(warning.kind, {}).setdefault(warning.args[0], warning)
+    return [_line(list(of_kind.values())) for of_kind in kinds.values()]
+
+
+def _line(warnings: list[DstbenchWarning]) -> str:
+    first, *others = warnings
+    if not others:
+        return str(first.args[0])
+    counts: Counter[str] = Counter()
+    for warning in warnings:
+        counts[warning.file or warning.run or ""] += warning.count or 1
+    noun = "files" if first.file else "runs"
+    places = f"{len(counts):,} {noun}: " if len(counts) > 1 else f"{next(iter(counts))}: ".removeprefix(": ")
+    same = all(warning.text == first.text for warning in others)
+    if first.count is None:
+        what = first.text if same else f"{first.kind}, {len(warnings):,} times"
+    elif len(set(counts.values())) > 1:
+        what = f"{first.kind}: {_in_words(counts)}"
+    elif same and first.count == 1:
+        what = first.text
+    else:
+        count = f"{counts.most_common(1)[0][1]:,}"
+        what = f"{count} {first.kind}" if same or len(counts) == 1 else f"{first.kind}: {count} in each"
+    return f"{places}{what} (--verbose lists them)"
+
+
+def _in_words(counts: Counter[str]) -> str:
+    """The largest counts with their files, and the sum of the others."""
+    names = {place: place.rpartition("/")[2] for place in counts}
+    if len(set(names.values())) < len(names):  # files of one name in several folders
+        names = {place: place for place in counts}
+    shown = [f"{count:,} in {names[place]}" for place, count in counts.most_common(_MOST_NAMED)]
+    if (others := len(counts) - _MOST_NAMED) > 0:
+        rest = counts.total() - sum(count for _, count in counts.most_common(_MOST_NAMED))
+        shown.append(f"{rest:,} in {others:,} more")
+    return ", ".join(shown)
+
+
 def _tell(kind: str, message: object) -> None:
-    from dstbench.errors import DstbenchError, shortened, visible  # so that no text of a file controls the terminal
     from dstbench.rendering.terminal import screen_of, wrapped
 
     width = screen_of(sys.stderr).width
@@ -74,30 +120,29 @@ def _tell(kind: str, message: object) -> None:
 @contextmanager
 def reporting(notes: Notes | None = None) -> Iterator[None]:
     """Keep warnings as notes (None: print them at the end), and turn an error into one message and an exit code."""
-    from dstbench.errors import DstbenchError, DstbenchWarning, UsageError
-
     kept = notes or Notes()
 
     def note(message: Warning | str, *_: object, **__: object) -> None:
         kept.add(message if isinstance(message, DstbenchWarning) else DstbenchWarning(str(message), when="now"))
 
+    failed: DstbenchError | None = None
     with warnings.catch_warnings():
         warnings.simplefilter("always", DstbenchWarning)
         warnings.showwarning = note
         try:
             yield
         except DstbenchError as error:
-            kept.tell()
-            _tell("error", error)
-            raise typer.Exit(2 if isinstance(error, UsageError) else 1) from None
+            failed = error
         except MemoryError:
-            kept.tell()
             hint = "convert the files to a long table, one by one"
-            _tell("error", DstbenchError("there is not enough memory for this", hint=hint))
-            raise typer.Exit(1) from None
+            failed = DstbenchError("there is not enough memory for this", hint=hint)
         except BaseException:  # interrupted
             kept.tell()
             raise
+    if failed is not None:
+        kept.tell()
+        _tell("error", failed)
+        raise typer.Exit(2 if isinstance(failed, UsageError) else 1) from None
     if notes is None:
         kept.tell()
 
@@ -125,15 +170,12 @@ def as_path(path: Path) -> str:
 
 def require_parquet(output: Path, what: str) -> None:
     """Refuse a file name that does not end in ``.parquet``."""
-    from dstbench.errors import UsageError
-
     if output.suffix != ".parquet":
         raise UsageError(f"{output}: {what} is written as Parquet", hint=f"-o {output.stem}.parquet")
 
 
 def write_files(contents: dict[str, bytes], folder: Path) -> list[Path]:
     """Write files (name to content) to a folder, which is made if there is none, and return their paths."""
-    from dstbench.errors import DstbenchError
     from dstbench.io.atomic import replacing
 
     try:
@@ -150,15 +192,12 @@ def write_files(contents: dict[str, bytes], folder: Path) -> list[Path]:
 
 def say(text: str) -> None:
     """Write a line to stderr, escaped so that no file's name controls the terminal."""
-    from dstbench.errors import visible
-
     typer.echo(visible(text), err=True)
 
 
 def emit(text: str, output: Path | None) -> None:
     """Print a text or write it to a file; a closed pipe (``| head``) is no error."""
     with reporting():
-        from dstbench.errors import DstbenchError
         from dstbench.io.atomic import replacing
 
         if output is None or str(output) == "-":
@@ -179,3 +218,31 @@ def discard_output() -> None:
     """Redirect stdout to the null device: its buffer holds what could not be written, and would fail again at exit."""
     with open(os.devnull, "wb") as nowhere:
         os.dup2(nowhere.fileno(), sys.stdout.fileno())
+
+
+class Unfailing(io.FileIO):
+    """A file that drops what cannot be written: for standard error, as there is no place left to report it."""
+
+    def write(self, data: Any) -> int:
+        """Write what there is room for."""
+        try:
+            return super().write(data) or 0
+        except OSError:
+            return len(data)
+
+
+def open_streams() -> None:
+    """Open the standard streams again, with a buffer, so that an incomplete write to standard output is an error.
+
+    Without a buffer (``PYTHONUNBUFFERED``), Python writes as much as there is room for, and silently drops the rest.
+    """
+    kinds: dict[str, type[io.FileIO] | None] = {"stdin": None, "stdout": io.FileIO, "stderr": Unfailing}
+    for name, kind in kinds.items():
+        stream = getattr(sys, name)
+        if stream is None:  # closed: the next file that is opened would take its number
+            setattr(sys, name, open(os.devnull, "w" if kind else "r", encoding="utf-8"))  # noqa: SIM115
+        elif kind and isinstance(stream, io.TextIOWrapper):
+            buffer = io.BufferedWriter(kind(stream.fileno(), "w", closefd=False))
+            lines = stream.line_buffering  # letters that the terminal cannot show are printed as escapes
+            again = io.TextIOWrapper(buffer, stream.encoding, "backslashreplace", line_buffering=lines)
+            setattr(sys, name, again)

@@ -26,7 +26,7 @@ def score(call: Call, *, group: Mapping[str, str] | None = None, along: str | No
     import polars as pl
 
     from dstbench.analysis.along import numbers_along
-    from dstbench.rendering.of_scores import titles_of
+    from dstbench.rendering.of_runs import titles_of
     from dstbench.rendering.tables import render
     from dstbench.runs.gold_sets import gold_lines
     from dstbench.runs.open import parts_to_open
@@ -51,25 +51,16 @@ def score(call: Call, *, group: Mapping[str, str] | None = None, along: str | No
     return Result(render({"scores": numbered}, form, gold=gold, along=number), drawn)
 
 
-def compare(call: Call, *, pairs: bool = False) -> Result:
-    """A leaderboard.
-
-    Args:
-        pairs: Show the differences of pairs only: in LaTeX, a table of their own.
-    """
-    return call.shown(call.compute(), pairs=pairs)
-
-
 def pairs(call: Call) -> Result:
     """Pairs of values, in text in quotes, so that a space at the end can be seen."""
     import polars as pl
 
-    from dstbench.rendering.tables import render_rows
+    from dstbench.rendering.tables import render
 
     rows = call.compute()
     if call.form in ("text", "md"):
         rows = rows.with_columns(pl.format("'{}'", name).alias(name) for name in ("gold", "pred"))
-    return Result(render_rows(rows, "pairs", call.form))
+    return Result(render({"pairs": rows}, call.form))
 
 
 def check(call: Call, *, strict: bool = False) -> Result:
@@ -78,14 +69,11 @@ def check(call: Call, *, strict: bool = False) -> Result:
     Args:
         strict: Exit with 1 if a check fails, for scripts.
     """
-    from dstbench.rendering.sentences_of_runs import failed
-    from dstbench.rendering.tables import render
+    from dstbench.rendering.sentences import failed
 
     rows = call.compute()
-    form = call.form
-    shown = rows if form in ("text", "md", "latex") else rows.drop("short", "n", "jga")
-    text = render({"checks": shown}, form)
-    return Result(text, summary=failed(rows), code=1 if strict and failed(rows) else 0)
+    shown = rows if call.form in ("text", "md", "latex") else rows.drop("short", "n", "jga")
+    return call.shown({"checks": shown})._replace(summary=failed(rows), code=1 if strict and failed(rows) else 0)
 
 
 def signature(call: Call, texts: list[str], *, everything: bool = False) -> Result:
@@ -117,15 +105,13 @@ def diff(call: Call, *, read: bool = False, context: Path | None = None) -> Resu
         context: File with the utterances of these: the dataset, or a table that `contexts` wrote.
     """
     from dstbench.analysis.show import walk_through
-    from dstbench.rendering.tables import render
 
     changes = call.compute()
     if not read or changes.dialogues.is_empty():
         return call.shown(changes)
     runs = {name: call.arguments[name] for name in ("before", "after")}
     dialogues, said = changes.dialogues["dialogue"].to_list(), None if context is None else as_path(context)
-    page = walk_through(runs, dialogues, context=said, profile=call.convention(), **call.reading)
-    return Result(render(page, call.form))
+    return call.shown(walk_through(runs, dialogues, context=said, profile=call.convention(), **call.reading))
 
 
 def show(
@@ -149,14 +135,12 @@ def show(
         most: Number of dialogues that are listed.
     """
     from dstbench.analysis.show import walk_through, worst_dialogues
-    from dstbench.rendering.tables import render
 
     paths = [as_path(path) for path in (run, against) if path is not None]
     common = {"metrics": metrics, "profile": call.convention(), **call.reading}
     if dialogue is None:
-        return Result(render(worst_dialogues(paths, most=most, **common), call.form))
-    walkthrough = walk_through(paths, dialogue, context=None if context is None else as_path(context), **common)
-    return Result(render(walkthrough, call.form))
+        return call.shown(worst_dialogues(paths, most=most, **common))
+    return call.shown(walk_through(paths, dialogue, context=None if context is None else as_path(context), **common))
 
 
 def report(call: Call, *, output: Path, form: ReportFormat | None = None, paper: bool = False) -> Result:
@@ -180,8 +164,7 @@ def report(call: Call, *, output: Path, form: ReportFormat | None = None, paper:
         raise UsageError(f"{output}: the report's format is {form}", hint=hint)
     page = call.compute()
     renderers = {"html": page.to_html, "md": page.to_markdown, "latex": page.to_latex, "json": page.to_json}
-    text = renderers[form]()
-    return Result(text, [*call.drawn(page), *([output] if str(output) != "-" else [])], output=output)
+    return Result(renderers[form](), [*call.drawn(page), *([output] if str(output) != "-" else [])], output=output)
 
 
 def charts_of(page: Any) -> Any:

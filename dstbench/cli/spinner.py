@@ -6,7 +6,6 @@ import logging
 import sys
 import time
 from threading import Lock, Timer
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
@@ -19,11 +18,8 @@ _DELAY: Final = 0.4
 class Spinner(logging.Handler):
     """A line on stderr that is redrawn while the block runs, once it has run for some tenths of a second.
 
-    Messages of the logger ``dstbench`` say what is being done. If a message has the attributes `done` and `of`, a bar
-    shows how much is done, and the line estimates the time that is left.
-
-    Args:
-        doing: What is being done before the first message.
+    It says what is being `doing`, then what messages of the logger ``dstbench`` say. If a message has the attributes
+    `done` and `of`, a bar shows how much is done, and the line estimates the time that is left.
     """
 
     def __init__(self, doing: str) -> None:
@@ -44,7 +40,7 @@ class Spinner(logging.Handler):
         self._timer.start()
         return self
 
-    def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
+    def __exit__(self, *_: object) -> None:
         self._log.removeHandler(self)
         self._log.setLevel(self._level_before)
         self._timer.cancel()
@@ -90,12 +86,9 @@ class Spinner(logging.Handler):
     def _draw(self, progress: Progress) -> None:
         from rich.progress import BarColumn, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-        what = TextColumn("{task.description}", markup=False)
         is_partly_done = self._said["completed"] < (self._said["total"] or 0)
-        beside = (
-            (BarColumn(20), TimeElapsedColumn(), TimeRemainingColumn()) if is_partly_done else (TimeElapsedColumn(),)
-        )
-        progress.columns = (SpinnerColumn(), what, *beside)
+        bar = (BarColumn(20), TimeElapsedColumn(), TimeRemainingColumn()) if is_partly_done else (TimeElapsedColumn(),)
+        progress.columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), *bar)
         said, room = self._said["description"], max(10, progress.console.width - 42)  # beside the bar and the times
         said = said if len(said) <= room else f"…{said[1 - room :]}"
         progress.update(progress.task_ids[0], **{**self._said, "description": said})

@@ -150,11 +150,7 @@ def unpacked(stream: io.BufferedReader, packed: int, fail: Callable[..., Dstbenc
 
 
 def unpacked_name(name: str) -> str:
-    """The name of a file without the ending of a packing.
-
-    >>> unpacked_name("test.json.gz"), unpacked_name("test.json")
-    ('test.json', 'test.json')
-    """
+    """The name of a file without the ending of a packing: ``test.json`` of ``test.json.gz``."""
     return os.path.splitext(name)[0] if name.endswith(ENDINGS) else name
 
 

@@ -44,14 +44,9 @@ def note(descriptor: int, *, written: bool = False) -> None:
 
 
 def refuse_overwriting(inputs: Iterable[str | Path], files: Sequence[str | Path]) -> None:
-    """Refuse outputs that are an input, or lie in a folder that is one.
+    """Refuse files to write that are an input, or lie in a folder (or are an archive) that is one, or are the same.
 
-    Args:
-        inputs: Files and folders that are read, and paths that lead into archives; what does not exist is ignored.
-        files: Files (or a dataset's folder) to write, whether they exist or not.
-
-    Raises:
-        UsageError: There is such an output, or two files are the same.
+    Inputs that do not exist are ignored; a dataset's folder may be written, too.
     """
     read = set()
     for path in inputs:
@@ -84,12 +79,7 @@ def _identity(path: str | Path) -> tuple[int, int] | None:
 
 @contextmanager
 def replacing(path: str | Path) -> Iterator[Path]:
-    """A temporary file beside `path` that replaces it if the block succeeds, and is removed if it fails.
-
-    Raises:
-        DstbenchError: The folder does not exist or cannot be written to, or the disk is full.
-        UsageError: A command that is running has read the file, or written it (`guarding_inputs`).
-    """
+    """A temporary file beside `path` that replaces it if the block succeeds, and is removed if it fails."""
     read, written = _seen[-1] if _seen else (set(), set())
     if (identity := _identity(path)) in written:
         raise _repeated()
@@ -107,11 +97,7 @@ def replacing(path: str | Path) -> Iterator[Path]:
 
 @contextmanager
 def replacing_folder(path: str | Path) -> Iterator[Path]:
-    """A temporary folder beside `path` that is renamed to it if the block succeeds, and is removed if it fails.
-
-    Raises:
-        DstbenchError: `path` exists and is not an empty folder, or it cannot be written.
-    """
+    """A temporary folder beside `path` that is renamed to it if the block succeeds, and is removed if it fails."""
     if os.path.exists(path) and (not os.path.isdir(path) or os.listdir(path)):
         raise DstbenchError("is there already", file=str(path), hint="name a folder that is new, or empty")
     with _temporary(path) as temporary:

@@ -33,11 +33,7 @@ def path_text(path: str | os.PathLike[str]) -> str:
 
 
 class File:
-    """A file, packed or not; or a folder, or a zip of several files, which is treated like a folder.
-
-    Args:
-        path: Its path, which may lead into a zip; messages show it as given.
-    """
+    """A file, packed or not, or inside a zip; or a folder, or a zip of several files, which is like a folder."""
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
@@ -52,9 +48,6 @@ class File:
         """The path for libraries that open files only by names in UTF-8: absolute, or else from the working directory.
 
         The working directory may change before the file is read.
-
-        Raises:
-            DstbenchError: No such path is UTF-8.
         """
         for text in (str(self.path.absolute()), os.path.relpath(self.path)):
             if path_text(text) == text:
@@ -135,11 +128,7 @@ class File:
             return self._guarded(lambda: file.read(4))
 
     def read(self) -> bytes:
-        """The whole content.
-
-        Raises:
-            DstbenchError: It cannot be read, or is of a kind that holds no data.
-        """
+        """The whole content."""
         with self.open() as stream:
             # Without a size, `read` copies all bytes once more.
             size = -1 if self.is_pipe else self._guarded(self._place[0].stat).st_size

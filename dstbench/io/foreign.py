@@ -84,9 +84,6 @@ _URL: Final = re.compile(r"([a-z][a-z0-9+.-]+):/+(.+)", re.IGNORECASE | re.DOTAL
 def by_content(beginning: bytes) -> Foreign | None:
     """The kind of a file with this beginning; None: it may hold data.
 
-    Args:
-        beginning: Its first `LOOKED_AT` bytes, without a byte order mark.
-
     >>> by_content(b"<!DOCTYPE html>").what
     'a web page, not the file that it shows or links to'
     """

@@ -21,16 +21,11 @@ class Limit(NamedTuple):
 
     @property
     def value(self) -> int:
-        """The limit that applies.
-
-        Raises:
-            UsageError: The variable is set to anything but a whole number above 0.
-        """
+        """The limit that applies."""
         text = os.environ.get(self.variable, str(self.default))
         if not (text.isascii() and text.isdecimal() and int(text)):
-            raise UsageError(
-                f"{self.variable}={text!r} is not a whole number above 0", hint=f"unset it for {self.default}"
-            )
+            what = f"{self.variable}={text!r} is not a whole number above 0"
+            raise UsageError(what, hint=f"unset it for {self.default}")
         return int(text)
 
     @property
@@ -54,25 +49,16 @@ FREE_BYTES: Final = 64_000_000
 SECONDS: Final = Limit("DSTBENCH_MAX_QUERY_SECONDS", 600)
 #: Megabytes that memory may grow by during a query.
 MEMORY: Final = Limit("DSTBENCH_MAX_QUERY_MEMORY", 8192)
-# Threads beyond which no computation gains; Polars would start any number of them.
-_MOST_THREADS: Final = 1024
-_THREADS: Final = "POLARS_MAX_THREADS"
 #: Number of rows that is never refused.
 FREE: Final = 10_000_000
 
 
 def check_threads() -> None:
-    """Check the number of threads that the environment sets for Polars, before Polars starts them.
-
-    Raises:
-        UsageError: It is not a number of threads, or far too large.
-    """
-    text = os.environ.get(_THREADS, "1")
-    if not (text.isascii() and text.isdecimal() and 0 < int(text[:9]) <= _MOST_THREADS):
-        raise UsageError(
-            f"{_THREADS}={text!r} is not a number of threads from 1 to {_MOST_THREADS}",
-            hint="unset it for one per processor",
-        )
+    """Refuse a number of threads in the environment that is none or beyond use, before Polars starts any number."""
+    text = os.environ.get("POLARS_MAX_THREADS", "1")
+    if not (text.isascii() and text.isdecimal() and 0 < int(text[:9]) <= 1024):
+        what = f"POLARS_MAX_THREADS={text!r} is not a number of threads from 1 to 1024"
+        raise UsageError(what, hint="unset it for one per processor")
 
 
 def memory() -> int:

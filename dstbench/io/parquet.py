@@ -45,23 +45,14 @@ _WIDTH: Final = 16
 
 
 class Scanned(NamedTuple):
-    """A Parquet file whose rows are read when they are needed.
-
-    Attributes:
-        table: Its rows; in a file that dstbench wrote, their checksums are not verified yet.
-        texts: The texts in its footer, by key.
-    """
+    """A Parquet file's rows (whose checksums are not verified yet if dstbench wrote it), and its footer's texts."""
 
     table: pl.LazyFrame
     texts: Mapping[str, str]
 
 
 def scan(file: File) -> Scanned:
-    """Scan a Parquet file after the check of its footer and, if another program wrote it, of its pages.
-
-    Raises:
-        DstbenchError: The file is damaged, or beyond a limit.
-    """
+    """Scan a Parquet file after the check of its footer and, if another program wrote it, of its pages."""
     with reading(file.name):
         path = file.utf8_path
         with file.path.open("rb") as stream:
@@ -70,15 +61,7 @@ def scan(file: File) -> Scanned:
 
 
 def read(file: File, content: bytes | None = None) -> pl.DataFrame:
-    """The table in a Parquet file, after the check of all its bytes.
-
-    Args:
-        file: The file, which messages name.
-        content: The file's content, if it has been read already.
-
-    Raises:
-        DstbenchError: The file is damaged, or beyond a limit.
-    """
+    """The table in a Parquet file, or in its content that has been read, after the check of all its bytes."""
     with reading(file.name), file.path.open("rb") if content is None else io.BytesIO(content) as stream:
         if _check(file.name, stream):
             stream.seek(0)  # Polars reads a stream in memory from where it is
@@ -139,12 +122,8 @@ def write(
 ) -> None:
     """Write a table, each part of it a row group of the file, with checksums of all bytes.
 
-    Args:
-        path: The file; it appears when it is complete.
-        schema: The schema of all parts.
-        groups: The parts.
-        texts: Texts of the footer, by key, which PyArrow keeps if it reads the table and writes it again.
-        last_texts: Returns further texts, which PyArrow does not keep; called when all parts are written.
+    PyArrow keeps the `texts` of the footer if it reads the table and writes it again, and does not keep `last_texts`,
+    which are asked for when all parts are written.
     """
     import pyarrow as pa  # takes 0.2 s, and only writing needs it
     import pyarrow.parquet as pq
@@ -203,13 +182,8 @@ def _footer(stream: BinaryIO) -> bytes:
 def _check(name: str, stream: BinaryIO, *, at_once: bool = True) -> bool:
     """Hold what a file declares against the limits; verify a seal, or else decode all pages.
 
-    Args:
-        name: The file's name.
-        stream: The file.
-        at_once: Whether all rows are read at once, or row group by row group.
-
-    Returns:
-        Whether it has a seal of its size: then its footer is the one that dstbench wrote, or an error is raised.
+    The rows are read `at_once`, or row group by row group. Returns whether it has a seal of its size: then its footer
+    is the one that dstbench wrote, or an error is raised.
     """
     footer = _footer(stream)
     size = stream.tell()

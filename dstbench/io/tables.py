@@ -29,13 +29,7 @@ _DECIMAL_POINT: Final = r"^\s*[-+]?\d*\.\d+\s*$"
 
 
 class FileTable(NamedTuple):
-    """A table from a file.
-
-    Attributes:
-        rows: The table; all columns of a CSV file are texts.
-        place: What messages call its rows, ``line`` or ``row``.
-        first: The number of the first row in messages.
-    """
+    """A table from a file (all columns of CSV are texts); what messages call its rows, and the number of the first."""
 
     rows: pl.DataFrame
     place: str
@@ -47,14 +41,8 @@ def read_table(
 ) -> FileTable:
     """Read a table.
 
-    Args:
-        file: The file.
-        columns: The columns that are of interest, which must not be repeated; None: all.
-        numbers: The columns of numbers, in which decimal commas become points; None: all that hold only numbers.
-
-    Raises:
-        DstbenchError: It is neither CSV in UTF-8 nor Parquet, or a column is there twice, or it has numbers both with
-            decimal commas and with decimal points.
+    Those of the `columns` of interest (None: all) must not be repeated. In those of `numbers` (None: all that hold only
+    numbers), decimal commas become points.
     """
     if file.is_parquet:
         return FileTable(parquet.read(file), "row", 1)
@@ -71,15 +59,7 @@ def read_table(
 
 
 def read_pairs(file: File, hint: str) -> list[tuple[str, str]]:
-    """The rows of a table of two columns of texts without titles.
-
-    Args:
-        file: The file.
-        hint: The hint of errors about its form.
-
-    Raises:
-        DstbenchError: It is no such table, or a cell is empty.
-    """
+    """The rows of a table of two columns of texts without titles."""
     rows, _, _, _ = _csv(file, titles=False)
     if rows.width != 2:
         raise file.error(f"{rows.width} column{'s' * (rows.width != 1)}, not two", hint)
@@ -118,14 +98,7 @@ def _csv(file: File, *, titles: bool = True) -> tuple[pl.DataFrame, str, bytes, 
 
 
 def read_typed(file: File) -> pl.DataFrame:
-    """A table in which numbers are numbers, if all texts of a column are written as numbers are.
-
-    Args:
-        file: The file.
-
-    Raises:
-        DstbenchError: See `read_table`.
-    """
+    """A table in which numbers are numbers, if all texts of a column are written as numbers are."""
     rows = read_table(file, numbers=None).rows
     for dtype, form in _NUMBERS.items():
         rows = rows.with_columns(rows[name].cast(dtype) for name in _hold_only(rows, form))

@@ -5,7 +5,7 @@ Each distinct name of a slot or dialogue is made canonical and checked once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Any, Final, TypeAlias
@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from dstbench.arrays import Numbers
-from dstbench.conventions.slots import KNOWN_SLOTS, canonical_dialogue, canonical_slot, spelled_with_book, split_pair
+from dstbench.conventions.slots import KNOWN_SLOTS, canonical_dialogue, canonical_slot, spelled_with_book
 from dstbench.errors import DstbenchError
 from dstbench.readers.frames import IS_FRAME, is_frame
 from dstbench.readers.states import Side, States, in_order
@@ -22,6 +22,8 @@ from dstbench.schema.core import MAX_TURN
 
 #: A state as slots and values.
 Pairs: TypeAlias = list[tuple[str, str]]
+#: A state as {slot: value}, or as slots and values, with None for pieces of text that are none.
+State: TypeAlias = Mapping[str, str] | Sequence[tuple[str, str] | None]
 
 
 @lru_cache(maxsize=65_536)
@@ -47,13 +49,13 @@ _SPAN_SLOTS: Final = frozenset((
 # fmt: on
 
 
-def split_span(span: str) -> tuple[Pairs, int]:
-    """Slots and values of ``[domain] slot value slot value [domain] …``, and the number of words lost.
+def split_span(span: str) -> list[tuple[str, str] | None]:
+    """Slots and values of ``[domain] slot value slot value [domain] …``, and None for each word lost.
 
     >>> split_span("[hotel] area north book day [train] leave 09:15")
-    ([('hotel-area', 'north book'), ('hotel-book day', ''), ('train-leaveat', '09:15')], 0)
+    [('hotel-area', 'north book'), ('hotel-book day', ''), ('train-leaveat', '09:15')]
     >>> split_span("area north [hotel]")
-    ([], 2)
+    [None, None]
     """
     pairs: list[tuple[str, list[str]]] = []
     domain, lost = "", 0
@@ -67,22 +69,7 @@ def split_span(span: str) -> tuple[Pairs, int]:
             pairs[-1][1].append(word)
         else:
             lost += 1
-    return [(slot, " ".join(value)) for slot, value in pairs if slot], lost
-
-
-class Names(dict[str, str]):
-    """The names of a domain's slots, as `join` makes them; looking one up takes a third of the time of making it."""
-
-    def __init__(self, domain: str, join: Callable[[str, str], str] = "{}-{}".format) -> None:
-        super().__init__()
-        self._domain, self._join = domain, join
-
-    def __missing__(self, slot: str) -> str:
-        name = self[slot] = self._join(self._domain, slot)
-        return name
-
-
-_names_in = lru_cache(maxsize=1024)(Names)
+    return [*((slot, " ".join(value)) for slot, value in pairs if slot), *[None] * lost]
 
 
 class SideBuilder:
@@ -95,58 +82,29 @@ class SideBuilder:
         self.value: list[str] = []
         #: Number of pieces of generated text that were not a slot and its value.
         self.lost = 0
-        #: The first text that is not ``domain-slot-value``, and its turn.
-        self.odd: tuple[int, str] | None = None
 
     def flat(self, at: int, state: Mapping[str, str]) -> None:
         """Add a state {slot: value}."""
         self._add(at, state, state.values())
 
-    def nested(
-        self, at: int, state: Mapping[str, Mapping[str, str]], names_in: Callable[[str], dict[str, str]] = _names_in
-    ) -> None:
-        """Add a state {domain: {slot: value}}; `names_in` gives the names of a domain's slots."""
-        self.present.append(at)
-        self.sizes.append(sum(map(len, state.values())))
-        for domain, slots in state.items():
-            self.slot.extend(map(names_in(domain).__getitem__, slots))
-            self.value.extend(slots.values())
+    def cells(self, at: int, state: Sequence[tuple[str, str] | None]) -> None:
+        """Add a state [(slot, value)]; None stands for a piece of its text that was not a slot and its value."""
+        pairs = [pair for pair in state if pair is not None]
+        self.lost += len(state) - len(pairs)
+        self._add(at, [slot for slot, _ in pairs], [value for _, value in pairs])
 
-    def cells(self, at: int, state: Sequence[tuple[str, str]], lost: int = 0) -> None:
-        """Add a state [(slot, value)]; `lost` other pieces of its text were not a slot and its value."""
-        self.present.append(at)
-        self.sizes.append(len(state))
-        self.slot += [slot for slot, _ in state]
-        self.value += [value for _, value in state]
-        self.lost += lost
-
-    def state(self, at: int, state: dict[str, str] | Sequence[tuple[str, str]]) -> None:
+    def state(self, at: int, state: State) -> None:
         """Add a state {slot: value} or [(slot, value)]."""
-        if isinstance(state, dict):
+        if isinstance(state, Mapping):
             self.flat(at, state)
         else:
             self.cells(at, state)
-
-    def triples(self, at: int, triples: Iterable[str]) -> None:
-        """Add a state [``domain slot value``]; generated text that is not of this form is counted as lost."""
-        pairs = [split_triple(triple) for triple in triples if triple.strip()]
-        self.cells(at, [pair for pair in pairs if pair is not None], pairs.count(None))
-
-    def pairs(self, at: int, state: Sequence[str]) -> None:
-        """Add a state [``domain-slot-value``]; a text of another form is an error when the states are built."""
-        pairs = [pair for pair in map(_split_pair, state) if pair is not None]
-        if len(pairs) < len(state):
-            self.odd = self.odd or (at, next(text for text in state if _split_pair(text) is None))
-        self.cells(at, pairs)
 
     def _add(self, at: int, slots: Collection[str], values: Iterable[str]) -> None:
         self.present.append(at)
         self.sizes.append(len(slots))
         self.slot.extend(slots)
         self.value.extend(values)
-
-
-_split_pair = lru_cache(maxsize=65_536)(split_pair)
 
 
 class StatesBuilder:
@@ -163,7 +121,6 @@ class StatesBuilder:
         places: (dialogue, file, position) of each dialogue; for `States`, as are `splits`, `either`, `only`, `instead`.
         aliases: (dialogue, its other name), for `States`.
         domains: Each dialogue's domain, likewise.
-        recheck: Raises the error that says where a slot or a value is no string, if the reader knows better.
         has_frames: Whether the format has frames, even if no turn of this file has one.
         are_in_order: Whether turns have no ids: they are gold, or predictions for gold's turns in its order.
     """
@@ -179,7 +136,6 @@ class StatesBuilder:
         self.aliases: list[tuple[str, str]] = []
         self.domains: dict[str, str] = {}
         self.either = self.has_frames = self.are_in_order = False
-        self.recheck: Callable[[], object] = lambda: None
         self.only: tuple[str, ...] | None = None
         self.instead = ""
 
@@ -227,15 +183,9 @@ class StatesBuilder:
         """The collected states.
 
         Raises:
-            DstbenchError: There is no turn, a turn is not a number or is there twice, or a pair is not of the form
-                ``domain-slot-value``.
+            DstbenchError: There is no turn, or a turn is not a number or is there twice.
         """
         turns = self.turns()
-        for side in (self.gold, self.pred):
-            if side.odd is not None:
-                dialogue, turn = turns.row(side.odd[0])
-                what = f"{side.odd[1]!r} is not of the form domain-slot-value"
-                raise DstbenchError(what, file=self._source, dialogue=dialogue, turn=turn)
         if lost := self.gold.lost + self.pred.lost:
             self.note(f"{lost:,} pieces of text that are not a slot and its value, left out")
         built = {
@@ -289,14 +239,10 @@ class StatesBuilder:
         cells = pl.DataFrame({"at": np.repeat(present, sizes).astype(np.uint32), **texts})
         if self._omits:
             cells = cells.filter(~pl.col("value").is_in([*self._omits]))
-        codes = cells["slot"].cast(pl.Categorical)
-        spelled = codes.unique(maintain_order=True)
+        cells = cells.with_columns(pl.col("slot", "value").cast(pl.Categorical))
+        spelled = cells["slot"].unique(maintain_order=True).cast(pl.String)
         names, with_book = [*map(canonical_slot, spelled)], spelled_with_book(spelled.to_list())
-        numbers = spelled.to_physical().to_numpy()
-        place = np.zeros(int(numbers.max(initial=0)) + 1, dtype=np.uint32)
-        place[numbers] = np.arange(len(spelled))
-        slot = pl.Series(names, dtype=pl.String).cast(pl.Categorical)[place[codes.to_physical().to_numpy()]]
-        cells = cells.with_columns(slot.alias("slot"), pl.col("value").cast(pl.Categorical))
+        cells = cells.with_columns(pl.col("slot").replace_strict(spelled, names, return_dtype=pl.Categorical))
         key = pl.col("at").cast(pl.UInt64) * (1 << 32) + pl.col("slot").to_physical()
         if cells.select(key.n_unique()).item() < cells.height:
             cells = self._without_repeated(name, turns, cells)
@@ -312,7 +258,6 @@ class StatesBuilder:
 
     def _no_text(self, turns: pl.DataFrame, at: Numbers, slots: Sequence[Any], values: Sequence[Any]) -> DstbenchError:
         """The error for the first slot or value that is not a string."""
-        self.recheck()
         row, slot, value = next(
             cell for cell in zip(at, slots, values, strict=True) if not all(isinstance(part, str) for part in cell[1:])
         )

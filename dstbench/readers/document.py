@@ -46,11 +46,11 @@ class Document:
 
     #: The value of a slot that is not in the state; None: such a slot is not listed.
     absent: ClassVar[str | None] = None
-    #: The format's spellings that differ from the canonical ones, for slots that the file does not have.
-    usual: ClassVar[Mapping[str, str]] = {}
 
     def __init__(self, source: Source) -> None:
         self.source = source
+        #: The format's spellings that differ from the canonical ones, for slots that the file does not have.
+        self.usual: Mapping[str, str] = {}
         self._spellings: dict[str, Any] | None = None
 
     def turns(self) -> Iterator[DocumentTurn]:

@@ -7,29 +7,36 @@ before the user's turn, and the user's. A JSON list of such objects is read, too
 read as `records`, with notes on what was read loosely.
 """
 
-from typing import Final
+from __future__ import annotations
+
+import io
+from collections.abc import Collection, Iterator
+from typing import Any, Final
 
 import msgspec
 
+from dstbench.conventions.slots import canonical_slot
 from dstbench.readers import records
+from dstbench.readers.document import Document, DocumentTurn, laid_out_as
 from dstbench.readers.format import Format, Source, StatesBuilder
-from dstbench.readers.jsonl_document import TurnsDocument
+from dstbench.readers.notations import Cell, Place
 from dstbench.readers.states import noting_vanishing_slots
 
 
-class Turn(msgspec.Struct):
-    """One turn."""
+class _Editable(msgspec.Struct):
+    """The part of a turn that can be edited."""
 
     dialogue_id: str
     turn: int
     gold: dict[str, str] | msgspec.UnsetType = msgspec.UNSET
+
+
+class Turn(_Editable):
+    """One turn."""
+
     pred: dict[str, str] | msgspec.UnsetType = msgspec.UNSET
     system: str | msgspec.UnsetType = msgspec.UNSET
     user: str | msgspec.UnsetType = msgspec.UNSET
-
-
-class _Exact(Turn, forbid_unknown_fields=True):
-    """A turn without other keys."""
 
 
 def _sniff(source: Source) -> bool:
@@ -39,19 +46,62 @@ def _sniff(source: Source) -> bool:
 
 
 def _read(source: Source, states: StatesBuilder) -> None:
-    try:
-        items = source.json if source.kind == "json" else [item for _, item in source.whole_lines()]
-        turns = msgspec.convert(items if isinstance(items, list) else [items], list[_Exact])
-    except msgspec.ValidationError:
-        turns = []
-    if source.keys or not turns or any(turn.gold is turn.pred for turn in turns):  # other keys, or no state
-        records.read(source, states)
-        return
-    for turn in turns:
-        at = states.turn(turn.dialogue_id, turn.turn)
-        for side, state in ((states.gold, turn.gold), (states.pred, turn.pred)):
-            if state is not msgspec.UNSET:
-                side.flat(at, state)
+    if source.kind not in ("json", "jsonl"):
+        raise source.misshapen("not JSON Lines")
+    records.FORMAT.reader(source, states)
+
+
+class TurnsDocument(Document):
+    """The turns of a file, of which gold and utterances can be edited; a line without an edit stays as it is."""
+
+    def __init__(self, source: Source) -> None:
+        super().__init__(source)
+        self._is_list = source.kind == "json" and isinstance(source.json, list)
+        # A file of one line may be JSON, too.
+        self._turns = source.json if self._is_list else [item for _, item in source.json_lines()]
+        self._before = [msgspec.json.encode(turn) for turn in self._turns]
+        self._dropped: Collection[str] = ()
+        for number, turn in enumerate(self._turns, not self._is_list):
+            try:
+                msgspec.convert(turn, _Editable)
+            except msgspec.ValidationError:
+                place = f"{'item' if self._is_list else 'line'} {number}"
+                what = f"{place}: it cannot be edited: it lacks a dialogue_id, a turn or a flat gold state of strings"
+                hint = "write it with the keys dialogue_id, turn, gold; `dstbench help own-data`"
+                raise source.error(what, hint) from None
+
+    def turns(self) -> Iterator[DocumentTurn]:
+        for turn in self._turns:
+            texts = {speaker: (turn, speaker) for speaker in ("user", "system") if speaker in turn}
+            yield DocumentTurn(turn["dialogue_id"], turn["turn"], turn.get("gold"), texts)
+
+    def drop(self, dialogues: Collection[str]) -> None:
+        self._dropped = dialogues
+
+    def cells(self, state: Any) -> Iterator[Cell]:
+        for slot in state:
+            yield canonical_slot(slot), (state, slot), slot
+
+    def make(self, state: Any, slot: str, spelling: Any) -> Place:
+        return state, spelling or slot
+
+    def dump(self) -> bytes:
+        if self._is_list:
+            kept = [turn for turn in self._turns if turn["dialogue_id"] not in self._dropped]
+            return laid_out_as(self.source.raw, kept)
+        lines: list[bytes] = []  # with the empty ones that follow
+        for line in io.BytesIO(self.source.raw):
+            if line.strip() or not lines:
+                lines.append(line)
+            else:
+                lines[-1] += line
+        for number, (turn, before) in enumerate(zip(self._turns, self._before, strict=True)):
+            if turn["dialogue_id"] in self._dropped:
+                lines[number] = b""
+            elif msgspec.json.encode(turn) != before:
+                content = lines[number].rstrip(b"\r\n")
+                lines[number] = laid_out_as(content, turn) + lines[number][len(content) :]
+        return b"".join(lines)
 
 
 FORMAT: Final = Format(
@@ -63,6 +113,6 @@ FORMAT: Final = Format(
     reader=_read,
     finish=noting_vanishing_slots,
     free_keys=True,
-    said=records.said,
+    said=records.FORMAT.said,
     document=TurnsDocument,
 )

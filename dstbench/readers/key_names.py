@@ -70,13 +70,10 @@ USER: Final = ("user", "user_utterance", "usr", "user_input", "transcript", "utt
 
 
 class Meaning(NamedTuple):
-    """What the name of a key of states says.
+    """What the name of a key of states says: their side (``either``: none), how clearly, and if they are cumulative.
 
-    Attributes:
-        side: Whose states they are; ``either``: it names no side.
-        rank: How clearly the name says it, 0 most: 0 for a plain and 1 for a weaker word of a side, 2 and 3 for these
-            beside unknown words, 4 for words of states only.
-        span: Whether the states are cumulative.
+    The rank is 0 for a plain and 1 for a weaker word of a side, 2 and 3 for these beside unknown words, and 4 for words
+    of states only.
     """
 
     side: Side
@@ -84,17 +81,15 @@ class Meaning(NamedTuple):
     span: Span
 
 
+@lru_cache(maxsize=4096)
 def folded(key: str) -> str:
     """A key in lower case, its words joined by underscores; a very long one is no name, and stays as it is.
 
     >>> folded("dialogueID"), folded("Ground-Truth"), folded("turn idx")
     ('dialogue_id', 'ground_truth', 'turn_idx')
     """
-    return _folded(key) if len(key) <= _LONGEST else key
-
-
-@lru_cache(maxsize=4096)
-def _folded(key: str) -> str:
+    if len(key) > _LONGEST:
+        return key
     return "_".join(re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[^\W\d_A-Z]+|\d+", key)).lower()
 
 
@@ -124,17 +119,16 @@ def name_record(keys: Iterable[str]) -> bool:
     return name_sides(keys, "pred") or any(folded(key) in DIALOGUE + TURN for key in keys)
 
 
+@lru_cache(maxsize=4096)
 def meaning(key: str) -> Meaning | None:
     """What a key's name says of states under it; None: it is not the name of states.
 
     >>> meaning("gold_belief_state"), meaning("predict_turn_label"), meaning("utterance")
     (Meaning(side='gold', rank=0, span='cumulative'), Meaning(side='pred', rank=0, span='turn'), None)
     """
-    return _meaning(_folded(key)) if len(key) <= _LONGEST else None
-
-
-@lru_cache(maxsize=4096)
-def _meaning(name: str) -> Meaning | None:
+    name = folded(key)
+    if len(key) > _LONGEST:
+        return None
     if name in _EXACTLY:
         return Meaning(*_EXACTLY[name], "cumulative")
     words = set(name.split("_"))

@@ -14,12 +14,12 @@ from typing import Any, Final
 import msgspec
 
 from dstbench.errors import DstbenchError, UsageError, number_of
-from dstbench.readers import csv_records, jsonl, records, state_lists
+from dstbench.readers import jsonl, records, state_lists
 from dstbench.readers.format import Format, Source
 from dstbench.readers.key_names import DIALOGUE, DIALOGUE_ONLY, folded
 from dstbench.readers.options import AS_USUAL, ReadOptions
 from dstbench.readers.record_keys import FLAG
-from dstbench.readers.record_turns import is_multiwoz
+from dstbench.readers.record_reading import is_multiwoz
 from dstbench.readers.registry import find_format, sniff
 from dstbench.readers.state_lists import are_lists
 from dstbench.readers.states import States, noting_doubts
@@ -30,17 +30,12 @@ _SAMPLE: Final = 200
 _NOT_JSON: Final = (TypeError, UnicodeEncodeError, OverflowError, RecursionError)
 # Texts that are paths, and not, for example, the name of a model.
 _ENDINGS: Final = (".json", ".jsonl", ".csv", ".tsv", ".parquet", ".txt", ".gz", ".zip")
-_RECORDS: Final = (jsonl.FORMAT, csv_records.FORMAT, records.FORMAT)
+_RECORDS: Final = (jsonl.FORMAT, records.CSV, records.FORMAT)
+_json: Final = msgspec.json.encode
 
 
 class Document(Source):
-    """Decoded JSON under a name that is no path.
-
-    Args:
-        name: What messages call it.
-        raw: It as JSON, or JSON Lines.
-        options: How it is read.
-    """
+    """Decoded JSON, or JSON Lines, under a name that is no path."""
 
     def __init__(self, name: str, raw: bytes = b"", options: ReadOptions = AS_USUAL) -> None:
         super().__init__(name)
@@ -59,7 +54,7 @@ def is_document(data: Mapping[Any, Any], options: ReadOptions) -> bool:
     if all(_is_run(str(name), item) for name, item in data.items()):
         return False
     try:
-        return _format_of(Document("states", _json(data), options), options) is not None
+        return _format_of(Document("states", _json(data), options), options.format) is not None
     except (*_NOT_JSON, DstbenchError):  # or several parts of it are data
         return False
 
@@ -74,7 +69,7 @@ def read_document(data: Any, name: str, options: ReadOptions) -> States | None:
             source = Document(name, _json(data), options)
             return noting_doubts(find_format(source, options.format).read(source))
         for encode in (_json, _json_lines):
-            form = _format_of(Document(name, encode(data[:_SAMPLE]), options), options)
+            form = _format_of(Document(name, encode(data[:_SAMPLE]), options), options.format)
             if form is not None and form not in _RECORDS:
                 return noting_doubts(form.read(Document(name, encode(data), options)))
     except _NOT_JSON:
@@ -112,21 +107,14 @@ def _is_run(name: str, item: Any) -> bool:
 
 
 def _dialogue(name: str) -> str:
-    match = FLAG.fullmatch(name)
-    bare = name if match is None else match[1]
+    bare = match[1] if (match := FLAG.fullmatch(name)) else name
     return bare.upper().removesuffix(".JSON") if is_multiwoz(bare) else bare
 
 
-def _format_of(source: Document, options: ReadOptions) -> Format | None:
+def _format_of(source: Document, name: str | Format | None) -> Format | None:
     """The format of a document; None: it is of no known one, or not of the one that the user names."""
-    if options.format is None:
-        return sniff(source)
-    form = find_format(source, options.format)
-    return form if form.sniff(source) else None
-
-
-def _json(data: Any) -> bytes:
-    return msgspec.json.encode(data)
+    form = sniff(source) if name is None else find_format(source, name)
+    return form if name is None or (form is not None and form.sniff(source)) else None
 
 
 def _json_lines(data: Any) -> bytes:

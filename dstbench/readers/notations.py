@@ -6,13 +6,14 @@ each value: the list or object that holds it, and the index or key in it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Any, ClassVar, Final, Literal, TypeAlias
 
 import msgspec
 
 from dstbench.conventions.slots import KNOWN_SLOTS, domain_of, split_pair
-from dstbench.readers.builder import Pairs, SideBuilder, split_span
+from dstbench.readers.builder import Pairs, State, split_span, split_triple
 from dstbench.readers.frames import frame_slot, frame_value
 from dstbench.readers.state_text import Misfit
 from dstbench.schema.core import BETWEEN
@@ -23,21 +24,21 @@ Place: TypeAlias = tuple[Any, Any]
 Cell: TypeAlias = tuple[str, Place, Any]
 
 
+_split_pair = lru_cache(maxsize=65_536)(split_pair)
+
+
 class Notation:
     """How a state is written.
 
     Attributes:
         shape: The type of a state, in msgspec's sense.
         levels: What each level of keys in a state is: ``slot`` (several are joined by a hyphen), or None.
-        is_checked: Whether `add` checks the type of a state itself, which is faster (the builder checks that slots and
-            values are strings).
         usual: Spellings of slots that differ from the canonical ones, for slots that a file does not have.
         skipped: Names that are no slots.
     """
 
     shape: Any = None
     levels: tuple[str | None, ...] = ()
-    is_checked: bool = False
 
     def __init__(self, usual: Mapping[str, str] | None = None, skipped: str | None = None) -> None:
         self.usual, self.skipped = usual or {}, skipped
@@ -49,17 +50,9 @@ class Notation:
         except msgspec.ValidationError as error:
             raise Misfit(str(error)) from None
 
-    def pairs(self, state: Any) -> Iterable[tuple[str, str]]:
-        """Slots and values.
-
-        Raises:
-            Misfit: Something in it is no slot or no value.
-        """
+    def pairs(self, state: Any) -> State:
+        """Slots and values, and None for pieces of text that are none; a `Misfit`: something in it is none."""
         return [(slot, holder[key]) for slot, (holder, key), _ in self.cells(state)]
-
-    def add(self, side: SideBuilder, at: int, state: Any) -> None:
-        """Add a state to a side."""
-        side.cells(at, [*self.pairs(state)])
 
     def cells(self, state: Any) -> Iterator[Cell]:
         """The slots of a state, with the places of their values."""
@@ -94,17 +87,10 @@ class Flat(Notation):
 
     shape = dict[str, str]
     levels = ("slot",)
-    is_checked = True
 
-    def pairs(self, state: Any) -> Iterable[tuple[str, str]]:
-        if type(state) is not dict:
-            raise Misfit("expected an object")
-        return state.items()
-
-    def add(self, side: SideBuilder, at: int, state: Any) -> None:
-        if type(state) is not dict:
-            raise Misfit("expected an object")
-        side.flat(at, state)
+    def pairs(self, state: Any) -> State:
+        flat: dict[str, str] = state
+        return flat
 
     def cells(self, state: Any) -> Iterator[Cell]:
         yield from ((slot, (state, slot), slot) for slot in state)
@@ -118,12 +104,9 @@ class Nested(Notation):
 
     shape: Any = dict[str, dict[str, str]]
     levels = ("slot", "slot")
-    is_checked = True
 
-    def add(self, side: SideBuilder, at: int, state: Any) -> None:
-        if type(state) is not dict or {*map(type, state.values())} - {dict}:
-            raise Misfit("expected an object of objects")
-        side.nested(at, state)
+    def pairs(self, state: Any) -> State:
+        return [(f"{domain}-{slot}", value) for domain, slots in state.items() for slot, value in slots.items()]
 
     def cells(self, state: Any) -> Iterator[Cell]:
         for domain, slots in state.items():
@@ -138,43 +121,31 @@ class NestedLists(Nested):
     """``{"hotel": {"area": ["north", "east"], "name": ""}}``; the values of a list are alternatives."""
 
     shape = dict[str, dict[str, str | list[str]]]
-    is_checked = False
 
-    def pairs(self, state: Any) -> Iterable[tuple[str, str]]:
-        return [(slot, _joined(value)) for slot, value in super().pairs(state)]
-
-    def add(self, side: SideBuilder, at: int, state: Any) -> None:
-        side.cells(at, [*self.pairs(state)])
-
-
-def _joined(value: str | list[str]) -> str:
-    return value if isinstance(value, str) else BETWEEN.join(value)
+    def pairs(self, state: Any) -> State:
+        values = ((slot, holder[key]) for slot, (holder, key), _ in self.cells(state))
+        return [(slot, value if isinstance(value, str) else BETWEEN.join(value)) for slot, value in values]
 
 
 class HyphenPairs(Notation):
     """``["hotel-area-north"]``."""
 
     shape = list[str]
-    is_checked = True
 
-    def add(self, side: SideBuilder, at: int, state: Any) -> None:
-        if type(state) is not list or {*map(type, state)} - {str}:
-            raise Misfit("expected a list of strings")
-        side.pairs(at, state)
-
-    def check(self, state: Any) -> None:
-        super().check(state)
-        if None in map(split_pair, state):
-            raise Misfit("expected domain-slot-value")
+    def pairs(self, state: Any) -> State:
+        pairs = [*map(_split_pair, state)]
+        if None in pairs:
+            raise Misfit(f"{state[pairs.index(None)]!r} is not of the form domain-slot-value")
+        return pairs
 
 
 class Triples(Notation):
-    """``["hotel area north"]``."""
+    """``["hotel area north"]``; generated text that is not of this form is left out."""
 
     shape: Any = list[str]
 
-    def add(self, side: SideBuilder, at: int, state: Any) -> None:
-        side.triples(at, state)
+    def pairs(self, state: Any) -> State:
+        return [split_triple(triple) for triple in state if triple.strip()]
 
 
 class Commas(Triples):
@@ -182,8 +153,8 @@ class Commas(Triples):
 
     shape = str
 
-    def add(self, side: SideBuilder, at: int, state: Any) -> None:
-        super().add(side, at, state.strip().removeprefix("<bs>").removesuffix("</bs>").split(","))
+    def pairs(self, state: Any) -> State:
+        return super().pairs(state.strip().removeprefix("<bs>").removesuffix("</bs>").split(","))
 
 
 class Span(Notation):
@@ -191,8 +162,8 @@ class Span(Notation):
 
     shape = str
 
-    def add(self, side: SideBuilder, at: int, state: Any) -> None:
-        side.cells(at, *split_span(state))
+    def pairs(self, state: Any) -> State:
+        return split_span(state)
 
 
 class Lists(Notation):
@@ -246,7 +217,7 @@ class Objects(Notation):
 
     shape = list[SlotValue]
 
-    def pairs(self, state: Any) -> Iterable[tuple[str, str]]:
+    def pairs(self, state: Any) -> State:
         return [(entry["slot"], entry["value"]) for entry in state]
 
     def cells(self, state: Any) -> Iterator[Cell]:
@@ -279,7 +250,7 @@ class SemiBook(Notation):
     shape: Any = dict[str, Parts]
     levels: tuple[str | None, ...] = ("slot", None, "slot")
 
-    def pairs(self, state: Any) -> Iterable[tuple[str, str]]:
+    def pairs(self, state: Any) -> State:
         pairs: Pairs = []
         for domain, parts in state.items():
             for part, slots in parts.items():
@@ -351,7 +322,7 @@ class SideBySide(Notation):
         super().__init__()
         self._side = side
 
-    def pairs(self, state: Any) -> Iterable[tuple[str, str]]:
+    def pairs(self, state: Any) -> State:
         pairs = [(slot, values[self._side]) for slot, values in state.items() if type(values) is dict]
         if odd := [slot for slot, values in state.items() if type(values) is not dict and slot != self.text]:
             raise Misfit("expected an object with pred and gt, found a string", min(odd))
@@ -394,7 +365,7 @@ class Frames(Notation):
         super().__init__()
         self._only_first = only_first
 
-    def pairs(self, state: Any) -> Iterable[tuple[str, str]]:
+    def pairs(self, state: Any) -> State:
         pairs: Pairs = []
         for frame in state:
             if "state" not in frame:

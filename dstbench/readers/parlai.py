@@ -12,9 +12,11 @@ from typing import Any, Final
 import msgspec
 
 from dstbench.readers.format import Format, Said, Source, StatesBuilder
+from dstbench.readers.notations import NOTATIONS
 from dstbench.readers.states import noting_gaps
 
 _OMITTED: Final = "not mentioned"
+_COMMAS: Final = NOTATIONS["commas"]
 
 
 class ParlaiTeacher(msgspec.Struct):
@@ -61,13 +63,8 @@ def _read(source: Source, states: StatesBuilder) -> None:
                 what = f"{place}{number} gold states, where there must be one (eval_labels, or labels)"
                 raise source.misshapen(what, dialogue=teacher.dial_id, turn=teacher.turn_num)
             at = states.turn(teacher.dial_id, teacher.turn_num)
-            states.gold.triples(at, _unwrap(gold[0]))
-            states.pred.triples(at, _unwrap(model.text))
-
-
-def _unwrap(state: str) -> list[str]:
-    """The triples of a comma-separated state, without ``<bs>`` and ``</bs>`` around it."""
-    return state.strip().removeprefix("<bs>").removesuffix("</bs>").split(",")
+            states.gold.state(at, _COMMAS.pairs(gold[0]))
+            states.pred.state(at, _COMMAS.pairs(model.text))
 
 
 def _said(source: Source) -> Iterator[Said]:

@@ -2,26 +2,32 @@
 
 The keys' names decide (`key_names`); where they leave it open, the values in a sample of records do. A cumulative state
 is preferred to that of one turn. If two keys have equal claims, `KeysError` names both.
+
+A record may be a whole dialogue, with a list of states, one per turn: ``{"dialogue_id": …, "gold_states": [{…}, {…}],
+"states": {"0": {…}, "1": {…}}}``. Each becomes a record per turn. The lists of a dialogue have the same turns; other
+lists of that length, such as those of utterances, are divided, too. A record with a turn number is a record of that
+turn, whatever lists of states it has.
 """
 
 from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from dstbench.errors import did_you_mean
-from dstbench.readers import key_names
-from dstbench.readers.key_names import Meaning, Side, folded, meaning
+from dstbench.readers.key_names import DIALOGUE, DOMAIN, SLOT, TURN, Meaning, Side, folded, meaning, turn_in
 from dstbench.readers.options import Keys
-from dstbench.readers.state_cells import could_be_state, is_missing, states_in, without_numpy
+from dstbench.readers.source import Source
+from dstbench.readers.state_cells import could_be_state, is_missing, lists_slots, states_in, without_numpy
+from dstbench.readers.walk import Turn
 
 #: dstbench's own keys.
 OWN: Final = Keys("dialogue_id", "turn", "gold", "pred", "system", "user")
-_IDS: Final = frozenset(key_names.DIALOGUE + key_names.TURN)
+_IDS: Final = frozenset(DIALOGUE + TURN)
 #: What people may have meant to call a side.
 USUAL: Final = {
     "gold": ("gold", "ground_truth", "gold_state"), "pred": ("pred", "prediction", "predicted", "pred_state"),
@@ -30,17 +36,18 @@ USUAL: Final = {
 FLAG: Final = re.compile(r"(?!turn[-_ ]?[0-9]*$)(.+?)[-_](?:turn[-_]?)?([0-9]{1,9})", re.IGNORECASE | re.DOTALL)
 # Number of records with the same keys whose values are looked at.
 _SAMPLE: Final = 200
+# Objects of a group that are looked at, and the levels of a document.
+_FEW: Final = 20
+_DEEP: Final = 6
+# What no id is longer than.
+_LONGEST: Final = 40
+# The values under each key of objects in the same place of several lists or objects.
+_Columns: TypeAlias = Mapping[str, list[Any]]
 _WORDS: Final = {"gold": "the gold state", "pred": "the prediction", "either": "the state"}
 
 
 class KeysError(Exception):
-    """The keys of records do not say what they hold.
-
-    Args:
-        what: What is wrong.
-        hint: What the user can do about it.
-        compete: Whether there are several keys for a field, rather than none.
-    """
+    """The keys of records do not say what they hold; they `compete` if there are several for a field."""
 
     def __init__(self, what: str, hint: str, *, compete: bool = False) -> None:
         super().__init__(what)
@@ -49,17 +56,9 @@ class KeysError(Exception):
 
 @dataclass(frozen=True)
 class Fields:
-    """The keys of each field; None: records do not have it.
+    """The keys of each field, and others that hold states, or do not but are named so; None: records do not have it.
 
-    Attributes:
-        dialogue: Key of the dialogue's id.
-        turn: Key of the turn's number.
-        gold: Key of the gold state; in rows of one slot each, of its value.
-        pred: Key of the predicted state, likewise.
-        slot: Key of the slot, in rows of one slot each; None: a record is a turn.
-        domain: Key of the slot's domain, if there is one.
-        others: Further keys that hold states.
-        no_states: Keys that by their names hold states of a side, but do not; no other key has that side.
+    With the key of a slot, a record is one slot of a turn, and the sides are the slot's values.
     """
 
     dialogue: str | None
@@ -79,17 +78,12 @@ class Fields:
     @property
     def are_own(self) -> bool:
         """Whether the keys are dstbench's own."""
-        own = (OWN.dialogue, OWN.turn, OWN.gold, OWN.pred)
-        sides = zip((self.dialogue, self.turn, self.gold, self.pred), own, strict=True)
-        return self.slot is None and all(key in (None, name) for key, name in sides)
+        names = ("dialogue", "turn", "gold", "pred")
+        return self.slot is None and all(getattr(self, name) in (None, getattr(OWN, name)) for name in names)
 
 
 class Samples:
-    """The values under each key, in a sample of the records.
-
-    Args:
-        records: All records.
-    """
+    """The values under each key, in a sample of the records."""
 
     def __init__(self, records: Iterable[Mapping[str, Any]]) -> None:
         self.shapes: dict[tuple[str, ...], list[Mapping[str, Any]]] = {}
@@ -101,25 +95,17 @@ class Samples:
         for shape, of_shape in self.shapes.items():
             for key in shape:
                 self.values.setdefault(key, []).extend([record[key] for record in of_shape])
-        self._states = {key: self._look(key) for key in self.values}
-
-    def _look(self, key: str) -> tuple[int, int]:
-        looks = [could_be_state(value) for value in self.values[key]]
-        return looks.count(True), looks.count(False)
+        self._looks = {key: [*map(could_be_state, values)] for key, values in self.values.items()}
 
     def holds_states(self, key: str, *, surely: bool) -> bool:
         """Whether most values under a key look like states; unless `surely`, all may be empty."""
-        yes, no = self._states[key]
+        yes, no = self._looks[key].count(True), self._looks[key].count(False)
         return yes > no or (not surely and yes == no == 0)
 
-    def mostly(self, kind: Callable[[Any], bool], key: str) -> bool:
-        """Whether most values under a key are of a kind, nulls aside."""
+    def mostly(self, kind: Callable[[Any], bool], key: str, *, or_null: bool = False) -> bool:
+        """Whether most values under a key are of a kind, nulls aside, or also if all are null."""
         values = [value for value in self.values[key] if not is_missing(value)]
-        return 2 * sum(map(kind, values)) > len(values)
-
-    def are_null(self, key: str) -> bool:
-        """Whether all values under a key are null."""
-        return all(map(is_missing, self.values[key]))
+        return 2 * sum(map(kind, values)) > len(values) or (or_null and not values)
 
     def named(self, names: Sequence[str]) -> list[str]:
         """The keys that have these names, in the order of the names."""
@@ -131,7 +117,7 @@ def is_record(record: Mapping[str, Any], given: Keys | None = None) -> bool:
     """Whether an object alone, without others beside it, looks like the record of a turn."""
     if given is not None and given.turns is not None:
         return False  # the path ends below that key
-    if given is not None and any(key in record or reaches(record, key) for key in (given.gold, given.pred) if key):
+    if given is not None and any(key in record or _reached(record, key) for key in (given.gold, given.pred) if key):
         return True
     beside = any(isinstance(key, str) and folded(key) in _IDS for key in record)
     for key, value in record.items():
@@ -145,29 +131,37 @@ def is_record(record: Mapping[str, Any], given: Keys | None = None) -> bool:
     return False
 
 
-def reaches(record: Mapping[str, Any], key: str) -> bool:
-    """Whether a record has an object that has the rest of a key with a dot: ``meta.gold``."""
-    outer, dot, inner = key.partition(".")
-    return bool(dot) and isinstance(record.get(outer), Mapping) and inner in record[outer]
+def _reached(record: Mapping[str, Any], key: str) -> dict[str, Any]:
+    """What a key with a dot leads to in a record, ``meta.gold``, under this key; nothing if it leads nowhere."""
+    outer, _, inner = key.partition(".")
+    above = record.get(outer)
+    return {key: above[inner]} if inner and isinstance(above, Mapping) and inner in above else {}
 
 
-def with_inner(record: Any, given: Keys | None) -> Any:
+def with_inner(record: Any, given: Keys) -> Any:
     """A record in which what the keys of the user's with a dot lead to is under these keys."""
-    keys = [key for key in vars(given).values() if isinstance(key, str) and "." in key] if given else []
-    found = {key: key.partition(".") for key in keys if isinstance(record, Mapping) and reaches(record, key)}
-    return {**record, **{key: record[outer][inner] for key, (outer, _, inner) in found.items()}} if found else record
+    keys = [key for key in vars(given).values() if isinstance(key, str)] if isinstance(record, Mapping) else []
+    found = {key: value for outer in keys for key, value in _reached(record, outer).items()}
+    return {**record, **found} if found else record
 
 
-def choose(  # what is outside
-    samples: Samples, given: Keys | None, outside: Collection[str] = (), *, named_outside: bool = False,
-    need_states: bool = True,
-) -> Fields:  # fmt: skip
-    """The keys of each field."""
+def guess(source: Source, rows: Sequence[Turn], *, need_states: bool = True) -> tuple[Sequence[Turn], Samples, Fields]:
+    """The records of single turns, samples of them, and the keys of each field."""
+    rows = _by_turn(rows, source.keys or Keys())
+    samples = Samples(row.content for row in rows)
+    is_named = bool(rows and rows[0].dialogue is not None) or source.dialogue is not None
+    return rows, samples, _choose(samples, source.keys, source.outside, is_named=is_named, need_states=need_states)
+
+
+def _choose(
+    samples: Samples, given: Keys | None, outside: Collection[str], *, is_named: bool, need_states: bool
+) -> Fields:
+    """The keys of each field; `is_named`: what is outside of the records names their dialogue."""
     given = present(samples.values, given or Keys(), outside)
     taken = [given.dialogue, given.turn, given.gold, given.pred, given.system, given.user]
     slots = [
-        key for key in samples.named(key_names.SLOT)
-        if key not in taken and (samples.mostly(_is_text, key) or samples.are_null(key))
+        key for key in samples.named(SLOT)
+        if key not in taken and samples.mostly(lambda value: isinstance(value, str), key, or_null=True)
     ]  # fmt: skip
     meanings = {
         key: said for key in samples.values
@@ -182,12 +176,15 @@ def choose(  # what is outside
     gold, pred = _sides(states, given)
     if gold is None and pred is None and need_states:
         raise _without_states(samples, states)
-    dialogues = [key for key in samples.named(key_names.DIALOGUE) if key not in (*taken, gold, pred)]
-    dialogues += [key for key in samples.named(key_names.TURN) if key not in taken and samples.mostly(_is_flag, key)]
+    dialogues = [key for key in samples.named(DIALOGUE) if key not in (*taken, gold, pred)]
+    dialogues += [key for key in samples.named(TURN) if key not in taken and samples.mostly(_is_flag, key)]
     dialogue = given.dialogue or _first(samples, _is_id, dialogues)
-    if dialogue is None and not named_outside:
+    if dialogue is None and not is_named:
         raise KeysError(f"no key for the dialogue ({_listed(samples.values)})", "--keys id=KEY names it")
-    domains = samples.named(key_names.DOMAIN) if is_long else []
+    domains = samples.named(DOMAIN) if is_long else []
+    # Keys whose names do not say that they hold states are told only if a side has no key.
+    every = [key for key in samples.values if isinstance(key, str) and samples.holds_states(key, surely=True)]
+    others = [] if is_long else every if None in (gold, pred) else holding
     return Fields(
         dialogue,
         given.turn or _turn(samples, taken),
@@ -195,7 +192,7 @@ def choose(  # what is outside
         pred,
         slots[0] if is_long else None,
         domains[0] if domains else None,
-        () if is_long else _others(samples, holding, (gold, pred), taken),
+        tuple(key for key in others if key not in (gold, pred, *taken)),
         tuple(
             key for key, said in meanings.items()
             if key not in states and said.rank < 2 and {"gold": gold, "pred": pred}.get(said.side, key) is None
@@ -205,15 +202,7 @@ def choose(  # what is outside
 
 def ids(samples: Samples) -> list[str]:
     """The keys that may be ids of dialogues, or of turns, in order of preference."""
-    return [key for key in samples.named(key_names.DIALOGUE + key_names.TURN) if samples.mostly(_is_id, key)]
-
-
-def _others(
-    samples: Samples, holding: Sequence[str], sides: Collection[str | None], taken: Collection[str | None]
-) -> tuple[str, ...]:
-    """Further keys that hold states; keys whose names do not say so are among them only if a side has no key."""
-    every = [key for key in samples.values if isinstance(key, str) and samples.holds_states(key, surely=True)]
-    return tuple(key for key in (every if None in sides else holding) if key not in (*sides, *taken))
+    return [key for key in samples.named(DIALOGUE + TURN) if samples.mostly(_is_id, key)]
 
 
 def _first(samples: Samples, kind: Callable[[Any], bool], keys: Sequence[str]) -> str | None:
@@ -223,7 +212,9 @@ def _first(samples: Samples, kind: Callable[[Any], bool], keys: Sequence[str]) -
 
 def _is_believed(samples: Samples, key: str, said: Meaning) -> bool:
     """Whether a key's name suffices to say that it holds states: they may be empty, or objects of another form."""
-    if key in (OWN.gold, OWN.pred) or (said.rank == 0 and samples.mostly(_is_object, key)):
+    if key in (OWN.gold, OWN.pred) or (
+        said.rank == 0 and samples.mostly(lambda value: isinstance(value, Mapping), key)
+    ):
         return True
     return said.rank not in (2, 3) and samples.holds_states(key, surely=False)
 
@@ -301,20 +292,12 @@ def similar(keys: Collection[str], names: Sequence[str]) -> str | None:
 
 def _turn(samples: Samples, taken: Collection[str | None]) -> str | None:
     """The key of the turn's number; None: there is none."""
-    keys = [key for key in samples.named(key_names.TURN) if key not in taken and not samples.mostly(_is_flag, key)]
+    keys = [key for key in samples.named(TURN) if key not in taken and not samples.mostly(_is_flag, key)]
     numbers = [key for key in keys if samples.mostly(_is_number, key)]
     if any(samples.values[key] != samples.values[numbers[0]] for key in numbers[1:]):
         what = f"{len(numbers)} keys could be the turn: {', '.join(numbers)}"
         raise KeysError(what, f"--keys turn={numbers[0]} chooses that one")
     return _first(samples, _is_number, keys)
-
-
-def _is_object(value: Any) -> bool:
-    return isinstance(value, Mapping)
-
-
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str)
 
 
 def _is_id(value: Any) -> bool:
@@ -343,9 +326,164 @@ def turn_number(value: Any) -> int | None:
         text = value.strip().removesuffix(".0")
         if text.startswith("-") and text[1:].isdecimal() and len(text) < 20:
             return int(text)
-        return key_names.turn_in(text)
+        return turn_in(text)
     if isinstance(value, float) and value.is_integer():
         return int(value)
     if isinstance(value, bool) or not hasattr(value, "__index__"):
         return None
     return operator.index(value)
+
+
+# --- records of whole dialogues ---------------------------------------------------------------------------------------
+
+
+def _by_turn(rows: Sequence[Turn], given: Keys) -> Sequence[Turn]:
+    """The records, with each that is a whole dialogue divided into records of its turns."""
+    keys = _keys_of_lists([row.content for row in rows[:_SAMPLE] if isinstance(row.content, dict)], given)
+    return [turn for row in rows for turn in _turns(row, keys)] if keys else rows
+
+
+def _keys_of_lists(records: Sequence[dict[str, Any]], given: Keys) -> list[str]:
+    """The keys under which some records have states of several turns, and no record has a single state."""
+    cells: dict[str, list[Any]] = {}
+    for record in records:
+        for key, value in record.items():
+            named = isinstance(key, str) and folded(key) in TURN
+            if (named or key == given.turn) and turn_number(value) is not None:
+                return []
+            if key in (given.gold, given.pred) or (isinstance(key, str) and meaning(key) is not None):
+                cells.setdefault(key, []).append(value)
+    surely = [
+        key for key, values in cells.items()
+        if any(map(states_in, values)) and all(_could_be_states(cell) or not could_be_state(cell) for cell in values)
+    ]  # fmt: skip
+    return surely and [key for key, values in cells.items() if key in surely or all(map(_could_be_states, values))]
+
+
+def _could_be_states(cell: Any) -> bool:
+    return cell is None or states_in(cell, surely=False) is not None
+
+
+def _turns(row: Turn, keys: Sequence[str]) -> Sequence[Turn]:
+    """A record per turn, if the record has states of several turns; else the record itself."""
+    if not isinstance(row.content, dict):
+        return [row]
+    for key in keys:
+        if lists_slots(row.content.get(key)):
+            what = f"{row.place}{key} is a list of slots, which is one state, where others are lists of states"
+            raise KeysError(what, "a list of turns is a list of such lists, or of objects")
+    lists = {
+        key: dict(enumerate(cell)) if isinstance(cell, (list, tuple)) else states_in(cell, surely=False)
+        for key in keys if (cell := row.content.get(key)) is not None
+    }  # fmt: skip
+    (key, states), *others = lists.items() or [("", None)]
+    if states is None:
+        return [row]
+    for other, further in others:
+        if further is None or states.keys() != further.keys():
+            sizes = f"{len(states)} and {len(further or ())} states"
+            what = f"{row.place}{key} and {other} do not have the same turns ({sizes})"
+            raise KeysError(what, "a dialogue needs as many gold states as predicted ones")
+    rest = {name: cell for name, cell in row.content.items() if name not in lists and meaning(str(name)) is None}
+    divided = {name: cell for name, cell in rest.items() if isinstance(cell, list) and len(cell) == len(states)}
+    return [
+        row._replace(
+            place=f"{row.place}turn {turn}: ",
+            content={**rest, **{name: cell[number] for name, cell in divided.items()}}
+            | {name: of_turn[turn] for name, of_turn in lists.items() if of_turn is not None},
+            number=turn,
+        )
+        for number, turn in enumerate(states)
+    ]
+
+
+# --- the line with which records under unknown keys can be read -------------------------------------------------------
+# It is found by what is under the keys: states, ids and small numbers. Which of two states is gold, the user knows.
+
+
+def keys_for(documents: Sequence[Any]) -> Keys | None:
+    """The keys under which decoded documents seem to hold turns; None: nothing in them looks like states."""
+    groups = [(states, *group) for group in _groups(documents, {}, 0) if (states := _states_in(group[0]))]
+    if not groups:
+        return None
+    states, columns, above = max(groups, key=lambda group: len(group[0]))
+    sides: dict[str, str] = {}
+    for key in states:
+        if (said := meaning(key.rpartition(".")[2])) is not None and said.side != "either":
+            sides.setdefault(said.side, key)
+    rest = [key for key in states if key not in sides.values()]
+    for side in ("gold", "pred")[len(states) == 1 :]:
+        if side not in sides and rest:
+            sides[side] = rest.pop(0)
+    turn = _first_of(columns, TURN, _are_numbers, [*sides.values()])
+    dialogue = _first_of(columns, DIALOGUE, _are_ids, [*sides.values(), turn]) or _first_of(
+        above, DIALOGUE, _are_ids, []
+    )
+    return Keys(dialogue, turn, sides.get("gold"), sides.get("pred"))
+
+
+def line_for(keys: Keys) -> str:
+    """The option that gives these keys."""
+    given = {"id": keys.dialogue, "turn": keys.turn, "gold": keys.gold, "pred": keys.pred}
+    return "--keys " + ",".join(f"{field}={key}" for field, key in given.items() if key is not None)
+
+
+def _groups(nodes: Sequence[Any], above: _Columns, depth: int) -> Iterator[tuple[_Columns, _Columns]]:
+    """The objects at and below some nodes, by their place, and the values in the objects above them."""
+    objects = [node for node in islice(nodes, _FEW) if isinstance(node, Mapping)]
+    lists = [node for node in islice(nodes, _FEW) if isinstance(node, list)]
+    if depth > _DEEP:
+        return
+    if lists:
+        yield from _groups([item for node in lists for item in islice(node, _FEW)], above, depth + 1)
+    columns = _columns(objects)
+    if columns:
+        yield columns, above
+    inner = {key: [v for v in values if isinstance(v, (Mapping, list))] for key, values in columns.items() if values}
+    are_ids = len(columns) > 1 and len({*map(_shape, inner.values())}) == 1 and all(inner.values())
+    for below in [[v for values in inner.values() for v in values]] if are_ids else inner.values():
+        if below:
+            yield from _groups(below, columns | {key: of for key, of in above.items() if key not in columns}, depth + 1)
+
+
+def _shape(values: list[Any]) -> Any:
+    """What objects under a key have in common with those under others, if keys are ids."""
+    first = values[0] if values else None
+    return tuple(first) if isinstance(first, Mapping) else type(first)
+
+
+def _columns(objects: Iterable[Mapping[Any, Any]]) -> dict[str, list[Any]]:
+    """The values under each key; those in an object under a key have both keys, joined by a dot."""
+    columns: dict[str, list[Any]] = {}
+    for item in objects:
+        for key, value in item.items():
+            columns.setdefault(str(key), []).append(value)
+            if isinstance(value, Mapping) and not could_be_state(value):
+                for inner, deeper in value.items():
+                    columns.setdefault(f"{key}.{inner}", []).append(deeper)
+    return columns
+
+
+def _states_in(columns: _Columns) -> list[str]:
+    """The keys under which are states."""
+    looks = {key: [*map(could_be_state, values)] for key, values in columns.items() if turn_number(key) is None}
+    return [key for key, of_key in looks.items() if True in of_key and of_key.count(False) < of_key.count(True)]
+
+
+def _first_of(
+    columns: _Columns, names: Sequence[str], kind: Callable[[list[Any]], bool], taken: Sequence[str | None]
+) -> str | None:
+    """The first key of these names, else the first whose values are of a kind."""
+    keys = [key for key, values in columns.items() if key not in taken and kind(values)]
+    named = {folded(key.rpartition(".")[2]): key for key in reversed(keys)}
+    return next((named[name] for name in names if name in named), keys[0] if keys else None)
+
+
+def _are_numbers(values: list[Any]) -> bool:
+    return bool(values) and all((number := turn_number(value)) is not None and 0 <= number < 1000 for value in values)
+
+
+def _are_ids(values: list[Any]) -> bool:
+    texts = [value for value in values if not is_missing(value)]
+    are_words = (isinstance(text, str) and len(text.split()) == 1 and "{" not in text for text in texts)
+    return bool(texts) and all(are_words) and max(map(len, texts)) < _LONGEST

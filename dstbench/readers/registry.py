@@ -9,7 +9,6 @@ from typing import Final
 from dstbench.errors import DstbenchError, UsageError, did_you_mean
 from dstbench.plugins import Plugins, Table, origin_of
 from dstbench.readers import (
-    csv_records,
     dstc2,
     fga_gca,
     jsonl,
@@ -47,7 +46,7 @@ FORMATS: Final[dict[str, Format]] = {
         *ROWS.values(),
         dstc2.FORMAT,
         # last, as they take any keys
-        csv_records.FORMAT,
+        records.CSV,
         records.FORMAT,
         state_lists.FORMAT,
     )
@@ -176,7 +175,7 @@ def _without_keys(file: Source) -> DstbenchError | None:
     """The error for a file that lacks a key that the user gives; None: it has them all, or no keys are given."""
     if file.keys is None or file.keys.optional:
         return None
-    names = records.keys_in(file) or csv_records.columns_of(file)
+    names = records.keys_in(file)
     if (turns := file.keys.turns) is not None and turns not in names:
         return file.error(f"no object has the key {turns!r} (keys: turns={turns})", did_you_mean(turns, names))
     try:
@@ -244,7 +243,7 @@ def _unknown(source: Source) -> tuple[str, str]:
         what = "TripPy's configuration, not its predictions"
         return what, "score pred_res.*.json; this file is what --label-map takes"
     hint = "`dstbench ls formats` shows each with an example; --from FORMAT says which it is"
-    line = records.line_that_works(source, csv_records.sample_of(source))
+    line = records.line_that_works(source)
     if line is not None:
         hint = f"{line} may be what it needs; {hint}"
     elif source.kind in ("json", "jsonl"):

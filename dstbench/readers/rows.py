@@ -8,18 +8,19 @@ turn before.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import count
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final
 
 import msgspec
 
 from dstbench.errors import DstbenchError
+from dstbench.readers.builder import State
 from dstbench.readers.document import Document, DocumentTurn
-from dstbench.readers.format import Format, Said, SideBuilder, Source, StatesBuilder
+from dstbench.readers.format import Format, Said, Source, StatesBuilder
 from dstbench.readers.key_names import name_sides
 from dstbench.readers.notations import NOTATIONS, Notation, Place, Written
 from dstbench.readers.row_document import RowDocument
@@ -49,29 +50,15 @@ class Side:
         return cls(keys, NOTATIONS[notation], path.endswith("?"))
 
     def find(self, turn: Any) -> Any:
-        """The state in a turn; ``msgspec.UNSET``: there is none."""
+        """The state in a turn; ``msgspec.UNSET``: there is none. A `Misfit`: the turn has another type."""
         for key in self.keys:
             if type(turn) is dict:
                 turn = turn.get(key, msgspec.UNSET) if key[-1] != "*" else turn[self._starred(turn)]
-            elif type(turn) is list:
+            elif type(turn) is list and key.isdecimal() and int(key) < len(turn):
                 turn = turn[int(key)]
             else:
-                raise TypeError
+                raise Misfit(f"no {'.'.join(self.keys)} here")
         return turn
-
-    def finder(self) -> Callable[[Any], Any]:
-        """`find`, or what does the same faster for a key of an object."""
-        if len(self.keys) != 1 or self.keys[0][-1] == "*":
-            return self.find
-        key, absent = self.keys[0], msgspec.UNSET
-        return lambda turn: turn.get(key, absent) if type(turn) is dict else self.find(turn)
-
-    def sought(self, turn: Any) -> Any:
-        """`find` in a turn whose type has not been checked; a `Misfit` says that it has another."""
-        try:
-            return self.find(turn)
-        except _NOT_THERE:
-            raise Misfit(f"no {'.'.join(self.keys)} here") from None
 
     def _starred(self, turn: Mapping[str, Any]) -> str:
         """The one key of a turn that begins as the row says."""
@@ -81,8 +68,7 @@ class Side:
         return keys[0]
 
 
-#: Which types of states are checked: all, those that `Notation.add` does not check, or none.
-_States: TypeAlias = Literal["whole", "light", "none"]
+_BOTH: Final = ("gold", "pred")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -172,14 +158,17 @@ class Row:
     @cached_property
     def shape(self) -> Any:
         """The type of the decoded file, or of a line, in msgspec's sense."""
-        return type_of(self.steps, self._of_turn("whole"), self.beside)
+        return self._type_of(self.steps, _BOTH)
 
-    def _of_turn(self, states: _States, sides: Collection[str] = ("gold", "pred")) -> Any:
+    def _type_of(self, steps: Sequence[Step], sides: Collection[str]) -> Any:
+        """The type of what these last steps lead through, with the states of these sides."""
+        return type_of(steps, self._of_turn(sides), self.beside)
+
+    def _of_turn(self, sides: Collection[str]) -> Any:
         """The type of a turn: a nested dictionary stands for an object."""
         of_turn: dict[str, Any] = dict(self.also)
-        checked = [side for name, side in self.sides.items() if states != "none" and name in sides]
-        for side in checked:
-            shape = side.notation.shape if states == "whole" or not side.notation.is_checked else Any
+        for side in (side for name, side in self.sides.items() if name in sides):
+            shape = side.notation.shape
             if not side.keys:
                 return shape
             if side.keys[-1][-1] == "*":
@@ -189,37 +178,33 @@ class Row:
                 inner = inner.setdefault(above, {})
             key = side.keys[-1]
             is_optional = side.is_optional or (bool(self.steps[-1].speakers) and key not in self.also)
-            inner[key] = shape | OPTIONAL if is_optional and shape is not Any else shape
-            if is_optional and shape is Any:
-                del inner[key]
+            inner[key] = shape | OPTIONAL if is_optional else shape
         if of_turn and all(map(str.isdecimal, of_turn)):  # the sides of a list
             return tuple[*(of_turn.get(str(number), Any) for number in range(len(self.sides)))]  # type: ignore[misc] # likewise
         return of_turn
 
-    def check(self, source: Source, states: _States = "light", sides: Collection[str] = ("gold", "pred")) -> Any:
+    def check(self, source: Source, sides: Collection[str] = _BOTH) -> Any:
         """The decoded file, or a list of its lines with their places, once its types have been checked.
 
         Args:
             source: The file.
-            states: Whether the types of states are checked: all, those that `Notation.add` does not check, or none.
-            sides: The sides whose states are.
+            sides: The sides whose states are checked.
 
         Raises:
             DstbenchError: Something has another type; the message says what and where.
         """
         if self.lines:
             lines = [*source.whole_lines()]
-            shape = type_of(self.steps, self._of_turn(states, sides), self.beside)
             for place, item in lines:
-                self._convert(source, item, shape, self.steps, place)
+                self._convert(source, item, self._type_of(self.steps, sides), self.steps, place)
             return lines
-        document = node = self.document_of(source)
+        document = node = self.prepare(source.json)
         steps = self.steps
         while steps[0].kind == "key":
             if not isinstance(node, dict) or steps[0].key not in node:
                 raise source.misshapen(f"no JSON object with the key `{steps[0].key}`")
             node, steps = node[steps[0].key], steps[1:]
-        step, shape = steps[0], type_of(steps, self._of_turn(states, sides), self.beside)
+        step, shape = steps[0], self._type_of(steps, sides)
         if step.kind == "list" and isinstance(node, dict) and step.or_object:
             node = [*node.values()]
         if step.kind == "list":
@@ -235,10 +220,6 @@ class Row:
         else:
             self._convert(source, node, shape, steps)
         return document
-
-    def document_of(self, source: Source) -> Any:
-        """The decoded file."""
-        return self.prepare(source.json)
 
     def _convert(  # noqa: PLR0917 (a place)
         self, source: Source, item: Any, shape: Any, steps: Sequence[Step], place: str = "",
@@ -314,11 +295,9 @@ class Row:
 
     def read(self, source: Source, states: StatesBuilder) -> None:
         """Add the turns of a file."""
-        is_lenient = source.unreadable != "error"
-        checked = ("gold",) if is_lenient else ("gold", "pred")
-        document = self.check(source, sides=checked)
+        checked = _BOTH if source.unreadable == "error" else ("gold",)
+        document = self.check(source, checked)
         loose = StateCells(source.unreadable)
-        states.recheck = lambda: self.check(source, "whole", checked)
         turns = [*self.turns(source, document)]
         if self.unanswered and (unanswered := self._unanswered(turns)):
             states.note(self.unanswered.format(unanswered))
@@ -327,40 +306,33 @@ class Row:
         domains = self._domains(turns, states)
         unreadable = set[int]()
         for name, side in self.sides.items():
-            of_side, may_be_odd = getattr(states, name), is_lenient and name == "pred"
-            find = side.finder()
-            found = () if may_be_odd else (find(turn.content) for turn in turns)
-            add = self._adder(side, loose, found)
+            of_side = getattr(states, name)
+            pairs_of: Callable[[Any], State] = loose.read if isinstance(side.notation, Written) else side.notation.pairs
             for at, turn in zip(rows, turns, strict=True):
                 state = turn.content
                 try:
-                    state = find(turn.content) if not may_be_odd else side.sought(turn.content)
+                    state = side.find(turn.content)
                     if state is msgspec.UNSET:
                         if not side.is_optional:
                             raise self._without_state(source, turn, side)
                         continue
-                    if may_be_odd:
+                    if name not in checked:
                         side.notation.check(state)
-                    if domains and (domain := domains[at]):
-                        of_side.cells(at, [(domain + slot, value) for slot, value in side.notation.pairs(state)])
-                    else:
-                        add(of_side, at, state)
+                    pairs = pairs_of(state)
                 except Misfit as error:
-                    if not may_be_odd:
-                        self.check(source, "whole", checked)
+                    if name in checked:
                         raise self._misfit(source, turn, side, error, is_pred=name == "pred") from None
                     loose.take_unreadable(of_side, at, state)
                     unreadable.add(at)
+                    continue
+                if domains and (domain := domains[at]):
+                    slots = pairs.items() if isinstance(pairs, Mapping) else filter(None, pairs)
+                    pairs = [(domain + slot, value) for slot, value in slots]
+                of_side.state(at, pairs)
         if note := loose.note():
             states.note(note)
         if self.after is not None:
             self.after(source, states, [turn for at, turn in zip(rows, turns, strict=True) if at not in unreadable])
-
-    def _adder(self, side: Side, loose: StateCells, states: Iterable[Any]) -> Callable[[SideBuilder, int, Any], None]:
-        """What adds one of these states of a side."""
-        if not isinstance(side.notation, Written):
-            return side.notation.add
-        return loose.adder([state for state in states if state is not msgspec.UNSET])
 
     def _misfit(self, source: Source, turn: Turn, side: Side, error: Misfit, *, is_pred: bool) -> DstbenchError:
         """The error for a state that is none."""
@@ -412,7 +384,7 @@ class Row:
 
     def spoken(self, source: Source) -> Iterator[Said]:
         """What was said in each turn."""
-        for turn in self.document_turns(source, self.check(source, "none")):
+        for turn in self.document_turns(source, self.check(source, ())):
             for holder, key in turn.texts.values():
                 text = holder.get(key, "") if isinstance(holder, dict) else holder[key]
                 if not isinstance(text, str):

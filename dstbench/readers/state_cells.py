@@ -15,14 +15,13 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
-from itertools import chain
 from typing import Any, Final, TypeAlias
 
 from dstbench.conventions.slots import KNOWN_SLOTS, canonical_slot, split_pair
 from dstbench.errors import DstbenchError, number_of
-from dstbench.readers.builder import Names, Pairs, SideBuilder, split_triple
+from dstbench.readers.builder import Pairs, SideBuilder, split_triple
 from dstbench.readers.key_names import says_its_side, turn_in
 from dstbench.readers.shapes import clipped
 from dstbench.readers.source import Source
@@ -78,31 +77,13 @@ class StateCells:
         self._loose: Counter[str] = Counter()
         self._mode, self._unreadable = unreadable, list[Any]()
 
-    def add(self, side: SideBuilder, at: int, cell: Any) -> None:
-        """Add the state in a cell to a side; `at` is its turn there. A `Misfit`: it is none."""
-        side.state(at, self.read(cell))
-
-    def adder(self, cells: Sequence[Any]) -> Callable[[SideBuilder, int, Any], None]:
-        """What adds one of these cells: `add`, or what a file needs in which all are flat, or all nested, states."""
-        if {*map(type, cells)} == {dict}:
-            inner = [*chain.from_iterable(cell.values() for cell in cells)]
-            kinds = {*map(type, inner)}
-            if kinds == {dict} and {*map(type, chain.from_iterable(slots.values() for slots in inner))} <= _STRING:
-                return lambda side, at, cell: side.nested(at, cell, _names_in)
-            if kinds == _STRING:
-                return SideBuilder.flat
-        return self.add
-
-    def add_from(
-        self, source: Source, sides: Sequence[SideBuilder], at: int, cell: Any, place: str = "", *,
-        is_gold: bool, **where: Any,
-    ) -> None:  # fmt: skip
-        """Add the state in a cell to sides."""
+    def add_from(self, sides: Sequence[SideBuilder], at: int, cell: Any, *, is_gold: bool) -> None:
+        """Add the state in a cell to sides. A `Misfit`: it is none, and gold, or the user wants an error."""
         try:
             state = self.read(cell)
-        except Misfit as error:
+        except Misfit:
             if is_gold or self._mode == "error":
-                raise no_state(source, error, place, is_gold=is_gold, **where) from None
+                raise
             self.take_unreadable(sides[-1], at, cell)
             return
         for side in sides:
@@ -316,11 +297,6 @@ def _could_be_entry(value: Any, depth: int = 0) -> bool:
         names_sides = any(isinstance(key, str) and says_its_side(key) for key in value)
         return depth < 2 and not names_sides and all(_could_be_entry(inner, depth + 1) for inner in value.values())
     return not isinstance(value, (list, tuple)) or not any(isinstance(item, (Mapping, list, tuple)) for item in value)
-
-
-@lru_cache(maxsize=1024)
-def _names_in(domain: str) -> Names:
-    return Names(domain, joined)
 
 
 @lru_cache(maxsize=65_536)

@@ -7,17 +7,17 @@ dialogues, in its order. Otherwise nothing says whether states are gold or
 predicted, so both sides are read: a file named as ``--gold`` is gold, any other predictions.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any, Final
 
 from dstbench.conventions.slots import KNOWN_SLOTS, canonical_slot
 from dstbench.readers.format import Format, Source, StatesBuilder
 from dstbench.readers.key_names import meaning
 from dstbench.readers.record_keys import FLAG, is_record, turn_number
-from dstbench.readers.record_path import find_path
-from dstbench.readers.record_turns import is_multiwoz_flag, turns_of_ids
-from dstbench.readers.state_cells import StateCells, could_be_state, lists_slots, states_in
-from dstbench.readers.state_text import named
+from dstbench.readers.record_reading import is_multiwoz_flag, turns_of_ids
+from dstbench.readers.records import find_path
+from dstbench.readers.state_cells import StateCells, could_be_state, lists_slots, no_state, states_in
+from dstbench.readers.state_text import Misfit, named
 from dstbench.readers.states import noting_vanishing_slots
 from dstbench.readers.walk import Id, Step, Walker
 from dstbench.readers.wrappers import values
@@ -39,29 +39,12 @@ def _sides(document: Any) -> dict[str, str]:
 
 def _are_states(document: dict[str, Any]) -> bool:
     """Whether there is one state under each key, instead of those of several turns."""
-    looks = [
-        (isinstance(cell, list) or FLAG.fullmatch(key)) and could_be_state(cell) and not _has_turns(cell)
-        for key, cell in document.items() if cell
-    ]  # fmt: skip
-    return bool(looks) and all(looks)
-
-
-def _has_turns(cell: Any) -> bool:
-    return isinstance(cell, dict) and any(turn_number(key) is not None for key in cell)
-
-
-def _refuse_other(source: Source, document: Any) -> None:
-    """Refuse what is not the states of a dialogue, where that must be."""
-    for dialogue, listed in document.items() if isinstance(document, dict) else enumerate(document):
-        what = None
-        if isinstance(dialogue, str) and is_multiwoz_flag(dialogue):
-            what = "the key ends in a turn, and has the states of several turns"
-        elif lists_slots(listed):
-            what = "a list of slots, which is one state, where the states of a dialogue must be"
-        elif not isinstance(listed, (list, dict)):
-            what = f"{named(listed)}, where the states of a dialogue must be"
-        if what:
-            raise source.misshapen(what, dialogue=str(dialogue))
+    for key, cell in document.items():
+        has_turns = isinstance(cell, dict) and any(turn_number(inner) is not None for inner in cell)
+        is_one = isinstance(cell, list) or (FLAG.fullmatch(key) is not None and not has_turns)
+        if cell and not (is_one and could_be_state(cell)):
+            return False
+    return any(document.values())
 
 
 def _entries(source: Source, document: Any) -> Iterator[tuple[str, int, int | str, Any]]:
@@ -70,7 +53,16 @@ def _entries(source: Source, document: Any) -> Iterator[tuple[str, int, int | st
         for (dialogue, number), state in zip(turns_of_ids(source, document), document.values(), strict=True):
             yield dialogue, number, number, state
         return
-    _refuse_other(source, document)
+    for key, listed in document.items() if isinstance(document, dict) else enumerate(document):
+        what = None
+        if isinstance(key, str) and is_multiwoz_flag(key):
+            what = "the key ends in a turn, and has the states of several turns"
+        elif lists_slots(listed):
+            what = "a list of slots, which is one state, where the states of a dialogue must be"
+        elif not isinstance(listed, (list, dict)):
+            what = f"{named(listed)}, where the states of a dialogue must be"
+        if what:
+            raise source.misshapen(what, dialogue=str(key))
     for dialogue, turn, state, *_ in Walker(source).walk(document, _PATH):
         if (counted := turn_number(turn)) is None:
             raise source.misshapen("the turn is not a number", dialogue=dialogue, turn=turn)
@@ -86,13 +78,10 @@ def are_lists(data: Any) -> bool:
     return (
         isinstance(data, (list, tuple))
         and any(data)
-        and all(isinstance(item, (list, tuple)) and _are_turns(item) for item in data)
+        and all(isinstance(item, (list, tuple)) and could_be_state(item) is not True for item in data)
+        and all(states_in(item, surely=False) is not None for item in data)
         and find_path([*data[:_SAMPLE]], is_record) is None
     )
-
-
-def _are_turns(cell: Sequence[Any]) -> bool:
-    return could_be_state(cell) is not True and states_in(cell, surely=False) is not None
 
 
 def _sniff(source: Source) -> bool:
@@ -126,20 +115,20 @@ def _read(source: Source, states: StatesBuilder) -> None:
     document: Any = source.json if source.kind in ("json", "jsonl") else None
     if document != {} and not (document and type(document) in (dict, list)):
         raise source.misshapen("no JSON object of dialogues")
-    cells = StateCells(source.unreadable)
-    sides = _sides(document)
-    states.either = not sides
+    cells, sides = StateCells(source.unreadable), _sides(document)
+    states.are_in_order = isinstance(document, list)
+    states.either = not sides and not states.are_in_order
     turns: dict[tuple[str, int], int] = {}
-    documents: dict[str, Any] = {side: document[key] for side, key in sides.items()} or {"": document}
-    for side, of_side in documents.items():
+    for side, of_side in [(side, document[key]) for side, key in sides.items()] or [("", document)]:
+        of = [getattr(states, side)] if side else [states.gold, states.pred]
         for dialogue, number, turn, cell in _entries(source, of_side):
             if not side or (dialogue, number) not in turns:
                 turns[dialogue, number] = states.turn(dialogue, number)
-            of = [getattr(states, side)] if side else [states.gold, states.pred]
             at = turns[dialogue, number]
-            cells.add_from(source, of, at, cell, is_gold=side == "gold", dialogue=dialogue, turn=turn)
-    states.are_in_order = isinstance(document, list)
-    states.either = states.either and not states.are_in_order
+            try:
+                cells.add_from(of, at, cell, is_gold=side == "gold")
+            except Misfit as error:
+                raise no_state(source, error, is_gold=side == "gold", dialogue=dialogue, turn=turn) from None
     if note := cells.note():
         states.note(note)
 

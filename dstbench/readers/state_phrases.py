@@ -39,8 +39,8 @@ def written_out(text: str) -> Pairs | str:
     if text.startswith(_JSON):  # most texts; what follows takes longer than to decode them
         return text
     if _SPAN.match(text):
-        pairs, lost = split_span(text)
-        return text if lost else [(slot, value) for slot, value in pairs if value not in ("not mentioned",)]
+        pairs = split_span(text)
+        return text if None in pairs else [pair for pair in pairs if pair is not None and pair[1] != "not mentioned"]
     separator = next((separator for separator in _SEPARATORS if separator.search(text)), _SEPARATORS[-1])
     entries: Pairs = []
     for part in filter(None, map(str.strip, separator.split(text))):

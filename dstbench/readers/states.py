@@ -11,10 +11,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any, Final
 
-import numpy as np
 import polars as pl
 
-from dstbench.arrays import Flags
 from dstbench.conventions.slots import merged_spellings
 from dstbench.errors import DstbenchError, number_of, shortened, warn
 from dstbench.schema.record import Record
@@ -162,16 +160,12 @@ def noting_vanishing_slots(states: States) -> States:
     side = states.gold or states.pred
     if side is None or side.turns.height < _FEW or not len(side.cells):
         return states
-    turns = side.sorted_turns
-    row, has_next = turns["at"].to_numpy(), _has_next(turns)
-    later = np.full(len(row), -1)
-    later[row[:-1][has_next]] = row[1:][has_next]
-    at, slot = side.cells["at"].to_numpy().astype(np.int64), side.cells["slot"].to_physical().to_numpy()
-    slot = np.cumsum(np.bincount(slot) > 0)[slot]  # numbered from 1, which makes the numbers of cells small
-    width = int(slot.max()) + 1
-    is_last = later[at] < 0
-    is_lost = ~is_last & ~np.isin(later[at] * width + slot, at * width + slot)
-    listed, lost = (np.count_nonzero(np.bincount(at[cells])) for cells in (~is_last, is_lost))
+    is_same = pl.col("dialogue") == pl.col("dialogue").shift(-1)
+    later = side.sorted_turns.select("at", later=pl.when(is_same).then(pl.col("at").shift(-1)))
+    slots = side.cells.select("at", "slot")
+    before = slots.join(later, on="at").drop_nulls("later")
+    gone = before.join(slots, left_on=["later", "slot"], right_on=["at", "slot"], how="anti")
+    listed, lost = before["at"].n_unique(), gone["at"].n_unique()
     if listed < _FEW or 2 * lost <= listed:
         return states
     what = "gold" if side is states.gold else "predicted"
@@ -180,12 +174,6 @@ def noting_vanishing_slots(states: States) -> States:
         f"{lost:,} of {listed:,} {what} states lose slots by the next turn: if they are states of single turns, "
         "give cumulative ones; they are scored as they are",
     )
-
-
-def _has_next(turns: pl.DataFrame) -> Flags:
-    """Whether each of the sorted turns but the last has a next one in its dialogue."""
-    flags: Flags = (turns["dialogue"][1:] == turns["dialogue"][:-1]).to_numpy()
-    return flags
 
 
 def _completed_with_doubts(complete: Callable[[States], States], gold: States) -> States:
@@ -203,21 +191,18 @@ def noting_doubts(states: States) -> States:
     notes = []
     for side in [] if states.only else sides_of(states)[: 1 if states.either else None]:
         what = "gold" if side is states.gold else "predicted"
-        empty = np.bincount(side.cells["at"].to_numpy(), minlength=side.turns.height) == 0
-        if np.count_nonzero(empty) > _FEW_OF_DIALOGUE // 2 and len(side.cells):
-            turns = side.sorted_turns
-            empty = empty[turns["at"].to_numpy()]
-            begins = np.append(True, ~_has_next(turns))
-            first = np.flatnonzero(begins)
-            size = np.diff(first, append=len(empty))
-            vanishes = np.append(False, empty[1:] & ~empty[:-1]) & ~begins
-            empties, vanishing = (np.add.reduceat(flags, first, dtype=np.int64) for flags in (empty, vanishes))
-            most = (size >= _FEW_OF_DIALOGUE) & (2 * empties > size)
-            doubted = first[most & ((vanishing > 0) | (empties == size))]
-            if len(first) <= 100 * len(doubted):
+        is_empty = pl.col("at").is_in(side.cells["at"].unique().implode()).not_()
+        turns = side.sorted_turns.select("dialogue", empty=is_empty)
+        if turns["empty"].sum() > _FEW_OF_DIALOGUE // 2 and len(side.cells):
+            empty, size = pl.col("empty"), pl.len()
+            vanishes = (empty & ~empty.shift(1, fill_value=True)).any()
+            is_doubted = (size >= _FEW_OF_DIALOGUE) & (2 * empty.sum() > size) & (vanishes | empty.all())
+            dialogues = turns.group_by("dialogue", maintain_order=True).agg(is_doubted=is_doubted)
+            doubted = dialogues.filter("is_doubted")["dialogue"]
+            if len(dialogues) <= 100 * len(doubted):
                 notes.append(
-                    f"more than half of the {what} states of {len(doubted):,} of {len(first):,} dialogues are "
-                    f"empty, such as those of {turns['dialogue'][int(doubted[0])]}"
+                    f"more than half of the {what} states of {len(doubted):,} of {len(dialogues):,} dialogues are "
+                    f"empty, such as those of {doubted[0]}"
                 )
         texts = _seeming_states(side.cells)
         if len(texts):
@@ -230,20 +215,9 @@ def noting_doubts(states: States) -> States:
 
 def _seeming_states(cells: pl.DataFrame) -> pl.Series:
     """The distinct slots and values of these cells that look like states or lists, sorted."""
-    strings = []
-    for codes in cells.select_seq(pl.col("slot", "value").to_physical()):
-        last = np.full(int(codes.to_numpy().max(initial=0)) + 1, -1)  # for each code: its last row
-        last[codes.to_numpy()] = np.arange(len(codes))  # this takes a fourth of the time of `unique`
-        strings.append(cells[codes.name][last[last >= 0]].cast(pl.String))
-    text, slots = pl.col("text"), len(strings[0])
-    texts = pl.concat(strings).to_frame("text").with_row_index("at")
-    # Most files have no bracket, and searching for one in all texts at once is faster than matching the patterns.
-    joined = texts["text"].str.join().item()
-    if "[" not in joined and "{" not in joined:
-        return texts["text"].clear()
-    is_slot = pl.col("at") < slots
-    seems = pl.when(is_slot).then(text.str.contains(r"^\s*[\[{]")).otherwise(text.str.contains(_STATE_AS_VALUE))
-    return texts.filter(seems)["text"].sort()
+    patterns = {"slot": r"^\s*[\[{]", "value": _STATE_AS_VALUE}
+    texts = {name: cells[name].unique().cast(pl.String) for name in patterns}
+    return pl.concat([text.filter(text.str.contains(patterns[name])).alias("") for name, text in texts.items()]).sort()
 
 
 def name_of_all(files: Sequence[str]) -> str:

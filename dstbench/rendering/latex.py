@@ -9,11 +9,11 @@ texts break. A table that is too long for a page has several parts.
 from __future__ import annotations
 
 import re
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import count, pairwise
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import count
 from types import MappingProxyType
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import polars as pl
 
@@ -64,43 +64,29 @@ _TABLE: Final = r"""\begin{%(place)s}[t]
 
 
 class PaperTable(NamedTuple):
-    """A table of a paper.
+    """A table of a paper."""
 
-    Attributes:
-        table: Its columns: texts, or cells (`cell`). Numbers are aligned by their points.
-        caption: What it shows, in sentences.
-        label: The name by which the paper refers to it.
-        notes: Lines below the table: how it was computed, and the signature.
-        groups: For each row the title of its group, or None: a group without a title; empty: there are no groups.
-        heads: The heads of columns, where they are not the columns' names.
-    """
-
-    table: pl.DataFrame
-    caption: str
-    label: str
-    notes: Sequence[str] = ()
-    groups: Sequence[str | None] = ()
-    heads: Mapping[str, str] = MappingProxyType({})
+    table: pl.DataFrame  # its columns: texts, or cells (`cell`); numbers are aligned by their points
+    caption: str  # what it shows, in sentences
+    label: str  # the name by which the paper refers to it
+    notes: Sequence[str] = ()  # lines below the table: how it was computed, and the signature
+    groups: Sequence[str | None] = ()  # for each row the title of its group; None: a group without a title
+    heads: Mapping[str, str] = MappingProxyType({})  # the heads of columns that are not the columns' names
 
 
 def cell(text: pl.Expr, name: str, **marks: pl.Expr) -> pl.Expr:
-    """A column of numbers, as texts, with marks.
-
-    Args:
-        text: The numbers.
-        name: The column's name.
-        **marks: `small` and `raised`, texts beside the numbers; `bold` and `underlined`, flags for each number. All
-            numbers of a column with underlined ones have the same number of decimals.
-    """
+    """A column of numbers, as texts, with marks."""
     absent = {"small": pl.lit(""), "raised": pl.lit(""), "bold": pl.lit(value=False), "underlined": pl.lit(value=False)}
     return pl.struct(mark.alias(kind) for kind, mark in {"text": text, **absent, **marks}.items()).alias(name)
 
 
 def latex_page(tables: Iterable[PaperTable]) -> str:
     """Tables after a comment with the packages that they need; tables of one label are numbered."""
-    numbers: defaultdict[str, Iterator[int]] = defaultdict(lambda: count(1))
-    labelled = (table._replace(label=_numbered(table.label, next(numbers[table.label]))) for table in tables)
-    return "\n".join([_PACKAGES, *map(_latex_table, labelled)])
+    drawn, numbers = [_PACKAGES], Counter[str]()
+    for table in tables:
+        numbers[table.label] += 1
+        drawn.append(_latex_table(table._replace(label=_numbered(table.label, numbers[table.label]))))
+    return "\n".join(drawn)
 
 
 def _numbered(label: str, number: int) -> str:
@@ -114,13 +100,7 @@ def relabelled(page: str, label: str) -> str:
 
 
 class _Drawn(NamedTuple):
-    """A column as LaTeX: its layout, which may have several columns, its head, and per row its cells.
-
-    Attributes:
-        below: What is in a second line of each row.
-        heights: How many lines each cell takes, without those.
-        width: How wide the column is, in characters.
-    """
+    """A column as LaTeX: its layout (of several columns, perhaps), head and cells, what is below these, its width."""
 
     layout: str
     head: str
@@ -137,73 +117,70 @@ def _latex_table(paper: PaperTable) -> str:
     columns = [_drawn(column, paper.heads.get(column.name, column.name), below=below) for column in paper.table]
     kinds = "".join(column.layout for column in columns)
     number_of_columns = len(re.sub(r"@?\{.*?\}|\[.*?\]", "", kinds))
-    notes = _notes(paper.notes)  # below the first part
-    rows, parts_of_rows, height = [], [0], len(notes) // _NOTE_LINE
-    for number, lines in enumerate(zip(*(column.lines for column in columns), strict=True)):
-        title = _title(paper.groups, number, number_of_columns)
-        below_it = _row(column.below[number] for column in columns) + "\\addlinespace[2pt]\n" if below else ""
-        needed = max(column.heights[number] for column in columns) + bool(title) + below
-        if height + needed > _LONGEST and number:
-            parts_of_rows.append(number)
-            height = 0
-        height += needed
-        rows.append(f"{title}{_row(lines)}{below_it}")
     layout = {
         "place": "table*" if sum(column.width + _GAP for column in columns) > _WIDEST_TABLE else "table",
         "columns": kinds,
         "head": _row(column.head for column in columns).rstrip(),
     }
-    parts = []
-    for number, (start, end) in enumerate(pairwise([*parts_of_rows, len(rows)])):
-        caption = rf"\caption{{{_prose(paper.caption)}}}" + f"\n\\label{{{paper.label}}}\n"
+    notes = noted(paper.notes)
+    notes = rf"\par\smallskip{{\scriptsize\raggedright {notes}.\par}}" + "\n" if notes else ""
+    parts, height = [""], len(notes) // _NOTE_LINE  # the notes are below the first part
+    for number, lines in enumerate(zip(*(column.lines for column in columns), strict=True)):
+        title = _title(paper.groups, number, number_of_columns)
+        needed = max(column.heights[number] for column in columns) + bool(title) + below
+        if height + needed > _LONGEST and number:
+            parts.append("")
+            height = 0
+        height += needed
+        below_it = _row(column.below[number] for column in columns) + "\\addlinespace[2pt]\n" if below else ""
+        parts[-1] += f"{title}{_row(lines)}{below_it}"
+    tables, caption = list[str](), _prose(paper.caption)
+    for number, rows in enumerate(parts):
+        titled = rf"\caption{{{caption}}}" + f"\n\\label{{{paper.label}}}\n"
         if number:
-            notes = ""
-            caption = "\\addtocounter{table}{-1}\n" + rf"\caption{{{_prose(paper.caption)} (continued)}}" + "\n"
-        parts.append(_TABLE % {**layout, "rows": "".join(rows[start:end]), "notes": notes, "caption": caption})
+            notes, titled = "", "\\addtocounter{table}{-1}\n" + rf"\caption{{{caption} (continued)}}" + "\n"
+        tables.append(_TABLE % {**layout, "rows": rows, "notes": notes, "caption": titled})
         if number % 10 == 9:  # LaTeX keeps only some dozens of tables in mind
-            parts.append("\\clearpage\n")
-    return "\n".join(parts)
+            tables.append("\\clearpage\n")
+    return "\n".join(tables)
 
 
-def _drawn(column: pl.Series, head: str, *, below: bool) -> _Drawn:
-    """A column of numbers or of texts; long texts are wrapped."""
+def _drawn(column: pl.Series, name: str, *, below: bool) -> _Drawn:
+    """A column of numbers, with raised texts beside them and small ones beside or below; or of texts."""
+    fields = [[text, "", "", False, False] for text in column.to_list()]
     if column.dtype == pl.Struct:
-        return _numbers([field.to_list() for field in column.struct.unnest().fill_null("")], head, below=below)
-    texts = column.to_list()  # looked at here, as a query takes longer than so few of them
-    if all(map(_ALIGNED.fullmatch, texts)):
-        return _numbers([texts, *[[""] * len(texts)] * 4], head, below=below)
-    side = "r" if all(map(_NUMERIC.fullmatch, texts)) else "l"
-    longest = max(map(len, texts), default=0)
-    wraps = side == "l" and longest > _WIDEST_CELL
-    draw = _number if side == "r" else _wrapped if wraps else latex_text
-    lines = _broken(head, _WIDEST_HEAD)
-    width = max(min(longest, _WIDEST_CELL), *map(len, lines), 0)
-    layout = _WRAPPED if wraps else side
-    heights = [1 + len(text) // _WRAPPED_LINE if wraps else 1 for text in texts]
-    return _Drawn(layout, _stack(lines, side), [draw(text) for text in texts], [""] * len(texts), heights, width)
-
-
-def _numbers(fields: Sequence[Sequence[Any]], name: str, *, below: bool) -> _Drawn:
-    """A column of numbers from the fields of cells: raised texts are beside them, and small ones beside or below."""
-    texts, small, raised, bold, underlined = fields
+        fields = [list(row) for row in column.struct.unnest().fill_null("").iter_rows()]
+    texts, small, raised, bold, underlined = zip(*fields, strict=True) if fields else [()] * 5
+    heads = _broken(name, _WIDEST_HEAD)
+    longest, up, down = (max(map(len, part), default=0) for part in (texts, raised, small))
+    if column.dtype != pl.Struct and not all(map(_ALIGNED.fullmatch, texts)):
+        side = "r" if all(map(_NUMERIC.fullmatch, texts)) else "l"
+        wraps = side == "l" and longest > _WIDEST_CELL
+        # Columns of paragraphs are not justified; ``\raggedright`` would need the package array.
+        draw = (
+            _number
+            if side == "r"
+            else (lambda text: rf"\rightskip0pt plus1fil {_prose(text)}")
+            if wraps
+            else latex_text
+        )
+        heights = [1 + len(text) // _WRAPPED_LINE if wraps else 1 for text in texts]
+        width = max(min(longest, _WIDEST_CELL), *map(len, heads))
+        return _Drawn(_WRAPPED if wraps else side, _stack(heads, side), [*map(draw, texts)], [*small], heights, width)
     digits = [match.groups("") for match in map(_ALIGNED.fullmatch, texts) if match] or [("", "", "")]
     sign, before, after = (max(part, key=len) for part in zip(*digits, strict=True))
     letters = [rf"$^{{\mathrm{{{text}}}}}$" if text else "" for text in raised]
     beside = [rf"{{\scriptsize {_number(text)}}}" if text else "" for text in small]
-    parts = [
-        (f"S[table-format={sign}{len(before) or 1}.{len(after)}]", list(map(_aligned, texts, bold, underlined))),
-        *([("@{}l", letters)] if any(raised) else []),
-        *([(r"@{\,\,}r", beside)] if any(small) and not below else []),
-    ]
+    parts = [(f"S[table-format={sign}{len(before) or 1}.{len(after)}]", [*map(_aligned, texts, bold, underlined)])]
+    parts += [("@{}l", letters)] if up else []
+    parts += [(r"@{\,\,}r", beside)] if down and not below else []
     layouts, columns = zip(*parts, strict=True)
     across = rf"\multicolumn{{{len(parts)}}}{{c}}" if len(parts) > 1 else ""
-    heads = _broken(name, _WIDEST_HEAD)
     head, *lines_below = (f"{across}{{{text}}}" for text in (_stack(heads, "c"), *beside))
     lines = [" & ".join(row) for row in zip(*columns, strict=True)]
-    longest, up, down = (max(map(len, column), default=0) for column in (texts, raised, small))
     widths = (longest + 0.7 * up, 0.9 * down)
-    width = max(max(widths) if below else sum(widths), *map(len, heads))
-    return _Drawn("".join(layouts), head, lines, lines_below, [1] * len(lines), width)
+    room = max(max(widths) if below else sum(widths), *map(len, heads))
+    return _Drawn("".join(layouts), head, lines, lines_below, [1] * len(lines), room)
 
 
 def _aligned(text: str, bold: object, underlined: object) -> str:
@@ -256,17 +233,6 @@ def _prose(text: str) -> str:
     """A text whose long words may break."""
     words = plain_text(text, _LONGEST_LINE).split(" ")
     return " ".join(_breakable(word) if len(word) > _LONGEST_WORD else latex_text(word) for word in words)
-
-
-def _wrapped(text: str) -> str:
-    r"""A text for a column of paragraphs, not justified (``\raggedright`` would need the package array)."""
-    return rf"\rightskip0pt plus1fil {_prose(text)}"
-
-
-def _notes(lines: Iterable[str]) -> str:
-    """Lines below a table, in small type."""
-    shown = noted(lines)
-    return rf"\par\smallskip{{\scriptsize\raggedright {shown}.\par}}" + "\n" if shown else ""
 
 
 def noted(lines: Iterable[str]) -> str:

@@ -10,7 +10,7 @@ from dstbench.analysis.changes import GROUPS, Changes
 from dstbench.analysis.reconcile import Reconciliation
 from dstbench.errors import number_of
 from dstbench.metrics import parse
-from dstbench.rendering.sentences_of_runs import profiles_that_agree
+from dstbench.rendering.sentences import profiles_that_agree
 from dstbench.rendering.views import Layout, View, text_of
 from dstbench.schema.analysis import CHANGED_DIALOGUES, CHANGED_GROUPS, CHANGED_TOTALS, RECONCILED_STEPS
 

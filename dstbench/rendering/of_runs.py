@@ -1,4 +1,4 @@
-"""How comparisons, sweeps and checks of runs are shown."""
+"""How scores, comparisons, sweeps and checks of runs are shown."""
 
 from __future__ import annotations
 
@@ -8,29 +8,162 @@ from typing import TYPE_CHECKING, Any, Final
 
 import polars as pl
 
+from dstbench.analysis.findings import highest
 from dstbench.analysis.verdicts import FEWEST_SEEDS, doubts
-from dstbench.errors import number_of
-from dstbench.rendering.of_scores import by_first_metric, named, sizes_of, units_of
-from dstbench.rendering.sentences_of_runs import (
-    best_in_words,
-    checks_in_short,
-    doubtful_checks,
-    in_order,
-    order_over_profiles,
-    profiles_that_agree,
-    spread_over_profiles,
-    verdicts,
-)
+from dstbench.errors import UsageError, number_of
+from dstbench.metrics.registry import name_of
+from dstbench.rendering import sentences
 from dstbench.rendering.tables import render, signature_lines
 from dstbench.rendering.text_tables import UNDEFINED
-from dstbench.rendering.views import Layout, View, percent, pivoted, sign
+from dstbench.rendering.views import EXACT, IS_COUNT, Layout, View, percent, pivoted, plain, sign
 from dstbench.schema.analysis import MODELS, RUN_DIFFERENCES, STANDINGS, SWEEP
+from dstbench.schema.core import SCORES
 from dstbench.typing import TableFormat
 
 if TYPE_CHECKING:
     from dstbench.analysis.compare import Leaderboard
 
     Design = Mapping[str, Any]
+
+# Whether a score has a standard error; it is unknown where all dialogues are alike.
+_HAS_ERROR: Final = ~IS_COUNT & pl.col("value").is_not_null() & (pl.col("dialogues") > 1)
+# The title of the runs that are in no group.
+_NO_GROUP: Final = "other runs"
+# What JGA is by slot.
+_OF_SLOTS: Final = {"jga": "accuracy (jga)", f"jga {EXACT}": f"accuracy (jga) {EXACT}"}
+
+
+def scores(
+    frames: Mapping[str, pl.DataFrame],
+    groups: Mapping[str, str] | None = None,
+    gold: Sequence[str] = (),
+    along: str | None = None,
+) -> Layout:
+    """Scores with their standard errors, a column per metric."""
+    rows = frames["scores"]
+    by = [name for name in rows.columns if name not in (*SCORES.columns, EXACT, along) or name == "run"]
+    is_same, of_runs = rows.select("turns", "dialogues").n_unique() == 1, by == ["run"]
+    titles = titles_of(groups, rows["run"].unique(maintain_order=True).to_list(), by) if groups else {}
+    shown = _in_groups(_with_exact(rows), titles) if of_runs and not along else _with_exact(rows)
+    if "slot" in by:
+        shown = shown.with_columns(pl.col("metric").replace(_OF_SLOTS))
+    sizes = {} if is_same else {"turns": "{turns}", "dialogues": "{dialogues}"}
+    cells = {"{}": "{value} ±{se}" if of_runs else "{value}"}
+    keys, best = [*by, *([along] if along else [])], ["metric"] if of_runs else None
+    view = View("", shown, SCORES, keys, cells, "metric", sizes, best=best)
+    caption, paper = named(rows), view
+    if of_runs:
+        if rows["se"].is_not_null().any():
+            caption += f"; ± one standard error over dialogues{_about_unknown(rows)}"
+    else:
+        caption += f" by {' and '.join(by[1:])}"
+        paper = view._replace(keys=by[1:])
+        if rows["run"].n_unique() > 1:
+            paper = paper._replace(split="run")
+            if rows["metric"].n_unique() == 1 and EXACT not in rows.columns:
+                paper = paper._replace(split=None, wide="run", beside={}, best=by[1:])
+    over = f" over {sizes_of(rows)}" if is_same else ""
+    caption = f"{named(rows)}{over}{caption.removeprefix(named(rows))}"
+    if titles:
+        view = view._replace(title="{}", split="group", rest=_NO_GROUP)
+        paper = view._replace(underlined=["metric", "group"])
+        caption += ". Bold: the best of all; underlined: the best of each group"
+    units = units_of(rows)
+    if of_runs and rows.select(_HAS_ERROR.any()).item():
+        units += f"; ± one standard error over dialogues{_about_unknown(rows)}"
+    size = f"; {sizes_of(rows)}" if is_same else ""
+    below, signatures = [*_about_parts(rows), *gold], signature_lines(rows)
+    paper = paper._replace(caption=f"{caption}.")
+    label = "-".join(["score", *by[1:]])
+    findings = highest(rows) if of_runs and not titles else []
+    notes = [f"{units}{size}", *below]
+    return Layout([view], notes, findings, label, [paper], [*below, *signatures], signatures=signatures)
+
+
+def titles_of(groups: Mapping[str, str], names: Sequence[str], by: Sequence[str]) -> dict[str, str]:
+    """The title of each run's group, in the order of the groups."""
+    from dstbench.analysis.compare import runs_called  # not before: it needs the modules of statistics
+
+    if list(by) != ["run"]:
+        raise UsageError("--group takes scores by run", hint="omit --by")
+    titles: dict[str, str] = {}
+    for title, patterns in groups.items():
+        for run in dict.fromkeys(names[index] for index in runs_called(patterns, names, f"--group {title!r}")):
+            if run in titles:
+                raise UsageError(f"run {run!r} is in two groups: {titles[run]!r} and {title!r}")
+            titles[run] = title
+    return titles
+
+
+def _in_groups(rows: pl.DataFrame, titles: Mapping[str, str]) -> pl.DataFrame:
+    """Rows with their group, in the order of the groups; those of a group by the first metric, the highest first."""
+    order = pl.Enum(list(dict.fromkeys(titles.values())))
+    group = pl.col("run").replace_strict(titles, default=None, return_dtype=pl.String)
+    ordered = by_first_metric(rows.with_columns(group=group))
+    return ordered.sort(pl.col("group").cast(order), nulls_last=True, maintain_order=True)
+
+
+def by_first_metric(rows: pl.DataFrame, of: str = "run") -> pl.DataFrame:
+    """Rows of scores by the first metric, the highest first."""
+    first = pl.col("value").filter(pl.col("metric") == rows["metric"][0]).first().over(of)
+    return rows.sort(first, descending=True, nulls_last=True, maintain_order=True)
+
+
+def best_first(rows: pl.DataFrame, metric: str) -> pl.DataFrame:
+    """The rows of a metric, the best first: the highest, or the lowest of a metric of errors; undefined ones last."""
+    of_metric = rows.filter(metric=metric)
+    merit = sign(of_metric).fill_null(1) * pl.col("value")
+    return of_metric.sort(merit, descending=True, nulls_last=True, maintain_order=True)
+
+
+def _with_exact(rows: pl.DataFrame) -> pl.DataFrame:
+    """Score rows with those of exact matching, without errors, as metrics of their own, each after the fuzzy one."""
+    if EXACT not in rows.columns:
+        return rows
+    metrics = rows["metric"].unique(maintain_order=True).to_list()
+    exact = rows.with_columns(pl.format(f"{{}} {EXACT}", "metric").alias("metric"), value=pl.col(EXACT), se=None)
+    order = [name for metric in metrics for name in (metric, f"{metric} {EXACT}")]
+    return pl.concat([rows, exact]).sort(pl.col("metric").cast(pl.Enum(order)), maintain_order=True)
+
+
+def _about_unknown(rows: pl.DataFrame) -> str:
+    """Why a score has no standard error, where one has none."""
+    unknown = rows.filter(_HAS_ERROR, pl.col("se").is_null())["metric"].n_unique()
+    return " (without: unknown, as all dialogues are alike)" if unknown else ""
+
+
+def _about_parts(rows: pl.DataFrame) -> list[str]:
+    """Which turns count by slot or by domain."""
+    if "slot" in rows.columns:
+        return ["by slot: every scored turn counts; a slot in neither gold nor prediction is correct"]
+    rule = "|".join(["domain-turns:either", "domain-turns:frames", "unit:frame"])
+    if "domain" not in rows.columns or rows["signature"].str.contains(rule).all():
+        return []
+    return [
+        "by domain: a turn counts if gold has a slot of the domain; predictions of the domain in other turns are not "
+        "scored (--domain-turns either)"
+    ]
+
+
+def sizes_of(rows: pl.DataFrame, between: str = ", ") -> str:
+    """The turns and dialogues of the first row, in words; under profiles that score each domain of a turn, frames."""
+    turns, dialogues = rows.select("turns", "dialogues").row(0)
+    is_frames = rows["signature"].str.contains("|unit:frame|", literal=True).all() and "slot" not in rows.columns
+    return f"{number_of(turns, 'frame' if is_frames else 'turn')}{between}{number_of(dialogues, 'dialogue')}"
+
+
+def units_of(rows: pl.DataFrame) -> str:
+    """The units of a table's numbers, in words."""
+    units = {*rows["unit"]}
+    return "counts" if units == {"count"} else "scores in %" + ", counts as they are" * ("count" in units)
+
+
+def named(rows: pl.DataFrame) -> str:
+    """What the scores are, with their unit."""
+    units = rows["unit"].unique()
+    unit = " (shares in %)" if len(units) > 1 else " (%)" if "share" in units else ""
+    return f"{name_of(rows['metric'][0]) if rows['metric'].n_unique() == 1 else 'Scores'}{unit}"
+
 
 # The colours of outcomes, in a terminal.
 _COLOURS: Final = {"ok": "green", "warn": "yellow", "fail": "bold red"}
@@ -40,12 +173,7 @@ _COLOURS: Final = {"ok": "green", "warn": "yellow", "fail": "bold red"}
 
 
 def leaderboard(leaderboard: Leaderboard, *, pairs: bool = False) -> Layout:
-    """Scores with intervals, of runs and of models, and a table of differences per metric.
-
-    Args:
-        leaderboard: What `dstbench.compare` returned.
-        pairs: Whether to show the differences only.
-    """
+    """Scores with intervals, of runs and of models, and a table of differences per metric."""
     design, differences = leaderboard.design.row(0, named=True), leaderboard.differences
     level, alpha = percent(design["level"]), percent(1 - design["level"])
     sizes = sizes_of(leaderboard.scores)
@@ -81,9 +209,10 @@ def leaderboard(leaderboard: Leaderboard, *, pairs: bool = False) -> Layout:
         label, paper = "pairs", printed
     shown = [*([] if pairs else views), *([compared] if differences.height else [])]
     first = shown if pairs else [_in_short(_standings(leaderboard, design, noun, of_noun), leaderboard, level, alpha)]
+    found = [*sentences.best_in_words(leaderboard), *sentences.verdicts(leaderboard)]
     return Layout(
-        shown, [*doubtful, f"{units_of(leaderboard.scores)}; {sizes}"],
-        [*best_in_words(leaderboard), *verdicts(leaderboard)], label, [paper], paper_notes, first, how, signatures,
+        shown, [*doubtful, f"{units_of(leaderboard.scores)}; {sizes}"], found, label, [paper], paper_notes, first, how,
+        signatures,
         "how intervals and p were computed" if pairs else "the differences, how p was computed (or --pairs)",
     )  # fmt: skip
 
@@ -108,7 +237,9 @@ def _pairs(leaderboard: Leaderboard, design: Design, level: str) -> View:
     of_runs = {"wins": "{wins}", "losses": "{losses}"} if leaderboard.models.is_empty() else {}
     cells = {"difference": "{difference}", level: "{low} to {high}", "p": "{p}", **adjusted, "*": "{significant}"}
     cells |= {**of_runs, "detectable": "{detectable}"}
-    rows = pl.concat([RUN_DIFFERENCES.conform(leaderboard.differences).clear(), *in_order(leaderboard).values()])
+    rows = pl.concat(
+        [RUN_DIFFERENCES.conform(leaderboard.differences).clear(), *sentences.in_order(leaderboard).values()]
+    )
     return View("Differences in {}", rows, RUN_DIFFERENCES, ["run", "other"], cells, split="metric")
 
 
@@ -175,15 +306,7 @@ def _standings(leaderboard: Leaderboard, design: Design, noun: str, of_noun: str
 
 
 def beaten(differences: pl.DataFrame, marked: pl.DataFrame) -> pl.DataFrame:
-    """Per metric and run, the runs that it is significantly better than.
-
-    Args:
-        differences: Those of a `Leaderboard`.
-        marked: The runs in order, each with its mark (a letter, a place).
-
-    Returns:
-        The columns metric, run, and the one of the marks: a list of them, in their order.
-    """
+    """Per metric and run, the runs that it is significantly better than."""
     is_better = sign(differences) * pl.col("difference") > 0
     better, worse = (
         pl.when(is_better).then(one).otherwise(other) for one, other in (("run", "other"), ("other", "run"))
@@ -215,16 +338,16 @@ def sweep(frames: Mapping[str, pl.DataFrame]) -> Layout:
         view = View("{}", _alike(ordered, ["metric"]), SWEEP, ["profile"], {"{}": "{value}"}, "run", split="metric",
                     best=["profile", "metric"])  # fmt: skip
         first = view._replace(rows=_first_profiles(view.rows))
-        about = [*spread_over_profiles(rows), "what changes between profiles: sweep a single run"]
-        found, rest = order_over_profiles(rows), "the range of each run, the names of all profiles"
+        about = [*sentences.spread_over_profiles(rows), "what changes between profiles: sweep a single run"]
+        found, rest = sentences.order_over_profiles(rows), "the range of each run, the names of all profiles"
     else:
         title = f"{runs[0]}: the same predictions under {number_of(rows['profile'].n_unique(), 'convention')}"
         view = View(
             title, _alike(rows, [], only_beside=True), SWEEP, ["profile"], {"{}": "{value}"}, "metric",
             {"changed from the line above": "{changed}"},
         )  # fmt: skip
-        first, about, found, rest = view, [], spread_over_profiles(rows), ""
-    agreeing = profiles_that_agree(rows)
+        first, about, found, rest = view, [], sentences.spread_over_profiles(rows), ""
+    agreeing = sentences.profiles_that_agree(rows)
     paper = view._replace(beside={}, caption=caption, heads={"profile": "Convention"})
     return Layout([view], [], [*agreeing, *found], "sweep", [paper], agreeing, [first], about, rest=rest)
 
@@ -256,40 +379,33 @@ def _alike(rows: pl.DataFrame, within: Sequence[str], *, only_beside: bool = Fal
 
 
 def checks(frames: Mapping[str, pl.DataFrame]) -> Layout:
-    """Outcomes, of several runs in a column each, and what was found; first a line for each check that is not passed.
-
-    Args:
-        frames: What `dstbench.check` returns, as `checks`.
-    """
+    """Outcomes, of several runs in a column each, and what was found; first the checks that are not passed."""
     checked = frames["checks"]
     rows = checked.drop("short", "n", "jga", strict=False)
     if rows["run"].n_unique() < 2:
-        styles = {"status": [_COLOURS.get(status, "") for status in rows["status"]]}
-        return Layout(
-            [View("", rows.select(pl.all().cast(pl.String)), styles=styles, caption="Checks.")], label="checks"
-        )
+        view = View("", rows.select(pl.all().cast(pl.String)), styles=_coloured(rows, "status"), caption="Checks.")
+        return Layout([view], label="checks")
     outcomes = pivoted(rows, "run", "check", "status").fill_null(UNDEFINED)
-    styles = {run: [_COLOURS.get(status, "") for status in outcomes[run]] for run in outcomes.columns[1:]}
-    found = {"status": "{status}", "found": "{found}"}
-    views = [
-        View("Outcomes", outcomes, styles=styles),
-        *(
-            View(
-                check,
-                of_check,
-                None,
-                ["run"],
-                found,
-                styles={"status": [_COLOURS.get(s, "") for s in of_check["status"]]},
-            )
-            for check in outcomes["check"]
-            if (of_check := rows.filter(check=check)).height
-        ),
-    ]
-    doubtful = doubtful_checks(checked)
-    styles = {"status": [_COLOURS[status] for status in doubtful["status"]]}
-    first = View("", doubtful.select("check", "status", "runs", "found"), styles=styles)
+    views, found = (
+        [View("Outcomes", outcomes, styles=_coloured(outcomes, *outcomes.columns[1:]))],
+        plain("status", "found"),
+    )
+    for check in outcomes["check"]:
+        of_check = rows.filter(check=check)
+        views.append(View(check, of_check, None, ["run"], found, styles=_coloured(of_check, "status")))
+    doubtful = sentences.doubtful_checks(checked)
+    first = View("", doubtful.select("check", "status", "runs", "found"), styles=_coloured(doubtful, "status"))
     rest = "what each check found in each run"
     return Layout(
-        views, [], checks_in_short(checked), "checks", first=[first if doubtful.height else views[0]], rest=rest
+        views,
+        [],
+        sentences.checks_in_short(checked),
+        "checks",
+        first=[first if doubtful.height else views[0]],
+        rest=rest,
     )
+
+
+def _coloured(rows: pl.DataFrame, *columns: str) -> dict[str, list[str]]:
+    """The styles of outcomes."""
+    return {column: [_COLOURS.get(status, "") for status in rows[column]] for column in columns}

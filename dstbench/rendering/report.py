@@ -6,32 +6,31 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields
+from functools import reduce
 from typing import TYPE_CHECKING, Final, Unpack
 
 import polars as pl
 
-from dstbench._version import __version__
-from dstbench.analysis.check import GOLD, badges, check
+from dstbench.analysis.check import check
 from dstbench.analysis.compare import Design, Leaderboard, index_of, resample, seeds_of
 from dstbench.analysis.correlate import CORRELATED, Correlations, correlate
 from dstbench.analysis.diagnose import Diagnosis, diagnose
 from dstbench.analysis.explorer import Explorer, explore
-from dstbench.analysis.findings import findings
+from dstbench.analysis.findings import Finding, findings
 from dstbench.analysis.paired import pair_up
 from dstbench.analysis.sensitivity import Sensitivity, sensitivity
-from dstbench.analysis.sentences import Finding
 from dstbench.analysis.show import said_in
 from dstbench.analysis.sweep import sweep
 from dstbench.analysis.traits import PROTOCOLS, Traits, traits
 from dstbench.conventions.convention import Convention
 from dstbench.conventions.profiles import as_convention
-from dstbench.errors import DstbenchError, DstbenchWarning, UsageError, number_of, warn
+from dstbench.errors import DstbenchError, DstbenchWarning, UsageError, warn
 from dstbench.metrics import Metric, parse_all
 from dstbench.readers.contexts import contexts
-from dstbench.rendering import chapters
+from dstbench.rendering.chapters import TITLE, render_html, render_markdown
+from dstbench.rendering.html import rendered
 from dstbench.rendering.latex import latex_page
-from dstbench.rendering.of_scores import best_first, sizes_of
-from dstbench.rendering.report_page import Chapter, Front, render_frame, render_html, render_markdown
+from dstbench.rendering.of_runs import best_first
 from dstbench.rendering.tables import as_rows, layout_of, render_object
 from dstbench.runs.align import over_common_turns
 from dstbench.runs.open import Data, Reading, parts_to_open
@@ -41,12 +40,8 @@ from dstbench.scoring.score import score
 from dstbench.typing import Adjustment
 
 if TYPE_CHECKING:
-    from dstbench.rendering.charts.forms import Chart
+    from dstbench.rendering.charts.runs import Chart
 
-#: The default title, in place of which a page says what it compares.
-TITLE: Final = "Dialogue state tracking: report"
-# The default title names so many runs.
-_NAMED: Final = 7
 # The attributes that are no rows.
 _NOT_ROWS: Final = ("explorer", "title", "note")
 # To see what errors cost, so many changes of gold are drawn in each dialogue, and each is scored with six kinds of
@@ -100,11 +95,11 @@ class Report:
 
     def to_html(self) -> str:
         """One HTML document, which needs neither other files nor the network."""
-        return render_html(self._front(), self._chapters(), (self.explorer.title, self.explorer.content))
+        return render_html(self)
 
     def to_markdown(self) -> str:
         """The findings and all tables, without the dialogues."""
-        return render_markdown(self._front(), self._chapters())
+        return render_markdown(self)
 
     def to_latex(self) -> str:
         """The leaderboard, its differences, the scores by domain and the traits as LaTeX, for a paper."""
@@ -136,61 +131,22 @@ class Report:
     @property
     def charts(self) -> dict[str, Chart]:
         """The figures, as charts of Altair, which a notebook draws, by name."""
-        from dstbench.rendering.charts import dialogues, runs  # Altair: only where something is drawn
+        from dstbench.rendering.charts import runs  # Altair: only where something is drawn
 
         return {
             **runs.leaderboard_charts(self.leaderboard),
             **runs.slot_charts(self.by_domain, self.by_slot),
             **runs.sweep_charts(self.sweep),
             **({} if self.costs is None else runs.sensitivity_charts(self.costs)),
-            **dialogues.diagnosis_charts(self.diagnosis),
+            **runs.diagnosis_charts(self.diagnosis),
             "scores_by_turn": runs.scores_along(self.by_turn, "turn"),
-            **dialogues.trait_charts(self.traits),
+            **runs.trait_charts(self.traits),
             **runs.correlation_charts(self.correlations),
         }
 
     def _repr_html_(self) -> str:
         """The page for a notebook: without dialogues, and isolated from the notebook."""
-        return render_frame(render_html(self._front(), self._chapters(), None), self.title)
-
-    def _front(self) -> Front:
-        scores = self.leaderboard.scores
-        runs = scores["run"].n_unique()
-        signature = scores["signature"].item(0)
-        gold = self.checks.filter(check=GOLD)["found"].to_list()  # of each run; they may spell it in several ways
-        facts = [
-            number_of(runs, "run"),
-            sizes_of(scores),
-            *({f"gold: {text}" for text in gold} if len(gold) == runs and len(set(gold)) == 1 else ()),
-            next(part for part in signature.split("|") if part.startswith("profile:")).replace(":", " "),
-            f"dstbench {__version__}",
-        ]
-        warned = {run: [(short, text) for _, short, text in of_run] for run, of_run in badges(self.checks).items()}
-        metrics = scores["metric"].unique(maintain_order=True).to_list()
-        sentences = [(finding.text, finding.chapter) for finding in self.findings]
-        names = best_first(scores, scores["metric"].item(0))["run"].to_list()
-        more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-        compared = f"{', '.join(names[:_NAMED])}{more}: dialogue state tracking{' compared' * (len(names) > 1)}"
-        return Front(
-            compared if self.title == TITLE else self.title,
-            self.note,
-            facts,
-            sentences,
-            warned,
-            self.notes,
-            chapters.glossary(metrics),
-        )
-
-    def _chapters(self) -> list[Chapter]:
-        charts, diagnosed = self.charts, layout_of(self.diagnosis).sections
-        return [
-            chapters.scores_chapter(self.leaderboard, charts),
-            chapters.slots_chapter(self.by_domain, self.by_slot, charts),
-            chapters.errors_chapter(diagnosed, charts),
-            chapters.conventions_chapter(self.sweep, charts),
-            *chapters.metrics_chapters(self.costs, self.leaderboard.scores, charts),
-            chapters.papers_chapter(diagnosed, self.by_turn, self.traits, self.correlations, charts),
-        ]
+        return rendered("frame.html", page=render_html(self, dialogues=False), title=self.title)
 
 
 def report(
@@ -260,6 +216,7 @@ def report(
         contrasted = parse_all(PROTOCOLS["plain"][0])  # FGA and GCA
         contrasted_names = str(contrasted[0]), str(contrasted[1])
         others = [metric for metric in resolved if str(metric) not in contrasted_names]
+        correlated = [*resolved, *(metric for metric in contrasted if str(metric) not in {*map(str, resolved)})]
         drawn_by_turn = [metric for metric in resolved if metric.name in _BY_TURN] or resolved[:1]
         seeds = None if models is None else seeds_of(models, order)
         baseline_index = None if baseline_name is None else list(seeds or order).index(baseline_name)
@@ -269,22 +226,22 @@ def report(
         by_turn = score(runs, metrics=drawn_by_turn, by="turn", profile=convention)
         diagnosis = diagnose(runs, profile=convention)
         dialogue_traits = traits(runs, metrics=[*contrasted, *others], profile=convention)
-        said = said_in(runs) if said is None else said
-        rows = dialogue_traits.dialogues
-        explorer = explore(runs, rows, resolved, convention, said=said, contrasted=contrasted_names, most=most)
+        explorer = explore(
+            runs, dialogue_traits.dialogues, resolved, convention, said=said_in(runs) if said is None else said,
+            contrasted=contrasted_names, most=most,
+        )  # fmt: skip
     with _noting({}, pass_on=False):  # the report does not show intervals of correlations
-        resolved_names = [str(metric) for metric in resolved]
-        correlated = [*resolved, *(metric for metric in contrasted if str(metric) not in resolved_names)]
         correlations = correlate(runs, metrics=correlated, per="turn", profile=convention)
         checks = check(runs, profile=convention)
     costs = _costs(runs[0], resolved, convention, design, notes)
     with _noting(notes, pass_on=False):
         swept = sweep(runs, metrics=resolved[:1])
+    texts = [f"{', '.join(places)}: {text}" if places else text for text, places in notes.items()]
     folders = _folders([data, context, reading.get("gold"), convention.labels, convention.typos])
     return Report(
         leaderboard, by_domain, by_slot, by_turn, diagnosis, dialogue_traits, correlations, swept, costs, checks,
         findings(leaderboard, by_slot, swept, diagnosis, checks), explorer,
-        [_without(folders, f"{', '.join(places)}: {text}" if places else text) for text, places in notes.items()],
+        [reduce(lambda text, folder: text.replace(folder, ""), folders, text) for text in texts],
         title, note,
     )  # fmt: skip
 
@@ -326,20 +283,9 @@ def _folders(paths: Iterable[object]) -> list[str]:
     return sorted(folders - {"", "/"}, key=len, reverse=True)
 
 
-def _without(folders: Iterable[str], text: str) -> str:
-    for folder in folders:
-        text = text.replace(folder, "")
-    return text
-
-
 @contextmanager
 def _noting(notes: dict[str, list[str]], *, pass_on: bool) -> Iterator[None]:
-    """Add dstbench's warnings to notes: their texts, each with the files or runs that it is about.
-
-    Args:
-        notes: Where they are added, each once.
-        pass_on: Whether to repeat new ones as warnings. Warnings that are not dstbench's are always repeated.
-    """
+    """Add dstbench's warnings to notes: their texts, each with the files or runs that it is about."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", DstbenchWarning)
         yield

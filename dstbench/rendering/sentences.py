@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any, Final
 import polars as pl
 
 from dstbench.analysis.associations import GIVEN, POOLED
-from dstbench.analysis.sentences import listed
+from dstbench.analysis.findings import best_run, listed, place
+from dstbench.analysis.verdicts import pairs_text
 from dstbench.errors import number_of
-from dstbench.metrics.registry import sign_of
+from dstbench.metrics.registry import name_of, sign_of
+from dstbench.rendering.views import percent
 
 if TYPE_CHECKING:
     from dstbench.analysis.compare_metrics import MetricComparison
@@ -19,12 +21,14 @@ if TYPE_CHECKING:
     from dstbench.audit import Bias
 
     Design = Mapping[str, Any]
+    from dstbench.analysis.compare import Leaderboard
 
 # A sentence names at most so many runs, and pairs of runs.
 _MOST_RUNS: Final = 5
 _MOST_PAIRS: Final = 3
 # What p may be above the level by rounding.
 _ROUNDING: Final = 1e-12
+_IS_SIGNIFICANT: Final = pl.col("p_adjusted") <= 1 - pl.col("level") + _ROUNDING
 # Errors that change nothing are named if they are at least this share.
 _BLIND: Final = 0.05
 # Traits of mistakes, in words.
@@ -67,8 +71,7 @@ def which_metric(compared: MetricComparison) -> list[str]:
     sides = (("not significantly worse", others), ("significantly worse", worse))
     lines.append("; ".join(f"{words}: {', '.join(names)}" for words, names in sides if names))
     lines.append(_least_swayed(compared))
-    is_open = pl.col("p_adjusted") > 1 - pl.col("level") + _ROUNDING
-    counted = tests.group_by("measure", maintain_order=True).agg(open=is_open.sum(), of=pl.len())
+    counted = tests.group_by("measure", maintain_order=True).agg(open=(~_IS_SIGNIFICANT).sum(), of=pl.len())
     parts = [f"{number} of {of} in {_IN[name]}" for name, number, of in counted.iter_rows()]
     lines.append(f"of the differences between metrics, {' and '.join(parts)} may be chance")
     lines.append(f"`dstbench sensitivity` shows which errors {best} does not see")
@@ -82,37 +85,32 @@ def _whole(share: float) -> str:
 
 def _beaten(contests: pl.DataFrame, measure: str, sign: int) -> list[str]:
     """The metrics that another one is significantly better than; `sign`: of the difference by which the first loses."""
-    sure = contests.filter(pl.col("p_adjusted") <= 1 - pl.col("level") + _ROUNDING, measure=measure)
     loses = pl.when(pl.col("difference") * sign > 0).then("first").otherwise("second")
-    return sure.select(loses.alias("metric"))["metric"].to_list()
+    return contests.filter(_IS_SIGNIFICANT, measure=measure).select(loses).to_series().to_list()
 
 
 def _least_swayed(compared: MetricComparison) -> str:
     """For traits of mistakes, the metric whose scores depend least on them, given the numbers of mistakes and turns."""
     known = compared.dependence.drop_nulls("partial").filter(pl.col("trait").is_in(list(_SWAYED)))
-    parts = [
-        "{}: {}".format(_SWAYED[str(trait)], *rows.sort(pl.col("partial").abs(), maintain_order=True)
-                                   .select("metric").row(0))
-        for (trait,), rows in known.group_by("trait", maintain_order=True) if rows.height > 1
-    ]  # fmt: skip
+    traits = known["trait"].unique(maintain_order=True)
+    known = known.sort(pl.col("partial").abs(), maintain_order=True).filter(pl.len().over("trait") > 1)
+    least = dict(known.unique("trait", keep="first").select("trait", "metric").iter_rows())
+    parts = [f"{_SWAYED[trait]}: {least[trait]}" for trait in traits if trait in least]
     return f"least swayed {'; '.join(parts)}" if parts else ""
 
 
 def metrics_apart(compared: MetricComparison) -> list[str]:
     """Which metrics surely tell more pairs of runs apart than others, and which pairs two metrics surely reverse."""
-    orders = compared.agreement.drop_nulls("tau").sort("tau", maintain_order=True)
-    return _power_in_words(compared) + _orders_in_words(compared, orders)
+    return _power_in_words(compared) + _orders_in_words(compared)
 
 
 def _power_in_words(compared: MetricComparison) -> list[str]:
     """Whether some metric tells significantly more pairs apart than another; or why none can be told apart."""
     if compared.power["power"].count() == 0:
-        is_tested = compared.power["pairs"].sum() > 0
-        return (
-            ["no pair of runs can be told apart: too few resamples, or too few dialogues differ"] if is_tested else []
-        )
+        untold = "no pair of runs can be told apart: too few resamples, or too few dialogues differ"
+        return [untold] if compared.power["pairs"].sum() else []
     contests = compared.contests.filter(measure="power").drop_nulls("p")
-    sure = contests.filter(pl.col("p_adjusted") <= 1 - pl.col("level") + _ROUNDING)
+    sure = contests.filter(_IS_SIGNIFICANT)
     if sure.is_empty():
         return ["no metric tells significantly more pairs of runs apart than another"] if contests.height else []
     widest = sure.sort(pl.col("difference").abs(), descending=True, maintain_order=True).row(0, named=True)
@@ -123,13 +121,9 @@ def _power_in_words(compared: MetricComparison) -> list[str]:
             f"{more} and {less} of {pairs} (adjusted p {p})"]  # fmt: skip
 
 
-def _orders_in_words(compared: MetricComparison, orders: pl.DataFrame) -> list[str]:
-    """The pairs of runs that two metrics reverse, both significantly; without tests, those of the least alike orders.
-
-    Args:
-        compared: What `dstbench.compare_metrics` returned.
-        orders: Its `agreement`, where tau is defined, the lowest tau first.
-    """
+def _orders_in_words(compared: MetricComparison) -> list[str]:
+    """The pairs of runs that two metrics reverse, both significantly; without tests, of the least alike orders."""
+    orders = compared.agreement.drop_nulls("tau").sort("tau", maintain_order=True)
     if orders.is_empty():
         return []
     least = orders.row(0, named=True)
@@ -171,7 +165,6 @@ def pairs_of_all(compared: MetricComparison) -> int | None:
 # --- correlations -----------------------------------------------------------------------------------------------------
 
 
-_IS_SIGNIFICANT: Final = pl.col("p_adjusted") <= 1 - pl.col("level") + _ROUNDING
 _EXCLUDES_0: Final = (pl.col("zou_low") > 0) | (pl.col("zou_high") < 0)
 # Whether Zou's interval excludes 0 where p is above 1 - level, or holds it where p is not; false without it.
 _DIFFERS: Final = ((pl.col("p") <= 1 - pl.col("level") + _ROUNDING) != _EXCLUDES_0).fill_null(value=False)
@@ -183,9 +176,6 @@ def differences(rows: pl.DataFrame) -> list[str]:
     """For each two correlations that are compared: the runs in which the first is stronger, weaker, or perhaps neither.
 
     Those of one sign are compared by their size; of others, it is said which is lower.
-
-    Args:
-        rows: Rows of `schema.analysis.CORRELATION_DIFFERENCES`.
     """
     tested = rows.filter(pl.col("run") == pl.col("other_run"), pl.col("p").is_not_null())
     lines = []
@@ -246,10 +236,9 @@ def shown_run(correlations: Correlations) -> str:
 
 def best_by_ratings(correlations: Correlations) -> list[str]:
     """Which metric agrees best with the ratings, and whether it is better than the others by more than chance."""
-    scores = _scores(correlations)
-    ranked = _values(correlations, "pearson").filter(pl.col("metric").is_in(scores))
+    ranked = _ranked(correlations, "pearson")
     if ranked.is_empty():
-        return ["no score has a correlation with the ratings"] if scores else []
+        return ["no score has a correlation with the ratings"] if _scores(correlations) else []
     best = best_metric(correlations, "pearson")
     if best is None:
         names = ", ".join(ranked["metric"])
@@ -262,17 +251,9 @@ def best_by_ratings(correlations: Correlations) -> list[str]:
     is_chance = row["low"] is None or row["low"] <= 0
     lines = [f"{best} agrees best with the ratings ({r}; {of}){', which could be chance' if is_chance else ''}"]
     if higher := ranked.filter(pl.col("value") > row["value"])["metric"].to_list():
-        lines.append(
-            f"r of {', '.join(higher)} is higher, but over other {row['per']}s: "
-            f"where both are defined, {best}'s is higher"
-        )
-    return lines + _leads_in_words(correlations, best)
-
-
-def _leads_in_words(correlations: Correlations, best: str) -> list[str]:
-    """Which scores the best one exceeds by more than chance, and where the rank correlations say something else."""
-    lead = _lead(correlations, "pearson", best)
-    others: dict[str, list[str]] = {}
+        where = f"where both are defined, {best}'s is higher"
+        lines.append(f"r of {', '.join(higher)} is higher, but over other {row['per']}s: {where}")
+    lead, others = _lead(correlations, "pearson", best), dict[str, list[str]]()
     for coefficient in ("spearman", "kendall"):
         also = best_metric(correlations, coefficient)
         if also is None:
@@ -283,14 +264,12 @@ def _leads_in_words(correlations: Correlations, best: str) -> list[str]:
         if of_ranks != lead:
             others.setdefault(of_ranks, []).append(f"{coefficient.capitalize()}'s")
     by = [f"by {' and '.join(names)} coefficient{'s' if len(names) > 1 else ''}, {of}" for of, names in others.items()]
-    return [*([lead] if lead else []), *by]
+    return [*lines, *([lead] if lead else []), *by]
 
 
 def _lead(correlations: Correlations, coefficient: str, best: str) -> str:
     """Which scores this one is ahead of by more than chance, and of which perhaps not; empty if there is no other."""
-    others = leads(correlations, coefficient, best)
-    alpha = 1 - correlations.rated["level"][0]
-    is_better = (pl.col("p_adjusted") <= alpha + 1e-12) & (pl.col("difference") > 0)
+    others, is_better = leads(correlations, coefficient, best), _IS_SIGNIFICANT & (pl.col("difference") > 0)
     clauses = [
         (", ".join(others.filter(is_better)["other"]), "better than {} by more than chance"),
         (", ".join(others.filter(~is_better)["other"]), "its lead on {} could be chance"),
@@ -313,9 +292,10 @@ def _scores(correlations: Correlations) -> list[str]:
     return [name for name in names if sign_of(name) != -1]
 
 
-def _values(correlations: Correlations, coefficient: str) -> pl.DataFrame:
-    """The rows of `rated` of the shown run that have a value, the highest first."""
+def _ranked(correlations: Correlations, coefficient: str) -> pl.DataFrame:
+    """The rows of `rated` of these metrics and of the shown run that have a value, the highest first."""
     rows = correlations.rated.filter(run=shown_run(correlations), coefficient=coefficient).drop_nulls("value")
+    rows = rows.filter(pl.col("metric").is_in(_scores(correlations)))
     return rows.sort("value", descending=True, maintain_order=True)
 
 
@@ -328,7 +308,7 @@ def best_metric(correlations: Correlations, coefficient: str) -> str | None:
     behind = rated_differences(correlations, coefficient).select(
         behind=pl.when(value < other).then("metric").when(value > other).then("other")
     )
-    ranked = _values(correlations, coefficient).filter(pl.col("metric").is_in(_scores(correlations)))
+    ranked = _ranked(correlations, coefficient)
     ahead = ranked.filter(~pl.col("metric").is_in(behind["behind"].drop_nulls().to_list()))
     return None if ahead.is_empty() else ahead["metric"][0]
 
@@ -403,11 +383,12 @@ def costs(sensitivity: Sensitivity) -> list[str]:
     for extreme in dict.fromkeys([rows["size"].max(), rows["size"].min()]):
         row, *alike = rows.filter(size=extreme).iter_rows(named=True)
         metric, others = row["metric"], [other["metric"] for other in alike]
+        does = f"do{'es' if len(others) == 1 else ''} {listed(others, len(others))}" if others else ""
         if extreme == 0:
-            also = f", nor do{_es(others)} {listed(others, len(others))}" if others else ""
+            also = f", nor {does}" if others else ""
             lines.append(f"{metric} does not depend on the position{also}: {_ONE[kind]} costs {_mean_cost(row)}")
         else:
-            also = f", as do{_es(others)} {listed(others, len(others))}" if others else ""
+            also = f", as {does}" if others else ""
             rank = "" if rows["size"].n_unique() == 1 else " least" if lines else " most"
             # A larger bias, of a loss that falls to almost nothing, says less than the losses.
             cost = _mean_cost(row) if row["size"] < 1 else _costs_at_ends(losses.filter(kind=kind, metric=metric))
@@ -419,11 +400,9 @@ def costs(sensitivity: Sensitivity) -> list[str]:
     unseen = [f"{metric} {_whole(share)}" for metric, share in blind.select("metric", "blind").iter_rows()]
     lines += [f"{_ONE[kind]} put into the run changes nothing in {listed(unseen)} of cases"] if unseen else []
     never = bias.filter(blind=1).group_by("kind", maintain_order=True).agg("metric")
-    return [*lines, *(f"{listed(metrics)} never {_sees(metrics)} {_ONE[of]}" for of, metrics in never.iter_rows())]
-
-
-def _sees(metrics: list[str]) -> str:
-    return "sees" if len(metrics) == 1 else "see"
+    for of, metrics in never.iter_rows():
+        lines.append(f"{listed(metrics)} never {'sees' if len(metrics) == 1 else 'see'} {_ONE[of]}")
+    return lines
 
 
 def _mean_cost(row: dict[str, Any]) -> str:
@@ -434,13 +413,8 @@ def _mean_cost(row: dict[str, Any]) -> str:
 
 def _costs_at_ends(of_metric: pl.DataFrame) -> str:
     """The mean losses in the first and in the last bin that have any."""
-    losses = of_metric.drop_nulls("loss").select("loss", BIN)
-    (first, start), (last, end) = losses.gather([0, -1]).iter_rows()
+    (first, start), (last, end) = of_metric.drop_nulls("loss").select("loss", BIN).gather([0, -1]).iter_rows()
     return f"{100 * first:.2f} points at {start}" + (f", {100 * last:.2f} at {end}" if end != start else "")
-
-
-def _es(names: list[str]) -> str:
-    return "es" if len(names) == 1 else ""
 
 
 # --- audits -----------------------------------------------------------------------------------------------------------
@@ -471,3 +445,217 @@ def seen_in_training(bias: Bias) -> list[str]:
         f"{100 * n_seen / n:.2f} % of n, the number of times that values are counted"
         for split, values, seen, n, n_seen in sums.iter_rows()
     ]
+
+
+# --- comparisons of runs ----------------------------------------------------------------------------------------------
+
+
+def best_in_words(leaderboard: Leaderboard) -> list[str]:
+    """Which run is best in the first metric that is a share, by how much, and whether it may be chance."""
+    found = best_run(leaderboard) if leaderboard.differences.height else None
+    return [found.text.removesuffix(".")] if found else []
+
+
+def verdicts(leaderboard: Leaderboard) -> list[str]:
+    """For each metric whose differences were tested: which of them are significant."""
+    design = leaderboard.design.row(0, named=True)
+    return [_verdict(rows, metric, design) for metric, rows in in_order(leaderboard).items()]
+
+
+def in_order(leaderboard: Leaderboard) -> dict[str, pl.DataFrame]:
+    """Metric to its differences: the higher run first, and from the highest run down; to a baseline, by difference."""
+    ranked = leaderboard.models.rename({"model": "run"}) if leaderboard.models.height else leaderboard.scores
+    by_metric = leaderboard.differences.group_by("metric", maintain_order=True)
+    if leaderboard.design["baseline"].item() is not None:
+        return {
+            str(metric): rows.sort("difference", descending=True, nulls_last=True, maintain_order=True)
+            for (metric,), rows in by_metric
+        }
+    return {str(metric): _higher_first(rows, ranked.filter(metric=metric)) for (metric,), rows in by_metric}
+
+
+def _higher_first(differences: pl.DataFrame, standings: pl.DataFrame) -> pl.DataFrame:
+    names = standings.sort("value", descending=True, nulls_last=True, maintain_order=True)["run"].to_list()
+    run, other = (
+        pl.col(side).replace_strict(names, range(len(names)), return_dtype=pl.Int64) for side in ("run", "other")
+    )
+    negated = {"difference": "difference", "low": "high", "high": "low"}
+    turned = {"run": "other", "other": "run", "wins": "losses", "losses": "wins"}
+    swapped = {name: pl.col(of) for name, of in turned.items()} | {name: -pl.col(of) for name, of in negated.items()}
+    return differences.with_columns(
+        pl.when(run > other).then(value).otherwise(pl.col(name)).alias(name) for name, value in swapped.items()
+    ).sort(run, other)
+
+
+def _verdict(differences: pl.DataFrame, metric: str, design: Design) -> str:
+    """The tested differences that are significant, or those that are not, whichever are fewer."""
+    at = f"at {percent(1 - design['level'])}"
+    tested = differences.drop_nulls("significant")
+    significant, others = tested.filter("significant"), tested.filter(~pl.col("significant"))
+    that = "" if tested.height == differences.height else " that can be tested"
+    if tested.is_empty():
+        return f"{metric}: no difference {'can be tested ' + at if differences['difference'].count() else 'is defined'}"
+    if significant.is_empty():
+        return f"{metric}: no difference{that} is significant {at}"
+    if others.is_empty():
+        every = f"{metric}: every difference{that} is significant {at}"
+        return f"{every}: {pairs_text(significant)}" if that else every
+    share = f"{significant.height} of {tested.height} differences{that} are significant {at}"
+    fewer = pairs_text(significant) if significant.height <= others.height else f"all but {pairs_text(others)}"
+    return f"{metric}: {share}: {fewer}"
+
+
+# --- conventions ------------------------------------------------------------------------------------------------------
+
+
+def profiles_that_agree(rows: pl.DataFrame) -> list[str]:
+    """If there are published scores, a line per run: the profiles that agree with them, or come nearest."""
+    if "target" not in rows.columns:
+        return []
+    lines = []
+    for (run,), of_run in rows.group_by("run", maintain_order=True):
+        of_targets = of_run.drop_nulls("target")
+        targets = of_targets.select("metric", "target").unique(maintain_order=True)
+        wanted = " and ".join(f"{metric} {target}" for metric, target in targets.iter_rows())
+        profiles = _names(of_targets.filter("agrees_with_all"))
+        number, by_chance = of_run["profile"].n_unique(), of_run["by_chance"][0]
+        if not profiles:
+            each = (f"; {_nearest(of_metric)}" for _, of_metric in of_targets.group_by("metric", maintain_order=True))
+            lines.append(f"{run}: no profile agrees with {wanted}{''.join(each)}")
+            continue
+        bound = "at most " if targets.height > 1 else ""
+        chance = f"{bound}{by_chance:.1f} of {number}" if by_chance >= 0.05 else f"fewer than 0.1 of {number}"
+        lines.append(f"{run}: agrees with {wanted} under {profiles}; by chance, {chance} profiles would agree")
+    return lines
+
+
+def _names(rows: pl.DataFrame) -> str:
+    return ", ".join(rows["profile"].unique(maintain_order=True))
+
+
+def _nearest(rows: pl.DataFrame) -> str:
+    """For one metric: the profiles that agree with its published score, or else those that are nearest to it."""
+    metric, target = rows["metric"][0], rows["target"][0]
+    defined = rows.drop_nulls("off").sort(pl.col("off").abs(), maintain_order=True)
+    if defined.is_empty():
+        return f"{metric} is undefined under every profile"
+    if agreeing := _names(rows.filter("agrees")):
+        return f"{metric} {target} alone: {agreeing}"
+    nearest = defined.filter(pl.col("off").abs() == pl.col("off").first().abs())
+    value, off, unit = nearest.select("value", "off", "unit").row(0)
+    number, distance = (f"{100 * x:.2f}" if unit == "share" else f"{x:,.0f}" for x in (value, abs(off)))
+    points = " points" if unit == "share" else ""
+    where = "higher" if off > 0 else "lower"
+    return f"the nearest is {metric} {number} under {_names(nearest)}, {distance}{points} {where}"
+
+
+def spread_over_profiles(rows: pl.DataFrame) -> list[str]:
+    """A line per run: the lowest and the highest score of the first metric, with their profiles."""
+    metric = rows["metric"][0]
+    of_first = rows.filter(metric=metric).group_by("run", maintain_order=True)
+    return [f"{run}: {metric} {_spread(of_run)} by convention alone" for (run,), of_run in of_first]
+
+
+def order_over_profiles(rows: pl.DataFrame) -> list[str]:
+    """How far conventions alone move the first metric, who is first under them, and which run moves most."""
+    metric, unit = rows.select("metric", "unit").row(0)
+    rows = rows.filter(metric=metric).drop_nulls("value")
+    ranges = rows.group_by("run", maintain_order=True).agg(apart=pl.col("value").max() - pl.col("value").min())
+    if rows.is_empty():
+        return [f"{name_of(metric)} is undefined under every profile"]
+    least, most = (
+        ranges.sort("apart", maintain_order=True).select("run", "apart").rows()[:: max(1, ranges.height - 1)][:2]
+    )
+    low, high = (f"{apart:,.0f}" if unit == "count" else f"{100 * apart:.2f}" for _, apart in (least, most))
+    unit_text = "" if unit == "count" else " points"
+    lines = [f"by convention alone, {name_of(metric)} changes by {low} ({least[0]}) to {high}{unit_text} ({most[0]})"]
+    of_all = rows.filter(pl.len().over("profile") == ranges.height)
+    above = pl.col("value").rank("min", descending=True).over("profile").cast(pl.Int64) - 1
+    places = of_all.with_columns(above=above)
+    number = places["profile"].n_unique()
+    firsts = places.filter(above=0).group_by("run", maintain_order=True).agg("profile")
+    firsts = firsts.sort(pl.col("profile").list.len(), descending=True, maintain_order=True)
+    if firsts.height == 1:
+        lines.append(f"{firsts['run'][0]} is first under all {number} conventions")
+    elif firsts.height:
+        each = [f"{run} under {len(names)}" for run, names in firsts.iter_rows()]
+        lines.append(f"who is first depends on the convention: {listed(each)}")
+    moved = places.group_by("run", maintain_order=True).agg(
+        pl.col("above").max().alias("low"), pl.col("above").min().alias("high"),
+        worst=pl.col("profile").sort_by("above", descending=True, maintain_order=True).first(),
+        best=pl.col("profile").sort_by("above", maintain_order=True).first(),
+    ).sort(pl.col("low") - pl.col("high"), descending=True, maintain_order=True)  # fmt: skip
+    if moved.height and moved["low"][0] > moved["high"][0]:
+        run, low, high, worst, best = moved.row(0)
+        of = ranges.height
+        lines.append(f"{run} moves most: {place(low, of)} under {worst}, {place(high, of)} under {best}")
+    elif moved.height:
+        lines.append(f"the order of the runs is the same under all {number} conventions")
+    return lines
+
+
+def _spread(rows: pl.DataFrame) -> str:
+    defined = rows.drop_nulls("value")
+    if defined.is_empty():
+        return "is undefined under every profile"
+    is_count = rows["unit"][0] == "count"
+    numbers = [f"{x:,.0f}" if is_count else f"{100 * x:.2f}" for x in defined["value"]]
+    names = [_names(defined.filter(value=defined["value"][end])).split(", ") for end in (-1, 0)]
+    ends = (
+        f"{number} ({name}{f' and {len(others)} more' if others else ''})"
+        for number, (name, *others) in zip((numbers[-1], numbers[0]), names, strict=True)
+    )
+    apart = defined["value"][0] - defined["value"][-1]
+    return f"{' to '.join(ends)}: {f'{apart:,.0f}' if is_count else f'{100 * apart:.2f} points'} apart"
+
+
+# --- checks -----------------------------------------------------------------------------------------------------------
+
+
+def failed(checks: pl.DataFrame) -> str | None:
+    """Which checks fail, in a line, with the runs if there are several; None: none does.
+
+    >>> rows = [("a", "coverage", "fail"), ("b", "coverage", "fail"), ("b", "slots", "ok")]
+    >>> failed(pl.DataFrame(rows, schema=["run", "check", "status"], orient="row"))
+    '1 check fails: coverage (a and b)'
+    """
+    failures = checks.filter(status="fail").group_by("check", maintain_order=True).agg("run")
+    if failures.is_empty():
+        return None
+    several = checks["run"].n_unique() > 1
+    named = [f"{check} ({listed(runs)})" if several else check for check, runs in failures.iter_rows()]
+    return f"{len(named)} check{'s fail' if len(named) > 1 else ' fails'}: {', '.join(named)}"
+
+
+def checks_in_short(checks: pl.DataFrame) -> list[str]:
+    """How many checks fail and warn, and how many all runs pass."""
+    worst = _worst(checks)
+    counts = {status: worst.filter(status=status).height for status in ("fail", "warn")}
+    passed = worst.height - sum(counts.values())
+    clauses = [f"{number_of(n, 'check')} {status}{'s' * (n == 1)}" for status, n in counts.items() if n]
+    runs, verb = checks["run"].n_unique(), "is" if passed == 1 else "are"
+    return [", ".join([*clauses, f"{number_of(passed, 'check')} {verb} passed by all {runs} runs"])]
+
+
+def _worst(checks: pl.DataFrame) -> pl.DataFrame:
+    """The rows of each check that have its gravest outcome."""
+    grave = pl.col("status").replace_strict({"fail": 2, "warn": 1}, default=0, return_dtype=pl.Int64)
+    worst = checks.with_columns(grave=grave).filter(pl.col("grave") == pl.col("grave").max().over("check"))
+    number = pl.col("short").str.replace_all(",", "").str.extract(r"([\d.]+)").cast(pl.Float64)
+    most = pl.col("run", "short", "found").sort_by(number, descending=True, nulls_last=True, maintain_order=True)
+    return worst.group_by("check", maintain_order=True).agg(
+        "run",
+        pl.col("status", "grave").first(),
+        most.first().name.prefix("most_"),
+        alike=pl.col("short").n_unique() < 2,
+    )
+
+
+def doubtful_checks(checks: pl.DataFrame) -> pl.DataFrame:
+    """The checks that not all runs pass, the gravest first: (check, status, runs, found: where there is most)."""
+    rows = _worst(checks).filter(pl.col("grave") > 0).sort("grave", descending=True, maintain_order=True)
+    of = checks["run"].n_unique()
+    runs = ["all" if len(names) == of else listed(names, 2) for names in rows["run"]]
+    found = pl.coalesce("most_short", "most_found")
+    whose = pl.when("alike").then(found).otherwise(pl.format("{} ({})", found, "most_run"))
+    return rows.with_columns(runs=pl.Series(runs, dtype=pl.String), found=whose)

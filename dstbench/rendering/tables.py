@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterable
 from dataclasses import fields
+from functools import partial
 from importlib import import_module
 from typing import Any, Final
 
@@ -29,58 +30,15 @@ _LONGEST_LINE: Final = 100_000
 
 
 def render(result: Any, form: TableFormat, **options: Any) -> str:
-    """A result in a format.
-
-    Args:
-        result: A dataclass of frames: in JSON one object with a list of rows per frame; in CSV, one table of all rows,
-            whose first column, `table`, names the frame. Or a frame by its name.
-        form: The format.
-        **options: Those of its layout, for the other formats.
-    """
-    if form in ("json", "csv"):
-        return render_frames(result, form)
-    return render_layout(layout_of(result, **options), form)
-
-
-#: Class of a result, or name of a frame, to the module and function that lay it out: imported when needed.
-LAYOUTS: Final = {
-    "scores": "of_scores.scores",
-    "sweep": "of_runs.sweep",
-    "checks": "of_runs.checks",
-    "Leaderboard": "of_runs.leaderboard",
-    "Diagnosis": "of_analyses.diagnosis",
-    "Traits": "of_analyses.traits",
-    "Correlations": "of_analyses.correlations",
-    "MetricComparison": "of_metrics.metrics",
-    "Sensitivity": "of_metrics.sensitivity",
-    "Changes": "of_changes.changes",
-    "Reconciliation": "of_changes.reconciliation",
-    "Walkthrough": "of_dialogues.walkthrough",
-    "Worst": "of_dialogues.worst",
-    "Bias": "of_audits.bias",
-    "Differences": "of_audits.differences",
-    "VersionScores": "of_audits.version_scores",
-    "Inconsistency": "of_corrections.inconsistency",
-    "Review": "of_corrections.review",
-    "Agreement": "of_corrections.agreement",
-    "Replacement": "of_audits.replacement",
-    "Memorisation": "of_audits.memorisation",
-    "Contradictions": "of_audits.contradictions",
-}
-
-
-def layout_of(result: Any, **options: Any) -> Layout:
-    """How a result is shown; a frame of a name without a layout as it is."""
-    name = next(iter(result)) if isinstance(result, dict) else type(result).__name__
-    if name not in LAYOUTS:
-        return _as_it_is(result)
-    module, function = LAYOUTS[name].split(".")
-    layout: Layout = getattr(import_module(f"dstbench.rendering.{module}"), function)(result, **options)
-    return layout
-
-
-def render_layout(layout: Layout, form: TableFormat) -> str:
-    """A layout as text, Markdown or LaTeX."""
+    """A result, a dataclass of frames or a frame by its name, in a format; in CSV, `table` names the frame."""
+    if form == "json":
+        return render_object(as_rows(result))
+    if form == "csv" and isinstance(result, dict):
+        return csv_text(*result.values())
+    if form == "csv":
+        named = [frame.select(pl.lit(name).alias("table"), pl.all()) for name, frame in _printed(result).items()]
+        return csv_text(pl.concat(named, how="diagonal_relaxed"))
+    layout = layout_of(result, **options)
     if form == "latex" and layout.views:
         return latex_page(layout.for_paper)
     if form == "text" and not screen().everything:
@@ -94,15 +52,42 @@ def render_layout(layout: Layout, form: TableFormat) -> str:
     return re.sub("\n{3,}", "\n\n", text)
 
 
-def render_frames(result: Any, form: TableFormat) -> str:
-    """Frames as JSON or CSV; see `render`."""
-    if form == "json":
-        return render_object(as_rows(result))
-    frames = _printed(result)
-    if isinstance(result, dict):
-        return csv_text(*frames.values())
-    named = [frame.select(pl.lit(name).alias("table"), pl.all()) for name, frame in frames.items()]
-    return csv_text(pl.concat(named, how="diagonal_relaxed"))
+#: Class of a result, or name of a frame, to the module and function that lay it out: imported when needed.
+LAYOUTS: Final = {
+    "scores": "of_runs.scores",
+    "sweep": "of_runs.sweep",
+    "checks": "of_runs.checks",
+    "Leaderboard": "of_runs.leaderboard",
+    "Diagnosis": "of_analyses.diagnosis",
+    "Traits": "of_analyses.traits",
+    "Correlations": "of_analyses.correlations",
+    "MetricComparison": "of_analyses.metrics",
+    "Sensitivity": "of_analyses.sensitivity",
+    "Changes": "of_changes.changes",
+    "Reconciliation": "of_changes.reconciliation",
+    "Walkthrough": "of_dialogues.walkthrough",
+    "Worst": "of_dialogues.worst",
+    "Bias": "of_audits.bias",
+    "Differences": "of_audits.differences",
+    "VersionScores": "of_audits.version_scores",
+    "Inconsistency": "of_audits.inconsistency",
+    "Review": "of_audits.review",
+    "Agreement": "of_audits.agreement",
+    "Replacement": "of_audits.replacement",
+    "Memorisation": "of_audits.memorisation",
+    "Contradictions": "of_audits.contradictions",
+}
+
+
+def layout_of(result: Any, **options: Any) -> Layout:
+    """How a result is shown; a frame of a name without a layout as it is."""
+    name = next(iter(result)) if isinstance(result, dict) else type(result).__name__
+    if name not in LAYOUTS:
+        shown = result[name].select(pl.all().cast(pl.String).fill_null(UNDEFINED))
+        return Layout([View("", shown, caption=f"{name.capitalize()}.")], label=name)
+    module, function = LAYOUTS[name].split(".")
+    layout: Layout = getattr(import_module(f"dstbench.rendering.{module}"), function)(result, **options)
+    return layout
 
 
 def as_rows(value: Any) -> Any:
@@ -122,17 +107,6 @@ def _printed(value: Any) -> dict[str, Any]:
 def render_object(content: dict[str, object]) -> str:
     """One JSON object, indented."""
     return json_text(content, allow_nan=False)
-
-
-def render_rows(rows: pl.DataFrame, name: str, form: TableFormat) -> str:
-    """Any frame in one of the formats; in JSON, one object whose key `name` holds the rows."""
-    return render({name: rows}, form)
-
-
-def _as_it_is(frames: dict[str, pl.DataFrame]) -> Layout:
-    ((name, rows),) = frames.items()
-    shown = rows.select(pl.all().cast(pl.String).fill_null(UNDEFINED))
-    return Layout([View("", shown, caption=f"{name.capitalize()}.")], label=name)
 
 
 def render_answer(rows: pl.DataFrame, form: TableFormat) -> str:
@@ -155,13 +129,13 @@ def render_answer(rows: pl.DataFrame, form: TableFormat) -> str:
     rows = rows.with_columns(pl.when(floats.is_finite()).then(floats))
     if form == "json":
         return json_text({"rows": rows.to_dicts()}, default=str)
-    lists = [name for name, dtype in rows.schema.items() if dtype.is_nested()]
-    rows = rows.with_columns(pl.Series(name, map(_as_json, rows[name].to_list()), pl.String) for name in lists)
-    return render_rows(rows if form == "csv" else rows.with_columns(floats.round_sig_figs(6)), "rows", form)
-
-
-def _as_json(value: Any) -> str | None:
-    return None if value is None else json.dumps(value, ensure_ascii=False, default=str)
+    written = partial(json.dumps, ensure_ascii=False, default=str)
+    rows = rows.with_columns(
+        pl.Series(name, [None if value is None else written(value) for value in rows[name].to_list()], pl.String)
+        for name, dtype in rows.schema.items()
+        if dtype.is_nested()
+    )
+    return render({"rows": rows if form == "csv" else rows.with_columns(floats.round_sig_figs(6))}, form)
 
 
 # --- lines and tables -------------------------------------------------------------------------------------------------

@@ -15,23 +15,15 @@ _NARROWEST: Final = 40
 
 
 class Screen(NamedTuple):
-    """What a text is laid out for.
+    """What a text is laid out for."""
 
-    Attributes:
-        width: Columns of the terminal; None: no terminal, and lines may be as long as necessary.
-        coloured: Whether it shows colours, and the user has not switched them off.
-        everything: Whether all tables, rows and columns are shown; otherwise what matters first.
-        signature: Whether whole signatures are shown even then.
-    """
-
-    width: int | None = None
-    coloured: bool = False
-    everything: bool = False
-    signature: bool = False
+    width: int | None = None  # columns of the terminal; None: no terminal, lines may be as long as necessary
+    coloured: bool = False  # whether it shows colours, and the user has not switched them off
+    everything: bool = False  # whether all tables, rows and columns are shown; otherwise what matters first
+    signature: bool = False  # whether whole signatures are shown even then
 
 
-_NO_TERMINAL: Final = Screen()
-_SCREEN: Final[ContextVar[Screen]] = ContextVar("screen", default=_NO_TERMINAL)
+_SCREEN: Final[ContextVar[Screen]] = ContextVar("screen", default=Screen())  # noqa: B039 # it cannot change
 
 
 def screen() -> Screen:

@@ -52,23 +52,14 @@ _MOST_COLUMNS: Final = 12
 
 
 class _Column(NamedTuple):
-    """A column to draw.
-
-    Attributes:
-        title: Its title.
-        cells: Its texts.
-        styles: Their styles; empty: all are plain.
-        is_number: Whether all are numbers.
-        full: The width without line breaks.
-        least: The width of the longest word (a number is a word) or part of the title.
-    """
+    """A column to draw."""
 
     title: str
     cells: list[str]
-    styles: Sequence[str]
-    is_number: bool
-    full: int
-    least: int
+    styles: Sequence[str]  # of the cells; empty: all are plain
+    is_number: bool  # whether all cells are numbers
+    full: int  # the width without line breaks
+    least: int  # the width of the longest word (a number is a word) or part of the title
 
 
 def _column(cells: pl.Series, styles: Sequence[str]) -> _Column:
@@ -85,13 +76,7 @@ def is_numeric(texts: pl.Series) -> bool:
 
 
 def text_table(table: pl.DataFrame, styles: Styles = NO_STYLES, *, indent: int = 0) -> str:
-    """A table of texts, laid out for the terminal (see `terminal.screen`).
-
-    Args:
-        table: Its texts.
-        styles: The styles of cells, by column; the other columns are plain.
-        indent: By how much the caller indents the table.
-    """
+    """A table of texts, laid out for the terminal (see `terminal.screen`)."""
     columns = [_column(cells, styles.get(cells.name, ())) for cells in table]
     page = screen()
     width = _WIDEST_TABLE if page.width is None else page.width - indent
@@ -108,7 +93,8 @@ def text_table(table: pl.DataFrame, styles: Styles = NO_STYLES, *, indent: int =
         sizes = range(min(most, len(rest)), 1, -1)
         size = next((n for n in sizes if _fitting([*keys, *rest[:n]], width)), 1)
         part, rest = [*keys, *rest[:size]], rest[size:]
-        parts.append(_draw(part, _fitting(part, width) or _folded(part, width)))
+        folded = max(1, (width + 1) // len(part) - _GAP)  # any columns fit, though words and numbers are broken
+        parts.append(_draw(part, _fitting(part, width) or [min(column.full, folded) for column in part]))
         if not has_parts:
             break
     more = f"{len(rest)} more column{'s' if len(rest) > 1 else ''}: --all\n" if rest else ""
@@ -131,10 +117,6 @@ def _parts(title: str) -> list[str]:
     return re.findall(r"[^ :_.-]*[ :_.-]?", title)
 
 
-def _total(widths: Sequence[int]) -> int:
-    return sum(widths) + _GAP * len(widths) - 1
-
-
 def _fitting(columns: Sequence[_Column], width: int) -> list[int] | None:
     """Widths for a page or a terminal, with texts as long as possible; None if the columns do not fit."""
     on_page = screen().width is None
@@ -142,20 +124,14 @@ def _fitting(columns: Sequence[_Column], width: int) -> list[int] | None:
     narrow = [min(column.full, max(_NARROW_TITLE, column.least)) for column in columns]
     for numbers in (full,) if on_page else (full, narrow):
         for longest in range(_WIDEST_CELL, (_SHORT_TEXT if on_page else _SHORTEST_TEXT) - 1, -1):
+            texts = (max(longest, column.least if on_page else min(column.least, _LONGEST_WORD)) for column in columns)
             widths = [
-                number
-                if column.is_number
-                else min(column.full, max(longest, column.least if on_page else min(column.least, _LONGEST_WORD)))
-                for column, number in zip(columns, numbers, strict=True)
+                number if column.is_number else min(column.full, text)
+                for column, number, text in zip(columns, numbers, texts, strict=True)
             ]
-            if _total(widths) <= width:
+            if sum(widths) + _GAP * len(widths) - 1 <= width:
                 return widths
     return None
-
-
-def _folded(columns: Sequence[_Column], width: int) -> list[int]:
-    """Widths with which any columns fit, though words and numbers are broken."""
-    return [min(column.full, max(1, (width + 1) // len(columns) - _GAP)) for column in columns]
 
 
 def _keys(columns: list[_Column], width: int) -> tuple[list[_Column], list[_Column]]:
@@ -178,14 +154,9 @@ def _draw(columns: Sequence[_Column], widths: Sequence[int]) -> str:
         is_broken = column.is_number and _width(column.title) > most
         title = _filled(_parts(column.title), most) if is_broken else [column.title]
         width = min(most, max(1, *map(_width, [*title, *column.cells])))
-        styles = column.styles or [""] * len(column.cells)
+        styled = zip(column.cells, column.styles or [""] * len(column.cells), strict=True)
         titles.append([_padded(column, line, width) for part in title for line in _lines(part, width)])
-        cells.append(
-            [
-                [_padded(column, line, width, style) for line in _lines(text, width)]
-                for text, style in zip(column.cells, styles, strict=True)
-            ]
-        )
+        cells.append([[_padded(column, line, width, style) for line in _lines(text, width)] for text, style in styled])
         full.append(width)
     above = [*_joined([title[::-1] for title in titles], full)][::-1]
     rows = chain.from_iterable(_joined(row, full) for row in zip(*cells, strict=True))

@@ -47,42 +47,26 @@ class OwnLines(str):
 class View(NamedTuple):
     """A table of a result.
 
-    Attributes:
-        title: The title; ``{}`` is the value of `split`.
-        rows: Its rows.
-        table: The declaration of the rows' columns; columns that it does not have are texts.
-        keys: The columns that name a row.
-        cells: Title of a column to what is in its cells: texts with columns in braces, and perhaps their kind
-            (``{failing} of {dialogues}``, ``{rate:share}``). A cell is undefined where its first column is null; so is
-            a part that begins with ± or a bracket, which is then left out. In titles, ``{}`` is the value of `wide`.
-            Empty: the rows are texts already.
-        wide: A column each of whose values has columns of its own, so that several rows become one.
-        beside: Further columns of a table that is made wide, as `cells`, which have no column per value.
-        split: A column each of whose values has a table of its own; in LaTeX, a group of rows.
-        rest: The title of rows in which `split` is null, which are below a line in LaTeX.
-        raised: A column with raised letters beside the scores.
-        best: Within which columns' values the best score is bold; None: no score is.
-        underlined: Within which columns' values the best score is underlined in LaTeX.
-        caption: The caption in LaTeX; None: the first clause of the title.
-        heads: Heads of columns in LaTeX, where they are not the names that papers use.
-        styles: Title of a column to the styles of its cells in a terminal.
+    Cells are templates: texts with columns in braces, and perhaps their kind (``{failing} of {dialogues}``,
+    ``{rate:share}``). A cell is undefined where its first column is null; so is a part that begins with ± or a bracket,
+    which is then left out. In titles of columns, ``{}`` is the value of `wide`.
     """
 
-    title: str
+    title: str  # ``{}`` is the value of `split`
     rows: pl.DataFrame
-    table: Table | None = None
-    keys: Sequence[str] = ()
-    cells: Mapping[str, str] = MappingProxyType({})
-    wide: str | None = None
-    beside: Mapping[str, str] = MappingProxyType({})
-    split: str | None = None
-    rest: str = ""
-    raised: str | None = None
-    best: Sequence[str] | None = None
-    underlined: Sequence[str] | None = None
-    caption: str | None = None
-    heads: Mapping[str, str] = MappingProxyType({})
-    styles: Styles = MappingProxyType({})
+    table: Table | None = None  # the declaration of the rows' columns; columns that it does not have are texts
+    keys: Sequence[str] = ()  # the columns that name a row
+    cells: Mapping[str, str] = MappingProxyType({})  # title of a column to its cells; empty: the rows are texts already
+    wide: str | None = None  # a column each of whose values has columns of its own: several rows become one
+    beside: Mapping[str, str] = MappingProxyType({})  # further columns of a wide table, which have none per value
+    split: str | None = None  # a column each of whose values has a table of its own; in LaTeX, a group of rows
+    rest: str = ""  # the title of rows in which `split` is null, which are below a line in LaTeX
+    raised: str | None = None  # a column with raised letters beside the scores
+    best: Sequence[str] | None = None  # within which columns' values the best score is bold; None: no score is
+    underlined: Sequence[str] | None = None  # the same, underlined in LaTeX
+    caption: str | None = None  # in LaTeX; None: the first clause of the title
+    heads: Mapping[str, str] = MappingProxyType({})  # heads of columns in LaTeX that are not the names papers use
+    styles: Styles = MappingProxyType({})  # title of a column to the styles of its cells in a terminal
 
     def parts(self) -> Iterator[tuple[str, pl.DataFrame, Styles]]:
         """Titles and tables of texts, and the styles of their cells."""
@@ -110,7 +94,9 @@ class View(NamedTuple):
             return PaperTable(table, f"{caption[:1].upper()}{caption[1:]}.", label, [*more, *notes], groups, self.heads)
         names = {name: name.capitalize() for name in (*self.keys, *self.beside)}
         if self.wide in _NOTATIONS:
-            names |= {name: _head(name) for name in table.columns[len(self.keys) :] if name not in self.beside}
+            for name in (name for name in table.columns[len(self.keys) :] if name not in self.beside):
+                metric = name.removesuffix(f" {EXACT}")
+                names[name] = name_of(metric) if metric == name else f"{name_of(metric)}, {EXACT}"
         for key in set(_NOTATIONS) & {*self.keys}:
             table = table.with_columns(pl.col(key).replace({name: name_of(name) for name in table[key]}))
         return PaperTable(table, self.caption, label, notes, groups, {**names, **self.heads})
@@ -163,30 +149,18 @@ class Layout(NamedTuple):
     """How a result is shown: what was found, the tables, and how the numbers were computed.
 
     Text shows the smallest tables that say what was found, and the rest on request (``--all``).
-
-    Attributes:
-        views: Its tables.
-        notes: Lines below them, without which the numbers would be misunderstood.
-        findings: Sentences above them: what was found.
-        label: The name by which a paper refers to its table.
-        paper: The tables that a paper prints; none: the first of `views`.
-        paper_notes: Lines below these; None: all lines below the tables.
-        first: The tables that text shows first, in place of `views`; none: `views`.
-        about: Further lines below the tables: how the numbers were computed.
-        signatures: The signatures, in lines; text shows the parts that say which convention was used.
-        rest: What text shows on request only, in words.
     """
 
     views: Sequence[View]
-    notes: Sequence[str] = ()
-    findings: Sequence[str] = ()
-    label: str = "results"
-    paper: Sequence[View] = ()
-    paper_notes: Sequence[str] | None = None
-    first: Sequence[View] = ()
-    about: Sequence[str] = ()
-    signatures: Sequence[str] = ()
-    rest: str = ""
+    notes: Sequence[str] = ()  # lines below the tables, without which the numbers would be misunderstood
+    findings: Sequence[str] = ()  # sentences above them: what was found
+    label: str = "results"  # the name by which a paper refers to its table
+    paper: Sequence[View] = ()  # the tables that a paper prints; none: the first of `views`
+    paper_notes: Sequence[str] | None = None  # lines below these; None: all lines below the tables
+    first: Sequence[View] = ()  # the tables that text shows first, in place of `views`; none: `views`
+    about: Sequence[str] = ()  # further lines below the tables: how the numbers were computed
+    signatures: Sequence[str] = ()  # in lines; text shows the parts that say which convention was used
+    rest: str = ""  # what text shows on request only, in words
 
     @property
     def below(self) -> list[str]:
@@ -210,6 +184,16 @@ class Layout(NamedTuple):
         """The tables that a paper prints."""
         notes = self.below if self.paper_notes is None else self.paper_notes
         return [view.paper(f"tab:{self.label}", notes) for view in self.paper or self.views[:1]]
+
+
+def plain(*names: str, **renamed: str) -> dict[str, str]:
+    """Cells with the columns as they are; ``title="column"`` renames one."""
+    return {title: f"{{{name}}}" for title, name in {**dict(zip(names, names, strict=True)), **renamed}.items()}
+
+
+def filled(views: list[View]) -> list[View]:
+    """The views that have rows."""
+    return [view for view in views if view.rows.height]
 
 
 def _short(signature: str) -> str:
@@ -253,17 +237,9 @@ def _score(name: str) -> pl.Expr:
     return pl.when(IS_COUNT).then(count).otherwise(_decimals(100 * value, 2))
 
 
-def _p(name: str) -> pl.Expr:
-    return pl.col(name).map_elements(lambda p: f"<{_LEAST_P:g}" if p < _LEAST_P else f"{p:.4f}", pl.String)
-
-
-def _plain(name: str) -> pl.Expr:
-    return pl.col(name).cast(pl.String).fill_null(UNDEFINED)
-
-
 _WRITTEN: Final[Mapping[str, Callable[[str], pl.Expr]]] = {
-    "text": _plain,
-    "count": _plain,
+    "text": lambda name: pl.col(name).cast(pl.String),
+    "count": lambda name: pl.col(name).cast(pl.String),
     "flag": lambda name: pl.col(name).replace_strict({True: "*", False: ""}, default=UNDEFINED, return_dtype=pl.String),
     "number": lambda name: pl.col(name).round(3).cast(pl.String),
     "decimal": lambda name: _decimals(pl.col(name), 2),
@@ -271,7 +247,7 @@ _WRITTEN: Final[Mapping[str, Callable[[str], pl.Expr]]] = {
     "score": _score,
     "r": lambda name: _decimals(pl.col(name), 3),
     "ratio": lambda name: _decimals(pl.col(name), 1),
-    "p": _p,
+    "p": lambda name: pl.col(name).map_elements(lambda p: f"<{_LEAST_P:g}" if p < _LEAST_P else f"{p:.4f}", pl.String),
 }
 
 
@@ -323,12 +299,6 @@ def apart(names: pl.Series, columns: Collection[str]) -> pl.Series:
 def side_by_side(tables: Iterable[pl.DataFrame], on: str | Sequence[str]) -> pl.DataFrame:
     """The rows of the first table with the columns of all tables; null if another table does not have the row."""
     return reduce(lambda left, right: left.join(right, on=on, how="left", maintain_order="left"), tables)
-
-
-def _head(name: str) -> str:
-    """The head of a column of scores, of exact matching too."""
-    metric = name.removesuffix(f" {EXACT}")
-    return name_of(metric) if metric == name else f"{name_of(metric)}, {EXACT}"
 
 
 def _flat(table: pl.DataFrame, styles: Styles) -> tuple[pl.DataFrame, Styles]:

@@ -19,7 +19,7 @@ import dstbench.runs.run as runs
 from dstbench.analysis.diagnose import Diagnosis
 from dstbench.conventions.convention import Convention
 from dstbench.demo import synthetic
-from dstbench.rendering.charts.dialogues import diagnosis_charts
+from dstbench.rendering.charts.runs import diagnosis_charts
 from dstbench.runs.open import open_runs
 from dstbench.scoring import partitions as partition
 from dstbench.scoring.error_classes import CLASSES, count_classes

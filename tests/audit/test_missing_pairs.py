@@ -11,7 +11,7 @@ import polars as pl
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dstbench.audit import missing_pairs
+from dstbench.audit import missing_tables
 from dstbench.audit.mentions import CANONICAL, WORD
 from dstbench.rendering.tables import render
 from tests.audit.test_missing_annotations import hotels
@@ -48,7 +48,7 @@ def score(one: Mention, other: Mention, states: dict[Any, dict[str, Any]], often
 @given(st.integers(0, 10**6), st.sampled_from([20, 60]), st.sampled_from([0.1, 0.4]))
 def test_every_pair_is_one_and_the_most_similar_of_its_slot(seed: int, dialogues: int, gone: float) -> None:
     states, _ = take_out(consistent(dialogues, seed), gone, seed)
-    with patch.object(missing_pairs, "_COMPARED", 1000):  # all are compared, as below
+    with patch.object(missing_tables, "_COMPARED", 1000):  # all are compared, as below
         found = find(states, support=2)
     at = {(state["dialogue_id"], state["turn"]): state for state in states}
     candidates = found.candidates.filter(pl.col("rule").is_not_null()).to_dicts()

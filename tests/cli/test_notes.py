@@ -7,7 +7,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dstbench.cli.notes import folded
+from dstbench.cli.output import folded
 from dstbench.errors import DstbenchWarning
 
 KINDS = ("odd turns", "even slots", "no names")

@@ -11,9 +11,8 @@ import pytest
 
 import dstbench
 from dstbench.demo import synthetic
-from dstbench.rendering.charts.dialogues import jga_line
 from dstbench.rendering.charts.draw import draw_figure, draw_on_page, specification
-from dstbench.rendering.charts.forms import COLOURS, Chart
+from dstbench.rendering.charts.runs import COLOURS, Chart, jga_line
 from tests import formats
 from tests.commands import run
 from tests.contract import charts, drawn

@@ -20,7 +20,7 @@ from dstbench.errors import DstbenchWarning, visible
 from dstbench.io.escape import latex_text
 from dstbench.metrics import Metric
 from dstbench.rendering.latex import PaperTable, cell, latex_page, relabelled
-from dstbench.rendering.tables import render, render_rows
+from dstbench.rendering.tables import render
 from tests import formats
 from tests.commands import ok, run
 
@@ -67,7 +67,7 @@ def pages(names: int | None) -> dict[str, str]:
         "correlate": render(dstbench.correlate(runs), "latex"),
         "sensitivity": render(dstbench.sensitivity(next(iter(runs.values()))), "latex"),
         "sweep": render({"sweep": dstbench.sweep(runs, profiles=["verbatim", "trade", "sgd-mwz"])}, "latex"),
-        "rows": render_rows(pl.DataFrame({"gold": [HOSTILE], "n": [-1]}), "rows", "latex"),
+        "rows": render({"rows": pl.DataFrame({"gold": [HOSTILE], "n": [-1]})}, "latex"),
     }
     if len(runs) == 1:
         return found

@@ -19,8 +19,8 @@ from dstbench.metrics import Metric
 from dstbench.metrics.base import divide, turns
 from dstbench.rendering import chapters
 from dstbench.rendering.charts import runs as of_runs
-from dstbench.rendering.charts.dialogues import trait_charts
 from dstbench.rendering.charts.draw import draw_figure
+from dstbench.rendering.charts.runs import trait_charts
 from dstbench.rendering.tables import render, render_answer
 from dstbench.rendering.terminal import Screen, laid_out_for
 from dstbench.rendering.views import apart

@@ -10,8 +10,8 @@ import polars as pl
 
 from dstbench.audit.entity_bias import frequent_values, slot_order
 from dstbench.audit.version_diff import split_rows
-from dstbench.rendering.charts.forms import COLOURS, INK, Chart, apart, bars, chart, named_axis, points, share, unique
-from dstbench.rendering.of_corrections import pair_texts
+from dstbench.rendering.charts.runs import COLOURS, INK, Chart, apart, bars, chart, named_axis, points, share, unique
+from dstbench.rendering.of_audits import pair_texts
 from dstbench.schema.audit import KINDS
 from dstbench.typing import SlotOrder
 

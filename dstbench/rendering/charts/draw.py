@@ -15,7 +15,7 @@ import vl_convert
 from markupsafe import Markup
 
 from dstbench.errors import visible
-from dstbench.rendering.charts.forms import COLOURS, INK, LABEL, Chart, in_lines
+from dstbench.rendering.charts.runs import COLOURS, INK, LABEL, Chart, in_lines
 from dstbench.rendering.html import markup
 from dstbench.typing import FigureFormat
 
@@ -81,13 +81,7 @@ _BELOW: Final[Spec] = {
 
 
 def draw_figure(chart: Chart, form: FigureFormat, width: float | None = None) -> bytes:
-    """A chart as the content of a file.
-
-    Args:
-        chart: A chart.
-        form: ``svg``, ``pdf``, or ``png`` with 300 dots per inch.
-        width: Its width in points; None: that of a column, or of the page.
-    """
+    """A chart as the content of a file."""
     spec = specification(chart)
     svg = _fit({**spec, "background": "white"}, width or (_WIDE if is_wide(spec) else _WIDTH))
     if form == "pdf":
@@ -115,10 +109,6 @@ def specification(chart: Chart) -> Spec:
     return {**chart.to_dict(validate=False), "config": {"range": {"category": list(COLOURS)}}}
 
 
-def _svg(chart: Spec) -> str:
-    return vl_convert.vegalite_to_svg(chart, vl_version=_VEGA_LITE, allowed_base_urls=[])  # it may fetch nothing
-
-
 # --- the layout -------------------------------------------------------------------------------------------------------
 
 
@@ -132,11 +122,6 @@ def is_wide(chart: Spec) -> bool:
     return _panels(chart) >= _MANY_PANELS or "wide" in chart["usermeta"]
 
 
-def _has_own_labels(chart: Spec) -> bool:
-    """Whether each panel has labels of its own beside it."""
-    return "y" in chart.get("resolve", {}).get("scale", {})
-
-
 def _fit(chart: Spec, width: float) -> str:
     """The drawing of a chart in this width, with as many panels beside each other as there is room for.
 
@@ -144,17 +129,20 @@ def _fit(chart: Spec, width: float) -> str:
     width shows how much room they need, and the chart is drawn again, up to twice.
     """
     panels, least = _panels(chart), chart["usermeta"].get("least", _LEAST)
+    own_labels = "y" in chart.get("resolve", {}).get("scale", {})  # each panel has labels of its own beside it
     beside, columns, svg, excess = _room_beside(chart), panels, "", 0.0
     for least_now in (least, _STILL_WIDE * least, _STILL_WIDE * least):
-        between = _SPACING + (beside if _has_own_labels(chart) else 0)
+        between = _SPACING + (beside if own_labels else 0)
         most = max(1, min(columns, int((width - beside + between) / (least_now + between))))
         columns = -(-panels // -(-panels // most))  # rows of equal length
         plot = max(_NARROWEST, (width - beside - (columns - 1) * between) / columns)
-        svg, before = _svg(_sized(_legible(chart), plot, columns, width)), excess
-        excess = _width(svg) - width
+        sized, before = _sized(_legible(chart), plot, columns, width), excess
+        svg = vl_convert.vegalite_to_svg(sized, vl_version=_VEGA_LITE, allowed_base_urls=[])  # it may fetch nothing
+        size = _SIZE.search(svg)
+        excess = (float(size[2]) if size else 0.0) - width
         if -_GAP_LEFT * width <= excess <= columns or excess == before:  # a legend may be as wide as before
             break
-        beside += excess / (columns if _has_own_labels(chart) else 1)
+        beside += excess / (columns if own_labels else 1)
     return svg
 
 
@@ -182,11 +170,6 @@ def _legible(part: Any) -> Any:
     return [_legible(value) for value in part] if isinstance(part, list) else part
 
 
-def _width(svg: str) -> float:
-    size = _SIZE.search(svg)
-    return float(size[2]) if size else 0.0
-
-
 def _sized(chart: Spec, width: float, columns: int, whole: float) -> Spec:
     """Give the chart our style, and plots of this width in so many columns; the legend is as wide as the whole."""
     chart["title"] = {"text": chart["usermeta"].get("below", ""), **_BELOW}
@@ -196,7 +179,7 @@ def _sized(chart: Spec, width: float, columns: int, whole: float) -> Spec:
         chart["columns"] = columns
         if len(chart["facet"]["sort"]) % columns:  # no axis below an empty place
             chart.setdefault("resolve", {})["axis"] = {"x": "independent"}
-        room = width + (_OWN_LABELS if _has_own_labels(chart) else 0)
+        room = width + (_OWN_LABELS if "y" in chart.get("resolve", {}).get("scale", {}) else 0)
         chart["facet"]["header"] = {"labelExpr": in_lines(max(_SHORTEST_LINE, int(room / _LETTER)))}
     plot = chart.get("spec", chart)
     plot["width"] = width

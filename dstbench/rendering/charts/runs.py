@@ -1,46 +1,204 @@
-"""Charts of scores: of runs, of differences, of correlations, under several conventions; and of what errors cost."""
+"""The forms that charts have, in Altair (intervals, squares, lines and bars), and the charts of runs.
+
+Names differ in colour (for every kind of colour vision, after Okabe & Ito 2008), and in shape, dash or depth, for print
+without colour. Shares are shown in percent, metrics by the names that papers give them.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import altair as alt
 import polars as pl
 
+from dstbench.analysis.traits import ROOT
 from dstbench.errors import UsageError
 from dstbench.metrics import parse
-from dstbench.metrics.base import exact_sum
+from dstbench.metrics.base import divide, exact_sum
 from dstbench.metrics.registry import name_of
-from dstbench.rendering.charts.forms import (
-    COLOURS,
-    INK,
-    Chart,
-    apart,
-    chart,
-    intervals,
-    lines,
-    named,
-    named_axis,
-    of_enough,
-    points,
-    row_step,
-    rows_of,
-    share,
-    squares,
-    unique,
-    whole_number,
-    with_names,
-)  # fmt: skip
-from dstbench.rendering.of_scores import best_first
+from dstbench.rendering.of_runs import best_first
 from dstbench.rendering.views import IS_COUNT
 from dstbench.schema.core import SCORES
+from dstbench.scoring.error_classes import TIMING
+from dstbench.stats.proportions import wilson
 
 if TYPE_CHECKING:
     from dstbench.analysis.compare import Leaderboard
     from dstbench.analysis.compare_metrics import MetricComparison
     from dstbench.analysis.correlate import Correlations
+    from dstbench.analysis.diagnose import Diagnosis
     from dstbench.analysis.reconcile import Reconciliation
     from dstbench.analysis.sensitivity import Sensitivity
+    from dstbench.analysis.traits import Traits
+
+#: A chart of one panel or of several.
+Chart = alt.LayerChart | alt.FacetChart
+Encoding = dict[str, Any]
+
+#: The colours of runs (or metrics); the page replaces each by its own for light and dark screens.
+COLOURS: Final = ("#0072b2", "#d55e00", "#00795a", "#a8487f", "#8a6a00", "#2a8ac0", "#333333", "#7d5fb2")
+#: The colours of kinds of errors, and their order.
+KINDS: Final = {"missed": COLOURS[5], "wrong": COLOURS[1], "over": COLOURS[4], "no-prediction": COLOURS[6]}
+#: The colour of everything that is not a run: text, reference lines.
+INK: Final = "#000000"
+#: Labels break after so many characters, so that none is cut: seeds often differ at the end of their names.
+LABEL: Final = 24
+_SLOPING: Final = 44
+# What tells names apart besides colour. The number of dashes and that of colours have no common divisor, so 56 lines
+# differ in colour or dash; stacked bars beside each other differ in depth.
+_DASHES: Final = [[1, 0], [5, 2], [2, 2], [7, 2, 2, 2], [1, 1], [9, 3], [4, 1, 1, 1, 1, 1]]
+_DEPTHS: Final = [1, 0.45, 0.8, 0.3, 0.65, 0.15]
+# A turn or length that a smaller share of dialogues has is not drawn.
+_FEW: Final = 0.01
+# The opacity of the faintest and the darkest square; black text can be read on both.
+FAINT: Final = 0.03
+DARK: Final = 0.7
+_POINT: Final = {"filled": True, "opacity": 1, "tooltip": True}
+
+
+def chart(
+    title: str,
+    rows: pl.DataFrame,
+    *layers: alt.Chart,
+    panel: str = "",
+    own: str = "",
+    height: alt.Step | int | None = None,
+    least: int | None = None,
+    wide: bool = False,
+    below: str = "",
+) -> Chart:
+    """Layers over rows, with a panel per name of a column that has several."""
+    whole: Any = alt.layer(*layers, data=rows_of(rows))
+    if height is not None:
+        whole = whole.properties(height=height)
+    if panel and rows[panel].n_unique() > 1:
+        own_scale: dict[str, Any] = {own: "independent"}
+        header = alt.Header(labelExpr=in_lines())
+        whole = whole.facet(alt.Facet(f"{panel}:N", sort=unique(rows[panel]), title=None, header=header), columns=1)
+        whole = whole.resolve_scale(**own_scale) if own else whole
+    needs: dict[str, Any] = {key: value for key, value in (("least", least), ("wide", wide), ("below", below)) if value}
+    found: Chart = whole.properties(title=title, usermeta=needs)
+    return found
+
+
+def rows_of(rows: pl.DataFrame) -> alt.Data:
+    """Rows as data inside a chart."""
+    return alt.Data(values=rows.to_dicts())  # type: ignore[no-untyped-call]
+
+
+def in_lines(length: int = LABEL) -> str:
+    """The expression of a label in lines of at most so many characters, which break after a mark if they can."""
+    parts = rf"(.{{1,{length}}}$|.{{1,{length - 1}}}[-_\/ :]|.{{1,{length}}})"
+    return (
+        rf"length(datum.label) <= {length} ? datum.label : split(trim(replace(datum.label, /{parts}/g, '$1\n')), '\n')"
+    )
+
+
+def named(channel: type[Any], column: str, names: list[str], **options: Any) -> Any:
+    """A channel of names, in this order."""
+    return channel(f"{column}:N", **{"sort": names, "title": None, "scale": alt.Scale(domain=names), **options})
+
+
+def named_axis(channel: type[Any], column: str, names: list[str], title: str | None = None, **axis: Any) -> Any:
+    """An axis of names; long names take several lines (see `row_step`), vertically centred, or stand at an angle."""
+    if axis.get("labelAngle"):
+        lines = 1 + max(map(len, names), default=0) // _SLOPING
+        looks = {"labelExpr": in_lines(_SLOPING), "labelLimit": 0, "labelPadding": 4 * lines - 2}
+    else:
+        tests = {f"length(datum.label) > {most}": -4 * lines for lines, most in ((2, 2 * LABEL), (1, LABEL))}
+        offset = {"condition": [{"test": test, "value": value} for test, value in tests.items()], "value": 0}
+        looks = {"labelExpr": in_lines(), "labelOffset": offset}
+    return named(channel, column, names, title=title, axis=alt.Axis(**{**looks, "labelOverlap": False, **axis}))
+
+
+def row_step(names: list[str], step: int = 12) -> alt.Step:
+    """The height of a row of a named axis: that of its labels' lines."""
+    lines = max((1 if len(text) <= LABEL else 1 + len(text) // (LABEL - 4) for text in names), default=1)
+    return alt.Step(max(step, 8 * lines + 4))
+
+
+def share(channel: type[Any], column: str, title: str | None, ticks: int = 5, **options: Any) -> Any:
+    """A channel of shares, which is shown in percent."""
+    return channel(f"{column}:Q", title=title, axis=alt.Axis(format="~%", tickCount=ticks), **options)
+
+
+def whole_number(channel: type[Any], column: str, title: str, ends: list[int], ticks: int = 5, **axis: Any) -> Any:
+    """A channel of whole numbers, of which no tick is between two: Vega-Lite drops `tickMinStep`."""
+    span = max(ends, default=0) - min(ends, default=0)
+    return channel(f"{column}:Q", title=title, axis=alt.Axis(tickCount=max(1, min(ticks, span)), **axis))
+
+
+def apart(column: str, names: list[str], *channels: str, legend: bool = True) -> Encoding:
+    """The channels that tell the names of a column apart: colour, and others; with a legend if there are several."""
+    shown = {"legend": alt.Legend(labelExpr=in_lines()) if legend and len(names) > 1 else None}
+    colours = [KINDS[kind] for kind in names] if set(names) <= KINDS.keys() else alt.Undefined
+    found = {"color": named(alt.Color, column, names, scale=alt.Scale(domain=names, range=colours), **shown)}
+    if "shape" in channels:
+        found["shape"] = named(alt.Shape, column, names, **shown)
+    if "dash" in channels:  # its legend would dash the others' symbols
+        dashes = alt.Scale(domain=names, range=_DASHES)
+        found["strokeDash"] = named(alt.StrokeDash, column, names, scale=dashes, legend=None)
+    if "depth" in channels:
+        depths = alt.Scale(domain=names, range=_DEPTHS)
+        found["fillOpacity"] = named(alt.FillOpacity, column, names, scale=depths, **shown)
+    return found
+
+
+def points(**options: Any) -> Any:
+    """Points, of which the mouse shows the row."""
+    return alt.Chart().mark_point(**{**_POINT, **options})
+
+
+def squares(
+    title: str, rows: pl.DataFrame, axes: list[Any], shade: str, domain: list[float], *, text: str, minus: str = "",
+    **content: Any,
+) -> Chart:  # fmt: skip
+    """Squares with texts, which can be read on each."""
+    depths = alt.Scale(domain=domain, range=[DARK, FAINT, DARK][: len(domain)])
+    colour = alt.when(minus or "true").then(alt.value(COLOURS[1])).otherwise(alt.value(COLOURS[0]))
+    depth = alt.FillOpacity(f"{shade}:Q", scale=depths, legend=None)
+    rect = alt.Chart().mark_rect(tooltip=True).encode(*axes, depth, color=colour)
+    texts = alt.Chart().mark_text().transform_calculate(text=text).encode(*axes, alt.Text("text:N"))
+    return chart(title, rows, rect, texts, **content)
+
+
+def lines(title: str, rows: pl.DataFrame, x: Any, y: Any, by: str, *more: alt.Chart, **content: Any) -> Chart:
+    """Lines with points, one per name of the column `by`, over or below what else there is."""
+    names = unique(rows[by])
+    line = alt.Chart().mark_line().encode(x, y, **apart(by, names, "dash"))
+    return chart(title, rows, *more, line, points().encode(x, y, **apart(by, names, "shape")), **content)
+
+
+def bars(
+    title: str, rows: pl.DataFrame, x: Any, y: Any, by: str = "", *, stacked: bool = False, **content: Any
+) -> Chart:
+    """Horizontal bars; those of the names in the column `by` are stacked, or below each other."""
+    names = unique(rows[by]) if by else []
+    looks = apart(by, names, "depth") if by else {"color": alt.value(COLOURS[0])}
+    if len(names) > 1 and not stacked:
+        looks["yOffset"] = named(alt.YOffset, by, names)
+        content["height"] = alt.Step(3.7)  # of one bar: 30 slots of ten runs fit on a page
+    return chart(title, rows, alt.Chart().mark_bar(tooltip=True).encode(x, y, **looks), **content)
+
+
+def of_enough(rows: pl.DataFrame, by: str) -> pl.DataFrame:
+    """Rows of the turns or lengths that more than hardly any dialogues have."""
+    n = pl.col("dialogues").max()
+    return rows.filter(n.over(by) >= _FEW * n)
+
+
+def unique(column: pl.Series) -> list[str]:
+    """The texts of a column, each once, in order."""
+    return column.unique(maintain_order=True).to_list()
+
+
+def with_names(rows: pl.DataFrame, *columns: str) -> pl.DataFrame:
+    """Rows whose columns of metrics and traits (default: `metric`) have the names of papers in place of notations."""
+    columns = columns or ("metric",)
+    notations = {text for column in columns for text in rows[column].unique()}
+    names = {text: name_of(text) for text in notations}
+    return rows.with_columns(pl.col(columns).replace_strict(names, default=None, return_dtype=pl.String))
+
 
 # The metric of slots that a heat map shows, if it is among the scores; otherwise the first one.
 _OF_SLOTS: Final = "f1:avg=micro"
@@ -60,11 +218,7 @@ _WITH_LABELS: Final = 1.35
 
 
 def score_charts(scores: pl.DataFrame) -> dict[str, Chart]:
-    """The figure of scores: points with standard errors, lines, or a heat map, depending on how they are grouped.
-
-    Raises:
-        UsageError: The scores are grouped by dialogue or by two things, or all are counts.
-    """
+    """The figure of scores: points with standard errors, lines, or a heat map, depending on how they are grouped."""
     by = [column for column in scores.columns if column not in (*SCORES.columns, "exact")]
     shares = scores.filter(~IS_COUNT)
     if by == ["dialogue"] or len(by) > 1 or shares.is_empty():
@@ -99,11 +253,7 @@ def correlation_charts(correlations: Correlations) -> dict[str, Chart]:
 
 
 def metric_charts(compared: MetricComparison) -> dict[str, Chart]:
-    """The figures of metrics: how they order runs and are swayed, how far they spread runs, how alike their orders are.
-
-    Raises:
-        UsageError: There is one run, or one metric, a count.
-    """
+    """The figures of metrics: how they order runs and are swayed, how far they spread runs, how alike orders are."""
     charts = _spread(compared.scores)
     if compared.agreement.height:
         rows = compared.agreement.with_columns(run=pl.lit(""), n="runs")
@@ -190,10 +340,11 @@ def sensitivity_charts(sensitivity: Sensitivity) -> dict[str, Chart]:
     scale, metrics = alt.Scale(domain=[low, high], nice=False), unique(shown["metric"])
     y = share(alt.Y, "loss", "Loss", scale=scale)
     last = shown.filter(pl.col("middle") == pl.col("middle").max().over("kind", "metric"))
-    ends = pl.concat([
-        rows.with_columns(at=_apart(rows["loss"], (high - low) * _LABEL))
-        for rows in last.sort("loss", maintain_order=True).partition_by("kind")
-    ]) if last.height else last.with_columns(at="loss")  # fmt: skip
+    # Each label is at its value, or above the one before it.
+    steps = pl.int_range(pl.len()).over("kind") * ((high - low) * _LABEL)
+    ends = last.sort("loss", maintain_order=True).with_columns(
+        at=(pl.col("loss") - steps).cum_max().over("kind") + steps
+    )
     shown = shown.join(ends.select("kind", "metric", "middle", "at"), on=["kind", "metric", "middle"], how="left")
     looks = apart("metric", metrics, legend=False)
     names = alt.Chart().mark_text(align="left", dx=5, dy=-3, aria=False).transform_filter("datum.at !== null")
@@ -261,10 +412,6 @@ def along_charts(scores: pl.DataFrame, along: str) -> dict[str, Chart]:
     """Scores along a number of the runs, means of runs with the same one; below, how far each metric is from GCA.
 
     As in the few-shot figures of Aksu & Chen 2024.
-
-    Args:
-        scores: Scores of runs, with a column of numbers.
-        along: That column.
     """
     shares = with_names(scores.filter(~IS_COUNT).drop_nulls("value"))
     means = shares.group_by("metric", number=along, maintain_order=True).agg(pl.col("value").mean(), runs=pl.len())
@@ -281,13 +428,20 @@ def along_charts(scores: pl.DataFrame, along: str) -> dict[str, Chart]:
 
 
 def _forest(rows: pl.DataFrame, by: str, what: str) -> Chart:
-    """Scores and what is drawn around them, the best first, as in tables; with counts among them, shares in percent."""
+    """Scores and what is drawn around them, the best first, as in tables, a panel per metric; shares in percent."""
     order = best_first(rows, rows["metric"].item(0))[by].to_list()
     shown, unit = with_names(rows.sort(pl.col(by).cast(pl.Enum(order)), maintain_order=True)), "~%"
     if rows.select(IS_COUNT.any()).item():  # the axes of all panels have one format
         shown, unit = shown.with_columns(pl.col("value", "low", "high") * (1 + 99 * ~IS_COUNT)), ""
         shown = shown.with_columns(pl.when(IS_COUNT).then("metric").otherwise(pl.col("metric") + " (%)"))
-    return intervals(f"Scores and their {what}", shown, by, unit)
+    names, metrics = unique(shown[by]), unique(shown["metric"])
+    x: dict[str, Any] = {"scale": alt.Scale(zero=False, nice=False, padding=4)}
+    x |= {"axis": alt.Axis(tickCount=3, format=unit), "title": metrics[0] if len(metrics) == 1 else None}
+    y = named_axis(alt.Y, by, names)
+    rule = alt.Chart().mark_rule().encode(alt.X("low:Q", **x), alt.X2("high:Q"), y)
+    point = points(color=COLOURS[0], size=20).encode(alt.X("value:Q", **x), y)
+    table = shown.select(by, "metric", "value", "low", "high")
+    return chart(f"Scores and their {what}", table, rule, point, panel="metric", own="x", height=row_step(names))
 
 
 def _differences(rows: pl.DataFrame) -> Chart:
@@ -340,8 +494,162 @@ def _matrices(rows: pl.DataFrame, value: str, title: str) -> Chart:
     )  # fmt: skip
 
 
-def _apart(values: pl.Series, least: float) -> pl.Series:
-    """Places of labels near increasing values, far enough apart to be read."""
-    steps = pl.int_range(len(values), eager=True) * least
-    # Each label is at its value, or above the one before it.
-    return (values - steps).cum_max() + steps
+def diagnosis_charts(diagnosis: Diagnosis) -> dict[str, Chart]:
+    """The figures of a diagnosis: those of Kim et al. 2022, JGA by turn and by length, kinds of errors, and timing."""
+    return {
+        "first_failures": _first_failures(diagnosis.first_failures),
+        "gold_slots": _gold_slots(diagnosis.gold_slots),
+        "by_turn": jga_line(diagnosis.by_turn, "turn", "Turn"),
+        "by_length": jga_line(diagnosis.by_length, "length", "Turns of the dialogue"),
+        "errors": _kinds_of_errors(diagnosis.errors),
+        "timing": _timing(diagnosis.timing),
+    }
+
+
+def trait_charts(traits: Traits) -> dict[str, Chart]:
+    """The figures of traits: scores by tail orientation, by non-uniformity, and by both (Aksu & Chen 2024, Fig 1)."""
+    of_shares = traits.bins.filter(pl.col("metric").is_in(traits.signatures.filter(~IS_COUNT)["metric"].to_list()))
+    if of_shares.is_empty() and traits.bins.height:
+        raise UsageError("there is no figure of counts by traits", hint="-m fga,gca")
+    charts = {
+        str(trait): _along_trait(traits.dialogues, bins)
+        for (trait,), bins in of_shares.group_by("trait", maintain_order=True)
+    }
+    if len(charts) > 1:
+        charts["traits"] = _both_traits(traits.dialogues, of_shares)
+    return charts
+
+
+def jga_line(rows: pl.DataFrame, by: str, title: str) -> Chart:
+    """JGA by turn or by length, from `Diagnosis.by_turn` or `Diagnosis.by_length`; n is the number of dialogues.
+
+    JGA by turn has intervals: a turn is one of each dialogue. Turns and lengths of hardly any dialogues are left out.
+    """
+    shown = of_enough(rows, by).select("run", by, "value", "turns", "dialogues")
+    n = dict(shown.group_by(by).agg(pl.col("dialogues").max()).sort(by).iter_rows())
+    ends = pl.DataFrame(
+        [wilson(value, dialogues) for value, dialogues in shown.select("value", "dialogues").iter_rows()],
+        schema={"low": pl.Float64, "high": pl.Float64}, orient="row",
+    )  # fmt: skip
+    label = f"[datum.label, 'n=' + {n}[datum.value]]"
+    x = whole_number(alt.X, by, title, [*n], grid=False, labelExpr=label)
+    y: dict[str, Any] = {"title": "JGA", "scale": alt.Scale(domain=[0, 1])}
+    band = alt.Chart().mark_area(opacity=0.15, aria=False)
+    band = band.encode(x, share(alt.Y, "low", **y), alt.Y2("high:Q"), **apart("run", unique(rows["run"])))
+    below = [band] if by == "turn" else []
+    return lines(f"JGA by {by}", shown.hstack(ends), x, share(alt.Y, "value", **y), "run", *below)
+
+
+def _gold_slots(rows: pl.DataFrame) -> Chart:
+    """The largest number of gold slots in a dialogue (Kim et al. 2022, Fig 2); of the same gold, once for all runs."""
+    runs = rows.partition_by("run", include_key=False, maintain_order=True)
+    if all(run.equals(runs[0]) for run in runs):
+        rows = rows.filter(pl.col("run") == pl.col("run").first())
+    x = alt.X("n_gold_max:O", title="Largest number of gold slots in a turn", axis=alt.Axis(labelAngle=0))
+    y = whole_number(alt.Y, "dialogues", "Dialogues", [0, *rows["dialogues"]], 3)
+    form = lines if rows["run"].n_unique() > 1 else bars
+    return form("How many slots dialogues have", rows, x, y, "run")
+
+
+def _first_failures(rows: pl.DataFrame) -> Chart:
+    """When failing dialogues first fail (Kim et al. 2022, Fig 1): bars, with a part for those that are right again."""
+    parts = {"right again later": pl.col("recovered"), "never again": pl.col("dialogues") - pl.col("recovered")}
+    split = rows.select("run", "low", "high", "dialogues", **parts).unpivot(
+        on=list(parts), index=["run", "low", "high", "dialogues"], variable_name="then", value_name="n"
+    )
+    axis = alt.Axis(format="~%", values=[0, 0.2, 0.4, 0.6, 0.8, 1])
+    title = "First wrong turn, as a share of the dialogue"
+    x = alt.X("low:Q", bin=alt.BinParams(binned=True, step=0.1), title=title, axis=axis)
+    y = whole_number(alt.Y, "n", "Dialogues", [0, *rows["dialogues"]], 3).stack("zero")
+    bar = alt.Chart().mark_bar(tooltip=True).encode(x, alt.X2("high:Q"), y, **apart("then", [*parts], "depth"))
+    return chart("Where dialogues first fail", split, bar, panel="run")
+
+
+def _kinds_of_errors(rows: pl.DataFrame) -> Chart:
+    """How many slots of turns are in each class of errors, from `Diagnosis.errors`, a panel per run."""
+    errors = rows.filter(pl.col("kind") != "correct").select("run", "class", "kind", "n")
+    shown = errors.filter(pl.col("n") > 0)
+    classes = [text for text in unique(errors["class"]) if text in set(shown["class"])]
+    x = whole_number(alt.X, "n", "Slots of turns", [0, *shown["n"]], 3, format="~s")
+    y = named_axis(alt.Y, "class", classes)
+    bar = alt.Chart().mark_bar(tooltip=True).encode(x, y, **apart("kind", unique(shown["kind"])))
+    return chart("Kinds of errors", shown, bar, panel="run", height=row_step(classes))
+
+
+def _timing(rows: pl.DataFrame) -> Chart:
+    """The shares of missed slots that are late and of over-predicted ones that are early, from `Diagnosis.timing`."""
+    shown = pl.concat([
+        rows.select("run", timing=pl.lit(f"{timed}, of {name_of(kind).lower()}"), share=f"{timed}_share", slots=kind)
+        for kind, timed in TIMING.items()
+    ])  # fmt: skip
+    runs = unique(rows["run"])
+    x = share(alt.X, "share", "Share of these slots of turns", 3, scale=alt.Scale(zero=True))
+    y = named_axis(alt.Y, "run", runs)
+    return bars("Errors of timing", shown, x, y, panel="timing", height=row_step(runs))
+
+
+def _along_trait(dialogues: pl.DataFrame, bins: pl.DataFrame) -> Chart:
+    """The distribution of dialogues' scores in each bin of one trait: mean and quartiles, a panel per run.
+
+    The more dialogues are in a bin, the larger is its point.
+    """
+    trait, metrics = bins["trait"].item(0), unique(bins["metric"])
+    rows = _binned(dialogues, bins, trait)
+    long = rows.unpivot(on=metrics, index=["run", "low", "high"], variable_name="metric").drop_nulls("value")
+    value = pl.col("value")
+    spread = long.group_by("run", "metric", "low", "high", maintain_order=True).agg(
+        lower=value.quantile(0.25, "linear"), upper=value.quantile(0.75, "linear"), dialogues=pl.len()
+    )
+    means = bins.select("run", "metric", "low", "high", mean="value")
+    shown = with_names(means.join(spread, on=["run", "metric", "low", "high"], maintain_order="left"))
+    shown = shown.with_columns(middle=(pl.col("low") + pl.col("high")) / 2)
+    # All of a bin, as the only tick of an axis without an extent is called 0.
+    domain = alt.Undefined if shown.is_empty() else [shown["low"].min(), shown["high"].max()]
+    x = alt.X("middle:Q", title=name_of(trait), axis=alt.Axis(grid=False, tickCount=4), scale=_scale(trait, domain))
+    y: dict[str, Any] = {"title": "Mean and quartiles", "scale": alt.Scale(zero=True)}
+    looks = apart("metric", unique(shown["metric"]), "shape")
+    dashes = apart("metric", unique(shown["metric"]), "dash")
+    band = alt.Chart().mark_area(opacity=0.18)
+    band = band.encode(x, share(alt.Y, "lower", **y), alt.Y2("upper:Q"), color=looks["color"])
+    line = alt.Chart().mark_line().encode(x, share(alt.Y, "mean", **y), **dashes)
+    sizes = sorted(shown["dialogues"].to_list())
+    legend = alt.Legend(values=sorted({*sizes[:1], *sizes[-1:]}))
+    size = alt.Size("dialogues:Q", scale=alt.Scale(range=[4, 60]), title="Dialogues in a bin", legend=legend)
+    dots = points().encode(x, share(alt.Y, "mean", **y), size, **looks)
+    return chart(f"Scores by {name_of(trait).lower()}", shown, band, line, dots, panel="run")
+
+
+def _both_traits(dialogues: pl.DataFrame, bins: pl.DataFrame) -> Chart:
+    """Mean scores of all runs' dialogues by both traits, darker where higher, a panel per metric."""
+    metrics = unique(bins["metric"])
+    rows, axes = dialogues, []
+    for channel, second, ((trait,), of_trait) in zip(
+        (alt.X, alt.Y), (alt.X2, alt.Y2), bins.group_by("trait", maintain_order=True), strict=True
+    ):
+        low, high = f"{trait}_low", f"{trait}_high"
+        rows = _binned(rows, of_trait, str(trait)).rename({"low": low, "high": high})
+        axis = alt.Axis(tickCount=4, grid=False)
+        binned = channel(f"{low}:Q", bin="binned", title=name_of(str(trait)), scale=_scale(str(trait)), axis=axis)
+        axes += [binned, second(f"{high}:Q")]
+    edges = [f"{trait}_{end}" for trait in unique(bins["trait"]) for end in ("low", "high")]
+    long = rows.unpivot(on=metrics, index=edges, variable_name="metric").drop_nulls("value")
+    means = long.group_by("metric", *edges).agg(mean=divide(exact_sum(pl.col("value")), pl.len()), dialogues=pl.len())
+    order = pl.col("metric").cast(pl.Enum(metrics))
+    shown = with_names(means.sort(order, *edges))
+    legend = alt.Legend(format="%", values=[0.2, 1])
+    scale = alt.Scale(domain=[0, 1], range=[0.05, 1])
+    depth = alt.Opacity("mean:Q", scale=scale, title="Mean score", legend=legend)
+    rect = alt.Chart().mark_rect(color=COLOURS[0], tooltip=True).encode(*axes, depth)
+    return chart("Scores by both traits", shown, rect, panel="metric")
+
+
+def _scale(trait: str, domain: Any = alt.Undefined) -> alt.Scale:
+    """The scale on which a trait's bins are equally wide."""
+    return alt.Scale(type="sqrt" if trait in ROOT else "linear", domain=domain)
+
+
+def _binned(dialogues: pl.DataFrame, bins: pl.DataFrame, trait: str) -> pl.DataFrame:
+    """Dialogues in which the trait is defined, with the ends of its bin."""
+    edges = bins.select("low", "high").unique().sort("low")
+    of = dialogues.drop_nulls(trait).sort(trait)
+    return of.join_asof(edges, left_on=trait, right_on="low", strategy="backward")
