@@ -85,7 +85,9 @@ def to_long(states: States, gold: States | None = None, *, missing: Missing = "e
     table = spread(source, spine, gold_side, pred_side)
     frames = None
     if gold_side.frames is not None:
-        of_frames = spread_frames(source, spine, gold_side, pred_side)
+        nothing = gold_side.cells.clear()
+        sides = (Side(side.turns, nothing if side.frames is None else side.frames) for side in (gold_side, pred_side))
+        of_frames = spread(source, spine.with_columns(predicted=True), *sides).drop_nulls("slot")
         frames = count_frames(of_frames["gold"], of_frames["pred"])
         table = pl.concat([table, of_frames]).sort("dialogue", "slot", "turn")
     report_slots(source, table, refuse=not states.in_training)
@@ -364,7 +366,12 @@ def over_common_turns(runs: Sequence[Run]) -> list[Run]:
 def _cut_to(run: Run, turns: pl.DataFrame) -> Run:
     """The run without any other turns, as if neither gold nor prediction had them."""
     states = from_long(run.read(), run.name)
-    gold, pred = (_of_turns(side, turns) for side in (states.gold, states.pred) if side is not None)
+
+    def cut(side: Side) -> Side:
+        kept = side.turns.join(turns.with_columns(kept=True), on=_KEY, how="left", maintain_order="left")["kept"]
+        return only_turns(side, kept.fill_null(value=False))
+
+    gold, pred = (cut(side) for side in (states.gold, states.pred) if side is not None)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DstbenchWarning)  # its warnings were given when the run was opened
         aligned = to_long(
@@ -373,11 +380,6 @@ def _cut_to(run: Run, turns: pl.DataFrame) -> Run:
     coverage = {**run.meta["coverage"], **{name: aligned.coverage[name] for name in ("turns", "dialogues")}}
     frames = {} if aligned.frames is None else {"frames": dict(aligned.frames)}
     return in_memory(run.name, aligned.table, {**run.meta, "coverage": coverage, **frames})
-
-
-def _of_turns(side: Side, turns: pl.DataFrame) -> Side:
-    kept = side.turns.join(turns.with_columns(kept=True), on=_KEY, how="left", maintain_order="left")["kept"]
-    return only_turns(side, kept.fill_null(value=False))
 
 
 C: Final = pl.col
@@ -445,10 +447,3 @@ def spread(source: str, spine: pl.DataFrame, gold: Side, pred: Side) -> pl.DataF
         rows = rows.join(values, on="key", how="left", maintain_order="left")
     mark = pl.when(C("slot").is_null() & ~C("predicted")).then(_MARK).otherwise("pred")
     return collect(rows.with_columns(pred=mark).select(*LONG.columns))
-
-
-def spread_frames(source: str, spine: pl.DataFrame, gold: Side, pred: Side) -> pl.DataFrame:
-    """The rows of both sides' frames, laid out like those of slots, to be merged with the rows of `spread`."""
-    nothing = gold.cells.clear()
-    sides = (Side(side.turns, nothing if side.frames is None else side.frames) for side in (gold, pred))
-    return spread(source, spine.with_columns(predicted=True), *sides).drop_nulls("slot")

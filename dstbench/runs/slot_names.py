@@ -76,7 +76,8 @@ def _report_other_slots(source: str, slots: list[_Slot], services: Collection[st
     """Refuse predictions none of whose slots gold has; warn if that is so of many predicted values."""
     in_gold = sorted((slot for slot in slots if slot.gold), key=lambda slot: -slot.gold)
     of_gold = [slot.name for slot in in_gold]
-    others = [slot for slot in slots if slot.values and not slot.gold and not _is_of(slot.name, services)]
+    of_services = [slot for slot in slots if "-" in slot.name and domain_of(slot.name) in services]
+    others = [slot for slot in slots if slot.values and not slot.gold and slot not in of_services]
     others.sort(key=lambda slot: -slot.values)
     total, of_others = (sum(slot.values for slot in some) for some in (slots, others))
     if not of_gold or of_others * _MANY < max(total, 1):
@@ -94,10 +95,6 @@ def _report_other_slots(source: str, slots: list[_Slot], services: Collection[st
     remedy = "" if spelled_alike else "; if they are the same slots, --slot-map FILE says which"
     what = "predicted values are of slots that gold never has, and count as wrong"
     warn(f"{of_others:,} of {total:,} {what}: {both}{remedy}", file=source, kind=what, count=of_others, when="before")
-
-
-def _is_of(slot: str, services: Collection[str]) -> bool:
-    return "-" in slot and domain_of(slot) in services
 
 
 def _listed(names: list[str]) -> str:
