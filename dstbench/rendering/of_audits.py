@@ -21,7 +21,7 @@ from dstbench.schema.core import Table, text
 from dstbench.typing import SlotOrder
 
 if TYPE_CHECKING:
-    from dstbench import audit as audits
+    import dstbench.audit as audits
 
 # The ways of counting values: a short name of each, and in which turns a value counts.
 _SHORT: Final = {"cumulative": "cum", "update": "upd", "final": "fin"}
