@@ -258,7 +258,7 @@ def _checked(name: str, frame: pl.LazyFrame, source: str, options: ReadOptions) 
 
 
 if TYPE_CHECKING:  # readers import many modules, which long tables do not need
-    from dstbench.readers import Format, Source
+    from dstbench.readers import Source
 
 _KEY: Final = ["dialogue", "turn"]
 #: The order in which splits are looked at: predictions are most often of the test set.
@@ -329,17 +329,11 @@ class SplitGold:
         """The turns (dialogue, turn) of each data file of a split."""
         from dstbench.readers import sniff
 
-        form: Format | None = None
         for file in self._files[split]:
-            if not may_be_read(file):
-                continue
-            turns = None if form is None else form.outlined(file)
-            if turns is None and (sniffed := sniff(file)) is not None:
-                form = sniffed
-                turns = form.turns(file)
-            file.forget()
-            if turns is not None:
-                yield turns
+            if may_be_read(file):
+                if (form := sniff(file)) is not None:
+                    yield form.turns(file)
+                file.forget()
 
 
 def split_gold(gold: Any, split: str | None = None, options: ReadOptions = AS_USUAL) -> SplitGold | None:
