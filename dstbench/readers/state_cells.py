@@ -48,6 +48,7 @@ _DOMAINS: Final = frozenset(slot.partition("-")[0] for slot in KNOWN_SLOTS)
 _SEPARATORS: Final = ("-", "_", ".", " ")
 # What stands between slots in a text.
 _BETWEEN_SLOTS: Final = re.compile(r"[;,|\n]\s*")
+_TEXT: Final = {str}
 _SPAN: Final = re.compile(r"\[[a-z]+\](\s|$)")
 # From this number on, floats are no longer exact.
 _LARGE: Final = 1 << 53
@@ -114,8 +115,11 @@ class StateCells:
             return {}
         if isinstance(cell, str):
             cell = self._parsed(cell)
-        if isinstance(cell, dict) and all(type(text) is str for pair in cell.items() for text in pair):
-            return cell
+        if isinstance(cell, dict):  # most cells are flat or nested, with nothing to read loosely
+            if _are_texts(cell):
+                return cell
+            if all(type(slots) is dict and _are_texts(slots) for slots in cell.values()):
+                return [(joined(domain, slot), text) for domain, slots in cell.items() for slot, text in slots.items()]
         pairs: Pairs = []
         if isinstance(cell, Mapping) and cell.keys() == {"name", "arguments"}:
             raise Misfit("a function call, where a state must be")
@@ -315,6 +319,10 @@ def split_text(text: str) -> tuple[str, str] | None:
         return None
     others = map(split_text, _BETWEEN_SLOTS.split(pair[1])[1:])
     return None if any(other is not None and _is_known(other[0]) for other in others) else pair
+
+
+def _are_texts(slots: dict[Any, Any]) -> bool:
+    return {*map(type, slots), *map(type, slots.values())} <= _TEXT
 
 
 def _is_known(slot: str) -> bool:

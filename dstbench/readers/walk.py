@@ -29,6 +29,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final, Literal, NamedTuple
 
+import msgspec
+
 from dstbench.errors import DstbenchError, UsageError
 from dstbench.readers.notations import Place
 from dstbench.readers.shapes import clipped
@@ -118,9 +120,14 @@ class Turn(NamedTuple):
 class Broken(TypeError):  # noqa: N818 (readers turn it into an error about the file)
     """What is there is not nested as the path says."""
 
-    def __init__(self, what: str, turn: Turn) -> None:
-        super().__init__(f"{turn.place}{what}")
+    def __init__(self, what: str, turn: Turn, found: Any = msgspec.UNSET) -> None:
+        super().__init__(what)
+        self._what, self._place, self._found = what, turn.place, found
         self.where = {"dialogue": turn.dialogue, "turn": turn.number}
+
+    def __str__(self) -> str:  # not before it is shown, as sniffing meets large objects
+        found = "" if self._found is msgspec.UNSET else f", found {clipped(repr(self._found))}"
+        return f"{self._place}{self._what}{found}"
 
 
 @dataclass(frozen=True)
@@ -183,7 +190,7 @@ class Walker:
 
     def _check(self, fits: bool, wanted: str, turn: Turn) -> None:
         if not fits:
-            raise Broken(f"expected {wanted}, found {clipped(repr(turn.content))}", turn)
+            raise Broken(f"expected {wanted}", turn, turn.content)
 
     def below(self, step: Step, key: Any, item: Any, above: Turn) -> Turn:
         """What is under a key, or an index, to which a step leads."""
@@ -221,8 +228,9 @@ class Walker:
             return value
         if self.is_strict:
             wanted = "an integer" if id_.kind is int else "a string"
-            found = f"expected {wanted}, found {clipped(repr(value))}"
-            raise Broken(found if id_.key in item else f"no {id_.key} here", turn)
+            if id_.key in item:
+                raise Broken(f"expected {wanted}", turn, value)
+            raise Broken(f"no {id_.key} here", turn)
         if id_.of != "turn":
             raise TypeError
         return None
@@ -252,7 +260,7 @@ class Walker:
             self._check(isinstance(item, dict), "an object", here)
             speaker, names = item.get(step.key), [name for names in step.speakers for name in names]
             if self.is_strict and step.key and speaker not in names:
-                raise Broken(f"{step.key}: expected {' or '.join(names)}, found {clipped(repr(speaker))}", here)
+                raise Broken(f"{step.key}: expected {' or '.join(names)}", here, speaker)
             if speaker in step.speakers[0] if step.key else index % 2 == 0:
                 if not step.is_answer:
                     yield here._replace(texts=texts | {"user": (item, text)})
