@@ -28,8 +28,7 @@ from dstbench.readers.records import from_memory
 from dstbench.readers.states import Side, States, sides_of, warn_of_notes
 from dstbench.runs.align import check_missing, named_under, usable_aliases
 from dstbench.runs.gold import gold_fingerprint
-from dstbench.runs.load import split_gold
-from dstbench.runs.open import Data, open_gold, open_runs
+from dstbench.runs.open import Data, gold_alone, open_gold, open_runs, split_gold
 from dstbench.runs.run import Run
 from dstbench.scoring.scope import check_gold_scope, check_metrics, warn_of_unscored
 from dstbench.scoring.score import Scores, choose_metrics, requested_metrics, score, values_of, warn_of_frames
@@ -95,8 +94,7 @@ class Evaluator:
         self._states: dict[int, State] = {}  # by their rows in gold
         self._before = self._states  # those of the epoch before
         # Gold aligned with itself shows what is doubtful about gold and the convention before anything is trained.
-        itself = replace(self._gold, pred=side, notes=(), either=False, complete=None)
-        (run,) = open_runs({itself.source: itself})
+        (run,) = open_runs({self._gold.source: gold_alone(self._gold, side)})
         run.need_states("scores of states")
         check_gold_scope(run, self._convention)
         warn_of_frames([run], self._convention)
