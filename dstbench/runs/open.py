@@ -6,13 +6,15 @@ else becomes `States`, which are aligned with gold (`align`).
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from itertools import pairwise
 from os import PathLike
 from os.path import realpath
 from pathlib import Path
@@ -28,10 +30,11 @@ from dstbench.readers.frames import IS_FRAME, count_frames
 from dstbench.readers.options import AS_USUAL, Keys, ReadOptions, is_long
 from dstbench.readers.states import Side, States, merge_states, only_split, warn_of_notes
 from dstbench.runs.align import check_missing, choose_split, from_long, gold_of, to_long
+from dstbench.runs.gold import gold_fingerprint
 from dstbench.runs.rules import check_long, conform_long, with_canonical_names
-from dstbench.runs.run import Run, collect, in_memory, open_table, write_table
+from dstbench.runs.run import CUTS, GOLD, METADATA, Run, collect, in_memory, open_table
 from dstbench.runs.slot_names import report_gaps, report_slots
-from dstbench.schema.core import SCHEMA_VERSION
+from dstbench.schema.core import LONG, SCHEMA_VERSION
 from dstbench.tables import collect as collect_query
 from dstbench.typing import Missing, Unreadable
 
@@ -78,7 +81,16 @@ def write_long(run: Run, path: str | PathLike[str]) -> None:
         hint = "one of those that `dstbench.open_runs` returns: write_long(open_runs(data)[0], path)"
         raise UsageError(f"a run is written, not an object of type {type(run).__name__}", hint=hint)
     _LOG.info("writing %s (%s rows)", path, f"{run.cuts[-1]:,}")
-    write_table(path, run.read(), run.meta, run.cuts)
+    table, fingerprints = run.read(), list[int]()
+
+    def groups() -> Iterator[pl.DataFrame]:
+        for start, end in pairwise(run.cuts):
+            fingerprints.append(gold_fingerprint(table[start:end]))
+            yield table[start:end]
+
+    texts = {METADATA: json.dumps(dict(run.meta), ensure_ascii=False, sort_keys=True), CUTS: json.dumps(run.cuts)}
+    last_texts = lambda: {GOLD: json.dumps(f"{sum(fingerprints) % 2**64:016x}")}  # noqa: E731
+    parquet.write(path, LONG.schema, groups(), texts, last_texts)
 
 
 class Reading(TypedDict, total=False):

@@ -15,7 +15,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import pairwise
-from os import PathLike
 from typing import Any, Final, NamedTuple
 
 import polars as pl
@@ -25,9 +24,8 @@ from dstbench.io import parquet
 from dstbench.io.files import File
 from dstbench.io.parquet import MAGIC, checksums, damaged, reading
 from dstbench.readers.frames import COUNTS
-from dstbench.runs.gold import gold_fingerprint
-from dstbench.runs.rules import conform_long
-from dstbench.schema.core import LONG, SCHEMA_VERSION
+from dstbench.runs.rules import check_long, conform_long
+from dstbench.schema.core import SCHEMA_VERSION
 from dstbench.schema.record import Record
 from dstbench.tables import collect as collect_query
 
@@ -78,37 +76,15 @@ class Run(Record):
     fingerprint: int | None = None
 
     @cached_property
-    def kept(self) -> dict[bool, Any]:
+    def kept(self) -> dict[str, Any]:
         """What scoring keeps of a small run (`scoring.partitions`); copies begin without it."""
         return {}
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name != "kept"}  # codes hold in one process only
 
-    def part(self, start: int, rows: int) -> pl.DataFrame:
-        """The rows from one cut to another, checked against their checksums.
-
-        Args:
-            start: The first row, one of `cuts`.
-            rows: Number of rows, up to another of `cuts`.
-
-        Returns:
-            Schema `LONG`, sorted.
-
-        Raises:
-            DstbenchError: The rows cannot be read or are damaged, or the file has changed since it was opened.
-        """
-        return self._collected(self.table.slice(start, rows), start, start + rows)
-
     def need_states(self, what: str) -> None:
-        """Refuse a run that holds only marks of which slots are right, and no states.
-
-        Args:
-            what: What is computed from states, in the plural.
-
-        Raises:
-            UsageError: The run has no states.
-        """
+        """Refuse a run that holds only marks of right slots; `what` (in the plural) is computed from states."""
         if only := self.meta.get("only"):
             raise UsageError(
                 f"{self.name}: it holds no states, and {what} cannot be computed from it",
@@ -125,11 +101,13 @@ class Run(Record):
             Schema `LONG`, sorted; or what the query selects.
 
         Raises:
-            DstbenchError: The rows cannot be read, or the file has changed since it was opened.
+            DstbenchError: The rows cannot be read or are damaged, or the file has changed since it was opened.
         """
-        if table is None:
-            return self.part(0, self.cuts[-1])
-        return self._collected(table, 0, self.cuts[-1])
+        return self._collected(self.table if table is None else table, 0, self.cuts[-1])
+
+    def part(self, start: int, rows: int) -> pl.DataFrame:
+        """So many rows from a row on; both it and the row after them are `cuts`."""
+        return self._collected(self.table.slice(start, rows), start, start + rows)
 
     def _collected(self, table: pl.LazyFrame, start: int, end: int) -> pl.DataFrame:
         """The result of a query over the rows from one cut to another, which are checked first."""
@@ -140,15 +118,7 @@ class Run(Record):
             self.check()
 
     def check(self, start: int = 0, end: int = 0) -> None:
-        """Check that the file, if the rows come from one, is the same as when it was opened.
-
-        Args:
-            start: One of `cuts`: the first of the rows whose checksums are checked, too.
-            end: Likewise, the row after the last of them.
-
-        Raises:
-            DstbenchError: The file has changed, or is gone, or the rows are damaged.
-        """
+        """Refuse a file that has changed since it was opened, and rows from one cut to another that are damaged."""
         if self.path is None or self.stamp is None:
             return
         with reading(self.path):
@@ -198,25 +168,8 @@ def in_memory(name: str, table: pl.DataFrame, meta: Mapping[str, Any]) -> Run:
     return Run(name, table.lazy(), meta, (*cuts, table.height))
 
 
-_METADATA: Final = "dstbench"
-_CUTS: Final = "dstbench.cuts"
-_GOLD: Final = "dstbench.gold"
-
-
-def write_table(path: str | PathLike[str], table: pl.DataFrame, meta: Mapping[str, Any], cuts: tuple[int, ...]) -> None:
-    """Write a run whose rows are in memory, group by group; `meta` and `cuts` are those of the `Run`."""
-    fingerprints = []
-
-    def fingerprinted(group: pl.DataFrame) -> pl.DataFrame:
-        fingerprints.append(gold_fingerprint(group))
-        return group
-
-    def gold() -> dict[str, str]:
-        return {_GOLD: json.dumps(f"{sum(fingerprints) % 2**64:016x}")}
-
-    texts = {_METADATA: json.dumps(dict(meta), ensure_ascii=False, sort_keys=True), _CUTS: json.dumps(cuts)}
-    groups = (table.slice(start, end - start) for start, end in pairwise(cuts))
-    parquet.write(path, LONG.schema, map(fingerprinted, groups), texts, gold)
+#: The texts in a file's footer: `Run.meta`, `Run.cuts` and `Run.fingerprint`.
+METADATA, CUTS, GOLD = "dstbench", "dstbench.cuts", "dstbench.gold"
 
 
 def open_table(name: str, file: File) -> Run | None:
@@ -225,10 +178,10 @@ def open_table(name: str, file: File) -> Run | None:
     with reading(file.name):
         stamp = stamp_of(path)
         table, texts = parquet.scan(file)
-        height = table.select(pl.len()).collect().item() if _CUTS in texts else 0
+        height = table.select(pl.len()).collect().item() if CUTS in texts else 0
     try:
-        meta, cuts = dict(json.loads(texts[_METADATA])), tuple(json.loads(texts[_CUTS]))
-        sums, gold = json.loads(texts.get(parquet.CHECKSUMS, "null")), json.loads(texts.get(_GOLD, "null"))
+        meta, cuts = dict(json.loads(texts[METADATA])), tuple(json.loads(texts[CUTS]))
+        sums, gold = json.loads(texts.get(parquet.CHECKSUMS, "null")), json.loads(texts.get(GOLD, "null"))
         version = meta.get("schema_version", SCHEMA_VERSION)
         # Without checksums, the rows may be others than those that the fingerprint is of.
         fingerprint = None if gold is None or sums is None else int(gold, 16)
@@ -243,6 +196,8 @@ def open_table(name: str, file: File) -> Run | None:
             "it needs a newer dstbench; or convert it again with this one",
         )
     table = conform_long(table, source=file.name)
+    if sums is None:  # it was edited, or an early version wrote it
+        check_long(collect(table, file.name), source=file.name)
     return Run(name, table, meta, cuts, path=path, stamp=stamp, checksums=sums, fingerprint=fingerprint)
 
 

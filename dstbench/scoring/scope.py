@@ -22,9 +22,10 @@ from dstbench.runs.align import named_under
 from dstbench.runs.open import Data, Reading, open_runs
 from dstbench.runs.run import Run
 from dstbench.scoring.partitions import Part, count_rows, over_parts
+from dstbench.scoring.rows import SPELLED
 from dstbench.scoring.sums import Sums, resolve, sum_up
 from dstbench.scoring.turns import TURN, counts_frames, view_of
-from dstbench.scoring.values import SPELLED, judged
+from dstbench.scoring.values import C
 
 _EXAMPLES: Final = 3  # slots that a warning names
 
@@ -65,7 +66,7 @@ def scores_every_slot(run: Run, convention: Convention) -> bool:
     """Whether the convention scores all slots of a run's long table."""
     if convention.scope is None:
         return True
-    slots = run.read(run.table.select(pl.col("slot").drop_nulls().unique().cast(pl.String)))["slot"]
+    slots = run.read(run.table.select(C("slot").drop_nulls().unique().cast(pl.String)))["slot"]
     return convention.scope.issuperset(slots)
 
 
@@ -74,7 +75,7 @@ def check_gold_scope(run: Run, convention: Convention) -> None:
     if scores_every_slot(run, convention):  # read much faster than `gold_counts`
         return
     counts = gold_counts(run, convention)
-    outside = counts.filter(~pl.col("slot").is_in(convention.scope or ()))
+    outside = counts.filter(~C("slot").is_in(convention.scope or ()))
     if outside.is_empty():
         return
     # With SGD's evaluation of one kind of slots, frames without such a slot count too.
@@ -108,7 +109,7 @@ def check_gold_scope(run: Run, convention: Convention) -> None:
 def warn_of_unscored(run: Run, convention: Convention) -> None:
     """Warn of predicted values that are in no score."""
     counts = unscored(run, convention)
-    slots = counts.filter(pl.col("unscored") > 0).select("slot", "unscored")
+    slots = counts.filter(C("unscored") > 0).select("slot", "unscored")
     if slots.is_empty():
         return
     choices = ", ".join(f"{key} {text}" for key, text in _leaving_out(convention).items())
@@ -141,9 +142,9 @@ def unscored(run: Run, convention: Convention) -> pl.DataFrame:
             .join(counted.select(*keys, counts=pl.lit(value=True)), on=keys, how="left")
         )
 
-    predicted = (pl.col("n_pred") | pl.col("n_ignored")).sum()
-    scored = (pl.col("n_pred") & pl.col("counts").fill_null(value=False)).sum()
-    counts = count_rows(run, rows_of, ["slot"], frames=frames, predicted=predicted, unscored=predicted - scored)
+    predicted = (C("n_pred") | C("n_ignored")).sum()
+    scored = (C("n_pred") & C("counts").fill_null(value=False)).sum()
+    counts = count_rows(run, rows_of, ["slot"], predicted=predicted, unscored=predicted - scored)
     return counts.sort("unscored", "slot", descending=[True, False])
 
 
@@ -162,8 +163,8 @@ def _leaving_out(convention: Convention) -> dict[str, str]:
 def gold_counts(run: Run, convention: Convention) -> pl.DataFrame:
     """(slot, n): in how many turns gold has a value of the slot, as the file has it; the most frequent first."""
     pairs = count_rows(run, lambda part: part.table.lazy().drop_nulls(["slot", "gold"]), ["slot", "gold"], n=pl.len())
-    values = pairs.filter(~pl.col("gold").is_in(absent_literals(convention, "gold")))
-    return values.group_by("slot").agg(pl.col("n").sum()).sort("n", "slot", descending=[True, False])
+    values = pairs.filter(~C("gold").is_in(absent_literals(convention, "gold")))
+    return values.group_by("slot").agg(C("n").sum()).sort("n", "slot", descending=[True, False])
 
 
 # A note is given if another option gains more than this in JGA.
@@ -171,11 +172,11 @@ _WORTH: Final = 0.01
 # The profile that brings both sides to one spelling.
 _CANONICAL: Final = "star"
 _PAIRS: Final = 2  # in a note
-_WRONG: Final = pl.col("n_union").cast(pl.Int64) - pl.col("n_correct")
+_WRONG: Final = C("n_union").cast(pl.Int64) - C("n_correct")
 #: Statistics for `warn_of_scores`: the right turns, and those that are wrong by spelling alone.
 SPELLING: Final = {
     **stats_of(parse("jga")),
-    "spelled": ((_WRONG > 0) & (pl.col("n_spelling") == _WRONG)).cast(pl.Int64),
+    "spelled": ((_WRONG > 0) & (C("n_spelling") == _WRONG)).cast(pl.Int64),
 }
 # Runs of more turns are not scored again under the profile of their format.
 _MOST_TURNS: Final = 200_000
@@ -298,6 +299,6 @@ def _jga(run: Run, convention: Convention) -> float | None:
 def _examples(run: Run, convention: Convention) -> list[str]:
     """The most frequent pairs of values that differ by spelling, as text."""
     cell = ("slot", "gold", "pred")
-    pairs = count_rows(run, lambda part: judged(part.laid_out(), convention).filter(SPELLED), cell, turns=pl.len())
+    pairs = count_rows(run, lambda part: part.laid_out().judged(convention).filter(SPELLED), cell, turns=pl.len())
     ordered = pairs.sort("turns", *cell, descending=[True, False, False, False], nulls_last=True)
     return [f"{slot} {gold!r} / {pred!r}" for slot, gold, pred, _ in ordered.head(_PAIRS).iter_rows()]
