@@ -20,10 +20,12 @@ from typing import Final, Protocol, TypeVar, get_args
 import polars as pl
 
 from dstbench.conventions.convention import Convention
+from dstbench.conventions.slots import are_multiwoz
 from dstbench.errors import DstbenchError, UsageError, check_known
 from dstbench.readers.frames import IS_FRAME
 from dstbench.runs.gold import cell_hash, gold_slots, turn_hash
 from dstbench.runs.run import Run
+from dstbench.schema.core import BETWEEN
 from dstbench.scoring.rows import Rows, is_new, lay_out
 from dstbench.scoring.turns import counted_turns, scored_turns, turn_table
 from dstbench.scoring.values import C
@@ -35,6 +37,8 @@ T = TypeVar("T")
 _LOG: Final = logging.getLogger(__name__)
 # A run of at most this many rows keeps its part for the next function.
 _KEPT_ROWS: Final = 2**18
+# The most turn tables that a part keeps.
+_KEPT_TABLES: Final = 8
 
 
 @dataclass(frozen=True)
@@ -44,6 +48,8 @@ class Part:
     long: pl.DataFrame
     has_frames: bool  # whether some rows describe frames
     _rows: dict[bool, Rows] = field(default_factory=dict)
+    _turns: dict[Convention, pl.DataFrame | None] = field(default_factory=dict)
+    _fingerprints: dict[Convention, int] = field(default_factory=dict)
 
     @cached_property
     def table(self) -> pl.DataFrame:
@@ -62,7 +68,18 @@ class Part:
 
     def turns(self, convention: Convention, counts: Mapping[str, pl.Expr] | None = None) -> pl.LazyFrame:
         """The turn table, of whole states."""
-        return turn_table(self.rows(convention), counts=counts)
+        kept = None if counts else self._turns.get(convention)  # two metrics' counts may differ under one name
+        if kept is not None:
+            return kept.lazy()
+        table = turn_table(self.rows(convention), counts=counts)
+        if not counts and convention in self._turns:
+            self._turns[convention] = kept = collect(table)
+            return kept.lazy()
+        if not counts:  # most tables are asked for only once, and then only some of their columns
+            if len(self._turns) == _KEPT_TABLES:
+                self._turns.clear()
+            self._turns[convention] = None
+        return table
 
     def counted(
         self, convention: Convention, view: View | None, counts: Mapping[str, pl.Expr] | None = None, *, frames: bool
@@ -81,10 +98,12 @@ class Part:
         return whole, scored, counted_turns(scored, in_view, view, convention, frames=frames)
 
     def fingerprint(self, convention: Convention, scored: pl.DataFrame) -> int:
-        """The fingerprint (`runs.gold`) of gold under the convention, over these turns (`number`, `turn`)."""
-        counted = self.turn_hashes.join(scored, on=["number", "turn"], how="semi")
-        changes = collect(self.gold_changes(convention, counted).select(C("gold_hash").sum())).item()
-        return int(counted["hash"].sum() + changes) % 2**64
+        """The fingerprint (`runs.gold`) of gold under the convention, over its scored turns (`number`, `turn`)."""
+        if convention not in self._fingerprints:
+            counted = self.turn_hashes.join(scored, on=["number", "turn"], how="semi")
+            changes = collect(self.gold_changes(convention, counted).select(C("gold_hash").sum())).item()
+            self._fingerprints[convention] = int(counted["hash"].sum() + changes) % 2**64
+        return self._fingerprints[convention]
 
     def gold_changes(self, convention: Convention, turns: pl.DataFrame) -> pl.LazyFrame:
         """(number, turn, gold_hash: `runs.gold.cell_hash`) per value that gold gets in some turns of `turn_hashes`."""
@@ -97,6 +116,18 @@ class Part:
         """(number, turn, hash: `runs.gold.turn_hash`)."""
         turns = self.laid_out().table.lazy().select("number", "turn", "dialogue").unique(["number", "turn"])
         return collect(turns.select("number", "turn", hash=turn_hash()))
+
+    @cached_property
+    def is_multiwoz(self) -> bool:
+        """Whether the dialogues are MultiWOZ's."""
+        return are_multiwoz(self.long["dialogue"].unique())
+
+    @cached_property
+    def alternatives(self) -> str | None:
+        """The first gold value, in alphabetical order, that lists alternatives; None: there is none."""
+        values = self.laid_out().cells["gold"].unique().cast(pl.String)
+        first = values.filter(values.str.contains(BETWEEN, literal=True)).min()
+        return None if first is None else str(first)
 
     @cached_property
     def gold_slots(self) -> frozenset[str]:

@@ -17,14 +17,14 @@ import polars.selectors as cs
 
 from dstbench.arrays import Floats
 from dstbench.conventions.convention import Convention
-from dstbench.conventions.slots import are_multiwoz, slot_total
+from dstbench.conventions.slots import slot_total
 from dstbench.errors import DstbenchError, UsageError
 from dstbench.metrics import Metric, counts_and_stats, score_of, stats_of
 from dstbench.metrics.base import STEP, from_parts, in_parts, in_steps
 from dstbench.metrics.built_in import ERRORS
 from dstbench.readers.frames import all_say
 from dstbench.runs.run import Run
-from dstbench.schema.core import BETWEEN, LENGTH, SEEN, TURNS
+from dstbench.schema.core import LENGTH, SEEN, TURNS
 from dstbench.scoring.partitions import Part, over_parts
 from dstbench.scoring.turns import EMPTY_TURN, TURN, counts_frames, view_of
 from dstbench.scoring.values import C
@@ -114,19 +114,17 @@ def sum_up(
         turns, *others = collect_all([values, *([scored.select(of_turns)] if view else [])])
         of_scored = others[0] if view else turns
         sums = {
-            "sizes": of_scored.select(turns=pl.len(), dialogues=C("number").n_unique()),
+            "sizes": pl.DataFrame({"turns": of_scored.height, "dialogues": of_scored["number"].n_unique()}),
             "table": _sum(turns, by, moments),
         }
         if view == "slot":
             sums["all_turns"] = _sum(of_scored.select("number", *turn_groups), turn_groups)
-        gold = part.laid_out().cells.lazy().select(C("gold").unique().cast(pl.String))
-        with_alternatives = gold.filter(C("gold").str.contains(BETWEEN, literal=True)).min()
         return sums, {
             "fingerprint": part.fingerprint(convention, of_scored) if fingerprint is None else 0,
             "most_errors": turns[_STAT + ERRORS].max() or 0 if ERRORS in stats else 0,
             "gold_slots": part.gold_slots if needs_slots else frozenset(),
-            "is_multiwoz": needs_slots and are_multiwoz(part.long["dialogue"].unique()),
-            "alternatives": collect(with_alternatives).item() if convention.multi == "literal" else None,
+            "is_multiwoz": needs_slots and part.is_multiwoz,
+            "alternatives": part.alternatives if convention.multi == "literal" else None,
         }
 
     parts = over_parts(run, sum_part)
@@ -160,11 +158,12 @@ def _sum(turns: pl.DataFrame, by: Sequence[str], moments: Collection[tuple[str, 
     stats = [name for name in turns.columns if name.startswith(_STAT)]
     ratios = [name for name in stats if turns.schema[name].is_float()]
     counts = [name for name in stats if name not in ratios]
-    for ratio in ratios:
-        for extreme in turns.select(least=C(ratio).min(), most=C(ratio).max()).row(0):
+    extremes = collect(turns.lazy().select(pl.concat_list(C(name).min(), C(name).max()).alias(name) for name in ratios))
+    for name, (least_and_most,) in extremes.to_dict(as_series=False).items():
+        for extreme in least_and_most:
             if extreme is not None and not 0 <= extreme <= 1:
                 raise UsageError(
-                    f"statistic {ratio.removeprefix(_STAT)!r} is {extreme:g} in a turn, and a float must be a ratio "
+                    f"statistic {name.removeprefix(_STAT)!r} is {extreme:g} in a turn, and a float must be a ratio "
                     "from 0 to 1",
                     hint="make it a whole number (Int64), or divide it by the largest value it can have",
                 )
@@ -174,10 +173,10 @@ def _sum(turns: pl.DataFrame, by: Sequence[str], moments: Collection[tuple[str, 
         .group_by(list(dict.fromkeys([*by, "number"])))
         .agg(C(stats).sum(), turns=pl.len().cast(pl.Int64))
     )
-    for count in counts:
-        if (most := dialogues.select(C(count).abs().max()).item() or 0) >= _SUM_LIMIT:
+    for name, (most,) in dialogues.select(C(counts).abs().max()).to_dict(as_series=False).items():
+        if (most or 0) >= _SUM_LIMIT:
             raise UsageError(
-                f"statistic {count.removeprefix(_STAT)!r} adds up to {most:,} in a dialogue, too much to sum exactly",
+                f"statistic {name.removeprefix(_STAT)!r} adds up to {most:,} in a dialogue, too much to sum exactly",
                 hint="divide it by the largest value it can have in a turn, so that it is a ratio",
             )
     factor = {name: in_steps(C(name)) if name in ratios else C(name) for name in stats}
