@@ -84,7 +84,14 @@ class Run(Record):
         return {name: value for name, value in vars(self).items() if name != "kept"}  # codes hold in one process only
 
     def need_states(self, what: str) -> None:
-        """Refuse a run that holds only marks of right slots; `what` (in the plural) is computed from states."""
+        """Refuse a run that holds only marks of which slots are right, and no states.
+
+        Args:
+            what: What is computed from states, in the plural.
+
+        Raises:
+            UsageError: The run has no states.
+        """
         if only := self.meta.get("only"):
             raise UsageError(
                 f"{self.name}: it holds no states, and {what} cannot be computed from it",
@@ -106,7 +113,15 @@ class Run(Record):
         return self._collected(self.table if table is None else table, 0, self.cuts[-1])
 
     def part(self, start: int, rows: int) -> pl.DataFrame:
-        """So many rows from a row on; both it and the row after them are `cuts`."""
+        """The rows from one cut to another; see `read`.
+
+        Args:
+            start: The first row, one of `cuts`.
+            rows: Number of rows, up to another of `cuts`.
+
+        Returns:
+            Schema `LONG`, sorted.
+        """
         return self._collected(self.table.slice(start, rows), start, start + rows)
 
     def _collected(self, table: pl.LazyFrame, start: int, end: int) -> pl.DataFrame:
@@ -118,7 +133,15 @@ class Run(Record):
             self.check()
 
     def check(self, start: int = 0, end: int = 0) -> None:
-        """Refuse a file that has changed since it was opened, and rows from one cut to another that are damaged."""
+        """Check that the file, if the rows come from one, is the one that was opened.
+
+        Args:
+            start: One of `cuts`: the first of the rows whose checksums are checked, too.
+            end: Likewise, the row after the last of them.
+
+        Raises:
+            DstbenchError: The file has changed, or is gone, or the rows are damaged.
+        """
         if self.path is None or self.stamp is None:
             return
         with reading(self.path):

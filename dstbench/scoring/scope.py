@@ -62,17 +62,9 @@ def check_metrics(convention: Convention) -> None:
         raise UsageError(what, hint=error.hint) from None
 
 
-def scores_every_slot(run: Run, convention: Convention) -> bool:
-    """Whether the convention scores all slots of a run's long table."""
-    if convention.scope is None:
-        return True
-    slots = run.read(run.table.select(C("slot").drop_nulls().unique().cast(pl.String)))["slot"]
-    return convention.scope.issuperset(slots)
-
-
 def check_gold_scope(run: Run, convention: Convention) -> None:
     """Warn of gold's slots that the convention does not score, and refuse the run if it scores none of them."""
-    if scores_every_slot(run, convention):  # read much faster than `gold_counts`
+    if _scores_every_slot(run, convention):  # read much faster than `gold_counts`
         return
     counts = gold_counts(run, convention)
     outside = counts.filter(~C("slot").is_in(convention.scope or ()))
@@ -89,8 +81,6 @@ def check_gold_scope(run: Run, convention: Convention) -> None:
             if convention.slot_set is None
             else "--profile verbatim scores all slots; `dstbench ls profiles` says which slots others score",
         )
-    examples = ", ".join(f"{slot} ({n:,} values)" for slot, n in outside.head(_EXAMPLES).iter_rows())
-    more = f" and {outside.height - _EXAMPLES} more" if outside.height > _EXAMPLES else ""
     if convention.outside == "scored":
         outcome = "they are scored too, so that no turn is right by leaving them out (--outside dropped drops them)"
     else:
@@ -98,7 +88,7 @@ def check_gold_scope(run: Run, convention: Convention) -> None:
         outcome = f"they are left out{drops}"
     warn(
         f"{outside.height:,} of gold's {counts.height:,} slots, and {outside['n'].sum():,} of its "
-        f"{counts['n'].sum():,} values, are not in {convention.scope_name}: {examples}{more}; {outcome}",
+        f"{counts['n'].sum():,} values, are not in {convention.scope_name}: {_first(outside, ' values')}; {outcome}",
         run=run.name,
         kind=f"slots of gold that are not in {convention.scope_name}; {outcome}",
         count=outside.height,
@@ -113,11 +103,10 @@ def warn_of_unscored(run: Run, convention: Convention) -> None:
     if slots.is_empty():
         return
     choices = ", ".join(f"{key} {text}" for key, text in _leaving_out(convention).items())
-    examples = ", ".join(f"{slot} ({n:,})" for slot, n in slots.head(_EXAMPLES).iter_rows())
-    more = f" and {slots.height - _EXAMPLES} more slots" if slots.height > _EXAMPLES else ""
     what = f"are not scored under {convention.name} ({choices})"
     warn(
-        f"{slots['unscored'].sum():,} of {counts['predicted'].sum():,} predicted values {what}: {examples}{more}",
+        f"{slots['unscored'].sum():,} of {counts['predicted'].sum():,} predicted values {what}: "
+        f"{_first(slots, more='more slots')}",
         run=run.name,
         kind=f"predicted values {what}",
         count=slots["unscored"].sum(),
@@ -125,10 +114,16 @@ def warn_of_unscored(run: Run, convention: Convention) -> None:
     )
 
 
+def _first(counts: pl.DataFrame, noun: str = "", more: str = "more") -> str:
+    """The first slots of a table (slot, count) with their counts, and how many more there are."""
+    examples = ", ".join(f"{slot} ({count:,}{noun})" for slot, count in counts.head(_EXAMPLES).iter_rows())
+    return examples + (f" and {counts.height - _EXAMPLES} {more}" if counts.height > _EXAMPLES else "")
+
+
 def unscored(run: Run, convention: Convention) -> pl.DataFrame:
     """(slot, predicted, unscored): in how many turns a slot is predicted, and how many of these are in no score."""
     may = _leaving_out(convention).keys()
-    if may <= {"slots", "outside", "schema"} and scores_every_slot(run, convention):
+    if may <= {"slots", "outside", "schema"} and _scores_every_slot(run, convention):
         return pl.DataFrame(schema={"slot": pl.String, "predicted": pl.UInt32, "unscored": pl.UInt32})
     view = view_of((), convention)
     frames = "frames" in run.meta and counts_frames(convention, view)
@@ -136,16 +131,21 @@ def unscored(run: Run, convention: Convention) -> pl.DataFrame:
     def rows_of(part: Part) -> pl.LazyFrame:
         _, _, counted = part.counted(convention, view, frames=frames)
         keys = [*TURN, *([view] if view else [])]
-        return (
-            part.rows(convention)
-            .drop_nulls("slot")
-            .join(counted.select(*keys, counts=pl.lit(value=True)), on=keys, how="left")
-        )
+        counts = counted.select(*keys, counts=pl.lit(value=True))
+        return part.rows(convention).drop_nulls("slot").join(counts, on=keys, how="left")
 
     predicted = (C("n_pred") | C("n_ignored")).sum()
     scored = (C("n_pred") & C("counts").fill_null(value=False)).sum()
     counts = count_rows(run, rows_of, ["slot"], predicted=predicted, unscored=predicted - scored)
     return counts.sort("unscored", "slot", descending=[True, False])
+
+
+def _scores_every_slot(run: Run, convention: Convention) -> bool:
+    """Whether the convention scores all slots of a run's long table."""
+    if convention.scope is None:
+        return True
+    slots = run.read(run.table.select(C("slot").drop_nulls().unique().cast(pl.String)))["slot"]
+    return convention.scope.issuperset(slots)
 
 
 def _leaving_out(convention: Convention) -> dict[str, str]:

@@ -197,7 +197,7 @@ WRONG: dict[str, tuple[list[Any], str]] = {
     "state": ([("MUL7001", 0, {}), ("MUL7001", 1, {"hotel-area": 1.5j})], "MUL7001, turn 1"),
     "two states": (
         [("MUL7001", 0, {}), ("MUL7001", 0, {"hotel-area": "x"})],
-        "two different.*hotel-area is 'x' and None",
+        "two different.*hotel-area is None and 'x'",
     ),
     "second": ([("MUL7001", 0, {}), ("MUL7001", 1, {"hotel-area": "x"})], "two different.*turn 1.*reset"),
 }
