@@ -86,8 +86,8 @@ def guess(
     *,
     names_dialogue: bool = False,
     need_states: bool = True,
-) -> tuple[Columns, Fields]:
-    """The values under each key, and the keys of each field.
+) -> Fields:
+    """The keys of each field.
 
     Args:
         records: The records.
@@ -111,7 +111,7 @@ def guess(
     gold, pred = _sides(states, given)
     if gold is None and pred is None and need_states:
         what = f"neither gold nor pred; unknown keys: {_listed(key for key in free if folded(key) not in _IDS)}"
-        line = similar(free) or _line(records, names_dialogue=names_dialogue) or "--keys gold=KEY,pred=KEY names them"
+        line = _line(records, names_dialogue=names_dialogue) or "--keys gold=KEY,pred=KEY names them"
         raise KeysError(what, line)
     if gold != pred:  # a plain name is believed if no other key is of its side, so that reading says what is wrong
         plain = {of_key.side: key for key, of_key in reversed(meanings.items()) if of_key.rank == 0}
@@ -125,7 +125,7 @@ def guess(
     unused = [key for key in holding if key not in (*taken, dialogue, gold, pred)]
     domain = next(iter(named(free, DOMAIN)), None)
     long = (slot, domain, ()) if is_long else (None, None, tuple(unused))
-    return columns, Fields(dialogue, given.turn or _turn(columns, free), gold, pred, *long)
+    return Fields(dialogue, given.turn or _turn(columns, free), gold, pred, *long)
 
 
 def present(columns: Collection[Any], given: Keys, outside: Collection[str] = ()) -> Keys:
@@ -145,17 +145,6 @@ def named(keys: Collection[str], names: Sequence[str]) -> list[str]:
     """The keys that have these names, in the order of the names."""
     by_name = {folded(key): key for key in reversed([*keys]) if isinstance(key, str)}
     return [by_name[name] for name in names if name in by_name]
-
-
-def similar(keys: Iterable[Any]) -> str | None:
-    """A hint at sides that the keys may be meant to be; None: none is similar."""
-    near = [f"{key!r}: {hint}" for key in sorted(map(str, keys)) if (hint := did_you_mean(key, _SIDES))]
-    return " ".join(near) or None
-
-
-def ids(columns: Columns) -> list[str]:
-    """The keys that may be ids of dialogues, or of turns, in order of preference."""
-    return [key for key in named(columns, DIALOGUE + TURN) if _mostly(_is_id, columns[key])]
 
 
 def keys_for(records: Iterable[Mapping[str, Any]], around: Sequence[Mapping[str, Any]] = ()) -> Keys | None:

@@ -15,13 +15,13 @@ from typing import Any, Final
 from dstbench.conventions.slots import OWN_ID
 from dstbench.errors import DstbenchError, number_of
 from dstbench.readers import key_names
-from dstbench.readers.builder import Pairs, StatesBuilder
+from dstbench.readers.builder import StatesBuilder
 from dstbench.readers.format import Said
-from dstbench.readers.key_names import folded, meaning
-from dstbench.readers.record_keys import FLAG, Columns, Fields, KeysError, guess, ids, named, similar, turn_number
+from dstbench.readers.key_names import folded
+from dstbench.readers.record_keys import FLAG, Fields, KeysError, guess, named, turn_number
 from dstbench.readers.shapes import clipped
 from dstbench.readers.source import Source
-from dstbench.readers.state_cells import StateCells, is_missing, joined, lists_slots, no_state, states_in, without_numpy
+from dstbench.readers.state_cells import StateCells, is_missing, lists_slots, no_state, states_in, without_numpy
 from dstbench.readers.state_text import Misfit, says_nothing
 from dstbench.readers.state_text import named as name_of
 from dstbench.readers.walk import Turn
@@ -54,16 +54,15 @@ def spoken(source: Source, rows: Sequence[Turn]) -> Iterator[Said]:
     if not rows:
         return
     records = _opened(source, rows, need_states=False)
+    names = [*records.rows[0].content]
     keys = [
-        (source.keys and getattr(source.keys, field)) or next(iter(named(records.columns, names)), None)
-        for field, names in (("system", key_names.SYSTEM), ("user", key_names.USER))
+        (source.keys and getattr(source.keys, field)) or next(iter(named(names, usual)), None)
+        for field, usual in (("system", key_names.SYSTEM), ("user", key_names.USER))
     ]
-    seen = set()
-    for row, turn in zip(records.rows, records.turns(), strict=True):
-        if records.fields.slot is None or turn not in seen:  # in rows of one slot each, a turn has several
-            seen.add(turn)
-            system, user = (row.content.get(key) for key in keys)
-            yield *turn, system if isinstance(system, str) else None, user if isinstance(user, str) else None
+    contents = {turn: row.content for row, turn in zip(records.rows[::-1], records.turns()[::-1], strict=True)}
+    for turn in dict.fromkeys(records.turns()):  # in rows of one slot each, a turn has several
+        system, user = (text if isinstance(text := contents[turn].get(key), str) else None for key in keys)
+        yield *turn, system, user
 
 
 def is_multiwoz(name: str) -> bool:
@@ -72,28 +71,27 @@ def is_multiwoz(name: str) -> bool:
 
 
 def _opened(source: Source, rows: Sequence[Turn], *, need_states: bool = True) -> Records:
-    """The records of single turns, whose keys are known."""
     for row in rows:
         if not isinstance(row.content, Mapping):
             raise source.misshapen(f"{row.place}expected an object, found {clipped(str(row.content))}")
     try:
-        records = guessed(source, rows, need_states=need_states)
+        return guessed(source, rows, need_states=need_states)
     except KeysError as error:
         raise source.error(error.what, error.hint) from None
-    return records
 
 
 def guessed(source: Source, rows: Sequence[Turn], *, need_states: bool = True) -> Records:
-    """The records of single turns. A `KeysError`: their keys do not say what they hold."""
-    names_dialogue = rows[0].dialogue is not None or source.dialogue is not None
-    how: dict[str, Any] = {"names_dialogue": names_dialogue, "need_states": need_states}
-    columns, fields = guess([row.content for row in rows], source.keys, source.outside, **how)
-    by_turn = _of_one_speaker(_divided(rows, fields), columns, fields)
-    if by_turn is not rows:
-        columns, fields = guess([row.content for row in by_turn], source.keys, source.outside, **how)
-    if fields.dialogue is None and by_turn[0].dialogue is None:
-        by_turn = [row._replace(dialogue=source.dialogue) for row in by_turn]
-    return Records(source, by_turn, fields, columns)
+    """The records of single turns, and their keys. A `KeysError`: these do not say what they hold."""
+    if rows[0].dialogue is None:  # a key of the records may say otherwise
+        rows = [row._replace(dialogue=source.dialogue) for row in rows]
+    fields = guess(
+        [row.content for row in rows],
+        source.keys,
+        source.outside,
+        names_dialogue=rows[0].dialogue is not None,
+        need_states=need_states,
+    )
+    return Records(source, _of_one_speaker(_divided(rows, fields), fields), fields)
 
 
 def _divided(rows: Sequence[Turn], fields: Fields) -> Sequence[Turn]:
@@ -120,19 +118,19 @@ def _turns(row: Turn, sides: Sequence[str]) -> Iterator[Turn]:
         sizes = " and ".join(str(len(of_side)) for of_side in states.values())
         what = f"{row.place}{' and '.join(states)} do not have the same turns ({sizes} states)"
         raise KeysError(what, "a dialogue needs as many gold states as predicted ones")
-    rest = {key: cell for key, cell in row.content.items() if key not in lists}
     for at, turn in enumerate(turns):
         content = {
-            key: cell[at] if isinstance(cell, list) and len(cell) == len(turns) else cell for key, cell in rest.items()
+            key: cell[at] if isinstance(cell, list) and len(cell) == len(turns) else cell
+            for key, cell in row.content.items()
         }
         content |= {key: of_side[turn] for key, of_side in states.items()}
         yield row._replace(place=f"{row.place}turn {turn}: ", content=content, number=turn)
 
 
-def _of_one_speaker(rows: Sequence[Turn], columns: Columns, fields: Fields) -> Sequence[Turn]:
+def _of_one_speaker(rows: Sequence[Turn], fields: Fields) -> Sequence[Turn]:
     """The records of the speaker whose turns have states, counted anew in each dialogue; all, if both's have."""
-    key = next(iter(named(columns, key_names.SPEAKER)), None)
     sides = {fields.gold, fields.pred} - {None}
+    key = next(iter(named([*rows[0].content], key_names.SPEAKER)), None)
     speakers: dict[bool, set[str]] = {True: set(), False: set()}  # those with, and those without states
     for row in rows if key is not None and sides else ():
         has_state = not all(is_missing(row.content.get(side)) for side in sides)
@@ -153,13 +151,11 @@ class Records:
         source: The file.
         rows: The records.
         fields: The keys of each field.
-        columns: Values under each key; empty: the keys are none of the file's, and messages do not name them.
+        are_named: Whether the keys are the file's own, so that messages name them.
     """
 
-    def __init__(self, source: Source, rows: Sequence[Turn], fields: Fields, columns: Columns) -> None:
-        self._source, self.rows, self.fields, self.columns = source, rows, fields, columns
-        self._cells = StateCells(source.unreadable)
-        self._sides: dict[str, str] = {}
+    def __init__(self, source: Source, rows: Sequence[Turn], fields: Fields, *, are_named: bool = True) -> None:
+        self._source, self.rows, self.fields, self._are_named = source, rows, fields, are_named
         # Which key gives the dialogue, and which the turn; None: the objects around the records do.
         self._of_ids: list[tuple[str | None, str]] = [(fields.dialogue, "dialogue")]
         #: The note on turns that are counted in their order; empty: they are numbered.
@@ -167,22 +163,34 @@ class Records:
 
     def add(self, states: StatesBuilder) -> None:
         """Add all turns and states, and the notes."""
-        fields = self.fields
+        fields, cells, sides = self.fields, StateCells(self._source.unreadable), dict[str, str]()
         for side, key in (("gold", fields.gold), ("pred", fields.pred)):
-            cells = [row.content.get(key) for row in self.rows] if key is not None else []
-            is_null = all(says_nothing(cell) if isinstance(cell, str) else is_missing(cell) for cell in cells)
+            column = [row.content.get(key) for row in self.rows] if key is not None else []
+            is_null = all(says_nothing(cell) if isinstance(cell, str) else is_missing(cell) for cell in column)
             if key is not None and is_null and fields.slot is None:
                 states.note(f"{key} is null in every record, and so is ignored")
             elif key is not None:
-                self._sides[side] = key
+                sides[side] = key
         states.either = fields.either
-        if "pred" not in self._sides and fields.unused:
+        if "pred" not in sides and fields.unused:
             states.instead = f"--keys pred={fields.unused[0]} takes that as the prediction"
-        if fields.slot is None:
-            self._add_turns(states)
-        else:
-            self._add_slots(states, fields.slot)
-        for note in (self.counted, self._keys_used() if self.columns else "", self._cells.note()):
+        turns = self.turns()
+        rows = self.rows if fields.slot is None else self._joined(turns, sides)
+        for row, turn in zip(rows, turns if fields.slot is None else dict.fromkeys(turns), strict=True):
+            at = states.turn(*turn)
+            if not any(key in row.content for key in sides.values()) and fields.slot is None:
+                raise self._without_state(row, sides)
+            for side, key in [*sides.items()][: 1 if fields.either else 2]:
+                if key not in row.content:
+                    continue
+                of = (states.gold, states.pred) if fields.either else (getattr(states, side),)
+                is_gold = side == "gold" and not fields.either
+                try:
+                    cells.add_from(of, at, row.content[key], is_gold=is_gold)
+                except Misfit as error:
+                    place = f"{row.place}{key}: " if self._are_named else row.place
+                    raise no_state(self._source, error, place, is_gold=is_gold, **self._where(row)) from None
+        for note in (self.counted, self._keys_used(sides) if self._are_named else "", cells.note()):
             if note:
                 states.note(note)
 
@@ -192,120 +200,83 @@ class Records:
         of_row = {name: row.content.get(key, around) for name, key, around in fields}
         return {name: value for name, value in of_row.items() if isinstance(value, (str, int, float))}
 
-    def _misfit(self, row: Turn, key: str, error: Misfit, *, is_gold: bool) -> DstbenchError:
-        """The error for what is under a key of a record, and is none of its states or values."""
-        place = f"{row.place}{key}: " if self.columns else row.place
-        return no_state(self._source, error, place, is_gold=is_gold, **self._where(row))
-
-    def _add_turns(self, states: StatesBuilder) -> None:
-        either = self.fields.either
-        sides = [*self._sides.items()][: 1 if either else 2]
-        for row, turn in zip(self.rows, self.turns(), strict=True):
-            at = states.turn(*turn)
-            if not any(key in row.content for _, key in sides):
-                raise self._without_state(row)
-            for side, key in sides:
-                if key not in row.content:
-                    continue
-                of = (states.gold, states.pred) if either else (getattr(states, side),)
-                is_gold = side == "gold" and not either
-                try:
-                    self._cells.add_from(of, at, row.content[key], is_gold=is_gold)
-                except Misfit as error:
-                    raise self._misfit(row, key, error, is_gold=is_gold) from None
-
-    def _without_state(self, row: Turn) -> DstbenchError:
+    def _without_state(self, row: Turn, sides: Mapping[str, str]) -> DstbenchError:
         """The error for a record that lacks both sides."""
-        names = [*dict.fromkeys([*self._sides.values(), "gold", "pred"])][:2]
-        used = {*self._sides.values(), self.fields.dialogue, self.fields.turn}
-        others = sorted(str(key) for key in row.content if key not in used and meaning(str(key)) is None)
-        what = f"{row.place}neither {' nor '.join(names)}; unknown keys: {', '.join(others[:12]) or 'none'}"
-        return self._source.error(what, similar(others) or self._source.hint, **self._where(row))
+        names = [*dict.fromkeys([*sides.values(), "gold", "pred"])][:2]
+        others = [str(key) for key in row.content if key not in (self.fields.dialogue, self.fields.turn)]
+        what = f"{row.place}neither {' nor '.join(names)}; unknown keys: {', '.join(sorted(others)[:12]) or 'none'}"
+        return self._source.misshapen(what, **self._where(row))
 
-    def _add_slots(self, states: StatesBuilder, slot_key: str) -> None:
-        """Add turns from records that are one slot each."""
-        turns: dict[tuple[str, int], dict[str, Pairs]] = {}
-        unpredicted = set()
-        for row, turn in zip(self.rows, self.turns(), strict=True):
-            of_turn = turns.setdefault(turn, {side: [] for side in self._sides})
-            slot, domain = row.content.get(slot_key), row.content.get(self.fields.domain or "")
-            for side, key in self._sides.items():
-                value = without_numpy(row.content.get(key))
-                if is_missing(value):
-                    continue
-                if not isinstance(slot, str):
-                    if side == "gold":
-                        what = f"{row.place}a gold value without a slot"
-                        raise self._source.misshapen(what, **self._where(row))
+    def _joined(self, turns: Sequence[tuple[str, int]], sides: Mapping[str, str]) -> list[Turn]:
+        """A record for each turn, from those of one slot each."""
+        fields, joined, unpredicted = self.fields, dict[tuple[str, int], Turn](), set()
+        for row, turn in zip(self.rows, turns, strict=True):
+            content = joined.setdefault(turn, row._replace(content={key: [] for key in sides.values()})).content
+            slot, domain = row.content.get(fields.slot), row.content.get(fields.domain)
+            for side, key in sides.items():
+                value = row.content.get(key)
+                if isinstance(slot, str) and not is_missing(value):
+                    content[key].append({"domain": domain, "slot": slot, "value": value})
+                elif side == "gold" and not is_missing(value):
+                    raise self._source.misshapen(f"{row.place}a gold value without a slot", **self._where(row))
+                elif not is_missing(value):
                     unpredicted.add(turn)  # as a long table marks such a turn
-                    continue
-                name = joined(domain, slot) if isinstance(domain, str) and domain else slot
-                try:
-                    text = self._cells.value(value, name)
-                except Misfit as error:
-                    raise self._misfit(row, key, error, is_gold=True) from None
-                if text is not None:
-                    of_turn[side].append((name, text))
-        for turn, of_sides in turns.items():
-            at = states.turn(*turn)
-            for side, pairs in of_sides.items():
-                if side == "gold" or turn not in unpredicted:
-                    getattr(states, side).cells(at, pairs)
+        for turn in unpredicted:
+            del joined[turn].content[sides["pred"]]
+        return [*joined.values()]
 
-    def _keys_used(self) -> str:
+    def _keys_used(self, sides: Mapping[str, str]) -> str:
         """Which keys were used; empty: dstbench's own, or those that the user gives, and no others could be meant."""
         fields = self.fields
-        sides = [(fields.gold, "states")] if fields.either else [(key, side) for side, key in self._sides.items()]
-        used = [*self._of_ids, (fields.slot, "slot"), (fields.domain, "domain"), *sides]
+        words = [(fields.gold, "states")] if fields.either else [(key, side) for side, key in sides.items()]
+        used = [*self._of_ids, (fields.slot, "slot"), (fields.domain, "domain"), *words]
         keys = [(key, word) for key, word in used if key is not None]
         usual = {key for key, word in keys if folded(key) == word or (key, word) == ("dialogue_id", "dialogue")}
         around = [word for key, word in self._of_ids if key is None]
-        groups = {str(row.dialogue) for row in self.rows} if fields.dialogue is not None else set()
-        are_named = 1 < len(groups) <= _GROUPS and not any(map(str.isdecimal, "".join(groups)))
+        groups = [*dict.fromkeys(str(row.dialogue) for row in self.rows)] if fields.dialogue is not None else []
         further = []
         if "dialogue" in around and self.rows[0].dialogue == self._source.dialogue:
             further.append("dialogue from the file's name")
         elif around:
             further.append(f"{' and '.join(around)} from the objects around the records")
-        if are_named:
-            names = dict.fromkeys(str(row.dialogue) for row in self.rows)
-            further.append(f"records under {', '.join(names)} are read together")
+        if 1 < len(groups) <= _GROUPS and not any(map(str.isdecimal, "".join(groups))):
+            further.append(f"records under {', '.join(groups)} are read together")
         if fields.unused:
             further.append(f"not used: {', '.join(fields.unused)}")
         given = vars(self._source.keys).values() if self._source.keys else ()
         if not further and all(key in usual or key in given for key, _ in keys):
             return ""
-        named_keys = ", ".join(key if key in usual else f"{key} as {word}" for key, word in keys)
-        return "; ".join([f"keys used: {named_keys}", *further])
+        told = ", ".join(key if key in usual else f"{key} as {word}" for key, word in keys)
+        return "; ".join([f"keys used: {told}", *further])
 
     # --- turns -----------------------------------------------------------------------------------------------------
 
     def turns(self) -> list[tuple[str, int]]:
         """Dialogue and turn of each record."""
-        key = self.fields.turn
-        if key is not None and key == self.fields.dialogue:
-            self._of_ids = [(key, "dialogue and turn")]
-            return self._split(key)
-        if key is not None or all(row.number is not None for row in self.rows):
-            self._of_ids.append((key, "turn"))
-            return [(self._dialogue(row), self._turn(row)) for row in self.rows]
-        given = self._source.keys
-        if given is None or given.dialogue is None:
-            if (turns := self._numbered_by_another_id()) is not None:
-                return turns
-            if self._end_in_turns():
-                self._of_ids = [(self.fields.dialogue, "dialogue and turn")]
-                return self._split(self.fields.dialogue)
-        return self._in_order()
+        fields, given = self.fields, self._source.keys
+        self._of_ids = [(fields.dialogue, "dialogue")]
+        if fields.turn is not None or all(row.number is not None for row in self.rows):
+            if fields.turn is None or fields.turn != fields.dialogue:
+                self._of_ids.append((fields.turn, "turn"))
+                return [(self._dialogue(row), self._turn(row)) for row in self.rows]
+        elif given is not None and given.dialogue is not None:
+            return self._in_order()
+        elif (turns := self._numbered_by_another_id()) is not None:
+            return turns
+        elif not self._end_in_turns():
+            return self._in_order()
+        self._of_ids = [(fields.dialogue, "dialogue and turn")]
+        return self._split()
 
     def _numbered_by_another_id(self) -> list[tuple[str, int]] | None:
         """Dialogue and turn of each record, if each has another id, which is that of its dialogue and a turn."""
-        for key in ids(self.columns):
+        for key in named([*self.rows[0].content], key_names.DIALOGUE + key_names.TURN):
             matches = [FLAG.fullmatch(str(row.content.get(key))) for row in self.rows]
-            turns = [(self._dialogue(row), match) for row, match in zip(self.rows, matches, strict=True)]
-            if key != self.fields.dialogue and all(match and match[1] == name for name, match in turns):
-                self._of_ids.append((key, "turn"))
-                return [(name, int(match[2])) for name, match in turns if match]
+            if key != self.fields.dialogue and all(matches):
+                turns = [(match[1], int(match[2])) for match in matches if match]
+                if all(name == self._dialogue(row) for row, (name, _) in zip(self.rows, turns, strict=True)):
+                    self._of_ids.append((key, "turn"))
+                    return turns
         return None
 
     def _in_order(self) -> list[tuple[str, int]]:
@@ -314,7 +285,8 @@ class Records:
             raise self._source.error("rows of one slot each, and no key says of which turn", "--keys turn=KEY names it")
         numbers = defaultdict[str, Iterator[int]](count)
         turns = [(name, next(numbers[name])) for name in map(self._dialogue, self.rows)]
-        if len(numbers) == len(turns) and any(map(self._may_be_turns, self.rows)):
+        cells = (row.content.get(key) for row in self.rows for key in {self.fields.gold, self.fields.pred} - {None})
+        if len(numbers) == len(turns) and any(map(_may_be_turns, cells)):
             what = "one record per dialogue, with lists of texts that are one state or the states of several turns"
             hint = "give each record a key turn if they are one state, each turn a list if several"
             raise self._source.error(what, hint)
@@ -322,18 +294,9 @@ class Records:
         self.counted = f"no turn numbers: the {sizes} are counted in their order"
         return turns
 
-    def _may_be_turns(self, row: Turn) -> bool:
-        """Whether a record has a list of ``slot = value``, each of which may be a slot of a state, or a whole state."""
-        cells = (row.content.get(key) for key in (self.fields.gold, self.fields.pred) if key is not None)
-        return any(
-            isinstance(cell, list)
-            and len(cell) > 1
-            and all(isinstance(item, str) and _WRITTEN_OUT.search(item) for item in cell)
-            for cell in cells
-        )
-
-    def _texts(self, key: str | None) -> list[Any]:
-        """The ids under a key; None: those of the objects around the records."""
+    def _ids(self) -> list[Any]:
+        """The dialogues' ids, as they are written; without a key, those of the objects around the records."""
+        key = self.fields.dialogue
         return [row.dialogue if key is None else row.content.get(key) for row in self.rows]
 
     def _end_in_turns(self) -> bool:
@@ -344,14 +307,13 @@ class Records:
         number in every record, unpadded, which counts the turns of several dialogues, of each from 0 or 1. If it does
         not, or is padded to a turn's few digits, either reading may be wrong, which is an error.
         """
-        key, is_long = self.fields.dialogue, self.fields.slot is not None
-        texts = self._texts(key)
+        texts, is_long = self._ids(), self.fields.slot is not None
         if 2 * sum(isinstance(text, str) and FLAG.fullmatch(text) is not None for text in texts) <= len(texts):
             return False
         if not is_long and 2 * len(set(map(str, texts))) <= len(texts):
             return False  # several records of a dialogue, in their order
         numbers: dict[str, set[int]] = {}
-        for name, turn in self._split(key):
+        for name, turn in self._split():
             numbers.setdefault(name, set()).add(turn)
         if all(map(is_multiwoz, numbers)):
             return True
@@ -362,18 +324,19 @@ class Records:
         is_once = is_long or len({*texts}) == len(texts)
         if are_counted and is_once and not padded and len(numbers) > 1:
             return True
+        key = self.fields.dialogue
         why = "they are padded" if padded else "they do not count each of several dialogues' turns"
         what = f"ids such as {texts[0]!r} may end in the turn, or be numbered themselves, as {why}"
         hint = f"--keys id={key} if they are whole, --keys id={key},turn={key} if they end in the turn"
         raise self._source.error(what, hint if key else "give each record a key turn")
 
-    def _split(self, key: str | None) -> list[tuple[str, int]]:
-        """Dialogue and turn of each record, by the ids under a key."""
+    def _split(self) -> list[tuple[str, int]]:
+        """Dialogue and turn of each record, by ids that end in the turn."""
         turns = []
-        for row, text in zip(self.rows, self._texts(key), strict=True):
+        for row, text in zip(self.rows, self._ids(), strict=True):
             match = FLAG.fullmatch(text) if isinstance(text, str) else None
             if match is None:
-                what = f"{row.place}{key or 'the key'} {text!r} has no turn at its end, unlike others"
+                what = f"{row.place}{self.fields.dialogue or 'the key'} {text!r} has no turn at its end, unlike others"
                 raise self._source.error(what, "others are of the form <dialogue>-<turn>")
             turns.append((match[1], int(match[2])))
         return turns
@@ -400,3 +363,9 @@ class Records:
             what = f"{row.place}{key or 'the key'}: the turn is not a number"
             raise self._source.error(what, "--keys turn=KEY chooses another key", **{**place, "turn": str(value)})
         return number
+
+
+def _may_be_turns(cell: Any) -> bool:
+    """Whether a cell is a list of ``slot = value``, each of which may be a slot of a state, or a whole state."""
+    is_list = isinstance(cell, list) and len(cell) > 1
+    return is_list and all(isinstance(item, str) and _WRITTEN_OUT.search(item) for item in cell)

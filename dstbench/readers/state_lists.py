@@ -104,7 +104,7 @@ def _read(source: Source, states: StatesBuilder) -> None:
     states.are_in_order = isinstance(document, list)
     sides = [side for side in ("gold", "pred") if any(side in row.content for row in rows.values())]
     fields = Fields(gold="gold", pred="pred") if sides else Fields(gold="either", pred="either")
-    records = Records(source, [*rows.values()], fields, {})
+    records = Records(source, [*rows.values()], fields, are_named=False)
     if rows and records.turns() and records.counted:
         what = "one state, where the states of a dialogue must be, as the key does not end in the turn"
         raise source.misshapen(what, dialogue=next(iter(rows.values())).dialogue)
