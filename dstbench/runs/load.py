@@ -218,19 +218,19 @@ def _parquet(name: str, file: File, options: ReadOptions, split: str | None) -> 
     path = file.utf8_path
     with parquet.reading(file.name):
         stamp = stamp_of(path)
-        table, texts = parquet.scan(file)
+        table, texts, is_sealed = parquet.scan(file)
         if len(_runs_of(table) or ()) > 1:
             raise file.error("a table of several runs, where there must be one", "filter it by its column run")
         if not _is_long(table, options):
             return read_file(file, options, split)
         height = table.select(pl.len()).collect().item()
     conformed = conform_long(table, source=file.name)
-    footer = fitting_footer(file, texts, height=height, size=stamp.size)
+    footer = fitting_footer(file, texts, height=height)
     if footer is None:  # another program wrote it, or edited it later
         return _checked(name, parquet.read(file).lazy(), file.name, options)
-    meta, cuts, sums, gold = footer
-    fingerprint = None if gold is None or sums is None else int(gold, 16)  # without checksums, the rows may be others
-    return Run(name, conformed, meta, cuts, path=path, stamp=stamp, checksums=sums, fingerprint=fingerprint)
+    meta, cuts, gold = footer
+    fingerprint = int(gold, 16) if gold is not None and is_sealed else None  # unsealed, the rows may be others
+    return Run(name, conformed, meta, cuts, path=path, stamp=stamp, fingerprint=fingerprint)
 
 
 def _checked(name: str, frame: pl.LazyFrame, source: str, options: ReadOptions) -> Run | States:

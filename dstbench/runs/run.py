@@ -2,8 +2,8 @@
 
 Conventions: rows are read part by part, perhaps several times. If the file changes in between, that is an error, so no
 result mixes rows of the old file with rows of the new one. A file holds one run: besides the schema, its footer has
-``dstbench`` (`Run.meta`), ``dstbench.cuts``, ``dstbench.crc32`` (`Run.checksums`) and ``dstbench.gold``
-(`Run.fingerprint`), each as JSON. Its bytes are checked by `io.parquet`.
+``dstbench`` (`Run.meta`), ``dstbench.cuts`` and ``dstbench.gold`` (`Run.fingerprint`), each as JSON. `io.parquet`
+checks its bytes when it is opened.
 """
 
 from __future__ import annotations
@@ -11,10 +11,9 @@ from __future__ import annotations
 import json
 import os
 import re
-from bisect import bisect_left
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from itertools import pairwise
 from os import PathLike
 from typing import Any, Final, NamedTuple
@@ -24,7 +23,7 @@ import polars as pl
 from dstbench.errors import DstbenchError, UsageError
 from dstbench.io import parquet
 from dstbench.io.files import File
-from dstbench.io.parquet import MAGIC, checksums, damaged, reading
+from dstbench.io.parquet import reading
 from dstbench.readers.frames import COUNTS
 from dstbench.runs.gold import gold_fingerprint
 from dstbench.schema.core import LONG, SCHEMA_VERSION
@@ -62,8 +61,6 @@ class Run(Record):
             are used as they are.
         path: Absolute path of the Parquet file that `table` is read from; None: it is in memory.
         stamp: The stamp of that file when it was opened.
-        checksums: For the rows between each cut and the next: the offset in the file at which they end, and the CRC-32
-            of their bytes (because a damaged page may still decode, to other rows); None: the file has none.
         fingerprint: Fingerprint of gold as written, over all turns; None: not computed yet.
     """
 
@@ -74,7 +71,6 @@ class Run(Record):
     derive: Callable[[pl.DataFrame], pl.DataFrame] | None = None
     path: str | None = None
     stamp: Stamp | None = None
-    checksums: Sequence[Sequence[int]] | None = None
     fingerprint: int | None = None
 
     @cached_property
@@ -86,7 +82,7 @@ class Run(Record):
         return {name: value for name, value in vars(self).items() if name != "kept"}  # codes hold in one process only
 
     def part(self, start: int, rows: int) -> pl.DataFrame:
-        """The rows from one cut to another, checked against their checksums.
+        """The rows from one cut to another.
 
         Args:
             start: The first row, one of `cuts`.
@@ -96,9 +92,9 @@ class Run(Record):
             Schema `LONG`, sorted.
 
         Raises:
-            DstbenchError: The rows cannot be read or are damaged, or the file has changed since it was opened.
+            DstbenchError: The rows cannot be read, or the file has changed since it was opened.
         """
-        return self._collected(self.table.slice(start, rows), start, start + rows)
+        return self._collected(self.table.slice(start, rows))
 
     def need_states(self, what: str) -> None:
         """Refuse a run that holds only marks of which slots are right, and no states.
@@ -127,27 +123,21 @@ class Run(Record):
         Raises:
             DstbenchError: The rows cannot be read, or the file has changed since it was opened.
         """
-        if table is None:
-            return self.part(0, self.cuts[-1])
-        return self._collected(table, 0, self.cuts[-1])
+        return self._collected(self.table if table is None else table)
 
-    def _collected(self, table: pl.LazyFrame, start: int, end: int) -> pl.DataFrame:
-        """The result of a query over the rows from one cut to another, which are checked first."""
-        self.check(start, end)
+    def _collected(self, table: pl.LazyFrame) -> pl.DataFrame:
+        """The result of a query over the rows, if the file is the same before and after it."""
+        self.check()
         try:
             return collect(table, self.name)
         finally:
             self.check()
 
-    def check(self, start: int = 0, end: int = 0) -> None:
+    def check(self) -> None:
         """Check that the file, if the rows come from one, is the same as when it was opened.
 
-        Args:
-            start: One of `cuts`: the first of the rows whose checksums are checked, too.
-            end: Likewise, the row after the last of them.
-
         Raises:
-            DstbenchError: The file has changed, or is gone, or the rows are damaged.
+            DstbenchError: The file has changed, or is gone.
         """
         if self.path is None or self.stamp is None:
             return
@@ -159,21 +149,6 @@ class Run(Record):
                 file=self.path,
                 hint="run it again when nothing writes the file any more",
             ) from None
-        if self.checksums is None or start == end:
-            return
-        first, last = (bisect_left(self.cuts, row) for row in (start, end))
-        begin = self.checksums[first - 1][0] if first else len(MAGIC)
-        ends, sums = zip(*self.checksums[first:last], strict=True)
-        with reading(self.name):
-            if _sums(self.path, self.stamp, begin, ends) != sums:
-                raise damaged("its bytes are not those that were written")
-
-
-@lru_cache(maxsize=1 << 12)
-def _sums(path: str, stamp: Stamp, begin: int, ends: tuple[int, ...]) -> tuple[int, ...]:
-    """The CRC-32 of consecutive sections of a file; they are computed once for each stamp of it."""
-    with reading(path), open(path, "rb") as file:
-        return tuple(crc for _, crc in checksums(file, ends, begin))
 
 
 def stamp_of(path: str | os.PathLike[str]) -> Stamp:
@@ -224,17 +199,15 @@ class Footer(NamedTuple):
 
     meta: dict[str, Any]
     cuts: tuple[int, ...]
-    checksums: list[list[int]] | None
     fingerprint: str | None
 
 
-def fitting_footer(file: File, texts: Mapping[str, str], *, height: int, size: int) -> Footer | None:
-    """The footer of a Parquet file of `height` rows and `size` bytes, from the texts in it."""
+def fitting_footer(file: File, texts: Mapping[str, str], *, height: int) -> Footer | None:
+    """The footer of a Parquet file of `height` rows, from the texts in it."""
     try:
         footer = Footer(
             dict(json.loads(texts[_METADATA])),
             tuple(json.loads(texts[_CUTS])),
-            json.loads(texts.get(parquet.CHECKSUMS, "null")),
             json.loads(texts.get(_GOLD, "null")),
         )
     except (KeyError, TypeError, ValueError, RecursionError):
@@ -246,23 +219,21 @@ def fitting_footer(file: File, texts: Mapping[str, str], *, height: int, size: i
             "it needs a newer dstbench; or convert it again with this one",
         )
     try:
-        return footer if _fits(footer, height=height, size=size) else None
+        return footer if _fits(footer, height=height) else None
     except (AttributeError, KeyError, TypeError, ValueError):  # anyone may have edited it
         return None
 
 
-def _fits(footer: Footer, *, height: int, size: int) -> bool:
-    """Whether dstbench could have written this footer for a file of `height` rows and `size` bytes."""
-    meta, cuts, sums, gold = footer
+def _fits(footer: Footer, *, height: int) -> bool:
+    """Whether dstbench could have written this footer for a file of `height` rows."""
+    meta, cuts, gold = footer
     coverage, frames, only = meta["coverage"], meta.get("frames", {}), meta.get("only", [])
-    ends = [] if sums is None else [*(end for end, _ in sums), size]
-    counts = [*coverage.values(), *frames.values(), *cuts, *(number for pair in sums or () for number in pair)]
+    counts = [*coverage.values(), *frames.values(), *cuts]
     return (
         all(type(number) is int and number >= 0 for number in counts)
         and (cuts[:1], cuts[-1:]) == ((0,), (height,))
         and len(cuts) > 1
-        and all(low < high for each in (cuts, ends) for low, high in pairwise(each))
-        and (sums is None or len(sums) == len(cuts) - 1)
+        and all(low < high for low, high in pairwise(cuts))
         and {"turns", "dialogues"} <= coverage.keys()
         and frames.keys() in (set(), {*COUNTS})
         and re.fullmatch(r"[a-z]+(\+[a-z]+)*", meta["missing"]) is not None
