@@ -22,7 +22,9 @@ def main(
         from dstbench.testing import check_format, check_metric
 
         use(modules)
-        checks: list[tuple[str, Any, Any]] = [(f"metric {name!r}", check_metric, metric) for name, metric in METRICS.of_modules()]
+        checks: list[tuple[str, Any, Any]] = [
+            (f"metric {name!r}", check_metric, metric) for name, metric in METRICS.of_modules()
+        ]
         checks += [(f"format {name!r}", check_format, form) for name, form in FORMATS.of_modules()]
         if not checks:
             raise UsageError(f"{', '.join(modules)}: there is no metric and no format in it")
