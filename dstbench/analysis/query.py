@@ -104,7 +104,7 @@ def query(
     answer = _ask(sql, _tables(runs, chosen, convention, schemas) | user_tables)
     try:
         for run in runs:
-            run.check(0, run.cuts[-1])
+            run.check()
         return _within_limits(answer)
     except UNREADABLE as error:
         raise _fault(sql, error, schemas | user_schemas) from None

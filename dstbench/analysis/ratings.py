@@ -17,8 +17,8 @@ import polars as pl
 from dstbench.analysis.associations import JACKKNIFE, Compared, Rows, as_frame, limits_of, with_holm
 from dstbench.analysis.user_tables import read_user_table
 from dstbench.arrays import Flags
-from dstbench.conventions.slots import canonical_dialogue, near_dialogues
-from dstbench.errors import DstbenchError, UsageError, warn
+from dstbench.conventions.slots import canonical_dialogue
+from dstbench.errors import DstbenchError, UsageError, did_you_mean, warn
 from dstbench.schema.analysis import RATED, RATED_DIFFERENCES
 from dstbench.schema.core import MAX_TURN
 from dstbench.stats import RankCorrelation, compare_rank_correlations, kendall, pearson, spearman
@@ -144,8 +144,8 @@ def _rated_rows(ratings: Ratings, table: pl.DataFrame, run: str) -> pl.DataFrame
         return rated
     if n < of_run.height:
         unknown = of_run.join(table, on="dialogue", how="anti")["dialogue"]
-        near = near_dialogues(unknown[0], table["dialogue"]) if len(unknown) else []
-        meant = f" ({unknown[0]}; did you mean {' or '.join(near)}?)" if near else ""
+        near = did_you_mean(unknown[0], table["dialogue"].unique(maintain_order=True)) if len(unknown) else None
+        meant = f" ({unknown[0]}; {near})" if near else ""
         what = f"{n:,} of {of_run.height:,} ratings are used: the others are of {things} that it does not score{meant}"
         warn(what, run=run, when="before")
     if n < table.height:

@@ -255,7 +255,7 @@ def test_a_part_is_rated() -> None:
         "careful: 40 of 60 dialogues are rated; all correlations are over these",
     ]
     misspelt = some.with_columns(pl.col("dialogue").replace({"NOWHERE": "DEM0000007"}))
-    assert "does not score (DEM0000007; did you mean DEMO0000007?)" in warned(misspelt, data)[1][0]
+    assert "does not score (DEM0000007; did you mean DEMO0000007" in warned(misspelt, data)[1][0]
     assert set(found.matrix["n"]) == {40}
     whole = RUNS["careful"].filter(pl.col("dialogue").cast(pl.String).is_in(ratings["dialogue"].head(40).to_list()))
     assert found.matrix.equals(
