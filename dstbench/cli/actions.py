@@ -79,7 +79,7 @@ def check(call: Call, *, strict: bool = False) -> Result:
     Args:
         strict: Exit with 1 if a check fails, for scripts.
     """
-    from dstbench.rendering.sentences import failed
+    from dstbench.analysis.findings import failed
 
     rows = call.compute()
     shown = rows if call.form in ("text", "md", "latex") else rows.drop("short", "n", "jga")

@@ -239,7 +239,7 @@ def report(
     folders = _folders([data, context, reading.get("gold"), convention.labels, convention.typos])
     return Report(
         leaderboard, by_domain, by_slot, by_turn, diagnosis, dialogue_traits, correlations, swept, costs, checks,
-        findings(leaderboard, by_slot, swept, diagnosis, checks), explorer,
+        findings(leaderboard, swept, diagnosis, checks), explorer,
         [reduce(lambda text, folder: text.replace(folder, ""), folders, text) for text in texts],
         title, note,
     )  # fmt: skip
