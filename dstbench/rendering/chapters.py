@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from dstbench.analysis.correlate import Correlations
     from dstbench.analysis.sensitivity import Sensitivity
     from dstbench.analysis.traits import Traits
-    from dstbench.rendering.charts.runs import Chart
+    from dstbench.rendering.charts.chart import Chart
     from dstbench.rendering.report import Report
 
     Charts = Mapping[str, Chart]

@@ -454,7 +454,7 @@ def test_nothing_is_wider_than_the_window(browser: Any, demo: str) -> None:
 
 
 def test_the_page_has_the_colours_of_figures(browser: Any, demo: str) -> None:
-    from dstbench.rendering.charts.runs import COLOURS
+    from dstbench.rendering.charts.chart import COLOURS
 
     opened(browser, demo)
     look = "return getComputedStyle(document.documentElement).getPropertyValue(arguments[0]).trim()"
