@@ -56,7 +56,7 @@ _CONFIG: Final[Spec] = {
         **_TEXT, "titleColor": INK, "labelLimit": 120, "orient": "top", "offset": 4,
         "layout": {"top": {"direction": "vertical"}}, "symbolSize": 30, "symbolStrokeWidth": 1, "symbolOpacity": 1,
     },
-    "title": {"orient": "bottom", "anchor": "middle", "fontSize": 8, "fontWeight": "normal", "color": INK, "offset": 2},
+    "title": {"orient": "bottom", "anchor": "middle", "fontSize": 8, "fontWeight": "normal", "color": INK, "offset": 6},
     "line": {"strokeWidth": 1},
     "point": {"size": 14},
     "rule": {"color": INK},
