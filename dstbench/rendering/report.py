@@ -40,7 +40,7 @@ from dstbench.scoring.score import score
 from dstbench.typing import Adjustment
 
 if TYPE_CHECKING:
-    from dstbench.rendering.charts.runs import Chart
+    from dstbench.rendering.charts.chart import Chart
 
 # The attributes that are no rows.
 _NOT_ROWS: Final = ("explorer", "title", "note")
