@@ -8,7 +8,7 @@ from typing import Final, NamedTuple, Unpack
 
 import polars as pl
 
-from dstbench.analysis.paired import pair_up
+from dstbench.analysis.dialogue_sums import pair_up
 from dstbench.conventions.convention import Convention
 from dstbench.conventions.profiles import as_convention
 from dstbench.errors import UsageError

@@ -29,9 +29,9 @@ from dstbench.analysis.associations import (
     warn_of_no_interval,
 )
 from dstbench.analysis.compare import Design, Leaderboard, resample
+from dstbench.analysis.dialogue_sums import pair_up
 from dstbench.analysis.dialogues import per_dialogue
-from dstbench.analysis.orders import compare_orders, merit, spread_of
-from dstbench.analysis.paired import pair_up
+from dstbench.analysis.rankings import compare_orders, merit, spread_of
 from dstbench.analysis.reliability import (
     Judged,
     OfPairs,

@@ -225,7 +225,7 @@ def _beats(leaderboard: Leaderboard, of: Mapping[str, Any], best: Sequence[str])
 
 def _verdicts(leaderboard: Leaderboard, metric: str, best: Sequence[str], rest: Sequence[str]) -> list[str]:
     """Which of the rest the best runs are significantly better than and which not, and which cannot be tested."""
-    from dstbench.analysis.verdicts import FEWEST_SEEDS  # not before: it needs the modules of statistics
+    from dstbench.analysis.significance import FEWEST_SEEDS  # not before: it needs the modules of statistics
 
     is_best = pl.col("run").is_in(best)
     across = leaderboard.differences.filter(pl.col("metric") == metric, is_best != pl.col("other").is_in(best))

@@ -238,11 +238,11 @@ def _costs(
         about = {"kind": kind, "metric": metric, "level": level}
         for at in range(bins):
             in_bin = defined.filter(bin=at)
-            mean = mean_over_clusters(*_arrays(in_bin, "loss", "weight"), level=level)
+            mean = mean_over_clusters(*_arguments(in_bin, level, "loss", "weight"))
             ends = {"bin": at, "start": at / bins, "end": (at + 1) / bins, "low": mean.low, "high": mean.high}
             costs.append(about | ends | {"loss": mean.value, "errors": in_bin.height, "dialogues": mean.clusters})
-        mean, blind = (mean_over_clusters(*_arrays(defined, y, "weight"), level=level) for y in ("loss", "is_blind"))
-        slope = slope_within_clusters(*_arrays(defined, "position", "loss", "weight_of_slope"), level=level)
+        mean, blind = (mean_over_clusters(*_arguments(defined, level, y, "weight")) for y in ("loss", "is_blind"))
+        slope = slope_within_clusters(*_arguments(defined, level, "position", "loss", "weight_of_slope"))
         about |= {"errors": defined.height, "dialogues": mean.clusters, "undefined": of_kind.height - defined.height}
         about |= {"loss": mean.value, "blind": blind.value, "slopes": slope.clusters}
         bias.append(about | {"bias": slope.value, "low": slope.low, "high": slope.high})
@@ -250,8 +250,8 @@ def _costs(
     return pl.DataFrame(costs).fill_nan(None), pl.DataFrame(bias).fill_nan(None).with_columns(relative=relative)
 
 
-def _arrays(errors: pl.DataFrame, *columns: str) -> list[Any]:
-    return [errors[name].to_numpy() for name in ("number", *columns)]
+def _arguments(errors: pl.DataFrame, level: float, *columns: str) -> list[Any]:
+    return [*(errors[name].to_numpy() for name in ("number", *columns)), level]
 
 
 def _counts(injected: Injected, kinds: Sequence[str]) -> pl.DataFrame:

@@ -494,7 +494,7 @@ def _higher_first(differences: pl.DataFrame, standings: pl.DataFrame) -> pl.Data
 
 def _verdict(differences: pl.DataFrame, metric: str, design: Design) -> str:
     """The tested differences that are significant, or those that are not, whichever are fewer."""
-    from dstbench.analysis.verdicts import pairs_text  # not before, as above
+    from dstbench.analysis.significance import pairs_text  # not before, as above
 
     at = f"at {percent(1 - design['level'])}"
     tested = differences.drop_nulls("significant")
