@@ -133,9 +133,9 @@ def doubts(differences: pl.DataFrame, resamples: int, level: float) -> list[str]
         later, never = (rows.filter(pl.col("significant").is_null(), of) for of in (needed > 0, needed.is_null()))
         clauses = []
         if later.height:
-            of = f" of {pairs_text(later)}" if later.height < rows.height else ""
+            no = f"no {p} of {pairs_text(later)}" if later.height < rows.height else f"no {p}"
             clauses.append(
-                f"with {resamples:,} resamples and {number_of(rows.height, 'difference')} no {p}{of} can reach {alpha}; "
+                f"with {resamples:,} resamples and {number_of(rows.height, 'difference')} {no} can reach {alpha}; "
                 f"--resamples {max(later['resamples_needed'])} or more can"
             )
         if never.height:
