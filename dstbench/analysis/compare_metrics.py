@@ -15,7 +15,6 @@ from typing import Any, Final, Unpack
 import numpy as np
 import polars as pl
 
-from dstbench.analysis.along import numbers_along
 from dstbench.analysis.associations import (
     CONTROLS,
     POOLED,
@@ -42,7 +41,7 @@ from dstbench.analysis.reliability import (
     split_halves,
     validity,
 )
-from dstbench.analysis.user_tables import read_score_table
+from dstbench.analysis.user_tables import numbers_along, read_score_table
 from dstbench.arrays import Floats
 from dstbench.conventions.convention import Convention
 from dstbench.conventions.profiles import as_convention

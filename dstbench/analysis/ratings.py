@@ -17,10 +17,9 @@ import polars as pl
 from dstbench.analysis.associations import JACKKNIFE, Compared, Rows, as_frame, limits_of, with_holm
 from dstbench.analysis.user_tables import read_user_table
 from dstbench.arrays import Flags
-from dstbench.conventions.slots import canonical_dialogue, near_dialogues
+from dstbench.conventions.slots import near_dialogues
 from dstbench.errors import DstbenchError, UsageError, warn
 from dstbench.schema.analysis import RATED, RATED_DIFFERENCES
-from dstbench.schema.core import MAX_TURN
 from dstbench.stats import RankCorrelation, compare_rank_correlations, kendall, pearson, spearman
 from dstbench.stats.correlations import LEAST
 from dstbench.typing import Per
@@ -49,40 +48,8 @@ class Ratings(NamedTuple):
 
 def read_ratings(ratings: Any) -> Ratings:
     """Read ratings from a CSV or Parquet file, or a frame; rows whose rating is empty (or NaN) are left out."""
-    name, rows = read_user_table(ratings, "ratings", ("dialogue", RATING), ("run", "turn"), numbers=("turn", RATING))
-    columns = [column for column in rows.columns if column != "at"]
-    numbers = [column for column in columns if column in ("turn", RATING)]
-    rows = rows.filter(pl.col(RATING) != "")
-    parsed = rows.with_columns(canonical_dialogue(pl.col("dialogue")), pl.col(numbers).cast(pl.Float64, strict=False))
-    for column in columns:
-        value = pl.col(column)
-        is_right = value.is_finite() if column in numbers else value != ""
-        if column == "turn":
-            is_right &= value.is_between(0, MAX_TURN) & (value == value.floor())
-        if (at := parsed.select((~is_right.fill_null(value=False)).arg_true().first()).item()) is not None:
-            row = rows.row(at, named=True)
-            fault = {RATING: "not a number", "turn": f"not a whole number from 0 to {MAX_TURN}"}.get(column, "empty")
-            raise DstbenchError(
-                f"{row['at']}: the {column} {row[column]!r} is {fault}",
-                file=name,
-                dialogue=row["dialogue"] or None,
-                hint="leave the cell empty if there is no rating" if column == RATING else None,
-            )
-    keys = [column for column in columns if column != RATING]
-    places = parsed.group_by(keys, maintain_order=True).agg("at").filter(pl.col("at").list.len() > 1)
-    if places.height:
-        twice = places.row(0, named=True)
-        raise DstbenchError(
-            f"rated twice, in {twice['at'][0]} and {twice['at'][1]}",
-            file=name,
-            dialogue=twice["dialogue"],
-            turn=None if "turn" not in twice else int(twice["turn"]),
-            hint="give one rating, such as the mean of several people's"
-            + ("" if "run" in keys else "; a column run says which run is rated"),
-        )
-    if parsed.is_empty():
-        raise DstbenchError("no rating in it", file=name)
-    return Ratings(name, parsed.drop("at").cast({"turn": pl.Int64} if "turn" in columns else {}))
+    name, rows = read_user_table(ratings, "ratings", ("dialogue",), RATING, ("run", "turn"))
+    return Ratings(name, rows.drop("at"))
 
 
 def rated_runs(

@@ -223,11 +223,10 @@ def _toggling(step: str, *sides: str) -> Callable[[Convention], Convention]:
     """Adds a step at the end of the steps of some sides, or takes it out."""
 
     def toggled(convention: Convention) -> Convention:
-        steps = {side: getattr(convention, side) for side in sides}
-        changed = {
-            side: tuple(own for own in has if own != step) if step in has else (*has, step)
-            for side, has in steps.items()
-        }
+        changed: dict[str, Any] = {}
+        for side in sides:
+            steps = getattr(convention, side)
+            changed[side] = tuple(own for own in steps if own != step) if step in steps else (*steps, step)
         return replace(convention, **changed)
 
     return toggled

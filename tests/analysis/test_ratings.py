@@ -393,8 +393,8 @@ BAD = {
     "run,dialogue,rating\na,A,1\n,A,1\n": "line 3: the run '' is empty",
     "dialogue,turn,rating\nA,1.5,1\n": "line 2: the turn '1.5' is not a whole number from 0 to 65535",
     "dialogue,turn,rating\nA,-1,1\n": "line 2: the turn '-1' is not a whole number",
-    "dialogue,rating\nmul0484.json,1\nA,1\nMUL0484,2\n": r"rated twice, in line 2 and line 4 \(dialogue MUL0484\)",
-    "dialogue\trating\tturn\nA\t1\t2\nA\t1\t2\n": r"rated twice, in line 2 and line 3 \(dialogue A, turn 2\)",
+    "dialogue,rating\nmul0484.json,1\nA,1\nMUL0484,2\n": r"two ratings, in line 2 and line 4 \(dialogue MUL0484\)",
+    "dialogue\trating\tturn\nA\t1\t2\nA\t1\t2\n": r"two ratings, in line 2 and line 3 \(dialogue A, turn 2\)",
 }  # fmt: skip
 
 
