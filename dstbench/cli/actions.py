@@ -37,7 +37,7 @@ def score(call: Call, *, group: Mapping[str, str] | None = None, along: str | No
     """
     import polars as pl
 
-    from dstbench.analysis.along import numbers_along
+    from dstbench.analysis.user_tables import numbers_along
     from dstbench.rendering.of_runs import titles_of
     from dstbench.rendering.tables import render
     from dstbench.runs.gold_sets import gold_lines

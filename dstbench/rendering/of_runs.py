@@ -170,7 +170,7 @@ _COLOURS: Final = {"ok": "green", "warn": "yellow", "fail": "bold red"}
 
 def leaderboard(leaderboard: Leaderboard, *, pairs: bool = False) -> Layout:
     """Scores with intervals, of runs and of models, and a table of differences per metric."""
-    from dstbench.analysis.verdicts import FEWEST_SEEDS, doubts  # not before: it needs the modules of statistics
+    from dstbench.analysis.significance import FEWEST_SEEDS, doubts  # not before: it needs the modules of statistics
 
     design, differences = leaderboard.design.row(0, named=True), leaderboard.differences
     level, alpha = percent(design["level"]), percent(1 - design["level"])
