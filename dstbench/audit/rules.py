@@ -29,9 +29,9 @@ Rule: TypeAlias = Literal["name", "fact", "feature", "kind", "cue", "wish"]
 Condition: TypeAlias = Literal[
     "a name", "a value", "a feature", "a kind", "in a name", "a cue",
     "by the user", "by the system", "by either",
-    "the only name", "the only value", "one place named", "an offer that stands", "not refused",
+    "the only name", "the only value", "the place is named", "an offer that stands", "not refused",
     "the row agrees", "confirmed", "not contradicted", "needs no row", "every place has it",
-    "of the place", "of no other place", "of all places", "of the domain", "of the topic", "no trip",
+    "it matters", "of the place", "of no other place", "of all places", "of the domain", "of the topic", "no trip",
     "in no other slot", "set in no other", "a kind is asked for", "no kind that users ask for", "a stated kind",
     "indefinite", "yes", "not denied", "not asked", "no question",
 ]  # fmt: skip
@@ -46,6 +46,10 @@ class Rules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         refusal: The user asks for another place.
         negation: A sentence denies something.
         request: The user asks for information.
+        indifference: The user says that something does not matter.
+        preference: The system asks what the user prefers.
+        no_preference: The user's answer begins so if there is no preference.
+        asked_as: By slot (a pattern), the words that ask about it.
         query: The user asks whether a place has a value.
         offer: The system asks whether the user wants something.
         every: A statement is about all places.
@@ -87,6 +91,10 @@ class Rules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     refusal: Pattern
     negation: Pattern
     request: Pattern
+    indifference: Pattern
+    preference: Pattern
+    no_preference: Pattern
+    asked_as: dict[Pattern, Pattern]
     query: Pattern
     offer: Pattern
     every: Pattern
