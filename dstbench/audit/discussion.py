@@ -306,7 +306,7 @@ def _conditions(rules: Rules) -> dict[Condition, pl.Expr]:
         "an offer that stands": pl.col("is_offered"),
         "not refused": ~_is_refused(rules),
         "the row agrees": agrees,
-        "confirmed": pl.when("has_row").then(agrees).otherwise("is_beside") | needs_none,
+        "confirmed": pl.when("has_row").then(agrees).otherwise(pl.col("is_beside") & ~pl.col("in_address")) | needs_none,
         "not contradicted": agrees | pl.col("fact").is_null() | needs_none,
         "needs no row": needs_none,
         "every place has it": pl.col("each_has_it"),

@@ -222,7 +222,9 @@ def _with_sentences(mentions: pl.DataFrame, corpus: Corpus, rules: Rules) -> pl.
     mentions = mentions.with_columns(sentence=pl.col("begun") + _sentences(tail, rules).list.first())
     # For some slots, a value counts only after certain words.
     is_cued = pl.col("slot").is_in(list(rules.cues))
+    is_feature = pl.col("slot").is_in(rules.features)
     mentions = mentions.filter(
+        is_feature | ~pl.col("begun").str.strip_chars_end().str.contains(rules.excluded),
         ~pl.col("after").is_in(rules.streets).fill_null(False),
         ~is_cued | _contain(pl.col("begun").str.strip_chars_end(), rules.cues),
     )
@@ -232,6 +234,7 @@ def _with_sentences(mentions: pl.DataFrame, corpus: Corpus, rules: Rules) -> pl.
         "domain", "id", "is_evidence",
         sentence=head.str.to_lowercase().str.count_matches(rules.sentence_end),
         words=text.str.slice("start", pl.col("end") - pl.col("start")),
+        in_address=pl.col("begun").str.contains(rules.address),
         queried=sentence.str.contains(rules.query),
         denied=sentence.str.contains(rules.negation),
         asked=asks & (is_user | pl.col("begun").str.contains(rules.offer)),

@@ -45,6 +45,7 @@ class Rules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         sentence_end: Where a sentence ends, or a part of it that says something else ("but").
         refusal: The user asks for another place.
         negation: A sentence denies something.
+        excluded: The words before a value that is not meant.
         request: The user asks for information.
         indifference: The user says that something does not matter.
         preference: The system asks what the user prefers.
@@ -60,6 +61,7 @@ class Rules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         travel: Domains whose sentences name a place only as the origin or goal of a trip.
         definite: Words before a kind of place that refer to a place already named.
         streets: Words after a name that make it the name of a street.
+        address: The words before a value that is part of an address.
         no_names: Names, in gold or the database, that are common words.
         name_endings: Words at the end of names that people leave out.
         said_as: By slot and value, other words that say the value.
@@ -90,6 +92,7 @@ class Rules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     sentence_end: Pattern
     refusal: Pattern
     negation: Pattern
+    excluded: Pattern
     request: Pattern
     indifference: Pattern
     preference: Pattern
@@ -104,6 +107,7 @@ class Rules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     domains: dict[str, Pattern]
     travel: list[str]
     streets: list[str]
+    address: Pattern
     definite: list[str]
     no_names: list[str]
     name_endings: list[str]
