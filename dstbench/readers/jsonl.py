@@ -25,8 +25,6 @@ from dstbench.readers.walk import Turn as DocumentTurn
 
 
 class _Editable(msgspec.Struct):
-    """The part of a turn that can be edited."""
-
     dialogue_id: str
     turn: int
     gold: dict[str, str] | msgspec.UnsetType = msgspec.UNSET
@@ -42,7 +40,7 @@ class Turn(_Editable):
 
 def _sniff(source: Source) -> bool:
     if source.kind == "jsonl":
-        return source.first_line_has("dialogue_id")
+        return source.first_line("dialogue_id") is not None
     return any("dialogue_id" in item and "turn" in item for item in source.objects_at(1, list))
 
 
@@ -60,7 +58,6 @@ class TurnsDocument(Document):
         self._is_list = source.kind == "json" and isinstance(source.json, list)
         # A file of one line may be JSON, too.
         self._turns = source.json if self._is_list else [item for _, item in source.json_lines()]
-        self._before = [msgspec.json.encode(turn) for turn in self._turns]
         self._dropped: Collection[str] = ()
         for number, turn in enumerate(self._turns, not self._is_list):
             try:
@@ -90,18 +87,16 @@ class TurnsDocument(Document):
         if self._is_list:
             kept = [turn for turn in self._turns if turn["dialogue_id"] not in self._dropped]
             return laid_out_as(self.source.raw, kept)
-        lines: list[bytes] = []  # with the empty ones that follow
+        lines, turns = [], iter(self._turns)
         for line in io.BytesIO(self.source.raw):
-            if line.strip() or not lines:
+            content = line.rstrip(b"\r\n")
+            turn = next(turns) if content.strip() else None
+            if turn is None or msgspec.json.decode(content) == turn:
                 lines.append(line)
             else:
-                lines[-1] += line
-        for number, (turn, before) in enumerate(zip(self._turns, self._before, strict=True)):
-            if turn["dialogue_id"] in self._dropped:
-                lines[number] = b""
-            elif msgspec.json.encode(turn) != before:
-                content = lines[number].rstrip(b"\r\n")
-                lines[number] = laid_out_as(content, turn) + lines[number][len(content) :]
+                lines.append(laid_out_as(content, turn) + line[len(content) :])
+            if turn is not None and turn["dialogue_id"] in self._dropped:
+                lines.pop()
         return b"".join(lines)
 
 

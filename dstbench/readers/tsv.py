@@ -95,35 +95,28 @@ class _Table:
         header, body = self.split(source.text)
         columns = header.rstrip("\r\n").split("\t") if header else [*self.columns, ""]
         slots = [name for name in columns if "-" in name]
-        if header:
+        if not self.columns:
             self._check_header(source, columns, slots)
-        width = columns.index(slots[-1]) + 1
-        lines = pl.DataFrame({"line": body.split("\n")}).with_columns(pl.col("line").str.strip_chars_end("\r"))
-        lines = lines.with_row_index("number", offset=1 + bool(header)).filter(
-            (pl.col("line") != "") & ~pl.col("line").str.starts_with("#")
-        )
+        width, line, fields = columns.index(slots[-1]) + 1, pl.col("line"), pl.col("line").str.split("\t")
+        lines = pl.DataFrame({"line": body.split("\n")}).with_columns(line.str.strip_chars_end("\r"))
+        lines = lines.with_row_index("number", offset=1 + bool(header))
+        lines = lines.filter(line != "", ~line.str.starts_with("#"))
         if lines.is_empty():
             raise source.error("no dialogue in the file")
-        ragged = lines.select("number", fields=pl.col("line").str.count_matches("\t", literal=True) + 1).filter(
-            pl.col("fields").is_between(width, len(columns)).not_()
-        )
-        if ragged.height:
-            number, fields = ragged.row(0)
-            wanted = f"the header {len(columns)}" if header else f"not {width}"
-            raise source.error(f"line {number} has {fields} fields, {wanted}", CUT_OFF)
-        beyond = lines.filter(pl.col("line").str.strip_chars_end("\t").str.count_matches("\t", literal=True) >= width)
-        if beyond.height:
-            raise source.error(f"line {beyond['number'][0]} has a value in a column without a name", CUT_OFF)
-        cells = pl.col("line").str.split_exact("\t", width - 1).struct.rename_fields(columns[:width])
+        are_whole = fields.list.len().is_between(width, len(columns)) & (fields.list.slice(width).list.join("") == "")
+        if (broken := lines.filter(~are_whole).head(1)).height:
+            number, size = broken.select("number", fields.list.len()).row(0)
+            raise source.error(f"line {number} has {size} fields, where {width} have a name", CUT_OFF)
+        cells = line.str.split_exact("\t", width - 1).struct.rename_fields(columns[:width])
         return lines.select(cells).unnest("line"), slots
 
     def _check_header(self, source: Source, columns: list[str], slots: list[str]) -> None:
         if source.kind != "tsv":
             raise source.misshapen(f"no header line that starts with `{DIALOGUE}`")
-        named = [name for name in columns if name]
-        if not slots or TURN not in columns or len(set(named)) < len(named):
+        names = [name for name in columns if name]
+        if not slots or TURN not in columns or len(set(names)) < len(names):
             raise source.misshapen("the header lacks slots or the turn index, or names a column twice")
-        if other := [name for name in named if name not in slots and name not in self.names]:
+        if other := [name for name in names if name not in slots and name not in self.names]:
             raise source.misshapen(f"the header has columns that are not slots: {', '.join(other)}")
         if "" in (before := columns[: columns.index(slots[-1])]):
             raise source.misshapen(f"column {before.index('') + 1} of the header has no name")
@@ -177,7 +170,7 @@ class TsvDocument(Document):
         self._lines: list[tuple[list[str], str]] = []
         for line in body.split("\n"):
             text = line.rstrip("\r")
-            is_turn = bool(text) and not text.startswith("#")
+            is_turn = text and not text.startswith("#")
             self._lines.append((text.split("\t"), line[len(text) :]) if is_turn else ([], line))
 
     def turns(self) -> Iterator[Turn]:
