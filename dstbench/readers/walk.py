@@ -132,29 +132,16 @@ class Broken(TypeError):  # noqa: N818 (readers turn it into an error about the 
 
 @dataclass(frozen=True)
 class Walker:
-    """Follows paths through decoded JSON.
-
-    Attributes:
-        source: The file, for messages.
-        said: The keys of utterances, for lists of both speakers' turns and for lists under several keys.
-        naming: Names a dialogue's object; None: the path does.
-        tells_places: Whether turns say by which keys they were reached; else, only by which item of a file's list.
-        is_strict: Whether ids must be there and of the right type.
-    """
+    """Follows paths through decoded JSON."""
 
     source: Source
-    said: tuple[str, ...] = ()
-    naming: Callable[[Any], str] | None = None
-    tells_places: bool = False
-    is_strict: bool = False
+    said: tuple[str, ...] = ()  # the keys of utterances, for lists of both speakers' turns and lists under several keys
+    naming: Callable[[Any], str] | None = None  # names a dialogue's object; None: the path does
+    tells_places: bool = False  # by which keys turns were reached; else, only by which item of a file's list
+    is_strict: bool = False  # ids must be there and of the right type
 
     def walk(self, node: Any, steps: Sequence[Step], place: str = "") -> Iterator[Turn]:
-        """The turns below a node, which is at this place.
-
-        Raises:
-            Broken: They are nested in another way.
-            DstbenchError: An id is not of the form that a step says.
-        """
+        """The turns below a node, which is at this place; `Broken`: they are nested in another way."""
         turns: Iterable[Turn] = [Turn(None, None, node, place=place)]
         for step in steps:
             turns = self._follow(step, turns)
