@@ -370,15 +370,14 @@ def _read(file: File, options: ReadOptions, split: str | None = None) -> States:
 
 
 def renamed(states: States, options: ReadOptions) -> States:
-    """States renamed and renumbered as the options say, with notes on names of the maps that the states do not have."""
+    """States renamed and renumbered as the options say."""
     if not options.changes_states:
         return states
-    from dstbench.readers.renaming import rename, renumber, with_notes_on
+    from dstbench.readers.renaming import rename, renumber
 
     if options.turns_from is not None or options.turn_step is not None:
         states = renumber(states, options.turns_from or 0, options.turn_step or 1)
-    under_other_names, unused = rename(states, options.slots, options.dialogues)
-    return replace(under_other_names, notes=with_notes_on(states, unused).notes)
+    return rename(states, options.slots, options.dialogues)
 
 
 def _parquet(name: str, file: File, options: ReadOptions, split: str | None) -> Run | States:
