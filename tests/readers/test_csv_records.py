@@ -133,7 +133,7 @@ def test_columns_of_the_users(here: Path) -> None:
     Path("p.csv").write_text("a;b;c;d\nMUL1;0;{'hotel-area': 'north'};{}\n")
     with pytest.raises(dstbench.DstbenchError, match="no known format"):
         dstbench.read("p.csv")
-    with pytest.raises(dstbench.DstbenchError, match=r"no header .*\nhint: `keys` id=COLUMN"):
+    with pytest.raises(dstbench.DstbenchError, match=r"neither gold nor pred; .*\nhint: `keys` id=a,turn=b"):
         dstbench.read("p.csv", "csv")
     keys = {"id": "a", "turn": "b", "gold": "c", "pred": "d"}
     assert table_of("p.csv", keys=keys).rows() == [("MUL1", 0, "hotel-area", "north", None)]
