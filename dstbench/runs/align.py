@@ -17,7 +17,8 @@ from dstbench.readers.frames import IS_FRAME, count_frames
 from dstbench.readers.renaming import with_domains
 from dstbench.readers.states import UNREADABLE, Side, States, only_split, only_turns, warn_of_notes
 from dstbench.runs.run import Run, in_memory
-from dstbench.runs.slot_names import find_numbering, report_gaps, report_slots
+from dstbench.runs.slot_names import report_slots
+from dstbench.runs.turn_numbers import check_numbering, report_gaps
 from dstbench.schema.core import LONG
 from dstbench.schema.record import Record
 from dstbench.tables import collect, collect_all
@@ -239,20 +240,8 @@ def _spine(
         "extra_turns": extra.height,
         "extra_dialogues": extra.join(gold.turns, on="dialogue", how="anti")["dialogue"].n_unique(),
     }
-    perhaps = ""
-    if not embedded and not states.numbered and (absent.height or extra.height):
-        numbering = find_numbering(gold, pred)
-        if numbering is not None and numbering.fits_better:
-            (met, meeting), (agreeing, then) = numbering.met, numbering.agreeing
-            raise DstbenchError(
-                f"turns are numbered differently than gold's: of {number_of(pred.turns.height, 'predicted turn')}, "
-                f"{met:,} are in gold, {agreeing:,} of them with the same state; {numbering.option} makes that "
-                f"{meeting:,} and {then:,}",
-                file=source,
-                hint=f"{numbering.option} renumbers them; --turns-from 0 takes them as they are numbered",
-            )
-        if numbering is not None and numbering.met[0] < numbering.met[1]:
-            perhaps = f"if turns are numbered differently than gold's, {numbering.option} renumbers them; "
+    differs = not embedded and not states.numbered and (absent.height or extra.height)
+    perhaps = check_numbering(source, gold, pred) if differs else ""
     if absent.height == spine.height:
         raise DstbenchError(
             "no turn is in both gold and predictions "

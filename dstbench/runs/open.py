@@ -33,7 +33,8 @@ from dstbench.runs.align import check_missing, choose_split, from_long, gold_of,
 from dstbench.runs.gold import gold_fingerprint
 from dstbench.runs.rules import check_long, conform_long, with_canonical_names
 from dstbench.runs.run import CUTS, GOLD, METADATA, Run, collect, in_memory, open_table
-from dstbench.runs.slot_names import report_gaps, report_slots
+from dstbench.runs.slot_names import report_slots
+from dstbench.runs.turn_numbers import report_gaps
 from dstbench.schema.core import LONG, SCHEMA_VERSION
 from dstbench.tables import collect as collect_query
 from dstbench.typing import Missing, Unreadable
