@@ -205,7 +205,7 @@ def scan(data: Data, **reading: Unpack[Reading]) -> pl.LazyFrame:
     """
     runs = open_runs(data, **reading)
     for run in runs:
-        run.check(0, run.cuts[-1])
+        run.check()
     return pl.concat([run.table.select(pl.lit(run.name).alias("run"), pl.all()) for run in runs])
 
 

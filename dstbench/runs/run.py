@@ -2,18 +2,17 @@
 
 Conventions: rows are read part by part, perhaps several times. If the file changes in between, that is an error, so no
 result mixes rows of the old file with rows of the new one. A file holds one run: besides the schema, its footer has
-``dstbench`` (`Run.meta`), ``dstbench.cuts``, ``dstbench.crc32`` (`Run.checksums`) and ``dstbench.gold``
-(`Run.fingerprint`), each as JSON. Its bytes are checked by `io.parquet`.
+``dstbench`` (`Run.meta`), ``dstbench.cuts`` and ``dstbench.gold`` (`Run.fingerprint`), each as JSON. `io.parquet`
+checks its bytes when it is opened.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from bisect import bisect_left
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
@@ -22,7 +21,7 @@ import polars as pl
 from dstbench.errors import DstbenchError, UsageError
 from dstbench.io import parquet
 from dstbench.io.files import File
-from dstbench.io.parquet import MAGIC, checksums, damaged, reading
+from dstbench.io.parquet import reading
 from dstbench.readers.frames import COUNTS
 from dstbench.runs.rules import check_long, conform_long
 from dstbench.schema.core import SCHEMA_VERSION
@@ -60,8 +59,6 @@ class Run(Record):
             are used as they are.
         path: Absolute path of the Parquet file that `table` is read from; None: it is in memory.
         stamp: The stamp of that file when it was opened.
-        checksums: For the rows between each cut and the next: the offset in the file at which they end, and the CRC-32
-            of their bytes (because a damaged page may still decode, to other rows); None: the file has none.
         fingerprint: Fingerprint of gold as written, over all turns; None: not computed yet.
     """
 
@@ -72,7 +69,6 @@ class Run(Record):
     derive: Callable[[pl.DataFrame], pl.DataFrame] | None = None
     path: str | None = None
     stamp: Stamp | None = None
-    checksums: Sequence[Sequence[int]] | None = None
     fingerprint: int | None = None
 
     @cached_property
@@ -110,7 +106,7 @@ class Run(Record):
         Raises:
             DstbenchError: The rows cannot be read or are damaged, or the file has changed since it was opened.
         """
-        return self._collected(self.table if table is None else table, 0, self.cuts[-1])
+        return self._collected(self.table if table is None else table)
 
     def part(self, start: int, rows: int) -> pl.DataFrame:
         """The rows from one cut to another; see `read`.
@@ -122,25 +118,21 @@ class Run(Record):
         Returns:
             Schema `LONG`, sorted.
         """
-        return self._collected(self.table.slice(start, rows), start, start + rows)
+        return self._collected(self.table.slice(start, rows))
 
-    def _collected(self, table: pl.LazyFrame, start: int, end: int) -> pl.DataFrame:
-        """The result of a query over the rows from one cut to another, which are checked first."""
-        self.check(start, end)
+    def _collected(self, table: pl.LazyFrame) -> pl.DataFrame:
+        """The result of a query over the rows, if the file is the same before and after it."""
+        self.check()
         try:
             return collect(table, self.name)
         finally:
             self.check()
 
-    def check(self, start: int = 0, end: int = 0) -> None:
+    def check(self) -> None:
         """Check that the file, if the rows come from one, is the one that was opened.
 
-        Args:
-            start: One of `cuts`: the first of the rows whose checksums are checked, too.
-            end: Likewise, the row after the last of them.
-
         Raises:
-            DstbenchError: The file has changed, or is gone, or the rows are damaged.
+            DstbenchError: The file has changed, or is gone.
         """
         if self.path is None or self.stamp is None:
             return
@@ -152,21 +144,6 @@ class Run(Record):
                 file=self.path,
                 hint="run it again when nothing writes the file any more",
             ) from None
-        if self.checksums is None or start == end:
-            return
-        first, last = (bisect_left(self.cuts, row) for row in (start, end))
-        begin = self.checksums[first - 1][0] if first else len(MAGIC)
-        ends, sums = zip(*self.checksums[first:last], strict=True)
-        with reading(self.name):
-            if _sums(self.path, self.stamp, begin, ends) != sums:
-                raise damaged("its bytes are not those that were written")
-
-
-@lru_cache(maxsize=1 << 12)
-def _sums(path: str, stamp: Stamp, begin: int, ends: tuple[int, ...]) -> tuple[int, ...]:
-    """The CRC-32 of consecutive sections of a file; they are computed once for each stamp of it."""
-    with reading(path), open(path, "rb") as file:
-        return tuple(crc for _, crc in checksums(file, ends, begin))
 
 
 def stamp_of(path: str | os.PathLike[str]) -> Stamp:
@@ -200,15 +177,14 @@ def open_table(name: str, file: File) -> Run | None:
     path = file.utf8_path
     with reading(file.name):
         stamp = stamp_of(path)
-        table, texts = parquet.scan(file)
+        table, texts, is_sealed = parquet.scan(file)
         height = table.select(pl.len()).collect().item() if CUTS in texts else 0
     try:
         meta, cuts = dict(json.loads(texts[METADATA])), tuple(json.loads(texts[CUTS]))
-        sums, gold = json.loads(texts.get(parquet.CHECKSUMS, "null")), json.loads(texts.get(GOLD, "null"))
-        version = meta.get("schema_version", SCHEMA_VERSION)
-        # Without checksums, the rows may be others than those that the fingerprint is of.
-        fingerprint = None if gold is None or sums is None else int(gold, 16)
-        is_ours = version not in range(1, SCHEMA_VERSION + 1) or _fits(meta, cuts, sums, height, stamp.size)
+        gold, version = json.loads(texts.get(GOLD, "null")), meta.get("schema_version", SCHEMA_VERSION)
+        # Without a seal, the rows may be others than those that the fingerprint is of.
+        fingerprint = int(gold, 16) if gold is not None and is_sealed else None
+        is_ours = version not in range(1, SCHEMA_VERSION + 1) or _fits(meta, cuts, height)
     except (AttributeError, KeyError, RecursionError, TypeError, ValueError):  # anyone may have edited these texts
         is_ours = False
     if not is_ours:
@@ -219,19 +195,18 @@ def open_table(name: str, file: File) -> Run | None:
             "it needs a newer dstbench; or convert it again with this one",
         )
     table = conform_long(table, source=file.name)
-    if sums is None:  # it was edited, or an early version wrote it
+    if not is_sealed:  # it was edited, or an early version wrote it
         check_long(collect(table, file.name), source=file.name)
-    return Run(name, table, meta, cuts, path=path, stamp=stamp, checksums=sums, fingerprint=fingerprint)
+    return Run(name, table, meta, cuts, path=path, stamp=stamp, fingerprint=fingerprint)
 
 
-def _fits(meta: Any, cuts: Any, sums: Any, height: int, size: int) -> bool:
-    """Whether dstbench could have written these texts for a file of `height` rows and `size` bytes."""
-    ends = [] if sums is None else [*(end for end, _ in sums), size]
+def _fits(meta: Any, cuts: Any, height: int) -> bool:
+    """Whether dstbench could have written these texts for a file of `height` rows."""
     return (
-        all(type(number) is int and number >= 0 for number in (*cuts, *ends, *meta["coverage"].values()))
-        and all(low < high for each in (cuts, ends) for low, high in pairwise(each))
+        all(type(number) is int and number >= 0 for number in (*cuts, *meta["coverage"].values()))
+        and all(low < high for low, high in pairwise(cuts))
         and (cuts[:1], cuts[-1:]) == ((0,), (height,))
-        and (sums is None or len(sums) == len(cuts) - 1)
+        and len(cuts) > 1
         and {"turns", "dialogues"} <= meta["coverage"].keys()
         and meta.get("frames", {}).keys() in (set(), {*COUNTS})
         and isinstance(meta["missing"], str)
