@@ -36,7 +36,7 @@ class Aligned(Record):
         table: The long table, schema `LONG`, sorted.
         coverage: Counts of turns and dialogues: scored, missing from the predictions, extra in them.
         frames: Counts of gold's and predicted frames (`readers.frames.count_frames`); None: gold has no frames.
-        with_book: `Side.with_book` of gold and of the predictions, by ``gold`` and ``pred``.
+        with_book: As `Run.meta` has it: booking slots that are spelled without ``book``, by ``gold`` and ``pred``.
     """
 
     table: pl.DataFrame
@@ -98,7 +98,11 @@ def to_long(states: States, gold: States | None = None, *, missing: Missing = "e
         frames = count_frames(of_frames["gold"], of_frames["pred"])
         table = pl.concat([table, of_frames]).sort("dialogue", "slot", "turn")
     report_slots(source, table, refuse=not states.in_training)
-    return Aligned(table, coverage, frames, {"gold": gold_side.with_book, "pred": pred_side.with_book})
+    without_book = {
+        name: {slot: is_with for slot, is_with in side.with_book.items() if not is_with}
+        for name, side in (("gold", gold_side), ("pred", pred_side))
+    }
+    return Aligned(table, coverage, frames, {name: slots for name, slots in without_book.items() if slots})
 
 
 def check_missing(missing: str) -> None:
