@@ -37,7 +37,7 @@ def score(call: Call, *, group: Mapping[str, str] | None = None, along: str | No
     """
     import polars as pl
 
-    from dstbench.analysis.along import numbers_along
+    from dstbench.analysis.user_tables import numbers_along
     from dstbench.rendering.of_runs import titles_of
     from dstbench.rendering.tables import render
     from dstbench.runs.gold_sets import gold_lines
@@ -79,7 +79,7 @@ def check(call: Call, *, strict: bool = False) -> Result:
     Args:
         strict: Exit with 1 if a check fails, for scripts.
     """
-    from dstbench.rendering.sentences import failed
+    from dstbench.analysis.findings import failed
 
     rows = call.compute()
     shown = rows if call.form in ("text", "md", "latex") else rows.drop("short", "n", "jga")

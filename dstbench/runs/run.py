@@ -10,12 +10,10 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from os import PathLike
 from typing import Any, Final, NamedTuple
 
 import polars as pl
@@ -25,8 +23,8 @@ from dstbench.io import parquet
 from dstbench.io.files import File
 from dstbench.io.parquet import reading
 from dstbench.readers.frames import COUNTS
-from dstbench.runs.gold import gold_fingerprint
-from dstbench.schema.core import LONG, SCHEMA_VERSION
+from dstbench.runs.rules import check_long, conform_long
+from dstbench.schema.core import SCHEMA_VERSION
 from dstbench.schema.record import Record
 from dstbench.tables import collect as collect_query
 
@@ -74,27 +72,12 @@ class Run(Record):
     fingerprint: int | None = None
 
     @cached_property
-    def kept(self) -> dict[bool, Any]:
+    def kept(self) -> dict[str, Any]:
         """What scoring keeps of a small run (`scoring.partitions`); copies begin without it."""
         return {}
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name != "kept"}  # codes hold in one process only
-
-    def part(self, start: int, rows: int) -> pl.DataFrame:
-        """The rows from one cut to another.
-
-        Args:
-            start: The first row, one of `cuts`.
-            rows: Number of rows, up to another of `cuts`.
-
-        Returns:
-            Schema `LONG`, sorted.
-
-        Raises:
-            DstbenchError: The rows cannot be read, or the file has changed since it was opened.
-        """
-        return self._collected(self.table.slice(start, rows))
 
     def need_states(self, what: str) -> None:
         """Refuse a run that holds only marks of which slots are right, and no states.
@@ -121,9 +104,21 @@ class Run(Record):
             Schema `LONG`, sorted; or what the query selects.
 
         Raises:
-            DstbenchError: The rows cannot be read, or the file has changed since it was opened.
+            DstbenchError: The rows cannot be read or are damaged, or the file has changed since it was opened.
         """
         return self._collected(self.table if table is None else table)
+
+    def part(self, start: int, rows: int) -> pl.DataFrame:
+        """The rows from one cut to another; see `read`.
+
+        Args:
+            start: The first row, one of `cuts`.
+            rows: Number of rows, up to another of `cuts`.
+
+        Returns:
+            Schema `LONG`, sorted.
+        """
+        return self._collected(self.table.slice(start, rows))
 
     def _collected(self, table: pl.LazyFrame) -> pl.DataFrame:
         """The result of a query over the rows, if the file is the same before and after it."""
@@ -134,7 +129,7 @@ class Run(Record):
             self.check()
 
     def check(self) -> None:
-        """Check that the file, if the rows come from one, is the same as when it was opened.
+        """Check that the file, if the rows come from one, is the one that was opened.
 
         Raises:
             DstbenchError: The file has changed, or is gone.
@@ -173,73 +168,46 @@ def in_memory(name: str, table: pl.DataFrame, meta: Mapping[str, Any]) -> Run:
     return Run(name, table.lazy(), meta, (*cuts, table.height))
 
 
-_METADATA: Final = "dstbench"
-_CUTS: Final = "dstbench.cuts"
-_GOLD: Final = "dstbench.gold"
+#: The texts in a file's footer: `Run.meta`, `Run.cuts` and `Run.fingerprint`.
+METADATA, CUTS, GOLD = "dstbench", "dstbench.cuts", "dstbench.gold"
 
 
-def write_table(path: str | PathLike[str], table: pl.DataFrame, meta: Mapping[str, Any], cuts: tuple[int, ...]) -> None:
-    """Write a run whose rows are in memory, group by group; `meta` and `cuts` are those of the `Run`."""
-    fingerprints = []
-
-    def fingerprinted(group: pl.DataFrame) -> pl.DataFrame:
-        fingerprints.append(gold_fingerprint(group))
-        return group
-
-    def gold() -> dict[str, str]:
-        return {_GOLD: json.dumps(f"{sum(fingerprints) % 2**64:016x}")}
-
-    texts = {_METADATA: json.dumps(dict(meta), ensure_ascii=False, sort_keys=True), _CUTS: json.dumps(cuts)}
-    groups = (table.slice(start, end - start) for start, end in pairwise(cuts))
-    parquet.write(path, LONG.schema, map(fingerprinted, groups), texts, gold)
-
-
-class Footer(NamedTuple):
-    """What a file's footer says of the run."""
-
-    meta: dict[str, Any]
-    cuts: tuple[int, ...]
-    fingerprint: str | None
-
-
-def fitting_footer(file: File, texts: Mapping[str, str], *, height: int) -> Footer | None:
-    """The footer of a Parquet file of `height` rows, from the texts in it."""
+def open_table(name: str, file: File) -> Run | None:
+    """The run in a Parquet file that dstbench wrote, whose rows are not read yet; None: another program wrote it."""
+    path = file.utf8_path
+    with reading(file.name):
+        stamp = stamp_of(path)
+        table, texts, is_sealed = parquet.scan(file)
+        height = table.select(pl.len()).collect().item() if CUTS in texts else 0
     try:
-        footer = Footer(
-            dict(json.loads(texts[_METADATA])),
-            tuple(json.loads(texts[_CUTS])),
-            json.loads(texts.get(_GOLD, "null")),
-        )
-    except (KeyError, TypeError, ValueError, RecursionError):
+        meta, cuts = dict(json.loads(texts[METADATA])), tuple(json.loads(texts[CUTS]))
+        gold, version = json.loads(texts.get(GOLD, "null")), meta.get("schema_version", SCHEMA_VERSION)
+        # Without a seal, the rows may be others than those that the fingerprint is of.
+        fingerprint = int(gold, 16) if gold is not None and is_sealed else None
+        is_ours = version not in range(1, SCHEMA_VERSION + 1) or _fits(meta, cuts, height)
+    except (AttributeError, KeyError, RecursionError, TypeError, ValueError):  # anyone may have edited these texts
+        is_ours = False
+    if not is_ours:
         return None
-    version = footer.meta.get("schema_version", SCHEMA_VERSION)
     if version not in range(1, SCHEMA_VERSION + 1):
         raise file.error(
             f"its long table has schema version {version}; this dstbench reads up to {SCHEMA_VERSION}",
             "it needs a newer dstbench; or convert it again with this one",
         )
-    try:
-        return footer if _fits(footer, height=height) else None
-    except (AttributeError, KeyError, TypeError, ValueError):  # anyone may have edited it
-        return None
+    table = conform_long(table, source=file.name)
+    if not is_sealed:  # it was edited, or an early version wrote it
+        check_long(collect(table, file.name), source=file.name)
+    return Run(name, table, meta, cuts, path=path, stamp=stamp, fingerprint=fingerprint)
 
 
-def _fits(footer: Footer, *, height: int) -> bool:
-    """Whether dstbench could have written this footer for a file of `height` rows."""
-    meta, cuts, gold = footer
-    coverage, frames, only = meta["coverage"], meta.get("frames", {}), meta.get("only", [])
-    counts = [*coverage.values(), *frames.values(), *cuts]
+def _fits(meta: Any, cuts: Any, height: int) -> bool:
+    """Whether dstbench could have written these texts for a file of `height` rows."""
     return (
-        all(type(number) is int and number >= 0 for number in counts)
+        all(type(number) is int and number >= 0 for number in (*cuts, *meta["coverage"].values()))
+        and all(low < high for low, high in pairwise(cuts))
         and (cuts[:1], cuts[-1:]) == ((0,), (height,))
         and len(cuts) > 1
-        and all(low < high for low, high in pairwise(cuts))
-        and {"turns", "dialogues"} <= coverage.keys()
-        and frames.keys() in (set(), {*COUNTS})
-        and re.fullmatch(r"[a-z]+(\+[a-z]+)*", meta["missing"]) is not None
-        and {"gold", "pred"} >= (spellings := meta.get("with_book", {})).keys()
-        and not any(with_book for slots in spellings.values() for with_book in slots.values())
-        and isinstance(only, list)
-        and all(isinstance(metric, str) for metric in only)
-        and (gold is None or re.fullmatch("[0-9a-f]{16}", gold) is not None)
+        and {"turns", "dialogues"} <= meta["coverage"].keys()
+        and meta.get("frames", {}).keys() in (set(), {*COUNTS})
+        and isinstance(meta["missing"], str)
     )
