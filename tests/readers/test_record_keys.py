@@ -90,7 +90,10 @@ REFUSED: dict[str, tuple[Any, list[str]]] = {
         _record(gold_turn_label=NORTH, pred_turn_label=NORTH),
         ["neither gold nor pred; unknown keys: gold_turn_label, pred_turn_label", "id=dialogue_id,turn=turn"],
     ),
-    "typos only": (_record(glod=NORTH, perd=NORTH), ["neither gold nor pred; unknown keys: glod, perd", "gold=glod,pred=perd"]),
+    "typos only": (
+        _record(glod=NORTH, perd=NORTH),
+        ["neither gold nor pred; unknown keys: glod, perd", "gold=glod,pred=perd"],
+    ),
     "another word": (_record(ours=NORTH), ["neither gold nor pred; unknown keys: ours", "turn=turn,pred=ours may be"]),
     "a typo": (_record(gold=NORTH, perd=NORTH), ["holds gold but no predictions", "pred=perd takes that"]),
     "a function call": (_record(gold=NORTH, pred={"name": "find_hotel", "arguments": {"area": "north"}}),
