@@ -92,7 +92,9 @@ def titles_of(groups: Mapping[str, str], names: Sequence[str], by: Sequence[str]
 
 def by_first_metric(rows: pl.DataFrame, of: str = "run") -> pl.DataFrame:
     """Rows of scores by the first metric, the highest first."""
-    first = pl.col("value").filter(pl.col("metric") == rows["metric"].first()).first().over(of)
+    if rows.is_empty():
+        return rows
+    first = pl.col("value").filter(pl.col("metric") == rows["metric"][0]).first().over(of)
     return rows.sort(first, descending=True, nulls_last=True, maintain_order=True)
 
 
