@@ -208,7 +208,7 @@ def _first_by_others(leaderboard: Leaderboard, scores: pl.DataFrame, best: Seque
 
 def _lead_of(leaderboard: Leaderboard, metric: str, best: Sequence[str], rest: Sequence[str]) -> list[str]:
     """Which of the rest all of the best are significantly better than and which not, and which cannot be tested."""
-    from dstbench.analysis.verdicts import FEWEST_SEEDS  # not before: it needs the modules of statistics
+    from dstbench.analysis.significance import FEWEST_SEEDS  # not before: it needs the modules of statistics
 
     is_best = pl.col("run").is_in(best)
     across = leaderboard.differences.filter(pl.col("metric") == metric, is_best != pl.col("other").is_in(best))
@@ -274,7 +274,7 @@ def turned(differences: pl.DataFrame, where: pl.Expr) -> pl.DataFrame:
 
 def verdicts(leaderboard: Leaderboard) -> list[str]:
     """For each metric whose differences were tested: the significant ones, or the others, whichever are fewer."""
-    from dstbench.analysis.verdicts import pairs_text  # not before, as above
+    from dstbench.analysis.significance import pairs_text  # not before, as above
 
     at, lines = f"at {percent(1 - leaderboard.design['level'][0])}", []
     for metric, rows in in_order(leaderboard).items():

@@ -12,7 +12,7 @@ import polars as pl
 from dstbench._version import __version__
 from dstbench.analysis.check import GOLD
 from dstbench.analysis.findings import listed, percent, verdicts
-from dstbench.analysis.verdicts import pairs_text
+from dstbench.analysis.significance import pairs_text
 from dstbench.conventions.profiles import PROFILES
 from dstbench.errors import number_of
 from dstbench.io.escape import latex_text

@@ -16,8 +16,8 @@ import dstbench
 from dstbench.analysis.check import badges
 from dstbench.analysis.compare import Design, Leaderboard, resample
 from dstbench.analysis.diagnose import Diagnosis
+from dstbench.analysis.dialogue_sums import pair_up
 from dstbench.analysis.findings import Finding, findings, listed, place
-from dstbench.analysis.paired import pair_up
 from dstbench.conventions.profiles import as_convention
 from dstbench.demo import synthetic
 from dstbench.metrics import parse_all
