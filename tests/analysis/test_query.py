@@ -89,6 +89,7 @@ def test_a_users_table_that_cannot_be_queried(name: str, table: str, message: st
         dstbench.query("SELECT * FROM t", EXAMPLE, tables={name: table})
 
 
+@pytest.mark.filterwarnings("ignore:.*of slots that gold never has:dstbench.errors.DstbenchWarning")
 @FEW
 @given(states=corpora(LARGE))
 def test_classes_are_counted_as_a_diagnosis_does(states: States) -> None:
@@ -98,6 +99,7 @@ def test_classes_are_counted_as_a_diagnosis_does(states: States) -> None:
     assert all(CLASSES[name][0] == kind for name, kind in found.select("class", "kind").iter_rows())
 
 
+@pytest.mark.filterwarnings("ignore:.*of slots that gold never has:dstbench.errors.DstbenchWarning")
 @FEW
 @given(states=corpora(LARGE))
 def test_what_is_carried_is_as_in_the_turn_before(states: States) -> None:

@@ -53,9 +53,7 @@ def shown(names: tuple[str, ...]) -> dict[str, str]:
     parts |= {f"diagnose {form}": render(diagnosis, form) for form in ("text", "md", "latex")}
     chart = of_runs.sweep_charts(swept)["conventions"]
     values = [row["value"] for row in chart.to_dict()["data"]["values"]]
-    table = chapters.conventions_chapter(swept, {"conventions": chart}).blocks[1].table
-    assert table is not None
-    return {**parts, "chart": str(values), "chapter": str(table.rows())}
+    return {**parts, "chart": str(values)}
 
 
 @pytest.fixture(scope="module")
@@ -76,7 +74,7 @@ def test_a_single_run_is_called_like_a_column(name: str) -> None:
     (states, *_) = RUNS.values()
     report = dstbench.report({name: states}, metrics="jga")
     leaderboard = report.leaderboard
-    table = chapters.scores_chapter(leaderboard, report.charts).blocks[0].table
+    table = chapters.chapters_of(report)[0].blocks[0].table
     assert table is not None
     assert table.columns[1].strip() == name
     assert table.row(0)[1].startswith(f"{100 * leaderboard.scores['value'][0]:.2f} (")
@@ -99,7 +97,7 @@ MISSING = {"most": predicting(15), "few": predicting(1), "none": predicting(0)}
 
 def test_a_report_ranks_by_a_metric_of_errors_from_the_fewest() -> None:
     report = dstbench.report(MISSING, metrics="missed")
-    table = chapters.scores_chapter(report.leaderboard, report.charts).blocks[0].table
+    table = chapters.chapters_of(report)[0].blocks[0].table
     assert table is not None
     assert table.select("run", "no.", "beats significantly").rows() == [
         ("none", "1", "3"),
@@ -108,7 +106,7 @@ def test_a_report_ranks_by_a_metric_of_errors_from_the_fewest() -> None:
     ]
     assert "%" not in str(report.charts["conventions"].to_dict()["layer"])
     assert "domains" not in report.charts
-    rows = chapters.conventions_chapter(report.sweep, report.charts).blocks[1].table
+    (rows,) = (chapter.blocks[1].table for chapter in chapters.chapters_of(report) if chapter.name == "conventions")
     assert rows is not None
     assert rows.filter(profile="verbatim")["most"].item() == "15"
     report.to_html()
@@ -154,7 +152,7 @@ def test_no_run_is_called_better_by_a_metric_of_the_users_own() -> None:
     assert "most has the highest wrong-share, 75.0 %" in best.text
     assert "significantly above" in best.text
     assert "better" not in best.text
-    table = chapters.scores_chapter(report.leaderboard, report.charts).blocks[0].table
+    table = chapters.chapters_of(report)[0].blocks[0].table
     assert table is not None
     assert "beats significantly" not in table.columns
     with laid_out_for(Screen(100, coloured=True)):
