@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +13,9 @@ import pytest
 from hypothesis import given
 
 import dstbench
-from dstbench.analysis import query as queries
 from dstbench.conventions.convention import Convention
 from dstbench.demo import synthetic
 from dstbench.rendering.tables import render_answer
-from dstbench.schema.analysis import SLOT_CLASSES
 from dstbench.scoring.error_classes import CLASSES
 from tests import formats
 from tests.commands import ok, run
@@ -111,30 +108,6 @@ def test_what_is_carried_is_as_in_the_turn_before(states: States) -> None:
         last = before.get((row["dialogue"], row["turn"] - 1), {"gold": {}, "pred": {}})
         known = [last[side].get(row["slot"]) for side in ("gold", "pred")]
         assert row["carried"] == (known == [row["gold"], row["pred"]]), row
-
-
-def test_classes_have_the_types_that_the_schema_says() -> None:
-    table = dstbench.query("SELECT * FROM classes", RUNS)
-    assert table.columns == list(SLOT_CLASSES.columns)
-    assert table["domain"].equals(table["slot"].str.split("-").list.first().alias("domain"))
-
-
-def test_only_what_is_named_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
-    made: list[str] = []
-
-    def watched(name: str, whole: Callable[..., Any]) -> Callable[..., Any]:
-        def call(*given: Any) -> Any:
-            made.append(name)
-            return whole(*given)
-
-        return call
-
-    for name in ("list_classes", "to_turns", "per_dialogue", "score_run"):
-        monkeypatch.setattr(queries, name, watched(name, getattr(queries, name)))
-    dstbench.query("SELECT COUNT(*) FROM long", EXAMPLE)
-    assert made == []
-    dstbench.query("SELECT COUNT(*) AS turns FROM turns", EXAMPLE)
-    assert made == ["to_turns"]
 
 
 def test_numbers_are_signed_and_strings_are_strings() -> None:
