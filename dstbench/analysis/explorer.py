@@ -20,7 +20,6 @@ from dstbench.metrics import Metric
 from dstbench.metrics.registry import name_of
 from dstbench.runs.run import Run
 from dstbench.scoring.error_classes import CLASSES, classify
-from dstbench.scoring.events import with_events
 from dstbench.scoring.rows import lay_out
 from dstbench.scoring.score import score_run
 from dstbench.scoring.turns import to_turns
@@ -167,7 +166,7 @@ def choose(
 
 def _changes(table: pl.DataFrame, convention: Convention) -> pl.DataFrame:
     """The rows in which gold, the prediction or the class of a slot changes."""
-    rows = classify(with_events(lay_out(table), convention), convention)
+    rows = classify(lay_out(table).with_counts(convention), convention)
     first, changes_in = pl.col("first"), {name: pl.col(name).ne_missing(pl.col(name).shift(1)) for name in _CHANGING}
     still_absent = first & pl.col("class").is_null()  # a slot whose first value means that it is absent
     changing = rows.with_columns(

@@ -21,7 +21,7 @@ import polars as pl
 from dstbench._version import __version__
 from dstbench.analysis.associations import POOLED
 from dstbench.analysis.check import GOLD, badges
-from dstbench.analysis.orders import spread_of
+from dstbench.analysis.rankings import spread_of
 from dstbench.errors import number_of
 from dstbench.metrics.registry import find_metric, name_of, sign_of
 from dstbench.rendering.html import json_text, markup, rendered

@@ -296,7 +296,7 @@ def _differences(rows: pl.DataFrame) -> Chart:
 
 def _spread(scores: pl.DataFrame) -> dict[str, Chart]:
     """Mean and standard deviation of several runs' scores, by metric, on one axis (Kim et al. 2022, Fig 4)."""
-    from dstbench.analysis.orders import spread_of  # not before: it needs the modules of statistics
+    from dstbench.analysis.rankings import spread_of  # not before: it needs the modules of statistics
 
     shares = scores.filter(~IS_COUNT).drop_nulls("value")
     if shares["run"].n_unique() < 2:
