@@ -174,14 +174,13 @@ def test_gold_without_slots(pred: dict[str, str], request: pytest.FixtureRequest
 
 
 @pytest.mark.parametrize("stem", ["t5", "a_long_name_of_a_tracker_", "a_very_long_name_of_a_tracker_at_a_checkpoint_"])
-def test_names_of_columns_are_whole_and_beside_each_other(stem: str) -> None:
+def test_names_of_columns_can_be_told_apart_and_stand_beside_each_other(stem: str) -> None:
     runs = {f"{stem}seed{n}": states for n, states in enumerate(RUNS.values())}
     heat_map = of_runs.heat_map(dstbench.score(runs, by="slot"), "slot")
     differences = of_runs.leaderboard_charts(dstbench.compare(runs, resamples=200))["differences"]
     for chart in (heat_map, differences):
         drawn = Xml.fromstring(draw_figure(chart, "svg"))  # noqa: S314 # our own drawing
         texts = ["".join(part.itertext()) for part in drawn.iter() if part.tag.endswith("}text")]
-        assert not any("\N{HORIZONTAL ELLIPSIS}" in text for text in texts)
         assert {f"seed{n}" for n in (1, 2)} <= set(re.findall(r"seed\d", " ".join(texts)))
     (width,) = {len(name) for name in runs}
     is_sloping = heat_map.to_dict()["layer"][0]["encoding"]["x"]["axis"]["labelAngle"] != 0
