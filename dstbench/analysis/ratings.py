@@ -16,8 +16,8 @@ import polars as pl
 
 from dstbench.analysis.associations import JACKKNIFE, Compared, Rows, as_frame, limits_of, with_holm
 from dstbench.analysis.user_tables import read_user_table
-from dstbench.conventions.slots import near_dialogues
-from dstbench.errors import DstbenchError, UsageError, warn
+from dstbench.arrays import Flags
+from dstbench.errors import DstbenchError, UsageError, did_you_mean, warn
 from dstbench.schema.analysis import RATED, RATED_DIFFERENCES
 from dstbench.stats import RankCorrelation, compare_rank_correlations, kendall, pearson, spearman
 from dstbench.stats.correlations import LEAST
@@ -104,8 +104,8 @@ def _rated_rows(ratings: Ratings, table: pl.DataFrame, run: str) -> pl.DataFrame
     things, n = f"{ratings.per}s", rated.height
     if 0 < n < of_run.height:
         unknown = of_run.join(table, on="dialogue", how="anti")["dialogue"]
-        near = near_dialogues(unknown[0], table["dialogue"]) if len(unknown) else []
-        meant = f" ({unknown[0]}; did you mean {' or '.join(near)}?)" if near else ""
+        near = did_you_mean(unknown[0], table["dialogue"].unique(maintain_order=True)) if len(unknown) else None
+        meant = f" ({unknown[0]}; {near})" if near else ""
         what = f"{n:,} of {of_run.height:,} ratings are used: the others are of {things} that it does not score{meant}"
         warn(what, run=run, when="before")
     if 0 < n < table.height:

@@ -34,8 +34,7 @@ from dstbench.errors import DstbenchError, UsageError, check_known, warn
 from dstbench.metrics import Metric, parse_all
 from dstbench.metrics.registry import says_all
 from dstbench.readers.states import States
-from dstbench.runs.load import load, named_parts
-from dstbench.runs.open import Data, gold_run, parts_to_open
+from dstbench.runs.open import Data, gold_run, load, named_parts, parts_to_open
 from dstbench.runs.run import Run
 from dstbench.schema.analysis import (
     ERROR_COSTS,

@@ -5,7 +5,7 @@ Conventions: slots have no domain in these files, as there is only one, and get 
 ``label.json`` in a folder of its own.
 """
 
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
@@ -48,20 +48,13 @@ class TrackerOutput(msgspec.Struct):
     sessions: list[TrackerCall]
 
 
-def _whole(source: Source) -> dict[str, Any]:
-    """The file's one object; empty if the file is not an object."""
-    return next(iter(source.objects_at(0)), {})
-
-
 def _read(source: Source, states: StatesBuilder) -> None:
     document = source.json if source.kind == "json" else None
     sessions = document.get("sessions") if isinstance(document, dict) else []
     for call in source.objects(TrackerCall, "session-id", None, "turn", None, "slot", items=sessions):
         for number, turn in enumerate(call.turns):
-            states.pred.cells(
-                states.turn(call.session, number),
-                [(f"restaurant-{slot}", value) for slot, value in turn.best().items()],
-            )
+            best = {f"restaurant-{slot}": value for slot, value in turn.best().items()}
+            states.pred.flat(states.turn(call.session, number), best)
 
 
 FORMAT: Final = Format(
@@ -73,6 +66,6 @@ FORMAT: Final = Format(
         '"goal-labels-joint": [{"score": 0.9, "slots": {"pricerange": "cheap"}}]}]}]}'
     ),
     shape=TrackerOutput,
-    sniff=lambda source: isinstance(_whole(source).get("sessions"), list),
+    sniff=lambda source: any(isinstance(document.get("sessions"), list) for document in source.objects_at(0)),
     reader=_read,
 )

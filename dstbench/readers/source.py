@@ -136,7 +136,7 @@ class Source(File):
             return stream.read(size)
 
     def items(self, *keep: str) -> Iterator[tuple[str, dict[str, Any]]]:
-        """(``item N: ``, object) of a JSON list, one by one, in bounded memory; see `json_stream.items`."""
+        """(``item N: ``, object) of a JSON list, one by one; see `json_stream.items`."""
         return items(self, keep)
 
     @cached_property

@@ -16,10 +16,11 @@ import polars as pl
 
 from dstbench.conventions.slots import canonical_slot, domain_of
 from dstbench.readers.builder import StatesBuilder
-from dstbench.readers.document import Document, DocumentTurn
+from dstbench.readers.document import Document
 from dstbench.readers.format import Format, Said
 from dstbench.readers.notations import Cell, Place
 from dstbench.readers.source import Source
+from dstbench.readers.walk import Turn
 
 OMITTED: Final = "none"
 #: The hint for a line with too few or too many fields.
@@ -94,35 +95,28 @@ class _Table:
         header, body = self.split(source.text)
         columns = header.rstrip("\r\n").split("\t") if header else [*self.columns, ""]
         slots = [name for name in columns if "-" in name]
-        if header:
+        if not self.columns:
             self._check_header(source, columns, slots)
-        width = columns.index(slots[-1]) + 1
-        lines = pl.DataFrame({"line": body.split("\n")}).with_columns(pl.col("line").str.strip_chars_end("\r"))
-        lines = lines.with_row_index("number", offset=1 + bool(header)).filter(
-            (pl.col("line") != "") & ~pl.col("line").str.starts_with("#")
-        )
+        width, line, fields = columns.index(slots[-1]) + 1, pl.col("line"), pl.col("line").str.split("\t")
+        lines = pl.DataFrame({"line": body.split("\n")}).with_columns(line.str.strip_chars_end("\r"))
+        lines = lines.with_row_index("number", offset=1 + bool(header))
+        lines = lines.filter(line != "", ~line.str.starts_with("#"))
         if lines.is_empty():
             raise source.error("no dialogue in the file")
-        ragged = lines.select("number", fields=pl.col("line").str.count_matches("\t", literal=True) + 1).filter(
-            pl.col("fields").is_between(width, len(columns)).not_()
-        )
-        if ragged.height:
-            number, fields = ragged.row(0)
-            wanted = f"the header {len(columns)}" if header else f"not {width}"
-            raise source.error(f"line {number} has {fields} fields, {wanted}", CUT_OFF)
-        beyond = lines.filter(pl.col("line").str.strip_chars_end("\t").str.count_matches("\t", literal=True) >= width)
-        if beyond.height:
-            raise source.error(f"line {beyond['number'][0]} has a value in a column without a name", CUT_OFF)
-        cells = pl.col("line").str.split_exact("\t", width - 1).struct.rename_fields(columns[:width])
+        are_whole = fields.list.len().is_between(width, len(columns)) & (fields.list.slice(width).list.join("") == "")
+        if (broken := lines.filter(~are_whole).head(1)).height:
+            number, size = broken.select("number", fields.list.len()).row(0)
+            raise source.error(f"line {number} has {size} fields, where {width} have a name", CUT_OFF)
+        cells = line.str.split_exact("\t", width - 1).struct.rename_fields(columns[:width])
         return lines.select(cells).unnest("line"), slots
 
     def _check_header(self, source: Source, columns: list[str], slots: list[str]) -> None:
         if source.kind != "tsv":
             raise source.misshapen(f"no header line that starts with `{DIALOGUE}`")
-        named = [name for name in columns if name]
-        if not slots or TURN not in columns or len(set(named)) < len(named):
+        names = [name for name in columns if name]
+        if not slots or TURN not in columns or len(set(names)) < len(names):
             raise source.misshapen("the header lacks slots or the turn index, or names a column twice")
-        if other := [name for name in named if name not in slots and name not in self.names]:
+        if other := [name for name in names if name not in slots and name not in self.names]:
             raise source.misshapen(f"the header has columns that are not slots: {', '.join(other)}")
         if "" in (before := columns[: columns.index(slots[-1])]):
             raise source.misshapen(f"column {before.index('') + 1} of the header has no name")
@@ -162,7 +156,7 @@ class TsvDocument(Document):
 
     def __init__(self, source: Source, table: _Table) -> None:
         super().__init__(source)
-        self.usual = table.usual
+        self._usual = table.usual
         header, body = table.split(source.text)
         self._header = header.rstrip("\r\n").split("\t") if header else []
         self._header_end = header[len(header.rstrip("\r\n")) :]
@@ -176,28 +170,29 @@ class TsvDocument(Document):
         self._lines: list[tuple[list[str], str]] = []
         for line in body.split("\n"):
             text = line.rstrip("\r")
-            is_turn = bool(text) and not text.startswith("#")
+            is_turn = text and not text.startswith("#")
             self._lines.append((text.split("\t"), line[len(text) :]) if is_turn else ([], line))
 
-    def turns(self) -> Iterator[DocumentTurn]:
+    def turns(self) -> Iterator[Turn]:
         for fields, _ in self._lines:
             if fields:
                 texts = {speaker: (fields, column) for speaker, column in self._speakers.items()}
-                yield DocumentTurn(fields[0], fields[self._number], fields, texts)
+                yield Turn(fields[0], fields[self._number], fields, texts=texts)
 
-    def cells(self, state: Any) -> Iterator[Cell]:
-        yield from ((slot, (state, column), None) for slot, column in self._columns)
+    def cells(self, turn: Turn) -> Iterator[Cell]:
+        yield from ((slot, (turn.content, column), None) for slot, column in self._columns)
 
-    def make(self, state: Any, slot: str, spelling: Any) -> Place:
+    def make(self, turn: Turn, slot: str, spelling: Any) -> Place:
         if not self._header:
             raise self.source.error("no column for this slot, and no header to add one to", slot=slot)
         column = self._columns[-1][1] + 1
         self._columns.append((slot, column))
-        self._header.insert(column, f"{domain_of(slot)}-{self.usual_name(slot)}")
+        name = slot.removeprefix(f"{domain_of(slot)}-")
+        self._header.insert(column, f"{domain_of(slot)}-{self._usual.get(name, name)}")
         for fields, _ in self._lines:
             if fields:
                 fields.insert(column, OMITTED)
-        return state, column
+        return turn.content, column
 
     def drop(self, dialogues: Collection[str]) -> None:
         self._lines = [line for line in self._lines if not line[0] or line[0][0] not in dialogues]

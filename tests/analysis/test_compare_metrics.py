@@ -18,10 +18,10 @@ from hypothesis import strategies as st
 import dstbench
 from dstbench import stats
 from dstbench.analysis.compare_metrics import TRAITS, MetricComparison
+from dstbench.analysis.findings import metrics_apart as finding
 from dstbench.analysis.rankings import compare_orders, spread_of
 from dstbench.demo import synthetic
 from dstbench.rendering.charts.runs import metric_charts
-from dstbench.rendering.sentences import metrics_apart as finding
 from dstbench.rendering.tables import render
 from tests import formats
 from tests.commands import run, whole

@@ -255,7 +255,7 @@ def test_a_part_is_rated() -> None:
         "careful: 40 of 60 dialogues are rated; all correlations are over these",
     ]
     misspelt = some.with_columns(pl.col("dialogue").replace({"NOWHERE": "DEM0000007"}))
-    assert "does not score (DEM0000007; did you mean DEMO0000007?)" in warned(misspelt, data)[1][0]
+    assert "does not score (DEM0000007; did you mean DEMO0000007" in warned(misspelt, data)[1][0]
     assert set(found.matrix["n"]) == {40}
     whole = RUNS["careful"].filter(pl.col("dialogue").cast(pl.String).is_in(ratings["dialogue"].head(40).to_list()))
     assert found.matrix.equals(
@@ -465,7 +465,7 @@ def test_the_finding_comes_first(rated: list[str]) -> None:
 
 def test_a_metric_is_not_best_for_being_undefined() -> None:
     """Its r is over other turns than the others'; where both are defined, another one is ahead."""
-    from dstbench.rendering.sentences import best_by_ratings
+    from dstbench.analysis.findings import best_by_ratings
 
     data = {"careful": RUNS["careful"]}
     table = scores(data, "jga,rsa,gca", "dialogue", "turn")
@@ -488,7 +488,7 @@ def test_a_metric_is_not_best_for_being_undefined() -> None:
 
 def test_no_metric_is_best_where_each_is_behind_another() -> None:
     """As three metrics can be that are defined in different turns: the signs are turned to a circle here."""
-    from dstbench.rendering.sentences import best_by_ratings
+    from dstbench.analysis.findings import best_by_ratings
 
     ratings = invented({"careful": RUNS["careful"]}, "dialogue")
     found = dstbench.correlate({"careful": RUNS["careful"]}, metrics=NAMES, ratings=ratings)

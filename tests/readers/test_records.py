@@ -310,8 +310,6 @@ LAYOUTS: dict[str, Any] = {
         {"dial_id": "mul1", "turn_num": turn, "bspn": "[hotel] area north", "bspn_gen": "[hotel] area north"}
         for turn in (0, 1)
     ]},
-    "texts": [{"sample_id": f"MUL1_{turn}", "target": "hotel-area = north", "generated_text": "- hotel-area: north"}
-              for turn in (0, 1)],
     "deltas and states before": [
         {"dialogue_id": "MUL1", "turn_id": turn, "true_belief_state": N, "predicted_belief_state": N,
          "true_belief_state_delta": {"hotel-area": "x"}, "previous_belief_state": {"hotel-stars": "4"}}

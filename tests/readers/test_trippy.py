@@ -1,4 +1,4 @@
-"""TripPy's files: what tokens and marks become, names without domains, and that a large file is not loaded."""
+"""TripPy's files: what tokens and marks become and names without domains."""
 
 from __future__ import annotations
 
@@ -22,7 +22,6 @@ from dstbench.analysis.sweep import sweep
 from dstbench.analysis.traits import traits
 from dstbench.audit import scores as audit_scores
 from dstbench.conventions.slots import SLOT_SETS
-from dstbench.readers import Source, find_format
 from tests import formats
 from tests.corpora import FEW
 
@@ -93,19 +92,6 @@ def test_slots_without_a_domain_get_that_of_their_dataset(slots: tuple[str, ...]
 @pytest.mark.filterwarnings("ignore:.*MultiWOZ's:dstbench.DstbenchWarning")
 def test_an_id_with_hyphens_is_put_together(here: Path) -> None:
     assert _pred([_turn(0, "a-b-c", x=("1", "1"))])[0][:2] == ("a-b-c", 0)
-
-
-def test_a_large_file_is_neither_loaded_to_find_its_format_nor_to_read_it(
-    here: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    Path("p.json").write_text(formats.trippy())
-    monkeypatch.setattr(Source, "raw", property(lambda _: pytest.fail("the whole file is read")))
-    source = Source("p.json")
-    form = find_format(source)
-    assert form.name == "trippy"
-    gold = form.read(source).gold
-    assert gold is not None
-    assert gold.turns.height == 2
 
 
 @pytest.mark.parametrize(

@@ -96,11 +96,6 @@ LAYOUTS: dict[str, Any] = {
     "words of their own, as CSV": "conv;step;oracle;ours\n" + "".join(
         f"{name};{turn};{gold};{pred}\n" for name, turn, gold, pred in TURNS
     ),
-    "slots written out below a line": _lines([
-        {"guid": f"{name}_{turn}", "target": "; ".join(f"{s} = {v}" for s, v in gold.items()),
-         "generated": "The dialogue state is:\n" + "\n".join(f"- {s}: {v}" for s, v in pred.items()) if pred else "{}"}
-        for name, turn, gold, pred in TURNS
-    ]),
     "function calls": [
         {"dialogue_id": name, "turn": turn, "gold": _nested(gold),
          "pred": [{"name": domain, "arguments": slots} for domain, slots in _nested(pred).items()]}
