@@ -22,7 +22,6 @@ from dstbench.scoring.scope import warn_of_scores
 from dstbench.scoring.score import score_run, warn_of_frames
 from dstbench.scoring.sums import resolve
 from dstbench.scoring.turns import scored_turns
-from dstbench.scoring.values import judged
 from dstbench.signature import differences, parse, sign
 from dstbench.stats import as_exact_floats
 
@@ -92,7 +91,7 @@ def _difference(one: Run, other: Run, convention: Convention) -> DstbenchError:
 
     def gold_of_part(part: Part) -> pl.DataFrame:
         """The scored turns, each with the values that gold has."""
-        values = judged(part.laid_out(), convention).drop_nulls("g").select("number", "turn", "slot", "g", "gold")
+        values = part.laid_out().judged(convention).drop_nulls("g").select("number", "turn", "slot", "g", "gold")
         turns = scored_turns(part.turns(convention), convention).select("number", "dialogue", "turn")
         return turns.join(values, on=["number", "turn"], how="left").drop("number").cast(pl.String).collect()
 

@@ -16,7 +16,6 @@ import polars as pl
 
 from dstbench.analysis.associations import JACKKNIFE, Compared, Rows, as_frame, limits_of, with_holm
 from dstbench.analysis.user_tables import read_user_table
-from dstbench.arrays import Flags
 from dstbench.errors import DstbenchError, UsageError, did_you_mean, warn
 from dstbench.schema.analysis import RATED, RATED_DIFFERENCES
 from dstbench.stats import RankCorrelation, compare_rank_correlations, kendall, pearson, spearman

@@ -306,11 +306,13 @@ def _conditions(rules: Rules) -> dict[Condition, pl.Expr]:
         "an offer that stands": pl.col("is_offered"),
         "not refused": ~_is_refused(rules),
         "the row agrees": agrees,
-        "confirmed": pl.when("has_row").then(agrees).otherwise(pl.col("is_beside") & ~pl.col("in_address")) | needs_none,
+        "confirmed": pl.when("has_row").then(agrees).otherwise(pl.col("is_beside") & ~pl.col("in_address"))
+        | needs_none,
         "not contradicted": agrees | pl.col("fact").is_null() | needs_none,
         "needs no row": needs_none,
         "every place has it": pl.col("each_has_it"),
-        "it matters": (pl.col("indifferent_from") > pl.col("row")).fill_null(True) | pl.col("slot").str.contains(rules.over_dontcare),
+        "it matters": (pl.col("indifferent_from") > pl.col("row")).fill_null(True)
+        | pl.col("slot").str.contains(rules.over_dontcare),
         "of the place": pl.col("system_names_place") | of_place,
         "of no other place": names_none | pl.col("system_names_place"),
         "of all places": pl.col("of_all"),

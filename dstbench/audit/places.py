@@ -283,14 +283,18 @@ def _indifference(corpus: Corpus, slots: pl.Series, rules: Rules) -> pl.DataFram
         for who in ("user", "system")
     )
     sentence, asked = pl.col("user"), pl.col("system")
-    asked_before = system.explode("system").filter(asked.str.contains(rules.preference)).group_by("row").agg(asked.str.join(" "))
+    asked_before = (
+        system.explode("system").filter(asked.str.contains(rules.preference)).group_by("row").agg(asked.str.join(" "))
+    )
     said = user.with_columns(first=sentence.list.first()).explode("user").join(asked_before, on="row", how="left")
     declines = (pl.col("first") == sentence) & sentence.str.contains(rules.no_preference) & asked.is_not_null()
     said = said.filter(sentence.str.contains(rules.indifference) | declines.fill_null(False))
     about_user = pl.any_horizontal(sentence.str.contains(words) for words in rules.asked_as.values())
     texts = said.select("row", text=pl.when(about_user).then(sentence).otherwise(asked))
     found = [
-        texts.filter(pl.col("text").str.contains(words)).select("row").join(slots.filter(slots.str.contains(slot)).to_frame("slot"), how="cross")
+        texts.filter(pl.col("text").str.contains(words))
+        .select("row")
+        .join(slots.filter(slots.str.contains(slot)).to_frame("slot"), how="cross")
         for slot, words in rules.asked_as.items()
     ]
     return pl.concat(found).unique()
