@@ -15,23 +15,20 @@ from typing import Any, Final, Unpack
 import numpy as np
 import polars as pl
 
-from dstbench.analysis.along import numbers_along
 from dstbench.analysis.associations import (
     CONTROLS,
     POOLED,
     Columns,
     Rows,
-    as_columns,
     given,
     limits_of,
-    numbered,
     warn_of_gaps,
     warn_of_no_interval,
 )
 from dstbench.analysis.compare import Design, Leaderboard, resample
+from dstbench.analysis.dialogue_sums import pair_up
 from dstbench.analysis.dialogues import per_dialogue
-from dstbench.analysis.orders import compare_orders, merit, spread_of
-from dstbench.analysis.paired import pair_up
+from dstbench.analysis.rankings import compare_orders, merit, spread_of
 from dstbench.analysis.reliability import (
     Judged,
     OfPairs,
@@ -42,7 +39,7 @@ from dstbench.analysis.reliability import (
     split_halves,
     validity,
 )
-from dstbench.analysis.user_tables import read_score_table
+from dstbench.analysis.user_tables import numbers_along, read_score_table
 from dstbench.arrays import Floats
 from dstbench.conventions.convention import Convention
 from dstbench.conventions.profiles import as_convention
@@ -302,7 +299,7 @@ def _dependence(runs: Sequence[Run], metrics: Sequence[Metric], convention: Conv
         return DEPENDENCE.empty()
     names = [str(metric) for metric in metrics]
     every = pl.concat([per_dialogue(run, metrics, convention)[0] for run in runs])
-    rows = Rows(POOLED, as_columns(every, [*names, *TRAITS, *CONTROLS[:1]]), numbered(every["dialogue"]))
+    rows = Rows.of(POOLED, every, [*names, *TRAITS, *CONTROLS[:1]])
     found = []
     for metric, trait in product(names, TRAITS):
         columns = [rows.columns[name] for name in (metric, trait)]
@@ -312,8 +309,7 @@ def _dependence(runs: Sequence[Run], metrics: Sequence[Metric], convention: Conv
         found.append((metric, trait, r, n, *limits, design.level))
     _warn_of_columns({name: rows.columns[name] for name in (*names, *TRAITS)}, names)
     dependence = pl.DataFrame(found, schema=DEPENDENCE.schema, orient="row").fill_nan(None)
-    for pair in dependence.filter(pl.col("r").is_not_null(), pl.col("low").is_null()).select("metric", "trait").rows():
-        warn_of_no_interval(None, *pair)
+    warn_of_no_interval(dependence.select("r", "low", run=None, first="metric", second="trait"))
     return dependence
 
 

@@ -23,8 +23,8 @@ import numpy as np
 import polars as pl
 
 from dstbench.analysis.associations import as_frame, with_holm
-from dstbench.analysis.orders import limits_of_order, merit, signs, stability, tau_b
-from dstbench.analysis.paired import Paired
+from dstbench.analysis.dialogue_sums import Paired
+from dstbench.analysis.rankings import limits_of_order, merit, signs, stability, tau_b
 from dstbench.arrays import Floats
 from dstbench.metrics import Metric
 from dstbench.schema.analysis import CONTESTS, RELIABILITY, SAMPLE_SIZES, VALIDITY

@@ -104,7 +104,7 @@ def discuss(corpus: Corpus, state: pl.DataFrame, places: Places, rules: Rules) -
     before = pl.when(system_names > 0).then(by_system).otherwise(pl.col("topic").shift(1).over(group))
     turns = turns.with_columns(before=before)
     turns = turns.select(
-        *_OF_DOMAIN, "offered", "refused", "user_names", "system_names",
+        *_OF_DOMAIN, "talk", "offered", "refused", "user_names", "system_names",
         has_begun=pl.col("begin") <= pl.col("row") + 1,
         place=pl.when(pl.col("place") != "").then("place"),
         system_names_place=pl.col("system_all").list.contains(pl.col("place")).fill_null(False),
@@ -257,6 +257,9 @@ def _with_facts(discussion: Discussion, places: Places, rules: Rules) -> pl.Data
         state.group_by(*_OF_DOMAIN, "value").agg(holders=pl.len()),
     ):
         said = look_up(said, frame)
+    open_slots = places.indifference.join(turns.filter(pl.col("is_topic") | pl.col("was_topic")), on="row")
+    open_slots = open_slots.filter(pl.col("slot").str.starts_with(pl.format("{}-", "domain")))
+    said = look_up(said, open_slots.group_by("talk", "slot").agg(indifferent_from=pl.col("row").min()))
     several = pl.col("slot").str.contains(rules.lists) & (pl.col("system_names") > 1)
     is_offer = (pl.col("offered") == pl.col("entity")) | (several & ~_is_refused(rules))
     return said.with_columns(
@@ -299,14 +302,17 @@ def _conditions(rules: Rules) -> dict[Condition, pl.Expr]:
         "by either": pl.lit(True),
         "the only name": takes_lists | (pl.col("user_names") == 1),
         "the only value": takes_lists | (pl.col("values") == 1),
-        "one place named": pl.col("system_names_place") & (pl.col("system_names") == 1),
+        "the place is named": pl.col("system_names_place"),
         "an offer that stands": pl.col("is_offered"),
         "not refused": ~_is_refused(rules),
         "the row agrees": agrees,
-        "confirmed": pl.when("has_row").then(agrees).otherwise("is_beside") | needs_none,
+        "confirmed": pl.when("has_row").then(agrees).otherwise(pl.col("is_beside") & ~pl.col("in_address"))
+        | needs_none,
         "not contradicted": agrees | pl.col("fact").is_null() | needs_none,
         "needs no row": needs_none,
         "every place has it": pl.col("each_has_it"),
+        "it matters": (pl.col("indifferent_from") > pl.col("row")).fill_null(True)
+        | pl.col("slot").str.contains(rules.over_dontcare),
         "of the place": pl.col("system_names_place") | of_place,
         "of no other place": names_none | pl.col("system_names_place"),
         "of all places": pl.col("of_all"),

@@ -37,6 +37,7 @@ class Places:
         mentions: As `mentions.find_mentions` returns them, with `domain`, `words`, and what the rules say of the
             sentence and the utterance; `sentence` is its number in the utterance.
         refusals: (row, domain), turns in which the user asks for another place.
+        indifference: (row, slot), turns in which the user says that such slots of some domain do not matter.
     """
 
     slots: list[str]
@@ -45,6 +46,7 @@ class Places:
     names: pl.DataFrame
     mentions: pl.DataFrame
     refusals: pl.DataFrame
+    indifference: pl.DataFrame
 
 
 def lay_out_places(corpus: Corpus, folder: str | None, rules: Rules) -> Places | None:
@@ -114,6 +116,7 @@ def lay_out_places(corpus: Corpus, folder: str | None, rules: Rules) -> Places |
         names=names,
         mentions=mentions,
         refusals=_refusals(corpus, rules),
+        indifference=_indifference(corpus, slots, rules),
     )
 
 
@@ -219,7 +222,9 @@ def _with_sentences(mentions: pl.DataFrame, corpus: Corpus, rules: Rules) -> pl.
     mentions = mentions.with_columns(sentence=pl.col("begun") + _sentences(tail, rules).list.first())
     # For some slots, a value counts only after certain words.
     is_cued = pl.col("slot").is_in(list(rules.cues))
+    is_feature = pl.col("slot").is_in(rules.features)
     mentions = mentions.filter(
+        is_feature | ~pl.col("begun").str.strip_chars_end().str.contains(rules.excluded),
         ~pl.col("after").is_in(rules.streets).fill_null(False),
         ~is_cued | _contain(pl.col("begun").str.strip_chars_end(), rules.cues),
     )
@@ -229,6 +234,7 @@ def _with_sentences(mentions: pl.DataFrame, corpus: Corpus, rules: Rules) -> pl.
         "domain", "id", "is_evidence",
         sentence=head.str.to_lowercase().str.count_matches(rules.sentence_end),
         words=text.str.slice("start", pl.col("end") - pl.col("start")),
+        in_address=pl.col("begun").str.contains(rules.address),
         queried=sentence.str.contains(rules.query),
         denied=sentence.str.contains(rules.negation),
         asked=asks & (is_user | pl.col("begun").str.contains(rules.offer)),
@@ -268,3 +274,27 @@ def _refusals(corpus: Corpus, rules: Rules) -> pl.DataFrame:
     sentences = sentences.join(corpus.domains.select("domain").unique(), how="cross")
     own, other = (_says_domain(sentence, rules, own=own) for own in (True, False))
     return sentences.filter(own | ~other).select("row", "domain").unique()
+
+
+def _indifference(corpus: Corpus, slots: pl.Series, rules: Rules) -> pl.DataFrame:
+    """`Places.indifference`: of slots that the user's sentence names; if it names none, that the system asks about."""
+    user, system = (
+        corpus.texts.filter(speaker=who).select("row", _sentences(pl.col("text"), rules).alias(who))
+        for who in ("user", "system")
+    )
+    sentence, asked = pl.col("user"), pl.col("system")
+    asked_before = (
+        system.explode("system").filter(asked.str.contains(rules.preference)).group_by("row").agg(asked.str.join(" "))
+    )
+    said = user.with_columns(first=sentence.list.first()).explode("user").join(asked_before, on="row", how="left")
+    declines = (pl.col("first") == sentence) & sentence.str.contains(rules.no_preference) & asked.is_not_null()
+    said = said.filter(sentence.str.contains(rules.indifference) | declines.fill_null(False))
+    about_user = pl.any_horizontal(sentence.str.contains(words) for words in rules.asked_as.values())
+    texts = said.select("row", text=pl.when(about_user).then(sentence).otherwise(asked))
+    found = [
+        texts.filter(pl.col("text").str.contains(words))
+        .select("row")
+        .join(slots.filter(slots.str.contains(slot)).to_frame("slot"), how="cross")
+        for slot, words in rules.asked_as.items()
+    ]
+    return pl.concat(found).unique()

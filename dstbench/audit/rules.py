@@ -29,9 +29,9 @@ Rule: TypeAlias = Literal["name", "fact", "feature", "kind", "cue", "wish"]
 Condition: TypeAlias = Literal[
     "a name", "a value", "a feature", "a kind", "in a name", "a cue",
     "by the user", "by the system", "by either",
-    "the only name", "the only value", "one place named", "an offer that stands", "not refused",
+    "the only name", "the only value", "the place is named", "an offer that stands", "not refused",
     "the row agrees", "confirmed", "not contradicted", "needs no row", "every place has it",
-    "of the place", "of no other place", "of all places", "of the domain", "of the topic", "no trip",
+    "it matters", "of the place", "of no other place", "of all places", "of the domain", "of the topic", "no trip",
     "in no other slot", "set in no other", "a kind is asked for", "no kind that users ask for", "a stated kind",
     "indefinite", "yes", "not denied", "not asked", "no question",
 ]  # fmt: skip
@@ -45,7 +45,12 @@ class Rules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         sentence_end: Where a sentence ends, or a part of it that says something else ("but").
         refusal: The user asks for another place.
         negation: A sentence denies something.
+        excluded: The words before a value that is not meant.
         request: The user asks for information.
+        indifference: The user says that something does not matter.
+        preference: The system asks what the user prefers.
+        no_preference: The user's answer begins so if there is no preference.
+        asked_as: By slot (a pattern), the words that ask about it.
         query: The user asks whether a place has a value.
         offer: The system asks whether the user wants something.
         every: A statement is about all places.
@@ -56,6 +61,7 @@ class Rules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         travel: Domains whose sentences name a place only as the origin or goal of a trip.
         definite: Words before a kind of place that refer to a place already named.
         streets: Words after a name that make it the name of a street.
+        address: The words before a value that is part of an address.
         no_names: Names, in gold or the database, that are common words.
         name_endings: Words at the end of names that people leave out.
         said_as: By slot and value, other words that say the value.
@@ -86,7 +92,12 @@ class Rules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     sentence_end: Pattern
     refusal: Pattern
     negation: Pattern
+    excluded: Pattern
     request: Pattern
+    indifference: Pattern
+    preference: Pattern
+    no_preference: Pattern
+    asked_as: dict[Pattern, Pattern]
     query: Pattern
     offer: Pattern
     every: Pattern
@@ -96,6 +107,7 @@ class Rules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     domains: dict[str, Pattern]
     travel: list[str]
     streets: list[str]
+    address: Pattern
     definite: list[str]
     no_names: list[str]
     name_endings: list[str]

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache, partial
-from typing import Any, Final, TypeAlias
+from functools import partial
+from typing import Any, TypeAlias
 
 import numpy as np
 import polars as pl
 
 from dstbench.arrays import Numbers
-from dstbench.conventions.slots import KNOWN_SLOTS, canonical_dialogue, canonical_slot, spelled_with_book
+from dstbench.conventions.slots import canonical_dialogue, canonical_slot, spelled_with_book
 from dstbench.errors import DstbenchError
 from dstbench.readers.frames import IS_FRAME, is_frame
 from dstbench.readers.states import Side, States, in_order
@@ -24,52 +24,6 @@ from dstbench.schema.core import MAX_TURN
 Pairs: TypeAlias = list[tuple[str, str]]
 #: A state as {slot: value}, or as slots and values, with None for pieces of text that are none.
 State: TypeAlias = Mapping[str, str] | Sequence[tuple[str, str] | None]
-
-
-@lru_cache(maxsize=65_536)
-def split_triple(triple: str) -> tuple[str, str] | None:
-    """Slot and value of ``domain slot value``; the slot is one word, or two that make a known one.
-
-    >>> split_triple("hotel book day friday"), split_triple("taxi leaveat 09:15"), split_triple("hotel")
-    (('hotel-book day', 'friday'), ('taxi-leaveat', '09:15'), None)
-    """
-    for words in (2, 1):
-        parts = triple.strip().split(" ", words + 1)
-        slot = canonical_slot(f"{parts[0]}-{' '.join(parts[1 : words + 1])}")
-        if len(parts) == words + 2 and (slot in KNOWN_SLOTS or words == 1):
-            return slot, parts[-1]
-    return None
-
-
-# fmt: off
-_SPAN_SLOTS: Final = frozenset((
-    "area", "arrive", "day", "department", "departure", "destination", "food", "internet", "leave", "name", "parking",
-    "people", "pricerange", "stars", "stay", "time", "type",
-))
-# fmt: on
-
-
-def split_span(span: str) -> list[tuple[str, str] | None]:
-    """Slots and values of ``[domain] slot value slot value [domain] …``, and None for each word lost.
-
-    >>> split_span("[hotel] area north book day [train] leave 09:15")
-    [('hotel-area', 'north book'), ('hotel-book day', ''), ('train-leaveat', '09:15')]
-    >>> split_span("area north [hotel]")
-    [None, None]
-    """
-    pairs: list[tuple[str, list[str]]] = []
-    domain, lost = "", 0
-    for word in span.split():
-        if word.startswith("[") and word.endswith("]"):
-            domain = word[1:-1]
-            pairs.append(("", []))
-        elif domain and word in _SPAN_SLOTS:
-            pairs.append((canonical_slot(f"{domain}-{word}"), []))
-        elif pairs and pairs[-1][0]:
-            pairs[-1][1].append(word)
-        else:
-            lost += 1
-    return [*((slot, " ".join(value)) for slot, value in pairs if slot), *[None] * lost]
 
 
 class SideBuilder:
@@ -144,13 +98,6 @@ class StatesBuilder:
         self._dialogues.append(dialogue)
         self._turns.append(turn)  # type: ignore[arg-type] # a format spells all its turns in one way
         return len(self._dialogues) - 1
-
-    def open(self, turns: Sequence[Any]) -> range:
-        """Open turns that have a ``dialogue`` and a ``number``; returns their rows."""
-        first = len(self._dialogues)
-        self._dialogues += [turn.dialogue for turn in turns]
-        self._turns += [turn.number for turn in turns]
-        return range(first, len(self._dialogues))
 
     def lines(self, dialogues: Iterable[str], turns: Iterable[str], cells: pl.DataFrame) -> None:
         """Set all turns at once, and gold's slots: (at: row of the turn, slot, value)."""

@@ -17,10 +17,11 @@ import msgspec
 
 from dstbench.conventions.slots import canonical_slot
 from dstbench.readers import records
-from dstbench.readers.document import Document, DocumentTurn, laid_out_as
+from dstbench.readers.document import Document, laid_out_as
 from dstbench.readers.format import Format, Source, StatesBuilder
 from dstbench.readers.notations import Cell, Place
 from dstbench.readers.states import noting_vanishing_slots
+from dstbench.readers.walk import Turn as DocumentTurn
 
 
 class _Editable(msgspec.Struct):
@@ -70,17 +71,17 @@ class TurnsDocument(Document):
     def turns(self) -> Iterator[DocumentTurn]:
         for turn in self._turns:
             texts = {speaker: (turn, speaker) for speaker in ("user", "system") if speaker in turn}
-            yield DocumentTurn(turn["dialogue_id"], turn["turn"], turn.get("gold"), texts)
+            yield DocumentTurn(turn["dialogue_id"], turn["turn"], turn.get("gold"), texts=texts)
 
     def drop(self, dialogues: Collection[str]) -> None:
         self._dropped = dialogues
 
-    def cells(self, state: Any) -> Iterator[Cell]:
-        for slot in state:
-            yield canonical_slot(slot), (state, slot), slot
+    def cells(self, turn: DocumentTurn) -> Iterator[Cell]:
+        for slot in turn.content:
+            yield canonical_slot(slot), (turn.content, slot), slot
 
-    def make(self, state: Any, slot: str, spelling: Any) -> Place:
-        return state, spelling or slot
+    def make(self, turn: DocumentTurn, slot: str, spelling: Any) -> Place:
+        return turn.content, spelling or slot
 
     def dump(self) -> bytes:
         if self._is_list:

@@ -117,7 +117,7 @@ def _walked(source: Source, documents: Documents, path: Path) -> Iterator[Turn]:
     walker = Walker(source, tells_places=True)
     source.outside = tuple(id_.key for step in path for id_ in step.ids if id_.key)
     for place, document in documents:
-        for turn in walker.walk(document, path, (None, None, None, place)):
+        for turn in walker.walk(document, path, place):
             yield turn._replace(content=with_inner(turn.content, source.keys)) if source.keys else turn
 
 

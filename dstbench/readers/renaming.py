@@ -15,7 +15,7 @@ from typing import Final, Literal, NamedTuple, Self, TypeAlias
 import polars as pl
 
 from dstbench.conventions.files import UserFile, read_json
-from dstbench.conventions.slots import canonical_dialogue, canonical_slot, near_dialogues
+from dstbench.conventions.slots import canonical_dialogue, canonical_slot
 from dstbench.errors import UsageError, did_you_mean, number_of
 from dstbench.io.files import File
 from dstbench.io.tables import read_pairs
@@ -166,8 +166,7 @@ def with_notes_on(states: States, unused: Unused) -> States:
         states = with_note(states, _note("slots of the slot map", unused.slots, meant))
     if unused.dialogues:
         first = min(unused.dialogues)
-        near = near_dialogues(first, _dialogues_of(states))
-        meant = f"did you mean {' or '.join(near)}?" if near else None
+        meant = did_you_mean(first, _dialogues_of(states))
         states = with_note(states, _note("dialogues of the id map", unused.dialogues, meant))
     return states
 

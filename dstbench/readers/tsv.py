@@ -16,10 +16,11 @@ import polars as pl
 
 from dstbench.conventions.slots import canonical_slot, domain_of
 from dstbench.readers.builder import StatesBuilder
-from dstbench.readers.document import Document, DocumentTurn
+from dstbench.readers.document import Document
 from dstbench.readers.format import Format, Said
 from dstbench.readers.notations import Cell, Place
 from dstbench.readers.source import Source
+from dstbench.readers.walk import Turn
 
 OMITTED: Final = "none"
 #: The hint for a line with too few or too many fields.
@@ -155,7 +156,7 @@ class TsvDocument(Document):
 
     def __init__(self, source: Source, table: _Table) -> None:
         super().__init__(source)
-        self.usual = table.usual
+        self._usual = table.usual
         header, body = table.split(source.text)
         self._header = header.rstrip("\r\n").split("\t") if header else []
         self._header_end = header[len(header.rstrip("\r\n")) :]
@@ -172,24 +173,26 @@ class TsvDocument(Document):
             is_turn = text and not text.startswith("#")
             self._lines.append((text.split("\t"), line[len(text) :]) if is_turn else ([], line))
 
-    def turns(self) -> Iterator[DocumentTurn]:
-        for fields in filter(None, (fields for fields, _ in self._lines)):
-            texts = {speaker: (fields, column) for speaker, column in self._speakers.items()}
-            yield DocumentTurn(fields[0], fields[self._number], fields, texts)
+    def turns(self) -> Iterator[Turn]:
+        for fields, _ in self._lines:
+            if fields:
+                texts = {speaker: (fields, column) for speaker, column in self._speakers.items()}
+                yield Turn(fields[0], fields[self._number], fields, texts=texts)
 
-    def cells(self, state: Any) -> Iterator[Cell]:
-        yield from ((slot, (state, column), None) for slot, column in self._columns)
+    def cells(self, turn: Turn) -> Iterator[Cell]:
+        yield from ((slot, (turn.content, column), None) for slot, column in self._columns)
 
-    def make(self, state: Any, slot: str, spelling: Any) -> Place:
+    def make(self, turn: Turn, slot: str, spelling: Any) -> Place:
         if not self._header:
             raise self.source.error("no column for this slot, and no header to add one to", slot=slot)
         column = self._columns[-1][1] + 1
         self._columns.append((slot, column))
-        self._header.insert(column, f"{domain_of(slot)}-{self.usual_name(slot)}")
+        name = slot.removeprefix(f"{domain_of(slot)}-")
+        self._header.insert(column, f"{domain_of(slot)}-{self._usual.get(name, name)}")
         for fields, _ in self._lines:
             if fields:
                 fields.insert(column, OMITTED)
-        return state, column
+        return turn.content, column
 
     def drop(self, dialogues: Collection[str]) -> None:
         self._lines = [line for line in self._lines if not line[0] or line[0][0] not in dialogues]

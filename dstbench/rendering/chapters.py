@@ -21,7 +21,7 @@ import polars as pl
 from dstbench._version import __version__
 from dstbench.analysis.associations import POOLED
 from dstbench.analysis.check import GOLD, badges
-from dstbench.analysis.orders import spread_of
+from dstbench.analysis.rankings import spread_of
 from dstbench.errors import number_of
 from dstbench.metrics.registry import find_metric, name_of, sign_of
 from dstbench.rendering.html import json_text, markup, rendered
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from dstbench.analysis.correlate import Correlations
     from dstbench.analysis.sensitivity import Sensitivity
     from dstbench.analysis.traits import Traits
-    from dstbench.rendering.charts.runs import Chart
+    from dstbench.rendering.charts.chart import Chart
     from dstbench.rendering.report import Report
 
     Charts = Mapping[str, Chart]
@@ -47,9 +47,6 @@ if TYPE_CHECKING:
 TITLE: Final = "Dialogue state tracking: report"
 _NAMED: Final = 7  # the default title names so many runs
 _LONGEST_TABLE: Final = 40  # tables with more rows are folded
-# The parts of the script, and those that show dialogues, in their order.
-_SCRIPTS: Final = ("page.js", "copy.js")
-_EXPLORER: Final = ("address.js", "list.js", "dialogue.js")
 # The order of chapters: what matters most comes first.
 _ORDER: Final = ("scores", "slots", "errors", "dialogues", "conventions", "metrics", "papers", "notes", "glossary")
 # Words in tables that are not names of metrics.
@@ -324,7 +321,7 @@ def render_html(page: Report, *, dialogues: bool = True) -> str:
     titles |= ({"dialogues": "Dialogues"} if dialogues else {}) | ({"notes": "Notes"} if front.notes else {})
     content = page.explorer.content
     names = {name: name_of(name) for name in (*content["metrics"], *content["traits"])}
-    style, script = f"{LIGHT}\n{_file('page.css')}", _file(*_SCRIPTS, *(_EXPLORER if dialogues else ()))
+    style, script = f"{LIGHT}\n{_file('page.css')}", _file("page.js", *(["dialogues.js"] if dialogues else []))
     policy = (
         "default-src 'none'; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; "
         f"trusted-types 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'"

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Final
 
 import polars as pl
 
+from dstbench.analysis import findings as sentences
 from dstbench.analysis.associations import JACKKNIFE, POOLED
-from dstbench.analysis.findings import conclusion
+from dstbench.analysis.findings import conclusion, percent
 from dstbench.errors import number_of
 from dstbench.metrics.registry import name_of, sign_of
-from dstbench.rendering import sentences
 from dstbench.rendering.of_runs import units_of
 from dstbench.rendering.tables import signature_lines
-from dstbench.rendering.views import Layout, View, percent, plain, text_of
+from dstbench.rendering.views import Layout, View, plain, text_of
 from dstbench.schema import analysis as schema
 from dstbench.schema.core import SCORES, Table
 
@@ -323,7 +323,7 @@ def _rated(correlations: Correlations) -> list[View]:
     title = f"{run}: correlations with the ratings, with {level} intervals; {n}"
     size = [] if same else ["n"]
     views = [View(title, rows, schema.RATED, ["metric", *size], {"{}": "{value} [{low}, {high}]"}, "coefficient")]
-    best = sentences.best_metric(correlations, "pearson")
+    best = sentences.best_metric(correlations)
     parts = [] if best is None else [sentences.leads(correlations, name, best) for name in _COEFFICIENTS]
     if parts and (others := pl.concat(parts)).height:
         zou = {} if others["zou_low"].is_null().all() else _ZOU
@@ -356,13 +356,19 @@ def _about_tests(correlations: Correlations) -> list[str]:
     return [*lines, "--format csv or json has every run's"] if correlations.rated["run"].n_unique() > 1 else lines
 
 
+def _pairs_of_all(compared: MetricComparison) -> int | None:
+    """The number of pairs of runs that are tested, if it is the same by all metrics; None if there is none."""
+    pairs = compared.power["pairs"].unique()
+    return pairs.item() or None if len(pairs) == 1 else None
+
+
 _MOST_METRICS: Final = 10
 _MEASURES: Final = {"somers_d": "Somers' d", "soft_accuracy": "soft accuracy"}
 
 
 def metric_comparison(compared: MetricComparison) -> Layout:
     """Spread and pairs told apart, a matrix of tau, the metrics whose orders agree least, and correlations."""
-    runs, pairs = compared.scores["run"].n_unique(), sentences.pairs_of_all(compared)
+    runs, pairs = compared.scores["run"].n_unique(), _pairs_of_all(compared)
     spread = _spread(compared, pairs)
     title = f"Metrics over {number_of(runs, 'run')}" + (f", {number_of(pairs, 'pair')}" if pairs else "")
     judged, spread = _orders(compared), spread._replace(title=title)
@@ -574,7 +580,7 @@ def _losses(costs: pl.DataFrame, bias: pl.DataFrame, errors: pl.DataFrame, level
     titles = {}
     for kind, number, possible in errors.filter(pl.col("errors") > 0).select("kind", "errors", "possible").iter_rows():
         drawn = f"drawn of {possible:,} " if number < possible else ""
-        titles[kind] = f"{kind}: {place or sentences.ERRORS[kind]}; {number:,} {drawn}errors"
+        titles[kind] = f"{kind}: {place or sentences.ERRORS[kind][0]}; {number:,} {drawn}errors"
     of_metric = bias.select("kind", "metric", "bias", "low", "high", "relative")
     rows = costs.drop("low", "high").join(of_metric, on=["kind", "metric"], how="left", maintain_order="left")
     rows = rows.filter(pl.col("kind").is_in(titles.keys())).with_columns(

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Final
 
 import polars as pl
 
+from dstbench.analysis.findings import least_even, seen_in_training
 from dstbench.audit.entity_bias import frequent_values, slot_order
 from dstbench.audit.sheet import marked
 from dstbench.audit.version_diff import split_rows
 from dstbench.errors import number_of
 from dstbench.metrics.registry import name_of
 from dstbench.rendering.of_runs import units_of
-from dstbench.rendering.sentences import least_even, seen_in_training
 from dstbench.rendering.tables import signature_lines
 from dstbench.rendering.text_tables import UNDEFINED
 from dstbench.rendering.views import Layout, OwnLines, View, filled, plain
@@ -89,7 +89,7 @@ def bias(bias: audits.Bias, *, top: int = _TOP, sort: SlotOrder = _SORT) -> Layo
     least = View(title, uneven.head(_LEAST_EVEN), audit.BIAS, keys, cells)
     first = [least] if (top, sort) == (_TOP, _SORT) else []  # else the tables of which they are about
     return Layout(
-        views, below, [*least_even(uneven), *seen_in_training(bias)], "bias", (), None, first, notes,
+        views, below, [*least_even(uneven), *seen_in_training(bias.overlap)], "bias", (), None, first, notes,
         rest="all slots, ways of counting, the most frequent values",
     )  # fmt: skip
 

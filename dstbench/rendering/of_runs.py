@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 import polars as pl
 
-from dstbench.analysis.findings import highest
+from dstbench.analysis import findings as sentences
+from dstbench.analysis.findings import highest, percent
 from dstbench.errors import UsageError, number_of
-from dstbench.metrics.registry import name_of
-from dstbench.rendering import sentences
+from dstbench.metrics.registry import name_of, parse
 from dstbench.rendering.tables import render, signature_lines
 from dstbench.rendering.text_tables import UNDEFINED
-from dstbench.rendering.views import EXACT, IS_COUNT, Layout, View, filled, percent, pivoted, plain, sign
+from dstbench.rendering.views import EXACT, IS_COUNT, Layout, View, filled, pivoted, plain, sign
 from dstbench.schema import analysis as schema
 from dstbench.schema.core import SCORES
 from dstbench.typing import TableFormat
@@ -170,7 +170,7 @@ _COLOURS: Final = {"ok": "green", "warn": "yellow", "fail": "bold red"}
 
 def leaderboard(leaderboard: Leaderboard, *, pairs: bool = False) -> Layout:
     """Scores with intervals, of runs and of models, and a table of differences per metric."""
-    from dstbench.analysis.verdicts import FEWEST_SEEDS, doubts  # not before: it needs the modules of statistics
+    from dstbench.analysis.significance import FEWEST_SEEDS, doubts  # not before: it needs the modules of statistics
 
     design, differences = leaderboard.design.row(0, named=True), leaderboard.differences
     level, alpha = percent(design["level"]), percent(1 - design["level"])
@@ -212,7 +212,8 @@ def leaderboard(leaderboard: Leaderboard, *, pairs: bool = False) -> Layout:
         label, paper = "pairs", printed
     shown = [*([] if pairs else views), *([compared] if differences.height else [])]
     first = shown if pairs else [_in_short(_standings(leaderboard, design, noun, of_noun), leaderboard, level, alpha)]
-    found = [*sentences.best_in_words(leaderboard), *sentences.verdicts(leaderboard)]
+    best = sentences.best_run(leaderboard) if leaderboard.differences.height else None
+    found = [*([best.text.removesuffix(".")] if best else []), *sentences.verdicts(leaderboard)]
     return Layout(
         shown, [*doubtful, f"{units_of(leaderboard.scores)}; {sizes}"], found, label, [paper], paper_notes, first, how,
         signatures,
@@ -382,13 +383,13 @@ def checks(frames: Mapping[str, pl.DataFrame]) -> Layout:
     for check in outcomes["check"]:
         of_check = rows.filter(check=check)
         views.append(View(check, of_check, None, ["run"], found, styles=_coloured(of_check, "status")))
-    doubtful = sentences.doubtful_checks(checked)
+    found_in_short, doubtful = sentences.checks_in_short(checked)
     first = View("", doubtful.select("check", "status", "runs", "found"), styles=_coloured(doubtful, "status"))
     rest = "what each check found in each run"
     return Layout(
         views,
         [],
-        sentences.checks_in_short(checked),
+        found_in_short,
         "checks",
         first=[first if doubtful.height else views[0]],
         rest=rest,
@@ -442,7 +443,7 @@ def reconciliation(result: Reconciliation) -> Layout:
     value, off = {"value": "{value:score}"}, {"from the published score": "{off:score}"}
     change, choice = {"change": "{change:score}"}, {"choice": "{choice}"}
     title = "from the score here to the published one, a choice at a time"
-    steps = sentences.with_unit(result.steps)
+    steps = _with_unit(result.steps)
     views = [View(title, steps, schema.RECONCILED_STEPS, ["step", "metric"], {**value, **change, **off, **choice})]
     number = result.sets["choices"].n_unique()
     if number > 1:
@@ -450,9 +451,9 @@ def reconciliation(result: Reconciliation) -> Layout:
         reaches = result.sets["reaches"][0]
         title = "sets of choices that reach it" if reaches else "the nearest set of each number of choices"
         more = f", the first {_MOST} of {number:,}" if number > _MOST else ""
-        sets = sentences.with_unit(result.sets).head(_MOST * metrics)
+        sets = _with_unit(result.sets).head(_MOST * metrics)
         views.append(View(f"{title}{more}", sets, None, ["metric"], {**value, **off, "choices": "{choices}"}))
-    moving = sentences.with_unit(result.choices).filter(pl.col("change") != 0)
+    moving = _with_unit(result.choices).filter(pl.col("change") != 0)
     if moving.height:
         more = f", the {_MOST} that change most" if moving.height > _MOST else ""
         cells = {**value, **change, **choice, "meaning": "{meaning}"}
@@ -461,3 +462,9 @@ def reconciliation(result: Reconciliation) -> Layout:
     tried = ", ".join(sentences.sets_of(size, sets) for size, sets in sets_tried)
     notes = [*([f"tried: {tried}"] if tried else []), "scores in %"]
     return Layout(views, notes, sentences.way_to_published(result), "reconcile")
+
+
+def _with_unit(rows: pl.DataFrame) -> pl.DataFrame:
+    """Rows of scores, with the unit of their metric."""
+    is_count = pl.col("metric").map_elements(lambda metric: parse(metric).is_count, pl.Boolean)
+    return rows.with_columns(unit=pl.when(is_count).then(pl.lit("count")).otherwise(pl.lit("share")))

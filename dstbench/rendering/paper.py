@@ -11,8 +11,8 @@ import polars as pl
 
 from dstbench._version import __version__
 from dstbench.analysis.check import GOLD
-from dstbench.analysis.findings import listed
-from dstbench.analysis.verdicts import pairs_text
+from dstbench.analysis.findings import listed, percent, verdicts
+from dstbench.analysis.significance import pairs_text
 from dstbench.conventions.profiles import PROFILES
 from dstbench.errors import number_of
 from dstbench.io.escape import latex_text
@@ -20,9 +20,7 @@ from dstbench.metrics.registry import find_metric, name_of
 from dstbench.rendering.html import rendered
 from dstbench.rendering.latex import latex_page, noted
 from dstbench.rendering.of_runs import beaten, by_first_metric, sizes_of
-from dstbench.rendering.sentences import verdicts
 from dstbench.rendering.tables import layout_of, signature_lines
-from dstbench.rendering.views import percent
 from dstbench.signature import parse
 
 if TYPE_CHECKING:

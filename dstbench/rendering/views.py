@@ -262,15 +262,6 @@ def _is_best(text: pl.Expr, over: Sequence[str]) -> pl.Expr:
     return is_one & ((text == best) & (merit.count() > 1)).over(over)
 
 
-def percent(level: float) -> str:
-    """A level in percent, in words.
-
-    >>> percent(0.95)
-    '95 %'
-    """
-    return f"{round(100 * level, 9):g} %"
-
-
 # --- columns ----------------------------------------------------------------------------------------------------------
 
 

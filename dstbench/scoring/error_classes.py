@@ -27,11 +27,10 @@ from dstbench.conventions.normalise import tells_slot
 from dstbench.conventions.slots import domain_of
 from dstbench.metrics.base import before
 from dstbench.runs.run import Run
-from dstbench.scoring.events import with_events
 from dstbench.scoring.partitions import Part, over_parts
-from dstbench.scoring.rows import C, lay_out, with_answers
+from dstbench.scoring.rows import lay_out
 from dstbench.scoring.turns import TURN, scored_turns, turn_table
-from dstbench.scoring.values import with_matches
+from dstbench.scoring.values import C, with_answers, with_matches
 from dstbench.tables import collect
 
 #: For each class, in order of precedence: its kind and its condition.
@@ -78,7 +77,7 @@ def count_classes(run: Run, convention: Convention) -> tuple[pl.DataFrame, int]:
 
 def list_classes(table: pl.DataFrame, convention: Convention) -> pl.DataFrame:
     """The class of every slot that gold or prediction has, in the long table's order (`SLOT_CLASSES` without `run`)."""
-    rows, _ = _scored_classes(with_events(lay_out(table), convention), convention)
+    rows, _ = _scored_classes(lay_out(table).with_counts(convention), convention)
     same = ~C("first") & pl.all_horizontal(C(side).eq_missing(C(side).shift(1)) for side in ("gold", "pred"))
     listed = rows.with_columns(carried=same).filter(is_scored=True).drop_nulls("class")
     columns = ("dialogue", "turn", "domain", "slot", "gold", "pred", "kind", "class", "carried")

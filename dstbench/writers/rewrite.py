@@ -129,7 +129,7 @@ class _Edits:
         self._unused -= {(name,) for name in left_out}
         for turn in document.turns():
             key = (names[turn.dialogue], int(turn.number))
-            if turn.state is not None and (changes := self._cells.get(key)):
+            if turn.content is not None and (changes := self._cells.get(key)):
                 document.edit(turn, changes)
                 self._unused.discard(key)
             for speaker, (holder, name) in turn.texts.items():

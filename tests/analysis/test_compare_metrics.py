@@ -18,10 +18,10 @@ from hypothesis import strategies as st
 import dstbench
 from dstbench import stats
 from dstbench.analysis.compare_metrics import TRAITS, MetricComparison
-from dstbench.analysis.orders import compare_orders, spread_of
+from dstbench.analysis.findings import metrics_apart as finding
+from dstbench.analysis.rankings import compare_orders, spread_of
 from dstbench.demo import synthetic
 from dstbench.rendering.charts.runs import metric_charts
-from dstbench.rendering.sentences import metrics_apart as finding
 from dstbench.rendering.tables import render
 from tests import formats
 from tests.commands import run, whole
@@ -99,14 +99,14 @@ def test_a_table_in_a_file_has_spread_and_orders_alone(here: Path) -> None:
     [
         (
             "model,metric,value\na,JGA,52.9\n",
-            "line 2 has a value above 1: values are shares, so divide percents by 100",
+            "line 2 has a value above 1 (a, JGA, 52.9)",
         ),
-        ("model,metric,value\na,JGA,.5\nb,JGA,high\n", "line 3 has a value that is not a number (b, JGA, high)"),
+        ("model,metric,value\na,JGA,.5\nb,JGA,high\n", "line 3: the value 'high' is not a number"),
         ("model,metric,value\na,JGA,nan\n", "not a number"),
-        ("model,metric,value\na,JGA,.5\na,JGA,.6\n", "two values for JGA of a"),
-        ("model,metric,value\n,JGA,.5\n", "line 2 names no model or no metric"),
+        ("model,metric,value\na,JGA,.5\na,JGA,.6\n", "two scores for a, JGA, in line 2 and line 3"),
+        ("model,metric,value\n,JGA,.5\n", "line 2: the model '' is empty"),
         ("run,metric,value\na,JGA,.5\n", "no column model"),
-        ("model,metric,value\n", "no score in it"),
+        ("model,metric,value\n", "no value in it"),
         ("", "not a CSV file"),
         ("model,metric,value\na,JGA,.5,7\n", "not a CSV file"),
         ("model,metric,value,value\na,JGA,.5,.6\n", "two columns value"),

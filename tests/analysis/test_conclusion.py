@@ -24,10 +24,7 @@ def run_of(*dialogues: list[dict[str, str]]) -> list[dict[str, Any]]:
 
 
 def test_a_run_without_a_fault() -> None:
-    assert conclusion(dstbench.diagnose(run_of(GOLD, GOLD))) == [
-        "no dialogue fails",
-        "every slot that gold has is right",
-    ]
+    assert conclusion(dstbench.diagnose(run_of(GOLD, GOLD))) == ["no dialogue fails"]
 
 
 def test_a_run_that_never_predicts_a_slot() -> None:
@@ -35,8 +32,9 @@ def test_a_run_that_never_predicts_a_slot() -> None:
     area = {"hotel-area": "north"}
     assert conclusion(dstbench.diagnose(run_of([area] * 4, [area] * 4))) == [
         "100.0 % of dialogues fail, half of these within the first 30 % of their turns",
-        "errors: 100.0 % missed; most frequent: missed-stale (66.7 %)",
-        "never predicted: hotel-name (states)",
+        "Missed slots are the most frequent errors: 100.0 %, wrong values 0.0 % and over-predicted slots 0.0 %; at "
+        "least 66.7 % of errors are carried over from the turn before (stale)",
+        "states never predicts 1 slot of gold: hotel-name",
     ]
 
 
@@ -46,9 +44,9 @@ def test_two_runs_one_worse_than_the_other() -> None:
     runs = {"good": run_of(GOLD, GOLD, GOLD, wrong), "bad": run_of(GOLD, wrong, wrong, wrong)}
     assert conclusion(dstbench.diagnose(runs)) == [
         "25.0 % (good) to 75.0 % (bad) of dialogues fail, half of these within the first 10 % of their turns",
-        "errors: 66.7 % wrong values, 33.3 % over-predicted; "
-        "most frequent: wrong-fresh and wrong-stale and over-fresh (33.3 %)",
-        "worst slot: hotel-area (right in 50.0 %)",
+        "Wrong values are the most frequent errors: 66.7 %, over-predicted slots 33.3 % and missed slots 0.0 %; at "
+        "least 33.3 % of errors are carried over from the turn before (stale)",
+        "The slots with the lowest F1: hotel-area (25.0 to 75.0 %)",
     ]
 
 
@@ -68,7 +66,7 @@ def test_the_share_that_fails_is_that_of_last_turns_that_are_wrong(dialogues: li
     assert lines[0].partition(" of dialogues")[0] == (
         f"{100 * fails / len(dialogues):.1f} %" if fails else "no dialogue fails"
     )
-    assert len(lines) <= 3
+    assert len(lines) <= 4
     used = {slot for states in dialogues for state in states for slot in state}
     of_gold = {slot for states in dialogues for turn in range(len(states)) for slot in GOLD[min(turn, 1)]}
-    assert ("never predicted" in lines[-1]) == bool(of_gold - used)
+    assert any("never predicts" in line for line in lines) == bool(of_gold - used)

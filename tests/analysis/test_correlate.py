@@ -18,10 +18,10 @@ from hypothesis import strategies as st
 from scipy import stats as reference
 
 import dstbench
+from dstbench.analysis import findings as sentences
 from dstbench.analysis.associations import TESTS
 from dstbench.analysis.correlate import COLUMNS
 from dstbench.demo import synthetic
-from dstbench.rendering import sentences
 from dstbench.rendering.tables import layout_of
 from dstbench.stats import (
     Jackknifed,

@@ -87,8 +87,6 @@ def test_a_users_table_that_cannot_be_queried(name: str, table: str, message: st
     Path("t.json").write_text("<html>")
     with pytest.raises(dstbench.DstbenchError, match=f"(?s){message}"):
         dstbench.query("SELECT * FROM t", EXAMPLE, tables={name: table})
-    with pytest.raises(dstbench.UsageError, match='the column is "user", in double quotes'):
-        dstbench.query("SELECT user FROM t", EXAMPLE, tables={"t": "t.csv"})
 
 
 @FEW

@@ -255,7 +255,7 @@ def test_a_part_is_rated() -> None:
         "careful: 40 of 60 dialogues are rated; all correlations are over these",
     ]
     misspelt = some.with_columns(pl.col("dialogue").replace({"NOWHERE": "DEM0000007"}))
-    assert "does not score (DEM0000007; did you mean DEMO0000007?)" in warned(misspelt, data)[1][0]
+    assert "does not score (DEM0000007; did you mean DEMO0000007" in warned(misspelt, data)[1][0]
     assert set(found.matrix["n"]) == {40}
     whole = RUNS["careful"].filter(pl.col("dialogue").cast(pl.String).is_in(ratings["dialogue"].head(40).to_list()))
     assert found.matrix.equals(
@@ -322,16 +322,16 @@ def test_too_few_or_equal_ratings_leave_nothing_defined() -> None:
     data = {"careful": RUNS["careful"]}
     ratings = invented(data, "dialogue")
     found, told = warned(ratings.head(3), data)
-    assert "careful: 3 dialogues are rated, and a correlation with the ratings needs 4: there is none" in told
+    assert "careful: rating is defined in 3 rated dialogues only, and a correlation with the ratings needs 4" in told
     assert found.rated.select("value", "low", "high").null_count().row(0) == (6, 6, 6)
     assert found.rated_differences["p"].null_count() == 3
     found, told = warned(ratings.with_columns(rating=pl.lit(2.0)), data)
-    assert "careful: all ratings are 2, so nothing correlates with them" in told
+    assert "careful: rating is the same in all rated dialogues, so nothing correlates with it" in told
     assert found.rated.select("value", "low", "high").null_count().row(0) == (6, 6, 6)
     assert found.rated_differences["difference"].null_count() == 3
     turns = invented(data, "dialogue", "turn").filter(pl.col("dialogue") < "DEMO0000003")
     found, told = warned(turns, data)
-    assert "careful: 3 dialogues are rated, and a correlation with the ratings needs 4: there is none" in told
+    assert "careful: rating is defined in 3 rated dialogues only, and a correlation with the ratings needs 4" in told
     assert found.rated["value"].null_count() == found.rated.height == 6
     assert found.rated_differences.select("value", "low", "p").null_count().row(0) == (3, 3, 3)
 
@@ -344,8 +344,8 @@ def test_metrics_that_cannot_correlate_are_told(here: Path) -> None:
     with pytest.warns(dstbench.DstbenchWarning) as caught:
         found = dstbench.correlate(states, metrics="gca,over,missed", ratings=ratings)
     told = [str(warning.message) for warning in caught]
-    assert "states: gca is defined in 3 rated dialogues only, and a correlation needs 4" in told
-    assert "states: over is the same in all rated dialogues, so it does not correlate with the ratings" in told
+    assert "states: gca is defined in 3 rated dialogues only, and a correlation with the ratings needs 4" in told
+    assert "states: over is the same in all rated dialogues, so nothing correlates with it" in told
     assert found.rated.drop_nulls("value")["metric"].unique().to_list() == ["missed"]
     Path("model.jsonl").write_text("".join(json.dumps(state) + "\n" for state in states))
     ratings.write_csv("ratings.csv")
@@ -368,7 +368,7 @@ def test_a_column_that_seldom_varies_has_no_interval() -> None:
         found = dstbench.correlate(states, metrics="jga,turn", per="turn", differences=["turn,jga,n_pred,turn"])
     told = " ".join(str(warning.message) for warning in caught)
     assert "r(jga, turn) has no interval: too few dialogues, or all but one have the same value" in told
-    assert "cannot be compared: a column varies in one dialogue only" in told
+    assert "cannot be compared: a column does not vary, or in one dialogue only" in told
     row = found.matrix.row(0, named=True)
     assert row["r"] is not None
     assert row["low"] is row["high"] is None
@@ -393,8 +393,8 @@ BAD = {
     "run,dialogue,rating\na,A,1\n,A,1\n": "line 3: the run '' is empty",
     "dialogue,turn,rating\nA,1.5,1\n": "line 2: the turn '1.5' is not a whole number from 0 to 65535",
     "dialogue,turn,rating\nA,-1,1\n": "line 2: the turn '-1' is not a whole number",
-    "dialogue,rating\nmul0484.json,1\nA,1\nMUL0484,2\n": r"rated twice, in line 2 and line 4 \(dialogue MUL0484\)",
-    "dialogue\trating\tturn\nA\t1\t2\nA\t1\t2\n": r"rated twice, in line 2 and line 3 \(dialogue A, turn 2\)",
+    "dialogue,rating\nmul0484.json,1\nA,1\nMUL0484,2\n": r"two ratings, in line 2 and line 4 \(dialogue MUL0484\)",
+    "dialogue\trating\tturn\nA\t1\t2\nA\t1\t2\n": r"two ratings, in line 2 and line 3 \(dialogue A, turn 2\)",
 }  # fmt: skip
 
 
@@ -465,7 +465,7 @@ def test_the_finding_comes_first(rated: list[str]) -> None:
 
 def test_a_metric_is_not_best_for_being_undefined() -> None:
     """Its r is over other turns than the others'; where both are defined, another one is ahead."""
-    from dstbench.rendering.sentences import best_by_ratings
+    from dstbench.analysis.findings import best_by_ratings
 
     data = {"careful": RUNS["careful"]}
     table = scores(data, "jga,rsa,gca", "dialogue", "turn")
@@ -488,7 +488,7 @@ def test_a_metric_is_not_best_for_being_undefined() -> None:
 
 def test_no_metric_is_best_where_each_is_behind_another() -> None:
     """As three metrics can be that are defined in different turns: the signs are turned to a circle here."""
-    from dstbench.rendering.sentences import best_by_ratings
+    from dstbench.analysis.findings import best_by_ratings
 
     ratings = invented({"careful": RUNS["careful"]}, "dialogue")
     found = dstbench.correlate({"careful": RUNS["careful"]}, metrics=NAMES, ratings=ratings)

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 import dstbench
+from dstbench.analysis.findings import way_to_published
 from dstbench.analysis.reconcile import reconcile
-from dstbench.rendering.sentences import way_to_published
 
 pytestmark = pytest.mark.filterwarnings("ignore::dstbench.DstbenchWarning")
 

@@ -407,7 +407,7 @@ def test_a_command_does_not_look_for_garbage_as_it_exits() -> None:
 def test_scoring_a_long_table_loads_no_more_than_it_needs(example: Path) -> None:
     assert run("convert", "model.json", "-o", "model.parquet")[0] == 0
     script = (
-        "import sys\n"
+        "import sys; sys.argv = ['dstbench', 'score']\n"
         "from dstbench.cli import main\n"
         "for form in ('json', 'text'):\n"
         "    sys.argv = ['dstbench', 'score', 'model.parquet', '--format', form]\n"

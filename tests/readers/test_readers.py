@@ -225,7 +225,7 @@ BROKEN: dict[str, tuple[str | bytes, list[str]]] = {
     "labels without predictions": (formats.dstc10(), ["only with the gold states (dstc10)"]),
     "a DSTC10 value": (
         formats.dstc10().replace('["ely"]', '"ely"'),
-        ["expected a list", "dialogue 1, slot train-semi"],
+        ["expected a list", "dialogue 1, slot train-destination"],
     ),
     "an LDST value": (formats.ldst().replace("['west']", "west", 1), ["line 4: the value 'west'", "turn 0"]),
     "an LDST turn": (
@@ -307,7 +307,7 @@ BROKEN: dict[str, tuple[str | bytes, list[str]]] = {
     "UTF-16": (formats.gtpr().encode("utf-16"), ["it looks like UTF-16, where UTF-8 text is expected"]),
     "other turns in a SimpleTOD dialogue": (
         json.dumps({"D": {"target_turn_belief": [[]], "generated_turn_belief": []}}),
-        ["1 gold turns and 0 generated ones", "dialogue D"],
+        ["no generated_turn_belief here", "dialogue D, turn 0"],
     ),
     "a ParlAI line without its turn": (
         formats.parlai().replace('"turn_num"', '"turn"', 1),
@@ -317,11 +317,11 @@ BROKEN: dict[str, tuple[str | bytes, list[str]]] = {
     "a span that is none": (json.dumps({"d": {"0": {"bspn": "", "bspn_gen": None}}}), ["expected a string", "turn 0"]),
     "a KAGE value": (
         json.dumps([{"example_id": "A-1", "bs_pred_dict": {"hotel day": 1}, "bs_ref_dict": {}}]),
-        ["item 0: expected a string, found 1", "dialogue A-1, slot hotel day"],
+        ["item 0: expected a string, found 1", "dialogue A, turn 1, slot hotel day"],
     ),
     "a ConvLab value": (
         formats.convlab().replace('"10:30"', "10"),
-        ["item 1: expected a string, found 10", "dialogue MUL7001.json, turn 2, slot train-leave at"],
+        ["item 1: expected a string, found 10", "dialogue MUL7001.json, turn 1, slot train-leave at"],
     ),
     "no gold in a log": (
         json.dumps([{"ID": "D", "turn_id": 0, "slot_values": None}]),
@@ -358,7 +358,10 @@ BROKEN: dict[str, tuple[str | bytes, list[str]]] = {
         json.dumps({"D_0": [["hotel"], ["hotel"]], "D_1": [["hotel"], []]}),
         ["dialogue D, turn 0"],
     ),
-    "one list of two": (json.dumps({"D_0": [[], []], "D_1": [[]]}), ["of length 2", "D_1"]),
+    "one list of two": (
+        json.dumps({"D_0": [[], []], "D_1": [[]]}),
+        ["expected a list with an item 1", "dialogue D, turn 1"],
+    ),
     "a key without a turn": (json.dumps({"D_0": [[], []], "D": [[], []]}), ["'D' is not of the form"]),
     "no predicted list": (
         json.dumps({"D": {"0": {"turn_belief": [], "pred_bs_ptr": []}, "1": {"turn_belief": []}}}),

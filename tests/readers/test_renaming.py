@@ -173,7 +173,7 @@ def test_files_that_are_converted_together(here: Path) -> None:
     table = dstbench.scan("long.parquet").collect()
     assert table.select("dialogue", "slot").rows() == [("MUL0001", "hotel-name"), ("MUL0002", "hotel-area")]
     assert [line for line in err.splitlines() if "does not have" in line] == [
-        "note: 0.jsonl and 1 more: dialogues of the id map that it does not have: own2 (did you mean own0 or own1?)",
+        "note: 0.jsonl and 1 more: dialogues of the id map that it does not have: own2 (did you mean own1 or own0?)",
         "note: 0.jsonl and 1 more: slots of the slot map that it does not have: nobody's",
     ]
     with_other_map = ("--slot-map", "slots.csv", "--id-map", "slots.csv")

@@ -11,8 +11,9 @@ import pytest
 
 import dstbench
 from dstbench.demo import synthetic
+from dstbench.rendering.charts.chart import COLOURS, Chart
 from dstbench.rendering.charts.draw import draw_figure, draw_on_page, specification
-from dstbench.rendering.charts.runs import COLOURS, Chart, jga_line
+from dstbench.rendering.charts.runs import jga_line
 from tests import formats
 from tests.commands import run
 from tests.contract import charts, drawn
@@ -86,7 +87,7 @@ def test_names_are_text() -> None:
 
 
 def by_turn(runs: dict[str, Any]) -> Chart:
-    return jga_line(dstbench.diagnose(runs).by_turn, "turn", "Turn")
+    return jga_line(dstbench.diagnose(runs).by_turn, "turn")
 
 
 def test_the_formats_and_a_notebook() -> None:
