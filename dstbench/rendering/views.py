@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 
 import polars as pl
 
+from dstbench.analysis.findings import percent
 from dstbench.metrics.registry import name_of, sign_of
 from dstbench.rendering.latex import PaperTable, cell
 from dstbench.rendering.text_tables import RAISED, UNDEFINED, Styles
@@ -64,6 +65,14 @@ class View(NamedTuple):
     caption: str | None = None  # in LaTeX; None: the first clause of the title
     heads: Mapping[str, str] = MappingProxyType({})  # heads of columns in LaTeX that are not the names papers use
     styles: Styles = MappingProxyType({})  # title of a column to the styles of its cells in a terminal
+
+    def head(self, most: int, of: int | None = None) -> View:
+        """Its first rows; the title says how many of how many they are, if they are not all."""
+        if self.rows.height <= most:
+            return self
+        return self._replace(
+            title=f"{self.title}, the first {most} of {of or self.rows.height:,}", rows=self.rows.head(most)
+        )
 
     def parts(self) -> Iterator[tuple[str, pl.DataFrame, Styles]]:
         """Titles and tables of texts, and the styles of their cells."""
@@ -191,6 +200,16 @@ def plain(*names: str, **renamed: str) -> dict[str, str]:
 def filled(views: list[View]) -> list[View]:
     """The views that have rows."""
     return [view for view in views if view.rows.height]
+
+
+def lines(*texts: str | tuple[str, object]) -> list[str]:
+    """The texts, of those with a condition the ones whose condition holds."""
+    return [text if isinstance(text, str) else text[0] for text in texts if isinstance(text, str) or text[1]]
+
+
+def level_of(rows: pl.DataFrame) -> str:
+    """The confidence level of the rows' intervals, in percent; empty: there are no rows."""
+    return percent(rows["level"][0]) if rows.height and rows["level"][0] is not None else ""
 
 
 def _short(signature: str) -> str:
