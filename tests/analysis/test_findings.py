@@ -128,8 +128,8 @@ PLANTED: Final[list[tuple[dict[str, States], dict[str, str]]]] = [
         "slots": "The slots with the lowest F1: hotel-area (75.0 %).",
     }),
     ({"drops": without("hotel-stars")}, {
-        "order": "JGA depends on the convention: from 0.0 % (verbatim and 1 more) to 100.0 % (simpletod-v0) under the 3 "
-        "conventions that suit drops.",
+        "order": "JGA depends on the convention: from 0.0 % (verbatim and 1 more) to 100.0 % (simpletod-v0) under the "
+        "3 conventions that suit drops.",
     }),
 ]  # fmt: skip
 
