@@ -313,7 +313,7 @@ class Loose(Notation):
 
 
 class Text(Notation):
-    """A text, or a list of texts, which a function divides into slots and values."""
+    """What a function makes slots and values of; most often a text, or a list of texts."""
 
     is_writable = False
 
@@ -390,6 +390,41 @@ def split_span(span: str) -> list[tuple[str, str] | None]:
     return [*((slot, " ".join(value)) for slot, value in pairs if slot), *[None] * lost]
 
 
+class Hypothesis(msgspec.Struct):
+    """A joint goal and a DSTC2 tracker's score for it."""
+
+    score: float
+    slots: dict[str, str]
+
+
+class Goals(msgspec.Struct):
+    """What a DSTC2 tracker believes after a turn: the score of each value, and, if it says so, of joint goals."""
+
+    goals: dict[str, dict[str, float]] = msgspec.field(name="goal-labels")
+    joint: list[Hypothesis] = msgspec.field(name="goal-labels-joint", default_factory=list)
+
+
+def _best(turn: dict[str, Any]) -> State:
+    """The best joint goal; without one, each slot's best value, if its score exceeds what is left for no value."""
+    if joint := turn.get("goal-labels-joint"):
+        best: dict[str, str] = max(joint, key=lambda hypothesis: hypothesis["score"])["slots"]
+        return best
+    shares = {slot: scores for slot, scores in turn["goal-labels"].items() if scores}
+    values = {slot: max(scores, key=scores.__getitem__) for slot, scores in shares.items()}
+    return {slot: value for slot, value in values.items() if shares[slot][value] > 1 - sum(shares[slot].values())}
+
+
+def _right(marks: list[int]) -> State:
+    """The gold of ``[1, 0, 1]``, which says whether each slot is right: the slots that are predicted wrongly."""
+    return {f"slot-{number}": "right" for number, mark in enumerate(marks, 1) if not mark}
+
+
+def _wrong(marks: list[int]) -> State:
+    """The prediction of the same; its values stand for the set of wrong slots, so are new whenever that changes."""
+    wrong = [str(number) for number, mark in enumerate(marks, 1) if not mark]
+    return {f"slot-{number}": f"wrong:{','.join(wrong)}" for number in wrong}
+
+
 #: The notations, by their names in rows.
 NOTATIONS: Final[dict[str, Notation]] = {
     "flat": Flat(),
@@ -404,6 +439,9 @@ NOTATIONS: Final[dict[str, Notation]] = {
     "objects": Objects(),
     "semi/book": SemiBook(),
     "semi/book lists": SemiBook(shape=dict[str, PartsOfLists]),
+    "best goals": Text(Goals, _best),
+    "marks": Text(list[int], _right),
+    "marks of wrong": Text(list[int], _wrong),
     "gt": SideBySide("gt"),
     "pred": SideBySide("pred"),
     "written": Loose(shape=dict[str, Any]),

@@ -61,10 +61,10 @@ def test_defaults_are_left_out() -> None:
     [
         ("jgaa", "there is no metric 'jgaa'\nhint: did you mean jga"),
         ("", "there is no metric ''\nhint: one of jga, sa"),
-        ("fga:lambda=1", "metric 'fga:lambda=1': no parameter 'lambda'\nhint: fga takes lam=…"),
-        ("fga:lam", "no value in 'lam'"),
+        ("fga:lambda=1", "metric 'fga:lambda=1': 'lambda=1' is no parameter and its value\nhint: fga takes lam=…"),
+        ("fga:lam", "'lam' is no parameter and its value"),
         ("fga:lam=1,alpha=0.5", "there is no metric 'alpha=0.5'\nhint: a metric's parameters follow it after colons"),
-        ("fga:lam=1:lam=2", "'lam' twice"),
+        ("fga:lam=1:lam=2", "'lam=2' is no parameter and its value"),
         ("fga:lam=1=2", "lam is '1=2', not a number"),
         ("fga:lam=-1", "lam is -1.0, not a number from 0"),
         ("gca:alpha=2", "alpha is 2.0, not a number from 0 to 1"),
