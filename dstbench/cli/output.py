@@ -238,18 +238,12 @@ def require_parquet(output: Path, what: str) -> None:
 
 def write_files(contents: dict[str, bytes], folder: Path) -> list[Path]:
     """Write files (name to content) to a folder, which is made if there is none, and return their paths."""
-    from dstbench.io.atomic import replacing
+    from dstbench.io.atomic import make_folder, write_whole
 
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise DstbenchError(f"cannot be made: {error.strerror}", file=str(folder), hint="name a folder") from None
-    paths = []
+    make_folder(folder)
     for name, content in contents.items():
-        paths.append(folder / name)
-        with replacing(paths[-1]) as part:
-            part.write_bytes(content)
-    return paths
+        write_whole(folder / name, content)
+    return [folder / name for name in contents]
 
 
 def say(text: str) -> None:
@@ -260,20 +254,19 @@ def say(text: str) -> None:
 def emit(text: str, output: Path | None) -> None:
     """Print a text or write it to a file; a closed pipe (``| head``) is no error."""
     with reporting():
-        from dstbench.io.atomic import replacing
+        if output is not None and str(output) != "-":
+            from dstbench.io.atomic import write_whole
 
-        if output is None or str(output) == "-":
-            try:
-                sys.stdout.write(text)
-                sys.stdout.flush()
-            except BrokenPipeError:
-                raise
-            except OSError as error:
-                discard_output()
-                raise DstbenchError(f"cannot print: {error.strerror}") from None
+            write_whole(output, text.encode())
             return
-        with replacing(output) as part:
-            part.write_text(text, encoding="utf-8")
+        try:
+            sys.stdout.write(text)
+            sys.stdout.flush()
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            discard_output()
+            raise DstbenchError(f"cannot print: {error.strerror}") from None
 
 
 def discard_output() -> None:
