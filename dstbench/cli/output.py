@@ -8,7 +8,7 @@ import os
 import sys
 import warnings
 from collections import Counter
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from threading import Timer
 from typing import TYPE_CHECKING, Any, Final, Literal
@@ -162,15 +162,13 @@ class Progress(logging.Handler):
         self._log = logging.getLogger("dstbench")
         self._level_before = self._log.level
 
-    def start(self) -> None:
-        """Draw soon."""
+    def __enter__(self) -> None:
         Progress.current = self
         self._log.addHandler(self)
         self._log.setLevel(logging.INFO)
         self._timer.start()
 
-    def stop(self) -> None:
-        """Remove the line."""
+    def __exit__(self, *_: object) -> None:
         Progress.current = None
         self._log.removeHandler(self)
         self._log.setLevel(self._level_before)
@@ -211,18 +209,9 @@ class Progress(logging.Handler):
                 self._drawn.start()
 
 
-@contextmanager
-def progress(doing: str) -> Iterator[None]:
+def progress(doing: str) -> AbstractContextManager[None]:
     """Show on stderr, if it is a terminal, what is being done and for how long."""
-    if not sys.stderr.isatty():
-        yield
-        return
-    line = Progress(doing)
-    line.start()
-    try:
-        yield
-    finally:
-        line.stop()
+    return Progress(doing) if sys.stderr.isatty() else nullcontext()
 
 
 def as_path(path: Path) -> str:
