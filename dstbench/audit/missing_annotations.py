@@ -31,7 +31,7 @@ from dstbench.audit.places import lay_out_places
 from dstbench.audit.rounds import Method, list_candidates, list_proposals, search
 from dstbench.audit.rules import Rules, read_rules
 from dstbench.errors import DstbenchError, UsageError, warn
-from dstbench.io.atomic import replacing
+from dstbench.io.atomic import write_whole
 from dstbench.io.escape import csv_text
 from dstbench.readers.ontology import read_database, read_ontology
 from dstbench.runs.open import Data, open_gold
@@ -225,5 +225,4 @@ def write_log(found: Inconsistency, path: str | PathLike[str]) -> None:
     Raises:
         DstbenchError: The file cannot be written.
     """
-    with replacing(str(path)) as part:
-        part.write_text(csv_text(found.candidates), encoding="utf-8")
+    write_whole(str(path), csv_text(found.candidates).encode())
