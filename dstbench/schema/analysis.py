@@ -258,8 +258,7 @@ _SE: Final = score("Standard error over dialogues (of models: over seeds too); n
 # The uncertainty of a score.
 _UNCERTAIN: Final = {
     "se": _SE,
-    "low": score("Lower end of its interval (of a share Wilson's, of a count Student's t); null: undefined."),
-    "high": score("Upper end, likewise.", nullable=True),
+    **interval(score, "Lower end of its interval (of a share Wilson's, of a count Student's t); null: undefined."),
 }
 
 STANDINGS: Final = Table(
@@ -486,8 +485,7 @@ POWER: Final = Table(
     apart_adjusted=count("Of these: p adjusted for their number is at most 1 - level."),
     untestable=count("Of these: too few resamples, or dialogues that differ, for the adjusted p to be so small."),
     power=share("apart / pairs; null: no pair, or no p can be so small."),
-    low=share("Lower end of the interval of `power` over dialogues; null: undefined."),
-    high=share("Upper end, likewise. At an end of the scale the interval is one-sided.", nullable=True),
+    **interval(share, "Lower end of the interval of `power` over dialogues; null: undefined."),
     power_adjusted=share("apart_adjusted / pairs; likewise with adjusted p.", nullable=True),
     adjustment=text("How p is adjusted."),
     median_detectable=score("Median over the pairs of `detectable` of the differences; null: undefined."),
@@ -535,8 +533,7 @@ DEPENDENCE: Final = Table(
 
 _OF_KIND: Final = {"kind": text("Kind of error: missed, wrong, late, dropped, over or swap."), **SCORES.only("metric")}
 _OVER_DIALOGUES: Final = {
-    "low": share("Lower end of its confidence interval over dialogues; null: undefined."),
-    "high": share("Upper end, likewise.", nullable=True),
+    **interval(share, "Lower end of its confidence interval over dialogues; null: undefined."),
     "level": number("Confidence level of the interval."),
     "errors": count("Number of errors that it is computed over."),
     "dialogues": count("Dialogues that have them."),
@@ -638,26 +635,14 @@ CONTESTS: Final = Table(
     p_adjusted=p("p adjusted by Holm for the pairs of metrics in this measure.", nullable=True),
 )
 
-_WAY: Final = {
-    "way": text("put in: errors are put into the run's right values; mended: its own are mended (loss: the gain)."),
-}  # fmt: skip
-OWN_ERROR_COSTS: Final = Table(
-    "costs of errors in a run",
-    f"As `{ERROR_COSTS.title}`, in a run's own predictions: one row per (way, kind, metric, bin).",
-    **_WAY,
-    **ERROR_COSTS.columns,
-)
+_WAY: Final = text("put in: errors are put into the run's right values; mended: its own are mended (loss: the gain).")
 
-OWN_POSITION_BIAS: Final = Table(
-    "position bias in a run",
-    f"As `{POSITION_BIAS.title}`, in a run's own predictions: one row per (way, kind, metric).",
-    **_WAY,
-    **POSITION_BIAS.columns,
-)
 
-OWN_ERROR_KINDS: Final = Table(
-    "errors in a run",
-    f"As `{ERROR_KINDS.title}`, in a run's own predictions: one row per (way, kind).",
-    **_WAY,
-    **ERROR_KINDS.columns,
-)
+def _in_a_run(table: Table, title: str) -> Table:
+    """The table, of a run's own predictions."""
+    return Table(title, f"As `{table.title}`, in a run's own predictions, by `way`.", way=_WAY, **table.columns)
+
+
+OWN_ERROR_COSTS: Final = _in_a_run(ERROR_COSTS, "costs of errors in a run")
+OWN_POSITION_BIAS: Final = _in_a_run(POSITION_BIAS, "position bias in a run")
+OWN_ERROR_KINDS: Final = _in_a_run(ERROR_KINDS, "errors in a run")

@@ -15,6 +15,7 @@ from dstbench.schema.core import (
     count,
     decimal,
     flag,
+    interval,
     r,
     score,
     share,
@@ -218,8 +219,7 @@ REVIEW: Final = Table(
     unit=text("additions or dialogues: what is counted."),
     measure=text("precision, recall or f1."),
     value=share("The measure's estimate for the whole dataset; null: undefined."),
-    low=share("Lower end of the estimate's 95 % interval; null: undefined."),
-    high=share("Upper end.", nullable=True),
+    **interval(share, "Lower end of the estimate's 95 % interval; null: undefined."),
     in_sample=share("The measure in the sample itself, unweighted, as in that paper; null: undefined."),
     right=count("Additions (dialogues) of the sample that are right."),
     wrong=count("Additions (dialogues) of the sample that are wrong."),
@@ -267,8 +267,7 @@ AGREEMENT: Final = Table(
     left_out=count("Rows that at least one reader has left empty."),
     observed=share("Share of pairs of readers with the same answer, over these rows; null: no rows."),
     kappa=r("The same beyond chance; null: undefined, as there are no rows or all answers are equal."),
-    low=r("Lower end of its 95 % interval, by a bootstrap over dialogues; null: undefined."),
-    high=r("Upper end.", nullable=True),
+    **interval(r, "Lower end of its 95 % interval, by a bootstrap over dialogues; null: undefined."),
 )
 
 REPLACED: Final = Table(

@@ -139,25 +139,8 @@ TURNS: Final = Table(
     soft_gca_paper_correct=number("The same, of Algorithm 1."),
 )
 
-#: What one row of the long table may add to the turn table's count of the same name.
-_ADDED: Final = {
-    "n_gold": "The slot has a gold value.",
-    "n_pred": "It has a predicted value; with a null slot: the turn lacks a prediction.",
-    "n_correct": "It has both, and they match.",
-    "n_union": "It has either.",
-    "n_charged_again": "SA and RSA count its wrong value as two slots.",
-    "n_fresh_errors": "It was set or changed in this turn, in gold or prediction, and is wrong (FGA).",
-    "gca_correct": "A correct change, counted as the GCA authors' code does.",
-    "gca_wrong": "A wrong change, likewise.",
-    "gca_missed": "A missed change, likewise.",
-    "gca_over": "An over-predicted change, likewise.",
-    "gca_paper_correct": "A correct change, counted as Algorithm 1 of the GCA paper does.",
-    "gca_paper_wrong": "A wrong change, likewise.",
-    "gca_paper_missed": "A missed change, likewise.",
-    "gca_paper_over": "An over-predicted change, likewise.",
-    "n_dropped": "Gold's value is not scored, because the slot is not.",
-    "n_ignored": "The predicted value is not scored: for its slot or domain, or for gold's dontcare.",
-}
+# The counts of the turn table to which a row of the long table may add 1.
+_COUNTED: Final = [name for name in TURNS.columns if name.startswith(("n_", "gca_"))]
 
 ROWS: Final = Table(
     "judged rows",
@@ -175,7 +158,9 @@ ROWS: Final = Table(
     g_new=flag("g is not that of the row before (with `first`: not null)."),
     p_new=flag("p is not that of the row before, likewise."),
     is_scored=flag("The convention scores the turn."),
-    **{name: flag(meaning) for name, meaning in _ADDED.items()},
+    **{name: flag(f"The row adds 1 to the turn's: {TURNS.columns[name].meaning}") for name in _COUNTED},
+    n_dropped=flag("Gold's value is not scored, because the slot is not."),
+    n_ignored=flag("The predicted value is not scored: for its slot or domain, or for gold's dontcare."),
 )
 
 #: A slot, in tables that hold it as text.
