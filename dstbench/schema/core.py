@@ -45,17 +45,18 @@ _NULL: Final = re.compile(r"\b[Nn]ull(:| likewise)")
 
 
 class Table:
-    """A table: its title, what a row is and how rows are sorted, and its columns, in order.
+    """A table: its title and what a row is, how rows are sorted, and its columns, in order.
 
-    >>> table = Table("rates", "One row per slot.", slot=text("domain-slot."), errors=count("Wrong turns."))
+    >>> table = Table("rates: One row per slot.", slot=text("domain-slot."), errors=count("Wrong turns."))
     >>> table.schema
     Schema([('slot', String), ('errors', UInt32)])
     """
 
     is_open = False
 
-    def __init__(self, title: str, meaning: str, /, **columns: Column) -> None:
-        self.title, self.meaning, self.columns = title, meaning, columns
+    def __init__(self, text: str = "", /, **columns: Column) -> None:
+        self.title, _, self.meaning = text.partition(": ")
+        self.columns = columns
 
     def only(self, *names: str) -> dict[str, Column]:
         """Some of the columns, for another table that has them too."""
@@ -100,10 +101,10 @@ def interval(make: Callable[..., Column], lower: str, prefix: str = "") -> dict[
 NOTHING: Final = ("none", "")
 
 LONG: Final = Table(
-    "long table",
-    "One row per (dialogue, turn, slot), sorted by (dialogue, slot, turn). A slot has a row from the first turn in "
-    "which gold or prediction lists it to the last turn; a turn in which no slot is listed yet has one row with a null "
-    "slot. A row with the slot <service>-#frame describes a frame: its active intent, then requested slots.",
+    "long table: One row per (dialogue, turn, slot), sorted by (dialogue, slot, turn). A slot has a row from the first "
+    "turn in which gold or prediction lists it to the last turn; a turn in which no slot is listed yet has one row "
+    "with a null slot. A row with the slot <service>-#frame describes a frame: its active intent, then requested "
+    "slots.",
     dialogue=text("Canonical dialogue id: PMUL4234 for MultiWOZ, any other as in the file."),
     turn=turn("0-based index of the user turn."),
     slot=category("domain-slot; null where the turn has no slot yet.", nullable=True),
@@ -114,8 +115,8 @@ LONG: Final = Table(
 )
 
 TURNS: Final = Table(
-    "turn table",
-    "One row per (dialogue, turn), or per (dialogue, turn, domain or slot), sorted by these: counts of a convention.",
+    "turn table: One row per (dialogue, turn), or per (dialogue, turn, domain or slot), sorted by these: counts of a "
+    "convention.",
     **LONG.only("dialogue", "turn"),
     n_gold=count("Slots with a gold value."),
     n_pred=count("Slots with a predicted value."),
@@ -143,9 +144,8 @@ TURNS: Final = Table(
 _COUNTED: Final = [name for name in TURNS.columns if name.startswith(("n_", "gca_"))]
 
 ROWS: Final = Table(
-    "judged rows",
-    "One row per (run, dialogue, turn, slot), sorted by (run, dialogue, slot, turn): the long table under a "
-    "convention, without rows of frames. The row before is the slot's turn before, unless `first` is true.",
+    "judged rows: One row per (run, dialogue, turn, slot), sorted by (run, dialogue, slot, turn): the long table under "
+    "a convention, without rows of frames. The row before is the slot's turn before, unless `first` is true.",
     run=text("Name of the run."),
     **LONG.only("dialogue", "turn", "slot"),
     domain=category("The slot's domain; null where the slot is.", nullable=True),
@@ -183,8 +183,7 @@ GROUPS: Final = (
 )
 
 SCORES: Final = OpenTable(
-    "score rows",
-    "One row per (run, group, metric). Beside these columns there is one per --by column, after `run`.",
+    "score rows: One row per (run, group, metric). Beside these columns there is one per --by column, after `run`.",
     run=text("Name of the run."),
     metric=text("The metric in dstbench's notation, e.g. fga:lam=0.25."),
     unit=text("What the value is: share (tables show percent) or count."),
@@ -196,8 +195,7 @@ SCORES: Final = OpenTable(
 )
 
 CONTEXTS: Final = Table(
-    "contexts",
-    "One row per (dialogue, turn): what was said. Sorted by (dialogue, turn).",
+    "contexts: One row per (dialogue, turn): what was said. Sorted by (dialogue, turn).",
     **LONG.only("dialogue", "turn"),
     system=text("What the system said before this turn; null: nothing, or unknown."),
     user=text("What the user said; null: unknown."),
