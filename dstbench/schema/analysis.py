@@ -30,8 +30,8 @@ from dstbench.schema.core import (
 )
 
 DIALOGUES: Final = OpenTable(
-    "dialogues: One row per (run, dialogue), sorted by these: when it fails, how much is in it, where its mistakes "
-    "are. Turns are those that the convention scores, numbered from 0 without gaps. Beside these there is a column per "
+    "dialogues: A row per (run, dialogue), sorted by these: when it fails, how much is in it, where its mistakes are. "
+    "Turns are those that the convention scores, numbered from 0 without gaps. Beside these there is a column per "
     "metric.",
     **SCORES.only("run"),
     **LONG.only("dialogue"),
@@ -70,7 +70,7 @@ LABELS: Final = {
 }
 
 FAILURES: Final = Table(
-    "runs: One row per run: how many dialogues fail, and how many have few gold slots.",
+    "runs: A row per run: how many dialogues fail, and how many have few gold slots.",
     **SCORES.only("run", "turns", "dialogues"),
     failing=count("Dialogues whose last turn has JGA 0."),
     recovered=count("Of these: with a turn of JGA 1 after the first failure."),
@@ -81,8 +81,7 @@ FAILURES: Final = Table(
 )
 
 FIRST_FAILURES: Final = Table(
-    "first failures: One row per (run, tenth of the dialogue): the dialogues whose last turn has JGA 0, by when JGA is "
-    "first 0.",
+    "first failures: A row per (run, tenth of the dialogue): dialogues that end with JGA 0, by when it is first 0.",
     **SCORES.only("run"),
     bin=count("Number of the tenth, from 0."),
     low=number("Lower end of the tenth: first_wrong / n is at least this."),
@@ -92,7 +91,7 @@ FIRST_FAILURES: Final = Table(
 )
 
 GOLD_SLOTS: Final = Table(
-    "gold slots: One row per (run, largest number of gold slots in a dialogue's turns).",
+    "gold slots: A row per (run, largest number of gold slots in a dialogue's turns).",
     **SCORES.only("run"),
     **DIALOGUES.only("n_gold_max"),
     dialogues=count("Dialogues."),
@@ -100,8 +99,8 @@ GOLD_SLOTS: Final = Table(
 )
 
 ERRORS: Final = OpenTable(
-    "error classes: One row per (run, class), or per (run, domain or slot, class): each slot that gold or prediction "
-    "has in a scored turn is in one class. The domain or slot is after `run`; null: turns without a prediction.",
+    "error classes: A row per (run, class), or per (run, domain or slot, class): each slot that gold or prediction has "
+    "in a scored turn is in one class. The domain or slot is after `run`; null: turns without a prediction.",
     **SCORES.only("run"),
     **{"class": text("The class, by the precedence of dstbench.scoring.error_classes.CLASSES.")},
     kind=text("The count that the class is part of: correct, missed, wrong, over, or no-prediction."),
@@ -115,7 +114,7 @@ ERRORS: Final = OpenTable(
 )
 
 TIMING: Final = OpenTable(
-    "timing of errors: One row per run, or per (run, slot): values that are predicted too late or too early.",
+    "timing of errors: A row per run, or per (run, slot): values that are predicted too late or too early.",
     **SCORES.only("run"),
     missed=large("(turn, slot) pairs that only gold has."),
     late=large("Of these: the prediction has gold's value in a later turn, while gold still has it."),
@@ -126,7 +125,7 @@ TIMING: Final = OpenTable(
 )
 
 TRAIT_BINS: Final = Table(
-    "trait bins: One row per (run, trait, bin, metric): mean scores of the dialogues whose trait lies in the bin.",
+    "trait bins: A row per (run, trait, bin, metric): mean scores of the dialogues whose trait lies in the bin.",
     **SCORES.only("run"),
     trait=text("The column of the dialogues' table: to_mean, nu_paper, …"),
     bin=count("Number of the bin, from 0."),
@@ -138,8 +137,7 @@ TRAIT_BINS: Final = Table(
 )
 
 DISAGREEMENTS: Final = Table(
-    "disagreements: One row per (run, higher metric, place), or of all runs: the dialogues on which two metrics differ "
-    "most.",
+    "disagreements: A row per (run, higher metric, place), or of all runs: where two metrics differ most.",
     **SCORES.only("run"),
     higher=text("The metric that gives the dialogue the higher score."),
     lower=text("The other one."),
@@ -156,7 +154,7 @@ _ROWS: Final = text("Which rows are used: pairwise (both columns are defined), c
 _PER: Final = text("What is correlated: a row per dialogue, or per turn.")
 
 CORRELATIONS: Final = Table(
-    "correlations: One row per (run, pair of columns): Pearson correlations; the run `pooled` is all runs together.",
+    "correlations: A row per (run, pair of columns): Pearson correlations; the run `pooled` is all runs together.",
     run=text("Name of the run, or pooled."),
     rows=_ROWS,
     per=_PER,
@@ -174,7 +172,7 @@ CORRELATIONS: Final = Table(
 )
 
 CORRELATION_DIFFERENCES: Final = Table(
-    "differences of correlations: One row per (run, two correlations), over the rows in which all columns are defined, "
+    "differences of correlations: A row per (run, two correlations), over the rows in which all columns are defined, "
     "or per (two runs, correlation). Null: they cannot be compared.",
     run=text("The run of the first correlation, or pooled."),
     other_run=text("The run of the second correlation: another one only where runs are compared."),
@@ -196,8 +194,7 @@ CORRELATION_DIFFERENCES: Final = Table(
 )
 
 CORRELATION_TESTS: Final = Table(
-    "tests of differences of correlations: One row per (difference, classical test asked for). They assume independent "
-    "rows of normal data.",
+    "tests of differences of correlations: A row per (difference, classical test); they assume normal data.",
     **CORRELATION_DIFFERENCES.only("run", "other_run", "first", "second"),
     test=text("The test, by cocor's name."),
     statistic=r("Its statistic."),
@@ -208,7 +205,7 @@ CORRELATION_TESTS: Final = Table(
 )
 
 RATED: Final = Table(
-    "agreement with ratings: One row per (run, metric, coefficient): how much a metric agrees with people's ratings, "
+    "agreement with ratings: A row per (run, metric, coefficient): how much a metric agrees with people's ratings, "
     "over the rated rows in which it is defined; the run `pooled` is all runs.",
     **CORRELATIONS.only("run", "per"),
     metric=text("A metric in dstbench's notation, or a column of the dialogues' (turns') table."),
@@ -222,7 +219,7 @@ RATED: Final = Table(
 )
 
 RATED_DIFFERENCES: Final = Table(
-    "differences in agreement with ratings: One row per (run, two metrics, coefficient, test), over the rated rows in "
+    "differences in agreement with ratings: A row per (run, two metrics, coefficient, test), over the rated rows in "
     "which both are defined. Null: they cannot be compared.",
     **RATED.only("run", "per", "metric"),
     other=text("Another metric. For both, a higher score is better."),
@@ -253,14 +250,14 @@ _UNCERTAIN: Final = {
 }
 
 STANDINGS: Final = Table(
-    "standings: One row per (run, metric): scores, and their uncertainty.",
+    "standings: A row per (run, metric): scores, and their uncertainty.",
     **SCORES.only("run", "metric", "unit", "value"),
     **_UNCERTAIN,
     **SCORES.only("turns", "dialogues", "signature"),
 )
 
 MODELS: Final = Table(
-    "models: One row per (metric, model): mean scores over a model's runs (seeds), and their uncertainty.",
+    "models: A row per (metric, model): mean scores over a model's runs (seeds), and their uncertainty.",
     **SCORES.only("metric", "unit"),
     model=text("Name of the model; for a run that belongs to no model, the name of the run."),
     runs=count("Number of its runs."),
@@ -270,8 +267,8 @@ MODELS: Final = Table(
 )
 
 RUN_DIFFERENCES: Final = Table(
-    "differences of runs: One row per (metric, pair of runs or models): how large their difference is, and whether it "
-    "could be chance.",
+    "differences of runs: A row per (metric, pair of runs or models): their difference, and whether it could be "
+    "chance.",
     **SCORES.only("metric", "unit"),
     run=text("Name of the run, or of the model."),
     other=text("Name of the other; of the baseline, if there is one."),
@@ -309,7 +306,7 @@ DESIGN: Final = Table(
 )
 
 SWEEP: Final = OpenTable(
-    "sweep: One row per (run, profile, metric), per run from the highest value of the first metric to the lowest.",
+    "sweep: A row per (run, profile, metric), per run from the highest value of the first metric to the lowest.",
     **SCORES.only("run"),
     profile=text("The profile under which the run is scored."),
     **SCORES.only("metric", "unit", "value", "turns", "dialogues"),
@@ -335,8 +332,7 @@ SWEEP_TARGETS: Final = Table(
 _TURN: Final = {**SCORES.only("run"), **LONG.only("dialogue", "turn")}
 
 SLOT_CLASSES: Final = Table(
-    "slot classes: One row per (run, dialogue, scored turn, slot) that gold or prediction has, sorted as the long "
-    "table.",
+    "slot classes: A row per (run, dialogue, scored turn, slot) that either side has, sorted as the long table.",
     **_TURN,
     domain=category("The slot's domain; null for the mark of a turn without a prediction.", nullable=True),
     slot=category("domain-slot; likewise.", nullable=True),
@@ -347,13 +343,13 @@ SLOT_CLASSES: Final = Table(
 )
 
 CHANGES: Final = Table(
-    "changes of state: One row per (run, dialogue, turn): changes of state, counted as the GCA authors' code does.",
+    "changes of state: A row per (run, dialogue, turn): changes of state, counted as the GCA authors' code does.",
     **_TURN,
     **{name: TURNS.columns[f"gca_{name}"] for name in ("correct", "wrong", "missed", "over")},
 )
 
 TURN_SCORES: Final = Table(
-    "scores of turns: One row per (run, dialogue, turn, metric), and per (run, dialogue, metric).",
+    "scores of turns: A row per (run, dialogue, turn, metric), and per (run, dialogue, metric).",
     **SCORES.only("run"),
     **LONG.only("dialogue"),
     turn=turn("0-based index of the user turn; null: the whole dialogue."),
@@ -369,8 +365,7 @@ _RECONCILED: Final = {
 }
 
 RECONCILED_STEPS: Final = Table(
-    "steps of a reconciliation: One row per (step, metric), from the scores under the convention to the published "
-    "ones.",
+    "steps of a reconciliation: A row per (step, metric), from the scores here to the published ones.",
     step=count("0: under the convention; then one choice more each time."),
     choice=text("The choice; empty: none."),
     meaning=text("What it is about."),
@@ -380,8 +375,7 @@ RECONCILED_STEPS: Final = Table(
 )
 
 RECONCILED_SETS: Final = Table(
-    "sets of choices: One row per (set, metric): the smallest sets that reach all published scores, else the nearest "
-    "of each size.",
+    "sets of choices: A row per (set, metric): the smallest that reach all scores, else the nearest of each size.",
     choices=text("The names of the choices, joined by +; empty: none."),
     size=count("The number of choices."),
     **_RECONCILED,
@@ -390,7 +384,7 @@ RECONCILED_SETS: Final = Table(
 )
 
 RECONCILED_TRIED: Final = Table(
-    "sets that were tried: One row per number of choices.",
+    "sets that were tried: A row per number of choices.",
     size=count("The number of choices."),
     sets=count("The sets of that number that suit the run, of choices of which each changes a score."),
     reached=count("Those of them that reach all published scores."),
@@ -400,7 +394,7 @@ RECONCILED_TRIED: Final = Table(
 )
 
 RECONCILED_CHOICES: Final = Table(
-    "single choices: One row per (choice, metric), the largest change first.",
+    "single choices: A row per (choice, metric), the largest change first.",
     **RECONCILED_STEPS.only("choice", "meaning", "metric"),
     value=score("The value with this choice alone."),
     change=score("Value minus that under the convention."),
@@ -424,8 +418,7 @@ CHANGED_TOTALS: Final = Table(
 )
 
 CHANGED_GROUPS: Final = Table(
-    "changed values by group: One row per group in which a value was fixed or broken; of each kind, the largest net "
-    "change first.",
+    "changed values by group: A row per group with a change; of each kind, the largest net change first.",
     by=text("What values are grouped by: slot, domain, class (of the error that went or came) or turn."),
     group=text("The slot, domain, class or turn; null: the mark of a turn without a prediction."),
     **_CHANGED,
@@ -443,7 +436,7 @@ CHANGED_DIALOGUES: Final = Table(
 # --- metrics side by side ---------------------------------------------------------------------------------------------
 
 SPREAD: Final = Table(
-    "spread of metrics: One row per metric: how far it spreads the runs (Kim et al. 2022, Fig 4).",
+    "spread of metrics: A row per metric: how far it spreads the runs (Kim et al. 2022, Fig 4).",
     **SCORES.only("metric", "unit"),
     runs=count("Number of runs that have a score."),
     mean=score("Mean of their scores; null: no run has one."),
@@ -456,8 +449,7 @@ SPREAD: Final = Table(
 )
 
 POWER: Final = Table(
-    "discriminative power: One row per metric: how many pairs of runs a test of its differences tells apart (Sakai "
-    "2006).",
+    "discriminative power: A row per metric: how many pairs of runs a test tells apart (Sakai 2006).",
     **SCORES.only("metric", "unit"),
     pairs=count("Pairs of runs that have a p."),
     apart=count("Of these: p is at most 1 - level."),
@@ -471,7 +463,7 @@ POWER: Final = Table(
 )
 
 RANK_AGREEMENT: Final = Table(
-    "agreement of orders: One row per pair of metrics: how similarly they rank the runs.",
+    "agreement of orders: A row per pair of metrics: how similarly they rank the runs.",
     first=text("A metric."),
     second=text("Another one."),
     runs=count("Number of runs that both have a score for."),
@@ -484,7 +476,7 @@ RANK_AGREEMENT: Final = Table(
 )
 
 REVERSALS: Final = Table(
-    "reversed pairs: One row per (pair of metrics, pair of runs that they rank in opposite orders).",
+    "reversed pairs: A row per (pair of metrics, pair of runs that they rank in opposite orders).",
     **RANK_AGREEMENT.only("first", "second"),
     run=text("The run that is better by `first`."),
     other=text("The run that is better by `second`."),
@@ -494,7 +486,7 @@ REVERSALS: Final = Table(
 )
 
 DEPENDENCE: Final = Table(
-    "dependence on traits: One row per (metric, trait): Pearson's correlation over the dialogues of all runs.",
+    "dependence on traits: A row per (metric, trait): Pearson's correlation over the dialogues of all runs.",
     **SCORES.only("metric"),
     trait=text("A column of the dialogues' table: turns, n_gold_max, to_mean, nu_paper."),
     r=decimal("Their correlation; null: one of them does not vary."),
@@ -516,8 +508,7 @@ _OVER_DIALOGUES: Final = {
 }
 
 ERROR_COSTS: Final = Table(
-    "costs of errors: One row per (kind, metric, bin): what one error costs, by the position t/(n - 1) of its change "
-    "of gold.",
+    "costs of errors: A row per (kind, metric, bin): what one error costs, by the position t/(n - 1) of its change.",
     **_OF_KIND,
     bin=count("Number of the bin, from 0."),
     start=share("Lower end of the bin: the position is more than this (in the first bin, at least this)."),
@@ -527,8 +518,7 @@ ERROR_COSTS: Final = Table(
 )
 
 POSITION_BIAS: Final = Table(
-    "position bias: One row per (kind, metric): how much more an error costs in the last turn than in the first of the "
-    "same dialogue.",
+    "position bias: A row per (kind, metric): how much more an error costs in the last turn than in the first.",
     **_OF_KIND,
     loss=share("Mean loss at all positions; null: no error."),
     bias=share("Slope of the loss on the position, within dialogues; null: no dialogue has errors in two turns."),
@@ -539,7 +529,7 @@ POSITION_BIAS: Final = Table(
 )
 
 ERROR_KINDS: Final = Table(
-    "errors that were made: One row per kind of error.",
+    "errors that were made: A row per kind of error.",
     kind=_OF_KIND["kind"],
     changes=count("Changes of gold."),
     single=count("Of these: in dialogues of one turn, which are left out."),
@@ -557,14 +547,14 @@ _INTERVAL: Final = {
 }
 
 KNOWN_ORDER: Final = Table(
-    "known order: One row per run: the number along which runs are ordered.",
+    "known order: A row per run: the number along which runs are ordered.",
     run=text("Name of the run."),
     along=text("What the number is."),
     number=number("The number; higher is taken to be better."),
 )
 
 VALIDITY: Final = Table(
-    "agreement with the known order: One row per (metric, measure): how a metric orders runs whose order is known.",
+    "agreement with the known order: A row per (metric, measure): how a metric orders runs whose order is known.",
     **SCORES.only("metric"),
     along=text("What the runs are ordered along."),
     measure=text(
@@ -578,8 +568,7 @@ VALIDITY: Final = Table(
 )
 
 RELIABILITY: Final = Table(
-    "reliability of metrics: One row per metric: how alike two random halves of the dialogues order the runs (Buckley "
-    "& Voorhees 2000).",
+    "reliability of metrics: A row per metric: how alike random halves order the runs (Buckley & Voorhees 2000).",
     **SCORES.only("metric"),
     pairs=count("Pairs of runs that have scores."),
     swap_rate=share("Share of pairs that the halves order otherwise, mean; ties count half.", nullable=True),
@@ -590,15 +579,14 @@ RELIABILITY: Final = Table(
 )
 
 SAMPLE_SIZES: Final = Table(
-    "orders by number of dialogues: One row per (metric, number of dialogues): how well so many dialogues stand for "
-    "all.",
+    "orders by number of dialogues: A row per (metric, number of dialogues): how well so many stand for all.",
     **SCORES.only("metric"),
     dialogues=count("Dialogues in a random sample."),
     alike=share("Share of pairs of runs that a sample orders as all dialogues do, mean over samples; ties count half."),
 )
 
 CONTESTS: Final = Table(
-    "metrics compared: One row per (measure, pair of metrics): which is better, and whether that may be chance.",
+    "metrics compared: A row per (measure, pair of metrics): which is better, and whether that may be chance.",
     measure=text("soft_accuracy, swap_rate, or power: the share of pairs of runs with p at most 1 - level."),
     **RANK_AGREEMENT.only("first", "second"),
     difference=r("The measure of the first minus that of the second; null: undefined."),

@@ -34,8 +34,7 @@ _N: Final = count("How often values are counted.")
 _VALUES: Final = count("Distinct values, R.")
 
 BIAS: Final = Table(
-    "entity bias: One row per (split, counting, slot): how evenly values are distributed. 1: equally frequent; 0: one "
-    "value.",
+    "entity bias: A row per (split, counting, slot): how even values are. 1: equally frequent; 0: one value.",
     split=_SPLIT,
     **_COUNTED,
     n=_N,
@@ -47,7 +46,7 @@ BIAS: Final = Table(
 )
 
 VALUES: Final = Table(
-    "values: One row per (split, counting, slot, value), the most frequent first.",
+    "values: A row per (split, counting, slot, value), the most frequent first.",
     split=_SPLIT,
     **_COUNTED,
     value=text("The value, under the convention."),
@@ -58,7 +57,7 @@ VALUES: Final = Table(
 )
 
 OVERLAP: Final = Table(
-    "overlap: One row per (split except training, counting, slot): how much of the slot's values the training set has.",
+    "overlap: A row per (split except training, counting, slot): how much of the slot's values the training set has.",
     split=_SPLIT,
     train=text("Name of the training set."),
     **_COUNTED,
@@ -109,21 +108,20 @@ DIFFERENT: Final = Table(
 )
 
 DIFFERENT_DOMAINS: Final = Table(
-    "differences of domains: One row per domain: how much of it differs between two versions of a dataset.",
+    "differences of domains: A row per domain: how much of it differs between two versions of a dataset.",
     domain=text("The domain."),
     **_COMPARED,
 )
 
 DIFFERENT_SLOTS: Final = Table(
-    "differences of slots: One row per slot: how much of its domain differs in this slot between two versions of a "
-    "dataset.",
+    "differences of slots: A row per slot: how much of its domain differs in it between two versions.",
     slot=SLOT,
     **_COMPARED,
 )
 
 DIFFERENT_SPLITS: Final = Table(
-    "differences of splits: One row per split, (split, domain) and (split, domain, slot): how much differs. None "
-    "without several splits.",
+    "differences of splits: A row per split, (split, domain) and (split, domain, slot): how much differs (several "
+    "splits only).",
     split=text("Name of the split."),
     domain=text("The domain; null: all turns of the split."),
     slot=text("The slot; null: the whole domain, or the whole split."),
@@ -137,7 +135,7 @@ _CHANGE: Final = {
 }
 
 CHANGES: Final = Table(
-    "changes: One row per (slot, value before, value after, kind), the most frequent first.",
+    "changes: A row per (slot, value before, value after, kind), the most frequent first.",
     **LONG.only("slot"),
     **_CHANGE,
     turns=count("Turns with this change."),
@@ -145,7 +143,7 @@ CHANGES: Final = Table(
 )
 
 CELLS: Final = Table(
-    "changed cells: One row per (dialogue, turn, slot) in which two versions of a dataset differ. Sorted by these.",
+    "changed cells: A row per (dialogue, turn, slot) in which two versions of a dataset differ. Sorted by these.",
     **LONG.only("dialogue", "turn", "slot"),
     **_CHANGE,
 )
@@ -153,14 +151,14 @@ CELLS: Final = Table(
 _MODEL: Final = {"version": text("Name of the version of the dataset."), **MODELS.only("model")}
 
 VERSION_RUNS: Final = OpenTable(
-    "scores of runs on versions: One row per (version, run, metric). If the convention is fuzzy, `exact` has the value "
-    "with exact matching.",
+    "scores of runs on versions: A row per (version, run, metric); of a fuzzy one, `exact` has that with exact "
+    "matching.",
     **_MODEL,
     **SCORES.columns,
 )
 
 VERSION_MODELS: Final = Table(
-    "scores of models on versions: One row per (version, model, metric): mean scores over a model's runs (seeds).",
+    "scores of models on versions: A row per (version, model, metric): mean scores over a model's runs (seeds).",
     **_MODEL,
     **SCORES.only("metric", "unit"),
     **MODELS.only("runs", "value", "sd"),
@@ -170,8 +168,7 @@ VERSION_MODELS: Final = Table(
 )
 
 VERSION_SLOTS: Final = Table(
-    "error turns on versions: One row per (version, model, slot): in how many turns the slot is wrong, mean over a "
-    "model's runs (seeds).",
+    "error turns on versions: A row per (version, model, slot): in how many turns it is wrong, mean over seeds.",
     **_MODEL,
     slot=SLOT,
     **MODELS.only("runs"),
@@ -185,8 +182,8 @@ VERSION_SLOTS: Final = Table(
 # --- what is said -----------------------------------------------------------------------------------------------------
 
 SHEET: Final = Table(
-    "review sheet: One row per dialogue to review, followed by one per annotation that was added to it. Readers fill "
-    "in `right` for additions and `missed` for dialogues.",
+    "review sheet: A row per dialogue to review, followed by one per annotation that was added to it. Readers fill in "
+    "`right` for additions and `missed` for dialogues.",
     row=text("dialogue or addition."),
     **LONG.only("dialogue"),
     turn=turn("Turn of the addition.", nullable=True),
@@ -205,7 +202,7 @@ SHEET: Final = Table(
 )
 
 REVIEW: Final = Table(
-    "review: One row per measure of a correction: of its additions, and of dialogues (Qian et al. 2021, Table 3). A "
+    "review: A row per measure of a correction: of its additions, and of dialogues (Qian et al. 2021, Table 3). A "
     "changed dialogue is right if all of its additions are; an unchanged one is missed if it lacks an annotation.",
     unit=text("additions or dialogues: what is counted."),
     measure=text("precision, recall or f1."),
@@ -230,8 +227,7 @@ REVIEWED_ADDITIONS: Final = Table(
 )
 
 REVIEWED_DIALOGUES: Final = Table(
-    "reviewed dialogues: One row per group of dialogues of the sample, changed ones first: how many are right (Qian et "
-    "al. 2021, Table 3).",
+    "reviewed dialogues: A row per group of the sample: how many are right (Qian et al. 2021, Table 3).",
     **SHEET.only("group", "of"),
     dialogues=count("Dialogues of the group in the sample."),
     right=count("Of these: all additions are right, or, if unchanged, no annotation is missing; null: not filled in."),
@@ -241,13 +237,13 @@ REVIEWED_DIALOGUES: Final = Table(
 )
 
 READER: Final = Table(
-    "readers: One row per (reader, measure): each reader's review of additions, over the rows that all have filled in.",
+    "readers: A row per (reader, measure): each reader's review of additions, over the rows that all have filled in.",
     reader=text("The reader: the name of the sheet, without its ending."),
     **REVIEW.only("measure", "value", "low", "high", "right", "wrong", "missed", "dialogues"),
 )
 
 AGREEMENT: Final = Table(
-    "agreement: One row per question of the sheet: how much its readers agree.",
+    "agreement: A row per question of the sheet: how much its readers agree.",
     question=text("right: whether an addition is right; missed: how many annotations a dialogue lacks."),
     statistic=text("cohen: Cohen's kappa, of two readers; fleiss: Fleiss' kappa, of more."),
     readers=count("Readers."),
@@ -259,8 +255,7 @@ AGREEMENT: Final = Table(
 )
 
 REPLACED: Final = Table(
-    "replacements: One row per (dialogue, slot, old value), sorted by these: the new value in an entity-replaced test "
-    "set.",
+    "replacements: A row per (dialogue, slot, old value), sorted by these: the new value in a replaced test set.",
     **LONG.only("dialogue"),
     slot=SLOT,
     value=text("The old value, as the states have it."),
@@ -270,8 +265,7 @@ REPLACED: Final = Table(
 )
 
 REFUSED: Final = Table(
-    "refused replacements: One row per (dialogue, slot, value), sorted by these: a value that is not replaced, and "
-    "why.",
+    "refused replacements: A row per (dialogue, slot, value), sorted by these: a value that is not replaced, and why.",
     **LONG.only("dialogue"),
     turn=turn("The first turn whose state has the value."),
     slot=SLOT,
@@ -293,16 +287,15 @@ _COUNTS: Final = {
 }
 
 MEMORISED_RUNS: Final = Table(
-    "memorised values: One row per (run, kind): predicted values that are not right, and how many of them nobody has "
-    "said.",
+    "memorised values: A row per (run, kind): predicted values that are wrong, and how many nobody has said.",
     **SCORES.only("run"),
     **_COUNTS,
     **SCORES.only("signature"),
 )
 
 MEMORISED: Final = Table(
-    "memorised values by slot: One row per (run, slot, kind) that occurs: the same by slot. Sorted by (run as given, "
-    "slot), wrong before over.",
+    "memorised values by slot: A row per (run, slot, kind): the same by slot. Sorted by (run, slot), wrong before "
+    "over.",
     **SCORES.only("run"),
     slot=SLOT,
     **_COUNTS,
@@ -310,8 +303,8 @@ MEMORISED: Final = Table(
 )
 
 UNGROUNDED: Final = Table(
-    "ungrounded values: One row per (run, slot, kind, value): the predicted values that nobody has said, the most "
-    "frequent first.",
+    "ungrounded values: A row per (run, slot, kind, value): predicted values that nobody said, the most frequent "
+    "first.",
     **SCORES.only("run"),
     place=count("From 1, the most frequent."),
     slot=SLOT,
@@ -327,7 +320,7 @@ UNGROUNDED: Final = Table(
 )
 
 DOUBTFUL_SLOTS: Final = Table(
-    "doubtful gold values by slot: One row per slot, sorted: gold's values that contradict the database or were never "
+    "doubtful gold values by slot: A row per slot, sorted: gold's values that contradict the database or were never "
     "said, once per dialogue and entity (Qian et al. 2021, section 7).",
     slot=SLOT,
     checked=count("Values of dialogues whose entity is in the database; null: no database."),
@@ -339,8 +332,7 @@ DOUBTFUL_SLOTS: Final = Table(
 )
 
 DOUBTFUL: Final = Table(
-    "doubtful gold values: One row per gold value that contradicts the database or was never said. Sorted by (slot, "
-    "dialogue, turn).",
+    "doubtful gold values: A row per value that contradicts the database or was never said, sorted.",
     slot=SLOT,
     kind=text("database: the entity named in the state has another value there; unsaid: nobody has said it."),
     **LONG.only("dialogue"),
@@ -356,7 +348,7 @@ DOUBTFUL: Final = Table(
 _SPEAKER: Final = text("Who says the value: user, or system (in the utterance before the turn).")
 
 PROPOSALS: Final = Table(
-    "proposals: One row per missing annotation, with the evidence for it. Sorted by (dialogue, turn, slot).",
+    "proposals: A row per missing annotation, with the evidence for it. Sorted by (dialogue, turn, slot).",
     **LONG.only("dialogue", "turn"),
     slot=SLOT,
     value=text("The value, spelled as gold mostly does in this slot (if gold never has it, as the ontology does)."),
@@ -384,8 +376,8 @@ PROPOSALS: Final = Table(
 )
 
 RATES: Final = Table(
-    "inconsistency rates: One row per slot: how often it is not annotated although similar places are (Qian et al. "
-    "2021). Sorted by slot.",
+    "inconsistency rates: A row per slot: how often it is not annotated although similar places are (Qian et al. "
+    "2021).",
     slot=SLOT,
     annotated=count("Times that gold sets the slot to a value that is said in the turn."),
     missing=count("Times that such an annotation is missing."),
@@ -394,8 +386,8 @@ RATES: Final = Table(
 )
 
 MODIFIED: Final = Table(
-    "modified dialogues: One row per (split, domain, slot), sorted, null last: dialogues that lack an annotation "
-    "(Table 1).",
+    "modified dialogues: A row per (split, domain, slot), sorted, null last: dialogues that lack an annotation (Table "
+    "1).",
     split=text("The split; null: all dialogues. Splits have rows of their own only if there are several."),
     domain=text("The domain; null: all domains."),
     slot=text("domain-slot, any that gold has in any split; null: all slots of the domain."),
@@ -405,8 +397,7 @@ MODIFIED: Final = Table(
 )
 
 SHARES: Final = Table(
-    "shares of speakers: One row per (slot, speaker): how often annotations of values that this speaker says are "
-    "missing (Fig 4).",
+    "shares of speakers: A row per (slot, speaker): how often annotations of what this one says are missing (Fig 4).",
     slot=SLOT,
     speaker=_SPEAKER,
     **RATES.only("annotated", "missing", "rate"),
@@ -420,8 +411,8 @@ OF_PAIR: Final = {
 }
 
 PAIRS: Final = Table(
-    "pairs of places: One row per slot with missing annotations, those with most first: two dialogues in which the "
-    "same speaker says a value, and gold annotates it in one only (Qian et al. 2021, Figs 1 and 10).",
+    "pairs of places: A row per slot with missing annotations, those with most first: two dialogues in which the same "
+    "speaker says a value, and gold annotates it in one only (Qian et al. 2021, Figs 1 and 10).",
     slot=SLOT,
     missing=count("The slot's missing annotations."),
     speaker=_SPEAKER,
@@ -457,8 +448,7 @@ SUMMARY: Final = Table(
 )
 
 CANDIDATES: Final = Table(
-    "candidates: One row per (dialogue, turn, slot) in which a value is said that gold could annotate, with all "
-    "checks.",
+    "candidates: A row per (dialogue, turn, slot) in which a value is said that gold could annotate, with all checks.",
     **PROPOSALS.only("dialogue", "turn", "slot", "value", "speaker", "said", "start", "end", "utterance"),
     decision=text(
         "added; annotated: gold sets the value; other: another value; no rule; seldom: gold annotates too "

@@ -101,7 +101,7 @@ def interval(make: Callable[..., Column], lower: str, prefix: str = "") -> dict[
 NOTHING: Final = ("none", "")
 
 LONG: Final = Table(
-    "long table: One row per (dialogue, turn, slot), sorted by (dialogue, slot, turn). A slot has a row from the first "
+    "long table: A row per (dialogue, turn, slot), sorted by (dialogue, slot, turn). A slot has a row from the first "
     "turn in which gold or prediction lists it to the last turn; a turn in which no slot is listed yet has one row "
     "with a null slot. A row with the slot <service>-#frame describes a frame: its active intent, then requested "
     "slots.",
@@ -115,8 +115,7 @@ LONG: Final = Table(
 )
 
 TURNS: Final = Table(
-    "turn table: One row per (dialogue, turn), or per (dialogue, turn, domain or slot), sorted by these: counts of a "
-    "convention.",
+    "turn table: A row per (dialogue, turn[, domain or slot]): counts of a convention, sorted by these.",
     **LONG.only("dialogue", "turn"),
     n_gold=count("Slots with a gold value."),
     n_pred=count("Slots with a predicted value."),
@@ -144,8 +143,8 @@ TURNS: Final = Table(
 _COUNTED: Final = [name for name in TURNS.columns if name.startswith(("n_", "gca_"))]
 
 ROWS: Final = Table(
-    "judged rows: One row per (run, dialogue, turn, slot), sorted by (run, dialogue, slot, turn): the long table under "
-    "a convention, without rows of frames. The row before is the slot's turn before, unless `first` is true.",
+    "judged rows: A row per (run, dialogue, turn, slot), sorted by (run, dialogue, slot, turn): the long table under a "
+    "convention, without rows of frames. The row before is the slot's turn before, unless `first` is true.",
     run=text("Name of the run."),
     **LONG.only("dialogue", "turn", "slot"),
     domain=category("The slot's domain; null where the slot is.", nullable=True),
@@ -183,7 +182,7 @@ GROUPS: Final = (
 )
 
 SCORES: Final = OpenTable(
-    "score rows: One row per (run, group, metric). Beside these columns there is one per --by column, after `run`.",
+    "score rows: A row per (run, group, metric). Beside these columns there is one per --by column, after `run`.",
     run=text("Name of the run."),
     metric=text("The metric in dstbench's notation, e.g. fga:lam=0.25."),
     unit=text("What the value is: share (tables show percent) or count."),
@@ -195,7 +194,7 @@ SCORES: Final = OpenTable(
 )
 
 CONTEXTS: Final = Table(
-    "contexts: One row per (dialogue, turn): what was said. Sorted by (dialogue, turn).",
+    "contexts: A row per (dialogue, turn): what was said. Sorted by (dialogue, turn).",
     **LONG.only("dialogue", "turn"),
     system=text("What the system said before this turn; null: nothing, or unknown."),
     user=text("What the user said; null: unknown."),
