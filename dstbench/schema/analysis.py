@@ -162,12 +162,8 @@ CORRELATIONS: Final = Table(
     second=text("Another one."),
     r=r("Their correlation; null: one of them does not vary."),
     n=count("Number of dialogues (turns) that it is computed over."),
-    **interval(
-        r, "Lower end of its interval over dialogues (jackknife); null: r is null, or there are too few dialogues."
-    ),
-    **interval(
-        r, "Lower end of Fisher's interval, for independent rows of normal data; null: they are not.", "fisher_"
-    ),
+    **interval(r, "Lower end of its interval over dialogues (jackknife); null: r is null, or too few dialogues."),
+    **interval(r, "Lower end of Fisher's interval, of independent normal rows; null: they are not.", "fisher_"),
     level=number("Confidence level of the intervals."),
 )
 
@@ -228,9 +224,7 @@ RATED_DIFFERENCES: Final = Table(
     other_value=r("The other metric's.", nullable=True),
     difference=r("The first minus the second.", nullable=True),
     **interval(r, "Lower end of its confidence interval."),
-    interval=text(
-        "jackknife, or zou2007 (of ranks: from linearised standard errors, dialogues as clusters).", nullable=True
-    ),
+    interval=text("jackknife, or zou2007 (of ranks: from linearised errors, dialogues as clusters).", nullable=True),
     **CORRELATION_DIFFERENCES.only("zou_low", "zou_high"),
     test=text("jackknife, a classical test by cocor's name, or linearised (of Fisher's z of ranks).", nullable=True),
     statistic=r("Its statistic; null: the jackknife's p is that of its interval."),
@@ -274,9 +268,7 @@ RUN_DIFFERENCES: Final = Table(
     other=text("Name of the other; of the baseline, if there is one."),
     difference=score("Value of run minus value of other; null: undefined."),
     se=_SE,
-    **interval(
-        score, "Lower end of its interval, which excludes 0 exactly if p is at most 1 - level; null: undefined."
-    ),
+    **interval(score, "Lower end of its interval, which excludes 0 exactly if p is at most 1 - level; null: as p."),
     p=p("Two-sided p-value of there being no difference; null: undefined, or a model has fewer than 3 runs."),
     p_adjusted=p("The same, adjusted for m.", nullable=True),
     adjustment=text("The adjustment: holm, hochberg, bh, by, bonferroni, max-t, none."),
@@ -388,9 +380,7 @@ RECONCILED_TRIED: Final = Table(
     size=count("The number of choices."),
     sets=count("The sets of that number that suit the run, of choices of which each changes a score."),
     reached=count("Those of them that reach all published scores."),
-    by_chance=ratio(
-        "How many would reach scores anywhere in their range, as in `sweep_targets`; null: none was tried."
-    ),
+    by_chance=ratio("How many would reach scores anywhere in their range (see `sweep_targets`); null: none tried."),
 )
 
 RECONCILED_CHOICES: Final = Table(

@@ -25,9 +25,7 @@ from dstbench.schema.core import (
 
 _SPLIT: Final = text("Name of the dataset, or of its split.")
 _COUNTED: Final = {
-    "counting": text(
-        "Counted in: every turn that has it (cumulative), turns that set it (update), last states (final)."
-    ),
+    "counting": text("Counted in: every turn with it (cumulative), turns that set it (update), last states (final)."),
     "slot": SLOT,
 }
 _N: Final = count("How often values are counted.")
@@ -358,9 +356,7 @@ PROPOSALS: Final = Table(
     start=count("Their first character in the utterance, from 0."),
     end=count("The character after their last."),
     utterance=text("The whole utterance."),
-    rule=text(
-        "Why the value belongs to the state: name, fact, feature, kind, cue or wish, or similar (`help audits`)."
-    ),
+    rule=text("Why it belongs to the state: name, fact, feature, kind, cue, wish, or similar (`help audits`)."),
     entity=text("The place under discussion (a hotel's name); null: none."),
     fact=text("The value that the place has in the database; null: none."),
     refused=flag("Whether the user asks for another place; null: judged by similar places alone."),

@@ -109,9 +109,7 @@ LONG: Final = Table(
     turn=turn("0-based index of the user turn."),
     slot=category("domain-slot; null where the turn has no slot yet.", nullable=True),
     gold=category("Value in the gold state, verbatim; null: not in the state."),
-    pred=category(
-        "Value in the predicted state; null: none. With a null slot: the mark of a turn without a prediction."
-    ),
+    pred=category("Value in the predicted state; null: none. With a null slot: the mark of a turn without one."),
 )
 
 TURNS: Final = Table(
