@@ -51,6 +51,36 @@ class Orders(NamedTuple):
     reversals: pl.DataFrame
 
 
+class Ranking:
+    """Scores of runs, higher for better ones, the same in resamples (× runs), and the pairs of runs that they order.
+
+    Scores are NaN where undefined. Without resamples, the order is certain.
+    """
+
+    def __init__(self, scores: Floats, resampled: Floats | None = None) -> None:
+        self.scores, self.resampled = scores, scores[np.newaxis] if resampled is None else resampled
+        self.signs, self.drawn = signs(self.scores), signs(self.resampled)
+
+    def among(self, other: Ranking) -> Any:
+        """The runs that both have a score for."""
+        return ~(np.isnan(self.scores) | np.isnan(other.scores))
+
+    def agreement(self, other: Ranking, level: float) -> dict[str, Any]:
+        """Kendall's tau-b with another ranking, over the runs that both have a score for, and its interval."""
+        runs = self.among(other)
+        pairs = pairs_among(runs)
+        taus = tau_b(self.drawn[:, pairs], other.drawn[:, pairs])
+        lacking = [np.isnan(of.resampled[:, runs]).any(axis=1) for of in (self, other)]
+        taus = np.where(lacking[0] | lacking[1], np.nan, taus)
+        low, high = limits_of_order(taus, self.stability(pairs) * other.stability(pairs), level)
+        tau, undefined = float(tau_b(self.signs[pairs], other.signs[pairs])), int(np.isnan(taus).sum())
+        return {"runs": int(runs.sum()), "tau": tau, "low": low, "high": high, "undefined": undefined}
+
+    def stability(self, pairs: Any) -> float:
+        """The mean tau-b of resampled orders with the observed one; NaN if undefined."""
+        return stability(self.signs[pairs], self.drawn[:, pairs])
+
+
 def compare_orders(
     scores: pl.DataFrame,
     resampled: Mapping[str, Floats] | None = None,
@@ -59,57 +89,63 @@ def compare_orders(
 ) -> Orders:
     """Kendall's tau-b of the orders of runs by each two metrics, and the pairs of runs that they order differently.
 
-    Args:
-        scores: (run, metric, value); null: undefined.
-        resampled: Metric to its scores in each resample, resamples × runs, the runs in the order of `scores`; NaN:
-            undefined. A resample in which one of the compared runs has no score is left out. None: no intervals.
-        level: Confidence level of the intervals.
-        differences: The runs' differences, with their tests (`schema.analysis.RUN_DIFFERENCES`); None: not tested.
+    `scores` has (run, metric, value; null: undefined), `resampled` each metric's scores in resamples (× runs, in the
+    order of `scores`; None: no intervals), `differences` the tests of the runs' differences (None: not tested).
 
     Source: Kendall 1945 (Biometrika 33:239).
     """
-    runs, metrics = (scores[name].unique(maintain_order=True).to_list() for name in ("run", "metric"))
-    value_of = {(run, metric): value for run, metric, value in scores.select("run", "metric", "value").iter_rows()}
-    values = {name: np.array([value_of.get((run, name)) for run in runs], np.float64) for name in metrics}
+    table = scores.pivot(on="metric", index="run", values="value").fill_null(np.nan)
+    runs, metrics = table["run"].to_list(), table.columns[1:]
+    rankings = [ranking_of(name, table[name].to_numpy(), (resampled or {}).get(name)) for name in metrics]
     pairs = list(combinations(range(len(runs)), 2))
-    observed = {metric: signs(merit(metric, of_runs)) for metric, of_runs in values.items()}
-    resampled_signs = {metric: signs(merit(metric, of_runs)) for metric, of_runs in (resampled or {}).items()}
-    agreement: list[dict[str, Any]] = []
-    reversals: list[dict[str, Any]] = []
-    for names in combinations(metrics, 2) if pairs else ():
-        scored = ~(np.isnan(values[names[0]]) | np.isnan(values[names[1]]))
-        of_scored = np.array([scored[one] and scored[other] for one, other in pairs])
-        first, second = (observed[name][of_scored] for name in names)
-        row = {"first": names[0], "second": names[1], "runs": int(scored.sum()), "tau": float(tau_b(first, second))}
-        if resampled is not None:
-            taus = tau_b(*(resampled_signs[name][:, of_scored] for name in names))
-            taus[np.isnan([resampled[name][:, scored] for name in names]).any(axis=(0, 2))] = np.nan
-            stable = np.prod([stability(observed[name][of_scored], resampled_signs[name][:, of_scored])
-                              for name in names])  # fmt: skip
-            low, high = limits_of_order(taus, float(stable), level)
-            row |= {"low": low, "high": high, "undefined": int(np.isnan(taus).sum())}
-        reversed_pairs = np.flatnonzero(of_scored)[first * second < 0].tolist()
-        agreement.append({**row, "reversed": len(reversed_pairs), "level": None if resampled is None else level})
-        for at in reversed_pairs:
-            better, worse = pairs[at][:: int(observed[names[0]][at])]
-            gap, other_gap = (float(values[name][better] - values[name][worse]) for name in names)
-            pair = {"first": names[0], "second": names[1], "run": runs[better], "other": runs[worse]}
-            reversals.append({**pair, "difference_first": gap, "difference_second": other_gap})
-    rows = pl.DataFrame(reversals, schema={**REVERSALS.schema})
-    if differences is not None and rows.height:
-        # Whether a pair differs significantly, by adjusted p, in both metrics; null: one could not be tested.
-        turned = differences.rename({"run": "other", "other": "run"})
-        verdicts = pl.concat([of.select("metric", "run", "other", "significant") for of in (differences, turned)])
-        rows = rows.drop("significant")
-        for side in ("first", "second"):
-            of_side = verdicts.rename({"metric": side, "significant": f"is_{side}"})
-            rows = rows.join(of_side, on=[side, "run", "other"], how="left", maintain_order="left")
-        rows = REVERSALS.conform(rows.with_columns(significant=pl.col("is_first") & pl.col("is_second")))
-    counts = rows.group_by("first", "second").agg(pl.col("significant").sum().alias("reversed_surely"))
-    table = pl.DataFrame(agreement, schema=RANK_AGREEMENT.schema).drop("reversed_surely").fill_nan(None)
-    table = table.join(counts, on=["first", "second"], how="left", maintain_order="left")
-    surely = pl.lit(None) if differences is None else pl.col("reversed_surely").fill_null(0)
-    return Orders(RANK_AGREEMENT.conform(table.with_columns(reversed_surely=surely)), rows)
+    agreement, reversals = list[dict[str, Any]](), list[dict[str, Any]]()
+    for (first, one), (second, other) in combinations(zip(metrics, rankings, strict=True), 2) if pairs else ():
+        names, reversed_pairs = {"first": first, "second": second}, np.flatnonzero(one.signs * other.signs < 0)
+        row = {**names, **one.agreement(other, level), "level": level, "reversed": len(reversed_pairs)}
+        unknown = {} if resampled is not None else dict.fromkeys(("low", "high", "undefined", "level"))
+        agreement.append(row | unknown)
+        for at in reversed_pairs.tolist():
+            better, worse = pairs[at][:: int(one.signs[at])]
+            gaps = {f"difference_{side}": table[name][better] - table[name][worse] for side, name in names.items()}
+            reversals.append({**names, "run": runs[better], "other": runs[worse], **gaps})
+    rows = pl.DataFrame(reversals, schema=REVERSALS.schema)
+    surely = pl.lit(None, pl.Int64)
+    if differences is not None:
+        rows = _with_significance(rows, differences)
+        surely = pl.col("significant").sum()
+    counts = rows.group_by("first", "second").agg(surely.alias("reversed_surely"))
+    alike = pl.DataFrame(agreement, schema=RANK_AGREEMENT.schema).drop("reversed_surely").fill_nan(None)
+    alike = alike.join(counts, on=["first", "second"], how="left", maintain_order="left")
+    if differences is not None:
+        alike = alike.with_columns(pl.col("reversed_surely").fill_null(0))
+    return Orders(RANK_AGREEMENT.conform(alike), rows)
+
+
+def _with_significance(reversals: pl.DataFrame, differences: pl.DataFrame) -> pl.DataFrame:
+    """Whether reversed pairs differ significantly, by adjusted p, in both metrics; null: one could not be tested."""
+    turned = differences.rename({"run": "other", "other": "run"})
+    verdicts = pl.concat([of.select("metric", "run", "other", "significant") for of in (differences, turned)])
+    rows = reversals.drop("significant")
+    for side in ("first", "second"):
+        of_side = verdicts.rename({"metric": side, "significant": f"is_{side}"})
+        rows = rows.join(of_side, on=[side, "run", "other"], how="left", maintain_order="left")
+    return REVERSALS.conform(rows.with_columns(significant=pl.col("is_first") & pl.col("is_second")))
+
+
+def ranking_of(metric: str, scores: Floats, resampled: Floats | None = None) -> Ranking:
+    """The ranking of runs by a metric."""
+    return Ranking(merit(metric, scores), None if resampled is None else merit(metric, resampled))
+
+
+def merit(metric: str, scores: Floats) -> Floats:
+    """Scores that are higher for better runs."""
+    return -scores if sign_of(metric) == -1 else scores
+
+
+def pairs_among(runs: Any) -> Any:
+    """For each pair of runs, whether both are chosen."""
+    first, second = np.triu_indices(len(runs), 1)
+    return runs[first] & runs[second]
 
 
 def signs(scores: Floats) -> Any:
@@ -150,8 +186,3 @@ def limits_of_order(
     ends = (float(end) - middle for end in np.quantile(defined, [(1 - level) / 2, (1 + level) / 2]))
     low, high = ends
     return max(least, middle + min(low, low / stable)), min(1.0, middle + max(high, high / stable))
-
-
-def merit(metric: str, scores: Floats) -> Floats:
-    """Scores that are higher for better runs."""
-    return -scores if sign_of(metric) == -1 else scores
