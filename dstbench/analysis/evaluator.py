@@ -13,7 +13,6 @@ from functools import lru_cache
 from itertools import chain
 from typing import Any, Final
 
-import numpy as np
 import polars as pl
 
 from dstbench.analysis.changes import Changes, diff
@@ -227,10 +226,10 @@ class Evaluator:
         added = self._states if added is None else added
         if not added:
             raise UsageError("no state was added", hint="add(dialogue, turn, state) before compute()")
-        states = list(added.values())
-        slots, values = list(chain.from_iterable(states)), [value for state in states for value in state.values()]
-        builder, rows = StatesBuilder(_NAME, self._gold.format), np.array(list(added))
-        pred = builder.side("pred", self._turns, rows, np.array([*map(len, states)]), slots, values)
+        builder = StatesBuilder(_NAME, self._gold.format)
+        for row, state in added.items():
+            builder.pred.state(row, state)
+        pred = builder.side("pred", self._turns)
         read = States(_NAME, self._gold.format, None, pred, builder.notes, numbered=True, in_training=True)
         (run,) = open_runs({_NAME: read}, gold=self._gold, missing=self._missing)
         check_gold_scope(run, self._convention)  # under ``intersect`` there may be less gold than there was

@@ -14,7 +14,7 @@ from dstbench.runs.run import Run
 from dstbench.schema.core import ROWS
 from dstbench.scoring.partitions import each_part
 from dstbench.scoring.scope import open_under
-from dstbench.scoring.turns import TURN, scored_turns, turn_table
+from dstbench.scoring.turns import with_is_scored
 
 
 def rows(data: Data, *, profile: str | Convention = "verbatim", **reading: Unpack[Reading]) -> pl.LazyFrame:
@@ -46,15 +46,6 @@ def rows(data: Data, *, profile: str | Convention = "verbatim", **reading: Unpac
 
 
 def _of_run(run: Run, convention: Convention) -> pl.LazyFrame:
-    rows = pl.concat([_with_is_scored(part.rows(convention), convention) for part in each_part(run)])
+    rows = pl.concat([with_is_scored(part.rows(convention), convention) for part in each_part(run)])
     columns = [pl.col(name).cast(column.dtype) for name, column in ROWS.columns.items()]
     return rows.with_columns(run=pl.lit(run.name)).select(columns)
-
-
-def _with_is_scored(rows: pl.LazyFrame, convention: Convention) -> pl.LazyFrame:
-    """Rows with `is_scored`, whether the convention scores the turn."""
-    if convention.turns == "all" and not convention.drops_turns:
-        return rows.with_columns(is_scored=pl.lit(value=True))
-    scored = scored_turns(turn_table(rows), convention).select(*TURN, is_scored=pl.lit(value=True))
-    joined = rows.join(scored, on=TURN, how="left", maintain_order="left")
-    return joined.with_columns(pl.col("is_scored").fill_null(value=False))

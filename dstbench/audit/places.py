@@ -277,7 +277,7 @@ def _refusals(corpus: Corpus, rules: Rules) -> pl.DataFrame:
 
 
 def _indifference(corpus: Corpus, slots: pl.Series, rules: Rules) -> pl.DataFrame:
-    """`Places.indifference`: of slots that the user's sentence names, or if it names none, that the system asks about."""
+    """`Places.indifference`: of slots that the user's sentence names; if it names none, that the system asks about."""
     user, system = (
         corpus.texts.filter(speaker=who).select("row", _sentences(pl.col("text"), rules).alias(who))
         for who in ("user", "system")

@@ -63,6 +63,15 @@ def score(call: Call, *, group: Mapping[str, str] | None = None, along: str | No
     return Result(render({"scores": numbered}, form, gold=gold, along=number), drawn)
 
 
+def compare(call: Call, *, pairs: bool = False) -> Result:
+    """Differences, or those of pairs alone.
+
+    Args:
+        pairs: Show the differences of pairs only: in LaTeX, a table of their own.
+    """
+    return call.shown(call.compute(), pairs=pairs)
+
+
 def pairs(call: Call) -> Result:
     """Pairs of values, in text in quotes, so that a space at the end can be seen."""
     import polars as pl
@@ -294,6 +303,15 @@ def bias(call: Call, *, top: int = 5, sort: SlotOrder = "slot") -> Result:
         sort: Slots by name, the least even values first, or the most frequent slot first.
     """
     return call.shown(call.compute(), top, sort, top=top, sort=sort)
+
+
+def first_rows(call: Call, *, top: int = 20) -> Result:
+    """A result of which text shows the first rows.
+
+    Args:
+        top: Number of changes (of doubtful values: of each kind) that text shows.
+    """
+    return call.shown(call.compute(), top=top)
 
 
 def inconsistency(

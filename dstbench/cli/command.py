@@ -123,7 +123,6 @@ class Command:
     run: str = "cli.command:usual"  # runs the command, and its keyword arguments are options, too
     show: str = "rendering.tables:render"  # makes a text of the result and the format
     charts: str = ""  # makes charts of the result, if there are any
-    shown: Sequence[Declared] = ()  # further options, which are arguments of `show`
     choices: Sequence[str] = tuple(CHOSEN)  # the choices of a convention that are options; others would change nothing
     profile: str = "verbatim"  # the default one
     reads: bool = False  # whether `run` reads runs itself
@@ -150,7 +149,6 @@ class Command:
         of_role: list[tuple[Role, Sequence[Declared]]] = [
             ("function", [one for one in declared if one.name not in hidden]),
             ("own", [one for one in parameters(self.run) if one.name != "call"]),
-            ("shown", self.shown),
             shared(self.charts, "charts", "figures", "figure_format", "width"),
             ("runs", runs),
             ("reading", [one for one in reading if has_runs or one.name != "names"] if reads else []),
@@ -214,7 +212,7 @@ class Call:
             is_output = one.role == "own" and one.name in _OUTPUTS
             of_role.setdefault(one.role, {})[one.name] = value if is_output else _text(value)
         self.command, self.shared, self.own = command, shared, of_role.get("own", {})
-        self._shown, self._convention = of_role.get("shown", {}), of_role.get("convention", {})
+        self._convention = of_role.get("convention", {})
         self.reading = of_role.get("reading", {})
         self.arguments = {name: value for name, value in of_role.get("function", {}).items() if value is not None}
         if "runs" in of_role:
@@ -244,7 +242,7 @@ class Call:
 
     def shown(self, result: Any, *drawn: Any, **shown: Any) -> Result:
         """A result as text and charts; both may depend on further options."""
-        return Result(load(self.command.show)(result, self.form, **self._shown, **shown), self.drawn(result, *drawn))
+        return Result(load(self.command.show)(result, self.form, **shown), self.drawn(result, *drawn))
 
     def drawn(self, *results: Any, charts: str = "") -> list[Path]:
         """Write the charts of a result (by another function than the command's, if `charts` names it); their files."""

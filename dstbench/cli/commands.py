@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from dstbench.cli.command import Command
-from dstbench.cli.options import GOLD, MATCH, TURNS_AND_VALUES, VALUES, Declared, listed_names
+from dstbench.cli.options import GOLD, MATCH, TURNS_AND_VALUES, VALUES, listed_names
 
 _RUN_CHARTS: Final = "rendering.charts.runs"
 _AUDIT_CHARTS: Final = "rendering.charts.audits"
@@ -25,8 +25,7 @@ COMMANDS: Final = (
         "Test which runs are better than others over the same gold. "
         "Gives scores and differences with intervals, and p.",
         "compare a.json b.json c.json --baseline a -m jga,gca",
-        of="analysis.compare:compare", charts=f"{_RUN_CHARTS}:leaderboard_charts",
-        shown=[Declared("pairs", "bool", False, "Show the differences of pairs only: in LaTeX, a table of their own.")],
+        of="analysis.compare:compare", run="cli.actions:compare", charts=f"{_RUN_CHARTS}:leaderboard_charts",
     ),
     Command(
         "pairs", "List values that only fuzzy matching or a label map accepts.",
@@ -206,8 +205,8 @@ COMMANDS: Final = (
         "earlier (the later version already has the value that the earlier version has in a later turn) or moved "
         "later; added; removed; or changed.",
         "audit diff multiwoz20/test.tsv multiwoz21/test.tsv --profile star",
-        of="audit.version_diff:diff", charts=f"{_AUDIT_CHARTS}:difference_charts", choices=MATCH,
-        shown=[Declared("top", "int", 20, "Number of changes that text shows.")],
+        of="audit.version_diff:diff", run="cli.actions:first_rows", charts=f"{_AUDIT_CHARTS}:difference_charts",
+        choices=MATCH,
         details={
             "before": {"metavar": "BEFORE", "help": "The earlier version of a dataset."},
             "after": {"metavar": "AFTER", "help": "The later version."},
@@ -267,8 +266,8 @@ COMMANDS: Final = (
     Command(
         "audit contradictions", "Find doubtful gold values. They contradict the database, or nobody has said them.",
         "audit contradictions test.tsv --database db",
-        of="audit.contradictions:contradictions", hidden=("said",), details={"data": _DATASET},
-        shown=[Declared("top", "int", 20, "Number of values of each kind that text shows.")],
+        of="audit.contradictions:contradictions", run="cli.actions:first_rows", hidden=("said",),
+        details={"data": _DATASET},
     ),
     Command(
         "audit replace", "Write a test set with names and places unseen in training.",

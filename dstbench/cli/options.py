@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 #: whether each name may be given only `once`, how to `parse` what is given, and further keywords of Typer.
 Detail: TypeAlias = "Mapping[str, Any]"
 #: What an option is for: an argument of the command's function, of its `run`, of `open_runs`, and so on.
-Role: TypeAlias = Literal["function", "own", "shown", "runs", "reading", "shared", "convention"]
+Role: TypeAlias = Literal["function", "own", "runs", "reading", "shared", "convention"]
 
 _TYPES: Final[dict[str, Any]] = {
     **vars(dstbench.typing),

@@ -93,7 +93,8 @@ class File:
     @cached_property
     def foreign(self) -> Foreign | None:
         """The kind of file that this is, if no data are read from that kind, such as a pickle; None: it may be data."""
-        if isinstance(self._place, zipfile.Path) and (kind := by_members(self._place.root.namelist())):
+        names = self._place.root.namelist() if isinstance(self._place, zipfile.Path) else []
+        if self.path.is_file() and (kind := by_members(names)):  # the zip itself, not a path into it
             return kind
         if self.is_folder:
             return None
@@ -129,7 +130,7 @@ class File:
         place = self._place
         if isinstance(place, zipfile.Path):
             if place.is_dir():
-                self._refuse(by_members(place.root.namelist()))
+                self._refuse(self.foreign)
                 first = next(self._files_in(place))
                 raise self.error("a zip of several files", f"name one of them: {self._path_of(first)}")
             stream, size = archives.open_member(place, self.error), place.root.getinfo(place.at).compress_size

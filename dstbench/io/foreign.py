@@ -52,12 +52,11 @@ _BEGINNINGS: Final = (
     (rb"(?i:\s*<(?:!doctype\s+html|html|head|\?xml)\b|404: Not Found\s*$)", _PAGE),
     (rb"version https://git-lfs\.github|[./a-z]*/annex/objects/", _POINTER),
 )
-# Endings of a member's name that tell the kind of a zip.
+# Kinds of zips, each by the ends of names that some of its members have.
 _MEMBERS: Final = (
-    ("/data.pkl", _BINARY),
-    (".npy", _BINARY),
-    ("[Content_Types].xml", _OFFICE),
-    ("content.xml", _OFFICE),
+    (("/data.pkl", "/version"), _BINARY),
+    (("[Content_Types].xml", ".xml.rels"), _OFFICE),
+    (("mimetype", "content.xml"), _OFFICE),
 )
 # Endings of names of files that should hold data.
 _OF_DATA: Final = (".json", ".jsonl", ".ndjson", ".tsv", ".csv")
@@ -77,7 +76,12 @@ def by_content(beginning: bytes) -> Foreign | None:
 
 def by_members(names: Sequence[str]) -> Foreign | None:
     """The kind of a zip with these members; None: it may be a folder of data."""
-    return next((kind for ending, kind in _MEMBERS for name in names if name.endswith(ending)), None)
+    if names and all(name.endswith(".npy") for name in names):
+        return _BINARY
+    for ends, kind in _MEMBERS:
+        if all(any(name.endswith(end) for name in names) for end in ends):
+            return kind
+    return None
 
 
 def should_be_data(name: str) -> bool:

@@ -44,19 +44,17 @@ class _BuiltIn(Metric):
 
 
 class _Mean(_BuiltIn, TurnMean):
-    """A mean of `in_turn` over turns; its statistic is called as the metric, unless metrics share it (`shared`)."""
+    """A mean of `in_turn` over turns, or over those with a gold slot.
+
+    Its statistic is called as the metric, unless metrics share it (`shared`).
+    """
 
     shared: ClassVar[str | None] = None
+    over_gold: ClassVar[bool] = False
 
     def stats(self) -> dict[str, pl.Expr]:
-        return {self.shared or self.name: self.in_turn, "turns": turns()}
-
-
-class _GoldMean(_BuiltIn, TurnMean):
-    """A mean of `in_turn` over turns with a gold slot."""
-
-    def stats(self) -> dict[str, pl.Expr]:
-        return {self.name: self.in_turn, "gold_turns": gold_turns()}
+        number = {"gold_turns": gold_turns()} if self.over_gold else {"turns": turns()}
+        return {self.shared or self.name: self.in_turn, **number}
 
 
 # --- goal accuracies --------------------------------------------------------------------------------------------------
@@ -158,11 +156,12 @@ class AGA(_BuiltIn, name="aga", label="AGA", title="average goal accuracy", sour
 
 
 class _IAGA(
-    _GoldMean, name="iaga", label="IAGA", title="intersection over union of pairs, over AGA's turns",
+    _Mean, name="iaga", label="IAGA", title="intersection over union of pairs, over AGA's turns",
     source=f"{_GCA}, released code",
 ):  # fmt: skip
     """As in the GCA authors' code, a wrong value is two pairs."""
 
+    over_gold = True
     in_turn = divide(pl.col("n_correct"), pl.col("n_gold") + pl.col("n_pred") - pl.col("n_correct"))
 
 
@@ -384,10 +383,8 @@ class _SoftJGA(_Mean, name="soft-jga", label="Soft JGA", title="joint goal accur
     in_turn = pl.col("soft_joint")  # the product of similarities over the slots of both states
 
 
-class _SoftAGA(
-    _GoldMean, name="soft-aga", label="Soft AGA", title="average goal accuracy of similarities", source=_SGD
-):
-    in_turn = divide(pl.col("soft_correct"), pl.col("n_gold"))
+class _SoftAGA(_Mean, name="soft-aga", label="Soft AGA", title="average goal accuracy of similarities", source=_SGD):
+    over_gold, in_turn = True, divide(pl.col("soft_correct"), pl.col("n_gold"))
 
 
 class _Intent(_Mean, name="intent", label="Intent accuracy", title="active intent accuracy, over frames", source=_SGD):

@@ -131,9 +131,8 @@ def with_parameters(metric: type[Metric], parts: Sequence[str], notation: str) -
     for part in parts:
         key, equals, text = part.partition("=")
         if key not in types or not equals or key in values:
-            what = f"{key!r} twice" if key in values else f"no parameter {key!r}" if equals else f"no value in {part!r}"
             takes = ", ".join(f"{parameter}=…" for parameter in types) or "no parameters"
-            raise UsageError(f"{place}: {what}", hint=f"{metric.name} takes {takes}")
+            raise UsageError(f"{place}: {part!r} is no parameter and its value", hint=f"{metric.name} takes {takes}")
         default = next(f.default for f in fields(metric) if f.name == key)
         example = f"{metric.name}:{key}={30 if default is None else default}"
         values[key] = _value(text, types[key], f"{place}: {key}", example)

@@ -1,8 +1,8 @@
 """Documents: files that are open for changes.
 
 Conventions: a document is the decoded file, and only what is edited in it changes. Callers use canonical names of
-slots; the file keeps its own spelling. A slot that is new in a turn is spelled as in other turns of the file; a slot
-that is new in the file is spelled as is usual in its format. A slot is removed as the format leaves slots out: by a
+slots; the file keeps its own spelling. A slot that is new in a turn is spelled as in other turns of the file, and by
+its canonical name if the file has it nowhere. A slot is removed as the format leaves slots out: by a
 literal such as ``none``, or by dropping its key. Other annotations (dialogue acts, spans, goals) stay as they are,
 except the ``turn_label`` of TRADE's and WOZ 2.0's files, which repeats the changes of the state.
 """

@@ -7,13 +7,13 @@ slot is not in the state.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Any, ClassVar, Final, Literal, TypeAlias
 
 import msgspec
 
-from dstbench.conventions.slots import KNOWN_SLOTS, canonical_slot, domain_of, split_pair
+from dstbench.conventions.slots import KNOWN_SLOTS, canonical_slot, split_pair
 from dstbench.readers.builder import State
 from dstbench.readers.frames import frame_slot, frame_value
 from dstbench.readers.shapes import clipped, first_misfit
@@ -32,7 +32,6 @@ class Notation:
     Attributes:
         shape: The type of a state, in msgspec's sense.
         levels: What each level of keys in a state is: ``slot`` (several are joined by a hyphen), or None.
-        usual: Spellings of slots that differ from the canonical ones, for slots that a file does not have.
         is_writable: Whether states can be edited.
     """
 
@@ -40,8 +39,8 @@ class Notation:
     levels: ClassVar[tuple[str | None, ...]] = ()
     is_writable = True
 
-    def __init__(self, usual: Mapping[str, str] | None = None, shape: Any = None) -> None:
-        self.usual, self.shape = usual or {}, shape or self.shape
+    def __init__(self, shape: Any = None) -> None:
+        self.shape = shape or self.shape
 
     def check(self, state: Any) -> None:
         """Raise a `Misfit`, with the slot, if a state is not of the type."""
@@ -93,11 +92,6 @@ class Notation:
     def tidy(self, state: Any) -> None:
         """Remove from a state that was edited what `put` has emptied."""
 
-    def usual_name(self, slot: str) -> str:
-        """The usual spelling of the slot's name, without its domain."""
-        name = slot.removeprefix(f"{domain_of(slot)}-")
-        return self.usual.get(name, name)
-
 
 class Flat(Notation):
     """``{"hotel-area": "north"}``."""
@@ -128,7 +122,7 @@ class Nested(Notation):
             yield from ((f"{domain}-{slot}", (slots, slot), (domain, slot)) for slot in slots if slot != self.results)
 
     def make(self, state: Any, slot: str, spelling: Any) -> Place:
-        domain, name = spelling or (domain_of(slot), self.usual_name(slot))
+        domain, name = spelling or slot.partition("-")[::2]
         has_results = any(self.results in slots for slots in state.values())
         return state.setdefault(domain, {self.results: []} if has_results else {}), name
 
@@ -142,7 +136,7 @@ class Lists(Notation):
         yield from ((f"{triple[0]}-{triple[1]}", (triple, 2), triple[:2]) for triple in state)
 
     def make(self, state: Any, slot: str, spelling: Any) -> Place:
-        state.append([*(spelling or (domain_of(slot), self.usual_name(slot))), None])
+        state.append([*(spelling or slot.partition("-")[::2]), None])
         return state[-1], 2
 
 
@@ -163,7 +157,7 @@ class Acts(Notation):
             yield from ((pair[0], (pair, 1), pair[0]) for pair in entry["slots"] if entry["act"] == "inform")
 
     def make(self, state: Any, slot: str, spelling: Any) -> Place:
-        state.append({"slots": [[spelling or self.usual.get(slot, slot), None]], "act": "inform"})
+        state.append({"slots": [[spelling or slot, None]], "act": "inform"})
         return state[-1]["slots"][0], 1
 
     def tidy(self, state: Any) -> None:
@@ -188,7 +182,7 @@ class Objects(Notation):
         yield from ((entry["slot"], (entry, "value"), entry["slot"]) for entry in state)
 
     def make(self, state: Any, slot: str, spelling: Any) -> Place:
-        state.append({"slot": spelling or self.usual.get(slot, slot)})
+        state.append({"slot": spelling or slot})
         return state[-1], "value"
 
     def tidy(self, state: Any) -> None:
@@ -223,8 +217,8 @@ class SemiBook(Notation):
 
     def make(self, state: Any, slot: str, spelling: Any) -> Place:
         if spelling is None:
-            name = self.usual_name(slot)
-            spelling = domain_of(slot), "book" if name.startswith("book ") else "semi", name.removeprefix("book ")
+            domain, _, name = slot.partition("-")
+            spelling = domain, "book" if name.startswith("book ") else "semi", name.removeprefix("book ")
         domain, part, name = spelling
         parts = state.setdefault(domain, {"book": {"booked": []}, "semi": {}})
         return parts.setdefault(part, {}), name
@@ -319,7 +313,7 @@ class Loose(Notation):
 
 
 class Text(Notation):
-    """A text, or a list of texts, which a function divides into slots and values."""
+    """What a function makes slots and values of; most often a text, or a list of texts."""
 
     is_writable = False
 
@@ -396,23 +390,58 @@ def split_span(span: str) -> list[tuple[str, str] | None]:
     return [*((slot, " ".join(value)) for slot, value in pairs if slot), *[None] * lost]
 
 
-_TWO_WORDS: Final = {"leaveat": "leave at", "arriveby": "arrive by", "pricerange": "price range"}
-_CAMEL: Final = {"leaveat": "leaveAt", "arriveby": "arriveBy"}
+class Hypothesis(msgspec.Struct):
+    """A joint goal and a DSTC2 tracker's score for it."""
+
+    score: float
+    slots: dict[str, str]
+
+
+class Goals(msgspec.Struct):
+    """What a DSTC2 tracker believes after a turn: the score of each value, and, if it says so, of joint goals."""
+
+    goals: dict[str, dict[str, float]] = msgspec.field(name="goal-labels")
+    joint: list[Hypothesis] = msgspec.field(name="goal-labels-joint", default_factory=list)
+
+
+def _best(turn: dict[str, Any]) -> State:
+    """The best joint goal; without one, each slot's best value, if its score exceeds what is left for no value."""
+    if joint := turn.get("goal-labels-joint"):
+        best: dict[str, str] = max(joint, key=lambda hypothesis: hypothesis["score"])["slots"]
+        return best
+    shares = {slot: scores for slot, scores in turn["goal-labels"].items() if scores}
+    values = {slot: max(scores, key=scores.__getitem__) for slot, scores in shares.items()}
+    return {slot: value for slot, value in values.items() if shares[slot][value] > 1 - sum(shares[slot].values())}
+
+
+def _right(marks: list[int]) -> State:
+    """The gold of ``[1, 0, 1]``, which says whether each slot is right: the slots that are predicted wrongly."""
+    return {f"slot-{number}": "right" for number, mark in enumerate(marks, 1) if not mark}
+
+
+def _wrong(marks: list[int]) -> State:
+    """The prediction of the same; its values stand for the set of wrong slots, so are new whenever that changes."""
+    wrong = [str(number) for number, mark in enumerate(marks, 1) if not mark]
+    return {f"slot-{number}": f"wrong:{','.join(wrong)}" for number in wrong}
+
 
 #: The notations, by their names in rows.
 NOTATIONS: Final[dict[str, Notation]] = {
     "flat": Flat(),
-    "nested": Nested(_TWO_WORDS),
+    "nested": Nested(),
     "nested lists": Nested(shape=dict[str, dict[str, str | list[str]]]),
     "pairs": Text(list[str], _hyphens),
     "triples": Text(list[str], _triples),
     "commas": Text(str, _commas),
     "span": Text(str, split_span),
-    "lists": Lists(_CAMEL),
-    "acts": Acts({"pricerange": "price range"}),
-    "objects": Objects({"pricerange": "price_range"}),
-    "semi/book": SemiBook(_CAMEL),
+    "lists": Lists(),
+    "acts": Acts(),
+    "objects": Objects(),
+    "semi/book": SemiBook(),
     "semi/book lists": SemiBook(shape=dict[str, PartsOfLists]),
+    "best goals": Text(Goals, _best),
+    "marks": Text(list[int], _right),
+    "marks of wrong": Text(list[int], _wrong),
     "gt": SideBySide("gt"),
     "pred": SideBySide("pred"),
     "written": Loose(shape=dict[str, Any]),

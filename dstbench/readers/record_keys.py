@@ -100,7 +100,7 @@ def guess(
     given = present(columns, keys or Keys(), outside)
     taken = {given.dialogue, given.turn, given.gold, given.pred, given.system, given.user}
     free = [key for key in columns if isinstance(key, str) and key not in taken]
-    slot = next((key for key in named(free, SLOT) if _all_are(_is_text, columns[key])), None)
+    slot = next((k for k in named(free, SLOT) if all(isinstance(c, str) or is_missing(c) for c in columns[k])), None)
     holding = [key for key, column in columns.items() if key != slot and _hold_states(column)]
     meanings = {key: of_key for key in free if key != slot and (of_key := meaning(key)) is not None}
     is_long = slot is not None and not {*meanings, given.gold, given.pred} & {*holding}
@@ -123,9 +123,10 @@ def guess(
         line = _line(records, names_dialogue=False) or "--keys id=KEY names it"
         raise KeysError(f"no key for the dialogue (there are: {_listed(columns)})", line)
     unused = [key for key in holding if key not in (*taken, dialogue, gold, pred)]
-    domain = next(iter(named(free, DOMAIN)), None)
-    long = (slot, domain, ()) if is_long else (None, None, tuple(unused))
-    return Fields(dialogue, given.turn or _turn(columns, free), gold, pred, *long)
+    fields = Fields(dialogue, given.turn or _turn(columns, free), gold, pred, unused=tuple(unused))
+    if not is_long:
+        return fields
+    return replace(fields, slot=slot, domain=next(iter(named(free, DOMAIN)), None), unused=())
 
 
 def present(columns: Collection[Any], given: Keys, outside: Collection[str] = ()) -> Keys:
@@ -169,7 +170,7 @@ def keys_for(records: Iterable[Mapping[str, Any]], around: Sequence[Mapping[str,
     def first(
         columns: Columns, names: Sequence[str], kind: Callable[[Any], bool], taken: Collection[str | None]
     ) -> str | None:
-        keys = [key for key, column in columns.items() if key not in taken and _all_are(kind, column)]
+        keys = [key for key, column in columns.items() if key not in taken and _mostly(kind, column)]
         last_parts = {folded(key.rpartition(".")[2]): key for key in reversed(keys)}
         return next((last_parts[name] for name in names if name in last_parts), keys[0] if keys else None)
 
@@ -262,10 +263,6 @@ def _mostly(kind: Callable[[Any], bool], column: list[Any]) -> bool:
     return 2 * sum(map(kind, values)) > len(values)
 
 
-def _all_are(kind: Callable[[Any], bool], column: list[Any]) -> bool:
-    return all(kind(value) for value in column if not is_missing(value))
-
-
 def _is_id(value: Any) -> bool:
     """Whether a value may be an id, rather than an utterance."""
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
@@ -274,10 +271,6 @@ def _is_id(value: Any) -> bool:
 
 def _is_name(value: Any) -> bool:
     return isinstance(value, str) and len(value.split()) == 1
-
-
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str)
 
 
 def _is_flag(value: Any) -> bool:

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from dstbench.readers.key_names import DIALOGUE, TURN, folded, meaning, turn_in
 from dstbench.readers.options import Keys
 from dstbench.readers.state_cells import could_be_state, states_in
 from dstbench.readers.walk import Id, Step
 
+Path: TypeAlias = tuple[Step, ...]
 #: The path to records in a list that nothing names.
-LIST: Final = (Step("list", or_object=True),)
+LIST: Final[Path] = (Step("list", or_object=True),)
 # Items of a list or an object that are looked at, and the deepest nesting of records.
 _SAMPLE: Final = 20
 _DEEPEST: Final = 4
@@ -69,9 +70,7 @@ def with_dots(record: Mapping[Any, Any]) -> dict[str, Any]:
     return flat
 
 
-def find_path(
-    document: Any, is_one: Callable[[Mapping[str, Any]], bool], given: Keys | None = None
-) -> tuple[Step, ...] | None:
+def find_path(document: Any, is_one: Callable[[Mapping[str, Any]], bool], given: Keys | None = None) -> Path | None:
     """The path to the records in decoded JSON, or in its beginning; None: there seem to be none."""
     steps = _steps_to(document, is_one, given or Keys())
     return None if steps is None else _with_ids(steps)
@@ -86,7 +85,7 @@ def _steps_to(
     if isinstance(document, list):
         for item in document[:_SAMPLE]:
             if (below := _steps_to(item, is_one, given, depth + 1)) is not None:
-                return [(*LIST, 0), *below]
+                return [(LIST[0], 0), *below]
     if not isinstance(document, Mapping) or is_one(document):
         return [] if isinstance(document, Mapping) else None
     inner = [(key, value) for key, value in document.items() if isinstance(value, (list, Mapping)) and value]
@@ -109,7 +108,7 @@ def _steps_to(
     return [*[(Step("dialogue", ids=tuple(ids)), None)] * bool(ids), (Step("key", key), None), *way]
 
 
-def _with_ids(steps: list[tuple[Step, Any]]) -> tuple[Step, ...]:
+def _with_ids(steps: list[tuple[Step, Any]]) -> Path:
     """The steps, with what the keys and indices of lists and objects say of dialogue and turn."""
     path = [step for step, _ in steps]
     through = [at for at, step in enumerate(path) if step.kind in ("list", "object")]

@@ -34,41 +34,48 @@ from dstbench.readers.format import Format, Source, States, StatesBuilder
 from dstbench.readers.key_names import DIALOGUE, says_its_side
 from dstbench.readers.options import Keys, is_long
 from dstbench.readers.record_keys import KeysError, keys_for, line_for, named
-from dstbench.readers.record_path import LIST, find_path, has_states, is_record, with_inner
+from dstbench.readers.record_path import LIST, Path, find_path, has_states, is_record, with_inner
 from dstbench.readers.record_reading import collect, guessed, spoken
 from dstbench.readers.states import noting_vanishing_slots
 from dstbench.readers.tsv import CUT_OFF
-from dstbench.readers.walk import Broken, Step, Turn, Walker
+from dstbench.readers.walk import Broken, Turn, Walker
 from dstbench.readers.wrappers import values
 from dstbench.typing import Unreadable
 
-#: Decoded JSON in which records are sought, each with its place.
-Documents: TypeAlias = Iterator[tuple[str, Any]]
-
 # The levels of a document at which keys are looked for, and the records that are looked at to see what a file is.
-_DEEP: Final = 5
+_DEEP: Final = 6
 _SAMPLE: Final = 20
 # Bytes of a CSV file in which its header and the first records are.
 _BEGINNING: Final = 1 << 18
+#: Decoded JSON in which records are sought, each with its place.
+Documents: TypeAlias = list[tuple[str, Any]]
 
 
-def _json_documents(source: Source, *, sample: bool = False) -> Documents:
-    """A file's one document, its lines, or a frame's rows; or the first of these."""
+def _is_csv(source: Source) -> bool:
+    return source.kind in ("text", "tsv") and not source.raw.startswith(parquet.MAGIC)
+
+
+def _documents(source: Source, *, sample: bool = False) -> Documents:
+    """A file's one document, its lines, the rows of its frame, or its CSV; or the first of these."""
+    most = _SAMPLE if sample else None
     if source.raw.startswith(parquet.MAGIC):
-        frame = parquet.read(source, source.raw)
-        yield from _frame_rows(frame.head(_SAMPLE) if sample else frame)
-    elif source.kind == "jsonl":
-        lines = [*(islice(source.json_lines(), _SAMPLE) if sample else source.whole_lines())]
-        yield from lines if len(lines) > 1 else ((place, _of_columns(line)) for place, line in lines)
-    elif source.kind == "json":
-        yield "", _of_columns(source.sample if sample else source.json)
-    elif not sample:
-        raise source.misshapen("neither JSON nor Parquet")
+        return _frame_rows(parquet.read(source, source.raw)[:most])
+    if source.kind == "json":
+        return [("", _of_columns(source.sample if sample else source.json))]
+    if source.kind == "jsonl":
+        lines = [*islice(source.json_lines() if sample else source.whole_lines(), most)]
+        return lines if len(lines) > 1 else [(place, _of_columns(line)) for place, line in lines]
+    if not sample:
+        return [*_csv_lines(source)][1:]
+    records: Documents = []
+    with suppress(DstbenchError):  # in a broken line, which reading will say
+        records.extend(islice(_csv_lines(source, beginning=True), most))
+    return records
 
 
 def _of_columns(document: Any) -> Any:
     """The records in an object of columns, as pandas writes a frame to JSON; other documents are unchanged."""
-    if not isinstance(document, dict) or not named(document, DIALOGUE):
+    if not isinstance(document, dict) or not (named(document, DIALOGUE) and any(map(says_its_side, document))):
         return document
     columns = [
         [*cells.values()] if isinstance(cells, dict) and [*cells] == [*map(str, range(len(cells)))] else cells
@@ -81,11 +88,11 @@ def _of_columns(document: Any) -> Any:
 
 def _frame_rows(frame: pl.DataFrame) -> Documents:
     """The rows of a frame as records; what a struct has only because other rows have it is left out."""
-    nested = [name for name, dtype in frame.schema.items() if dtype.is_nested()]
-    for number, record in enumerate(frame.iter_rows(named=True)):
-        for name in nested:
-            record[name] = _without_nulls(record[name])
-        yield f"row {number}: ", record
+    nested = {name for name, dtype in frame.schema.items() if dtype.is_nested()}
+    return [
+        (f"row {number}: ", {name: _without_nulls(cell) if name in nested else cell for name, cell in record.items()})
+        for number, record in enumerate(frame.iter_rows(named=True))
+    ]
 
 
 def _without_nulls(value: Any) -> Any:
@@ -94,13 +101,18 @@ def _without_nulls(value: Any) -> Any:
     return [_without_nulls(inner) for inner in value] if isinstance(value, list) else value
 
 
-def _path(source: Source, documents: list[tuple[str, Any]]) -> tuple[Step, ...] | None:
+def _path(documents: Documents, is_one: Callable[[Mapping[str, Any]], bool], keys: Keys | None) -> Path | None:
     """The path to the records, in the first of these documents that shows one."""
-    ways = (find_path(document, partial(is_record, given=source.keys), source.keys) for _, document in documents)
-    return next((way for way in islice(ways, _SAMPLE) if way is not None), None)
+    ways = (find_path(document, is_one, keys) for _, document in documents[:_SAMPLE])
+    return next((way for way in ways if way is not None), None)
 
 
-def _walked(source: Source, documents: list[tuple[str, Any]], path: tuple[Step, ...]) -> Iterator[Turn]:
+def _path_of(source: Source, documents: Documents) -> Path | None:
+    """The path to the records of a file, whose keys the user may give."""
+    return _path(documents, partial(is_record, given=source.keys), source.keys)
+
+
+def _walked(source: Source, documents: Documents, path: Path) -> Iterator[Turn]:
     """The records in documents, at the end of the path."""
     walker = Walker(source, tells_places=True)
     source.outside = tuple(id_.key for step in path for id_ in step.ids if id_.key)
@@ -109,10 +121,9 @@ def _walked(source: Source, documents: list[tuple[str, Any]], path: tuple[Step, 
             yield turn._replace(content=with_inner(turn.content, source.keys)) if source.keys else turn
 
 
-def _turns_of(source: Source, documents: Iterable[tuple[str, Any]]) -> list[Turn]:
+def _turns_of(source: Source, documents: Documents, *, is_csv: bool = False) -> list[Turn]:
     """The records in documents."""
-    documents = [*documents]
-    path = _path(source, documents)
+    path = () if is_csv else _path_of(source, documents)
     if path is None:  # reading says what is wrong
         path = LIST if documents and isinstance(documents[0][1], list) else ()
     try:
@@ -122,15 +133,14 @@ def _turns_of(source: Source, documents: Iterable[tuple[str, Any]]) -> list[Turn
 
 
 def _sniff(source: Source) -> bool:
-    documents = [*_json_documents(source, sample=True)]
-    if documents and source.raw.startswith(parquet.MAGIC) and is_long([*documents[0][1]], source.keys):
+    documents = _documents(source, sample=True)
+    path = () if _is_csv(source) else _path_of(source, documents)
+    if path is None or (source.raw.startswith(parquet.MAGIC) and is_long([*documents[0][1]], source.keys)):
         return False
-    path = _path(source, documents)
     rows: list[Turn] = []
-    if path is not None:
-        with suppress(Broken):  # reading says what is wrong
-            rows.extend(row for row in islice(_walked(source, documents, path), _SAMPLE))
-    rows = [row for row in rows if isinstance(row.content, Mapping)]
+    with suppress(Broken):  # reading says what is wrong
+        rows.extend(islice(_walked(source, documents, path), _SAMPLE))
+    rows = [row for row in rows if isinstance(row.content, Mapping) and len(row.content) > 1 - bool(path)]
     try:
         return bool(rows) and bool(guessed(source, rows))
     except KeysError as error:  # likewise
@@ -140,35 +150,30 @@ def _sniff(source: Source) -> bool:
 
 def line_that_works(source: Source) -> str | None:
     """The option with the keys by which a file can be read as records; None: nothing in it looks like states."""
-    documents = _csv_sample(source) or [*_json_documents(source, sample=True)]
-    ways = (find_path(doc, partial(has_states, least=least)) for least in (2, 1) for _, doc in documents)
-    path = next((way for way in ways if way is not None), None)
-    if path is None:
-        return None
+    documents = _documents(source, sample=True)
+    path = next((way for least in (2, 1) if (way := _path(documents, partial(has_states, least=least), None))), ())
     trial = Source(source.path)
     trial.split = source.split
     inner = max((at for at, step in enumerate(path) if step.kind == "key"), default=0)
     try:
-        rows = [*islice(_walked(trial, documents, path), _SAMPLE)]
-        around = [row.content for row in islice(_walked(trial, documents, path[:inner]), _SAMPLE)] if inner else []
-        trial.keys = keys_for([row.content for row in rows], around)
-        if trial.keys is None:
-            return None
-        guessed(trial, [*islice(_walked(trial, documents, _path(trial, documents) or path), _SAMPLE)])
+        records, around = (
+            [turn.content for turn in islice(_walked(trial, documents, way), _SAMPLE)] for way in (path, path[:inner])
+        )
+        trial.keys = keys_for(records, around if inner else ())
+        if trial.keys is not None:
+            path = _path_of(trial, documents) or path
+            guessed(trial, [*islice(_walked(trial, documents, path), _SAMPLE)])
     except (KeysError, Broken, AttributeError, TypeError):  # of a layout that is none of records'
         return None
-    return line_for(trial.keys)
+    return None if trial.keys is None else line_for(trial.keys)
 
 
 def keys_in(source: Source) -> list[str]:
     """The keys of the first objects in a file, each once, or its columns; none if there is only one column."""
-    if source.raw.startswith(parquet.MAGIC):
-        return parquet.read(source, source.raw).columns
-    if source.kind not in ("json", "jsonl"):
-        return next(([*record] for _, record in _csv_sample(source)), [])
-    sample = source.sample if source.kind == "json" else [item for _, item in islice(source.json_lines(), _SAMPLE)]
-    objects = [value for depth in range(_DEEP) for value in values(sample, depth) if isinstance(value, dict)]
-    return [*dict.fromkeys(key for value in objects for key in value)]
+    documents = [document for _, document in _documents(source, sample=True)]
+    objects = [value for depth in range(_DEEP) for value in values(documents, depth) if isinstance(value, dict)]
+    keys = [*dict.fromkeys(key for value in objects for key in value)]
+    return keys if len(keys) > 1 else []
 
 
 def have_states(frame: pl.DataFrame, keys: Keys | None = None) -> bool:
@@ -182,7 +187,7 @@ def from_memory(
     """States given as Python objects; `name` stands for a file name in messages."""
     source, builder = Source(name), StatesBuilder(name, FORMAT.name)
     source.keys, source.unreadable, source.hint = keys, unreadable, FORMAT.hint
-    documents = _frame_rows(records) if isinstance(records, pl.DataFrame) else iter([("", [*records])])
+    documents = _frame_rows(records) if isinstance(records, pl.DataFrame) else [("", [*records])]
     fields = collect(source, builder, _turns_of(source, documents))
     states = noting_vanishing_slots(builder.build())
     return replace(states, format="jsonl") if fields is not None and fields.are_own else states
@@ -191,7 +196,7 @@ def from_memory(
 # --- CSV --------------------------------------------------------------------------------------------------------------
 
 
-def _csv_lines(source: Source, *, beginning: bool = False) -> Documents:
+def _csv_lines(source: Source, *, beginning: bool = False) -> Iterator[tuple[str, Any]]:
     """The header as a record of nulls, and the lines below it as records, with their places."""
     csv.field_size_limit(1 << 30)  # the history of a dialogue may be long
     (separator, *_), content = separators(source.raw)
@@ -219,40 +224,20 @@ def _csv_lines(source: Source, *, beginning: bool = False) -> Documents:
         raise source.error(f"line {number}: broken CSV: {error}", CUT_OFF) from None
 
 
-def _csv_sample(source: Source) -> list[tuple[str, Any]]:
-    """The first records, up to a broken line; none if there is only one column."""
-    records: list[tuple[str, Any]] = []
-    if source.kind in ("text", "tsv"):
-        with suppress(DstbenchError):
-            records.extend(islice(_csv_lines(source, beginning=True), _SAMPLE))
-    return records if records and len(records[0][1]) > 1 else []
-
-
-def _sniff_csv(source: Source) -> bool:
-    rows = [Turn(None, None, record, record) for _, record in _csv_sample(source)]
-    with suppress(KeysError):
-        return bool(rows) and bool(guessed(source, rows))
-    return False
-
-
-def _csv_turns(source: Source) -> list[Turn]:
-    if not _sniff_csv(source):
-        what = "no header with columns for the dialogue and for a state"
-        raise source.error(what, "--keys id=COLUMN,gold=COLUMN,pred=COLUMN names them")
-    _, *records = _csv_lines(source)
-    return [Turn(None, None, record, record, place=place) for place, record in records]
-
-
 # --- formats ----------------------------------------------------------------------------------------------------------
 
 
-def _format(turns_of: Callable[[Source], list[Turn]], **words: Any) -> Format:
-    """A format of records, which a function finds in a file."""
+def _format(*, is_csv: bool, **words: Any) -> Format:
+    """A format of records."""
+
+    def turns_of(source: Source) -> list[Turn]:
+        return _turns_of(source, _documents(source), is_csv=_is_csv(source))
 
     def read(source: Source, states: StatesBuilder) -> None:
         collect(source, states, turns_of(source))
 
     return Format(
+        sniff=lambda source: _is_csv(source) == is_csv and _sniff(source),
         reader=read,
         said=lambda source: spoken(source, turns_of(source)),
         finish=noting_vanishing_slots,
@@ -263,18 +248,16 @@ def _format(turns_of: Callable[[Source], list[Turn]], **words: Any) -> Format:
 
 
 FORMAT: Final = _format(
-    lambda source: _turns_of(source, _json_documents(source)),
+    is_csv=False,
     name="records",
     title="records of turns under any keys, as JSON, JSON Lines or Parquet",
     example='[{"dial_id": "MUL9901", "turn_id": 0, "ground_truth": {"hotel-area": "north"}, "predicted": {}}]',
     shape=list[dict[str, Any]],
-    sniff=_sniff,
 )
 CSV: Final = _format(
-    _csv_turns,
+    is_csv=True,
     name="csv",
     title="CSV of turns, their states as JSON, or of slots (dialogue,turn,slot,gold,pred)",
     example="dialogue,turn,slot,gold,pred⏎MUL9901,0,hotel-area,north,north",
     shape=dict[str, Any],
-    sniff=_sniff_csv,
 )

@@ -17,7 +17,8 @@ from dstbench.readers.frames import IS_FRAME, count_frames
 from dstbench.readers.renaming import with_domains
 from dstbench.readers.states import UNREADABLE, Side, States, only_split, only_turns, warn_of_notes
 from dstbench.runs.run import Run, in_memory
-from dstbench.runs.slot_names import find_numbering, report_gaps, report_slots
+from dstbench.runs.slot_names import report_slots
+from dstbench.runs.turn_numbers import check_numbering, report_gaps
 from dstbench.schema.core import LONG
 from dstbench.schema.record import Record
 from dstbench.tables import collect, collect_all
@@ -35,7 +36,7 @@ class Aligned(Record):
         table: The long table, schema `LONG`, sorted.
         coverage: Counts of turns and dialogues: scored, missing from the predictions, extra in them.
         frames: Counts of gold's and predicted frames (`readers.frames.count_frames`); None: gold has no frames.
-        with_book: `Side.with_book` of gold and of the predictions, by ``gold`` and ``pred``.
+        with_book: As `Run.meta` has it: booking slots that are spelled without ``book``, by ``gold`` and ``pred``.
     """
 
     table: pl.DataFrame
@@ -97,7 +98,11 @@ def to_long(states: States, gold: States | None = None, *, missing: Missing = "e
         frames = count_frames(of_frames["gold"], of_frames["pred"])
         table = pl.concat([table, of_frames]).sort("dialogue", "slot", "turn")
     report_slots(source, table, refuse=not states.in_training)
-    return Aligned(table, coverage, frames, {"gold": gold_side.with_book, "pred": pred_side.with_book})
+    without_book = {
+        name: {slot: is_with for slot, is_with in side.with_book.items() if not is_with}
+        for name, side in (("gold", gold_side), ("pred", pred_side))
+    }
+    return Aligned(table, coverage, frames, {name: slots for name, slots in without_book.items() if slots})
 
 
 def check_missing(missing: str) -> None:
@@ -239,20 +244,8 @@ def _spine(
         "extra_turns": extra.height,
         "extra_dialogues": extra.join(gold.turns, on="dialogue", how="anti")["dialogue"].n_unique(),
     }
-    perhaps = ""
-    if not embedded and not states.numbered and (absent.height or extra.height):
-        numbering = find_numbering(gold, pred)
-        if numbering is not None and numbering.fits_better:
-            (met, meeting), (agreeing, then) = numbering.met, numbering.agreeing
-            raise DstbenchError(
-                f"turns are numbered differently than gold's: of {number_of(pred.turns.height, 'predicted turn')}, "
-                f"{met:,} are in gold, {agreeing:,} of them with the same state; {numbering.option} makes that "
-                f"{meeting:,} and {then:,}",
-                file=source,
-                hint=f"{numbering.option} renumbers them; --turns-from 0 takes them as they are numbered",
-            )
-        if numbering is not None and numbering.met[0] < numbering.met[1]:
-            perhaps = f"if turns are numbered differently than gold's, {numbering.option} renumbers them; "
+    differs = not embedded and not states.numbered and (absent.height or extra.height)
+    perhaps = check_numbering(source, gold, pred) if differs else ""
     if absent.height == spine.height:
         raise DstbenchError(
             "no turn is in both gold and predictions "

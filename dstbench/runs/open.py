@@ -33,7 +33,8 @@ from dstbench.runs.align import check_missing, choose_split, from_long, gold_of,
 from dstbench.runs.gold import gold_fingerprint
 from dstbench.runs.rules import check_long, conform_long, with_canonical_names
 from dstbench.runs.run import CUTS, GOLD, METADATA, Run, collect, in_memory, open_table
-from dstbench.runs.slot_names import report_gaps, report_slots
+from dstbench.runs.slot_names import report_slots
+from dstbench.runs.turn_numbers import report_gaps
 from dstbench.schema.core import LONG, SCHEMA_VERSION
 from dstbench.tables import collect as collect_query
 from dstbench.typing import Missing, Unreadable
@@ -370,15 +371,14 @@ def _read(file: File, options: ReadOptions, split: str | None = None) -> States:
 
 
 def renamed(states: States, options: ReadOptions) -> States:
-    """States renamed and renumbered as the options say, with notes on names of the maps that the states do not have."""
+    """States renamed and renumbered as the options say."""
     if not options.changes_states:
         return states
-    from dstbench.readers.renaming import rename, renumber, with_notes_on
+    from dstbench.readers.renaming import rename, renumber
 
     if options.turns_from is not None or options.turn_step is not None:
         states = renumber(states, options.turns_from or 0, options.turn_step or 1)
-    under_other_names, unused = rename(states, options.slots, options.dialogues)
-    return replace(under_other_names, notes=with_notes_on(states, unused).notes)
+    return rename(states, options.slots, options.dialogues)
 
 
 def _parquet(name: str, file: File, options: ReadOptions, split: str | None) -> Run | States:
@@ -463,32 +463,23 @@ def _aligned(
     split: str | None,
 ) -> Run:
     """The run of these states (or of the states of a run) in memory, aligned with gold (None: that of the states)."""
-    before = None
     if isinstance(loaded, Run):
         states = renamed(from_long(loaded.read(), name, loaded.meta.get("with_book")), options)
-        before = loaded.meta["missing"]
     else:
         # Without splits, states are of the only one that gold has, if gold is given.
         states = only_split(loaded, split) if split and (gold is None or loaded.splits is not None) else loaded
     gold = gold.of(states) if isinstance(gold, SplitGold) else gold
     aligned = to_long(states, gold, missing=missing)
-    without_book = {
-        side: {slot: is_with for slot, is_with in slots.items() if not is_with}
-        for side, slots in aligned.with_book.items()
-    }
-    if_any = {
-        "only": list(states.only or ()),
-        "with_book": {side: slots for side, slots in without_book.items() if slots},
-        "frames": dict(aligned.frames or {}),
-    }
+    # Turns that were scored as empty are now turns with an empty state: the signature must still say so.
+    was_empty = isinstance(loaded, Run) and loaded.meta["missing"] == "empty"
+    if_any = {"only": list(states.only or ()), "with_book": aligned.with_book, "frames": aligned.frames}
     meta = {
-        "schema_version": SCHEMA_VERSION if if_any["frames"] else 1,
+        "schema_version": SCHEMA_VERSION if aligned.frames else 1,
         "run": name,
         "files": [path_text(path) for path in item] if are_shards(item) and len(item) > 1 else [states.source],
         "format": states.format,
         "gold": gold and gold.source,
-        # Turns that were scored as empty are now turns with an empty state: the signature must still say so.
-        "missing": f"{before}+{missing}" if before == "empty" else missing,
+        "missing": f"empty+{missing}" if was_empty else missing,
         "coverage": aligned.coverage,
         **options.signed,
         **{key: value for key, value in if_any.items() if value},

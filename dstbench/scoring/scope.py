@@ -171,7 +171,6 @@ def gold_counts(run: Run, convention: Convention) -> pl.DataFrame:
 _WORTH: Final = 0.01
 # The profile that brings both sides to one spelling.
 _CANONICAL: Final = "star"
-_PAIRS: Final = 2  # in a note
 _WRONG: Final = C("n_union").cast(pl.Int64) - C("n_correct")
 #: Statistics for `warn_of_scores`: the right turns, and those that are wrong by spelling alone.
 SPELLING: Final = {
@@ -180,7 +179,6 @@ SPELLING: Final = {
 }
 # Runs of more turns are not scored again under the profile of their format.
 _MOST_TURNS: Final = 200_000
-_MOST: Final = 3  # runs in a note
 
 
 class Remedy(NamedTuple):
@@ -201,8 +199,17 @@ def warn_of_scores(scored: Sequence[tuple[Run, Sums]], metrics: Sequence[Metric]
                     "such turns score below 0",
                     run=run.name,
                 )
+        spelled, jga = sums.total("spelled") or 0, (sums.total("right") or 0) / max(sums.turns, 1)
+        if spelled > _WORTH * sums.turns and (remedy := spelling_remedy(run, convention, jga)) is not None:
+            what = "turns fail on spelling only"
+            warn(
+                f"{what}, such as {_examples(run, convention)}; with {remedy.option}, JGA is {100 * remedy.jga:.2f} "
+                f"instead of {100 * jga:.2f} ({number_of(spelled, 'turn')})",
+                run=run.name,
+                kind=f"{what}; {remedy.option} raises JGA",
+                count=spelled,
+            )
     _warn_of_order(scored, convention)
-    _warn_of_spelling(scored, convention)
 
 
 def warn_of_alternatives(run: Run, sums: Sums, convention: Convention) -> None:
@@ -244,31 +251,6 @@ def _warn_of_order(scored: Sequence[tuple[Run, Sums]], convention: Convention) -
         )
 
 
-def _warn_of_spelling(scored: Sequence[tuple[Run, Sums]], convention: Convention) -> None:
-    """Warn of runs that lose more than a point of JGA by spelling alone, and say which option avoids it."""
-    gains: dict[str, list[tuple[float, float, str, str]]] = {}
-    examples: list[str] = []
-    for run, sums in scored:
-        spelled = sums.total("spelled")
-        if spelled is None or spelled <= _WORTH * sums.turns:
-            continue
-        jga = (sums.total("right") or 0) / sums.turns
-        remedy = spelling_remedy(run, convention, jga)
-        if remedy is not None:
-            gain = remedy.jga, jga, run.name, number_of(spelled, "turn")
-            gains.setdefault(remedy.option, []).append(gain)
-            examples = examples or _examples(run, convention)
-    for option, of_runs in gains.items():
-        most = sorted(of_runs, key=lambda gain: gain[1] - gain[0])
-        each = [
-            f"{100 * new:.2f} instead of {100 * old:.2f} in {run} ({turns})" for new, old, run, turns in most[:_MOST]
-        ]
-        more = f", and higher in {len(most) - _MOST} more runs" if len(most) > _MOST else ""
-        warn(
-            f"turns fail on spelling only, such as {', '.join(examples)}; with {option}, JGA is {', '.join(each)}{more}"
-        )
-
-
 def spelling_remedy(run: Run, convention: Convention, jga: float) -> Remedy | None:
     """The option that makes values equal which differ by spelling only, if JGA under it is over a point above `jga`."""
     loose = convention.loosened()
@@ -296,9 +278,9 @@ def _jga(run: Run, convention: Convention) -> float | None:
     return right / turns if turns else None
 
 
-def _examples(run: Run, convention: Convention) -> list[str]:
-    """The most frequent pairs of values that differ by spelling, as text."""
+def _examples(run: Run, convention: Convention) -> str:
+    """The two most frequent pairs of values that differ by spelling."""
     cell = ("slot", "gold", "pred")
     pairs = count_rows(run, lambda part: part.laid_out().judged(convention).filter(SPELLED), cell, turns=pl.len())
     ordered = pairs.sort("turns", *cell, descending=[True, False, False, False], nulls_last=True)
-    return [f"{slot} {gold!r} / {pred!r}" for slot, gold, pred, _ in ordered.head(_PAIRS).iter_rows()]
+    return ", ".join(f"{slot} {gold!r} / {pred!r}" for slot, gold, pred, _ in ordered.head(2).iter_rows())

@@ -114,6 +114,15 @@ def scored_turns(turns: pl.LazyFrame, convention: Convention) -> pl.LazyFrame:
     return turns if convention.turns == "all" else turns.filter(C(f"n_{convention.turns}") > 0)
 
 
+def with_is_scored(rows: pl.LazyFrame, convention: Convention) -> pl.LazyFrame:
+    """Rows of `Rows.with_counts` with `is_scored`, whether the convention scores the turn."""
+    if convention.turns == "all" and not convention.drops_turns:
+        return rows.with_columns(is_scored=pl.lit(value=True))
+    scored = scored_turns(turn_table(rows), convention).select(*TURN, is_scored=pl.lit(value=True))
+    joined = rows.join(scored, on=TURN, how="left", maintain_order="left")
+    return joined.with_columns(C("is_scored").fill_null(value=False))
+
+
 def view_of(by: Sequence[str], convention: Convention) -> View | None:
     """The view whose turns are grouped."""
     if "slot" in by:

@@ -33,7 +33,10 @@ FOREIGN: Mapping[str, tuple[bytes, str]] = {
     "safetensors": (b"\x40" + b"\0" * 7 + b'{"w":{"dtype":"F32","shape":[1]}}', "a model's weights"),
     "npz": (_written(lambda file: np.savez(file, a=np.zeros(2))), "arrays"),
     "feather": (_written(pl.DataFrame({"a": [1]}).write_ipc), "arrays"),
-    "xlsx": (pack_zip({"[Content_Types].xml": b"<x/>", "xl/workbook.xml": b"<x/>"}), "an office program"),
+    "xlsx": (
+        pack_zip({"[Content_Types].xml": b"<x/>", "_rels/.rels": b"<x/>", "xl/_rels/workbook.xml.rels": b""}),
+        "an office program",
+    ),
     "page": (b"\n\n\n<!DOCTYPE html>\n<html lang='en'>", "a web page"),
     "not found": (b"404: Not Found", "a web page"),
     "lfs": (b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a2146\nsize 12345\n", "a pointer of Git LFS"),

@@ -24,9 +24,8 @@ COLOURS: Final = ("#0072b2", "#d55e00", "#00795a", "#a8487f", "#8a6a00", "#2a8ac
 KINDS: Final = {"missed": COLOURS[5], "wrong": COLOURS[1], "over": COLOURS[4], "no-prediction": COLOURS[6]}
 #: The colour of everything that is not a run: text, reference lines.
 INK: Final = "#000000"
-#: Labels break after so many characters, so that none is cut: seeds often differ at the end of their names.
-LABEL: Final = 24
-_SLOPING: Final = 44  # the same of labels that stand at an angle
+#: Longer labels are cut in the middle: the names of seeds often differ at their ends.
+LABEL: Final = 32
 # What tells names apart besides colour. The number of dashes and that of colours have no common divisor, so 56 lines
 # differ in colour or dash; stacked bars beside each other differ in depth.
 _DASHES: Final = [[1, 0], [5, 2], [2, 2], [7, 2, 2, 2], [1, 1], [9, 3], [4, 1, 1, 1, 1, 1]]
@@ -89,7 +88,7 @@ def chart(
 ) -> Chart:
     """Marks of rows, from the lowest to the topmost, with a panel per name of the column `panel` if it has several.
 
-    `own` is the axis that is each panel's own, `step` the height of a row (None: that of the labels), and `least` the
+    `own` is the axis that is each panel's own, `step` the height of a row (None: that of a label), and `least` the
     least width of a panel in points on paper.
     """
     layers: list[alt.Chart] = []
@@ -101,12 +100,11 @@ def chart(
         layers.append(layer.transform_calculate(text=mark.calculate) if mark.calculate else layer)
     whole: Any = alt.layer(*layers, data=_data(rows))
     if step is None and rows.schema.get(marks[0].y.column) == pl.String:
-        step = _row_step(marks[0].y.names or unique(rows[marks[0].y.column]))
+        step = 12
     if step is not None:
         whole = whole.properties(height={"step": step})
     if panel and rows[panel].n_unique() > 1:
-        facet = alt.Facet(field=panel, type="nominal", sort=unique(rows[panel]), title=None,
-                          header={"labelExpr": in_lines()})  # fmt: skip
+        facet = alt.Facet(field=panel, type="nominal", sort=unique(rows[panel]), title=None)
         whole = whole.facet(facet, columns=1)
         whole = whole.resolve_scale(**{own: "independent"}) if own else whole
     finished: Chart = whole.properties(title=title, usermeta={"least": least, "below": below})
@@ -157,12 +155,11 @@ def unique(column: pl.Series) -> list[str]:
     return column.unique(maintain_order=True).to_list()
 
 
-def in_lines(length: int = LABEL) -> str:
-    """The expression of a label in lines of at most so many characters, which break after a mark if they can."""
-    parts = rf"(.{{1,{length}}}$|.{{1,{length - 1}}}[-_\/ :]|.{{1,{length}}})"
-    return (
-        rf"length(datum.label) <= {length} ? datum.label : split(trim(replace(datum.label, /{parts}/g, '$1\n')), '\n')"
-    )
+def cut(length: int = LABEL) -> str:
+    """The expression of a label that is cut in the middle if it has more characters."""
+    half = length // 2
+    short = f"slice(datum.label, 0, {half - 1}) + '…' + slice(datum.label, -{half})"
+    return f"length(datum.label) > {length} ? {short} : datum.label"
 
 
 # --- from declarations to Altair --------------------------------------------------------------------------------------
@@ -181,7 +178,7 @@ def _encoding(mark: Mark, rows: pl.DataFrame) -> dict[str, Any]:
                 channels[f"{way}2"] = {"field": axis.to}
     if mark.by:
         names = unique(rows[mark.by])
-        legend = {"labelExpr": in_lines()} if len(names) > 1 else None
+        legend = {"labelExpr": cut()} if len(names) > 1 else None
         is_kind = KINDS.keys() >= {*names}
         colours = {"range": [KINDS[name] for name in names]} if is_kind else {}
         channels["color"] = {**_named(mark.by, names, colours), "legend": legend}
@@ -203,8 +200,8 @@ def _named(column: str, names: Sequence[str], scale: Options) -> dict[str, Any]:
 def _on_axis(axis: Axis, rows: pl.DataFrame, kind: str) -> dict[str, Any]:
     values = rows[axis.column]
     if values.dtype == pl.String:
-        names = axis.names or unique(values)
-        channel, looks = _named(axis.column, names, axis.scale), _labels(names, axis.axis)
+        channel = _named(axis.column, axis.names or unique(values), axis.scale)
+        looks: dict[str, Any] = {"labelExpr": cut(), "labelOverlap": False, **axis.axis}
     else:
         channel = {"field": axis.column, "type": "quantitative", **({"scale": {**axis.scale}} if axis.scale else {})}
         looks = {"tickCount": 5, **({} if values.dtype.is_integer() else {"format": "~%"}), **axis.axis}
@@ -212,23 +209,3 @@ def _on_axis(axis: Axis, rows: pl.DataFrame, kind: str) -> dict[str, Any]:
             ends = [*values, 0] if kind == "bar" else [*values]
             looks["tickCount"] = max(1, min(looks["tickCount"], max(ends, default=0) - min(ends, default=0)))
     return {**channel, "title": axis.title, "axis": looks, **axis.channel}
-
-
-def _labels(names: Sequence[str], options: Options) -> dict[str, Any]:
-    """How names are written: long ones take several lines (see `_row_step`), or stand at an angle."""
-    if options.get("labelAngle"):
-        padding = 4 * (1 + max(map(len, names), default=0) // _SLOPING) - 2
-        looks: Options = {"labelExpr": in_lines(_SLOPING), "labelLimit": 0, "labelPadding": padding}
-    else:
-        tests = [
-            {"test": f"length(datum.label) > {most}", "value": offset}
-            for most, offset in ((2 * LABEL, -8), (LABEL, -4))
-        ]
-        looks = {"labelExpr": in_lines(), "labelOffset": {"condition": tests, "value": 0}}
-    return {"labelOverlap": False, **looks, **options}
-
-
-def _row_step(names: Sequence[str]) -> int:
-    """The height of a row of a named axis: that of its labels' lines."""
-    lines = max((1 if len(text) <= LABEL else 1 + len(text) // (LABEL - 4) for text in names), default=1)
-    return max(12, 8 * lines + 4)

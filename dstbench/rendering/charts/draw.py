@@ -15,7 +15,7 @@ import vl_convert
 from markupsafe import Markup
 
 from dstbench.errors import visible
-from dstbench.rendering.charts.chart import COLOURS, INK, LABEL, Chart, in_lines
+from dstbench.rendering.charts.chart import COLOURS, INK, LABEL, Chart, cut
 from dstbench.rendering.html import markup
 from dstbench.typing import FigureFormat
 
@@ -29,9 +29,7 @@ _PAGE_SCALE: Final = 1.5
 _MANY_PANELS: Final = 3  # so many panels make a figure wide
 _NARROWEST: Final = 40  # the least width of a plot
 _SPACING: Final = 12
-# The shortest line of a label above a panel, in characters, and the width of a character in points.
-_SHORTEST_LINE: Final = 10
-_LETTER: Final = 4.2
+_LETTER: Final = 4.2  # the width of a character above a panel
 # About how much room a vertical axis takes in points: an axis of names, plus each character; or an axis of numbers.
 _OF_NAMES: Final = 9
 _OF_CHARACTER: Final = 3.4
@@ -138,7 +136,10 @@ def _set_out(spec: Spec, width: float) -> None:
     if panels % columns:  # no axis below an empty place
         spec.setdefault("resolve", {})["axis"] = {"x": "independent"}
     room = plot["width"] + (beside if has_own_labels else 0)
-    spec["facet"]["header"] = {"labelExpr": in_lines(max(_SHORTEST_LINE, int(room / _LETTER)))}
+    length = int(room / _LETTER)  # of a title, which has two lines if it is longer and has a comma
+    is_long = f"length(datum.label) > {length} && indexof(datum.label, ', ') > 0"
+    title = f"{is_long} ? split(replace(datum.label, ', ', ',\\n'), '\\n') : {cut(length)}"
+    spec["facet"]["header"] = {"labelExpr": title}
     if columns > 1:
         axes = [layer["encoding"]["x"] for layer in plot["layer"] if layer["encoding"]["x"].get("title")]
         spec["title"] = " / ".join(dict.fromkeys(axis["title"] for axis in axes))
