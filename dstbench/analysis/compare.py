@@ -255,7 +255,7 @@ class _Compared:
     def _tested(
         self, pairs: Sequence[tuple[int, int]], draw: Callable[[int], Randomisation]
     ) -> tuple[list[Null], list[int], list[Row]]:
-        """Differences under random swaps (more where a verdict may flip), in how many dialogues runs differ, verdicts."""
+        """Differences under random swaps (more where a verdict may flip), dialogues in which runs differ, verdicts."""
         design, paired = self.design, self.paired
         sums = paired.sums[:, :, [paired.statistics.index(name) for name in stats_of(self.metric)]]
         differing = [int((sums[a] != sums[b]).any(axis=1).sum()) for a, b in pairs]
