@@ -127,7 +127,7 @@ def _faults(rules: Rules) -> Iterator[str]:
                 pl.select(pl.lit("").str.contains(pattern))
             except pl.exceptions.ComputeError:
                 yield f"`{name}` is not a valid regular expression: {pattern}"
-    for domain in set(rules.travel) - set(rules.domains):
+    for domain in (domain for domain in rules.travel if domain not in rules.domains):
         yield f"`domains` does not say what is said of `{domain}`, which is in `travel`"
     for slot, by_value in rules.said_as.items():
         for words in (words for listed in by_value.values() for words in listed if not re.search(WORD, words)):
