@@ -31,7 +31,7 @@ def is_som(turn: Turn) -> bool:
 
 def note_leaked_gold(_: Source, states: StatesBuilder, turns: Sequence[Turn]) -> None:
     """Note that nearly every turn is right, as in the file that ``--eval_all`` leaves: that run was given gold."""
-    wrong = sum(set(pred) != set(gold) for pred, gold in (turn.content for turn in turns))
+    wrong = sum(set(pred) != set(gold) for pred, gold, *_ in (turn.content for turn in turns))
     if len(turns) >= _ENOUGH and wrong <= len(turns) - math.ceil(_TOO_GOOD * len(turns)):
         states.note(
             f"{len(turns) - wrong:,} of {len(turns):,} turns are right: was this run given the gold states? "
