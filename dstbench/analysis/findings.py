@@ -7,7 +7,7 @@ from the highest value to the lowest, those with the same value in the order of 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -115,11 +115,6 @@ def _number(value: float, unit: str, of_shares: str = "") -> str:
 
 def _equals(p: float) -> str:
     return "< 0.001" if p < 0.001 else f"= {p:.3f}"
-
-
-def _each(words: Iterable[tuple[str, Sequence[str]]], write: Callable[[Sequence[str]], str] = ", ".join) -> list[str]:
-    """Texts with names in their braces, without those that have no names."""
-    return [text.format(write(names)) for text, names in words if names]
 
 
 # --- scores and comparisons of runs -----------------------------------------------------------------------------------
@@ -703,7 +698,8 @@ def which_metric(compared: MetricComparison) -> list[str]:
         ends = "" if tau["low"] is None else f" ({tau['low']:.2f} to {tau['high']:.2f})"
         lines = [f"report {best}: it orders runs along {tau['along']} best, tau {tau['value']:.2f}{ends}"]
     worse = [metric for metric in metrics if metric in beaten]
-    lines.append("; ".join(_each([("not significantly worse: {}", others), ("significantly worse: {}", worse)])))
+    sides = (("not significantly worse", others), ("significantly worse", worse))
+    lines.append("; ".join(f"{words}: {', '.join(names)}" for words, names in sides if names))
     # The metric whose scores depend least on a trait, given the numbers of mistakes and turns.
     swayed = compared.dependence.drop_nulls("partial").filter(pl.len().over("trait") > 1)
     least = swayed.sort(pl.col("partial").abs(), maintain_order=True).unique("trait", keep="first")
@@ -914,20 +910,45 @@ def over(n: int, dialogues: int, per: str) -> str:
 # --- ratings ----------------------------------------------------------------------------------------------------------
 
 
-def shown_run(correlations: Correlations) -> str:
-    """The run that text and LaTeX show: all runs together, if there are several."""
-    from dstbench.analysis.associations import POOLED  # not before: it needs the modules of statistics
+class Ratings:
+    """How metrics agree with people's ratings: of all runs together, if there are several.
 
-    runs: list[str] = correlations.rated["run"].to_list()
-    return POOLED if POOLED in runs else runs[0]
+    Attributes:
+        run: The run that is shown.
+        ranked: Pearson's correlations of the metrics whose higher scores are better, the highest first.
+        differences: The differences of two metrics, each with its first test.
+        best: The metric that is behind no other where both are defined, of several the one that is ranked highest; the
+            ranks alone do not tell, because each is over the rows in which its own metric is defined.
+    """
+
+    def __init__(self, correlations: Correlations) -> None:
+        from dstbench.analysis.associations import POOLED  # not before: it needs the modules of statistics
+
+        runs, metrics = correlations.rated["run"], correlations.signatures["metric"].unique(maintain_order=True)
+        self.run: str = POOLED if POOLED in runs else runs[0]
+        self.rising = [name for name in metrics if sign_of(name) != -1]
+        rows = correlations.rated.filter(pl.col("metric").is_in(self.rising), run=self.run, coefficient="pearson")
+        self.ranked = rows.drop_nulls("value").sort("value", descending=True, maintain_order=True)
+        rows = correlations.rated_differences.filter(run=self.run)
+        self.differences = rows.unique(["metric", "other", "coefficient"], keep="first", maintain_order=True)
+        value, other = pl.col("value"), pl.col("other_value")
+        loser = pl.when(value < other).then("metric").when(value > other).then("other")
+        behind = self.differences.filter(coefficient="pearson").select(loser).to_series().drop_nulls().to_list()
+        ahead = self.ranked.filter(~pl.col("metric").is_in(behind))
+        self.best: str | None = ahead["metric"][0] if ahead.height else None
+
+    def leads(self) -> pl.DataFrame:
+        """The differences of the best metric from each `other` one, in which a lead is positive."""
+        is_other = pl.col("other") == self.best
+        return turned(self.differences.filter(is_other | (pl.col("metric") == self.best)), is_other)
 
 
 def best_by_ratings(correlations: Correlations) -> list[str]:
     """Which metric agrees best with the ratings, and whether it is better than the others by more than chance."""
-    ranked = _rated(correlations)
+    ratings = Ratings(correlations)
+    best, ranked = ratings.best, ratings.ranked
     if ranked.is_empty():
-        return ["no score has a correlation with the ratings"] if _rising(correlations) else []
-    best = best_metric(correlations)
+        return ["no score has a correlation with the ratings"] if ratings.rising else []
     if best is None:
         names = ", ".join(ranked["metric"])
         return [f"no metric agrees best with the ratings: each of {names} is behind another where both are defined"]
@@ -936,57 +957,18 @@ def best_by_ratings(correlations: Correlations) -> list[str]:
     r += f"; {over(row['n'], row['dialogues'], row['per'])}"
     if row["value"] <= 0:
         return [f"no metric rises with the ratings: the highest is {best} ({r}); is a high rating a good one?"]
-    is_chance = row["low"] is None or row["low"] <= 0
-    lines = [f"{best} agrees best with the ratings ({r}){', which could be chance' if is_chance else ''}"]
+    chance = ", which could be chance" if row["low"] is None or row["low"] <= 0 else ""
+    lines = [f"{best} agrees best with the ratings ({r}){chance}"]
     if higher := ranked.filter(pl.col("value") > row["value"])["metric"].to_list():
         where = f"where both are defined, {best}'s is higher"
         lines.append(f"r of {', '.join(higher)} is higher, but over other {row['per']}s: {where}")
-    others, is_better = leads(correlations, "pearson", best), _IS_SIGNIFICANT & (pl.col("difference") > 0)
-    clauses = _each(
-        [
-            ("better than {} by more than chance", others.filter(is_better)["other"].to_list()),
-            ("its lead on {} could be chance", others.filter(~is_better)["other"].to_list()),
-        ]
-    )
+    others, is_better = ratings.leads().filter(coefficient="pearson"), _IS_SIGNIFICANT & (pl.col("difference") > 0)
+    sides = {
+        "better than {} by more than chance": others.filter(is_better)["other"],
+        "its lead on {} could be chance": others.filter(~is_better)["other"],
+    }
+    clauses = [words.format(", ".join(names)) for words, names in sides.items() if len(names)]
     return [*lines, *(["; ".join(clauses)] if clauses else [])]
-
-
-def _rising(correlations: Correlations) -> list[str]:
-    """The metrics of which a higher score is the better one."""
-    names = correlations.signatures["metric"].unique(maintain_order=True)
-    return [name for name in names if sign_of(name) != -1]
-
-
-def _rated(correlations: Correlations) -> pl.DataFrame:
-    """The rows of `rated` of these metrics and of the shown run that have a Pearson's r, the highest first."""
-    rows = correlations.rated.filter(run=shown_run(correlations), coefficient="pearson").drop_nulls("value")
-    rows = rows.filter(pl.col("metric").is_in(_rising(correlations)))
-    return rows.sort("value", descending=True, maintain_order=True)
-
-
-def best_metric(correlations: Correlations) -> str | None:
-    """The score that is behind no other where both are defined; of several, the one with the highest value.
-
-    The values alone do not tell, because each is over the rows in which its own score is defined.
-    """
-    value, other = pl.col("value"), pl.col("other_value")
-    behind = pl.when(value < other).then("metric").when(value > other).then("other").alias("behind")
-    losers = rated_differences(correlations, "pearson").select(behind)["behind"].drop_nulls()
-    ahead = _rated(correlations).filter(~pl.col("metric").is_in(losers.to_list()))
-    return None if ahead.is_empty() else ahead["metric"][0]
-
-
-def rated_differences(correlations: Correlations, coefficient: str) -> pl.DataFrame:
-    """The differences of the shown run, each with its first test."""
-    rows = correlations.rated_differences.filter(run=shown_run(correlations), coefficient=coefficient)
-    return rows.unique(["metric", "other"], keep="first", maintain_order=True)
-
-
-def leads(correlations: Correlations, coefficient: str, best: str) -> pl.DataFrame:
-    """The differences of the best score from each `other` score, in which a lead is positive."""
-    is_other = pl.col("other") == best
-    rows = rated_differences(correlations, coefficient).filter(is_other | (pl.col("metric") == best))
-    return turned(rows, is_other)
 
 
 # --- audits -----------------------------------------------------------------------------------------------------------

@@ -21,6 +21,24 @@ from dstbench.readers.walk import Turn
 _TOO_GOOD, _ENOUGH = 0.99, 100
 
 
+def are_marks(turn: Turn) -> bool:
+    """Whether a turn is a list of marks."""
+    return isinstance(turn.content, list) and bool(turn.content) and {*map(repr, turn.content)} <= {"0", "1"}
+
+
+def after_marks(source: Source, states: StatesBuilder, turns: Sequence[Turn]) -> None:
+    """Refuse turns with other numbers of marks; the metrics that can be computed."""
+    width = len(turns[0].content) if turns else 0
+    for turn in turns:
+        if len(turn.content) != width or not {*turn.content} <= {0, 1}:
+            what = f"not {width} marks of 0 and 1, as in the first turn"
+            raise source.misshapen(what, dialogue=turn.dialogue, turn=turn.number)
+    states.only = ("jga", f"sa:T={width}", "fga")
+    states.note(
+        f"it says which of {width} slots are right, but has no values: only jga, sa:T={width} and fga can be computed"
+    )
+
+
 def is_som(turn: Turn) -> bool:
     """Whether a turn is a pair of lists of strings."""
     # The turn is 0, as SGD's dialogue 1_00000 may have a list of two states, too.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -39,17 +38,6 @@ def _entries(data: bytes) -> Iterator[tuple[bytes | None, memoryview]]:
                 value = value[: int(behind[1]) - 1]
         yield start[1], value
         at = start.end() + len(value)
-
-
-def first_entries(data: bytes, most: int) -> Any:
-    """The first entries of a JSON object or list, decoded; what follows them is not looked at."""
-    entries = [(key, msgspec.json.decode(value)) for key, value in islice(_entries(data), most)]
-    keys = [key for key, _ in entries if key]
-    is_object = data[: data.find(b"{") + 1].lstrip() == b"{"
-    if len(keys) != len(entries) * is_object:
-        raise msgspec.DecodeError("keys of a list, or entries of an object without keys")
-    values = [value for _, value in entries]
-    return dict(zip(map(msgspec.json.decode, keys), values, strict=True)) if is_object else values
 
 
 def items(source: Source, keep: tuple[str, ...]) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -40,7 +40,7 @@ class Turn(_Editable):
 
 def _sniff(source: Source) -> bool:
     if source.kind == "jsonl":
-        return source.first_line_has("dialogue_id")
+        return source.first_line("dialogue_id") is not None
     return any("dialogue_id" in item and "turn" in item for item in source.objects_at(1, list))
 
 

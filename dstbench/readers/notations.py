@@ -27,16 +27,10 @@ Cell: TypeAlias = tuple[str, Place, Any]
 
 
 class Notation:
-    """How a state is written.
+    """How a state is written."""
 
-    Attributes:
-        shape: The type of a state, in msgspec's sense.
-        levels: What each level of keys in a state is: ``slot`` (several are joined by a hyphen), or None.
-        is_writable: Whether states can be edited.
-    """
-
-    shape: Any = None
-    levels: ClassVar[tuple[str | None, ...]] = ()
+    shape: Any = None  # the type of a state, in msgspec's sense
+    levels: ClassVar[tuple[str | None, ...]] = ()  # which levels of its keys make a ``slot``, joined by a hyphen
     is_writable = True
 
     def __init__(self, shape: Any = None) -> None:
@@ -70,12 +64,9 @@ class Notation:
         raise NotImplementedError
 
     def make(self, state: Any, slot: str, spelling: Any) -> Place:
-        """The place for a slot that a state does not have.
+        """The place for a slot, by its canonical name, that a state does not have.
 
-        Args:
-            state: The state.
-            slot: The canonical name.
-            spelling: The slot's spelling elsewhere in the file, as `cells` gives it; None: the file does not have it.
+        `spelling` is the slot's elsewhere in the file, as `cells` gives it; None: the file does not have it.
         """
         raise NotImplementedError
 
@@ -313,7 +304,7 @@ class Loose(Notation):
 
 
 class Text(Notation):
-    """A text, or a list of texts, which a function divides into slots and values."""
+    """What a function makes slots and values of; most often a text, or a list of texts."""
 
     is_writable = False
 
@@ -390,6 +381,41 @@ def split_span(span: str) -> list[tuple[str, str] | None]:
     return [*((slot, " ".join(value)) for slot, value in pairs if slot), *[None] * lost]
 
 
+class Hypothesis(msgspec.Struct):
+    """A joint goal and a DSTC2 tracker's score for it."""
+
+    score: float
+    slots: dict[str, str]
+
+
+class Goals(msgspec.Struct):
+    """What a DSTC2 tracker believes after a turn: the score of each value, and, if it says so, of joint goals."""
+
+    goals: dict[str, dict[str, float]] = msgspec.field(name="goal-labels")
+    joint: list[Hypothesis] = msgspec.field(name="goal-labels-joint", default_factory=list)
+
+
+def _best(turn: dict[str, Any]) -> State:
+    """The best joint goal; without one, each slot's best value, if its score exceeds what is left for no value."""
+    if joint := turn.get("goal-labels-joint"):
+        best: dict[str, str] = max(joint, key=lambda hypothesis: hypothesis["score"])["slots"]
+        return best
+    shares = {slot: scores for slot, scores in turn["goal-labels"].items() if scores}
+    values = {slot: max(scores, key=scores.__getitem__) for slot, scores in shares.items()}
+    return {slot: value for slot, value in values.items() if shares[slot][value] > 1 - sum(shares[slot].values())}
+
+
+def _right(marks: list[int]) -> State:
+    """The gold of ``[1, 0, 1]``, which says whether each slot is right: the slots that are predicted wrongly."""
+    return {f"slot-{number}": "right" for number, mark in enumerate(marks, 1) if not mark}
+
+
+def _wrong(marks: list[int]) -> State:
+    """The prediction of the same; its values stand for the set of wrong slots, so are new whenever that changes."""
+    wrong = [str(number) for number, mark in enumerate(marks, 1) if not mark]
+    return {f"slot-{number}": f"wrong:{','.join(wrong)}" for number in wrong}
+
+
 #: The notations, by their names in rows.
 NOTATIONS: Final[dict[str, Notation]] = {
     "flat": Flat(),
@@ -404,6 +430,9 @@ NOTATIONS: Final[dict[str, Notation]] = {
     "objects": Objects(),
     "semi/book": SemiBook(),
     "semi/book lists": SemiBook(shape=dict[str, PartsOfLists]),
+    "best goals": Text(Goals, _best),
+    "marks": Text(list[int], _right),
+    "marks of wrong": Text(list[int], _wrong),
     "gt": SideBySide("gt"),
     "pred": SideBySide("pred"),
     "written": Loose(shape=dict[str, Any]),

@@ -41,7 +41,8 @@ class ParlaiLine(msgspec.Struct):
 
 
 def _read(source: Source, states: StatesBuilder) -> None:
-    for place, line in source.lines(ParlaiLine):
+    for place, item in source.whole_lines():
+        line = source.convert(item, ParlaiLine, place=place)
         if not line.dialog:
             raise source.misshapen(f"{place}a dialogue without turns")
         for teacher, model in line.dialog:
@@ -55,8 +56,8 @@ def _read(source: Source, states: StatesBuilder) -> None:
 
 
 def _said(source: Source) -> Iterator[Said]:
-    for _, line in source.lines(ParlaiLine):
-        for teacher, _ in line.dialog:
+    for place, item in source.whole_lines():
+        for teacher, _ in source.convert(item, ParlaiLine, place=place).dialog:
             # "<user> a <system> b <user> c" becomes ["user", "a", "system", "b", "user", "c"].
             words = [word.strip() for word in re.split(r"<(user|system)>", teacher.text)[1:]]
             user = words[-1] if words[-2:-1] == ["user"] else None

@@ -211,7 +211,8 @@ class Records:
         """A record for each turn, from those of one slot each."""
         fields, joined, unpredicted = self.fields, dict[tuple[str, int], Turn](), set()
         for row, turn in zip(self.rows, turns, strict=True):
-            content = joined.setdefault(turn, row._replace(content={key: [] for key in sides.values()})).content
+            empty = Turn(*turn, {key: [] for key in sides.values()}, place=row.place)
+            content = joined.setdefault(turn, empty).content
             slot, domain = row.content.get(fields.slot), row.content.get(fields.domain)
             for side, key in sides.items():
                 value = row.content.get(key)
@@ -254,30 +255,16 @@ class Records:
     def turns(self) -> list[tuple[str, int]]:
         """Dialogue and turn of each record."""
         fields, given = self.fields, self._source.keys
+        is_whole = given is not None and given.dialogue is not None  # as the user says
+        is_split = fields.turn is not None and fields.turn == fields.dialogue
+        if not is_split and (fields.turn is not None or all(row.number is not None for row in self.rows)):
+            self._of_ids = [(fields.dialogue, "dialogue"), (fields.turn, "turn")]
+            return [(self._dialogue(row), self._turn(row)) for row in self.rows]
+        if is_split or (not is_whole and self._end_in_turns()):
+            self._of_ids = [(fields.dialogue, "dialogue and turn")]
+            return self._split()
         self._of_ids = [(fields.dialogue, "dialogue")]
-        if fields.turn is not None or all(row.number is not None for row in self.rows):
-            if fields.turn is None or fields.turn != fields.dialogue:
-                self._of_ids.append((fields.turn, "turn"))
-                return [(self._dialogue(row), self._turn(row)) for row in self.rows]
-        elif given is not None and given.dialogue is not None:
-            return self._in_order()
-        elif (turns := self._numbered_by_another_id()) is not None:
-            return turns
-        elif not self._end_in_turns():
-            return self._in_order()
-        self._of_ids = [(fields.dialogue, "dialogue and turn")]
-        return self._split()
-
-    def _numbered_by_another_id(self) -> list[tuple[str, int]] | None:
-        """Dialogue and turn of each record, if each has another id, which is that of its dialogue and a turn."""
-        for key in named([*self.rows[0].content], key_names.DIALOGUE + key_names.TURN):
-            matches = [FLAG.fullmatch(str(row.content.get(key))) for row in self.rows]
-            if key != self.fields.dialogue and all(matches):
-                turns = [(match[1], int(match[2])) for match in matches if match]
-                if all(name == self._dialogue(row) for row, (name, _) in zip(self.rows, turns, strict=True)):
-                    self._of_ids.append((key, "turn"))
-                    return turns
-        return None
+        return self._in_order()
 
     def _in_order(self) -> list[tuple[str, int]]:
         """Dialogue and turn of each record, by their order."""

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from dstbench.errors import DstbenchError, UsageError, did_you_mean
 from dstbench.plugins import Plugins, Table, origin_of
-from dstbench.readers import dstc2, fga_gca, jsonl, ldst, parlai, records, savn, state_lists, trippy, tsv
+from dstbench.readers import jsonl, ldst, parlai, records, savn, state_lists, trippy, tsv
 from dstbench.readers.declared import row_of
 from dstbench.readers.folder import data_files
 from dstbench.readers.foreign import checked_format
@@ -25,13 +25,11 @@ FORMATS: Final[dict[str, Format]] = {
     for form in (
         trippy.FORMAT,  # first, as it looks no further than the first turn
         jsonl.FORMAT,
-        fga_gca.MARKS,
         parlai.FORMAT,
         savn.FORMAT,
         ldst.FORMAT,
         *tsv.FORMATS,
         *ROWS.values(),
-        dstc2.FORMAT,
         # last, as they take any keys
         records.CSV,
         records.FORMAT,

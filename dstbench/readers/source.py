@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from functools import cached_property
 from itertools import islice
-from typing import Any, BinaryIO, Final, Literal, Self, TypeVar
+from typing import Any, Final, Literal, Self, TypeVar
 
 import msgspec
 
@@ -87,13 +87,11 @@ class Source(File):
             data = bytes(_MEMBERS.decode(data)[key])
         return data
 
-    def stream(self) -> BinaryIO:
-        """The content, to be read piece by piece."""
-        return io.BytesIO(self.raw) if "raw" in self.__dict__ or self.inside else self.open()
-
     def beginning(self, size: int) -> bytes:
         """The first bytes of the content; the rest is not read."""
-        with self.stream() as stream:
+        if "raw" in self.__dict__ or self.inside:
+            return self.raw[:size]
+        with self.open() as stream:
             return stream.read(size)
 
     def items(self, *keep: str) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -240,47 +238,20 @@ class Source(File):
             raise self.error(f"{what} {key!r} is not of the form <dialogue>{separator}<turn>")
         return dialogue, turn
 
-    def lines(self, shape: type[T]) -> Iterator[tuple[str, T]]:
-        """(``line N: ``, checked value) of every one of the JSON Lines."""
-        for place, item in self.whole_lines():
-            yield place, self.convert(item, shape, place=place)
-
-    def objects(
-        self, shape: type[T], dialogue: str, *levels: str | None, items: Any, turn: str | None = None
-    ) -> Iterator[T]:
-        """The objects of a JSON list, checked one by one; each is a dialogue, or a turn.
-
-        Args:
-            shape: The type of one of them.
-            dialogue: The key of the dialogue's id, for messages.
-            levels: What each level of keys in an object is (see `convert`).
-            items: The objects.
-            turn: The key of the turn's number, for messages; None: there is none.
-        """
-        if not isinstance(items, list):
-            raise self.misshapen("not a JSON list")
-        keys = {"dialogue": dialogue, **({"turn": turn} if turn else {})}
-        for number, item in enumerate(items):
-            where = {name: item.get(key) for name, key in keys.items()} if isinstance(item, dict) else {}
-            yield self.convert(item, shape, *levels, place=f"item {number}: ", **where)
-
     def whole(self, shape: type[T], *levels: str | None) -> T:
         """The JSON document, checked (see `convert`)."""
         return self.convert(self.json, shape, *levels)
 
     def convert(self, document: Any, shape: type[T], *levels: str | None, place: str = "", **where: Any) -> T:
-        """Convert decoded JSON to a type, strictly.
+        """Convert decoded JSON to a type, in msgspec's sense; a `DstbenchError` says what has another type, and where.
 
         Args:
             document: The decoded JSON.
-            shape: A type, in msgspec's sense.
+            shape: The type.
             levels: What each level of keys is: ``dialogue``, ``turn``, ``slot`` (several are joined by a hyphen), or
                 None for one that need not be named.
             place: Where in the file the document is, to start the message with.
             **where: The dialogue and turn, where they are already known.
-
-        Raises:
-            DstbenchError: Something has another type; the message says what and where.
         """
         try:
             return msgspec.convert(document, shape)
@@ -295,14 +266,8 @@ class Source(File):
         """An error about the file's shape, with the format's example as a hint."""
         return self.error(what, self.hint, **where)
 
-    def broken(self, error: Exception | str, place: str = "", before: int = 0) -> DstbenchError:
-        """The error for JSON that cannot be decoded.
-
-        Args:
-            error: The decoder's exception or message.
-            place: Where in the file the JSON is, to start the message with.
-            before: Number of the file's bytes before those that were decoded, to be added to positions in the message.
-        """
+    def broken(self, error: Exception, place: str = "") -> DstbenchError:
+        """The error for JSON that cannot be decoded, at a place to start the message with."""
         reason = str(error).removeprefix("JSON is malformed: ")
         if "truncated" in reason:
             return self.error(f"{place}the JSON ends too early", "the file is cut off; write it again")
@@ -310,5 +275,4 @@ class Source(File):
             return self.error(f"{place}the JSON is nested too deeply")
         if isinstance(error, UnicodeDecodeError):
             return self.error(f"{place}not UTF-8")
-        reason = re.sub(r"(?<=\(byte )\d+", lambda byte: str(int(byte[0]) + before), reason)
         return self.error(f"{place}broken JSON: {reason}")

@@ -20,6 +20,15 @@ _ABSENT_IN_MULTIWOZ: Final = ("", "not mentioned", "未提及", "未提到", "�
 ROWS: Final[dict[str, Format]] = {
     row.name: row.format()
     for row in (
+        # Its states are only the wrong slots, whose values change with every change of these, as the authors' script
+        # counts each as a new error. This gives JGA, FGA and the slot accuracy over all slots of the file.
+        Row(
+            name="fga-trippy",
+            title="FGA's result file of TripPy: which slots are right, no states; JGA, SA and FGA only",
+            example='{"MUL9901.json": {"0": [1, 1, 1], "1": [1, 0, 1]}}',
+            path="{dialogue} {turn}", gold=":marks", pred=":marks of wrong", marks=(), matches=beside.are_marks,
+            after=beside.after_marks,
+        ),
         # every slot is always there; turns are skipped, and the others numbered consecutively
         Row(
             name="star",
@@ -270,6 +279,16 @@ ROWS: Final[dict[str, Format]] = {
             example='{"session-id": "voip-1", "turns": [{"turn-index": 0, "goal-labels": {"pricerange": "cheap"}}]}',
             path="<dialogue=session-id> turns [turn=turn-index]", gold="goal-labels:flat", domain="restaurant",
             said=("", "transcription"), document=None, options={"sharded": True},
+        ),
+        Row(
+            name="dstc2",
+            title="DSTC2 trackers; need --gold",
+            example=(
+                '{"sessions": [{"session-id": "voip-1", "turns": [{"goal-labels": {"pricerange": {"cheap": 0.9}}, '
+                '"goal-labels-joint": [{"score": 0.9, "slots": {"pricerange": "cheap"}}]}]}]}'
+            ),
+            path="sessions [dialogue=session-id] turns [turn]", pred=":best goals", marks=("goal-labels",),
+            domain="restaurant",
         ),
     )
 }  # fmt: skip

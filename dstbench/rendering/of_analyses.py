@@ -9,6 +9,7 @@ import polars as pl
 
 from dstbench.analysis import findings as sentences
 from dstbench.analysis.associations import JACKKNIFE, POOLED
+from dstbench.analysis.findings import Ratings
 from dstbench.errors import number_of
 from dstbench.metrics.registry import name_of, sign_of
 from dstbench.rendering.of_runs import units_of
@@ -185,7 +186,7 @@ def correlations(correlations: Correlations) -> Layout:
     paper, findings, tests = differences, sentences.differences(correlations.differences), list[str]()
     first = differences
     if correlations.rated.height:
-        matrix = matrix.filter(run=sentences.shown_run(correlations))
+        matrix = matrix.filter(run=Ratings(correlations).run)
         rated = _rated(correlations)
         of = sentences.over(*rated[0].rows.select(pl.col("n", "dialogues").max(), pl.col("per").first()).row(0))
         caption = f"Correlations with people's ratings of {of}, with {level_of(matrix)} intervals."
@@ -303,14 +304,18 @@ _COEFFICIENTS: Final = {"pearson": "Pearson", "spearman": "Spearman", "kendall":
 
 def _rated(correlations: Correlations) -> list[View]:
     """Each metric's correlations with the ratings, and the differences between the best metric and each other one."""
-    run, rated, best = sentences.shown_run(correlations), correlations.rated, sentences.best_metric(correlations)
+    ratings, rated = Ratings(correlations), correlations.rated
+    run, best = ratings.run, ratings.best
     named = pl.col("coefficient").replace(_COEFFICIENTS)
     rows, differences = rated.filter(run=run), correlations.rated_differences
     level, sizes = level_of(rows), rows.select("n", "dialogues", "per").unique()
     size = [] if sizes.height == 1 else ["n"]
     n = f"n: rated {rows['per'][0]}s" if size else f"n = {sentences.over(*sizes.row(0))}"
-    parts = [] if best is None else [sentences.leads(correlations, name, best) for name in _COEFFICIENTS]
-    others = pl.concat(parts or [differences.clear()]).with_columns(named, zou_differs=sentences.ZOU_DIFFERS)
+    order = pl.col("coefficient").cast(pl.Enum([*_COEFFICIENTS.values()]))
+    others = (differences.clear() if best is None else ratings.leads()).with_columns(
+        named, zou_differs=sentences.ZOU_DIFFERS
+    )
+    others = others.sort(order, maintain_order=True).rename({"other": "than"})
     cells = {"coefficient": "{coefficient}", "difference": "{difference}", f"{level} interval": "{low} to {high}",
              "p, adjusted": "{p_adjusted}"}  # fmt: skip
     cells |= {**({} if others["zou_low"].is_null().all() else _ZOU), **plain(*size)}
@@ -320,7 +325,7 @@ def _rated(correlations: Correlations) -> list[View]:
         View(f"{run}: correlations with the ratings, with {level} intervals; {n}",
              rows.with_columns(named), schema.RATED, ["metric", *size], values, "coefficient"),
         View(f"{run}: {best} less others, where both are defined; p adjusted by Holm, for each coefficient",
-             others.rename({"other": "than"}), schema.RATED_DIFFERENCES, ["than"], cells),
+             others, schema.RATED_DIFFERENCES, ["than"], cells),
         View(f"{run}: classical tests of Pearson's r, which assume normal data",
              differences.filter(pl.col("test") != JACKKNIFE, run=run, coefficient="pearson"),
              schema.RATED_DIFFERENCES, ["metric", "other"], _TEST),
@@ -331,7 +336,7 @@ def _rated(correlations: Correlations) -> list[View]:
 
 def _about_tests(correlations: Correlations) -> list[str]:
     """How the intervals and tests of agreement were computed."""
-    tests = sentences.rated_differences(correlations, "pearson").drop_nulls("p")
+    tests = Ratings(correlations).differences.filter(coefficient="pearson").drop_nulls("p")
     of = f", adjusted by Holm's method for {tests.height} differences," if tests.height > 1 else ""
     alpha = 1 - correlations.rated["level"][0]
     return lines(
@@ -428,7 +433,7 @@ def _spread(compared: MetricComparison, pairs: int) -> View:
         cells |= {} if adjustment == "none" else {adjustment: "{apart_adjusted}"}
         cells["detectable"] = "{median_detectable}"
     number, of = number_of(compared.scores["run"].n_unique(), "run"), f", {number_of(pairs, 'pair')}" if pairs else ""
-    table = Table("", "", **{**schema.POWER.columns, **schema.SPREAD.columns})
+    table = Table(**{**schema.POWER.columns, **schema.SPREAD.columns})
     return View(f"Metrics over {number}{of}", rows, table, ["metric"], cells)
 
 
@@ -488,7 +493,7 @@ def _about_orders(compared: MetricComparison) -> list[str]:
 
 # --- costs of errors --------------------------------------------------------------------------------------------------
 
-_COSTS: Final = Table("", "", **{**schema.POSITION_BIAS.columns, **schema.ERROR_COSTS.columns})
+_COSTS: Final = Table(**{**schema.POSITION_BIAS.columns, **schema.ERROR_COSTS.columns})
 # Where errors are, by their way.
 _PLACES: Final = {"put in": "put into the run's own right values", "mended": "mended in the run (a gain)"}
 

@@ -54,7 +54,7 @@ def rewrite(
 
     Raises:
         DstbenchError: The format cannot be written or cannot hold an edit, or an edit has no place in the data.
-        UsageError: `out` is the dataset itself, or lies in it.
+        UsageError: `out` is the dataset itself.
 
     The same edits give the same bytes.
     """

@@ -111,7 +111,7 @@ def test_scores_along_a_number_of_the_runs(here: Path) -> None:
         code, _, err = run(*words[:-1], wrong)
         assert (code != 0, said in err) == (True, True)
     code, _, err = run("score", *runs[:1], "-m", "jga", "--along", "share")
-    assert (code, "do not differ in one number only" in err) == (2, True)
+    assert (code, "the runs' names do not differ in one number only" in err) == (2, True)
     assert run(*words, "--by", "domain")[0] == run(*words, "--group", "a=t5*")[0] == 2
 
 

@@ -55,7 +55,7 @@ LINES: Final = {
                     "--profile verbatim",
     "report": f"report {RUNS} -m jga,fga --most 1",
 }  # fmt: skip
-#: Lines that only the second layer draws: `test_page.py` reads the charts of a report; the others are drawn as above.
+#: Lines that only the second layer draws: others draw the same charts.
 LATER: Final = (
     "report", "score by n_gold", "compare by a count", "diagnose a little", "audit diff without splits",
     "audit memorisation without training",

@@ -68,19 +68,23 @@ def test_marks_are_where_the_json_says(name: str, stem: str, make: Callable[[str
     compare(CHARTS[name][stem], drawings[stem], result)
 
 
-@pytest.mark.looks
-def test_the_page_of_a_report_has_the_marks_of_its_figures(make: Callable[[str], Made]) -> None:
+@pytest.mark.parametrize("runs", ["small/keen.jsonl", pytest.param(charts.RUNS, marks=pytest.mark.looks)])
+def test_the_page_of_a_report_has_the_marks_of_its_figures(runs: str, make: Callable[[str], Made]) -> None:
+    """In the same places, too, if figures are as wide: those of two panels at most."""
     make("score")  # the corpora
-    words = ["report", "little.jsonl", "-m", "fga,gca", "--most", "1", "-o", "page.html", "--figures", "of page"]
-    assert not run(*words).code
+    words = ["report", *runs.split(), "-m", "fga,gca", "--most", "1", "-o", "page.html"]
+    folder = Path(f"of {len(words)}")
+    assert not run(*words, "--figures", str(folder), "--width", str(drawn.PAGE_WIDTH)).code
     page = Path("page.html").read_text(encoding="utf-8")
     colours = dict(re.findall(r"--(s\d): (#\w+);", page.partition("@media")[0]))
     on_page = [drawn.on_page(svg, colours) for svg in drawn.SVG.findall(page)]
-    figures = {file.stem: drawn.read(file.read_bytes()) for file in Path("of page").iterdir()}
+    figures = {file.stem: drawn.on_paper(file.read_text(encoding="utf-8")) for file in folder.iterdir()}
     assert len(figures) > 12
-    for name, drawing in figures.items():
-        marks = [(mark.told, mark.colour) for panel in drawing.panels for mark in panel.marks if mark.told]
-        assert [(drawn.in_percent(text), colour) for text, colour in marks] in on_page, name
+    of_width = [marks for width, marks in on_page if width == drawn.PAGE_WIDTH]
+    assert len(of_width) > 4
+    assert all(marks in figures.values() for marks in of_width)
+    seen = [[mark[:2] for mark in marks] for _, marks in on_page]
+    assert all([mark[:2] for mark in marks] in seen for marks in figures.values())
 
 
 # --- how a chart is compared ------------------------------------------------------------------------------------------

@@ -123,13 +123,6 @@ def test_there_is_no_figure_of_counts_by_traits() -> None:
 # --- metrics ----------------------------------------------------------------------------------------------------------
 
 
-def test_metrics_that_differ_in_parameters_have_columns_of_their_own() -> None:
-    (run, *_) = RUNS.items()
-    scores = dstbench.score(dict([run]), metrics="fga:lam=0.25,fga:lam=0.75", by="domain")
-    rows = of_runs.heat_map(scores, "domain").to_dict()["data"]["values"]
-    assert len({(row["domain"], row["metric"]) for row in rows}) == len(rows) == scores.height
-
-
 class Lateness(Metric):
     """The share of turns that are wrong: the lower, the better, which dstbench cannot know."""
 
