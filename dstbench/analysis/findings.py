@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 import polars as pl
 
 from dstbench.analysis.check import COVERAGE
-from dstbench.errors import number_of
+from dstbench.errors import number_of, percent
 from dstbench.metrics.registry import name_of, parse, sign_of
 from dstbench.signature import parse as parse_signature
 
@@ -80,15 +80,6 @@ def listed(names: Sequence[str], most: int = _MOST) -> str:
     """
     shown = list(names) if len(names) <= most else [*names[:most], f"{len(names) - most:,} more"]
     return " and ".join([", ".join(shown[:-1]), shown[-1]]) if len(shown) > 1 else shown[0]
-
-
-def percent(level: float) -> str:
-    """A level in percent, in words.
-
-    >>> percent(0.95)
-    '95 %'
-    """
-    return f"{round(100 * level, 9):g} %"
 
 
 def place(above: int, of: int) -> str:
