@@ -135,11 +135,13 @@ def given(rows: Rows, names: Sequence[str], controls: Sequence[str]) -> Rows:
     """
     used = [name for name in controls if name not in names]
     defined = rows.defined(*names, *used)
-    known = np.column_stack([np.ones(int(defined.sum())), *(rows.columns[name][defined] for name in used)])
+    of_controls = np.column_stack([np.ones(int(defined.sum())), *(rows.columns[name][defined] for name in used)])
     columns = {name: np.full(len(defined), np.nan) for name in names}
     for name, column in columns.items():
         values = rows.columns[name][defined]
-        left = values - known @ np.linalg.lstsq(known, values, rcond=None)[0] if len(values) else values
+        left = values
+        if len(values):
+            left = values - of_controls @ np.linalg.lstsq(of_controls, values, rcond=None)[0]
         column[defined] = 0 if np.abs(left).max(initial=0) <= _NO_REST * np.abs(values).max(initial=0) else left
     return rows._replace(columns=columns)
 

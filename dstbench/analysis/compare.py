@@ -16,9 +16,10 @@ that another seed may give the other verdict.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from functools import cache
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, Final, Unpack, get_args
 
@@ -162,7 +163,8 @@ def resample(
     names = list(paired.runs if models is None else models)
     pairs = [(b, a) if a == baseline else (a, b) for a, b in combinations(range(len(names)), 2)]
     pairs = [pair for pair in pairs if baseline is None or pair[1] == baseline]
-    swaps = Randomisation.draw(paired.sums, design.resamples, design.seed) if models is None else None
+    # All metrics share them, as most of the time is for drawing.
+    draw = cache(lambda times: Randomisation.draw(paired.sums, times * design.resamples, design.seed))
     scores = paired.scores.to_dicts()  # run by run, each with all metrics
     means: list[Row] = []
     differences: list[Row] = []
@@ -174,7 +176,7 @@ def resample(
             row.update(own.interval(row["value"], spread(own.influences[run])))
         if models is not None:
             means += [{**of_metric, "model": name, **own.of_model(seeds)} for name, seeds in models.items()]
-        rows = own.runs(pairs, swaps) if swaps else own.models(pairs, list((models or {}).values()))
+        rows = own.runs(pairs, draw) if models is None else own.models(pairs, list(models.values()))
         for (a, b), row in zip(pairs, rows, strict=True):
             differences.append({**of_metric, "run": names[a], "other": names[b], **row})
     design_row = {
@@ -228,13 +230,14 @@ class _Compared:
         signed = [sign * self.influences[list(seeds)] for sign, seeds in models]
         return spread_over_seeds([self.values[list(seeds)] for _, seeds in models], signed)
 
-    def runs(self, pairs: Sequence[tuple[int, int]], swaps: Randomisation) -> list[Row]:
-        """The differences of runs: intervals and p by approximate randomisation, and counts of dialogues."""
+    def runs(self, pairs: Sequence[tuple[int, int]], draw: Callable[[int], Randomisation]) -> list[Row]:
+        """The differences of runs: intervals and p by approximate randomisation, and counts of dialogues.
+
+        `draw` gives random swaps, so many times the usual number.
+        """
         design, sums = self.design, self.paired.sums
         of_dialogues = self.score(sums.reshape(-1, sums.shape[2])).reshape(sums.shape[:2])
-        own_sums = sums[:, :, [self.paired.statistics.index(name) for name in stats_of(self.metric)]]
-        differing = [int((own_sums[a] != own_sums[b]).any(axis=1).sum()) for a, b in pairs]
-        nulls, verdicts = self._tested(pairs, differing, swaps)
+        nulls, differing, verdicts = self._tested(pairs, draw)
         rows = []
         for (a, b), null, discordant, verdict in zip(pairs, nulls, differing, verdicts, strict=True):
             se = spread(self.influences[a] - self.influences[b]).se
@@ -250,25 +253,24 @@ class _Compared:
         return rows
 
     def _tested(
-        self, pairs: Sequence[tuple[int, int]], differing: Sequence[int], swaps: Randomisation
-    ) -> tuple[list[Null], list[Row]]:
-        """The differences under random swaps, and what `judge` says of them; more swaps where a verdict may flip."""
-        design = self.design
-        nulls = [swaps.null(self.score, a, b, number) for (a, b), number in zip(pairs, differing, strict=True)]
+        self, pairs: Sequence[tuple[int, int]], draw: Callable[[int], Randomisation]
+    ) -> tuple[list[Null], list[int], list[Row]]:
+        """Differences under random swaps (more where a verdict may flip), dialogues in which runs differ, verdicts."""
+        design, paired = self.design, self.paired
+        sums = paired.sums[:, :, [paired.statistics.index(name) for name in stats_of(self.metric)]]
+        differing = [int((sums[a] != sums[b]).any(axis=1).sum()) for a, b in pairs]
+        nulls = [draw(1).null(self.score, a, b, number) for (a, b), number in zip(pairs, differing, strict=True)]
         verdicts = judge(nulls, design.adjust, design.level)
         redrawn: set[int] = set()
         # More swaps of some pairs can make others close to the level, as all are adjusted together.
         while close := {pair for pair, verdict in enumerate(verdicts) if verdict["may_flip"]} - redrawn:
             if design.adjust == "max-t":  # it needs the same swaps for all
                 close = set(range(len(pairs)))
-            runs = sorted({run for pair in close for run in pairs[pair]})
-            more = Randomisation.draw(self.paired.sums[runs], _MORE * design.resamples, design.seed)
             for pair in close:
-                a, b = map(runs.index, pairs[pair])
-                nulls[pair] = more.null(self.score, a, b, differing[pair])
+                nulls[pair] = draw(_MORE).null(self.score, *pairs[pair], differing[pair])
             redrawn |= close
             verdicts = judge(nulls, design.adjust, design.level)
-        return nulls, verdicts
+        return nulls, differing, verdicts
 
     def models(self, pairs: Sequence[tuple[int, int]], models: Sequence[Sequence[int]]) -> list[Row]:
         """The differences of models' mean scores: intervals and p by Student's t."""

@@ -172,7 +172,8 @@ def compare_metrics(
             raise UsageError(f"all runs have the same {along}, so they have no order along it")
     runs = over_common_turns(open_under(convention, data, **reading))
     paired = pair_up(runs, choose_metrics(requested, runs, convention), convention)
-    known = pl.DataFrame([(run, along, number) for run, number in numbers.items()], KNOWN_ORDER.schema, orient="row")
+    rows = [(run, along, number) for run, number in numbers.items()]
+    known_order = pl.DataFrame(rows, KNOWN_ORDER.schema, orient="row")
     bootstrap = Bootstrap.draw(paired.sums, resamples, seed)
     leaderboard = resample(paired, design)
     scores, differences = leaderboard.scores, leaderboard.differences
@@ -181,7 +182,7 @@ def compare_metrics(
     values = {name: scores.filter(metric=name)["value"].cast(pl.Float64).fill_null(np.nan) for name in resampled}
     rankings = {name: ranking_of(name, values[name].to_numpy(), drawn) for name, drawn in resampled.items()}
     pairs = {str(metric): of_pairs(paired, metric, bootstrap) for metric in paired.metrics}
-    validities, valid = validity(rankings, pairs, differences, known, level)
+    validities, valid = validity(rankings, pairs, differences, known_order, level)
     halves, reliable = split_halves(paired, pairs, resamples, seed, level)
     power, apart = _power(leaderboard, pairs, level)
     orders = compare_orders(scores, resampled, level, differences)
@@ -199,7 +200,7 @@ def compare_metrics(
         reversals=orders.reversals,
         dependence=_dependence(runs, paired.metrics, convention, level),
         scores=scores.select("run", "metric", "unit", "value", "se", "signature"),
-        order=known,
+        order=known_order,
         design=leaderboard.design,
     )
 
@@ -244,8 +245,8 @@ def _power(
         power_adjusted=pl.when(pl.col("untestable") < pl.col("pairs")).then(pl.col("apart_adjusted") / pl.col("pairs")),
         adjustment=pl.lit(leaderboard.design["adjustment"].item()),
     )
-    known = rows.select("metric", "power").drop_nulls().iter_rows()
-    judged = {metric: of_pairs[metric].power(power, level) for metric, power in known}
+    defined = rows.select("metric", "power").drop_nulls().iter_rows()
+    judged = {metric: of_pairs[metric].power(power, level) for metric, power in defined}
     limits = [judged[metric].limits(level) if metric in judged else (None, None) for metric in rows["metric"]]
     ends = pl.DataFrame(limits, schema={"low": pl.Float64, "high": pl.Float64}, orient="row")
     return POWER.conform(rows.hstack(ends)), judged
@@ -262,17 +263,17 @@ def _dependence(runs: Sequence[Run], metrics: Sequence[Metric], convention: Conv
     names = [str(metric) for metric in metrics]
     every = pl.concat([per_dialogue(run, metrics, convention)[0] for run in runs])
     rows = Rows.of(POOLED, every, [*names, *TRAITS, *CONTROLS[:1]])
-    found = []
+    rows_of_pairs = []
     for metric, trait in product(names, TRAITS):
         columns = [rows.columns[name] for name in (metric, trait)]
         left = given(rows, (metric, trait), CONTROLS)
         (r, n), (partial, _) = pearson(*columns), pearson(*left.columns.values())
         limits = [*limits_of(rows, metric, trait, level), partial, *limits_of(left, metric, trait, level)]
-        found.append((metric, trait, r, n, *limits, level))
+        rows_of_pairs.append((metric, trait, r, n, *limits, level))
     if constant := [name for name in (*names, *TRAITS) if len({*rows.columns[name][rows.defined(name)]}) == 1]:
         warn(f"the same in all dialogues that have it, so nothing correlates with it: {', '.join(constant)}")
     warn_of_gaps(None, {name: rows.columns[name] for name in names}, "dialogues of all runs")
-    dependence = pl.DataFrame(found, schema=DEPENDENCE.schema, orient="row").fill_nan(None)
+    dependence = pl.DataFrame(rows_of_pairs, schema=DEPENDENCE.schema, orient="row").fill_nan(None)
     warn_of_no_interval(dependence.select("r", "low", run=None, first="metric", second="trait"))
     return dependence
 

@@ -148,10 +148,12 @@ def compare_with_ratings(
         one, other = (pair[1] for pair in each.pairs)
         taken, about = rows_with(one, other)
         of_r = {**each.row, "coefficient": "pearson", "value": each.row["r_first"], "other_value": each.row["r_second"]}
-        found = [of_r]
+        coefficients = [of_r]
         if each.why_not is None:
             of_r |= {"interval": JACKKNIFE, "test": JACKKNIFE}
-            found += [{**of_r, **vars(of), "interval": JACKKNIFE, "test": name} for name, of in each.outcomes(test)]
+            coefficients += [
+                {**of_r, **vars(of), "interval": JACKKNIFE, "test": name} for name, of in each.outcomes(test)
+            ]
         for coefficient in _RANKED:
             first, second = (ranked(coefficient, metric, taken) for metric in (one, other))
             row = {"coefficient": coefficient, "value": first.value, "other_value": second.value}
@@ -164,8 +166,8 @@ def compare_with_ratings(
                 if not each.why_not:
                     kind = f"no difference of {coefficient.capitalize()}'s coefficients with the ratings: {error.what}"
                     warn(f"{one} and {other}: {kind}", run=rows.run, kind=kind)
-            found.append(row)
-        for row in found:
+            coefficients.append(row)
+        for row in coefficients:
             shown = row if about["dialogues"] >= LEAST else {"coefficient": row["coefficient"]}
             differences.append({**shown, "metric": one, "other": other, **about})
     return as_frame(rated, RATED), with_holm(as_frame(differences, RATED_DIFFERENCES), "coefficient", "test")

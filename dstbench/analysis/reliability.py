@@ -207,7 +207,7 @@ def validity(
     rankings: Mapping[str, Ranking],
     pairs: Mapping[str, OfPairs],
     differences: pl.DataFrame,
-    known: pl.DataFrame,
+    known_order: pl.DataFrame,
     level: float,
 ) -> tuple[pl.DataFrame, dict[str, Judged]]:
     """How metrics order runs of a known order (`schema.analysis.KNOWN_ORDER`), as rows of `schema.analysis.VALIDITY`.
@@ -216,9 +216,10 @@ def validity(
 
     Source: Kendall 1945; Somers 1962; Kocmi et al. 2021 (pairwise accuracy); Thompson et al. 2024 (soft).
     """
-    order = Ranking(known["number"].to_numpy())
+    order = Ranking(known_order["number"].to_numpy())
+    along = known_order["along"].first()
     rows, soft = list[dict[str, Any]](), dict[str, Judged]()
-    for metric, ranking in rankings.items() if known.height else ():
+    for metric, ranking in rankings.items() if known_order.height else ():
         p = differences.filter(metric=metric)["p"].fill_null(1).to_numpy()
         ordered = (order.signs != 0) & ~np.isnan(pairs[metric].z)
         in_order, drawn = (of[..., ordered] * order.signs[ordered] for of in (ranking.signs, ranking.drawn))
@@ -226,16 +227,16 @@ def validity(
         z = OfPairs(*(of[..., ordered] * order.signs[ordered] for of in pairs[metric]))
         soft[metric] = z.share(_normal, float(1 - one_sided.mean()) if ordered.any() else None)
         agreement = ranking.agreement(order, level)
-        about = {"metric": metric, "along": known["along"][0], "runs": agreement["runs"], "pairs": int(ordered.sum())}
+        about = {"metric": metric, "along": along, "runs": agreement["runs"], "pairs": int(ordered.sum())}
         stable = ranking.stability(pairs_among(ranking.among(order)))
         d, accuracy = (drawn, in_order), (drawn > 0, in_order > 0)
-        found = {
+        measures = {
             "tau": (agreement["tau"], agreement["low"], agreement["high"]),
             "somers_d": (_mean(d[1]), *limits_of_order(_mean(d[0]), stable, level)),
             "accuracy": (_mean(accuracy[1]), *limits_of_order(_mean(accuracy[0]), stable, level, 0)),
             "soft_accuracy": (soft[metric].value, *soft[metric].limits(level)),
         }
-        for measure, (value, low, high) in found.items():
+        for measure, (value, low, high) in measures.items():
             rows.append({**about, "measure": measure, "value": float(value), "low": low, "high": high, "level": level})
     return as_frame(rows, VALIDITY), soft
 
