@@ -18,8 +18,8 @@ import polars as pl
 
 from dstbench.arrays import Flags, Integers
 from dstbench.conventions.slots import DATASET_SLOTS, domain_of
-from dstbench.errors import DstbenchError, DstbenchWarning, UsageError
-from dstbench.io.atomic import replacing
+from dstbench.errors import DstbenchWarning, UsageError
+from dstbench.io.atomic import make_folder, write_whole
 from dstbench.runs.open import open_runs, write_long
 from dstbench.schema.core import LONG
 from dstbench.scoring.score import score
@@ -264,16 +264,12 @@ def worked_scores() -> pl.DataFrame:
 
 def write_sample(corpus: Mapping[str, pl.DataFrame], folder: Path) -> list[Path]:
     """Write the sample to a folder: a long table per tracker, and the worked dialogues as JSON Lines."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise DstbenchError(f"the folder cannot be made: {error.strerror}", file=str(folder)) from None
+    make_folder(folder)
     written = []
     for run in open_runs(corpus):
         written.append(folder / f"{run.name}.parquet")
         write_long(run, written[-1])
     written.append(folder / "worked.jsonl")
-    with replacing(written[-1]) as part:
-        lines = (json.dumps(turn, ensure_ascii=False) for example in worked() for turn in example.states)
-        part.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    lines = (json.dumps(turn, ensure_ascii=False) for example in worked() for turn in example.states)
+    write_whole(written[-1], "".join(f"{line}\n" for line in lines).encode())
     return written

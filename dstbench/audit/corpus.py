@@ -12,14 +12,14 @@ from typing import Final
 import polars as pl
 
 from dstbench.audit.inputs import Dialogues
-from dstbench.audit.mentions import CANONICAL, Vocabulary, utterances
+from dstbench.audit.mentions import canonical, utterances
 from dstbench.audit.rules import NOTHING
 from dstbench.conventions.convention import Convention
-from dstbench.conventions.normalise import alternatives, is_dontcare
+from dstbench.conventions.normalise import is_dontcare
 from dstbench.conventions.slots import domain_of
 from dstbench.schema.core import BETWEEN
 
-_KEY: Final = ["is_data", "dialogue", "turn"]
+_DOMAINS: Final = {"slot": pl.String, "domain": pl.String}
 
 
 @dataclass(frozen=True)
@@ -53,9 +53,12 @@ class Corpus:
 
 
 def lay_out(
-    data: Dialogues, vocabulary: Vocabulary, evidence: Dialogues | None = None, *, over_dontcare: str = NOTHING
+    data: Dialogues, searched: pl.DataFrame, evidence: Dialogues | None = None, *, over_dontcare: str = NOTHING
 ) -> Corpus:
-    """A dataset (and what is `evidence` for it) laid out; dontcare counts as no value of slots like `over_dontcare`."""
+    """A dataset (and its `evidence`) laid out for a search of values (`mentions.vocabulary`).
+
+    Dontcare counts as no value of slots like `over_dontcare`.
+    """
     parts = [(data, True), *([] if evidence is None else [(evidence, False)])]
     turns, cells, said = (
         pl.concat(
@@ -63,37 +66,35 @@ def lay_out(
         )
         for name in ("turns", "cells", "said")
     )
+    key = ["is_data", "dialogue", "turn"]
     turns = turns.sort(pl.col("is_data").not_(), "dialogue", "turn").with_row_index("row", offset=1).with_columns(
         is_evidence=pl.lit(True) if evidence is None else ~pl.col("is_data"),
         talk=pl.struct("is_data", "dialogue").rle_id(),
         id=pl.col("dialogue").rank("dense").cast(pl.UInt32),
     )  # fmt: skip
     turns = turns.with_columns(pl.col("row") + pl.col("talk"))
-    dontcare = [value for value in cells["value"].unique() if is_dontcare(value)]
     is_absent = pl.col("value").is_in(Convention().absent)
-    is_absent |= pl.col("value").is_in(dontcare) & pl.col("slot").str.contains(over_dontcare)
-    cells = cells.join(turns, on=_KEY).filter(~is_absent).rename({"value": "written"})
+    dontcares = [value for value in cells["value"].unique() if is_dontcare(value)]
+    is_absent |= pl.col("value").is_in(dontcares) & pl.col("slot").str.contains(over_dontcare)
+    cells = cells.join(turns, on=key).filter(~is_absent).rename({"value": "written"})
     counts = cells.group_by("slot", "written").agg(n=pl.col("is_evidence").sum()).sort("slot", "written")
-    every = [list(dict.fromkeys(alternatives(CANONICAL(*pair)))) for pair in counts.select("slot", "written").rows()]
-    of_gold = counts.with_columns(every=pl.Series(every, dtype=pl.List(pl.String)))
-    forms = of_gold.select("slot", "written", "n", value="every").explode("value")
-    slots = sorted({*counts["slot"], *vocabulary.patterns["slot"]})
-    domains = pl.DataFrame(
-        {"slot": slots, "domain": [domain_of(slot) for slot in slots]}, dict.fromkeys(("slot", "domain"), pl.String)
-    )
-    searched = [(slot, value, written, 0) for (slot, value), written in vocabulary.spelled.items()]
-    spelled = forms.filter(pl.col("n") > 0, ~pl.col("written").str.contains(BETWEEN, literal=True))
-    spelled = spelled.select("slot", "value", "written", "n")
-    spelled = pl.concat([spelled, pl.DataFrame(searched, spelled.schema, orient="row")])
-    spelled = spelled.sort("n", "written", descending=[True, False])
-    cells = cells.join(of_gold, on=["slot", "written"]).join(domains, on="slot").sort("row", "slot")
+    every = canonical(counts["slot"], counts["written"]).str.split(BETWEEN).list.unique(maintain_order=True)
+    counts = counts.with_columns(every=every)
+    forms = counts.select("slot", "written", "n", value="every").explode("value")
+    slots = sorted({*counts["slot"], *searched["slot"]})
+    domains = pl.DataFrame([(slot, domain_of(slot)) for slot in slots], _DOMAINS, orient="row")
+    spelled = pl.concat([
+        forms.filter(pl.col("n") > 0, ~pl.col("written").str.contains(BETWEEN, literal=True)),
+        searched.select("slot", "written", "value", n=pl.lit(0, pl.UInt32)).select(forms.columns),
+    ]).sort("n", "written", descending=[True, False])  # fmt: skip
+    cells = cells.join(counts, on=["slot", "written"]).join(domains, on="slot").sort("row", "slot")
     return Corpus(
         turns=turns,
         cells=cells.select("row", "slot", "domain", "written", "every", value=pl.col("every").list.first()),
         forms=forms.group_by("slot", "value").agg(pl.col("n").sum()).sort("slot", "value"),
         domains=domains,
         spelled=spelled.unique(["slot", "value"], keep="first", maintain_order=True).drop("n"),
-        texts=utterances(turns.join(said, on=_KEY, how="left", maintain_order="left").select("row", "system", "user")),
+        texts=utterances(turns.join(said, on=key, how="left", maintain_order="left").select("row", "system", "user")),
     )
 
 

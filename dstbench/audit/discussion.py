@@ -6,16 +6,17 @@ so until another is named. A mention of a value belongs to the state by one of t
 
 - ``name``: the user names the place, or the system offers it alone and the user does not refuse it;
 - ``fact``: the system says a value of the place under discussion, and the place's row in the database has it (no
-  row: the place's name stands in the same sentence);
-- ``feature``: the system says that the place has or lacks something (parking), and its row agrees; or that all places
-  have it; or the user wishes for it, or asks about it and the row has it;
+  row: the place's name stands in the same sentence); or that all places have it;
+- ``feature``: the same of what a place has or lacks (parking); or the user wishes for it, or asks about it and the row
+  has it;
 - ``kind``: the user asks for a kind of place ("a hotel", "guest houses"), or its name says it, and the row agrees;
 - ``cue``: it follows words that tell the slot ("from"), and no slot of the domain has the value;
 - ``wish``: the user says it as the only value of the slot, about the domain under discussion, and no row contradicts
   it; or asks whether the place has it, and the row does.
 
 The file of rules has them as a table (`Rules.rules`). The database only confirms what is said; nothing is taken from
-it. Gold must also annotate some mentions with the same slot, speaker and rule in other dialogues of the corpus.
+it. What the system says of a slot is not added after the user has said that the slot does not matter. Gold must also
+annotate some mentions with the same slot, speaker and rule in other dialogues of the corpus.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ from dstbench.schema.core import BETWEEN
 
 _CELL: Final = ["row", "slot"]
 _OF_DOMAIN: Final = ["row", "domain"]
+_IS_ABOUT: Final = ("is_topic", "was_topic", "is_named")
 # Whether gold has the value that is said, alone or among alternatives.
 _IS_NOW: Final = pl.col("every").list.contains(pl.col("value")).fill_null(False)
 #: Least number of similar places in other dialogues that gold must annotate.
@@ -47,12 +49,12 @@ class Discussion(NamedTuple):
     Attributes:
         state: The annotations, as `corpus.with_changes` returns them.
         names: The mentions of names, with their `entity` and the name that is `added` for it.
-        turns: (row, domain, place: under discussion, user_names and system_names: how many places they name, has_begun:
-            whether gold annotates the domain up to the next turn, refused: whether the user refuses an offer, offered:
-            the place that the system names, if it names only one and the user does not refuse it, system_names_place:
-            whether the place is among those that the system names, is_topic and was_topic: whether the domain is the
-            last one annotated or spoken of, after the user's utterance and before it, elsewhere: whether the system
-            names places of another domain), for each domain that gold has in the dialogue.
+        turns: (row, talk, domain, place: under discussion, user_names and system_names: how many places they name,
+            has_begun: whether gold annotates the domain up to the next turn, refused: whether the user refuses an
+            offer, offered: the place that the system names, if it names only one and the user does not refuse it,
+            system_names_place: whether the place is among those that the system names, is_topic and was_topic: whether
+            the domain is the last one annotated or spoken of, after the user's utterance and before it, elsewhere:
+            whether the system names places of another domain), for each domain that gold has in the dialogue.
     """
 
     state: pl.DataFrame
@@ -64,46 +66,38 @@ def discuss(corpus: Corpus, state: pl.DataFrame, places: Places, rules: Rules) -
     """What the turns are about in this `state` (`corpus.with_changes`)."""
     annotated = state.join(places.name_slots, on=["domain", "slot"]).select(*_OF_DOMAIN, name="value")
     annotated = annotated.join(places.names, on=["domain", "name"]).select(*_OF_DOMAIN, annotated="entity")
-    names, entity = _names_in(annotated, places), pl.col("entity")
-    begun = state.join(corpus.turns, on="row").group_by("talk", "domain").agg(begin=pl.col("row").min())
+    names, entity, group = _names_in(annotated, places), pl.col("entity"), ["talk", "domain"]
+    begun = state.join(corpus.turns, on="row").group_by(group).agg(begin=pl.col("row").min())
     turns = corpus.turns.select("row", "talk").join(begun, on="talk").sort("talk", "domain", "row")
     said = names.group_by(*_OF_DOMAIN, "speaker").agg(names=entity.n_unique(), only=entity.first(), all=entity)
-    for frame in (
-        annotated,
-        *(
-            said.filter(speaker=who).select(*_OF_DOMAIN, pl.col("names", "only", "all").name.prefix(f"{who}_"))
-            for who in ("user", "system")
-        ),
-        state.filter("changed").select(_OF_DOMAIN).unique().with_columns(changed=True),
-        places.refusals.with_columns(refused=True),
-    ):
+    said_by = (
+        said.filter(speaker=who).select(*_OF_DOMAIN, pl.col("names", "only", "all").name.prefix(f"{who}_"))
+        for who in ("user", "system")
+    )
+    changed = state.filter("changed").select(_OF_DOMAIN).unique().with_columns(changed=True)
+    for frame in (annotated, *said_by, changed, places.refusals.with_columns(refused=True)):
         turns = look_up(turns, frame)
-    user_names, system_names = pl.col("user_names"), pl.col("system_names")
-    turns = look_up(turns, _contradicted(turns, state, places).with_columns(contradicted=True)).with_columns(
-        pl.col("changed").fill_null(False),
-        pl.col("user_names", "system_names").fill_null(0),
-        refused=pl.any_horizontal(pl.col("refused", "contradicted").fill_null(False)),
+    user_names, system_names = (pl.col(f"{who}_names").fill_null(0) for who in ("user", "system"))
+    turns = look_up(turns, _contradicted(turns, state, places).with_columns(contradicted=True))
+    turns = turns.with_columns(
+        user_names, system_names, refused=pl.any_horizontal(pl.col("refused", "contradicted").fill_null(False))
     )
     is_refused = _is_refused(rules)
     offered = pl.when((system_names == 1) & ~is_refused).then("system_only")
     named = pl.coalesce("annotated", pl.when(user_names == 1).then("user_only"), offered)
     is_open = named.is_null() & ((system_names > 0) | is_refused)  # several offered, or none wanted
-    spoken_of = pl.col("changed") | (user_names > 0) | (system_names > 0)
+    spoken_of = pl.col("changed").fill_null(False) | (user_names > 0) | (system_names > 0)
     turns = look_up(turns, _last_words(corpus, turns.filter(spoken_of), names, rules))
     # Of two domains that a turn is about, the topic is the one that was named last.
-    by_system, by_either = (
-        pl.col("row") + last.fill_null(0)
-        for last in (pl.col("system_last"), pl.max_horizontal("system_last", pl.col("user_last") + 0.5))
-    )
-    group = ["talk", "domain"]
+    last = pl.max_horizontal("system_last", pl.col("user_last") + 0.5)
+    by_system, by_either = (pl.col("row") + at.fill_null(0) for at in (pl.col("system_last"), last))
     turns = turns.with_columns(
         offered=offered,
         place=pl.when(is_open).then(pl.lit("")).otherwise(named).forward_fill().over(group),
         topic=pl.when(spoken_of).then(by_either).forward_fill().over(group),
     )
     before = pl.when(system_names > 0).then(by_system).otherwise(pl.col("topic").shift(1).over(group))
-    turns = turns.with_columns(before=before)
-    turns = turns.select(
+    turns = turns.with_columns(before=before).select(
         *_OF_DOMAIN, "talk", "offered", "refused", "user_names", "system_names",
         has_begun=pl.col("begin") <= pl.col("row") + 1,
         place=pl.when(pl.col("place") != "").then("place"),
@@ -120,9 +114,8 @@ def _names_in(annotated: pl.DataFrame, places: Places) -> pl.DataFrame:
     of_name = places.names.select("domain", "entity", "is_part", added="value", value="name")
     names = places.mentions.filter("names_place", ~(pl.col("of_travel") & (pl.col("speaker") == "user")))
     names = names.join(of_name, on=["domain", "value"]).join(annotated, on=_OF_DOMAIN, how="left")
-    is_meant = (pl.col("annotated") == pl.col("entity")).fill_null(False)
-    words = ["slot", "value"]
-    n, meant = (counted.sum().over(words) for counted in (pl.col("is_evidence"), pl.col("is_evidence") & is_meant))
+    is_meant, is_evidence = (pl.col("annotated") == pl.col("entity")).fill_null(False), pl.col("is_evidence")
+    n, meant = (counted.sum().over("slot", "value") for counted in (is_evidence, is_evidence & is_meant))
     is_known_part = pl.col("is_part") & (meant >= SUPPORT) & (meant >= MOSTLY * n)
     is_name = ~pl.col("is_part") & ((n <= 2 * SUPPORT) | (meant >= RARELY * n))
     return names.filter(is_known_part | is_name).drop("annotated")
@@ -153,10 +146,8 @@ def _contradicted(turns: pl.DataFrame, state: pl.DataFrame, places: Places) -> p
     stated = places.mentions.filter(~pl.any_horizontal("names_place", "asked", "denied", "is_kind"), speaker="system")
     stated = stated.join(offers.join(places.facts, on=["domain", "entity"], how="anti"), on=_OF_DOMAIN, how="semi")
     stated = stated.filter(pl.col("value").n_unique().over(*_CELL) == 1)
-    stated = stated.select(*_OF_DOMAIN, "slot", fact="value").unique()
-    facts = pl.concat([facts, stated], how="diagonal_relaxed")
-    of_user = places.mentions.filter(speaker="user")
-    is_question = pl.col("asked") | pl.col("queried")
+    facts = pl.concat([facts, stated.select(*_OF_DOMAIN, "slot", fact="value").unique()], how="diagonal_relaxed")
+    of_user, is_question = places.mentions.filter(speaker="user"), pl.col("asked") | pl.col("queried")
     wishes = of_user.filter(
         ~(is_question | pl.any_horizontal("names_place", "denied", "is_kind", "of_travel", "definite")),
         pl.col("of_domain") | ~pl.col("of_other"),
@@ -169,10 +160,9 @@ def _contradicted(turns: pl.DataFrame, state: pl.DataFrame, places: Places) -> p
     questions = of_user.group_by(*_CELL, "value").agg(is_question=is_question.all()).filter("is_question")
     new = state.filter(is_set).join(questions, on=[*_CELL, "value"], how="anti")
     wanted = pl.concat([frame.select(*_OF_DOMAIN, "slot", "value") for frame in (new, wishes)])
-    wanted = wanted.join(facts, on=[*_OF_DOMAIN, "slot"]).group_by(*_OF_DOMAIN, "slot").agg(
-        differs=(pl.col("value") != pl.col("fact")).all()
-    )  # fmt: skip
-    return wanted.filter("differs").select(_OF_DOMAIN).unique()
+    wanted = wanted.join(facts, on=[*_OF_DOMAIN, "slot"])
+    differs = (pl.col("value") != pl.col("fact")).all().over(*_OF_DOMAIN, "slot")
+    return wanted.filter(differs).select(_OF_DOMAIN).unique()
 
 
 # --- the rules --------------------------------------------------------------------------------------------------------
@@ -188,7 +178,7 @@ def judge_places(discussion: Discussion, places: Places, rules: Rules) -> pl.Dat
         `annotated`. Where gold annotates some, but fewer than `SUPPORT`, those of all slots are alike (`level` 1).
     """
     said = _with_facts(discussion, places, rules)
-    holds = said.select(**_conditions(rules))
+    holds = said.select(**conditions(rules))
     by_rules = {
         f"by_{rule}": pl.any_horizontal(pl.all_horizontal(way) for way in ways) for rule, ways in rules.rules.items()
     }
@@ -247,6 +237,7 @@ def _with_facts(discussion: Discussion, places: Places, rules: Rules) -> pl.Data
     offers = offers.join(turns.filter(pl.col("system_names") > 1).select(*_OF_DOMAIN, "system_names"), on=_OF_DOMAIN)
     each = offers.join(facts.rename({"fact": "value"}), on=["domain", "entity"])
     each = each.group_by(*_OF_DOMAIN, "slot", "value").agg(each_has_it=pl.len() == pl.col("system_names").first())
+    unimportant = places.indifference.join(turns, on=_OF_DOMAIN).filter(pl.any_horizontal(_IS_ABOUT))
     for frame in (
         facts.rename({"entity": "place"}),
         facts.select("domain", place="entity", has_row=True).unique(),
@@ -255,11 +246,9 @@ def _with_facts(discussion: Discussion, places: Places, rules: Rules) -> pl.Data
         each,
         state.filter("changed").select("row", "value", taken_by="slot").unique(["row", "value"], keep="none"),
         state.group_by(*_OF_DOMAIN, "value").agg(holders=pl.len()),
+        unimportant.group_by("talk", "domain", "slot").agg(indifferent_from=pl.col("row").min()),
     ):
         said = look_up(said, frame)
-    open_slots = places.indifference.join(turns.filter(pl.col("is_topic") | pl.col("was_topic")), on="row")
-    open_slots = open_slots.filter(pl.col("slot").str.starts_with(pl.format("{}-", "domain")))
-    said = look_up(said, open_slots.group_by("talk", "slot").agg(indifferent_from=pl.col("row").min()))
     several = pl.col("slot").str.contains(rules.lists) & (pl.col("system_names") > 1)
     is_offer = (pl.col("offered") == pl.col("entity")) | (several & ~_is_refused(rules))
     return said.with_columns(
@@ -279,7 +268,7 @@ def _is_spoken(rules: Rules) -> pl.Expr:
     return pl.col("slot").str.contains(rules.spoken)
 
 
-def _conditions(rules: Rules) -> dict[Condition, pl.Expr]:
+def conditions(rules: Rules) -> dict[Condition, pl.Expr]:
     """The conditions of rules (`rules.Condition`), of mentions as `judge_places` has them."""
     is_feature = pl.col("slot").is_in(rules.features)
     is_kind, is_cued = (pl.col("slot").is_in(list(listed)) for listed in (rules.kinds, rules.cues))
@@ -287,6 +276,8 @@ def _conditions(rules: Rules) -> dict[Condition, pl.Expr]:
     takes_lists = pl.col("slot").str.contains(rules.lists)
     agrees = (pl.col("fact") == pl.col("value")).fill_null(False)
     of_domain = pl.col("of_domain") | ~pl.col("of_other")
+    is_indifferent = (pl.col("indifferent_from") <= pl.col("row")).fill_null(False)
+    beside = pl.col("is_beside") & ~pl.col("in_address")
     names_none = pl.col("system_names") == 0
     of_place = names_none & pl.col("was_topic") & ~pl.col("elsewhere") & of_domain
     of_place &= pl.col("of_domain") | ~_is_spoken(rules)
@@ -306,13 +297,11 @@ def _conditions(rules: Rules) -> dict[Condition, pl.Expr]:
         "an offer that stands": pl.col("is_offered"),
         "not refused": ~_is_refused(rules),
         "the row agrees": agrees,
-        "confirmed": pl.when("has_row").then(agrees).otherwise(pl.col("is_beside") & ~pl.col("in_address"))
-        | needs_none,
+        "confirmed": pl.when("has_row").then(agrees).otherwise(beside) | needs_none,
         "not contradicted": agrees | pl.col("fact").is_null() | needs_none,
         "needs no row": needs_none,
         "every place has it": pl.col("each_has_it"),
-        "it matters": (pl.col("indifferent_from") > pl.col("row")).fill_null(True)
-        | pl.col("slot").str.contains(rules.over_dontcare),
+        "it matters": ~is_indifferent | pl.col("slot").str.contains(rules.over_dontcare),
         "of the place": pl.col("system_names_place") | of_place,
         "of no other place": names_none | pl.col("system_names_place"),
         "of all places": pl.col("of_all"),

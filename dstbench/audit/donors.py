@@ -18,7 +18,7 @@ import polars as pl
 
 from dstbench.audit.inputs import gold_cells
 from dstbench.audit.known_values import Content
-from dstbench.audit.mentions import spaced, squeezed
+from dstbench.audit.mentions import bare_words, squeezed
 from dstbench.audit.rules import english
 from dstbench.conventions.files import read_json
 from dstbench.conventions.normalise import is_text
@@ -74,10 +74,12 @@ def donor_values(
 def unseen(table: pl.DataFrame, seen: Content) -> pl.DataFrame:
     """The rows (slot, donor) whose donor is neither a value nor said in a dataset, whatever its case and signs."""
     values = _values_of(seen.cells).select(key=squeezed(pl.col("value"))).unique()
-    table = table.with_columns(key=squeezed(pl.col("donor")), words=spaced(pl.col("donor")))
+    table = table.with_columns(key=squeezed(pl.col("donor")), words=pl.format(" {} ", bare_words(pl.col("donor"))))
     table = table.join(values, on="key", how="anti", maintain_order="left")
     donors = pl.lit(table["words"].unique().implode())
-    heard = seen.texts.select(words=spaced(pl.col("text").unique()).str.extract_many(donors, overlapping=True))
+    heard = seen.texts.select(
+        words=pl.format(" {} ", bare_words(pl.col("text").unique())).str.extract_many(donors, overlapping=True)
+    )
     heard = heard.explode("words").drop_nulls().unique()
     return table.join(heard, on="words", how="anti", maintain_order="left").drop("key", "words")
 

@@ -18,6 +18,7 @@ from typing import Final, get_args
 import numpy as np
 import polars as pl
 
+from dstbench.audit.corpus import with_changes
 from dstbench.audit.inputs import gold_of, open_golds, split_names, under
 from dstbench.conventions.convention import Convention
 from dstbench.conventions.profiles import as_convention
@@ -146,27 +147,16 @@ def _countings(counting: str | Sequence[str] | None) -> list[str]:
 
 def _count(gold: Side, convention: Convention) -> pl.DataFrame:
     """(slot, value: String; cumulative, update, final: UInt32): how often each value is counted."""
-    dialogue = pl.col("dialogue")
-    turns = gold.turns.with_row_index("at").sort("dialogue", "turn").select(
+    turns = gold.turns.with_row_index("at").sort("dialogue", "turn").with_row_index("row")
+    turns = turns.select(  # rows of two dialogues do not follow each other
         "at",
-        place=pl.int_range(pl.len()),
-        is_first=dialogue.ne_missing(dialogue.shift(1)),
-        is_last=dialogue.ne_missing(dialogue.shift(-1)),
-    )  # fmt: skip
-    held = (
-        gold.cells.with_columns(value=under(convention, gold.cells["slot"], gold.cells["value"]))
-        .drop_nulls("value")
-        .join(turns, on="at")
-        .sort(pl.col("slot").to_physical(), "place")
+        row=pl.col("row") + pl.col("dialogue").rle_id(),
+        is_last=pl.col("dialogue").ne_missing(pl.col("dialogue").shift(-1)),
     )
-    was_held = (
-        (pl.col("slot") == pl.col("slot").shift(1))
-        & (pl.col("place") == pl.col("place").shift(1) + 1)
-        & ~pl.col("is_first")
-        & (pl.col("value") == pl.col("value").shift(1))
-    )
+    held = gold.cells.with_columns(value=under(convention, gold.cells["slot"], gold.cells["value"]))
+    held = with_changes(held.drop_nulls("value").join(turns, on="at"))
     counts = held.group_by("slot", "value").agg(
-        cumulative=pl.len(), update=(~was_held.fill_null(False)).sum(), final=pl.col("is_last").sum()
+        cumulative=pl.len(), update=pl.col("changed").sum(), final=pl.col("is_last").sum()
     )
     return counts.cast({"slot": pl.String, "value": pl.String, **dict.fromkeys(COUNTINGS, pl.UInt32)})
 

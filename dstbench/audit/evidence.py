@@ -25,7 +25,7 @@ from typing import Final
 import polars as pl
 
 from dstbench.audit.corpus import Corpus, look_up
-from dstbench.audit.mentions import Vocabulary, find_mentions
+from dstbench.audit.mentions import find_mentions
 
 #: What similar places share besides slot and speaker, the more specific combination first.
 PARTS: Final = (("focus", "cue"), ("cue",))
@@ -35,17 +35,16 @@ CUES: Final = {"user": "before", "system": "reply"}
 RARELY: Final = 0.1
 
 
-def mentions_like(corpus: Corpus, vocabulary: Vocabulary, slots: list[str]) -> pl.DataFrame:
-    """The mentions (`mentions.find_mentions`) of slots, with what tells similar ones, and of others in the same words.
+def mentions_like(corpus: Corpus, searched: pl.DataFrame, slots: list[str]) -> pl.DataFrame:
+    """The mentions of slots, with what tells similar ones, and of others in the same words.
 
-    Only of domains that gold ever has in the dialogue.
+    Of values `searched` (`mentions.vocabulary`), and only of domains that gold ever has in the dialogue.
     """
-    mentions = find_mentions(corpus.texts if slots else corpus.texts.clear(), vocabulary.patterns).filter(
-        pl.col("slot").is_in(slots).any().over("mention")
-    )
+    mentions = find_mentions(corpus.texts if slots else corpus.texts.clear(), searched)
+    mentions = mentions.filter(pl.col("slot").is_in(slots).any().over("mention"))
+    active = corpus.cells.join(corpus.turns, on="row").select("talk", "domain").unique()
     mentions = mentions.join(corpus.domains, on="slot")
     mentions = mentions.join(corpus.turns.select("row", "talk", "id", "is_evidence"), on="row")
-    active = corpus.cells.join(corpus.turns, on="row").select("talk", "domain").unique()
     mentions = mentions.join(active, on=["talk", "domain"], how="semi").drop("talk")
     mentions = look_up(mentions, corpus.texts.filter(speaker="user").select("row", reply=pl.col("words").list.first()))
     cue = pl.when(speaker="user").then("before").otherwise("reply")
@@ -53,16 +52,11 @@ def mentions_like(corpus: Corpus, vocabulary: Vocabulary, slots: list[str]) -> p
 
 
 def judge(mentions: pl.DataFrame, state: pl.DataFrame, support: int) -> pl.DataFrame:
-    """How gold treats each mention and similar ones elsewhere; at least `support` of these are evidence.
-
-    Args:
-        mentions: As `mentions_like` returns them.
-        state: `Corpus.cells` with those that have been added, as `with_changes` returns them.
-        support: The fewest similar mentions that are evidence.
+    """How gold treats each mention (`mentions_like`) and similar ones elsewhere; `support` of these are evidence.
 
     Returns:
-        The mentions that are or could be annotated, with `now` (the slot's value in the turn's state, null: none),
-        `is_annotated` (whether this is the value said), `is_set` (whether it is also set in this turn), `could`
+        The mentions that are or could be annotated in this state (`with_changes`), with `now` (the slot's value, null:
+        none), `is_annotated` (whether this is the value said), `is_set` (whether it is also set in this turn), `could`
         (whether the mention could be annotated here), `focus`; the `level` (index in `PARTS`) of the `others` (similar
         mentions elsewhere) and of `annotated` ones among these, null without evidence; and whether the words are
         `rarely` annotated.
@@ -82,39 +76,36 @@ def judge(mentions: pl.DataFrame, state: pl.DataFrame, support: int) -> pl.DataF
     judged = judged.with_columns(
         pl.col("changed", "coming", "gone").fill_null(False), pl.col("has", "n_changed").fill_null(0)
     )
-    now, value, has_now = pl.col("now"), pl.col("value"), pl.col("now").is_not_null()
+    value, is_unset = pl.col("value"), pl.col("now").is_null()
     conditions = {
         "now": pl.col("n_changed") > pl.col("changed").cast(pl.UInt32),
         "between": pl.col("gone") & pl.col("coming"),
         "before": pl.col("gone"),
         "next": pl.col("coming"),
-        "earlier": pl.col("has") > has_now.cast(pl.UInt32),
+        "earlier": pl.col("has") > (~is_unset).cast(pl.UInt32),
     }
+    is_free = pl.col("was").is_null() | (is_unset & ~pl.col("was").list.contains(value))
     judged = judged.with_columns(
         focus=pl.coalesce(pl.when(condition).then(pl.lit(name)) for name, condition in conditions.items()),
         is_annotated=pl.col("every").list.contains(value).fill_null(False),
-        is_free=pl.col("was").is_null() | (now.is_null() & ~pl.col("was").list.contains(value)),
     )
     judged = judged.with_columns(
-        is_set=pl.col("is_annotated") & pl.col("changed"), could=pl.col("is_free") & pl.col("focus").is_not_null()
+        is_set=pl.col("is_annotated") & pl.col("changed"), could=is_free & pl.col("focus").is_not_null()
     )
-    could, n = judged.filter("could"), pl.col("is_evidence").sum().over("slot", "speaker", "value")
+    could, words = judged.filter("could"), ["slot", "speaker", "value"]
     counted = {"annotated": pl.col("is_evidence") & pl.col("is_annotated"), "others": pl.col("is_evidence")}
-    none = pl.lit(None, pl.UInt32)
-    could = could.with_columns(
-        rarely=(n > support) & (counted["annotated"].sum().over("slot", "speaker", "value") / n < RARELY),
-        level=none,
-        annotated=none,
-        others=none,
-    )
-    for level, parts in enumerate(PARTS):
-        counts = elsewhere(could, ["slot", "speaker", *parts], counted).with_columns(level=pl.lit(level, pl.UInt32))
-        is_next = could["level"].is_null() & (counts["others"] >= support)
-        could = could.with_columns(
-            pl.when(is_next).then(count).otherwise(count.name).alias(count.name) for count in counts
-        )
-    rest = judged.filter("is_set", ~pl.col("could"))
-    return pl.concat([could, rest], how="diagonal").with_columns(
+    annotated, n = (is_counted.sum().over(words) for is_counted in counted.values())
+    levels = [
+        elsewhere(could, ["slot", "speaker", *parts], counted).with_columns(level=pl.lit(level, pl.UInt32))
+        for level, parts in enumerate(PARTS)
+    ]
+    evidence = {
+        name: pl.coalesce(pl.when(counts["others"] >= support).then(counts[name]) for counts in levels)
+        for name in ("annotated", "others", "level")
+    }
+    could = could.with_columns(rarely=(n > support) & (annotated / n < RARELY), **evidence)
+    judged = pl.concat([could, judged.filter("is_set", ~pl.col("could"))], how="diagonal")
+    return judged.with_columns(
         share=pl.col("annotated") / pl.col("others"), rule=pl.lit("similar"), fact=pl.lit(None, pl.String)
     )
 
@@ -134,7 +125,7 @@ def propose(judged: pl.DataFrame, at_least: float) -> pl.DataFrame:
     missing = judged.filter("could", ~pl.col("rarely"), pl.col("now").is_null(), share >= at_least)
     missing = missing.join(taken, on="mention", how="anti")
     missing = missing.filter(share == share.max().over("mention")).unique("mention", keep="none").filter("is_compared")
-    missing = missing.sort("row", "slot", pl.col("speaker") == "system", -share, -pl.col("first").cast(pl.Int64))
+    missing = missing.sort("row", "slot", pl.col("speaker") == "system", -share, -pl.col("start").cast(pl.Int64))
     return missing.unique(["row", "slot"], keep="first", maintain_order=True)
 
 

@@ -1,4 +1,4 @@
-"""Where values are said: one search for all values in all utterances.
+"""Where values are said: one search for all values in all utterances, and the forms in which words are compared.
 
 Conventions: texts and values are words, in lower case and without punctuation; a value is said where its words stand,
 whole and in order, in any of its spellings (`normalise.spellings`). Of overlapping values, only the first is said, and
@@ -9,54 +9,40 @@ are not searched for, as they do not tell their slot.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass
-from itertools import zip_longest
+from collections.abc import Collection, Iterable, Mapping
 from typing import Final
 
 import polars as pl
 
+from dstbench.audit.rules import WORD
 from dstbench.conventions.normalise import alternatives, normaliser, spellings, tells_slot
 
-#: A word; a time of the day is one.
-WORD: Final = r"\d{1,2}:\d{2}\b|\w+"
 #: The canonical form of values, by which annotated and said values are compared: (slot, value) → value.
 CANONICAL: Final = normaliser(
     ("case", "space", "hyphens", "dontcare", "typos", "times", "numbers", "booleans", "articles")
 )
 
 
-@dataclass(frozen=True)
-class Vocabulary:
-    """The values to search for.
+def canonical(slots: Iterable[str], values: Iterable[str]) -> pl.Series:
+    """`CANONICAL` of columns."""
+    return pl.Series([CANONICAL(*pair) for pair in zip(slots, values, strict=True)], dtype=pl.String)
 
-    Attributes:
-        patterns: (pattern: String, slot: String, value: String canonical), distinct; a pattern is a spelling's words as
-            `as_pattern` joins them.
-        spelled: (slot, canonical value) → the value as written in its source.
+
+def vocabulary(values: Mapping[str, Collection[str]]) -> pl.DataFrame:
+    """(pattern: `as_pattern` of a spelling, slot, value: canonical, written: as in the source) of {slot: values}.
+
+    >>> vocabulary({"hotel-area": ["Centre", "dontcare"]}).sort("pattern").rows()
+    [(' center ', 'hotel-area', 'centre', 'Centre'), (' centre ', 'hotel-area', 'centre', 'Centre')]
     """
-
-    patterns: pl.DataFrame
-    spelled: Mapping[tuple[str, str], str]
-
-    @classmethod
-    def of(cls, values: Mapping[str, Collection[str]]) -> Vocabulary:
-        """The vocabulary of an ontology {slot: values}.
-
-        >>> Vocabulary.of({"hotel-area": ["Centre", "dontcare"]}).patterns.sort("pattern").rows()
-        [(' center ', 'hotel-area', 'centre'), (' centre ', 'hotel-area', 'centre')]
-        """
-        rows: set[tuple[str, str, str]] = set()
-        spelled: dict[tuple[str, str], str] = {}
-        for slot in sorted(values):
-            for written in sorted(part for value in values[slot] for part in alternatives(value)):
-                value = CANONICAL(slot, written)
-                if tells_slot(value):
-                    spelled.setdefault((slot, value), written)
-                    texts = (text for text in (written, *spellings(slot, value)) if re.search(WORD, text))
-                    rows |= {(as_pattern(text), slot, value) for text in texts}
-        schema = {"pattern": pl.String, "slot": pl.String, "value": pl.String}
-        return cls(pl.DataFrame(sorted(rows), schema=schema, orient="row"), spelled)
+    rows: dict[tuple[str, str, str], str] = {}
+    for slot in sorted(values):
+        for written in sorted(part for value in values[slot] for part in alternatives(value)):
+            value = CANONICAL(slot, written)
+            for text in (written, *spellings(slot, value)) if tells_slot(value) else ():
+                if re.search(WORD, text):
+                    rows.setdefault((as_pattern(text), slot, value), written)
+    schema = dict.fromkeys(("pattern", "slot", "value", "written"), pl.String)
+    return pl.DataFrame([(*key, written) for key, written in sorted(rows.items())], schema, orient="row")
 
 
 def as_pattern(text: str) -> str:
@@ -68,72 +54,52 @@ def utterances(said: pl.DataFrame) -> pl.DataFrame:
     """(row, speaker, text, words: in lower case, starts, ends: which characters each is), a row per utterance."""
     text, length = pl.col("text"), pl.element().str.len_chars()
     texts = said.unpivot(["user", "system"], index="row", variable_name="speaker", value_name="text").drop_nulls()
-    texts = texts.with_columns(
-        words=text.str.extract_all(WORD),
-        # Each word, and what stands before it.
-        ends=text.str.extract_all(rf"\W*(?:{WORD})").list.eval(length.cum_sum()),
-    )
-    lower = pl.element().str.to_lowercase()
-    return texts.with_columns(
-        words=pl.col("words").list.eval(lower), starts=pl.col("ends") - pl.col("words").list.eval(length)
-    )
+    words, ends = text.str.extract_all(WORD), text.str.extract_all(rf"\W*(?:{WORD})").list.eval(length.cum_sum())
+    texts = texts.with_columns(words=words, ends=ends)
+    starts = pl.col("ends") - pl.col("words").list.eval(length)
+    return texts.with_columns(words=pl.col("words").list.eval(pl.element().str.to_lowercase()), starts=starts)
+
+
+def longest_first(patterns: pl.Series) -> pl.Expr:
+    """Distinct patterns for a search that finds, of those that match at one position, the first in the list."""
+    distinct = patterns.unique().to_frame("pattern")
+    size = pl.col("pattern").str.len_bytes()
+    return pl.lit(distinct.sort(size, "pattern", descending=[True, False])["pattern"].implode())
 
 
 def find_mentions(texts: pl.DataFrame, patterns: pl.DataFrame) -> pl.DataFrame:
-    """Every mention of a value, by its patterns (`Vocabulary.patterns`), in `utterances`.
+    """Every mention of a value, by its patterns (`vocabulary`), in `utterances`.
 
     Returns:
-        (mention: its number, row, speaker, first: number of its first word, count: of its words, before and after: the
-        words beside it, null at the ends, slot, value: canonical); one row per mention and slot with such a value.
+        (mention: its number, row, speaker, start, end: of its characters, before and after: the words beside it, null
+        at the ends, slot, value: canonical); one row per mention and slot with such a value.
     """
-    # Of the patterns that match at the same position, the search takes the first in its list, which is the longest.
-    distinct = patterns.select(pl.col("pattern").unique())
-    longest = distinct.sort(pl.col("pattern").str.len_bytes(), "pattern", descending=[True, False])["pattern"].implode()
     padded, pattern = pl.col("padded"), pl.col("pattern")
-    spoken = texts.select("row", "speaker", padded=pl.format(" {} ", pl.col("words").list.join("  ")))
-    places = spoken.with_columns(
-        start=padded.str.find_many(longest, leftmost=True), pattern=padded.str.extract_many(longest, leftmost=True)
+    longest = longest_first(patterns["pattern"])
+    spoken = texts.select("row", "speaker", "starts", "ends", padded=pl.format(" {} ", pl.col("words").list.join("  ")))
+    found = spoken.with_columns(
+        at=padded.str.find_many(longest, leftmost=True), pattern=padded.str.extract_many(longest, leftmost=True)
     )
-    places = places.explode("start", "pattern").drop_nulls("start").with_row_index("mention")
-    in_bytes = padded.cast(pl.Binary).bin
-    head = in_bytes.slice(0, pl.col("start")).cast(pl.String)
-    tail = in_bytes.slice(pl.col("start") + pattern.str.len_bytes(), None).cast(pl.String)
-    places = places.select(
+    found = found.explode("at", "pattern").drop_nulls("at").with_row_index("mention")
+    head = padded.cast(pl.Binary).bin.slice(0, pl.col("at")).cast(pl.String)
+    tail = padded.cast(pl.Binary).bin.slice(pl.col("at") + pattern.str.len_bytes(), None).cast(pl.String)
+    first = head.str.count_matches(r"\S+")
+    found = found.select(
         "mention", "row", "speaker", "pattern",
-        first=head.str.count_matches(r"\S+"),
-        count=pattern.str.count_matches(r"\S+"),
+        start=pl.col("starts").list.get(first),
+        end=pl.col("ends").list.get(first + pattern.str.count_matches(r"\S+") - 1),
         before=head.str.extract(r"(\S+) *$"),
         after=tail.str.extract(r"(\S+)"),
     )  # fmt: skip
-    mentions = places.join(patterns, on="pattern").drop("pattern")
+    mentions = found.join(patterns.select("pattern", "slot", "value").unique(), on="pattern").drop("pattern")
     return mentions.sort("mention", "slot", "value")
-
-
-def spans(mentions: pl.DataFrame, texts: pl.DataFrame) -> pl.DataFrame:
-    """Mentions with the `text` of their utterance, and in it the characters of their `start` and `end` (exclusive)."""
-    texts = texts.filter(pl.col("words").list.len() > 0)
-    count = pl.col("words").list.len()
-    spoken = texts.select("row", "speaker", "text", word=count.cum_sum() - count)  # its first, of all words
-    mentions = mentions.join(spoken, on=["row", "speaker"], how="left", maintain_order="left")
-    starts, ends = (texts[name].explode() for name in ("starts", "ends"))
-    first = mentions["word"] + mentions["first"]
-    return mentions.drop("word").with_columns(
-        start=starts.gather(first), end=ends.gather(first + mentions["count"] - 1)
-    )
 
 
 # --- wording ----------------------------------------------------------------------------------------------------------
 
-#: The regular expression around patterns: upper or lower case, from the beginning of a word to the end of one.
-WHOLE: Final = r"(?i)\b(?:{})\b"
-# Between the letters of a word there may be an apostrophe, a hyphen or a space, and any signs between words. Not all
-# signs that Unicode knows: compiling these takes longer than the search.
-_IN_WORD: Final = "['\u2019 -]?"
-_SIGNS: Final = r"\s!-/:-@\[-`{-~\u2018-\u201e\u2013\u2014"
-
 
 def squeezed(text: pl.Expr) -> pl.Expr:
-    """Letters and digits only, in lower case: all spellings of a value that `pattern` finds share these."""
+    """Letters and digits only, in lower case: the same for spellings that differ in spaces, signs and case."""
     return text.str.to_lowercase().str.replace_all(r"[\W_]+", "")
 
 
@@ -150,21 +116,3 @@ def bare_words(text: pl.Expr) -> pl.Expr:
 def padded(words: pl.Expr) -> pl.Expr:
     """Words with a space on either side of each, so that only whole words match, and so do adjacent ones."""
     return pl.format(" {} ", words.str.replace_all(" ", "  ", literal=True))
-
-
-def spaced(text: pl.Expr) -> pl.Expr:
-    """Bare words with a space at either end, so that a text contains another only as whole words."""
-    return pl.format(" {} ", bare_words(text))
-
-
-def pattern(value: str) -> str:
-    """A regular expression of a value in texts, to be put into `WHOLE`.
-
-    >>> college = WHOLE.format(pattern("saint johns college"))
-    >>> [bool(re.search(college, text)) for text in ("Saint John's", "Saint John's College")]
-    [False, True]
-    """
-    parts = re.split(r"([\W_]+)", re.sub(r"^[\W_]+|[\W_]+$", "", value))  # words, with signs between
-    signs = (f"[{_SIGNS}{''.join(sign for sign in between if not sign.isascii())}]*" for between in parts[1::2])
-    words = (_IN_WORD.join(word) for word in parts[::2])
-    return "".join(piece for pair in zip_longest(words, signs, fillvalue="") for piece in pair)

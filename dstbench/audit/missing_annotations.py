@@ -8,7 +8,7 @@ is repeated until it finds nothing: correcting a corrected dataset changes nothi
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from os import PathLike
 
@@ -17,7 +17,7 @@ import polars as pl
 from dstbench.audit.corpus import lay_out
 from dstbench.audit.evidence import mentions_like
 from dstbench.audit.inputs import Dialogues, gold_of
-from dstbench.audit.mentions import Vocabulary
+from dstbench.audit.mentions import vocabulary
 from dstbench.audit.missing_tables import (
     additions,
     annotated_mentions,
@@ -31,7 +31,7 @@ from dstbench.audit.places import lay_out_places
 from dstbench.audit.rounds import Method, list_candidates, list_proposals, search
 from dstbench.audit.rules import Rules, read_rules
 from dstbench.errors import DstbenchError, UsageError, warn
-from dstbench.io.atomic import replacing
+from dstbench.io.atomic import write_whole
 from dstbench.io.escape import csv_text
 from dstbench.readers.ontology import read_database, read_ontology
 from dstbench.runs.open import Data, open_gold
@@ -123,9 +123,10 @@ def inconsistency(
     elsewhere = None if evidence is None else Dialogues.read(evidence)
     cells = (elsewhere or dialogues).cells
     _check(words, dialogues.cells["slot"].unique().sort(), cells["slot"].unique())
-    vocabulary = _vocabulary(cells, ontology, None if database is None else str(database))
-    corpus = lay_out(dialogues, vocabulary, elsewhere, over_dontcare=words.over_dontcare)
-    places = lay_out_places(corpus, None if database is None else str(database), words)
+    folder = None if database is None else str(database)
+    searched = vocabulary(_values(cells, ontology, folder))
+    corpus = lay_out(dialogues, searched, elsewhere, over_dontcare=words.over_dontcare)
+    places = lay_out_places(corpus, folder, words)
     named, judged = ([], []) if places is None else (places.name_slots["domain"].to_list(), places.slots)
     unnamed = corpus.domains.filter(~pl.col("domain").is_in(named), ~pl.col("slot").is_in(judged))["slot"].to_list()
     compared = unnamed if is_compared else []
@@ -136,7 +137,7 @@ def inconsistency(
             "--support 10 judges them by similar places",
             when="before",
         )
-    similar = mentions_like(corpus, vocabulary, compared)
+    similar = mentions_like(corpus, searched, compared)
     first, added = search(corpus, Method(places, words, similar, support, at_least))
     del places, similar  # the next step takes most memory
     candidates = list_candidates(first, added, corpus, at_least)
@@ -169,24 +170,23 @@ def _check(rules: Rules, slots: pl.Series, others: pl.Series) -> None:
         raise DstbenchError("the evidence has none of the dataset's slots", hint=hint)
 
 
-def _vocabulary(
+def _values(
     cells: pl.DataFrame,
     ontology: str | PathLike[str] | Mapping[str, Iterable[str]] | None,
     database: str | None,
-) -> Vocabulary:
-    """The values to search for, of slots that gold has."""
+) -> dict[str, Collection[str]]:
+    """The values to search for, of slots that gold has: those of ontology and database, else gold's."""
     of_gold = dict(cells.group_by("slot").agg(pl.col("value").unique()).iter_rows())
     if ontology is None and database is None:
-        return Vocabulary.of(of_gold)
+        return of_gold
     given = {} if ontology is None else read_ontology(str(ontology) if isinstance(ontology, PathLike) else ontology)
     of_database = {} if database is None else read_database(database)
     values = {slot: given.get(slot, frozenset()) | of_database.get(slot, frozenset()) for slot in given | of_database}
-    searched = {slot: listed for slot, listed in values.items() if slot in of_gold}
-    if not searched:
+    if values.keys().isdisjoint(of_gold):
         first, others = (", ".join(sorted(slots)[:3]) for slots in (of_gold, values))
         hint = f"the dataset has {first}, …; they {others or 'none'}"
         raise DstbenchError("ontology and database have none of the dataset's slots", hint=hint)
-    return Vocabulary.of(searched)
+    return {slot: listed for slot, listed in values.items() if slot in of_gold}
 
 
 # --- correction -------------------------------------------------------------------------------------------------------
@@ -225,5 +225,4 @@ def write_log(found: Inconsistency, path: str | PathLike[str]) -> None:
     Raises:
         DstbenchError: The file cannot be written.
     """
-    with replacing(str(path)) as part:
-        part.write_text(csv_text(found.candidates), encoding="utf-8")
+    write_whole(str(path), csv_text(found.candidates).encode())

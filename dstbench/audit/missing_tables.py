@@ -14,7 +14,6 @@ from dstbench.schema.audit import MODIFIED, OF_PAIR, PAIRS, RATES, SHARES, SUMMA
 from dstbench.schema.core import BETWEEN
 
 _CELL: Final = ["dialogue", "turn", "slot"]
-_SPOKEN_SLOT: Final = ["slot", "speaker"]
 _IS_LATE: Final = (pl.col("later") == pl.col("value")).fill_null(False)
 # What both mentions of a pair share, and what `PAIRS` has of each.
 _PLACE: Final = ["slot", "speaker", "rule"]
@@ -42,20 +41,18 @@ def additions(proposals: pl.DataFrame, turns: pl.DataFrame) -> pl.DataFrame:
 
 def summarise(dialogues: Dialogues, proposals: pl.DataFrame) -> pl.DataFrame:
     """How much is missing in all, schema `SUMMARY`."""
-    changed = additions(proposals, dialogues.turns)
-    return SUMMARY.conform(
-        proposals.select(
-            dialogues=pl.lit(dialogues.turns["dialogue"].n_unique()),
-            dialogues_changed=pl.col("dialogue").n_unique(),
-            turns=pl.lit(dialogues.turns.height),
-            turns_changed=pl.lit(changed.n_unique(["dialogue", "turn"])),
-            missing=pl.len(),
-            user=(pl.col("speaker") == "user").sum(),
-            system=(pl.col("speaker") == "system").sum(),
-            late=_IS_LATE.sum(),
-            rounds=pl.col("round").max().fill_null(0),
-        )
+    summary = proposals.select(
+        dialogues=pl.lit(dialogues.turns["dialogue"].n_unique()),
+        dialogues_changed=pl.col("dialogue").n_unique(),
+        turns=pl.lit(dialogues.turns.height),
+        turns_changed=pl.lit(additions(proposals, dialogues.turns).n_unique(["dialogue", "turn"])),
+        missing=pl.len(),
+        user=(pl.col("speaker") == "user").sum(),
+        system=(pl.col("speaker") == "system").sum(),
+        late=_IS_LATE.sum(),
+        rounds=pl.col("round").max().fill_null(0),
     )
+    return SUMMARY.conform(summary)
 
 
 def count_modified(data: Dialogues, proposals: pl.DataFrame) -> pl.DataFrame:
@@ -65,9 +62,9 @@ def count_modified(data: Dialogues, proposals: pl.DataFrame) -> pl.DataFrame:
     parts = dialogues.with_columns(split=pl.lit(None, pl.String))
     if data.splits is not None:
         parts = pl.concat([data.splits, parts.cast({"split": data.splits.schema["split"]})])
-    cells = data.cells.filter(~pl.col("value").is_in(Convention().absent))
     missing = _with_totals(proposals)
-    has = pl.concat([missing, _with_totals(cells), dialogues], how="diagonal").unique()
+    cells = _with_totals(data.cells.filter(~pl.col("value").is_in(Convention().absent)))
+    has = pl.concat([missing, cells, dialogues], how="diagonal").unique()
     # The whole is, for a slot and its domain, the dialogues that have the domain; for all domains, every dialogue.
     of = has.filter(pl.col("slot").is_null()).join(parts, on="dialogue")
     of = of.group_by("split", "domain").agg(of_dialogues=pl.len())
@@ -76,18 +73,19 @@ def count_modified(data: Dialogues, proposals: pl.DataFrame) -> pl.DataFrame:
     for counts, keys in ((of, group[:2]), (modified, group)):
         rows = rows.join(counts, on=keys, how="left", nulls_equal=True)
     rows = rows.with_columns(pl.col("dialogues", "of_dialogues").fill_null(0)).sort(group, nulls_last=True)
-    share = pl.when(pl.col("of_dialogues") > 0).then(pl.col("dialogues") / pl.col("of_dialogues"))
-    return MODIFIED.conform(rows.with_columns(share=share))
+    return MODIFIED.conform(rows.with_columns(share=_share(pl.col("dialogues"), pl.col("of_dialogues"))))
 
 
 def _with_totals(rows: pl.DataFrame) -> pl.DataFrame:
     """Distinct (dialogue, domain, slot), and such rows for each domain (slot: null) and for all (both null)."""
     domains = {slot: domain_of(slot) for slot in rows["slot"].unique()}
-    rows = rows.select(
-        "dialogue", pl.col("slot").replace_strict(domains, return_dtype=pl.String).alias("domain"), "slot"
-    )
-    null = pl.lit(None, pl.String)
+    domain, null = pl.col("slot").replace_strict(domains, return_dtype=pl.String), pl.lit(None, pl.String)
+    rows = rows.select("dialogue", "slot", domain=domain)
     return pl.concat([rows, rows.with_columns(slot=null), rows.with_columns(slot=null, domain=null)]).unique()
+
+
+def _share(part: pl.Expr, whole: pl.Expr) -> pl.Expr:
+    return pl.when(whole > 0).then(part / whole)
 
 
 def annotated_mentions(candidates: pl.DataFrame) -> pl.DataFrame:
@@ -99,28 +97,23 @@ def annotated_mentions(candidates: pl.DataFrame) -> pl.DataFrame:
 
 def count_by_speaker(annotated: pl.DataFrame, proposals: pl.DataFrame) -> pl.DataFrame:
     """How often each slot is annotated, and not, by who says the value, schema `SHARES`."""
+    key, missing, n_annotated = ["slot", "speaker"], pl.col("missing"), pl.col("annotated")
     counts = pl.concat([
-        annotated.unique(_CELL).select(*_SPOKEN_SLOT, annotated=1, missing=0),
-        proposals.select(*_SPOKEN_SLOT, annotated=0, missing=1),
+        annotated.unique(_CELL).select(*key, annotated=1, missing=0),
+        proposals.select(*key, annotated=0, missing=1),
     ])  # fmt: skip
     every = counts.select(pl.col("slot").unique()).join(pl.DataFrame({"speaker": ["user", "system"]}), how="cross")
-    counts = counts.group_by(_SPOKEN_SLOT).agg(pl.col("annotated", "missing").sum())
-    counts = every.join(counts, on=_SPOKEN_SLOT, how="left").with_columns(pl.col("annotated", "missing").fill_null(0))
-    whole = pl.col("missing").sum().over("slot")
-    counts = counts.with_columns(rate=_rate(), share=pl.when(whole > 0).then(pl.col("missing") / whole))
-    return SHARES.conform(counts).sort("slot", pl.col("speaker") == "system")
+    counts = every.join(counts.group_by(key).agg(n_annotated.sum(), missing.sum()), on=key, how="left").fill_null(0)
+    rate, share = _share(missing, n_annotated + missing), _share(missing, missing.sum().over("slot"))
+    return SHARES.conform(counts.with_columns(rate=rate, share=share)).sort("slot", pl.col("speaker") == "system")
 
 
 def count_by_slot(shares: pl.DataFrame, proposals: pl.DataFrame) -> pl.DataFrame:
     """How often each slot is annotated, and not, schema `RATES`."""
     late = proposals.group_by("slot").agg(late=_IS_LATE.sum())
     rates = shares.group_by("slot").agg(pl.col("annotated", "missing").sum()).join(late, on="slot", how="left")
-    return RATES.conform(rates.with_columns(pl.col("late").fill_null(0), rate=_rate())).sort("slot")
-
-
-def _rate() -> pl.Expr:
-    total = pl.col("annotated") + pl.col("missing")
-    return pl.when(total > 0).then(pl.col("missing") / total)
+    rate = _share(pl.col("missing"), pl.col("annotated") + pl.col("missing"))
+    return RATES.conform(rates.with_columns(pl.col("late").fill_null(0), rate=rate)).sort("slot")
 
 
 # --- examples ---------------------------------------------------------------------------------------------------------
@@ -141,10 +134,10 @@ def find_pairs(corpus: Corpus, gold: pl.DataFrame, candidates: pl.DataFrame, ann
     pairs = pairs.join(counts, on=_PLACE).with_columns(
         of_any=pl.col("same") == "", lists=pl.col("annotated_gold").str.contains(BETWEEN, literal=True)
     )
-    best = pairs.sort("slot", "of_any", "lists", -pl.col("in_place"), *_PLACE).unique(
-        "slot", keep="first", maintain_order=True
-    )
-    pairs = pairs.join(best, on=["of_any", "lists", *_PLACE], how="semi", nulls_equal=True)
+    rank = ["of_any", "lists", *_PLACE]
+    best = pairs.sort("slot", "of_any", "lists", -pl.col("in_place"), *_PLACE)
+    best = best.unique("slot", keep="first", maintain_order=True)
+    pairs = pairs.join(best.select(rank), on=rank, how="semi", nulls_equal=True)
     text, speaker = pl.col("text"), pl.col("speaker")
     for which in OF_PAIR:
         said = corpus.texts.rename({"row": f"{which}_row"}).join(pairs, on=f"{which}_row", how="semi")
@@ -166,13 +159,12 @@ def _shortest(mentions: pl.DataFrame, which: str, corpus: Corpus, gold: pl.DataF
 
     Each is there twice: with its value as `same`, and with the empty text, which matches mentions of any value.
     """
-    lengths = corpus.texts.select("row", length=pl.col("words").list.len()).group_by("row").agg(pl.col("length").sum())
-    rows = corpus.data_turns.join(lengths, on="row")
-    mentions = mentions.select(*_PLACE, *_SAID, "end").join(rows, on=["dialogue", "turn"]).sort("length", *_SAID)
+    lengths = corpus.texts.group_by("row").agg(length=pl.col("words").list.len().sum())
+    mentions = mentions.select(*_PLACE, *_SAID, "end").join(corpus.data_turns, on=["dialogue", "turn"])
+    mentions = mentions.join(lengths, on="row").sort("length", *_SAID)
     mentions = pl.concat(
         mentions.with_columns(same=same).group_by(*_PLACE, "same", maintain_order=True).head(_COMPARED)
         for same in (pl.col("value"), pl.lit(""))
     )
-    mentions = mentions.join(gold, on=_CELL, how="left")
     of_pair = (pl.col(name).alias(f"{which}_{name}") for name in (*_SAID, "end", "gold", "row"))
-    return mentions.select(*_PLACE, "same", *of_pair)
+    return mentions.join(gold, on=_CELL, how="left").select(*_PLACE, "same", *of_pair)

@@ -16,8 +16,8 @@ import polars as pl
 
 from dstbench.audit.corpus import Corpus
 from dstbench.audit.inputs import database_facts
-from dstbench.audit.mentions import CANONICAL, WORD, Vocabulary, as_pattern, find_mentions, spans
-from dstbench.audit.rules import Rules
+from dstbench.audit.mentions import CANONICAL, as_pattern, canonical, find_mentions, vocabulary
+from dstbench.audit.rules import WORD, Rules
 from dstbench.conventions.normalise import is_dontcare, spellings
 
 #: Names that are at least so similar (`difflib`) are spellings of one name.
@@ -37,7 +37,8 @@ class Places:
         mentions: As `mentions.find_mentions` returns them, with `domain`, `words`, and what the rules say of the
             sentence and the utterance; `sentence` is its number in the utterance.
         refusals: (row, domain), turns in which the user asks for another place.
-        indifference: (row, slot), turns in which the user says that such slots of some domain do not matter.
+        indifference: (row, domain, slot, is_named: whether the domain is, too), turns in which the user says that the
+            slot does not matter, if this is about the domain.
     """
 
     slots: list[str]
@@ -51,87 +52,73 @@ class Places:
 
 def lay_out_places(corpus: Corpus, folder: str | None, rules: Rules) -> Places | None:
     """Find places, their attributes and the words of the rules in a corpus; None: gold names no places."""
-    forms = corpus.forms.filter(pl.col("n") > 0).select("slot", "value")
-    of_gold = pl.concat([forms, corpus.spelled.select("slot", "value")]).unique()
+    slot, value, is_cued = pl.col("slot"), pl.col("value"), pl.col("slot").is_in(list(rules.cues))
+    of_gold = pl.concat([corpus.forms.filter(pl.col("n") > 0), corpus.spelled], how="diagonal")
+    of_gold = of_gold.select("slot", "value").unique()
     domains = corpus.domains.join(of_gold, on="slot", how="semi").sort("slot")
-    name_slots = domains.filter(pl.col("slot").str.contains(rules.names)).unique("domain", keep="first")
-    slots = domains.join(name_slots, on="domain", how="semi").filter(~pl.col("slot").str.contains(rules.bookings))[
-        "slot"
-    ]
-    cued = domains.filter(pl.col("slot").is_in(list(rules.cues)))
-    entities, facts = _entities(database_facts(folder, slots.to_list()), name_slots)
+    name_slots = domains.filter(slot.str.contains(rules.names)).unique("domain", keep="first")
+    of_places = domains.join(name_slots, on="domain", how="semi").filter(~slot.str.contains(rules.bookings))
+    entities, facts = _entities(database_facts(folder, of_places["slot"].to_list()), name_slots)
     if folder is not None:  # places of other domains are not judged
-        name_slots = name_slots.filter(pl.col("domain").is_in(entities["domain"].implode()))
-        slots = slots.filter(slots.is_in({*facts["slot"], *name_slots["slot"]}))
-    slots = pl.concat([slots, cued["slot"]]).unique(maintain_order=True)
+        name_slots = name_slots.join(entities, on="domain", how="semi")
+        of_places = of_places.filter(slot.is_in([*facts["slot"], *name_slots["slot"]]))
+    slots = pl.concat([of_places, domains.filter(is_cued)])["slot"].unique(maintain_order=True)
     if slots.is_empty():
         return None
-    is_name = slots.is_in(name_slots["slot"].implode())
     no_names = {CANONICAL("", word) for word in rules.no_names}
-    values: dict[str, set[str]] = {slot: set() for slot in slots}
-    for slot, value in (*of_gold.iter_rows(), *facts.select("slot", "fact").iter_rows()):
-        if slot in values and not is_dontcare(value) and not (slot in rules.cues and value in no_names):
-            values[slot].add(value)
-    searched = {
-        # A number alone does not tell its slot; the rules have the words beside it.
-        slot: {value for value in values[slot] if not value.isdigit()}
-        for slot in slots.filter(~is_name)
-        if slot not in (*rules.features, *rules.kinds)
-    }
-    slips = _names_as_values(corpus, {*entities["entity"]} - {*facts["fact"]}, {*facts["fact"]}, name_slots)
-    searched = {slot: listed if slot in rules.cues else listed - slips for slot, listed in searched.items()}
-    common = no_names | {value for slot, listed in searched.items() for value in listed if slot not in rules.cues}
-    used = {(slot, value): n for slot, value, n in corpus.forms.iter_rows()}
-    counts = {
-        domain: {value: used.get((slot, value), 0) for value in values[slot]}
-        for domain, slot in name_slots.select("domain", "slot").iter_rows()
-    }
-    names = _names(entities, counts, common, rules)
-    patterns = Vocabulary.of(searched).patterns
-    spelled = [
-        *(
-            (text, slot, name)
-            for slot, name in names.join(name_slots, on="domain").select("slot", "name").iter_rows()
-            for text in _spellings(slot, name)
-        ),
-        *(
-            (text, slot, CANONICAL(slot, value))
-            for slot, by_value in rules.said_as.items()
-            if slot in values
-            for value, listed in by_value.items()
-            for text in listed
-        ),
-    ]
-    more = sorted({(as_pattern(text), slot, value) for text, slot, value in spelled})
-    patterns = pl.concat([patterns, pl.DataFrame(more, patterns.schema, orient="row")]).unique(maintain_order=True)
-    mentions = find_mentions(corpus.texts, patterns)
-    mentions = mentions.with_columns(
-        names_place=pl.col("slot").is_in(name_slots["slot"].implode()), is_kind=pl.col("slot").is_in(list(rules.kinds))
+    values = pl.concat([of_gold, facts.select("slot", value="fact")]).unique().filter(slot.is_in(slots.implode()))
+    values = values.filter(~value.is_in([v for v in values["value"] if is_dontcare(v)]))
+    values = values.filter(~(is_cued & value.is_in(list(no_names))))
+    of_names = values.join(name_slots, on="slot").join(corpus.forms, on=["slot", "value"], how="left")
+    searched = values.join(name_slots, on="slot", how="anti").filter(
+        ~slot.is_in([*rules.features, *rules.kinds]),
+        ~value.str.contains(r"^\d+$"),  # a number alone does not tell its slot; the rules have the words beside it
+        is_cued | ~value.is_in(list(_slips(corpus, {*entities["entity"]}, {*facts["fact"]}, name_slots))),
     )
-    mentions = _with_sentences(spans(mentions, corpus.texts), corpus, rules)
+    names = _names(entities, of_names, no_names | {*searched.filter(~is_cued)["value"]}, rules)
+    spelled = [
+        (text, slot, name)
+        for slot, name in names.join(name_slots, on="domain").select("slot", "name").iter_rows()
+        for text in _spellings(slot, name)
+    ]
+    spelled += [
+        (text, slot, CANONICAL(slot, value))
+        for slot in slots
+        for value, listed in (rules.said_as.get(slot, {}) if slot in values["slot"] else {}).items()
+        for text in listed
+    ]
+    patterns = vocabulary(dict(searched.group_by("slot").agg("value").iter_rows())).drop("written")
+    more = pl.DataFrame([(as_pattern(text), *of) for text, *of in spelled], patterns.schema, orient="row")
+    mentions = find_mentions(corpus.texts, pl.concat([patterns, more]))
+    mentions = mentions.with_columns(
+        names_place=slot.is_in(name_slots["slot"].implode()), is_kind=slot.is_in(list(rules.kinds))
+    )
     return Places(
         slots=slots.to_list(),
         name_slots=name_slots,
         facts=facts,
         names=names,
-        mentions=mentions,
+        mentions=_with_sentences(mentions, corpus, rules),
         refusals=_refusals(corpus, rules),
         indifference=_indifference(corpus, slots, rules),
     )
 
 
-def _names_as_values(corpus: Corpus, of_database: set[str], facts: set[str], name_slots: pl.DataFrame) -> set[str]:
+# --- names and attributes ---------------------------------------------------------------------------------------------
+
+
+def _slips(corpus: Corpus, entities: set[str], facts: set[str], name_slots: pl.DataFrame) -> set[str]:
     """Names that gold has as values of other slots by a slip: the database's, and those that are names more often."""
     n, is_name = pl.col("n"), pl.col("slot").is_in(name_slots["slot"].implode())
     counts = corpus.forms.group_by("value").agg(of_names=n.filter(is_name).sum(), of_others=n.filter(~is_name).sum())
-    return of_database | {*counts.filter(pl.col("of_names") > pl.col("of_others"))["value"]} - facts
+    return (entities | {*counts.filter(pl.col("of_names") > pl.col("of_others"))["value"]}) - facts
 
 
 def _entities(rows: pl.DataFrame, name_slots: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The (domain, entity) of a database's rows (`inputs.database_facts`), and `Places.facts`."""
     rows = rows.join(name_slots.rename({"slot": "name_slot"}), on="domain", maintain_order="left")
     rows = rows.with_columns(
-        entity=_canonical(rows["name_slot"], rows["name"]), fact=_canonical(rows["slot"], rows["fact"])
+        entity=canonical(rows["name_slot"], rows["name"]), fact=canonical(rows["slot"], rows["fact"])
     )
     facts = rows.filter(pl.col("slot") != pl.col("name_slot")).select("domain", "entity", "slot", "fact").unique()
     # Of entities with the same name, only the attributes in which they agree.
@@ -139,50 +126,38 @@ def _entities(rows: pl.DataFrame, name_slots: pl.DataFrame) -> tuple[pl.DataFram
     return rows.select("domain", "entity").unique(maintain_order=True), facts
 
 
-def _canonical(slots: pl.Series, values: pl.Series) -> pl.Series:
-    return pl.Series([CANONICAL(*pair) for pair in zip(slots, values, strict=True)], dtype=pl.String)
-
-
-def _names(
-    entities: pl.DataFrame, of_gold: Mapping[str, Mapping[str, int]], common: set[str], rules: Rules
-) -> pl.DataFrame:
+def _names(entities: pl.DataFrame, of_gold: pl.DataFrame, common: set[str], rules: Rules) -> pl.DataFrame:
     """`Places.names`: the names of the database and of gold, and short forms and words that mean one entity only."""
-    endings = re.compile(rf"^(.{{4,}}?) (?:{'|'.join(map(re.escape, rules.name_endings))})$")
+    ending = re.compile(rf"^(.{{4,}}?) (?:{'|'.join(map(re.escape, rules.name_endings))})$")
+    small = common | {word for ending in rules.name_endings for word in ending.split()}
 
     def forms(name: str) -> list[str]:
-        short = endings.match(name)
-        return [name, *([short[1]] if short else [])]
+        return [name, *(short[1] for short in [ending.match(name)] if short)]
 
     known = entities.rows()
     entity_of = _of_one(((domain, form), name) for domain, name in known for form in {*forms(name)} - common)
     entity_of |= {(domain, name): name for domain, name in known if name not in common}
     # Sorted: of names that are alike without signs, the same one is taken in every run.
     alike = {(domain, _bare(name, rules)): entity for (domain, name), entity in sorted(entity_of.items())}
-
-    def entity(domain: str, name: str) -> str:
-        """The entity whose name a name in gold misspells; the name itself if there is none."""
-        others = [bare for other, bare in alike if other == domain]
-        for cutoff in (1, ALIKE):
-            for text in forms(name):
-                if close := get_close_matches(_bare(text, rules), others, n=1, cutoff=cutoff):
-                    return alike[domain, close[0]]
-        return name
-
-    for domain, counts in of_gold.items():
-        for value in counts.keys() - common:
-            if len(value) > 3 and (domain, value) not in entity_of:
-                entity_of[domain, value] = entity(domain, value)
-    small = common | {word for ending in rules.name_endings for word in ending.split()}
+    for domain, value in of_gold.select("domain", "value").iter_rows():
+        if value not in common and len(value) > 3 and (domain, value) not in entity_of:  # misspells one, or is its own
+            others = [bare for other, bare in alike if other == domain]
+            close = (
+                get_close_matches(_bare(text, rules), others, n=1, cutoff=cutoff)
+                for cutoff in (1, ALIKE)
+                for text in forms(value)
+            )
+            entity_of[domain, value] = next((alike[domain, first] for first, *_ in filter(None, close)), value)
     words = _of_one(((domain, word), name) for domain, name in known for word in {*name.split()} - small)
     parts = {key: which for key, which in words.items() if len(key[1]) > 4 and key not in entity_of}
-    # What is added for an entity is the one of its names that gold has most often.
-    rows = [
-        (domain, name, which, (domain, name) in parts, of_gold.get(domain, {}).get(name, 0))
-        for (domain, name), which in {**entity_of, **parts}.items()
-    ]
-    schema = {**dict.fromkeys(("domain", "name", "entity"), pl.String), "is_part": pl.Boolean, "n": pl.UInt32}
+    rows = [(*key, which, key in parts) for key, which in {**entity_of, **parts}.items()]
+    schema = {**dict.fromkeys(("domain", "name", "entity"), pl.String), "is_part": pl.Boolean}
     names = pl.DataFrame(rows, schema=schema, orient="row")
-    names = names.sort("n", pl.col("name") == pl.col("entity"), "name", descending=[True, True, False])
+    names = names.join(of_gold.select("domain", "n", name="value"), on=["domain", "name"], how="left")
+    # What is added for an entity is the one of its names that gold has most often.
+    names = names.sort(
+        pl.col("n").fill_null(0), pl.col("name") == pl.col("entity"), "name", descending=[True, True, False]
+    )
     return names.with_columns(value=pl.col("name").first().over("domain", "entity")).drop("n").sort("domain", "name")
 
 
@@ -209,28 +184,33 @@ def _spellings(slot: str, value: str) -> set[str]:
     return {text for text in texts if re.search(WORD, text)}
 
 
+# --- sentences --------------------------------------------------------------------------------------------------------
+
+
 def _sentences(text: pl.Expr, rules: Rules) -> pl.Expr:
     return text.str.to_lowercase().str.replace_all(rules.sentence_end, "${0}\n").str.split("\n")
 
 
 def _with_sentences(mentions: pl.DataFrame, corpus: Corpus, rules: Rules) -> pl.DataFrame:
-    """`Places.mentions`, of mentions with their utterances (`mentions.spans`)."""
+    """`Places.mentions`, of `mentions.find_mentions`."""
     text, sentence, is_user = pl.col("text"), pl.col("sentence"), pl.col("speaker") == "user"
-    mentions = mentions.join(corpus.domains, on="slot").join(corpus.turns.select("row", "id", "is_evidence"), on="row")
-    head, tail = text.str.head("start"), text.str.slice("start")
+    for frame in (corpus.texts.select("row", "speaker", "text"), corpus.domains):
+        mentions = mentions.join(frame, on=[name for name in frame.columns if name in mentions.columns])
+    mentions = mentions.join(corpus.turns.select("row", "id", "is_evidence"), on="row")
+    head = text.str.head("start")
     mentions = mentions.with_columns(begun=_sentences(head, rules).list.last())
-    mentions = mentions.with_columns(sentence=pl.col("begun") + _sentences(tail, rules).list.first())
-    # For some slots, a value counts only after certain words.
-    is_cued = pl.col("slot").is_in(list(rules.cues))
-    is_feature = pl.col("slot").is_in(rules.features)
+    tail = _sentences(text.str.slice("start"), rules).list.first()
+    mentions = mentions.with_columns(sentence=pl.col("begun") + tail)
+    before, slot = pl.col("begun").str.strip_chars_end(), pl.col("slot")
     mentions = mentions.filter(
-        is_feature | ~pl.col("begun").str.strip_chars_end().str.contains(rules.excluded),
+        slot.is_in(rules.features) | ~before.str.contains(rules.excluded),
         ~pl.col("after").is_in(rules.streets).fill_null(False),
-        ~is_cued | _contain(pl.col("begun").str.strip_chars_end(), rules.cues),
+        # For some slots, a value counts only after certain words.
+        ~slot.is_in(list(rules.cues)) | _contain(before, rules.cues),
     )
     asks = pl.when(is_user).then(sentence.str.contains(rules.request)).otherwise(sentence.str.contains(r"\?"))
     return mentions.select(
-        "mention", "row", "speaker", "first", "count", "slot", "value", "names_place", "is_kind", "start", "end",
+        "mention", "row", "speaker", "slot", "value", "names_place", "is_kind", "start", "end",
         "domain", "id", "is_evidence",
         sentence=head.str.to_lowercase().str.count_matches(rules.sentence_end),
         words=text.str.slice("start", pl.col("end") - pl.col("start")),
@@ -242,7 +222,7 @@ def _with_sentences(mentions: pl.DataFrame, corpus: Corpus, rules: Rules) -> pl.
         of_travel=pl.any_horizontal(False, *(sentence.str.contains(rules.domains[domain]) for domain in rules.travel)),
         of_domain=_says_domain(text, rules, own=True),
         of_other=_says_domain(text, rules, own=False),
-        definite=pl.col("slot").str.contains(rules.types) & pl.col("before").is_in(rules.definite).fill_null(False),
+        definite=slot.str.contains(rules.types) & pl.col("before").is_in(rules.definite).fill_null(False),
         asks_kind=_contain(sentence, rules.kinds),
     )  # fmt: skip
 
@@ -257,13 +237,10 @@ def _contain(text: pl.Expr, patterns: Mapping[str, str]) -> pl.Expr:
 def _says_domain(text: pl.Expr, rules: Rules, *, own: bool) -> pl.Expr:
     """Whether a text has words of the row's own domain, or (not `own`) of another one (`Rules.domains`)."""
     name, lower = pl.col("domain").str.to_lowercase(), text.str.to_lowercase()
-    return pl.any_horizontal(
-        False,
-        *(
-            (name.str.starts_with(domain) == own) & lower.str.contains(pattern)
-            for domain, pattern in rules.domains.items()
-        ),
+    says = (
+        (name.str.starts_with(domain) == own) & lower.str.contains(words) for domain, words in rules.domains.items()
     )
+    return pl.any_horizontal(False, *says)
 
 
 def _refusals(corpus: Corpus, rules: Rules) -> pl.DataFrame:
@@ -277,24 +254,27 @@ def _refusals(corpus: Corpus, rules: Rules) -> pl.DataFrame:
 
 
 def _indifference(corpus: Corpus, slots: pl.Series, rules: Rules) -> pl.DataFrame:
-    """`Places.indifference`: of slots that the user's sentence names; if it names none, that the system asks about."""
+    """`Places.indifference`: of slots that the user's sentence names, else of those that the system asks about."""
     user, system = (
         corpus.texts.filter(speaker=who).select("row", _sentences(pl.col("text"), rules).alias(who))
         for who in ("user", "system")
     )
-    sentence, asked = pl.col("user"), pl.col("system")
-    asked_before = (
-        system.explode("system").filter(asked.str.contains(rules.preference)).group_by("row").agg(asked.str.join(" "))
-    )
-    said = user.with_columns(first=sentence.list.first()).explode("user").join(asked_before, on="row", how="left")
-    declines = (pl.col("first") == sentence) & sentence.str.contains(rules.no_preference) & asked.is_not_null()
-    said = said.filter(sentence.str.contains(rules.indifference) | declines.fill_null(False))
-    about_user = pl.any_horizontal(sentence.str.contains(words) for words in rules.asked_as.values())
-    texts = said.select("row", text=pl.when(about_user).then(sentence).otherwise(asked))
-    found = [
-        texts.filter(pl.col("text").str.contains(words))
-        .select("row")
-        .join(slots.filter(slots.str.contains(slot)).to_frame("slot"), how="cross")
+    sentence, question, names_slot = pl.col("user"), pl.col("system"), "|".join(rules.asked_as.values())
+    # A question that names no slot ("which do you prefer?") is about what was said before it.
+    before = pl.when(question.str.contains(names_slot)).then(pl.lit("")).otherwise(question.shift(1).over("row"))
+    questions = system.explode("system").with_columns(before=before).filter(question.str.contains(rules.preference))
+    with_before = pl.concat_str("before", "system", separator=" ", ignore_nulls=True)
+    questions = questions.group_by("row").agg(system=with_before.str.join(" "))
+    said = user.with_columns(first=sentence.list.first()).explode("user").join(questions, on="row", how="left")
+    declines = (pl.col("first") == sentence) & sentence.str.contains(rules.no_preference) & question.is_not_null()
+    said = said.filter(sentence.str.contains(rules.indifference) | declines)
+    texts = said.select("row", text=pl.when(sentence.str.contains(names_slot)).then(sentence).otherwise(question))
+    domains = corpus.domains.filter(pl.col("slot").is_in(slots.implode()))
+    rows = [
+        texts.filter(pl.col("text").str.contains(words)).join(
+            domains.filter(pl.col("slot").str.contains(slot)), how="cross"
+        )
         for slot, words in rules.asked_as.items()
     ]
-    return pl.concat(found).unique()
+    named = pl.concat(rows).with_columns(is_named=_says_domain(pl.col("text"), rules, own=True))
+    return named.group_by("row", "domain", "slot").agg(pl.col("is_named").any())

@@ -15,6 +15,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from os import PathLike
 from typing import Final
 
@@ -24,7 +25,7 @@ import polars as pl
 from dstbench.audit.donors import FORM, Donors, donor_values, unseen
 from dstbench.audit.inputs import gold_cells
 from dstbench.audit.known_values import LEAST, Content, longer_values, ordinary_words, read_content, value_key
-from dstbench.audit.mentions import WHOLE, bare_words, pattern, squeezed
+from dstbench.audit.mentions import bare_words, squeezed
 from dstbench.audit.places import ALIKE
 from dstbench.conventions.normalise import is_text
 from dstbench.conventions.slots import canonical_slot
@@ -40,6 +41,12 @@ _ENTITY: Final = ["dialogue", "entity"]
 # Misspelt are names of at least so many letters; their spellings have at most so many words.
 _LEAST_LETTERS: Final = 6
 _MOST_WORDS: Final = 6
+# The regular expression around patterns: upper or lower case, from the beginning of a word to the end of one.
+_WHOLE: Final = r"(?i)\b(?:{})\b"
+# Between the letters of a word there may be an apostrophe, a hyphen or a space, and any signs between words. Not all
+# signs that Unicode knows: compiling these takes longer than the search.
+_IN_WORD: Final = "['\u2019 -]?"
+_SIGNS: Final = r"\s!-/:-@\[-`{-~\u2018-\u201e\u2013\u2014"
 
 
 @dataclass(frozen=True)
@@ -148,7 +155,7 @@ def _names(cells: pl.DataFrame, chosen: list[str], ordinary: pl.DataFrame) -> pl
     names = cells.select("dialogue", "value").unique(maintain_order=True)
     names = names.with_columns(name=pl.col("value").str.split(BETWEEN)).explode("name")
     distinct = names.select(pl.col("name").unique()).with_columns(key=squeezed(pl.col("name")))
-    patterns = [pattern(name) if is_text(name) and key else None for name, key in distinct.iter_rows()]
+    patterns = [_pattern(name) if is_text(name) and key else None for name, key in distinct.iter_rows()]
     distinct = distinct.with_columns(pattern=pl.Series(patterns, dtype=pl.String)).drop_nulls("pattern")
     names = names.join(distinct, on="name", how="left", maintain_order="left")
     is_ordinary = value_key(pl.col("name")).is_in(ordinary["key"].implode())
@@ -167,6 +174,19 @@ def _names(cells: pl.DataFrame, chosen: list[str], ordinary: pl.DataFrame) -> pl
     return names.join(slots, on=_ENTITY, how="left", maintain_order="left")
 
 
+def _pattern(value: str) -> str:
+    """A regular expression of a value in texts, to be put into `_WHOLE`.
+
+    >>> college = _WHOLE.format(_pattern("saint johns college"))
+    >>> [bool(re.search(college, text)) for text in ("Saint John's", "Saint John's College")]
+    [False, True]
+    """
+    parts = re.split(r"([\W_]+)", re.sub(r"^[\W_]+|[\W_]+$", "", value))  # words, with signs between
+    signs = (f"[{_SIGNS}{''.join(sign for sign in between if not sign.isascii())}]*" for between in parts[1::2])
+    words = (_IN_WORD.join(word) for word in parts[::2])
+    return "".join(piece for pair in zip_longest(words, signs, fillvalue="") for piece in pair)
+
+
 def _pieces(texts: pl.DataFrame, names: pl.DataFrame, datasets: Sequence[Content]) -> pl.DataFrame:
     """(row, dialogue, turn, speaker, before, said, entity): texts with names, cut after each mention of the longest.
 
@@ -176,7 +196,7 @@ def _pieces(texts: pl.DataFrame, names: pl.DataFrame, datasets: Sequence[Content
     spelled = names.drop_nulls("pattern").filter(pl.col("slot").is_not_null().any().over("dialogue"))
     longer = longer_values(spelled.select("dialogue", "name").unique(), texts, datasets)
     longer = longer.with_columns(
-        key=squeezed(pl.col("name")), pattern=pl.Series(map(pattern, longer["name"]), dtype=pl.String)
+        key=squeezed(pl.col("name")), pattern=pl.Series(map(_pattern, longer["name"]), dtype=pl.String)
     )
     spelled = spelled.select("dialogue", "key", "pattern", "entity", bare=value_key(pl.col("name")))
     spelled = pl.concat([spelled, longer.drop("name")], how="diagonal")
@@ -198,7 +218,7 @@ def _cut(texts: pl.DataFrame, spelled: pl.DataFrame) -> pl.DataFrame:
     """Texts, as lists: what stands `before` each of the dialogue's names, and the names `said`."""
     longest_first = -pl.col("key").str.len_chars().cast(pl.Int64)
     patterns = spelled.select("dialogue", "key", "pattern").unique().sort("dialogue", longest_first, "key", "pattern")
-    whole = pl.format(WHOLE, pl.col("pattern").str.join("|"))
+    whole = pl.format(_WHOLE, pl.col("pattern").str.join("|"))
     patterns = patterns.group_by("dialogue", maintain_order=True).agg(pattern=whole)
     text, any_name = pl.col("text"), pl.col("pattern")
     cut = texts.join(patterns, on="dialogue", maintain_order="left")
@@ -240,7 +260,7 @@ def _misspelt(cut: pl.DataFrame, spelled: pl.DataFrame, datasets: Sequence[Conte
                     f" {one} " in f" {other} " for kept in best for one, other in ((kept, phrase), (phrase, kept))
                 ):
                     best.append(phrase)
-            found |= {(dialogue, phrase.replace(" ", ""), pattern(phrase), name["entity"]) for phrase in best}
+            found |= {(dialogue, phrase.replace(" ", ""), _pattern(phrase), name["entity"]) for phrase in best}
     return pl.DataFrame(sorted(found), schema=["dialogue", "key", "pattern", "entity"], orient="row")
 
 

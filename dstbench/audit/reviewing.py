@@ -100,11 +100,9 @@ def review(path: str | PathLike[str]) -> Review:
         wrong=is_changed & (pl.col("wrong") > 0),
         missed=pl.when(missed.is_not_null()).then(~is_changed & (missed > 0)),
     )
-    measures = [
-        _measures(of_unit).with_columns(unit=pl.lit(unit))
-        for unit, of_unit in (("additions", counts), ("dialogues", of_dialogues))
-    ]
-    return Review(REVIEW.conform(pl.concat(measures)), _by_slot(answers, counts), _by_group(counts))
+    by_unit = {"additions": counts, "dialogues": of_dialogues}
+    measures = pl.concat(_measures(of_unit).with_columns(unit=pl.lit(unit)) for unit, of_unit in by_unit.items())
+    return Review(REVIEW.conform(measures), _by_slot(answers, counts), _by_group(counts))
 
 
 def agreement(paths: Sequence[str | PathLike[str]]) -> Agreement:
@@ -126,11 +124,11 @@ def agreement(paths: Sequence[str | PathLike[str]]) -> Agreement:
         DstbenchError: As `review`, except for empty cells; or the sheets do not have the same rows.
         UsageError: There are fewer than two sheets, or two have the same name.
     """
-    files = {Path(path).stem: str(path) for path in paths}
     if len(paths) < 2:
         raise UsageError("agreement needs several readers", hint="give the filled sheet of each")
     if (repeated := first_repeated(Path(path).stem for path in paths)) is not None:
         raise UsageError(f"two sheets are called {repeated!r}", hint="give each reader's file a name of its own")
+    files = {Path(path).stem: str(path) for path in paths}
     sheets = {reader: _read_sheet(file) for reader, file in files.items()}
     _check_same_rows(sheets, files)
     first = next(iter(sheets.values()))
@@ -145,8 +143,10 @@ def agreement(paths: Sequence[str | PathLike[str]]) -> Agreement:
         is_empty, dialogues = is_empty & (first["row"] == "addition"), dialogues.clear()
     answers = {reader: _answers(sheet.filter(~is_empty), files[reader]) for reader, sheet in sheets.items()}
     measures = [
-        _measures(_counts(answered.join(dialogues, on=["group", "dialogue"], how="anti", maintain_order="left")))
-        for answered in answers.values()
+        _measures(
+            _counts(answered.join(dialogues, on=["group", "dialogue"], how="anti", maintain_order="left"))
+        ).with_columns(reader=pl.lit(reader))
+        for reader, answered in answers.items()
     ]
     rows = []
     for question, row, answer in (("right", "addition", "answer"), ("missed", "dialogue", "n_missed")):
@@ -155,50 +155,39 @@ def agreement(paths: Sequence[str | PathLike[str]]) -> Agreement:
             for answered in answers.values()
         ]
         ratings = np.column_stack([answered[answer] for answered in of_row])
-        agreed = kappa(ratings, of_row[0]["dialogue"].to_numpy())
-        statistic = "cohen" if len(files) == 2 else "fleiss"
-        rows.append((question, statistic, len(files), len(ratings), left_out.filter(row=row).height, *astuple(agreed)))
-    return Agreement(
-        READER.conform(
-            pl.concat(of.with_columns(reader=pl.lit(name)) for name, of in zip(files, measures, strict=True))
-        ),
-        pl.DataFrame(rows, schema=AGREEMENT.schema, orient="row"),
-    )
+        agreed = astuple(kappa(ratings, of_row[0]["dialogue"].to_numpy()))
+        statistic, n_left_out = "cohen" if len(files) == 2 else "fleiss", left_out.filter(row=row).height
+        rows.append((question, statistic, len(files), len(ratings), n_left_out, *agreed))
+    return Agreement(READER.conform(pl.concat(measures)), pl.DataFrame(rows, AGREEMENT.schema, orient="row"))
 
 
 def _read_sheet(path: str) -> pl.DataFrame:
     sheet = read_table(File(path), columns=(*_NEEDED, *_ROW)).rows
     if missing := [name for name in _NEEDED if name not in sheet.columns]:
-        raise DstbenchError(
-            f"not a review sheet: no column {', '.join(missing)}",
-            file=path,
-            hint="`dstbench audit inconsistency DATA --review FILE.csv` writes one",
-        )
-    sheet = sheet.select(pl.col(name) for name in sheet.columns if name in (*_NEEDED, *_ROW))
+        hint = "`dstbench audit inconsistency DATA --review FILE.csv` writes one"
+        raise DstbenchError(f"not a review sheet: no column {', '.join(missing)}", file=path, hint=hint)
+    sheet = sheet.select(name for name in sheet.columns if name in (*_NEEDED, *_ROW))
     return sheet.cast(pl.String).fill_null("").select(pl.all().str.strip_chars()).with_row_index("line", offset=1)
 
 
 def _check_same_rows(sheets: Mapping[str, pl.DataFrame], files: Mapping[str, str]) -> None:
     """Refuse sheets whose rows differ from those of the first sheet; the error names the first such row."""
     (first, sheet), *others = sheets.items()
+    hint = "readers' sheets have the same rows in the same order, and differ in `right` and `missed` only"
     for reader, other in others:
         names = [name for name in _ROW if name in sheet.columns and name in other.columns]
         rows = zip_longest(*(table.select(names).iter_rows(named=True) for table in (sheet, other)))
         for number, (row, its) in enumerate(rows, 1):
             if row != its:
-                hint = "readers' sheets have the same rows in the same order, and differ in `right` and `missed` only"
-                raise DstbenchError(
-                    f"row {number} is not that of {first}" if its else f"row {number} of {first} is missing",
-                    file=files[reader],
-                    dialogue=(its or row)["dialogue"],
-                    hint=hint,
-                )
+                what = f"row {number} is not that of {first}" if its else f"row {number} of {first} is missing"
+                raise DstbenchError(what, file=files[reader], dialogue=(its or row)["dialogue"], hint=hint)
 
 
 def _check_rows(sheet: pl.DataFrame, path: str) -> None:
     """Refuse a sheet whose rows are no longer those that were written: sampled dialogues, each with its additions."""
     if sheet.is_empty():
         raise DstbenchError("no dialogue in the sheet", file=path)
+    is_changed, n, n_additions = pl.col("group") == "changed", (~_IS_ADDITION).sum(), _IS_ADDITION.sum()
     _refuse(
         sheet,
         {
@@ -210,37 +199,31 @@ def _check_rows(sheet: pl.DataFrame, path: str) -> None:
         },
         path,
     )
-    rows = sheet.group_by("dialogue").agg(
-        n=(~_IS_ADDITION).sum(),
-        additions=_IS_ADDITION.sum(),
-        groups=pl.col("group").n_unique(),
-        is_changed=(pl.col("group") == "changed").first(),
-    )
+    of_dialogues = sheet.sort("dialogue", maintain_order=True).with_columns(n=n.over("dialogue"))
     faults = {
-        "the dialogue itself has {} rows, not one": pl.col("n") != 1,
-        "the dialogue is changed in one row and unchanged in another": pl.col("groups") != 1,
-        "a changed dialogue without additions": pl.col("is_changed") & (pl.col("additions") == 0),
-        "an unchanged dialogue with additions": ~pl.col("is_changed") & (pl.col("additions") > 0),
+        "the dialogue itself has {} rows, not one": n.over("dialogue") != 1,
+        "the dialogue is changed in one row and unchanged in another": pl.col("group").n_unique().over("dialogue") != 1,
+        "a changed dialogue without additions": is_changed & (n_additions.over("dialogue") == 0),
+        "an unchanged dialogue with additions": ~is_changed & (n_additions.over("dialogue") > 0),
     }
     for fault, is_faulty in faults.items():
-        for dialogue, n in rows.filter(is_faulty).sort("dialogue").select("dialogue", "n").iter_rows():
+        for dialogue, rows in of_dialogues.filter(is_faulty).select("dialogue", "n").head(1).iter_rows():
             hint = "keep all rows of a dialogue, or remove all of them"
-            raise DstbenchError(fault.format(n), file=path, dialogue=dialogue, hint=hint)
+            raise DstbenchError(fault.format(rows), file=path, dialogue=dialogue, hint=hint)
 
 
 def _answers(sheet: pl.DataFrame, path: str) -> pl.DataFrame:
     """The sheet with `of`, `answer` and `n_missed` (null if `missed` is empty in all rows), if cells are filled in."""
-    missed = pl.col("missed")
-    has_missed = (~_IS_ADDITION & (missed != "")).any()
+    right, missed = pl.col("right"), pl.col("missed")
     sheet = sheet.with_columns(
-        of=pl.col("of").cast(pl.UInt32),
-        answer=pl.col("right").str.to_lowercase().replace_strict(_ANSWERS, default=None, return_dtype=pl.Boolean),
+        pl.col("of").cast(pl.UInt32),
+        answer=right.str.to_lowercase().replace_strict(_ANSWERS, default=None, return_dtype=pl.Boolean),
         n_missed=missed.cast(pl.UInt32, strict=False),
     )
     faults = {
-        "`right` is not filled in": _IS_ADDITION & (pl.col("right") == ""),
+        "`right` is not filled in": _IS_ADDITION & (right == ""),
         "`right` is neither yes nor no": _IS_ADDITION & pl.col("answer").is_null(),
-        "`missed` is not filled in": ~_IS_ADDITION & (missed == "") & has_missed,
+        "`missed` is not filled in": ~_IS_ADDITION & (missed == "") & (~_IS_ADDITION & (missed != "")).any(),
         "`missed` is not a number": ~_IS_ADDITION & (missed != "") & pl.col("n_missed").is_null(),
     }
     _refuse(sheet, faults, path)
@@ -259,12 +242,9 @@ def _refuse(sheet: pl.DataFrame, faults: Mapping[str, pl.Expr], path: str) -> No
 
 def _counts(answers: pl.DataFrame) -> pl.DataFrame:
     """(group, dialogue, of, right, wrong, missed) per dialogue; missed is null if it is not filled in."""
-    answer = pl.col("answer").filter(_IS_ADDITION)
+    answer, n_missed = pl.col("answer").filter(_IS_ADDITION), pl.col("n_missed").filter(~_IS_ADDITION)
     counts = answers.group_by("group", "dialogue").agg(
-        of=pl.col("of").first(),
-        right=answer.sum(),
-        wrong=(~answer).sum(),
-        missed=pl.col("n_missed").filter(~_IS_ADDITION).first(),
+        of=pl.col("of").first(), right=answer.sum(), wrong=(~answer).sum(), missed=n_missed.first()
     )
     return counts.sort("group", "dialogue")
 
@@ -282,9 +262,10 @@ def _measures(counts: pl.DataFrame) -> pl.DataFrame:
     ]
     names = ("measure", "value", "low", "high", "in_sample")
     estimates = pl.DataFrame(rows, dict.fromkeys(names, pl.Float64) | {"measure": pl.String}, orient="row")
-    is_said = pl.col("missed").is_not_null().all()
     totals = counts.select(
-        pl.col("right", "wrong").sum(), missed=pl.when(is_said).then(pl.col("missed").sum()), dialogues=pl.len()
+        pl.col("right", "wrong").sum(),
+        missed=pl.when(pl.col("missed").is_not_null().all()).then(pl.col("missed").sum()),
+        dialogues=pl.len(),
     )
     return estimates.join(totals, how="cross")
 
@@ -309,14 +290,13 @@ def _by_group(counts: pl.DataFrame) -> pl.DataFrame:
     """`Review.dialogues`."""
     is_changed, is_complete = pl.col("group") == "changed", pl.col("missed") == 0
     is_right = pl.when(is_changed).then(pl.col("wrong") == 0).otherwise(is_complete)
-    is_said = pl.col("missed").is_not_null().all()
+    is_said, n, right = pl.col("missed").is_not_null().all(), pl.col("dialogues"), pl.col("right")
     of_group = counts.group_by("group").agg(
         of=pl.col("of").first(),
         dialogues=pl.len(),
         right=pl.when(is_said | is_changed.all()).then(is_right.sum()),
         complete=pl.when(is_said).then((is_right & is_complete).sum()),
     )
-    n, right = pl.col("dialogues"), pl.col("right")
     return REVIEWED_DIALOGUES.conform(of_group.with_columns(wrong=n - right, share=right / n).sort("group"))
 
 

@@ -9,7 +9,6 @@ import polars as pl
 from dstbench.audit.corpus import Corpus, with_changes
 from dstbench.audit.discussion import SUPPORT, discuss, judge_places, propose_places
 from dstbench.audit.evidence import CUES, PARTS, judge, propose
-from dstbench.audit.mentions import spans
 from dstbench.audit.places import Places
 from dstbench.audit.rules import Rules
 from dstbench.conventions.normalise import is_dontcare
@@ -44,17 +43,17 @@ class Method(NamedTuple):
 
 def search(corpus: Corpus, method: Method) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Search until nothing is found; the mentions with their evidence in the first round, and what all rounds add."""
-    cells, rounds = corpus.cells, list[pl.DataFrame]()
-    first, proposed = method.judge(corpus, cells)
-    while True:
+    cells, rounds, first = corpus.cells, list[pl.DataFrame](), pl.DataFrame()
+    while not rounds or rounds[-1].height:
+        judged, proposed = method.judge(corpus, cells)
+        first = judged if not rounds else first
         proposed = _with_duration(proposed, corpus, cells)
         rounds.append(proposed.with_columns(round=pl.lit(len(rounds) + 1)))
-        if proposed.is_empty():
-            return first, _with_later(pl.concat(rounds, how="diagonal_relaxed"), corpus)
         added = proposed.select("slot", "domain", "written", every=pl.col("value").str.split(BETWEEN), row=_rows())
         added = added.explode("row").with_columns(value=pl.col("every").list.first())
         cells = pl.concat([cells, added.select(cells.columns)])
-        proposed = method.judge(corpus, cells)[1]
+    later = corpus.cells.join(corpus.data_turns, on="row").select("dialogue", "slot", "row", later="written")
+    return first, _followed(pl.concat(rounds, how="diagonal_relaxed"), later).drop("dialogue")
 
 
 def _rows() -> pl.Expr:
@@ -85,12 +84,6 @@ def _with_duration(proposed: pl.DataFrame, corpus: Corpus, cells: pl.DataFrame) 
     return proposed.with_columns(until=pl.coalesce(replaced_at, "until")).drop("stop", "next", "then", "turn")
 
 
-def _with_later(added: pl.DataFrame, corpus: Corpus) -> pl.DataFrame:
-    """Additions with the value that gold has next in the dialogue."""
-    later = corpus.cells.join(corpus.data_turns, on="row").select("dialogue", "slot", "row", later="written")
-    return _followed(added, later).drop("dialogue")
-
-
 def _followed(rows: pl.DataFrame, following: pl.DataFrame) -> pl.DataFrame:
     """Rows with the next one of their dialogue and slot in another table."""
     return rows.sort("row").join_asof(
@@ -112,29 +105,27 @@ def list_proposals(added: pl.DataFrame, corpus: Corpus) -> pl.DataFrame:
 def list_candidates(first: pl.DataFrame, added: pl.DataFrame, corpus: Corpus, at_least: float) -> pl.DataFrame:
     """The mentions that the first round judges, replaced by what the rounds add, if they do; schema `CANDIDATES`."""
     is_similar, share = pl.col("rule").eq_missing(pl.lit("similar")), pl.col("annotated") / pl.col("others")
-    key = [*_CELL, "speaker", "value", "is_similar"]
     judged, new = (table.with_columns(is_similar=is_similar) for table in (first, added))
-    judged = judged.join(new, on=key, how="anti")
+    judged = judged.join(new, on=[*_CELL, "speaker", "value", "is_similar"], how="anti")
     judged = pl.concat([judged, new.with_columns(is_added=True)], how="diagonal_relaxed")
     covered = added.select("slot", row=_rows()).explode("row").unique().with_columns(is_covered=True)
     judged = judged.join(covered, on=_CELL, how="left")
     if "rarely" not in judged.columns:
         judged = judged.with_columns(rarely=False)
-    is_enough = pl.when("is_similar").then(~pl.col("rarely") & (share >= at_least)).otherwise(
-        pl.col("annotated") >= SUPPORT
-    )  # fmt: skip
-    decision = (
-        pl.when("is_added").then(pl.lit("added"))
-        .when("is_set").then(pl.lit("annotated"))
-        .when(pl.col("now").is_not_null()).then(pl.lit("other"))
-        .when(pl.col("rule").is_null()).then(pl.lit("no rule"))
-        .when(~is_enough.fill_null(False)).then(pl.lit("seldom"))
-        .when("is_covered").then(pl.lit("held"))
-        .otherwise(pl.lit("left out"))
-    )  # fmt: skip
+    is_frequent = ~pl.col("rarely") & (share >= at_least)
+    is_enough = pl.when("is_similar").then(is_frequent).otherwise(pl.col("annotated") >= SUPPORT)
+    decisions = {
+        "added": pl.col("is_added"),
+        "annotated": pl.col("is_set"),
+        "other": pl.col("now").is_not_null(),
+        "no rule": pl.col("rule").is_null(),
+        "seldom": ~is_enough.fill_null(False),
+        "held": pl.col("is_covered"),
+        "left out": pl.lit(True),
+    }
+    decision = pl.coalesce(pl.when(holds).then(pl.lit(name)) for name, holds in decisions.items())
     judged = judged.with_columns(decision=decision, share=share, turns=pl.col("until") - pl.col("row"))
-    judged = judged.sort(*_CELL, "speaker", "first", "value", "is_similar")
-    worded = _with_words(judged, corpus)
+    worded = _with_words(judged.sort(*_CELL, "speaker", "start", "value", "is_similar"), corpus)
     # The rules compare canonical values; the log has them as gold writes them.
     spelled = corpus.spelled.rename({"written": "spelling"})
     for frame, keys in ((spelled, ["slot", "value"]), (corpus.cells.select(*_CELL, gold="written"), _CELL)):
@@ -145,7 +136,8 @@ def list_candidates(first: pl.DataFrame, added: pl.DataFrame, corpus: Corpus, at
 
 def _with_words(mentions: pl.DataFrame, corpus: Corpus) -> pl.DataFrame:
     """Mentions of the dialogues that are judged, with the words that say them and what similar ones share."""
-    spoken = spans(mentions.drop("start", "end", strict=False), corpus.texts).rename({"text": "utterance"})
+    texts = corpus.texts.select("row", "speaker", utterance="text")
+    spoken = mentions.join(texts, on=["row", "speaker"], how="left", maintain_order="left")
     spoken = spoken.join(corpus.data_turns, on="row", how="inner", maintain_order="left")
     of_any_slot = pl.when(pl.col("level") == 1).then(pl.lit(" slot=any")).otherwise(pl.lit(""))
     places = [pl.when(pl.col("rule") != "similar").then(pl.format("rule={}{}", "rule", of_any_slot))]

@@ -44,6 +44,27 @@ def find_values(texts: pl.Series, values: pl.Series, typos: Table | None = None)
     return pl.concat(matches).unique()
 
 
+def first_said(values: pl.DataFrame, said: pl.DataFrame, convention: Convention) -> pl.DataFrame:
+    """(dialogue, slot, value, searched, said_at): the first turn in which values that tell their slot are said.
+
+    Yes, no and dontcare are not searched for.
+    """
+    normalise = normaliser(convention.pred_steps, convention.typos)
+    distinct = values.select("slot", "value").unique(maintain_order=True)
+    spelled = [
+        [text for text in (*alternatives(value), *alternatives(normalise(slot, value))) if tells_slot(text)]
+        for slot, value in distinct.iter_rows()
+    ]
+    texts_of = distinct.with_columns(spelled=pl.Series(spelled, dtype=pl.List(pl.String))).explode("spelled")
+    texts_of = texts_of.filter(pl.col("spelled").str.contains(r"[^\W_]")).unique()
+    texts, wanted = said.drop_nulls().join(values, on="dialogue", how="semi"), texts_of["spelled"].unique()
+    found = find_values(texts["text"], wanted, convention.typos)
+    found = texts.select("dialogue", "turn")[found["text"]].with_columns(spelled=wanted.gather(found["value"]))
+    first = found.group_by("dialogue", "spelled").agg(said_at=pl.col("turn").min())
+    searched = values.join(texts_of, on=["slot", "value"]).join(first, on=["dialogue", "spelled"], how="left")
+    return searched.group_by("dialogue", "slot", "value").agg(pl.col("said_at").min(), searched=pl.lit(True))
+
+
 # --- spellings --------------------------------------------------------------------------------------------------------
 
 
@@ -69,10 +90,11 @@ def _spellings(words: pl.Series, times: pl.Series, phrases: Mapping[str, str]) -
     values = pl.DataFrame({"words": words, "time": times}).with_row_index("value")
     own = values.select("value", "words")
     own = pl.concat([own, own.with_columns(_without_small_words(pl.col("words")))])
-    pairs = pl.DataFrame({"right": list(phrases.values()), "words": list(phrases)})
-    same = pl.concat([pairs, pairs.select("right", words="right")]).with_columns(bare_words(pl.col("words", "right")))
+    same = pl.DataFrame({"right": [*phrases.values()] * 2, "words": [*phrases, *phrases.values()]})
+    same = same.with_columns(bare_words(pl.col("words", "right")))
     letters = _without_spaces(pl.col("words")).alias("letters")
     synonyms = same.select(letters, "right").unique().join(same.select("right", synonym="words"), on="right")
+    of_phrases = own.with_columns(letters).join(synonyms, on="letters").select("value", words="synonym")
     hour, minute = pl.col("time").str.head(2).cast(pl.Int32), pl.col("time").str.tail(2)
     half = pl.when(hour < 12).then(pl.lit("a")).otherwise(pl.lit("p"))
     twelve = (hour - 1) % 12 + 1
@@ -83,25 +105,23 @@ def _spellings(words: pl.Series, times: pl.Series, phrases: Mapping[str, str]) -
         pl.when(minute == "00").then(pl.format("{}{}m", twelve, half)),
     ]
     of_times = values.drop_nulls("time").select("value", words=pl.concat_list(clocks)).explode("words").drop_nulls()
-    of_phrases = own.with_columns(letters).join(synonyms, on="letters").select("value", words="synonym")
     return pl.concat([own, of_phrases, of_times]).unique()
 
 
 def _one_spelling(words: pl.Series, phrases: Mapping[str, str]) -> pl.Series:
     """Plurals and phrases in one form, without small words."""
+
+    def stemmed(text: pl.Expr) -> pl.Expr:
+        for plural, stem in english().plurals:
+            text = text.str.replace_all(plural, stem)
+        return padded(text)
+
     pairs = pl.DataFrame({"from": list(phrases), "to": list(phrases.values())})
-    pairs = pairs.select(_stems(bare_words(pl.col(name))) for name in ("from", "to"))
+    pairs = pairs.select(stemmed(bare_words(pl.col(name))) for name in ("from", "to"))
     pairs = pairs.sort(pl.col("from").str.len_chars(), descending=True, maintain_order=True)
-    old, new = (pairs[name].to_list() for name in ("from", "to"))
-    replaced = _stems(pl.lit(words)).str.replace_many(old, new, leftmost=True)  # of those that match, the longest
+    # Of the phrases that match at one position, the longest is replaced.
+    replaced = stemmed(pl.lit(words)).str.replace_many(pairs["from"].to_list(), pairs["to"].to_list(), leftmost=True)
     return pl.select(_without_small_words(replaced).str.strip_chars(" ")).to_series()
-
-
-def _stems(words: pl.Expr) -> pl.Expr:
-    """Words without plural endings, `padded`."""
-    for plural, stem in english().plurals:
-        words = words.str.replace_all(plural, stem)
-    return padded(words)
 
 
 # --- matching ---------------------------------------------------------------------------------------------------------
@@ -141,10 +161,10 @@ def _with_same_words(texts: pl.Series, values: pl.Series) -> pl.DataFrame:
     words = pl.concat([texts, values]).str.split(" ").to_frame("word").with_row_index("owner").explode("word")
     words = words.filter(pl.col("word") != "").select("owner", hash=pl.col("word").hash())
     is_text = pl.col("owner") < len(texts)
-    wanted = words.filter(~is_text).group_by("owner").agg(size=pl.len(), key=pl.col("hash").sum())
-    wanted = wanted.with_columns(value=pl.col("owner") - len(texts))
-    of_texts = words.filter(is_text)
-    owner, hashes = of_texts["owner"].to_numpy(), of_texts["hash"].to_numpy()
+    wanted = words.filter(~is_text).group_by(value=pl.col("owner") - len(texts)).agg(
+        size=pl.len(), key=pl.col("hash").sum()
+    )  # fmt: skip
+    owner, hashes = (words.filter(is_text)[name].to_numpy() for name in ("owner", "hash"))
     sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(hashes, dtype=np.uint64)])
     matches = [pl.DataFrame(schema={"text": pl.UInt32, "key": pl.UInt64})]
     for (size,), keys in wanted.group_by("size"):
@@ -166,9 +186,8 @@ def _times(texts: pl.Series) -> pl.DataFrame:
     in_digits = pl.format(" {} ", said.str.replace_all(r"\s+", " "))
     for word, digits in words.numbers.items():
         in_digits = in_digits.str.replace_all(rf"\b{word}\b", digits)
-    with_numbers = lower.filter(said.str.contains(rf"\d|\b(?:{'|'.join(words.numbers)})\b")).select(
-        "text", said=in_digits
-    )
+    has_number = said.str.contains(rf"\d|\b(?:{'|'.join(words.numbers)})\b")
+    with_numbers = lower.filter(has_number).select("text", said=in_digits)
     has_half, written_hour = pl.col("half") != "", pl.col("hour").cast(pl.Int32)
     is_short = ~pl.col("hour").str.starts_with("0") & (written_hour <= 12)
     for pattern, default_minute, hours_more in words.clocks:
@@ -186,24 +205,3 @@ def _times(texts: pl.Series) -> pl.DataFrame:
         two_digits = pl.col("hour").replace(24, 0).cast(pl.String).str.zfill(2)
         times.append(meant.select("text", time=pl.format("{}:{}", two_digits, "minute")))
     return pl.concat(times).unique()
-
-
-def first_said(values: pl.DataFrame, said: pl.DataFrame, convention: Convention) -> pl.DataFrame:
-    """(dialogue, slot, value, searched, said_at): the first turn in which values that tell their slot are said.
-
-    Yes, no and dontcare are not searched for.
-    """
-    normalise = normaliser(convention.pred_steps, convention.typos)
-    distinct = values.select("slot", "value").unique(maintain_order=True)
-    spelled = [
-        [text for text in (*alternatives(value), *alternatives(normalise(slot, value))) if tells_slot(text)]
-        for slot, value in distinct.iter_rows()
-    ]
-    texts_of = distinct.with_columns(spelled=pl.Series(spelled, dtype=pl.List(pl.String))).explode("spelled")
-    texts_of = texts_of.filter(pl.col("spelled").str.contains(r"[^\W_]")).unique()
-    texts, wanted = said.drop_nulls().join(values, on="dialogue", how="semi"), texts_of["spelled"].unique()
-    found = find_values(texts["text"], wanted, convention.typos)
-    found = texts.select("dialogue", "turn")[found["text"]].with_columns(spelled=wanted.gather(found["value"]))
-    first = found.group_by("dialogue", "spelled").agg(said_at=pl.col("turn").min())
-    searched = values.join(texts_of, on=["slot", "value"]).join(first, on=["dialogue", "spelled"], how="left")
-    return searched.group_by("dialogue", "slot", "value").agg(pl.col("said_at").min(), searched=pl.lit(True))

@@ -25,31 +25,11 @@ _KEY: Final = ["dialogue", "turn"]
 _CELL: Final = ["dialogue", "turn", "slot"]
 _PARTIES: Final = ("system", "user")
 
-# How the evidence says what a proposal's columns hold. First by rule, and by rule and speaker where these differ.
-_CLAIMS: Final[dict[str, str]] = {
-    "name user": 'The user names a place: "{said}"',
-    "name system": 'The system offers "{said}" alone, and the user does not refuse it',
-    "name system refused": 'The system offers "{said}" alone, and the user refuses it',
-    "name system several": 'The system offers several places, "{said}" first',
-    "feature user": 'The user wishes for "{said}"',
-    "kind user": 'The user says the kind of place: "{said}"',
-    "kind system": 'The kind of place is in its name: the system says "{said}"',
-    "wish user": 'The user wishes for "{said}"',
-}
-_SAID_OF_PLACE: Final = ("fact system", "feature system")
-_CLAIM: Final = 'The {speaker} says "{said}"'
-# The parts of `PROPOSALS.place`, in words.
-_ALIKE: Final = {
-    "when=now": "other slots of the domain are set in the same turn",
-    "when=between": "other slots of the domain are set in the turns before and after",
-    "when=before": "other slots of the domain are set in the turn before",
-    "when=next": "other slots of the domain are set in the next turn",
-    "when=earlier": "other slots of the domain were set earlier",
-    "before=-": "no word before it",
-    "before=": "word before it: ",
-    "reply=-": "no reply",
-    "reply=": "reply begins with: ",
-}
+# What a speaker does with a value, by rule and speaker; else the speaker says it.
+_VERBS: Final = {
+    "name user": "names", "name system": "offers", "kind user": "asks for", "feature user": "wishes for",
+    "wish user": "wishes for",
+}  # fmt: skip
 
 
 def review_sheet(
@@ -166,38 +146,29 @@ def evidence_in_words() -> pl.Expr:
     >>> row = {"rule": "fact", "speaker": "system", "said": "north", "entity": "acorn lodge", "fact": "north",
     ...        "refused": False, "place": "rule=fact", "annotated": 5, "mentions": 103, "value": "north", "later": None}
     >>> print(pl.DataFrame([row]).select(evidence_in_words()).item())
-    The system says "north" of acorn lodge; the database has north. Elsewhere gold annotates 5 of 103 such mentions.
+    The system says "north"; the database has north for acorn lodge. Elsewhere gold annotates 5 of 103 such mentions.
     """
-    rule, entity, fact, later = (pl.col(name) for name in ("rule", "entity", "fact", "later"))
-    kind = pl.format("{} {}", "rule", "speaker")
-    is_list, is_refused = pl.col("value").str.contains(BETWEEN, literal=True), pl.col("refused").fill_null(False)
+    rule, none = pl.col("rule"), pl.lit("")
+    verb = pl.format("{} {}", "rule", "speaker").replace_strict(_VERBS, default="says", return_dtype=pl.String)
     # By default, neither lists nor refused offers are added.
-    offer = pl.when(is_list).then(pl.lit(" several")).when(is_refused).then(pl.lit(" refused")).otherwise(pl.lit(""))
-    named = pl.when(kind == "name system").then(pl.concat_str(kind, offer)).otherwise(kind)
-    claim = pl.coalesce(
-        *(pl.when(named == name).then(_filled(words)) for name, words in _CLAIMS.items()), _filled(_CLAIM)
-    )
-    # A name is the place itself, so the database has nothing to add.
+    is_list, is_refused = pl.col("value").str.contains(BETWEEN, literal=True), pl.col("refused").fill_null(False)
+    offer = pl.when(is_list).then(pl.lit(", among others")).when(is_refused).then(pl.lit(", which the user refuses"))
     of_place = pl.coalesce(
-        pl.when(rule == "name").then(pl.lit("")),
-        pl.when(kind.is_in(_SAID_OF_PLACE)).then(pl.format(" of {}; the database has {}", entity, fact)),
-        pl.format("; the database has {} for {}", fact, entity),
-        pl.format("; no database has it for {}", entity),  # there may be no database, or it may not have the slot
-        pl.lit(""),
+        pl.when(rule == "name").then(none),  # a name is the place itself
+        pl.format("; the database has {} for {}", "fact", "entity"),
+        pl.format("; no database has it for {}", "entity"),  # there may be no database, or it may not have the slot
+        none,
     )
-    alike = (
-        pl.col("place")
-        .str.replace(r"^(when=\w+) ", "${1}; ")
-        .str.replace_many(list(_ALIKE), list(_ALIKE.values()), leftmost=True)
-    )
-    similar = pl.when(rule == "similar").then(pl.format("similar mentions ({})", alike))
-    of_rule = pl.when(pl.col("place").str.ends_with("slot=any")).then(pl.lit("such mentions of any slot"))
-    of_later = pl.when(later == pl.col("value")).then(pl.lit(" Gold has it later in the dialogue."))
-    other_later = pl.format(" Later in the dialogue gold has {}.", later)
+    alike = {
+        "such mentions of any slot": pl.col("place").str.ends_with("slot=any"),
+        "similar mentions": rule == "similar",
+        "such mentions": pl.lit(True),
+    }
     return pl.format(
-        "{}{}. Elsewhere gold annotates {} of {} {}.{}",
-        claim, of_place, "annotated", "mentions", pl.coalesce(similar, of_rule, pl.lit("such mentions")),
-        pl.coalesce(of_later, other_later, pl.lit("")),
+        'The {} {} "{}"{}{}. Elsewhere gold annotates {} of {} {}.{}',
+        "speaker", verb, "said", offer.otherwise(none), of_place, "annotated", "mentions",
+        pl.coalesce(pl.when(holds).then(pl.lit(words)) for words, holds in alike.items()),
+        pl.coalesce(pl.format(" Later in the dialogue gold has {}.", "later"), none),
     )  # fmt: skip
 
 
@@ -210,9 +181,3 @@ def _meanings(proposals: pl.DataFrame) -> pl.DataFrame:
 
 def _meaning_in_words() -> pl.Expr:
     return pl.format(" The value {} stands for {}.", "value", "meaning").fill_null("")
-
-
-def _filled(words: str) -> pl.Expr:
-    """A sentence with ``{speaker}`` and ``{said}`` replaced by these columns."""
-    names = [name for name in ("speaker", "said") if f"{{{name}}}" in words]
-    return pl.format(words.format(**dict.fromkeys(names, "{}")), *names)

@@ -347,7 +347,7 @@ def inconsistency(
         hint = "correct them one at a time, with the others as --evidence"
         raise UsageError(f"--apply writes one dataset, not {len(data)}", hint=hint)
     from dstbench.audit import correct, review_sheet, write_log
-    from dstbench.io.atomic import replacing
+    from dstbench.io.atomic import write_whole
     from dstbench.io.escape import csv_text
     from dstbench.rendering.tables import render
     from dstbench.rendering.terminal import laid_out_for, screen
@@ -357,8 +357,7 @@ def inconsistency(
     missing = call.compute()
     if review is not None:
         sheet = review_sheet(data, missing, split=call.arguments.get("split"), sample=sample, seed=seed)
-        with replacing(review) as part:
-            part.write_text(csv_text(sheet), encoding="utf-8-sig")  # so that spreadsheets take it for UTF-8
+        write_whole(review, csv_text(sheet).encode("utf-8-sig"))  # so that spreadsheets take it for UTF-8
     if apply and output is not None:
         correct(data[0], output, missing)
     if log is not None:
@@ -391,6 +390,7 @@ def replace(call: Call, *, manifest: Path | None = None) -> Result:
     """
     if manifest is not None and manifest.suffix not in (".csv", ".json"):
         raise UsageError(f"{manifest}: a manifest is written as CSV or JSON", hint=f"--manifest {manifest.stem}.csv")
+    from dstbench.io.atomic import write_whole
     from dstbench.rendering.tables import render
 
     maps, kept = call.arguments.get("mapping") or {}, call.arguments["keep_unfound"]
@@ -399,5 +399,6 @@ def replace(call: Call, *, manifest: Path | None = None) -> Result:
     written = [Path(call.arguments["out"])]
     if manifest is not None:
         listed = render(replacement, "csv" if manifest.suffix == ".csv" else "json", kept=kept)
-        written += write_files({manifest.name: listed.encode()}, manifest.parent)
+        write_whole(manifest, listed.encode())
+        written.append(manifest)
     return call.shown(replacement, kept=kept)._replace(written=written)

@@ -8,7 +8,7 @@ import os
 import sys
 import warnings
 from collections import Counter
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from threading import Timer
 from typing import TYPE_CHECKING, Any, Final, Literal
@@ -162,15 +162,13 @@ class Progress(logging.Handler):
         self._log = logging.getLogger("dstbench")
         self._level_before = self._log.level
 
-    def start(self) -> None:
-        """Draw soon."""
+    def __enter__(self) -> None:
         Progress.current = self
         self._log.addHandler(self)
         self._log.setLevel(logging.INFO)
         self._timer.start()
 
-    def stop(self) -> None:
-        """Remove the line."""
+    def __exit__(self, *_: object) -> None:
         Progress.current = None
         self._log.removeHandler(self)
         self._log.setLevel(self._level_before)
@@ -211,18 +209,9 @@ class Progress(logging.Handler):
                 self._drawn.start()
 
 
-@contextmanager
-def progress(doing: str) -> Iterator[None]:
+def progress(doing: str) -> AbstractContextManager[None]:
     """Show on stderr, if it is a terminal, what is being done and for how long."""
-    if not sys.stderr.isatty():
-        yield
-        return
-    line = Progress(doing)
-    line.start()
-    try:
-        yield
-    finally:
-        line.stop()
+    return Progress(doing) if sys.stderr.isatty() else nullcontext()
 
 
 def as_path(path: Path) -> str:
@@ -238,18 +227,12 @@ def require_parquet(output: Path, what: str) -> None:
 
 def write_files(contents: dict[str, bytes], folder: Path) -> list[Path]:
     """Write files (name to content) to a folder, which is made if there is none, and return their paths."""
-    from dstbench.io.atomic import replacing
+    from dstbench.io.atomic import make_folder, write_whole
 
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise DstbenchError(f"cannot be made: {error.strerror}", file=str(folder), hint="name a folder") from None
-    paths = []
+    make_folder(folder)
     for name, content in contents.items():
-        paths.append(folder / name)
-        with replacing(paths[-1]) as part:
-            part.write_bytes(content)
-    return paths
+        write_whole(folder / name, content)
+    return [folder / name for name in contents]
 
 
 def say(text: str) -> None:
@@ -260,20 +243,19 @@ def say(text: str) -> None:
 def emit(text: str, output: Path | None) -> None:
     """Print a text or write it to a file; a closed pipe (``| head``) is no error."""
     with reporting():
-        from dstbench.io.atomic import replacing
+        if output is not None and str(output) != "-":
+            from dstbench.io.atomic import write_whole
 
-        if output is None or str(output) == "-":
-            try:
-                sys.stdout.write(text)
-                sys.stdout.flush()
-            except BrokenPipeError:
-                raise
-            except OSError as error:
-                discard_output()
-                raise DstbenchError(f"cannot print: {error.strerror}") from None
+            write_whole(output, text.encode())
             return
-        with replacing(output) as part:
-            part.write_text(text, encoding="utf-8")
+        try:
+            sys.stdout.write(text)
+            sys.stdout.flush()
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            discard_output()
+            raise DstbenchError(f"cannot print: {error.strerror}") from None
 
 
 def discard_output() -> None:

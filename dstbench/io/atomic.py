@@ -88,6 +88,20 @@ def replacing(path: str | Path) -> Iterator[Path]:
             note(complete.fileno(), written=True)
 
 
+def write_whole(path: str | Path, content: bytes) -> None:
+    """Write a file, or replace it."""
+    with replacing(path) as part:
+        part.write_bytes(content)
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder, and those above it, if there is none."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DstbenchError(f"cannot be made: {error.strerror}", file=str(folder), hint="name a folder") from None
+
+
 @contextmanager
 def replacing_folder(path: str | Path) -> Iterator[Path]:
     """A temporary folder beside `path` that is renamed to it if the block succeeds, and is removed if it fails."""

@@ -11,7 +11,7 @@ from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
-from typing import Any, BinaryIO, Final, Self, TypeVar
+from typing import Any, Final, Self, TypeVar
 
 from dstbench.errors import DstbenchError
 from dstbench.io import archives
@@ -125,7 +125,7 @@ class File:
 
     # --- its content --------------------------------------------------------------------------------------------------
 
-    def open(self) -> BinaryIO:
+    def open(self) -> io.BufferedReader:
         """The content as a stream of bytes, unpacked and without a byte order mark."""
         place = self._place
         if isinstance(place, zipfile.Path):
@@ -148,14 +148,10 @@ class File:
 
     def read(self) -> bytes:
         """The whole content."""
+        _LOG.info("reading %s", self.name)
         with self.open() as stream:
-            size = -1
-            if isinstance(self._place, Path) and not self.is_pipe:
-                size = self._guarded(self._place.stat).st_size  # without it, `read` copies all bytes once more
-                _LOG.info("reading %s (%.1f MB)", self.name, size / 1e6)
-            content = self._guarded(lambda: stream.read(size))
-            self._refuse(by_content(content))
-            return content + self._guarded(stream.read)
+            self._refuse(by_content(self._guarded(lambda: stream.peek(LOOKED_AT))))
+            return self._guarded(stream.read)
 
     def files(self) -> list[Self]:
         """The files in a folder and its subfolders, sorted, without hidden ones."""

@@ -2,10 +2,9 @@
 
 `read` recognises the format by the file's content, never by its name, and returns `States`.
 
-- `table` (with `beside_rows`): the formats, a row each; `rows` (with `row_types` and `row_document`): how a row is
-  recognised, read, checked and opened for changes; `walk`: paths to the turns of a file, and the walker of them;
-  `notations`: the ways in which states are written. `trippy`, `tsv`, `dstc2`, `ldst`, `parlai`, `savn`, `fga_gca`,
-  `jsonl`: formats that a row cannot say
+- `table` (with `beside_rows`): the formats, a row each; `rows`: how a row is recognised, read, checked and opened for
+  changes; `walk`: paths to the turns of a file, and the walker of them; `notations`: the ways in which states are
+  written. `trippy`, `tsv`, `ldst`, `parlai`, `savn`, `jsonl`: formats that a row cannot say
 - `declared`: rows in a file of the user's
 - `registry`: all formats, and `read`; `folder`: which files of a folder to read
 - `format`: what a format is; `source`: a file and its JSON; `builder` collects the `states`, `document` opens a file

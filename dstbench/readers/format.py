@@ -6,11 +6,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-import polars as pl
-
 from dstbench.readers.builder import Pairs, SideBuilder, StatesBuilder
 from dstbench.readers.source import Source
-from dstbench.readers.states import States, sides_of
+from dstbench.readers.states import States
 
 if TYPE_CHECKING:
     from dstbench.readers.document import Document
@@ -88,17 +86,6 @@ class Format:
         self.reader(source, builder)
         states = builder.build()
         return states if self.finish is None else self.finish(states)
-
-    def turns(self, source: Source) -> pl.DataFrame:
-        """The turns (dialogue, turn) of a source of this format, by canonical ids.
-
-        Raises:
-            DstbenchError: As `read`.
-        """
-        sides = sides_of(self.read(source))
-        if not sides:
-            raise source.error(f"no gold: it holds predictions only ({self.name})", "name the dataset's own file")
-        return pl.concat([side.turns for side in sides]).unique()
 
     def spoken(self, source: Source) -> Iterator[Said]:
         """What was said in each turn; nothing if the format does not hold it."""

@@ -27,16 +27,10 @@ Cell: TypeAlias = tuple[str, Place, Any]
 
 
 class Notation:
-    """How a state is written.
+    """How a state is written."""
 
-    Attributes:
-        shape: The type of a state, in msgspec's sense.
-        levels: What each level of keys in a state is: ``slot`` (several are joined by a hyphen), or None.
-        is_writable: Whether states can be edited.
-    """
-
-    shape: Any = None
-    levels: ClassVar[tuple[str | None, ...]] = ()
+    shape: Any = None  # the type of a state, in msgspec's sense
+    levels: ClassVar[tuple[str | None, ...]] = ()  # which levels of its keys make a ``slot``, joined by a hyphen
     is_writable = True
 
     def __init__(self, shape: Any = None) -> None:
@@ -70,12 +64,9 @@ class Notation:
         raise NotImplementedError
 
     def make(self, state: Any, slot: str, spelling: Any) -> Place:
-        """The place for a slot that a state does not have.
+        """The place for a slot, by its canonical name, that a state does not have.
 
-        Args:
-            state: The state.
-            slot: The canonical name.
-            spelling: The slot's spelling elsewhere in the file, as `cells` gives it; None: the file does not have it.
+        `spelling` is the slot's elsewhere in the file, as `cells` gives it; None: the file does not have it.
         """
         raise NotImplementedError
 

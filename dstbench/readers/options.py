@@ -21,36 +21,20 @@ _ROLES: Final = {"id": "dialogue", "dialogue_id": "dialogue"}
 
 @dataclass(frozen=True)
 class Keys:
-    """The keys (or columns) under which records of turns hold each field; None: by the key's usual names.
-
-    Attributes:
-        dialogue: The key of the dialogue's id.
-        turn: The key of the turn's number; if it is that of the id, too, the ids end in the turn.
-        gold: The key of the gold state.
-        pred: The key of the predicted state.
-        system: The key of what the system said before the user.
-        user: The key of what the user said.
-        turns: The key of a dialogue's turns.
-        optional: Whether records may lack these keys, because gold in a file of its own may have other keys.
-    """
+    """The keys (or columns) under which records of turns hold each field; None: by the key's usual names."""
 
     dialogue: str | None = None
-    turn: str | None = None
+    turn: str | None = None  # if it is the dialogue's, too, the ids end in the turn
     gold: str | None = None
     pred: str | None = None
     system: str | None = None
     user: str | None = None
-    turns: str | None = None
-    optional: bool = False
+    turns: str | None = None  # of the list of a dialogue's turns
+    optional: bool = False  # records may lack these keys, because gold in a file of its own may have other keys
 
     @staticmethod
     def of(keys: Mapping[str, str] | None) -> Keys | None:
         """The keys that a user gives, by field; ``id`` is another word for ``dialogue``.
-
-        Dialogue and turn may have the same key, whose values are ids that end in the turn.
-
-        Raises:
-            UsageError: There is no such field, or a key is empty or given for two other fields.
 
         >>> Keys.of({"id": "flag", "pred": "predict"}).dialogue
         'flag'
@@ -108,25 +92,15 @@ def parse_keys(parts: Iterable[str]) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """How the files of a run are read.
-
-    Attributes:
-        format: Their format, or its name; None: by their content.
-        keys: The keys of records of turns; None: by their usual names.
-        slots: The map from the user's slots to their other names; None: no map.
-        dialogues: The map from the user's dialogue ids to gold's; None: no map.
-        turns_from: The number of the turn that is gold's turn 0; None: the user does not say how turns are numbered.
-        turn_step: The difference of the numbers of consecutive turns; None: likewise.
-        unreadable: What to do with predicted states that are none.
-    """
+    """How the files of a run are read; None: by their content, by usual names, without maps, as they are numbered."""
 
     format: str | Format | None = None
     keys: Keys | None = None
-    slots: Names | None = None
-    dialogues: Names | None = None
-    turns_from: int | None = None
-    turn_step: int | None = None
-    unreadable: Unreadable = "error"
+    slots: Names | None = None  # the map from the user's slots to their other names
+    dialogues: Names | None = None  # the map from the user's dialogue ids to gold's
+    turns_from: int | None = None  # the number of the turn that is gold's turn 0
+    turn_step: int | None = None  # the difference of the numbers of consecutive turns
+    unreadable: Unreadable = "error"  # what to do with predicted states that are none
 
     @property
     def signed(self) -> dict[str, str]:

@@ -211,7 +211,8 @@ class Records:
         """A record for each turn, from those of one slot each."""
         fields, joined, unpredicted = self.fields, dict[tuple[str, int], Turn](), set()
         for row, turn in zip(self.rows, turns, strict=True):
-            content = joined.setdefault(turn, row._replace(content={key: [] for key in sides.values()})).content
+            empty = Turn(*turn, {key: [] for key in sides.values()}, place=row.place)
+            content = joined.setdefault(turn, empty).content
             slot, domain = row.content.get(fields.slot), row.content.get(fields.domain)
             for side, key in sides.items():
                 value = row.content.get(key)

@@ -114,7 +114,7 @@ def _path_of(source: Source, documents: Documents) -> Path | None:
 
 def _walked(source: Source, documents: Documents, path: Path) -> Iterator[Turn]:
     """The records in documents, at the end of the path."""
-    walker = Walker(source, tells_places=True)
+    walker = Walker(source, is_guess=True)
     source.outside = tuple(id_.key for step in path for id_ in step.ids if id_.key)
     for place, document in documents:
         for turn in walker.walk(document, path, place):

@@ -208,7 +208,7 @@ class Row:
     def walker(self, source: Source) -> Walker:
         """The walker of a file, which says what is wrong in it."""
         naming = None if self.naming is None else self.naming(source.json)
-        return Walker(source, self.said, naming, is_strict=True)
+        return Walker(source, self.said, naming)
 
     def turns(self, source: Source) -> Iterator[Turn]:
         """The turns of a file; their states are not checked."""

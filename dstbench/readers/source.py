@@ -243,18 +243,15 @@ class Source(File):
         return self.convert(self.json, shape, *levels)
 
     def convert(self, document: Any, shape: type[T], *levels: str | None, place: str = "", **where: Any) -> T:
-        """Convert decoded JSON to a type, strictly.
+        """Convert decoded JSON to a type, in msgspec's sense; a `DstbenchError` says what has another type, and where.
 
         Args:
             document: The decoded JSON.
-            shape: A type, in msgspec's sense.
+            shape: The type.
             levels: What each level of keys is: ``dialogue``, ``turn``, ``slot`` (several are joined by a hyphen), or
                 None for one that need not be named.
             place: Where in the file the document is, to start the message with.
             **where: The dialogue and turn, where they are already known.
-
-        Raises:
-            DstbenchError: Something has another type; the message says what and where.
         """
         try:
             return msgspec.convert(document, shape)

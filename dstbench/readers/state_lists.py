@@ -18,8 +18,7 @@ from dstbench.readers.record_reading import Records, is_multiwoz
 from dstbench.readers.state_cells import could_be_state, lists_slots, states_in
 from dstbench.readers.state_text import named
 from dstbench.readers.states import noting_vanishing_slots
-from dstbench.readers.walk import Id, Step, Turn, Walker
-from dstbench.readers.wrappers import values
+from dstbench.readers.walk import Broken, Id, Step, Turn, Walker
 
 # Dialogues, of each the turns: objects or lists. Or ids that end in the turn, of each its state.
 _PATH: Final = (Step("object", ids=(Id("dialogue"),), or_object=True), Step("list", ids=(Id("turn"),), or_object=True))
@@ -68,19 +67,16 @@ def _are_states(document: Any) -> bool:
 def _sniff(source: Source) -> bool:
     """Whether all turns of the first dialogues look like states, and some of them have slots."""
     document: Any = source.sample if source.kind == "json" else {}
-    if isinstance(document, list):
-        return are_lists(document) and any(_has_slots(state) for turns in document for state in turns)
     sides = _sides(document)
-    if all(map(_are_states, sides.values())):
-        return any(_has_slots(state) for of_side in sides.values() for state in of_side.values())
-    if "either" in sides and source.around:  # its keys are none of dialogues
+    if (isinstance(document, list) and not are_lists(document)) or ("either" in sides and source.around):
         return False
-    sample = [turns for of_side in sides.values() for turns in values(of_side, 1)]
-    if not sample or not all(isinstance(turns, (list, dict)) for turns in sample):
+    try:
+        turns = [turn for of_side in sides.values() for turn in _turns(source, of_side)]
+    except Broken:
         return False
-    turns = [*Walker(source).walk(sample, _PATH)]
-    are_states = (turn_number(t.number) is not None and could_be_state(t.content) is not False for t in turns)
-    return all(are_states) and any(_has_slots(turn.content) for turn in turns)
+    are_numbered = all(turn.number is None or turn_number(turn.number) is not None for turn in turns)
+    are_states = all(could_be_state(turn.content) is not False for turn in turns)
+    return are_numbered and are_states and any(_has_slots(turn.content) for turn in turns)
 
 
 def _has_slots(state: Any) -> bool:
@@ -98,6 +94,7 @@ def _read(source: Source, states: StatesBuilder) -> None:
         raise source.misshapen("no JSON object of dialogues")
     rows: dict[tuple[Any, Any], Turn] = {}
     for side, of_side in _sides(document).items():
+        _check(source, of_side)
         for turn in _turns(source, of_side):
             row = rows.setdefault((turn.dialogue, turn.number), turn._replace(content={}))
             row.content[side] = turn.content
@@ -114,12 +111,13 @@ def _read(source: Source, states: StatesBuilder) -> None:
 
 def _turns(source: Source, document: Any) -> list[Turn]:
     """The turns of one side, whose contents are their states."""
-    if _are_states(document):
-        return [
-            turn._replace(number=None, place=f"{turn.dialogue!r}: ")
-            for turn in Walker(source).walk(document, _OF_FLAGS)
-        ]
-    for key, of_dialogue in document.items() if isinstance(document, dict) else enumerate(document):
+    return [*Walker(source).walk(document, _OF_FLAGS if _are_states(document) else _PATH)]
+
+
+def _check(source: Source, document: Any) -> None:
+    """Raise an error for a dialogue of one side that has one state instead of those of its turns."""
+    entries = document.items() if isinstance(document, dict) else enumerate(document)
+    for key, of_dialogue in entries if not _are_states(document) else ():
         flag = FLAG.fullmatch(key) if isinstance(key, str) else None
         what = None
         if flag is not None and is_multiwoz(flag[1]):
@@ -130,7 +128,6 @@ def _turns(source: Source, document: Any) -> list[Turn]:
             what = f"{named(of_dialogue)}, where the states of a dialogue must be"
         if what:
             raise source.misshapen(what, dialogue=str(key))
-    return [*Walker(source).walk(document, _PATH)]
 
 
 FORMAT: Final = Format(

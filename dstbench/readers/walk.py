@@ -31,7 +31,7 @@ from typing import Any, Final, Literal, NamedTuple
 
 import msgspec
 
-from dstbench.errors import DstbenchError, UsageError
+from dstbench.errors import UsageError
 from dstbench.readers.notations import Place
 from dstbench.readers.shapes import clipped
 from dstbench.readers.source import Source
@@ -132,29 +132,15 @@ class Broken(TypeError):  # noqa: N818 (readers turn it into an error about the 
 
 @dataclass(frozen=True)
 class Walker:
-    """Follows paths through decoded JSON.
-
-    Attributes:
-        source: The file, for messages.
-        said: The keys of utterances, for lists of both speakers' turns and for lists under several keys.
-        naming: Names a dialogue's object; None: the path does.
-        tells_places: Whether turns say by which keys they were reached; else, only by which item of a file's list.
-        is_strict: Whether ids must be there and of the right type.
-    """
+    """Follows paths through decoded JSON."""
 
     source: Source
-    said: tuple[str, ...] = ()
-    naming: Callable[[Any], str] | None = None
-    tells_places: bool = False
-    is_strict: bool = False
+    said: tuple[str, ...] = ()  # the keys of utterances, for lists of both speakers' turns and lists under several keys
+    naming: Callable[[Any], str] | None = None  # names a dialogue's object; None: the path does
+    is_guess: bool = False  # the path was guessed: turns may lack numbers, and say by which keys they were reached
 
     def walk(self, node: Any, steps: Sequence[Step], place: str = "") -> Iterator[Turn]:
-        """The turns below a node, which is at this place.
-
-        Raises:
-            Broken: They are nested in another way.
-            DstbenchError: An id is not of the form that a step says.
-        """
+        """The turns below a node, which is at this place; `Broken`: they are nested in another way."""
         turns: Iterable[Turn] = [Turn(None, None, node, place=place)]
         for step in steps:
             turns = self._follow(step, turns)
@@ -174,35 +160,27 @@ class Walker:
     def _children(self, step: Step, above: Turn) -> Iterable[tuple[Any, Any]]:
         """What a step leads to, each with its key or index; None: it leads to where it is."""
         node = above.content
-        is_object = isinstance(node, Mapping)
+        wanted, name = (list, "a list") if step.kind == "list" else (dict, "an object")
+        _check(isinstance(node, (dict, list) if step.or_object else wanted), name, above)
         if step.kind == "dialogue":
-            self._check(is_object, "an object", above)
             return [(None, node)]
         if step.kind == "key":
-            self._check(is_object, "an object", above)
             if step.key not in node:
                 raise Broken(f"no {step.key} here", above)
             return [(step.key, node[step.key])]
-        fits = is_object if step.kind == "object" else isinstance(node, list)
-        self._check(fits or (step.or_object and isinstance(node, (Mapping, list))),
-                    "an object" if step.kind == "object" else "a list", above)  # fmt: skip
-        return node.items() if is_object else enumerate(node)
-
-    def _check(self, fits: bool, wanted: str, turn: Turn) -> None:
-        if not fits:
-            raise Broken(f"expected {wanted}", turn, turn.content)
+        return node.items() if isinstance(node, dict) else enumerate(node)
 
     def below(self, step: Step, key: Any, item: Any, above: Turn) -> Turn:
         """What is under a key, or an index, to which a step leads."""
         dialogue, turn, _, around, _, place = above
-        if self.tells_places and key is not None:
+        if self.is_guess and key is not None:
             place += f"{key!r}: " if isinstance(key, str) else f"item {key}: "
         elif isinstance(key, int) and dialogue is None and not place:
             place = f"item {key}: "
         for id_ in step.ids:
             number = key if turn is None and dialogue is not None else turn
-            value = self._id(id_, key, item, Turn(dialogue, number, item, place=place))
-            if value is None:  # of a layout that nobody declares
+            value = self._id(id_, key, Turn(dialogue, number, item, place=place))
+            if value is None:
                 continue
             if id_.of == "dialogue":
                 dialogue, around = (str(value) if self.naming is None else self.naming(item)), item
@@ -210,37 +188,29 @@ class Walker:
                 turn = value // id_.step if id_.step > 1 else value
             else:
                 what = f"{place}the {id_.key}" if id_.key else "the key"
-                try:
-                    dialogue, turn = self.source.split_key(value, "-" if id_.key else "_", what)
-                except DstbenchError:
-                    if self.is_strict:
-                        raise
+                dialogue, turn = self.source.split_key(value, "-" if id_.key else "_", what)
         return Turn(dialogue, turn, item, around, _NO_TEXTS, place)
 
-    def _id(self, id_: Id, key: Any, item: Any, turn: Turn) -> Any:
+    def _id(self, id_: Id, key: Any, turn: Turn) -> Any:
         """The value of an id; None: there is none."""
         if not id_.key:
             return key
-        if self.is_strict:
-            self._check(isinstance(item, dict), "an object", turn)
-        value = item.get(id_.key)
+        _check(isinstance(turn.content, dict), "an object", turn)
+        value = turn.content.get(id_.key)
         if isinstance(value, id_.kind) and not isinstance(value, bool):
             return value
-        if self.is_strict:
-            wanted = "an integer" if id_.kind is int else "a string"
-            if id_.key in item:
-                raise Broken(f"expected {wanted}", turn, value)
-            raise Broken(f"no {id_.key} here", turn)
-        if id_.of != "turn":
-            raise TypeError
-        return None
+        if self.is_guess and id_.of == "turn":
+            return None
+        if id_.key in turn.content:
+            raise Broken("expected an integer" if id_.kind is int else "expected a string", turn, value)
+        raise Broken(f"no {id_.key} here", turn)
 
     def _listed(self, step: Step, dialogue: Turn) -> Iterator[Turn]:
         """The turns whose states, and utterances, are in lists of a dialogue."""
         node = dialogue.content
-        self._check(isinstance(node, dict), "an object", dialogue)
+        _check(isinstance(node, dict), "an object", dialogue)
         for name in step.names:
-            self._check(isinstance(node.get(name), list), f"a list {name}", dialogue)
+            _check(isinstance(node.get(name), list), f"a list {name}", dialogue)
         spoken = [said if isinstance(said := node.get(name, []), list) else [said] for name in self.said]
         systems, users = spoken or ([], [])
         for number in range(max(*(len(node[name]) for name in step.names), len(users)) + 1):
@@ -253,15 +223,17 @@ class Walker:
 
     def _exchanges(self, step: Step, dialogue: Turn) -> Iterator[Turn]:
         """The turns in a list of both speakers': each has the part with the state, and the places of utterances."""
-        self._check(isinstance(dialogue.content, list), "a list", dialogue)
+        _check(isinstance(dialogue.content, list), "a list", dialogue)
         number, text, texts = 0, self.said[0] if self.said else "", dict[str, Place]()
+        names = [name for names in step.speakers for name in names]
+        odd: Broken | None = None  # raised at last, so that sniffing meets the other turns
         for index, item in enumerate(dialogue.content):
             here = dialogue._replace(number=number, content=item)
-            self._check(isinstance(item, dict), "an object", here)
-            speaker, names = item.get(step.key), [name for names in step.speakers for name in names]
-            if self.is_strict and step.key and speaker not in names:
-                raise Broken(f"{step.key}: expected {' or '.join(names)}", here, speaker)
-            if speaker in step.speakers[0] if step.key else index % 2 == 0:
+            _check(isinstance(item, dict), "an object", here)
+            speaker = item.get(step.key)
+            if step.key and speaker not in names:
+                odd = odd or Broken(f"{step.key}: expected {' or '.join(names)}", here, speaker)
+            elif speaker in step.speakers[0] if step.key else index % 2 == 0:
                 if not step.is_answer:
                     yield here._replace(texts=texts | {"user": (item, text)})
                     number, texts = number + 1, {}
@@ -273,5 +245,12 @@ class Walker:
             elif "user" in texts:
                 yield here._replace(texts=texts)
                 number, texts = number + 1, {"system": (item, text)}
+        if odd is not None:
+            raise odd
         if texts:
             yield dialogue._replace(number=number, content=None, texts=texts)
+
+
+def _check(fits: bool, wanted: str, turn: Turn) -> None:
+    if not fits:
+        raise Broken(f"expected {wanted}", turn, turn.content)

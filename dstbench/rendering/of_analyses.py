@@ -433,7 +433,7 @@ def _spread(compared: MetricComparison, pairs: int) -> View:
         cells |= {} if adjustment == "none" else {adjustment: "{apart_adjusted}"}
         cells["detectable"] = "{median_detectable}"
     number, of = number_of(compared.scores["run"].n_unique(), "run"), f", {number_of(pairs, 'pair')}" if pairs else ""
-    table = Table("", "", **{**schema.POWER.columns, **schema.SPREAD.columns})
+    table = Table(**{**schema.POWER.columns, **schema.SPREAD.columns})
     return View(f"Metrics over {number}{of}", rows, table, ["metric"], cells)
 
 
@@ -493,7 +493,7 @@ def _about_orders(compared: MetricComparison) -> list[str]:
 
 # --- costs of errors --------------------------------------------------------------------------------------------------
 
-_COSTS: Final = Table("", "", **{**schema.POSITION_BIAS.columns, **schema.ERROR_COSTS.columns})
+_COSTS: Final = Table(**{**schema.POSITION_BIAS.columns, **schema.ERROR_COSTS.columns})
 # Where errors are, by their way.
 _PLACES: Final = {"put in": "put into the run's own right values", "mended": "mended in the run (a gain)"}
 

@@ -172,7 +172,7 @@ def version_scores(scored: audits.VersionScores) -> Layout:
     return Layout([scores, wrong], [units], (), "versions", [paper], signatures=signatures)
 
 
-_VERSIONS: Final = Table("", "", **{**audit.VERSION_MODELS.columns, "runs": text("")})
+_VERSIONS: Final = Table(**{**audit.VERSION_MODELS.columns, "runs": text("")})
 
 
 # --- values -----------------------------------------------------------------------------------------------------------

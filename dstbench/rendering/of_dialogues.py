@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import polars as pl
 
+from dstbench.errors import number_of
 from dstbench.io.escape import plain_text
 from dstbench.metrics.registry import sign_of
 from dstbench.rendering.tables import signature_lines
@@ -16,14 +17,9 @@ from dstbench.signature import parse
 if TYPE_CHECKING:
     from dstbench.analysis.show import Walkthrough, Worst
 
-#: Kind of error to its mark and its colour.
-_MARKS: Final = {
-    "correct": ("=", "green"),
-    "wrong": ("x", "red"),
-    "missed": ("-", "yellow"),
-    "over": ("+", "magenta"),
-    "no-prediction": ("?", "red"),
-}
+# Kind of error to its mark and its colour.
+_MARKS: Final = {"correct": "=", "wrong": "x", "missed": "-", "over": "+", "no-prediction": "?"}
+_COLOURS: Final = {"correct": "green", "wrong": "red", "missed": "yellow", "over": "magenta", "no-prediction": "red"}
 _CHANGES: Final = ("correct", "wrong", "missed", "over")
 _CARRIED: Final = "~"
 _LEGEND: Final = f"= correct, - missed, x wrong, + over-predicted, ? no prediction; {_CARRIED} as in the turn before"
@@ -57,21 +53,22 @@ def _dialogue(walkthrough: Walkthrough, dialogue: str) -> list[View]:
     slots, changes = slots.with_columns(letter), changes.with_columns(letter)
     turns = pl.concat([changes["turn"], said["turn"]]).unique().sort().to_list()
 
-    total = changes.group_by("run", maintain_order=True).agg(pl.col(*_CHANGES).sum())
-    overview = _scores(scores.filter(pl.col("turn").is_null()), total)
+    whole = scores.filter(pl.col("turn").is_null()).with_columns(value=text_of("{value:score}"))
+    total = changes.group_by("run", maintain_order=True).agg(pl.col(*_CHANGES).sum().cast(pl.String))
+    total = total.rename({kind: f"{kind} changes" for kind in _CHANGES})
+    overview = pivoted(whole, "metric", "run", "value").join(total, on="run", how="left", maintain_order="left")
     if len(names) > 1:
         overview = overview.with_columns(pl.format("{}: {}", "run", pl.Series(names)))
-    title = f"{changes['dialogue'][0]}: {len(turns)} turn{'s' if len(turns) > 1 else ''}"
-    views = [View(title, overview)]
+    views = [View(f"{changes['dialogue'][0]}: {number_of(len(turns), 'turn')}", overview)]
     for turn in turns:
         spoken = said.filter(turn=turn).select("system", "user").rows(named=True)
         lines = [f"{speaker}: {words}" for row in spoken for speaker, words in row.items() if words is not None]
         lines += _events(scores.filter(turn=turn), changes.filter(turn=turn))
-        table = _slots(slots.filter(turn=turn), letters)
+        table, styles = _slots(slots.filter(turn=turn), letters)
         if table.is_empty() and _UNSCORED not in lines:
             lines.append("no slot")
         head = "\n  ".join([f"turn {turn}", *(plain_text(line) for line in lines)])
-        views.append(View(OwnLines(head), table, styles=_styles(table)))
+        views.append(View(OwnLines(head), table, styles=styles))
     return views
 
 
@@ -98,45 +95,41 @@ def worst(worst: Worst) -> Layout:
     )
 
 
-def _scores(scores: pl.DataFrame, changes: pl.DataFrame) -> pl.DataFrame:
-    """A row per run: its scores, and its numbers of changes of state."""
-    shown = scores.with_columns(value=text_of("{value:score}"))
-    counts = changes.select("run", *(pl.col(kind).cast(pl.String).alias(f"{kind} changes") for kind in _CHANGES))
-    return pivoted(shown, "metric", "run", "value").join(counts, on="run", how="left", maintain_order="left")
-
-
 def _events(scores: pl.DataFrame, changes: pl.DataFrame) -> list[str]:
     """Lines with the scores and changes of each run in a turn."""
     if scores.is_empty():
         return [_UNSCORED]
-    lines, table = list[str](), _scores(scores, changes)
-    metrics = table.columns[1 : -len(_CHANGES)]
-    for run, *cells in table.iter_rows():
-        values = ", ".join(f"{name} {value}" for name, value in zip(metrics, cells, strict=False))
-        numbers = zip(_CHANGES, cells[len(metrics) :], strict=True)
-        events = ", ".join(f"{number} {kind}" for kind, number in numbers if number != "0")
-        name = f"{run}: " if changes["run"].n_unique() > 1 else ""
-        lines.append(f"{name}{values}; {f'changes: {events}' if events else 'no change'}")
+    values = scores.with_columns(text=pl.format("{} {}", "metric", text_of("{value:score}")))
+    by_run = values.group_by("run", maintain_order=True).agg(pl.col("text").str.join(", "))
+    lines = []
+    for run, text, *numbers in by_run.join(
+        changes.select("run", *_CHANGES), on="run", maintain_order="left"
+    ).iter_rows():
+        events = ", ".join(f"{number} {kind}" for number, kind in zip(numbers, _CHANGES, strict=True) if number)
+        name = f"{run}: " if by_run.height > 1 else ""
+        lines.append(f"{name}{text}; {f'changes: {events}' if events else 'no change'}")
     return lines
 
 
-def _slots(slots: pl.DataFrame, runs: list[str]) -> pl.DataFrame:
-    """The slots of a turn: gold, and for each run its mark (under a blank title), prediction and class."""
-    marks = {kind: mark for kind, (mark, _) in _MARKS.items()}
-    carried = pl.when("carried").then(pl.lit(_CARRIED)).otherwise(pl.lit(""))
-    mark = pl.col("kind").cast(pl.String).replace_strict(marks) + carried
+def _slots(slots: pl.DataFrame, runs: list[str]) -> tuple[pl.DataFrame, Styles]:
+    """The slots of a turn: gold, and for each run its mark (under a blank title), prediction and class; and colours."""
+    kind = pl.col("kind").cast(pl.String)
     shown = slots.select(
         "run", pl.col("slot").cast(pl.String).fill_null(_NO_SLOT), *map(_value, ("gold", "pred")),
-        pl.col("class").cast(pl.String), mark=mark,
+        pl.col("class").cast(pl.String),
+        mark=kind.replace_strict(_MARKS) + pl.when("carried").then(pl.lit(_CARRIED)).otherwise(pl.lit("")),
+        style=pl.when("carried").then(pl.lit("dim ")).otherwise(pl.lit("")) + kind.replace_strict(_COLOURS),
     )  # fmt: skip
     gold = pl.col("gold").unique(maintain_order=True).str.join(" / ")
-    table = shown.group_by("slot").agg(gold).sort("slot")
+    table, styles = shown.group_by("slot").agg(gold).sort("slot"), dict[str, list[str]]()
     for number, run in enumerate(runs):
         predicted = f"predicted {run}" if len(runs) > 1 else "predicted"
         titles = {"mark": " " * (number + 1), "pred": predicted, "class": f"class{' ' * number}"}
-        of_run = shown.filter(run=run).select("slot", *titles).rename(titles)
-        table = table.join(of_run, on="slot", how="left", maintain_order="left")
-    return table.select(pl.col(" "), pl.exclude(" ")).fill_null("")
+        of_run = table.select("slot").join(shown.filter(run=run), on="slot", how="left", maintain_order="left")
+        of_run = of_run.fill_null("")
+        table = table.with_columns(of_run[name].alias(title) for name, title in titles.items())
+        styles |= dict.fromkeys(titles.values(), of_run["style"].to_list())
+    return table.select(" ", pl.exclude(" ")), styles
 
 
 def _value(name: str) -> pl.Expr:
@@ -145,16 +138,3 @@ def _value(name: str) -> pl.Expr:
     unclear = value.is_in(["", UNDEFINED]) | value.str.contains(r"^\s|\s$")
     quoted = pl.when(unclear).then(pl.format("'{}'", value)).otherwise(value)
     return pl.when(pl.col("slot").is_not_null()).then(quoted).fill_null(UNDEFINED).alias(name)
-
-
-def _styles(table: pl.DataFrame) -> Styles:
-    """The colours of the slots of a turn: each run's columns have that of its mark."""
-    colours = dict(_MARKS.values())
-    styles: dict[str, list[str]] = {}
-    mark: list[str] = []
-    for cells in table:
-        if not cells.name.strip():  # the mark, which the run's other columns follow
-            mark = [f"{'dim ' * text.endswith(_CARRIED)}{colours[text[0]]}" if text else "" for text in cells]
-        if cells.name not in ("slot", "gold"):
-            styles[cells.name] = mark
-    return styles

@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import zip_longest
 from types import MappingProxyType
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, TypeAlias
 
 import polars as pl
 
@@ -42,13 +42,24 @@ _GAP: Final = "   "  # between columns
 _LAST_NARROW: Final = "\u02ff"  # wider characters come after it; their width is looked up in Rich
 
 
-class _Column(NamedTuple):
-    """A column to draw: its title and cells, and whether all cells are numbers."""
+class _Column:
+    """A column to draw, and how wide it may be."""
 
-    title: str
-    cells: list[str]
-    styles: Sequence[str]
-    is_number: bool
+    def __init__(self, cells: pl.Series, styles: Sequence[str]) -> None:
+        self.title, self.cells = plain_text(cells.name), [plain_text(text) for text in cells]
+        self.styles, self.is_number = styles or [""] * len(cells), is_numeric(cells)
+        whole, title = _longest([self.title, *self.cells]), _longest(_title_parts(self.title))
+        below = _longest([part for cell in self.cells for part in _number_parts(cell)])
+        titled, folded = max(_longest(self.cells), title, _NARROW_TITLE), max(below, title)
+        # As it is; of numbers also with the title in lines, and with standard errors below.
+        self.widths = (whole, min(whole, titled), min(whole, folded)) if self.is_number else (whole,) * 3
+        self.word = _longest([word for text in (self.title, *self.cells) for word in text.split()])
+
+    def width(self, level: int, longest: int, longest_word: float) -> int:
+        """The width if texts have so many characters in a line, and longer words are broken."""
+        if self.is_number:
+            return self.widths[level]
+        return int(min(self.widths[level], max(longest, min(self.word, longest_word))))
 
 
 def is_numeric(texts: pl.Series) -> bool:
@@ -58,13 +69,10 @@ def is_numeric(texts: pl.Series) -> bool:
 
 def text_table(table: pl.DataFrame, styles: Styles = NO_STYLES) -> str:
     """A table of texts, laid out for the terminal (see `terminal.screen`)."""
-    page, columns = screen(), []
-    for cells in table:
-        texts = [plain_text(text) for text in cells]
-        columns.append(_Column(plain_text(cells.name), texts, styles.get(cells.name, ()), is_numeric(cells)))
+    page, columns = screen(), [_Column(cells, styles.get(cells.name, ())) for cells in table]
     if page.width is None:
         widths = _fitting(columns, _WIDEST_TABLE)
-        return _side_by_side(columns, widths or [math.inf if c.is_number else _WIDEST_TEXT for c in columns]) + "\n"
+        return _side_by_side(columns, widths or [c.width(0, _WIDEST_TEXT, 0) for c in columns]) + "\n"
     shown = len(columns)
     while (widths := _fitting(columns[:shown], page.width)) is None and not page.everything:
         shown -= 1
@@ -103,20 +111,11 @@ def _number_parts(number: str) -> list[str]:
 def _fitting(columns: Sequence[_Column], width: int) -> list[int] | None:
     """Widths with which the columns fit, with texts as long as possible; None if they do not fit."""
     on_page = screen().width is None
-    whole = [_longest([column.title, *column.cells]) for column in columns]
-    titled = [max(_longest(c.cells), _longest(_title_parts(c.title)), _NARROW_TITLE) for c in columns]
-    folded = [
-        max(_longest([part for cell in c.cells for part in _number_parts(cell)]), _longest(_title_parts(c.title)))
-        for c in columns
-    ]
-    words = [_longest([word for text in (c.title, *c.cells) for word in text.split()]) for c in columns]
-    for numbers in (whole,) if on_page else (whole, titled, folded):
-        for longest in range(_WIDEST_TEXT, (_SHORTEST_TEXT if on_page else _INTERVAL) - 1, -1):
-            widths = [
-                min(full, number if column.is_number else max(longest, word if on_page else min(word, _LONGEST_WORD)))
-                for column, full, number, word in zip(columns, whole, numbers, words, strict=True)
-            ]
-            if sum(widths) + len(_GAP) * len(widths) - 2 <= width:
+    shortest, longest_word = (_SHORTEST_TEXT, math.inf) if on_page else (_INTERVAL, _LONGEST_WORD)
+    for level in range(1 if on_page else 3):
+        for longest in range(_WIDEST_TEXT, shortest - 1, -1):
+            widths = [column.width(level, longest, longest_word) for column in columns]
+            if len(_GAP.join(" " * width for width in widths)) < width:
                 return widths
     return None
 
@@ -124,19 +123,18 @@ def _fitting(columns: Sequence[_Column], width: int) -> list[int] | None:
 # --- drawing ----------------------------------------------------------------------------------------------------------
 
 
-def _side_by_side(columns: Sequence[_Column], widths: Sequence[float]) -> str:
+def _side_by_side(columns: Sequence[_Column], widths: Sequence[int]) -> str:
     """The titles, aligned at the bottom, a line below them, and the rows, whose cells are aligned at the top."""
     titles, cells, full = [], [], []
     for column, most in zip(columns, widths, strict=True):
         title = _filled(_title_parts(column.title) if column.is_number else _words(column.title), most)
         lines = [_cell_lines(column, cell, most) for cell in column.cells]
         width = max(1, _longest(title), *(_longest(of_cell) for of_cell in lines))
-        styles = column.styles or [""] * len(lines)
         titles.append([_padded(line, width, column) for line in title][::-1])
         cells.append(
             [
                 [_padded(line, width, column, style) for line in of_cell]
-                for of_cell, style in zip(lines, styles, strict=True)
+                for of_cell, style in zip(lines, column.styles, strict=True)
             ]
         )
         full.append(width)
@@ -151,14 +149,13 @@ def _one_below_the_other(columns: Sequence[_Column], row: int, width: int) -> st
     most = min(_longest([column.title for column in columns]), width // 2)
     drawn = list[str]()
     for column in columns:
-        style = column.styles[row] if column.styles else ""
         title = [line + " " * (most - _width(line)) for line in _filled(_words(column.title), most)]
-        value = [_styled(line, style) for line in _filled(_words(column.cells[row]), width - most - 4)]
+        value = [_styled(line, column.styles[row]) for line in _filled(_words(column.cells[row]), width - most - 4)]
         drawn += _joined([title, value], [most, 0])
     return "".join(f" {line}".rstrip() + "\n" for line in drawn)
 
 
-def _cell_lines(column: _Column, cell: str, width: float) -> list[str]:
+def _cell_lines(column: _Column, cell: str, width: int) -> list[str]:
     if _width(cell) <= width:
         return [cell]
     return _number_parts(cell) if column.is_number else _filled(_words(cell), width)
@@ -186,7 +183,7 @@ def _words(text: str) -> list[str]:
     return re.findall(r"\s*\S+\s*", text) or [text]
 
 
-def _filled(parts: Sequence[str], width: float) -> list[str]:
+def _filled(parts: Sequence[str], width: int) -> list[str]:
     """Lines that are as long as possible; only a part that is longer than a line is broken."""
     lines = [""]
     for part in parts:
@@ -197,5 +194,5 @@ def _filled(parts: Sequence[str], width: float) -> list[str]:
         else:
             from rich.cells import chop_cells
 
-            lines += chop_cells(part, int(width))
+            lines += chop_cells(part, width)
     return [line.rstrip() for line in lines if line.strip()] or [""]

@@ -30,9 +30,9 @@ from dstbench.schema.core import (
 )
 
 DIALOGUES: Final = OpenTable(
-    "dialogues",
-    "One row per (run, dialogue), sorted by these: when it fails, how much is in it, where its mistakes are. Turns are "
-    "those that the convention scores, numbered from 0 without gaps. Beside these there is a column per metric.",
+    "dialogues: A row per (run, dialogue), sorted by these: when it fails, how much is in it, where its mistakes are. "
+    "Turns are those that the convention scores, numbered from 0 without gaps. Beside these there is a column per "
+    "metric.",
     **SCORES.only("run"),
     **LONG.only("dialogue"),
     turns=count("Turns, n."),
@@ -70,8 +70,7 @@ LABELS: Final = {
 }
 
 FAILURES: Final = Table(
-    "runs",
-    "One row per run: how many dialogues fail, and how many have few gold slots.",
+    "runs: A row per run: how many dialogues fail, and how many have few gold slots.",
     **SCORES.only("run", "turns", "dialogues"),
     failing=count("Dialogues whose last turn has JGA 0."),
     recovered=count("Of these: with a turn of JGA 1 after the first failure."),
@@ -82,8 +81,7 @@ FAILURES: Final = Table(
 )
 
 FIRST_FAILURES: Final = Table(
-    "first failures",
-    "One row per (run, tenth of the dialogue): the dialogues whose last turn has JGA 0, by when JGA is first 0.",
+    "first failures: A row per (run, tenth of the dialogue): dialogues that end with JGA 0, by when it is first 0.",
     **SCORES.only("run"),
     bin=count("Number of the tenth, from 0."),
     low=number("Lower end of the tenth: first_wrong / n is at least this."),
@@ -93,8 +91,7 @@ FIRST_FAILURES: Final = Table(
 )
 
 GOLD_SLOTS: Final = Table(
-    "gold slots",
-    "One row per (run, largest number of gold slots in a dialogue's turns).",
+    "gold slots: A row per (run, largest number of gold slots in a dialogue's turns).",
     **SCORES.only("run"),
     **DIALOGUES.only("n_gold_max"),
     dialogues=count("Dialogues."),
@@ -102,9 +99,8 @@ GOLD_SLOTS: Final = Table(
 )
 
 ERRORS: Final = OpenTable(
-    "error classes",
-    "One row per (run, class), or per (run, domain or slot, class): each slot that gold or prediction has in a scored "
-    "turn is in one class. The domain or slot is after `run`; null: turns without a prediction.",
+    "error classes: A row per (run, class), or per (run, domain or slot, class): each slot that gold or prediction has "
+    "in a scored turn is in one class. The domain or slot is after `run`; null: turns without a prediction.",
     **SCORES.only("run"),
     **{"class": text("The class, by the precedence of dstbench.scoring.error_classes.CLASSES.")},
     kind=text("The count that the class is part of: correct, missed, wrong, over, or no-prediction."),
@@ -118,8 +114,7 @@ ERRORS: Final = OpenTable(
 )
 
 TIMING: Final = OpenTable(
-    "timing of errors",
-    "One row per run, or per (run, slot): values that are predicted too late or too early.",
+    "timing of errors: A row per run, or per (run, slot): values that are predicted too late or too early.",
     **SCORES.only("run"),
     missed=large("(turn, slot) pairs that only gold has."),
     late=large("Of these: the prediction has gold's value in a later turn, while gold still has it."),
@@ -130,8 +125,7 @@ TIMING: Final = OpenTable(
 )
 
 TRAIT_BINS: Final = Table(
-    "trait bins",
-    "One row per (run, trait, bin, metric): mean scores of the dialogues whose trait lies in the bin.",
+    "trait bins: A row per (run, trait, bin, metric): mean scores of the dialogues whose trait lies in the bin.",
     **SCORES.only("run"),
     trait=text("The column of the dialogues' table: to_mean, nu_paper, …"),
     bin=count("Number of the bin, from 0."),
@@ -143,8 +137,7 @@ TRAIT_BINS: Final = Table(
 )
 
 DISAGREEMENTS: Final = Table(
-    "disagreements",
-    "One row per (run, higher metric, place), or of all runs: the dialogues on which two metrics differ most.",
+    "disagreements: A row per (run, higher metric, place), or of all runs: where two metrics differ most.",
     **SCORES.only("run"),
     higher=text("The metric that gives the dialogue the higher score."),
     lower=text("The other one."),
@@ -161,8 +154,7 @@ _ROWS: Final = text("Which rows are used: pairwise (both columns are defined), c
 _PER: Final = text("What is correlated: a row per dialogue, or per turn.")
 
 CORRELATIONS: Final = Table(
-    "correlations",
-    "One row per (run, pair of columns): Pearson correlations; the run `pooled` is all runs together.",
+    "correlations: A row per (run, pair of columns): Pearson correlations; the run `pooled` is all runs together.",
     run=text("Name of the run, or pooled."),
     rows=_ROWS,
     per=_PER,
@@ -170,19 +162,14 @@ CORRELATIONS: Final = Table(
     second=text("Another one."),
     r=r("Their correlation; null: one of them does not vary."),
     n=count("Number of dialogues (turns) that it is computed over."),
-    **interval(
-        r, "Lower end of its interval over dialogues (jackknife); null: r is null, or there are too few dialogues."
-    ),
-    **interval(
-        r, "Lower end of Fisher's interval, for independent rows of normal data; null: they are not.", "fisher_"
-    ),
+    **interval(r, "Lower end of its interval over dialogues (jackknife); null: r is null, or too few dialogues."),
+    **interval(r, "Lower end of Fisher's interval, of independent normal rows; null: they are not.", "fisher_"),
     level=number("Confidence level of the intervals."),
 )
 
 CORRELATION_DIFFERENCES: Final = Table(
-    "differences of correlations",
-    "One row per (run, two correlations), over the rows in which all columns are defined, or per (two runs, "
-    "correlation). Null: they cannot be compared.",
+    "differences of correlations: A row per (run, two correlations), over the rows in which all columns are defined, "
+    "or per (two runs, correlation). Null: they cannot be compared.",
     run=text("The run of the first correlation, or pooled."),
     other_run=text("The run of the second correlation: another one only where runs are compared."),
     first=text("The two columns of the first correlation, separated by a comma."),
@@ -203,8 +190,7 @@ CORRELATION_DIFFERENCES: Final = Table(
 )
 
 CORRELATION_TESTS: Final = Table(
-    "tests of differences of correlations",
-    "One row per (difference, classical test asked for). They assume independent rows of normal data.",
+    "tests of differences of correlations: A row per (difference, classical test); they assume normal data.",
     **CORRELATION_DIFFERENCES.only("run", "other_run", "first", "second"),
     test=text("The test, by cocor's name."),
     statistic=r("Its statistic."),
@@ -215,9 +201,8 @@ CORRELATION_TESTS: Final = Table(
 )
 
 RATED: Final = Table(
-    "agreement with ratings",
-    "One row per (run, metric, coefficient): how much a metric agrees with people's ratings, over the rated rows "
-    "in which it is defined; the run `pooled` is all runs.",
+    "agreement with ratings: A row per (run, metric, coefficient): how much a metric agrees with people's ratings, "
+    "over the rated rows in which it is defined; the run `pooled` is all runs.",
     **CORRELATIONS.only("run", "per"),
     metric=text("A metric in dstbench's notation, or a column of the dialogues' (turns') table."),
     coefficient=text("pearson, spearman, or kendall (tau-b)."),
@@ -230,9 +215,8 @@ RATED: Final = Table(
 )
 
 RATED_DIFFERENCES: Final = Table(
-    "differences in agreement with ratings",
-    "One row per (run, two metrics, coefficient, test), over the rated rows in which both are defined. Null: they "
-    "cannot be compared.",
+    "differences in agreement with ratings: A row per (run, two metrics, coefficient, test), over the rated rows in "
+    "which both are defined. Null: they cannot be compared.",
     **RATED.only("run", "per", "metric"),
     other=text("Another metric. For both, a higher score is better."),
     **RATED.only("coefficient"),
@@ -240,9 +224,7 @@ RATED_DIFFERENCES: Final = Table(
     other_value=r("The other metric's.", nullable=True),
     difference=r("The first minus the second.", nullable=True),
     **interval(r, "Lower end of its confidence interval."),
-    interval=text(
-        "jackknife, or zou2007 (of ranks: from linearised standard errors, dialogues as clusters).", nullable=True
-    ),
+    interval=text("jackknife, or zou2007 (of ranks: from linearised errors, dialogues as clusters).", nullable=True),
     **CORRELATION_DIFFERENCES.only("zou_low", "zou_high"),
     test=text("jackknife, a classical test by cocor's name, or linearised (of Fisher's z of ranks).", nullable=True),
     statistic=r("Its statistic; null: the jackknife's p is that of its interval."),
@@ -258,21 +240,18 @@ _SE: Final = score("Standard error over dialogues (of models: over seeds too); n
 # The uncertainty of a score.
 _UNCERTAIN: Final = {
     "se": _SE,
-    "low": score("Lower end of its interval (of a share Wilson's, of a count Student's t); null: undefined."),
-    "high": score("Upper end, likewise.", nullable=True),
+    **interval(score, "Lower end of its interval (of a share Wilson's, of a count Student's t); null: undefined."),
 }
 
 STANDINGS: Final = Table(
-    "standings",
-    "One row per (run, metric): scores, and their uncertainty.",
+    "standings: A row per (run, metric): scores, and their uncertainty.",
     **SCORES.only("run", "metric", "unit", "value"),
     **_UNCERTAIN,
     **SCORES.only("turns", "dialogues", "signature"),
 )
 
 MODELS: Final = Table(
-    "models",
-    "One row per (metric, model): mean scores over a model's runs (seeds), and their uncertainty.",
+    "models: A row per (metric, model): mean scores over a model's runs (seeds), and their uncertainty.",
     **SCORES.only("metric", "unit"),
     model=text("Name of the model; for a run that belongs to no model, the name of the run."),
     runs=count("Number of its runs."),
@@ -282,16 +261,14 @@ MODELS: Final = Table(
 )
 
 RUN_DIFFERENCES: Final = Table(
-    "differences of runs",
-    "One row per (metric, pair of runs or models): how large their difference is, and whether it could be chance.",
+    "differences of runs: A row per (metric, pair of runs or models): their difference, and whether it could be "
+    "chance.",
     **SCORES.only("metric", "unit"),
     run=text("Name of the run, or of the model."),
     other=text("Name of the other; of the baseline, if there is one."),
     difference=score("Value of run minus value of other; null: undefined."),
     se=_SE,
-    **interval(
-        score, "Lower end of its interval, which excludes 0 exactly if p is at most 1 - level; null: undefined."
-    ),
+    **interval(score, "Lower end of its interval, which excludes 0 exactly if p is at most 1 - level; null: as p."),
     p=p("Two-sided p-value of there being no difference; null: undefined, or a model has fewer than 3 runs."),
     p_adjusted=p("The same, adjusted for m.", nullable=True),
     adjustment=text("The adjustment: holm, hochberg, bh, by, bonferroni, max-t, none."),
@@ -310,8 +287,7 @@ RUN_DIFFERENCES: Final = Table(
 )
 
 DESIGN: Final = Table(
-    "design",
-    "One row: how the comparison was made.",
+    "design: One row: how the comparison was made.",
     dialogues=count("Number of dialogues that are resampled."),
     resamples=count("Number of random swaps of runs; ten times as many where p is close to 1 - level."),
     seed=large("Random seed."),
@@ -322,8 +298,7 @@ DESIGN: Final = Table(
 )
 
 SWEEP: Final = OpenTable(
-    "sweep",
-    "One row per (run, profile, metric), per run from the highest value of the first metric to the lowest.",
+    "sweep: A row per (run, profile, metric), per run from the highest value of the first metric to the lowest.",
     **SCORES.only("run"),
     profile=text("The profile under which the run is scored."),
     **SCORES.only("metric", "unit", "value", "turns", "dialogues"),
@@ -332,8 +307,7 @@ SWEEP: Final = OpenTable(
 )
 
 SWEEP_TARGETS: Final = Table(
-    "sweep with published scores",
-    "The rows of `sweep`, each beside the published score of its metric.",
+    "sweep with published scores: The rows of `sweep`, each beside the published score of its metric.",
     **SWEEP.columns,
     target=text("The published score as given; null: none of this metric."),
     off=score("Value minus published score; null: either is undefined."),
@@ -350,8 +324,7 @@ SWEEP_TARGETS: Final = Table(
 _TURN: Final = {**SCORES.only("run"), **LONG.only("dialogue", "turn")}
 
 SLOT_CLASSES: Final = Table(
-    "slot classes",
-    "One row per (run, dialogue, scored turn, slot) that gold or prediction has, sorted as the long table.",
+    "slot classes: A row per (run, dialogue, scored turn, slot) that either side has, sorted as the long table.",
     **_TURN,
     domain=category("The slot's domain; null for the mark of a turn without a prediction.", nullable=True),
     slot=category("domain-slot; likewise.", nullable=True),
@@ -362,15 +335,13 @@ SLOT_CLASSES: Final = Table(
 )
 
 CHANGES: Final = Table(
-    "changes of state",
-    "One row per (run, dialogue, turn): changes of state, counted as the GCA authors' code does.",
+    "changes of state: A row per (run, dialogue, turn): changes of state, counted as the GCA authors' code does.",
     **_TURN,
     **{name: TURNS.columns[f"gca_{name}"] for name in ("correct", "wrong", "missed", "over")},
 )
 
 TURN_SCORES: Final = Table(
-    "scores of turns",
-    "One row per (run, dialogue, turn, metric), and per (run, dialogue, metric).",
+    "scores of turns: A row per (run, dialogue, turn, metric), and per (run, dialogue, metric).",
     **SCORES.only("run"),
     **LONG.only("dialogue"),
     turn=turn("0-based index of the user turn; null: the whole dialogue."),
@@ -386,8 +357,7 @@ _RECONCILED: Final = {
 }
 
 RECONCILED_STEPS: Final = Table(
-    "steps of a reconciliation",
-    "One row per (step, metric), from the scores under the convention to the published ones.",
+    "steps of a reconciliation: A row per (step, metric), from the scores here to the published ones.",
     step=count("0: under the convention; then one choice more each time."),
     choice=text("The choice; empty: none."),
     meaning=text("What it is about."),
@@ -397,8 +367,7 @@ RECONCILED_STEPS: Final = Table(
 )
 
 RECONCILED_SETS: Final = Table(
-    "sets of choices",
-    "One row per (set, metric): the smallest sets that reach all published scores, else the nearest of each size.",
+    "sets of choices: A row per (set, metric): the smallest that reach all scores, else the nearest of each size.",
     choices=text("The names of the choices, joined by +; empty: none."),
     size=count("The number of choices."),
     **_RECONCILED,
@@ -407,19 +376,15 @@ RECONCILED_SETS: Final = Table(
 )
 
 RECONCILED_TRIED: Final = Table(
-    "sets that were tried",
-    "One row per number of choices.",
+    "sets that were tried: A row per number of choices.",
     size=count("The number of choices."),
     sets=count("The sets of that number that suit the run, of choices of which each changes a score."),
     reached=count("Those of them that reach all published scores."),
-    by_chance=ratio(
-        "How many would reach scores anywhere in their range, as in `sweep_targets`; null: none was tried."
-    ),
+    by_chance=ratio("How many would reach scores anywhere in their range (see `sweep_targets`); null: none tried."),
 )
 
 RECONCILED_CHOICES: Final = Table(
-    "single choices",
-    "One row per (choice, metric), the largest change first.",
+    "single choices: A row per (choice, metric), the largest change first.",
     **RECONCILED_STEPS.only("choice", "meaning", "metric"),
     value=score("The value with this choice alone."),
     change=score("Value minus that under the convention."),
@@ -436,24 +401,21 @@ _CHANGED: Final = {
 }
 
 CHANGED_TOTALS: Final = Table(
-    "changes",
-    "A row for turns and one for values (slots of turns), from one run to another.",
+    "changes: A row for turns and one for values (slots of turns), from one run to another.",
     of=text("``turns`` or ``values``."),
     **_CHANGED,
     signature=text("The signature of the run after, whose JGA is the share of right turns."),
 )
 
 CHANGED_GROUPS: Final = Table(
-    "changed values by group",
-    "One row per group in which a value was fixed or broken; of each kind, the largest net change first.",
+    "changed values by group: A row per group with a change; of each kind, the largest net change first.",
     by=text("What values are grouped by: slot, domain, class (of the error that went or came) or turn."),
     group=text("The slot, domain, class or turn; null: the mark of a turn without a prediction."),
     **_CHANGED,
 )
 
 CHANGED_DIALOGUES: Final = Table(
-    "changed dialogues",
-    "The dialogues with the most turns, then values, that were fixed or broken.",
+    "changed dialogues: The dialogues with the most turns, then values, that were fixed or broken.",
     **LONG.only("dialogue"),
     turns_fixed=count("Turns that were wrong and are right."),
     turns_broken=count("Turns that were right and are wrong."),
@@ -464,8 +426,7 @@ CHANGED_DIALOGUES: Final = Table(
 # --- metrics side by side ---------------------------------------------------------------------------------------------
 
 SPREAD: Final = Table(
-    "spread of metrics",
-    "One row per metric: how far it spreads the runs (Kim et al. 2022, Fig 4).",
+    "spread of metrics: A row per metric: how far it spreads the runs (Kim et al. 2022, Fig 4).",
     **SCORES.only("metric", "unit"),
     runs=count("Number of runs that have a score."),
     mean=score("Mean of their scores; null: no run has one."),
@@ -478,24 +439,21 @@ SPREAD: Final = Table(
 )
 
 POWER: Final = Table(
-    "discriminative power",
-    "One row per metric: how many pairs of runs a test of its differences tells apart (Sakai 2006).",
+    "discriminative power: A row per metric: how many pairs of runs a test tells apart (Sakai 2006).",
     **SCORES.only("metric", "unit"),
     pairs=count("Pairs of runs that have a p."),
     apart=count("Of these: p is at most 1 - level."),
     apart_adjusted=count("Of these: p adjusted for their number is at most 1 - level."),
     untestable=count("Of these: too few resamples, or dialogues that differ, for the adjusted p to be so small."),
     power=share("apart / pairs; null: no pair, or no p can be so small."),
-    low=share("Lower end of the interval of `power` over dialogues; null: undefined."),
-    high=share("Upper end, likewise. At an end of the scale the interval is one-sided.", nullable=True),
+    **interval(share, "Lower end of the interval of `power` over dialogues; null: undefined."),
     power_adjusted=share("apart_adjusted / pairs; likewise with adjusted p.", nullable=True),
     adjustment=text("How p is adjusted."),
     median_detectable=score("Median over the pairs of `detectable` of the differences; null: undefined."),
 )
 
 RANK_AGREEMENT: Final = Table(
-    "agreement of orders",
-    "One row per pair of metrics: how similarly they rank the runs.",
+    "agreement of orders: A row per pair of metrics: how similarly they rank the runs.",
     first=text("A metric."),
     second=text("Another one."),
     runs=count("Number of runs that both have a score for."),
@@ -508,8 +466,7 @@ RANK_AGREEMENT: Final = Table(
 )
 
 REVERSALS: Final = Table(
-    "reversed pairs",
-    "One row per (pair of metrics, pair of runs that they rank in opposite orders).",
+    "reversed pairs: A row per (pair of metrics, pair of runs that they rank in opposite orders).",
     **RANK_AGREEMENT.only("first", "second"),
     run=text("The run that is better by `first`."),
     other=text("The run that is better by `second`."),
@@ -519,8 +476,7 @@ REVERSALS: Final = Table(
 )
 
 DEPENDENCE: Final = Table(
-    "dependence on traits",
-    "One row per (metric, trait): Pearson's correlation over the dialogues of all runs.",
+    "dependence on traits: A row per (metric, trait): Pearson's correlation over the dialogues of all runs.",
     **SCORES.only("metric"),
     trait=text("A column of the dialogues' table: turns, n_gold_max, to_mean, nu_paper."),
     r=decimal("Their correlation; null: one of them does not vary."),
@@ -535,16 +491,14 @@ DEPENDENCE: Final = Table(
 
 _OF_KIND: Final = {"kind": text("Kind of error: missed, wrong, late, dropped, over or swap."), **SCORES.only("metric")}
 _OVER_DIALOGUES: Final = {
-    "low": share("Lower end of its confidence interval over dialogues; null: undefined."),
-    "high": share("Upper end, likewise.", nullable=True),
+    **interval(share, "Lower end of its confidence interval over dialogues; null: undefined."),
     "level": number("Confidence level of the interval."),
     "errors": count("Number of errors that it is computed over."),
     "dialogues": count("Dialogues that have them."),
 }
 
 ERROR_COSTS: Final = Table(
-    "costs of errors",
-    "One row per (kind, metric, bin): what one error costs, by the position t/(n - 1) of its change of gold.",
+    "costs of errors: A row per (kind, metric, bin): what one error costs, by the position t/(n - 1) of its change.",
     **_OF_KIND,
     bin=count("Number of the bin, from 0."),
     start=share("Lower end of the bin: the position is more than this (in the first bin, at least this)."),
@@ -554,8 +508,7 @@ ERROR_COSTS: Final = Table(
 )
 
 POSITION_BIAS: Final = Table(
-    "position bias",
-    "One row per (kind, metric): how much more an error costs in the last turn than in the first of the same dialogue.",
+    "position bias: A row per (kind, metric): how much more an error costs in the last turn than in the first.",
     **_OF_KIND,
     loss=share("Mean loss at all positions; null: no error."),
     bias=share("Slope of the loss on the position, within dialogues; null: no dialogue has errors in two turns."),
@@ -566,8 +519,7 @@ POSITION_BIAS: Final = Table(
 )
 
 ERROR_KINDS: Final = Table(
-    "errors that were made",
-    "One row per kind of error.",
+    "errors that were made: A row per kind of error.",
     kind=_OF_KIND["kind"],
     changes=count("Changes of gold."),
     single=count("Of these: in dialogues of one turn, which are left out."),
@@ -585,16 +537,14 @@ _INTERVAL: Final = {
 }
 
 KNOWN_ORDER: Final = Table(
-    "known order",
-    "One row per run: the number along which runs are ordered.",
+    "known order: A row per run: the number along which runs are ordered.",
     run=text("Name of the run."),
     along=text("What the number is."),
     number=number("The number; higher is taken to be better."),
 )
 
 VALIDITY: Final = Table(
-    "agreement with the known order",
-    "One row per (metric, measure): how a metric orders runs whose order is known.",
+    "agreement with the known order: A row per (metric, measure): how a metric orders runs whose order is known.",
     **SCORES.only("metric"),
     along=text("What the runs are ordered along."),
     measure=text(
@@ -608,8 +558,7 @@ VALIDITY: Final = Table(
 )
 
 RELIABILITY: Final = Table(
-    "reliability of metrics",
-    "One row per metric: how alike two random halves of the dialogues order the runs (Buckley & Voorhees 2000).",
+    "reliability of metrics: A row per metric: how alike random halves order the runs (Buckley & Voorhees 2000).",
     **SCORES.only("metric"),
     pairs=count("Pairs of runs that have scores."),
     swap_rate=share("Share of pairs that the halves order otherwise, mean; ties count half.", nullable=True),
@@ -620,16 +569,14 @@ RELIABILITY: Final = Table(
 )
 
 SAMPLE_SIZES: Final = Table(
-    "orders by number of dialogues",
-    "One row per (metric, number of dialogues): how well so many dialogues stand for all.",
+    "orders by number of dialogues: A row per (metric, number of dialogues): how well so many stand for all.",
     **SCORES.only("metric"),
     dialogues=count("Dialogues in a random sample."),
     alike=share("Share of pairs of runs that a sample orders as all dialogues do, mean over samples; ties count half."),
 )
 
 CONTESTS: Final = Table(
-    "metrics compared",
-    "One row per (measure, pair of metrics): which is better, and whether that may be chance.",
+    "metrics compared: A row per (measure, pair of metrics): which is better, and whether that may be chance.",
     measure=text("soft_accuracy, swap_rate, or power: the share of pairs of runs with p at most 1 - level."),
     **RANK_AGREEMENT.only("first", "second"),
     difference=r("The measure of the first minus that of the second; null: undefined."),
@@ -638,26 +585,14 @@ CONTESTS: Final = Table(
     p_adjusted=p("p adjusted by Holm for the pairs of metrics in this measure.", nullable=True),
 )
 
-_WAY: Final = {
-    "way": text("put in: errors are put into the run's right values; mended: its own are mended (loss: the gain)."),
-}  # fmt: skip
-OWN_ERROR_COSTS: Final = Table(
-    "costs of errors in a run",
-    f"As `{ERROR_COSTS.title}`, in a run's own predictions: one row per (way, kind, metric, bin).",
-    **_WAY,
-    **ERROR_COSTS.columns,
-)
+_WAY: Final = text("put in: errors are put into the run's right values; mended: its own are mended (loss: the gain).")
 
-OWN_POSITION_BIAS: Final = Table(
-    "position bias in a run",
-    f"As `{POSITION_BIAS.title}`, in a run's own predictions: one row per (way, kind, metric).",
-    **_WAY,
-    **POSITION_BIAS.columns,
-)
 
-OWN_ERROR_KINDS: Final = Table(
-    "errors in a run",
-    f"As `{ERROR_KINDS.title}`, in a run's own predictions: one row per (way, kind).",
-    **_WAY,
-    **ERROR_KINDS.columns,
-)
+def _in_a_run(table: Table, title: str) -> Table:
+    """The table, of a run's own predictions."""
+    return Table(f"{title}: As `{table.title}`, in a run's own predictions, by `way`.", way=_WAY, **table.columns)
+
+
+OWN_ERROR_COSTS: Final = _in_a_run(ERROR_COSTS, "costs of errors in a run")
+OWN_POSITION_BIAS: Final = _in_a_run(POSITION_BIAS, "position bias in a run")
+OWN_ERROR_KINDS: Final = _in_a_run(ERROR_KINDS, "errors in a run")

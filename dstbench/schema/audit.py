@@ -15,6 +15,7 @@ from dstbench.schema.core import (
     count,
     decimal,
     flag,
+    interval,
     r,
     score,
     share,
@@ -24,17 +25,14 @@ from dstbench.schema.core import (
 
 _SPLIT: Final = text("Name of the dataset, or of its split.")
 _COUNTED: Final = {
-    "counting": text(
-        "Counted in: every turn that has it (cumulative), turns that set it (update), last states (final)."
-    ),
+    "counting": text("Counted in: every turn with it (cumulative), turns that set it (update), last states (final)."),
     "slot": SLOT,
 }
 _N: Final = count("How often values are counted.")
 _VALUES: Final = count("Distinct values, R.")
 
 BIAS: Final = Table(
-    "entity bias",
-    "One row per (split, counting, slot): how evenly values are distributed. 1: equally frequent; 0: one value.",
+    "entity bias: A row per (split, counting, slot): how even values are. 1: equally frequent; 0: one value.",
     split=_SPLIT,
     **_COUNTED,
     n=_N,
@@ -46,8 +44,7 @@ BIAS: Final = Table(
 )
 
 VALUES: Final = Table(
-    "values",
-    "One row per (split, counting, slot, value), the most frequent first.",
+    "values: A row per (split, counting, slot, value), the most frequent first.",
     split=_SPLIT,
     **_COUNTED,
     value=text("The value, under the convention."),
@@ -58,8 +55,7 @@ VALUES: Final = Table(
 )
 
 OVERLAP: Final = Table(
-    "overlap",
-    "One row per (split except training, counting, slot): how much of the slot's values the training set has.",
+    "overlap: A row per (split except training, counting, slot): how much of the slot's values the training set has.",
     split=_SPLIT,
     train=text("Name of the training set."),
     **_COUNTED,
@@ -95,8 +91,7 @@ _COMPARED: Final = {
 }
 
 DIFFERENT: Final = Table(
-    "versions",
-    "One row: two versions of a dataset as a whole. All turns that both have are counted.",
+    "versions: One row: two versions of a dataset as a whole. All turns that both have are counted.",
     before=text("Name of the earlier version."),
     after=text("Name of the later one."),
     dialogues_before=count("Dialogues that only the earlier version has."),
@@ -111,22 +106,20 @@ DIFFERENT: Final = Table(
 )
 
 DIFFERENT_DOMAINS: Final = Table(
-    "differences of domains",
-    "One row per domain: how much of it differs between two versions of a dataset.",
+    "differences of domains: A row per domain: how much of it differs between two versions of a dataset.",
     domain=text("The domain."),
     **_COMPARED,
 )
 
 DIFFERENT_SLOTS: Final = Table(
-    "differences of slots",
-    "One row per slot: how much of its domain differs in this slot between two versions of a dataset.",
+    "differences of slots: A row per slot: how much of its domain differs in it between two versions.",
     slot=SLOT,
     **_COMPARED,
 )
 
 DIFFERENT_SPLITS: Final = Table(
-    "differences of splits",
-    "One row per split, (split, domain) and (split, domain, slot): how much differs. None without several splits.",
+    "differences of splits: A row per split, (split, domain) and (split, domain, slot): how much differs (several "
+    "splits only).",
     split=text("Name of the split."),
     domain=text("The domain; null: all turns of the split."),
     slot=text("The slot; null: the whole domain, or the whole split."),
@@ -140,8 +133,7 @@ _CHANGE: Final = {
 }
 
 CHANGES: Final = Table(
-    "changes",
-    "One row per (slot, value before, value after, kind), the most frequent first.",
+    "changes: A row per (slot, value before, value after, kind), the most frequent first.",
     **LONG.only("slot"),
     **_CHANGE,
     turns=count("Turns with this change."),
@@ -149,8 +141,7 @@ CHANGES: Final = Table(
 )
 
 CELLS: Final = Table(
-    "changed cells",
-    "One row per (dialogue, turn, slot) in which two versions of a dataset differ. Sorted by these.",
+    "changed cells: A row per (dialogue, turn, slot) in which two versions of a dataset differ. Sorted by these.",
     **LONG.only("dialogue", "turn", "slot"),
     **_CHANGE,
 )
@@ -158,15 +149,14 @@ CELLS: Final = Table(
 _MODEL: Final = {"version": text("Name of the version of the dataset."), **MODELS.only("model")}
 
 VERSION_RUNS: Final = OpenTable(
-    "scores of runs on versions",
-    "One row per (version, run, metric). If the convention is fuzzy, `exact` has the value with exact matching.",
+    "scores of runs on versions: A row per (version, run, metric); of a fuzzy one, `exact` has that with exact "
+    "matching.",
     **_MODEL,
     **SCORES.columns,
 )
 
 VERSION_MODELS: Final = Table(
-    "scores of models on versions",
-    "One row per (version, model, metric): mean scores over a model's runs (seeds).",
+    "scores of models on versions: A row per (version, model, metric): mean scores over a model's runs (seeds).",
     **_MODEL,
     **SCORES.only("metric", "unit"),
     **MODELS.only("runs", "value", "sd"),
@@ -176,8 +166,7 @@ VERSION_MODELS: Final = Table(
 )
 
 VERSION_SLOTS: Final = Table(
-    "error turns on versions",
-    "One row per (version, model, slot): in how many turns the slot is wrong, mean over a model's runs (seeds).",
+    "error turns on versions: A row per (version, model, slot): in how many turns it is wrong, mean over seeds.",
     **_MODEL,
     slot=SLOT,
     **MODELS.only("runs"),
@@ -191,9 +180,8 @@ VERSION_SLOTS: Final = Table(
 # --- what is said -----------------------------------------------------------------------------------------------------
 
 SHEET: Final = Table(
-    "review sheet",
-    "One row per dialogue to review, followed by one per annotation that was added to it. Readers fill in `right` for "
-    "additions and `missed` for dialogues.",
+    "review sheet: A row per dialogue to review, followed by one per annotation that was added to it. Readers fill in "
+    "`right` for additions and `missed` for dialogues.",
     row=text("dialogue or addition."),
     **LONG.only("dialogue"),
     turn=turn("Turn of the addition.", nullable=True),
@@ -212,14 +200,12 @@ SHEET: Final = Table(
 )
 
 REVIEW: Final = Table(
-    "review",
-    "One row per measure of a correction: of its additions, and of dialogues (Qian et al. 2021, Table 3). A changed "
-    "dialogue is right if all of its additions are; an unchanged one is missed if it lacks an annotation.",
+    "review: A row per measure of a correction: of its additions, and of dialogues (Qian et al. 2021, Table 3). A "
+    "changed dialogue is right if all of its additions are; an unchanged one is missed if it lacks an annotation.",
     unit=text("additions or dialogues: what is counted."),
     measure=text("precision, recall or f1."),
     value=share("The measure's estimate for the whole dataset; null: undefined."),
-    low=share("Lower end of the estimate's 95 % interval; null: undefined."),
-    high=share("Upper end.", nullable=True),
+    **interval(share, "Lower end of the estimate's 95 % interval; null: undefined."),
     in_sample=share("The measure in the sample itself, unweighted, as in that paper; null: undefined."),
     right=count("Additions (dialogues) of the sample that are right."),
     wrong=count("Additions (dialogues) of the sample that are wrong."),
@@ -228,8 +214,7 @@ REVIEW: Final = Table(
 )
 
 REVIEWED_ADDITIONS: Final = Table(
-    "reviewed additions",
-    "One row for all additions of the sample, and one per slot, sorted: how many are right.",
+    "reviewed additions: One row for all additions of the sample, and one per slot, sorted: how many are right.",
     slot=text("domain-slot; null: all."),
     additions=count("Additions of the sample."),
     right=count("Of these: right."),
@@ -240,8 +225,7 @@ REVIEWED_ADDITIONS: Final = Table(
 )
 
 REVIEWED_DIALOGUES: Final = Table(
-    "reviewed dialogues",
-    "One row per group of dialogues of the sample, changed ones first: how many are right (Qian et al. 2021, Table 3).",
+    "reviewed dialogues: A row per group of the sample: how many are right (Qian et al. 2021, Table 3).",
     **SHEET.only("group", "of"),
     dialogues=count("Dialogues of the group in the sample."),
     right=count("Of these: all additions are right, or, if unchanged, no annotation is missing; null: not filled in."),
@@ -251,15 +235,13 @@ REVIEWED_DIALOGUES: Final = Table(
 )
 
 READER: Final = Table(
-    "readers",
-    "One row per (reader, measure): each reader's review of additions, over the rows that all have filled in.",
+    "readers: A row per (reader, measure): each reader's review of additions, over the rows that all have filled in.",
     reader=text("The reader: the name of the sheet, without its ending."),
     **REVIEW.only("measure", "value", "low", "high", "right", "wrong", "missed", "dialogues"),
 )
 
 AGREEMENT: Final = Table(
-    "agreement",
-    "One row per question of the sheet: how much its readers agree.",
+    "agreement: A row per question of the sheet: how much its readers agree.",
     question=text("right: whether an addition is right; missed: how many annotations a dialogue lacks."),
     statistic=text("cohen: Cohen's kappa, of two readers; fleiss: Fleiss' kappa, of more."),
     readers=count("Readers."),
@@ -267,13 +249,11 @@ AGREEMENT: Final = Table(
     left_out=count("Rows that at least one reader has left empty."),
     observed=share("Share of pairs of readers with the same answer, over these rows; null: no rows."),
     kappa=r("The same beyond chance; null: undefined, as there are no rows or all answers are equal."),
-    low=r("Lower end of its 95 % interval, by a bootstrap over dialogues; null: undefined."),
-    high=r("Upper end.", nullable=True),
+    **interval(r, "Lower end of its 95 % interval, by a bootstrap over dialogues; null: undefined."),
 )
 
 REPLACED: Final = Table(
-    "replacements",
-    "One row per (dialogue, slot, old value), sorted by these: the new value in an entity-replaced test set.",
+    "replacements: A row per (dialogue, slot, old value), sorted by these: the new value in a replaced test set.",
     **LONG.only("dialogue"),
     slot=SLOT,
     value=text("The old value, as the states have it."),
@@ -283,8 +263,7 @@ REPLACED: Final = Table(
 )
 
 REFUSED: Final = Table(
-    "refused replacements",
-    "One row per (dialogue, slot, value), sorted by these: a value that is not replaced, and why.",
+    "refused replacements: A row per (dialogue, slot, value), sorted by these: a value that is not replaced, and why.",
     **LONG.only("dialogue"),
     turn=turn("The first turn whose state has the value."),
     slot=SLOT,
@@ -306,16 +285,15 @@ _COUNTS: Final = {
 }
 
 MEMORISED_RUNS: Final = Table(
-    "memorised values",
-    "One row per (run, kind): predicted values that are not right, and how many of them nobody has said.",
+    "memorised values: A row per (run, kind): predicted values that are wrong, and how many nobody has said.",
     **SCORES.only("run"),
     **_COUNTS,
     **SCORES.only("signature"),
 )
 
 MEMORISED: Final = Table(
-    "memorised values by slot",
-    "One row per (run, slot, kind) that occurs: the same by slot. Sorted by (run as given, slot), wrong before over.",
+    "memorised values by slot: A row per (run, slot, kind): the same by slot. Sorted by (run, slot), wrong before "
+    "over.",
     **SCORES.only("run"),
     slot=SLOT,
     **_COUNTS,
@@ -323,8 +301,8 @@ MEMORISED: Final = Table(
 )
 
 UNGROUNDED: Final = Table(
-    "ungrounded values",
-    "One row per (run, slot, kind, value): the predicted values that nobody has said, the most frequent first.",
+    "ungrounded values: A row per (run, slot, kind, value): predicted values that nobody said, the most frequent "
+    "first.",
     **SCORES.only("run"),
     place=count("From 1, the most frequent."),
     slot=SLOT,
@@ -340,9 +318,8 @@ UNGROUNDED: Final = Table(
 )
 
 DOUBTFUL_SLOTS: Final = Table(
-    "doubtful gold values by slot",
-    "One row per slot, sorted: gold's values that contradict the database or were never said, once per dialogue and "
-    "entity (Qian et al. 2021, section 7).",
+    "doubtful gold values by slot: A row per slot, sorted: gold's values that contradict the database or were never "
+    "said, once per dialogue and entity (Qian et al. 2021, section 7).",
     slot=SLOT,
     checked=count("Values of dialogues whose entity is in the database; null: no database."),
     contradicting=count("Of these: the database has another value.", nullable=True),
@@ -353,8 +330,7 @@ DOUBTFUL_SLOTS: Final = Table(
 )
 
 DOUBTFUL: Final = Table(
-    "doubtful gold values",
-    "One row per gold value that contradicts the database or was never said. Sorted by (slot, dialogue, turn).",
+    "doubtful gold values: A row per value that contradicts the database or was never said, sorted.",
     slot=SLOT,
     kind=text("database: the entity named in the state has another value there; unsaid: nobody has said it."),
     **LONG.only("dialogue"),
@@ -370,8 +346,7 @@ DOUBTFUL: Final = Table(
 _SPEAKER: Final = text("Who says the value: user, or system (in the utterance before the turn).")
 
 PROPOSALS: Final = Table(
-    "proposals",
-    "One row per missing annotation, with the evidence for it. Sorted by (dialogue, turn, slot).",
+    "proposals: A row per missing annotation, with the evidence for it. Sorted by (dialogue, turn, slot).",
     **LONG.only("dialogue", "turn"),
     slot=SLOT,
     value=text("The value, spelled as gold mostly does in this slot (if gold never has it, as the ontology does)."),
@@ -381,9 +356,7 @@ PROPOSALS: Final = Table(
     start=count("Their first character in the utterance, from 0."),
     end=count("The character after their last."),
     utterance=text("The whole utterance."),
-    rule=text(
-        "Why the value belongs to the state: name, fact, feature, kind, cue or wish, or similar (`help audits`)."
-    ),
+    rule=text("Why it belongs to the state: name, fact, feature, kind, cue, wish, or similar (`help audits`)."),
     entity=text("The place under discussion (a hotel's name); null: none."),
     fact=text("The value that the place has in the database; null: none."),
     refused=flag("Whether the user asks for another place; null: judged by similar places alone."),
@@ -399,8 +372,8 @@ PROPOSALS: Final = Table(
 )
 
 RATES: Final = Table(
-    "inconsistency rates",
-    "One row per slot: how often it is not annotated although similar places are (Qian et al. 2021). Sorted by slot.",
+    "inconsistency rates: A row per slot: how often it is not annotated although similar places are (Qian et al. "
+    "2021).",
     slot=SLOT,
     annotated=count("Times that gold sets the slot to a value that is said in the turn."),
     missing=count("Times that such an annotation is missing."),
@@ -409,8 +382,8 @@ RATES: Final = Table(
 )
 
 MODIFIED: Final = Table(
-    "modified dialogues",
-    "One row per (split, domain, slot), sorted, null last: dialogues that lack an annotation (Table 1).",
+    "modified dialogues: A row per (split, domain, slot), sorted, null last: dialogues that lack an annotation (Table "
+    "1).",
     split=text("The split; null: all dialogues. Splits have rows of their own only if there are several."),
     domain=text("The domain; null: all domains."),
     slot=text("domain-slot, any that gold has in any split; null: all slots of the domain."),
@@ -420,8 +393,7 @@ MODIFIED: Final = Table(
 )
 
 SHARES: Final = Table(
-    "shares of speakers",
-    "One row per (slot, speaker): how often annotations of values that this speaker says are missing (Fig 4).",
+    "shares of speakers: A row per (slot, speaker): how often annotations of what this one says are missing (Fig 4).",
     slot=SLOT,
     speaker=_SPEAKER,
     **RATES.only("annotated", "missing", "rate"),
@@ -435,9 +407,8 @@ OF_PAIR: Final = {
 }
 
 PAIRS: Final = Table(
-    "pairs of places",
-    "One row per slot with missing annotations, those with most first: two dialogues in which the same speaker says a "
-    "value, and gold annotates it in one only (Qian et al. 2021, Figs 1 and 10).",
+    "pairs of places: A row per slot with missing annotations, those with most first: two dialogues in which the same "
+    "speaker says a value, and gold annotates it in one only (Qian et al. 2021, Figs 1 and 10).",
     slot=SLOT,
     missing=count("The slot's missing annotations."),
     speaker=_SPEAKER,
@@ -460,8 +431,7 @@ PAIRS: Final = Table(
 )
 
 SUMMARY: Final = Table(
-    "inconsistency",
-    "One row: in how much of a dataset annotations are missing.",
+    "inconsistency: One row: in how much of a dataset annotations are missing.",
     dialogues=count("Dialogues."),
     dialogues_changed=count("Dialogues in which an annotation is missing."),
     turns=count("Turns."),
@@ -474,8 +444,7 @@ SUMMARY: Final = Table(
 )
 
 CANDIDATES: Final = Table(
-    "candidates",
-    "One row per (dialogue, turn, slot) in which a value is said that gold could annotate, with all checks.",
+    "candidates: A row per (dialogue, turn, slot) in which a value is said that gold could annotate, with all checks.",
     **PROPOSALS.only("dialogue", "turn", "slot", "value", "speaker", "said", "start", "end", "utterance"),
     decision=text(
         "added; annotated: gold sets the value; other: another value; no rule; seldom: gold annotates too "

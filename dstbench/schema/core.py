@@ -45,17 +45,18 @@ _NULL: Final = re.compile(r"\b[Nn]ull(:| likewise)")
 
 
 class Table:
-    """A table: its title, what a row is and how rows are sorted, and its columns, in order.
+    """A table: its title and what a row is, how rows are sorted, and its columns, in order.
 
-    >>> table = Table("rates", "One row per slot.", slot=text("domain-slot."), errors=count("Wrong turns."))
+    >>> table = Table("rates: One row per slot.", slot=text("domain-slot."), errors=count("Wrong turns."))
     >>> table.schema
     Schema([('slot', String), ('errors', UInt32)])
     """
 
     is_open = False
 
-    def __init__(self, title: str, meaning: str, /, **columns: Column) -> None:
-        self.title, self.meaning, self.columns = title, meaning, columns
+    def __init__(self, text: str = "", /, **columns: Column) -> None:
+        self.title, _, self.meaning = text.partition(": ")
+        self.columns = columns
 
     def only(self, *names: str) -> dict[str, Column]:
         """Some of the columns, for another table that has them too."""
@@ -100,22 +101,19 @@ def interval(make: Callable[..., Column], lower: str, prefix: str = "") -> dict[
 NOTHING: Final = ("none", "")
 
 LONG: Final = Table(
-    "long table",
-    "One row per (dialogue, turn, slot), sorted by (dialogue, slot, turn). A slot has a row from the first turn in "
-    "which gold or prediction lists it to the last turn; a turn in which no slot is listed yet has one row with a null "
-    "slot. A row with the slot <service>-#frame describes a frame: its active intent, then requested slots.",
+    "long table: A row per (dialogue, turn, slot), sorted by (dialogue, slot, turn). A slot has a row from the first "
+    "turn in which gold or prediction lists it to the last turn; a turn in which no slot is listed yet has one row "
+    "with a null slot. A row with the slot <service>-#frame describes a frame: its active intent, then requested "
+    "slots.",
     dialogue=text("Canonical dialogue id: PMUL4234 for MultiWOZ, any other as in the file."),
     turn=turn("0-based index of the user turn."),
     slot=category("domain-slot; null where the turn has no slot yet.", nullable=True),
     gold=category("Value in the gold state, verbatim; null: not in the state."),
-    pred=category(
-        "Value in the predicted state; null: none. With a null slot: the mark of a turn without a prediction."
-    ),
+    pred=category("Value in the predicted state; null: none. With a null slot: the mark of a turn without one."),
 )
 
 TURNS: Final = Table(
-    "turn table",
-    "One row per (dialogue, turn), or per (dialogue, turn, domain or slot), sorted by these: counts of a convention.",
+    "turn table: A row per (dialogue, turn[, domain or slot]): counts of a convention, sorted by these.",
     **LONG.only("dialogue", "turn"),
     n_gold=count("Slots with a gold value."),
     n_pred=count("Slots with a predicted value."),
@@ -139,29 +137,11 @@ TURNS: Final = Table(
     soft_gca_paper_correct=number("The same, of Algorithm 1."),
 )
 
-#: What one row of the long table may add to the turn table's count of the same name.
-_ADDED: Final = {
-    "n_gold": "The slot has a gold value.",
-    "n_pred": "It has a predicted value; with a null slot: the turn lacks a prediction.",
-    "n_correct": "It has both, and they match.",
-    "n_union": "It has either.",
-    "n_charged_again": "SA and RSA count its wrong value as two slots.",
-    "n_fresh_errors": "It was set or changed in this turn, in gold or prediction, and is wrong (FGA).",
-    "gca_correct": "A correct change, counted as the GCA authors' code does.",
-    "gca_wrong": "A wrong change, likewise.",
-    "gca_missed": "A missed change, likewise.",
-    "gca_over": "An over-predicted change, likewise.",
-    "gca_paper_correct": "A correct change, counted as Algorithm 1 of the GCA paper does.",
-    "gca_paper_wrong": "A wrong change, likewise.",
-    "gca_paper_missed": "A missed change, likewise.",
-    "gca_paper_over": "An over-predicted change, likewise.",
-    "n_dropped": "Gold's value is not scored, because the slot is not.",
-    "n_ignored": "The predicted value is not scored: for its slot or domain, or for gold's dontcare.",
-}
+# The counts of the turn table to which a row of the long table may add 1.
+_COUNTED: Final = [name for name in TURNS.columns if name.startswith(("n_", "gca_"))]
 
 ROWS: Final = Table(
-    "judged rows",
-    "One row per (run, dialogue, turn, slot), sorted by (run, dialogue, slot, turn): the long table under a "
+    "judged rows: A row per (run, dialogue, turn, slot), sorted by (run, dialogue, slot, turn): the long table under a "
     "convention, without rows of frames. The row before is the slot's turn before, unless `first` is true.",
     run=text("Name of the run."),
     **LONG.only("dialogue", "turn", "slot"),
@@ -175,7 +155,9 @@ ROWS: Final = Table(
     g_new=flag("g is not that of the row before (with `first`: not null)."),
     p_new=flag("p is not that of the row before, likewise."),
     is_scored=flag("The convention scores the turn."),
-    **{name: flag(meaning) for name, meaning in _ADDED.items()},
+    **{name: flag(f"The row adds 1 to the turn's: {TURNS.columns[name].meaning}") for name in _COUNTED},
+    n_dropped=flag("Gold's value is not scored, because the slot is not."),
+    n_ignored=flag("The predicted value is not scored: for its slot or domain, or for gold's dontcare."),
 )
 
 #: A slot, in tables that hold it as text.
@@ -198,8 +180,7 @@ GROUPS: Final = (
 )
 
 SCORES: Final = OpenTable(
-    "score rows",
-    "One row per (run, group, metric). Beside these columns there is one per --by column, after `run`.",
+    "score rows: A row per (run, group, metric). Beside these columns there is one per --by column, after `run`.",
     run=text("Name of the run."),
     metric=text("The metric in dstbench's notation, e.g. fga:lam=0.25."),
     unit=text("What the value is: share (tables show percent) or count."),
@@ -211,8 +192,7 @@ SCORES: Final = OpenTable(
 )
 
 CONTEXTS: Final = Table(
-    "contexts",
-    "One row per (dialogue, turn): what was said. Sorted by (dialogue, turn).",
+    "contexts: A row per (dialogue, turn): what was said. Sorted by (dialogue, turn).",
     **LONG.only("dialogue", "turn"),
     system=text("What the system said before this turn; null: nothing, or unknown."),
     user=text("What the user said; null: unknown."),

@@ -22,7 +22,7 @@ from dstbench.runs.run import Run
 from dstbench.schema.core import GROUPS, LENGTH
 from dstbench.scoring.scope import SPELLING, open_under, warn_of_scores
 from dstbench.scoring.sums import Sums, resolve, scores, scores_and_errors, sum_up
-from dstbench.scoring.turns import to_turns, view_of
+from dstbench.scoring.turns import counts_frames, to_turns, view_of
 from dstbench.signature import meaning_of, sign
 from dstbench.signature import parse as parse_signature
 from dstbench.typing import View
@@ -307,22 +307,18 @@ def values_of(run: Run, metrics: Sequence[Metric], convention: Convention) -> di
 def _further_settings(run: Run, by: Sequence[str], convention: Convention, sums: Sums) -> dict[str, str]:
     """The settings of a signature, in its order, that follow the choices of the convention."""
     name, frames = str(run.meta.get("format")), run.meta.get("frames")
+    counted = {"frames": "unknown" if frames is None else str(frames["gold"])}
     return {
         "missing": run.meta["missing"],
         **{name.replace("_", "-"): run.meta[name] for name in SIGNED if name in run.meta},
         "by": ",".join(by) or "run",
-        **({"frames": "unknown" if frames is None else str(frames["gold"])} if _counts_frames(convention) else {}),
+        **(counted if counts_frames(convention, view_of((), convention)) else {}),
         **({_FORMAT: name} if "@" in name else {}),  # with its package, if it is not built in
         "gold": f"{sums.fingerprint % 2**32:08x}",
         "d": str(sums.dialogues),
         "t": str(sums.turns),
         "v": __version__,
     }
-
-
-def _counts_frames(convention: Convention) -> bool:
-    """Whether scores are means over gold's frames."""
-    return convention.unit == "frame" and convention.domain_turns == "frames"
 
 
 def _refuse_without_states(run: Run, metrics: Sequence[Metric], by: Sequence[str], convention: Convention) -> None:
@@ -347,8 +343,8 @@ def _refuse_without_states(run: Run, metrics: Sequence[Metric], by: Sequence[str
 
 def warn_of_frames(runs: Sequence[Run], convention: Convention) -> None:
     """Warn of runs that do not know which frames gold has, if the convention counts gold's frames."""
-    without = [run.name for run in runs if _counts_frames(convention) and "frames" not in run.meta]
-    if without:
+    without = [run.name for run in runs if "frames" not in run.meta]
+    if without and counts_frames(convention, view_of((), convention)):
         warn(
             f"{', '.join(without)}: gold does not say which frames there are; those that are empty on both sides, "
             "which the official evaluation counts, are not counted (a --gold in SGD's layout says which there are)",

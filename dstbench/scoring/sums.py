@@ -95,7 +95,9 @@ def sum_up(
     frames = "frames" in run.meta and counts_frames(convention, view)
     has_moments = errors and "slot" not in by and "dialogue" not in by
     of_errors = [metric for metric in metrics if has_moments and not metric.is_count]
-    moments = list(dict.fromkeys(pair for metric in of_errors for pair in _pairs(metric)))
+    moments = list(
+        dict.fromkeys(pair for metric in of_errors for pair in combinations_with_replacement(stats_of(metric), 2))
+    )
     needs_slots = any(metric.needs_total for metric in metrics)
     takes_all_gold = convention.takes_gold_as_written and convention.turns == "all" and view is None
     fingerprint = (run.fingerprint if takes_all_gold and run.derive is None else None) if signed else 0
@@ -298,7 +300,7 @@ def scores_and_errors(metrics: Sequence[Metric], sums: pl.DataFrame) -> tuple[pl
                 gradient = dict(zip(names, gradients[number], strict=True))
                 terms = [
                     gradient[one] * gradient[other] * numbers[f"{_MOMENT}{one, other}"] * (1 if one == other else 2)
-                    for one, other in _pairs(metric)
+                    for one, other in combinations_with_replacement(stats_of(metric), 2)
                 ]
                 variance = np.sum(terms, axis=0)
                 variance[~(variance >= _NEGLIGIBLE * np.sum(np.abs(terms), axis=0))] = 0
@@ -317,7 +319,3 @@ def scores(metrics: Sequence[Metric], sums: pl.DataFrame) -> pl.DataFrame:
 def _score(metric: Metric) -> pl.Expr:
     """A metric's score from columns ``stat:<name>`` (cached, as expressions are slow to make)."""
     return score_of(metric, {name: pl.col(f"stat:{name}") for name in stats_of(metric)})
-
-
-def _pairs(metric: Metric) -> list[tuple[str, str]]:
-    return list(combinations_with_replacement(stats_of(metric), 2))

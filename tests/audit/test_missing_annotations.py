@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 import dstbench
 from dstbench import audit
 from dstbench.audit.evidence import PARTS, RARELY
-from dstbench.audit.mentions import CANONICAL, WORD
+from dstbench.audit.mentions import CANONICAL
+from dstbench.audit.rules import WORD
 from dstbench.conventions.normalise import alternatives, spellings, tells_slot
 from tests.planted import ONTOLOGY, Planted, States, consistent, find, memory, said, take_out
 

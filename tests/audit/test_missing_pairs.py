@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dstbench.audit import missing_tables
-from dstbench.audit.mentions import CANONICAL, WORD
+from dstbench.audit.mentions import CANONICAL
+from dstbench.audit.rules import WORD
 from dstbench.rendering.tables import render
 from tests.audit.test_missing_annotations import hotels
 from tests.planted import consistent, find, take_out

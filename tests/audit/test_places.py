@@ -133,6 +133,10 @@ SAID: list[tuple[Sequence[Turn], dict[str, str]]] = [
     (after("ok .", "does it have parking ?", name="acorn guest house"), {"hotel-parking": "yes"}),  # as its row says
     (after("ok .", "does it have parking ?", name="lensfield hotel"), {}),
     (after("ok .", "i want the hotel to have parking"), {"hotel-parking": "yes"}),  # asks for no kind
+    (after("acorn guest house is in the north , autumn house in the east .", "the acorn please"), OF_SIGNS),
+    (after("all of them are in the north .", "ok"), {"hotel-area": "north"}),
+    (after("ok .", "a hotel , not a guest house"), {"hotel-type": "hotel"}),
+    (after(_ACORN, "is there anything else ?"), {}),
 ]  # fmt: skip
 
 
@@ -140,6 +144,22 @@ def test_what_is_said_of_the_place_under_discussion(database: str) -> None:
     assert added(database, *(dialogue for dialogue, _ in SAID)) == [
         {(1, slot, value) for slot, value in wanted.items() if slot not in dialogue[1][2]} for dialogue, wanted in SAID
     ]
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "slots"),
+    [
+        ("which area do you prefer ?", "i do not care", {"hotel-area"}),
+        ("do you have a certain area or star rating in mind ?", "no , book it for two", {"hotel-area", "hotel-stars"}),
+        ("how many nights ?", "the area does not matter", {"hotel-area"}),
+        ("how many nights ?", "no idea", set()),
+    ],
+)
+def test_what_does_not_matter_to_the_user_is_not_added(
+    question: str, answer: str, slots: set[str], database: str
+) -> None:
+    dialogue = [_BEGIN, (question, answer, _BEGIN[2]), (_ACORN, "great", _BEGIN[2])]
+    assert added(database, dialogue) == [{(2, slot, value) for slot, value in _ALL.items() if slot not in slots}]
 
 
 @settings(max_examples=2)
@@ -225,9 +245,10 @@ def test_as_many_dialogues_as_the_paper_changes(data: Path) -> None:
 
 
 def test_additions_that_were_read(data: Path) -> None:
-    """Fifty additions to the training set, drawn once and read one by one: 46 right, 3 arguable, 1 wrong.
+    """A hundred additions to the training set, drawn once and read one by one: 92 right, 8 arguable.
 
-    ("A hotel" counts as right where nothing in the dialogue says that a guest house will do.)
+    ("A hotel" counts as right where nothing in the dialogue says that a guest house will do. Half of the arguable ones
+    are of users who ask whether a place has something, and it has.)
     """
     read = pl.read_csv(Path(__file__).parent.parent / "golden" / "additions_read.tsv", separator="\t")
     train = data / "multiwoz21" / "train.tsv.gz"

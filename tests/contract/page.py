@@ -32,10 +32,10 @@ class Node:
     children: list[Node | str] = field(default_factory=list)
 
     def all(self, tag: str, class_: str = "") -> Iterator[Node]:
-        """The elements within, of a tag, and with a class."""
+        """The elements within, of a tag (empty: of any), and with a class."""
         for child in self.children:
             if isinstance(child, Node):
-                if child.tag == tag and class_ in ["", *child.attributes.get("class", "").split()]:
+                if tag in (child.tag, "") and class_ in ["", *child.attributes.get("class", "").split()]:
                     yield child
                 yield from child.all(tag, class_)
 

@@ -101,7 +101,7 @@ _COMMANDS = {
 
 
 def of_latex(text: str) -> list[Table]:
-    """The tables of a LaTeX page, under their captions; the parts of a long one are one.
+    """The tables of a LaTeX page, under their captions.
 
     Beside the column NAME of numbers, `NAME !` says which are bold (``*``), `NAME ^` what is raised, and `NAME ±` what
     is small, beside or below them. In tables of groups, the column `group` has their titles.
@@ -110,7 +110,7 @@ def of_latex(text: str) -> list[Table]:
         r"\\begin\{tabular\}\{(.*)\}\n\\toprule\n(.*) \\\\\n\\midrule\n((?:.*\n)*?)\\bottomrule\n"
         r"(?:.*\n)*?\\caption\{(.*)\}"
     )
-    parsed, group = list[Table](), ""
+    parsed = list[Table]()
     for layout, head, body, caption in re.findall(pattern, text):
         kinds = re.findall(r"S\[.*?\]|@\{.*?\}[lr]|p\{.*?\}|[lr]", layout)
         names = list[str]()
@@ -120,7 +120,7 @@ def of_latex(text: str) -> list[Table]:
             names.append(base + beside)
         names = [f"{name}\0{at}" for at, name in enumerate(names)]
         rows = list[dict[str, str]]()
-        group = group if caption.endswith("(continued)") else ""
+        group = ""
         for line in body.replace(" \\\\\n\\addlinespace[2pt]", " \\\\ small").split("\n"):
             cells = _cells(line.partition(" \\\\")[0])
             if line.startswith("\\multicolumn"):
@@ -139,12 +139,7 @@ def of_latex(text: str) -> list[Table]:
         keys = dict.fromkeys(name for row in rows for name in row)
         lines = tuple(tuple(row.get(name, "") for name in keys) for row in rows)
         columns = tuple(name.partition("\0")[0] for name in keys)
-        if caption.endswith("(continued)"):
-            assert f"\\addtocounter{{table}}{{-1}}\n\\caption{{{caption}}}" in text, "a part has its table's number"
-            assert columns == parsed[-1].columns
-            parsed[-1] = parsed[-1]._replace(rows=parsed[-1].rows + lines)
-        else:
-            parsed.append(Table(_plain(caption), columns, lines))
+        parsed.append(Table(_plain(caption), columns, lines))
     return parsed
 
 

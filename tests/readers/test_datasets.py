@@ -36,16 +36,6 @@ def raw(*states: dict[str, Any]) -> dict[str, Any]:
     return {"goal": {}, "log": log}
 
 
-def test_multiwoz_values_are_kept_but_those_that_leave_a_slot_out(here: Path) -> None:
-    first = {"area": "none", "name": "a>b", "stars": "", "type": "not mentioned", "book day": "dont care"}
-    second = {"area": ["north", "centre"], "name": [], "stars": "4|5", "book day": "", "book people": ["2"]}
-    Path("data.json").write_text(json.dumps({"MUL1.json": raw(first, second)}))
-    assert cells(dstbench.read("data.json").gold) == {
-        ("MUL1", 0): {"hotel-area": "none", "hotel-name": "a>b", "hotel-book day": "dont care"},
-        ("MUL1", 1): {"hotel-area": "north|centre", "hotel-stars": "4|5", "hotel-book people": "2"},
-    }
-
-
 def test_multiwoz_turns_without_a_state_are_counted(here: Path) -> None:
     cut, bare = raw({"area": "north"}), raw({"area": "north"}, {"area": "west"})
     cut["log"].append({"text": "", "metadata": {}})
@@ -107,14 +97,6 @@ def test_the_split_with_predictions_is_scored(gold: str, here: Path) -> None:
         dstbench.DstbenchError, match=r"no dialogue of the split 'trial'\nhint: there are: dev, test, train"
     ):
         dstbench.score(both, gold=gold, split="trial")
-
-
-def test_one_list_alone_is_no_split(here: Path) -> None:
-    Path("data.json").write_text(json.dumps({"MUL1.json": raw({"area": "north"})}))
-    Path("testListFile.json").write_text("MUL1.json\n")
-    assert dstbench.read("data.json").splits is None
-    with pytest.raises(dstbench.DstbenchError, match=r"data\.json: it does not say which dialogue is of which split"):
-        dstbench.score(predictions("MUL1"), gold="data.json", split="test")
 
 
 def test_a_split_is_asked_of_what_has_none() -> None:
@@ -227,14 +209,6 @@ def test_subfolders_are_splits(here: Path) -> None:
         dstbench.score("sgd", gold="sgd")
     with pytest.raises(dstbench.DstbenchError, match=r"sgd: no dialogue of the split 'trial'"):
         dstbench.score("sgd", gold="sgd", split="trial")
-
-
-def test_the_nearest_subfolder_names_the_split(here: Path) -> None:
-    Path("data/train/Validation").mkdir(parents=True)
-    Path("data/train/Validation/p.json").write_text(json.dumps([sgd("1_00000", {"Hotels_2": {"rooms": ["2"]}})]))
-    splits = dstbench.read("data").splits
-    assert splits is not None
-    assert splits.rows() == [("1_00000", "dev")]
 
 
 def test_a_tracker_is_sure_of_no_value(here: Path) -> None:

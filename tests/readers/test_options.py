@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import dstbench
-from dstbench.readers.options import AS_USUAL, Keys, ReadOptions, parse_keys
+from dstbench.readers.options import Keys, parse_keys
 
 
 @pytest.mark.parametrize(
@@ -33,10 +33,3 @@ def test_a_format_with_fixed_keys_refuses_keys(tmp_path: Path) -> None:
     path.write_text('{"MUL1.json": {"0": {"turn_belief": [], "pred_bs_ptr": []}}}')
     with pytest.raises(dstbench.DstbenchError, match="fixed names"):
         dstbench.open_runs(path, keys={"pred": "predict"})
-
-
-def test_gold_of_its_own_need_not_have_the_keys() -> None:
-    assert ReadOptions("trade", Keys(pred="output", gold="truth")).for_gold() == ReadOptions(
-        None, Keys(gold="truth", optional=True)
-    )
-    assert AS_USUAL.for_gold() == AS_USUAL

@@ -135,13 +135,6 @@ def test_a_slot_that_stands_twice_in_a_text_is_not_lost(write: Any) -> None:
     assert StateCells().read(text) == [("hotel-area", "north"), ("hotel-stars", "4")]
 
 
-def test_what_was_booked_is_no_slot() -> None:
-    cells = StateCells()
-    state = {"hotel": {"semi": {"area": "north"}, "book": {"people": "3", "booked": [{"name": "x"}]}}}
-    assert cells.read(state) == [("hotel-area", "north"), ("hotel-book people", "3")]
-    assert cells.note() == "1 entry of what was booked left out"
-
-
 def test_requests_in_trades_states_are_none() -> None:
     inform = {"slots": [["hotel-area", "north"]], "act": "inform"}
     assert _read([inform, {"slots": [["slot", "phone"]], "act": "request"}]) == {"hotel-area": "north"}

@@ -12,6 +12,7 @@ from dstbench.runs.run import Run
 from tests import oracle
 from tests.corpora import FEW, LARGE, SLOTS, States, corpora
 
+pytestmark = pytest.mark.filterwarnings("ignore:.*gold never has:dstbench.errors.DstbenchWarning")
 T = 30
 
 
@@ -112,7 +113,6 @@ def test_every_slot_over_all_turns_and_by_turn_number(states: States) -> None:
     expect(engine(run, METRICS, by="slot,turn"), grouped(groups))
 
 
-@pytest.mark.filterwarnings("ignore:.*gold never has:dstbench.errors.DstbenchWarning")
 @given(corpora())
 def test_the_turn_table(states: States) -> None:
     table = dstbench.turns(states)
