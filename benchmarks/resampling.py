@@ -26,7 +26,7 @@ import numpy as np
 
 from benchmarks.results import doing
 from dstbench.analysis.compare import Design, resample
-from dstbench.analysis.paired import pair_up
+from dstbench.analysis.dialogue_sums import pair_up
 from dstbench.conventions.profiles import as_convention
 from dstbench.errors import DstbenchWarning
 from dstbench.metrics import parse_all

@@ -6,10 +6,11 @@ import copyreg
 import re
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from functools import wraps
-from inspect import signature
+from inspect import Parameter, signature
 from types import FunctionType
 from typing import Any, Final, Literal, ParamSpec, TypeAlias, TypeVar
 
@@ -38,14 +39,14 @@ _KEYWORDS: Final = {
 def in_python(message: str) -> str:
     """A message with the names of keyword arguments in place of the command line's options.
 
-    >>> in_python("name the file that has it: --gold FILE, or omit --label-map")
-    'name the file that has it: `gold` FILE, or omit `labels`'
-    >>> in_python("another --seed may differ; `compare --resamples 1000` says more")
-    'another `seed` may differ; `compare --resamples 1000` says more'
+    >>> in_python("omit --label-map; `compare --resamples 1000` says more")
+    'omit `labels`; `compare --resamples 1000` says more'
     """
-    return _OPTION.sub(
-        lambda option: f"`{_KEYWORDS.get(option[1], option[1].replace('-', '_'))}`" if option[1] else option[0], message
-    )
+
+    def keyword(option: re.Match[str]) -> str:
+        return f"`{_KEYWORDS.get(option[1], option[1].replace('-', '_'))}`" if option[1] else option[0]
+
+    return _OPTION.sub(keyword, message)
 
 
 class DstbenchError(ValueError):
@@ -105,9 +106,8 @@ class DstbenchError(ValueError):
         """
         if self.file is not None or type(self) is not DstbenchError:
             return self
-        return DstbenchError(
-            self.what, file=file, dialogue=self.dialogue, turn=self.turn, slot=self.slot, hint=self.hint
-        )
+        place: dict[str, Any] = {"dialogue": self.dialogue, "turn": self.turn, "slot": self.slot}
+        return DstbenchError(self.what, file=file, hint=self.hint, **place)
 
 
 class UsageError(DstbenchError):
@@ -170,22 +170,29 @@ def naming_keywords(function: Callable[P, T]) -> Callable[P, T]:
     @wraps(function)
     def checked(*args: P.args, **keywords: P.kwargs) -> T:
         parameters = signature(function).parameters if keywords else {}
-        if all(name in parameters for name in keywords):
-            return function(*args, **keywords)
-        known = [name for name, parameter in parameters.items() if parameter.kind is not parameter.VAR_KEYWORD]
-        for parameter in parameters.values():
-            if parameter.kind is parameter.VAR_KEYWORD:
-                passed_on = _PASSED_ON.fullmatch(str(parameter.annotation))
-                if passed_on is None:  # any keywords, which the function checks itself
-                    return function(*args, **keywords)
-                known += sys.modules[function.__module__].__dict__[passed_on[1]].__annotations__
-        if unknown := [name for name in keywords if name not in known]:
-            called, hint = function.__qualname__.removesuffix(".__init__"), did_you_mean(unknown[0], known)
-            text = f"{called}() got an unexpected keyword argument {unknown[0]!r}"
-            raise TypeError(f"{text}. {hint[0].upper()}{hint[1:]}" if hint else text)
+        if not keywords.keys() <= parameters.keys() and (names := _keywords_of(function, parameters)) is not None:
+            for name in keywords.keys() - names:
+                hint = did_you_mean(name, names)
+                text = (
+                    f"{function.__qualname__.removesuffix('.__init__')}() got an unexpected keyword argument {name!r}"
+                )
+                raise TypeError(f"{text}. {hint[0].upper()}{hint[1:]}" if hint else text)
         return function(*args, **keywords)
 
     return checked
+
+
+def _keywords_of(function: Callable[..., Any], parameters: Mapping[str, Parameter]) -> list[str] | None:
+    """The keywords of a function, with those that it passes on; None: it takes any, and checks them itself."""
+    names: list[str] = []
+    for name, parameter in parameters.items():
+        if parameter.kind is not parameter.VAR_KEYWORD:
+            names.append(name)
+        elif passed_on := _PASSED_ON.fullmatch(str(parameter.annotation)):
+            names += sys.modules[function.__module__].__dict__[passed_on[1]].__annotations__
+        else:
+            return None
+    return names
 
 
 def name_keywords(namespace: dict[str, Any]) -> None:
@@ -222,17 +229,8 @@ def check_known(names: Iterable[str], known: Iterable[str], message: str, hint: 
 
 
 def first_repeated(names: Iterable[str]) -> str | None:
-    """The first name that occurs a second time; None if none does.
-
-    >>> first_repeated(["a", "b", "a", "b"])
-    'a'
-    """
-    seen: set[str] = set()
-    for name in names:
-        if name in seen:
-            return name
-        seen.add(name)
-    return None
+    """The first name, in their order, that occurs more than once; None if none does."""
+    return next((name for name, count in Counter(names).items() if count > 1), None)
 
 
 def visible(text: str, keep: str = "") -> str:
@@ -245,18 +243,10 @@ def visible(text: str, keep: str = "") -> str:
 
 
 def number_of(count: int, noun: str) -> str:
-    """A count with its noun.
-
-    >>> number_of(1, "turn"), number_of(1200, "turn")
-    ('1 turn', '1,200 turns')
-    """
+    """A count with its noun: ``1 turn``, ``1,200 turns``."""
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def shortened(text: str, most: int = 1000) -> str:
-    """The text; if it is longer than `most`, its beginning and its length.
-
-    >>> shortened("a" * 5), shortened("a" * 5000, 10)
-    ('aaaaa', 'aaaaaaaaaa… (5,000 characters)')
-    """
+    """The text; if it is longer than `most`, its beginning and its length: ``aaa… (5,000 characters)``."""
     return text if len(text) <= most else f"{text[:most]}… ({len(text):,} characters)"

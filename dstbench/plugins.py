@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import importlib
 import inspect
-import os
 import sys
 import traceback
 from collections.abc import Callable, Collection, Iterable, Iterator
@@ -102,43 +101,43 @@ class Plugins(Generic[T]):
         return [*self._of_modules(), *self._of_packages()]
 
     def _of_modules(self) -> list[_Declared]:
-        found: dict[tuple[str, int], _Declared] = {}  # one thing may have several names
+        declared: dict[tuple[str, int], _Declared] = {}  # one object may have several names
         for module in _MODULES.values():
-            for attribute, thing in vars(module).items():
-                home = thing.__module__ if isinstance(thing, type) else module.__name__
-                is_its_own = f"{home}.".startswith(f"{module.__name__}.")
-                if not attribute.startswith("_") and is_its_own and self._is_one(thing):
-                    name = self._name_of(thing)
-                    name = name if isinstance(name, str) else attribute
-                    place = f"module {module.__name__}, {attribute}"
-                    found[name, id(thing)] = _Declared(name, place, _of_source(module), lambda thing=thing: thing)  # type: ignore[misc]
-        return [*found.values()]
+            for attribute, item in vars(module).items():
+                home = item.__module__ if isinstance(item, type) else module.__name__
+                is_imported = not f"{home}.".startswith(f"{module.__name__}.")
+                if attribute.startswith("_") or is_imported or not self._is_one(item):
+                    continue
+                name = self._name_of(item)
+                name = name if isinstance(name, str) else attribute
+                place, origin = f"module {module.__name__}, {attribute}", _origin_of_source(module)
+                declared[name, id(item)] = _Declared(name, place, origin, lambda item=item: item)  # type: ignore[misc]
+        return [*declared.values()]
 
     def _of_packages(self) -> list[_Declared]:
         declared = []
         for entry, package in _entry_points(self._kind, tuple(sys.path)):
             place = f"package {package.name} {package.version}, entry point {entry.name} = {entry.value}"
-            declared.append(_Declared(entry.name, place, _of_package(package), entry.load))
+            declared.append(_Declared(entry.name, place, _origin_of_package(package), entry.load))
         return declared
 
     def _get(self, declared: _Declared) -> T:
         key = (declared.place, declared.origin)
-        if key in self._loaded:
-            return self._loaded[key]
-        try:
-            plugin = declared.load()
-        except (Exception, SystemExit) as error:  # whatever its module does
-            raise DstbenchError(f"{declared.place}: cannot be imported: {fault_of(error)}") from error
-        try:
-            if not self._is_one(plugin):
-                what = f"{plugin!r} is not a {self._kind}"
-                raise UsageError(what, hint="`dstbench help plugins` shows one of each kind")
-            name = self._name_of(plugin)
-            if isinstance(name, str) and name != declared.name:
-                raise UsageError(f"the {self._kind} calls itself {name!r}", hint="give both the same name")
-            self._loaded[key] = self._checked(plugin, declared.origin)
-        except DstbenchError as error:
-            raise DstbenchError(f"{declared.place}: {error.what}", hint=error.hint) from error
+        if key not in self._loaded:
+            try:
+                plugin = declared.load()
+            except (Exception, SystemExit) as error:  # whatever its module does
+                raise DstbenchError(f"{declared.place}: cannot be imported: {fault_of(error)}") from error
+            try:
+                if not self._is_one(plugin):
+                    hint = "`dstbench help plugins` shows one of each kind"
+                    raise UsageError(f"{plugin!r} is not a {self._kind}", hint=hint)
+                name = self._name_of(plugin)
+                if isinstance(name, str) and name != declared.name:
+                    raise UsageError(f"the {self._kind} calls itself {name!r}", hint="give both the same name")
+                self._loaded[key] = self._checked(plugin, declared.origin)
+            except DstbenchError as error:
+                raise DstbenchError(f"{declared.place}: {error.what}", hint=error.hint) from error
         return self._loaded[key]
 
 
@@ -158,25 +157,24 @@ def use(modules: str | Iterable[str]) -> list[ModuleType]:
     parts = [modules] if isinstance(modules, str) else modules
     names = [name.strip() for part in parts for name in part.split(",")]
     for name in names:
-        _MODULES[name] = _declared_in(name) if name.endswith(".toml") else _imported(name)
-        _of_source(_MODULES[name])
+        _MODULES[name] = _module_of_toml(Path(name)) if name.endswith(".toml") else _imported(name)
+        _origin_of_source(_MODULES[name])  # of the source as it is now
     return [_MODULES[name] for name in names]
 
 
-def _declared_in(name: str) -> ModuleType:
+def _module_of_toml(path: Path) -> ModuleType:
     """A module of the tables ``[[format]]`` in a TOML file."""
     import tomllib
 
-    path = Path(name)
     try:
         document = tomllib.loads(path.read_text("utf-8"))
     except FileNotFoundError:
-        raise UsageError(f"{name}: no such file") from None
+        raise UsageError(f"{path}: no such file") from None
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise UsageError(f"{name}: not TOML: {error}") from None
+        raise UsageError(f"{path}: not TOML: {error}") from None
     tables = document.get("format")
     if document.keys() != {"format"} or not isinstance(tables, list) or not all(isinstance(t, dict) for t in tables):
-        raise UsageError(f"{name}: tables [[format]] declare formats, and nothing else", hint="see `help plugins`")
+        raise UsageError(f"{path}: tables [[format]] declare formats, and nothing else", hint="see `help plugins`")
     module = ModuleType(path.stem)
     module.__file__ = str(path.absolute())
     vars(module).update({f"[[format]] {number}": Table(table) for number, table in enumerate(tables, 1)})
@@ -185,32 +183,28 @@ def _declared_in(name: str) -> ModuleType:
 
 def _imported(name: str) -> ModuleType:
     """The module of this name, or in the file of this path."""
-    folder, parts = Path(), name.split(".")
-    if name.endswith(".py"):
-        folder, parts = Path(name).parent, [Path(name).stem]
-        if not Path(name).is_file():
-            near = [path.name for path in sorted(folder.glob("*.py"))][:5]
-            hint = f"in that folder: {', '.join(near)}" if near else "name the file, or an importable module: mylab"
-            raise UsageError(f"module {name}: no such file", hint=hint)
-    if not all(part.isidentifier() for part in parts):
+    path = Path(name) if name.endswith(".py") else Path(*name.split(".")).with_suffix(".py")
+    module_name = path.stem if name.endswith(".py") else name
+    folder = path.parent.absolute() if name.endswith(".py") else Path().absolute()
+    if name.endswith(".py") and not path.is_file():
+        raise UsageError(f"module {name}: no such file", hint="name the file, or an importable module: mylab")
+    if not all(part.isidentifier() for part in module_name.split(".")):
         raise UsageError(f"{name!r} is not the name of a module", hint="mylab, or mylab.py")
-    place = str(folder.absolute())
-    sys.path.insert(0, place)
+    sys.path.insert(0, str(folder))
     importlib.invalidate_caches()
     try:
-        module = importlib.import_module(".".join(parts))
+        module = importlib.import_module(module_name)
     except (Exception, SystemExit) as error:  # whatever the module does
-        if isinstance(error, ModuleNotFoundError) and error.name == parts[0]:
-            hint = f"it is looked for in {place}, and among what is installed"
+        if isinstance(error, ModuleNotFoundError) and error.name == module_name.partition(".")[0]:
+            hint = f"it is looked for in {folder}, and among what is installed"
             raise UsageError(f"module {name}: there is no such module", hint=hint) from None
         raise UsageError(f"module {name}: cannot be imported: {fault_of(error)}") from error
     finally:
-        sys.path.remove(place)
-        if place not in sys.path:  # last, so that files there hide nothing that is imported later
-            sys.path.append(place)
-    wanted = [folder.joinpath(*parts).with_suffix(".py"), folder.joinpath(*parts, "__init__.py")]
-    file = getattr(module, "__file__", None) or "a part of Python"
-    if any(path.is_file() for path in wanted) and Path(file).resolve() not in [path.resolve() for path in wanted]:
+        sys.path.remove(str(folder))
+        if str(folder) not in sys.path:  # last, so that files there hide nothing that is imported later
+            sys.path.append(str(folder))
+    file = getattr(module, "__file__", None)
+    if path.is_file() and (file is None or not path.samefile(file)):
         raise UsageError(f"module {name}: another module has its name: {file}", hint="rename the file")
     return module
 
@@ -224,42 +218,39 @@ def origin_of(thing: Any) -> str:
     name = getattr(thing, "__module__", None) or type(thing).__module__
     module = next((one for one in _MODULES.values() if f"{name}.".startswith(f"{one.__name__}.")), None)
     if module is None and (package := _package_of(name, tuple(sys.path))) is not None:
-        return _of_package(package)
+        return _origin_of_package(package)
     module = module or sys.modules.get(name)
     if module is not None and name != "__main__" and getattr(module, "__file__", None):
-        return _of_source(module)
+        return _origin_of_source(module)
     try:
-        source = inspect.getsource(thing)
+        return f"{name}#{_digest(inspect.getsource(thing).encode('utf-8', 'surrogatepass'))}"
     except (OSError, TypeError):  # typed at a prompt: there is no source file
         return name
-    return f"{name}#{_digest(source.encode('utf-8', 'surrogatepass'))}"
 
 
 def is_here(origin: str) -> bool:
     """Whether this process has an origin (`origin_of`): the package in this version, or the module with this source."""
-    name, mark, _ = origin.partition("#")
-    if mark:
+    name, is_source, _ = origin.partition("#")
+    if is_source:
         modules = sys.modules | {module.__name__: module for module in _MODULES.values()}
-        return name in modules and _of_source(modules[name]) == origin
+        return name in modules and _origin_of_source(modules[name]) == origin
     from importlib.metadata import PackageNotFoundError, distribution
 
     try:
-        return _of_package(distribution(origin.rpartition("-")[0])) == origin
+        return _origin_of_package(distribution(origin.rpartition("-")[0])) == origin
     except (PackageNotFoundError, ValueError):
         return False
 
 
-def _of_package(package: Distribution) -> str:
+def _origin_of_package(package: Distribution) -> str:
     return f"{package.name}-{package.version}".replace("+", ".")  # a plus joins the signatures of several metrics
 
 
 @lru_cache(maxsize=256)  # an imported module stays as it is, whatever becomes of its file
-def _of_source(module: ModuleType) -> str:
+def _origin_of_source(module: ModuleType) -> str:
     """A module's name with a hash of its source: of its file, or of all Python files of a package."""
-    folders, file = getattr(module, "__path__", None), getattr(module, "__file__", None)
-    files = [Path(file)] if file else []
-    if folders is not None:
-        files = sorted(path for folder in folders for path in Path(folder).rglob("*.py"))
+    folders, file = getattr(module, "__path__", ()), getattr(module, "__file__", None)
+    files = sorted(path for folder in folders for path in Path(folder).rglob("*.py")) or [Path(file)] if file else []
     try:
         content = b"".join(path.read_bytes() for path in files)
     except OSError:
@@ -273,10 +264,9 @@ def _digest(content: bytes) -> str:
 
 @lru_cache(maxsize=32)
 def _entry_points(kind: str, path: tuple[str, ...]) -> list[tuple[EntryPoint, Distribution]]:
-    """The entry points of a kind, each with its package; `path` is where packages are looked for."""
+    """The entry points of a kind, each with its package; `path`, where packages are looked for, is the cache's key."""
     from importlib.metadata import entry_points  # a fifth of what --help takes
 
-    del path  # the key of the cache
     pairs = [(entry, entry.dist) for entry in entry_points(group=f"dstbench.{kind}s") if entry.dist is not None]
     return sorted(pairs, key=lambda pair: (pair[0].name, pair[1].name))
 
@@ -286,7 +276,7 @@ def _package_of(module: str, path: tuple[str, ...]) -> Distribution | None:
     """The package that has a module; None: none has."""
     from importlib.metadata import distribution, packages_distributions
 
-    for kind in get_args(Kind):
+    for kind in get_args(Kind):  # an editable package may say in entry points alone which modules it has
         for entry, package in _entry_points(kind, path):
             if entry.module == module:
                 return package
@@ -294,16 +284,12 @@ def _package_of(module: str, path: tuple[str, ...]) -> Distribution | None:
 
 
 def fault_of(error: BaseException) -> str:
-    """An exception from code of others, in a line: its type and message, and the last line of their code before it."""
-    ours = (str(Path(__file__).parent), "<frozen")
-    libraries = (f"{os.sep}importlib{os.sep}", f"{os.sep}polars{os.sep}")
-    frames = [
-        frame
-        for frame in traceback.extract_tb(error.__traceback__)
-        if not frame.filename.startswith(ours) and not any(library in frame.filename for library in libraries)
-    ]
+    """An exception from code of others, in a line: its type and message, and the last line of their file before it."""
     text = ": ".join(filter(None, [type(error).__name__, " ".join(str(error).split())]))
-    if not frames or isinstance(error, SyntaxError):  # which says itself where
+    places = [(Path(frame.filename), frame.lineno) for frame in traceback.extract_tb(error.__traceback__)]
+    ours = (str(Path(__file__).parent), str(Path(importlib.__file__).parent), "<frozen")
+    theirs = [(file, line) for file, line in places if not str(file).startswith(ours) and "polars" not in file.parts]
+    if not theirs or isinstance(error, SyntaxError):  # which says itself where
         return text
-    last = next(frame for frame in reversed(frames) if frame.filename == frames[0].filename)
-    return f"{text} ({Path(last.filename).name}, line {last.lineno})"
+    lines = [line for file, line in theirs if file == theirs[0][0]]
+    return f"{text} ({theirs[0][0].name}, line {lines[-1]})"

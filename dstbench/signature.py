@@ -22,32 +22,27 @@ from dstbench.plugins import is_here
 from dstbench.schema.core import GROUPS
 from dstbench.schema.record import Shown
 
-# The keys of a signature in words.
-_MEANINGS: Final[Mapping[str, str]] = {
-    "metric": "the metric",
-    **{key: choice.metadata["meaning"] for key, choice in SIGNED.items()},
-    "missing": CHOICES["missing"].metadata["meaning"],
-    "slot-map": "the other names of slots",
-    "id-map": "gold's ids of dialogues",
-    "turns-from": "the number of the turn that is gold's turn 0",
-    "turn-step": "the step of the turns' numbers",
-    "unreadable": "how predicted states that cannot be read are taken",
-    "by": "the grouping",
-    "frames": "the number of gold's frames",
-    "format": "the format, as it is not built in",
-    "gold": "gold, as it is compared",
-    "d": "the number of dialogues",
-    "t": "the number of turns",
-    "v": "the version of dstbench",
+# The keys of a signature: each in words, and the form of its value, if it is a number or a hash.
+_NUMBER: Final = ("[0-9]+", "a number")
+_HASH: Final = ("#[0-9a-f]{8}", "a hash of its content")
+_KEYS: Final[Mapping[str, tuple[str, tuple[str, str] | None]]] = {
+    "metric": ("the metric", None),
+    **{key: (choice.metadata["meaning"], None) for key, choice in SIGNED.items()},
+    "missing": (CHOICES["missing"].metadata["meaning"], None),
+    "slot-map": ("the other names of slots", _HASH),
+    "id-map": ("gold's ids of dialogues", _HASH),
+    "turns-from": ("the number of the turn that is gold's turn 0", ("-?[0-9]+", "a number")),
+    "turn-step": ("the step of the turns' numbers", _NUMBER),
+    "unreadable": ("how predicted states that cannot be read are taken", None),
+    "by": ("the grouping", None),
+    "frames": ("the number of gold's frames", None),
+    "format": ("the format, as it is not built in", None),
+    "gold": ("gold, as it is compared", ("[0-9a-f]{8}", "eight hexadecimal digits")),
+    "d": ("the number of dialogues", _NUMBER),
+    "t": ("the number of turns", _NUMBER),
+    "v": ("the version of dstbench", None),
 }
 _SIZES: Final = {"d": "dialogues", "t": "turns"}
-# The form of counted or computed values, as a pattern and in words.
-_FORMS: Final = {
-    "gold": ("[0-9a-f]{8}", "eight hexadecimal digits"),
-    **dict.fromkeys(("slot-map", "id-map"), ("#[0-9a-f]{8}", "a hash of its content")),
-    "turns-from": ("-?[0-9]+", "a number"),
-    **dict.fromkeys(("turn-step", "d", "t"), ("[0-9]+", "a number")),
-}
 _AS_PRINTED: Final = "write it as it was printed, in quotes"
 
 
@@ -61,7 +56,7 @@ def meaning_of(key: str) -> str:
     >>> meaning_of("dontcare"), meaning_of("another")
     ('what dontcare is', 'another')
     """
-    return _MEANINGS.get(key, key)
+    return _KEYS[key][0] if key in _KEYS else key
 
 
 @dataclass(frozen=True)
@@ -170,8 +165,6 @@ def explain(text: str) -> list[str]:
     Raises:
         UsageError: The text is not a signature, or its profile does not exist.
 
-    >>> explain("jga|profile:verbatim.1|d:5")[0]
-    'the metric (metric): jga'
     >>> explain("jga|profile:verbatim.2|d:5")[-1]
     'note: this dstbench has verbatim.1, not verbatim.2: the choices that are not listed may be others'
     """
@@ -201,10 +194,10 @@ def summary(text: str) -> list[str]:
     gold = f", gold {settings['gold']}" if "gold" in settings else ""
     over = f", over {' with '.join(sizes)}" if sizes else ""
     profile = settings.get("profile", "none")
-    built_in = PROFILES.get(re.sub(r"(\.\d+)?\+?$", "", profile))
+    built_in = PROFILES.get(_unversioned(profile))
     title = f" ({built_in.title})" if built_in and built_in.title else ""
-    told = ("profile", "by", "gold", "missing", "v", *_SIZES)
-    others = [f"{meaning_of(key)}: {value}" for key, value in settings.items() if key not in told]
+    in_sentences = ("profile", "by", "gold", "missing", "v", *_SIZES)
+    others = [f"{meaning_of(key)}: {value}" for key, value in settings.items() if key not in in_sentences]
     but = f", but {'; '.join(others)}" if others else ""
     return [
         f"{metric.replace('+', ', ')} by {settings.get('by', 'run')}{over}{gold}.",
@@ -233,19 +226,19 @@ def doubts(text: str) -> list[str]:
     signature = parse(text)
     clauses = [*_doubts_of_metrics(signature.metric), *_doubts_of_profile(signature.settings)]
     for key, value in signature.settings.items():
-        if key not in _MEANINGS:
-            hint = did_you_mean(key, _MEANINGS)
-            clauses.append(f"this dstbench has no setting {key!r}" + (f"; {hint}" if hint else ""))
-        elif key == "missing":  # a run that was converted and then aligned again has two values, joined by a plus
-            clauses += filter(None, (why_unknown(key, part) for part in value.split("+")))
-        elif key in DEFAULTS and key != "profile":
-            clauses += filter(None, [why_unknown(key, value)])
+        form = _KEYS[key][1] if key in _KEYS else None
+        if key not in _KEYS:
+            clauses.append("; ".join(filter(None, [f"this dstbench has no setting {key!r}", did_you_mean(key, _KEYS)])))
+        elif key == "missing" or (key in DEFAULTS and key != "profile"):
+            # A run that was converted and then aligned again has two values of `missing`, joined by a plus.
+            values = value.split("+") if key == "missing" else [value]
+            clauses += filter(None, (why_unknown(key, part) for part in values))
         elif key == "by":
             clauses += [f"scores cannot be grouped by {part!r}" for part in value.split(",") if part not in GROUPS]
         elif key == "format" and not is_here(value.partition("@")[2]):
             clauses.append(f"format {_not_here(value)}")
-        elif key in _FORMS and not re.fullmatch(_FORMS[key][0], value):
-            clauses.append(f"{_MEANINGS[key]} ({key}) is {value!r}, not {_FORMS[key][1]}")
+        elif form and not re.fullmatch(form[0], value):
+            clauses.append(f"{meaning_of(key)} ({key}) is {value!r}, not {form[1]}")
     return clauses
 
 
@@ -281,7 +274,7 @@ def _doubts_of_profile(settings: Mapping[str, str]) -> Iterator[str]:
         if not signed.endswith("+") and hash_of(settings) != in_file[1]:
             yield f"{signed} has other choices: the signature is not whole, or was changed"
         return
-    name = re.sub(r"(\.\d+)?\+?$", "", signed)
+    name = _unversioned(signed)
     if from_plugin := re.fullmatch(r"(.+)\.\d+@([^+]+)\+?", signed):  # a name, a version, and where it is from
         installed = PLUGINS.find(from_plugin[1]) if is_here(from_plugin[2]) else None
     elif (installed := PROFILES.get(name)) is None:
@@ -304,6 +297,11 @@ def _not_here(signed: str) -> str:
     """The doubt about something that is not built in, ``name@origin``, and not available."""
     name, _, origin = signed.removesuffix("+").rpartition("@")
     return f"{name!r} is not built in: it is from {origin}, which is not available here"
+
+
+def _unversioned(profile: str) -> str:
+    """The name of a profile without its version and the plus of changed choices."""
+    return re.sub(r"(\.\d+)?\+?$", "", profile)
 
 
 def _escape(text: str) -> str:

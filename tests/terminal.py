@@ -21,7 +21,7 @@ sys.argv[0], commands, widths, root = "tests", *json.loads(sys.argv[1])
 sys.path.append(root)
 import typer.main
 import dstbench.cli
-from dstbench.cli import spinner
+from dstbench.cli import output
 from dstbench.cli.app import app
 from tests.once import compute_once
 compute_once(setattr)
@@ -33,7 +33,7 @@ class AtOnce:
     def cancel(self):
         pass
 
-spinner.Timer = AtOnce
+output.Timer = AtOnce
 run = typer.main.get_command(app)
 for words in commands:
     for width in widths:

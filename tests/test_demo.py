@@ -34,14 +34,6 @@ def test_one_seed_gives_one_corpus_whichever_trackers_are_asked_for() -> None:
         synthetic(0)
 
 
-def test_each_tracker_has_its_own_faults() -> None:
-    rows = dstbench.score(synthetic(500), metrics="missed,over,wrong,jga")
-    counts = {m: dict(rows.filter(metric=m).select("run", "value").iter_rows()) for m in rows["metric"].unique()}
-    assert max(counts["missed"], key=counts["missed"].__getitem__) == "forgetful"
-    assert max(counts["over"], key=counts["over"].__getitem__) == "eager"
-    assert max(counts["jga"], key=counts["jga"].__getitem__) == "careful"
-
-
 @pytest.mark.again
 @pytest.mark.usefixtures("undrawn")
 def test_the_demo_writes_a_sample_of_any_size(here: Path) -> None:

@@ -129,7 +129,6 @@ METRIC_HEAD = "from dataclasses import dataclass\nfrom dstbench import Metric\n"
 UNUSABLE = {
     "it is not there": ("metric", None, "other:X", "ModuleNotFoundError: No module named 'other'"),
     "it fails": ("metric", "import json\n1 / 0\n", "other:X", "ZeroDivisionError: division by zero (other.py, line 2)"),
-    "it exits": ("metric", "import sys\nsys.exit('no GPU')\n", "other:X", "SystemExit: no GPU (other.py, line 2)"),
     "no metric": ("metric", "X = 3\n", "other:X", "3 is not a metric"),
     "no dataclass": (
         "metric", f"{METRIC_HEAD}class X(Metric):\n    name = 'odd'\n", "other:X", "X is not a dataclass",
@@ -147,13 +146,11 @@ UNUSABLE = {
         "    def stats(self): return {'a': self.b}\n", "other:X",
         "stats() fails: AttributeError: 'X' object has no attribute 'b' (other.py, line 6)",
     ),
-    "no format": ("format", "X = {}\n", "other:X", "{} is not a format"),
     "a format without functions": (
         "format", "from dstbench.readers import Format\n"
         "X = Format(name='odd', title='x', example='x', sniff=None, reader=None)\n", "other:X",
         "the format's sniff is None, not a function",
     ),
-    "no convention": ("profile", "X = 'trade'\n", "other:X", "'trade' is not a profile"),
     "a convention that is built in": (
         "profile", "from dstbench import profile\nX = profile('trade')\n", "other:X", "is not a profile",
     ),

@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 import numpy as np
 import polars as pl
 
-from dstbench.analysis.verdicts import adjust_defined
+from dstbench.analysis.significance import adjust_defined
 from dstbench.arrays import Flags, Floats, Integers
 from dstbench.errors import UsageError, warn
 from dstbench.schema.analysis import CORRELATION_DIFFERENCES, CORRELATIONS
@@ -77,24 +77,29 @@ class Rows(NamedTuple):
     per: Per = "dialogue"
     taken: str = "pairwise"  # the column `rows` of `schema.analysis.CORRELATIONS`
 
+    @classmethod
+    def of(cls, run: str, table: pl.DataFrame, variables: Sequence[str], **about: Any) -> Rows:
+        """Those of a table with the column `dialogue`."""
+        # Equal scores that come from different sums can differ in their last bits; rounding removes the difference.
+        numbers = {v: table[v].cast(pl.Float64).fill_null(np.nan).to_numpy().round(_DECIMALS) for v in variables}
+        dialogues = (table["dialogue"].cast(pl.String).rank("dense") - 1).to_numpy().astype(np.int64)
+        return cls(run, numbers, dialogues, **about)
+
     @property
     def is_classical(self) -> bool:
         """Whether Fisher's and Zou's intervals and classical tests may be had: no dialogue has several rows.
 
         The authors of GCA took the rows of several runs as independent, so their protocol has them too.
         """
-        return self.taken == "released" or (
-            self.taken != GIVEN and len(np.unique(self.dialogues)) == len(self.dialogues)
-        )
+        is_single = len(np.unique(self.dialogues)) == len(self.dialogues)
+        return self.taken == "released" or (self.taken != GIVEN and is_single)
 
     def defined(self, *names: str) -> Flags:
         """The rows in which all of these columns are defined."""
         return np.asarray(~np.isnan([self.columns[name] for name in names]).any(axis=0))
 
 
-def with_pooled(
-    tables: Sequence[tuple[str, pl.DataFrame]], variables: Sequence[str], per: Per = "dialogue", taken: str = "pairwise"
-) -> list[Rows]:
+def with_pooled(tables: Sequence[tuple[str, pl.DataFrame]], variables: Sequence[str], **about: Any) -> list[Rows]:
     """The rows of each run, and after several runs, of all of them, as `POOLED`, which no run may be called."""
     if len(tables) > 1:
         if POOLED in (name for name, _ in tables):
@@ -102,18 +107,7 @@ def with_pooled(
                 f"a run is called {POOLED!r}, which is the name of all runs together", hint="--name renames it"
             )
         tables = [*tables, (POOLED, pl.concat([table.select("dialogue", *variables) for _, table in tables]))]
-    return [Rows(name, as_columns(table, variables), numbered(table["dialogue"]), per, taken) for name, table in tables]
-
-
-def numbered(dialogues: pl.Series) -> Integers:
-    """The number of each row's dialogue, from 0."""
-    return (dialogues.cast(pl.String).rank("dense") - 1).to_numpy().astype(np.int64)
-
-
-def as_columns(table: pl.DataFrame, variables: Sequence[str]) -> Columns:
-    """The numbers in columns of a table, NaN where undefined."""
-    # Equal scores that come from different sums can differ in their last bits; rounding removes the difference.
-    return {v: table[v].cast(pl.Float64).fill_null(float("nan")).to_numpy().round(_DECIMALS) for v in variables}
+    return [Rows.of(name, table, variables, **about) for name, table in tables]
 
 
 def as_frame(rows: Sequence[Mapping[str, Any]], table: Table) -> pl.DataFrame:
@@ -156,10 +150,12 @@ def limits_of(rows: Rows, first: str, second: str, level: float) -> tuple[float,
     return of_rows.limits(level, fisher=True) or _NO_LIMITS
 
 
-def warn_of_no_interval(run: str | None, first: str, second: str) -> None:
-    """Warn of a correlation that has no interval over dialogues."""
+def warn_of_no_interval(matrix: pl.DataFrame) -> None:
+    """Warn of correlations that have no interval over dialogues."""
     what = "too few dialogues, or all but one have the same value"
-    warn(f"r({first}, {second}) has no interval: {what}", run=run, kind=f"correlations without an interval: {what}")
+    for row in matrix.filter(pl.col("r").is_not_null(), pl.col("low").is_null()).iter_rows(named=True):
+        pair = f"r({row['first']}, {row['second']})"
+        warn(f"{pair} has no interval: {what}", run=row["run"], kind=f"correlations without an interval: {what}")
 
 
 def warn_of_gaps(run: str | None, columns: Columns, rows: str) -> None:
@@ -212,14 +208,12 @@ def compare_correlations(
     (r_one, n_one), (r_other, n_other) = pearson(j, k), pearson(h, m)
     first = jackknifed_correlation(j, k, one.dialogues[taken])
     second = jackknifed_correlation(h, m, other.dialogues[taken])
-    if separate:
-        kind, unshared = "independent", []
-        difference = Jackknifed(first.value - second.value, np.concatenate([first.influence, -second.influence]))
-    else:
-        orders = (((j, k), (h, m)), ((j, k), (m, h)), ((k, j), (h, m)), ((k, j), (m, h)))
-        # For each shared column, what the first and the second pair have beside it.
-        unshared = [(a[1], b[1]) for a, b in orders if np.array_equal(a[0], b[0])]
-        kind, difference = "overlapping" if unshared else "nonoverlapping", first - second
+    # For each shared column, what the first and the second pair have beside it.
+    orders = (((j, k), (h, m)), ((j, k), (m, h)), ((k, j), (h, m)), ((k, j), (m, h)))
+    unshared = [(a[1], b[1]) for a, b in orders if not separate and np.array_equal(a[0], b[0])]
+    kind = "independent" if separate else "overlapping" if unshared else "nonoverlapping"
+    both = Jackknifed(first.value - second.value, np.concatenate([first.influence, -second.influence]))
+    difference = both if separate else first - second
     row: dict[str, Any] = {"run": one.run, "other_run": other.run}
     row |= {name: ",".join(pair) for name, pair in zip(("first", "second"), pairs, strict=True)}
     row |= {"kind": kind, "r_first": r_one, "r_second": r_other, "n_first": n_one, "n_second": n_other, "level": level}
@@ -227,10 +221,8 @@ def compare_correlations(
     why_not = None
     if dialogues < LEAST:
         why_not = f"all of their columns are defined in {dialogues} dialogues only, and a correlation needs {LEAST}"
-    elif np.isnan(difference.value):
-        why_not = "a column does not vary"
     elif limits is None:
-        why_not = "a column varies in one dialogue only"
+        why_not = "a column does not vary, or in one dialogue only"
     elif difference.spread.se**2 <= _NEGLIGIBLE * (first.spread.se**2 + second.spread.se**2):
         is_exact = max(abs(r_one), abs(r_other)) > _EXACT
         why_not = "two columns correlate perfectly" if is_exact else "one of the columns follows from the others"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, NamedTuple, Unpack
+from typing import Final, Unpack
 
 import polars as pl
 
-from dstbench.analysis.paired import pair_up
+from dstbench.analysis.dialogue_sums import pair_up
 from dstbench.conventions.convention import Convention
 from dstbench.conventions.profiles import as_convention
 from dstbench.errors import UsageError
@@ -99,76 +99,60 @@ def diff(
     scores = pair_up(runs, parse_all("jga"), convention).scores  # refuses runs that differ in their turns or gold
     values = _values(runs, convention)
     turns = values.group_by("dialogue", "turn").agg(pl.col("was", "now").any())
-    changed = {of: _changed(table, of) for of, table in (("turns", turns), ("values", values))}
-    test = _Test(resamples, seed, level)
-    totals = pl.concat([test.of(table, "of") for table in changed.values()])
-    named = pl.lit(scores["signature"][1]).alias("signature")
+    was, now = pl.col("was"), pl.col("now")
+    changed = [
+        table.filter(was ^ now).with_columns(of=pl.lit(of), fixed=now.not_(), broken=was.not_())
+        for of, table in (("turns", turns), ("values", values))
+    ]
+
+    def counted(table: pl.DataFrame, by: str) -> pl.DataFrame:
+        return _counted(table, by, resamples, seed).with_columns(significant=pl.col("p") <= 1 - level)
+
+    totals = pl.DataFrame({"of": ["turns", "values"]}).join(
+        pl.concat([counted(table, "of") for table in changed]), on="of", how="left", maintain_order="left"
+    )
     groups = [
-        test.of(changed["values"], by).select(
+        counted(changed[1], by).select(
             pl.lit(by).alias("by"), pl.col(by).cast(pl.String).alias("group"), pl.exclude(by)
         )
         for by in GROUPS
     ]
+    nothing = pl.col("p").fill_null(1), pl.col("significant").fill_null(value=False)
     return Changes(
-        CHANGED_TOTALS.conform(_for_both(totals).with_columns(named)),
-        CHANGED_GROUPS.conform(pl.concat(groups)),
-        CHANGED_DIALOGUES.conform(_to_read(pl.concat(changed.values(), how="diagonal"), most)),
+        CHANGED_TOTALS.conform(totals.with_columns(*nothing, signature=pl.lit(scores["signature"][1])).fill_null(0)),
+        pl.concat([CHANGED_GROUPS.conform(group) for group in groups]),
+        CHANGED_DIALOGUES.conform(_to_read(pl.concat(changed, how="diagonal"), most)),
     )
-
-
-def _for_both(totals: pl.DataFrame) -> pl.DataFrame:
-    """The totals with a row of zeros where nothing changed."""
-    both = pl.DataFrame({"of": ["turns", "values"]}).join(totals, on="of", how="left", maintain_order="left")
-    return both.with_columns(pl.col("p").fill_null(1), pl.col("significant").fill_null(value=False)).fill_null(0)
 
 
 def _values(runs: Sequence[Run], convention: Convention) -> pl.DataFrame:
     """The values (dialogue, turn, slot, domain) that were wrong (`was`) or are (`now`), with the error's `class`."""
-    errors = []
-    for run, name in zip(runs, ("was", "now"), strict=True):
-        listed = list_classes(run.read(), convention).filter(pl.col("kind") != "correct")
-        errors.append(
-            listed.select("dialogue", "turn", pl.col("slot", "domain", "class").cast(pl.String)).rename({"class": name})
-        )
     key = ["dialogue", "turn", "slot", "domain"]
-    both = errors[0].join(errors[1], on=key, how="full", coalesce=True, nulls_equal=True)
-    return both.with_columns(pl.coalesce("now", "was").alias("class"), pl.col("was", "now").is_not_null())
+    listed = [list_classes(run.read(), convention).filter(pl.col("kind") != "correct") for run in runs]
+    errors = [of.select("dialogue", "turn", pl.col("slot", "domain", "class").cast(pl.String)) for of in listed]
+    both = errors[0].join(errors[1], on=key, how="full", coalesce=True, nulls_equal=True, suffix="_now")
+    was, now = pl.col("class"), pl.col("class_now")
+    return both.with_columns(was=was.is_not_null(), now=now.is_not_null()).with_columns(
+        pl.coalesce(now, was).alias("class")
+    )
 
 
-def _changed(table: pl.DataFrame, of: str) -> pl.DataFrame:
-    """The rows that are wrong in one of two runs, which `was` and `now` say."""
-    was, now = pl.col("was"), pl.col("now")
-    return table.filter(was ^ now).with_columns(of=pl.lit(of), fixed=was & ~now, broken=now & ~was)
-
-
-class _Test(NamedTuple):
-    """How net changes are tested: by swapping dialogues."""
-
-    resamples: int
-    seed: int
-    level: float
-
-    def of(self, changed: pl.DataFrame, by: str) -> pl.DataFrame:
-        """The counts of groups, with p, adjusted for the number of groups; the group with most changes first."""
-        of_dialogues = changed.group_by(by, "dialogue").agg(pl.col(_COUNTS).sum().cast(pl.Int64)).sort("dialogue")
-        net = pl.col("fixed") - pl.col("broken")
-        groups = of_dialogues.group_by(by).agg(
-            pl.col(_COUNTS).sum(), better=(net > 0).sum(), worse=(net < 0).sum(), net=net.sum()
-        )
-        groups = groups.sort(
-            pl.col("net").abs(), pl.sum_horizontal(_COUNTS), pl.col(by), descending=[True, True, False]
-        )
-        p = holm([self._p(of_dialogues.filter(pl.col(by).eq_missing(pl.lit(group)))) for group in groups[by]])
-        return groups.with_columns(p=pl.Series(p, dtype=pl.Float64)).with_columns(
-            significant=pl.col("p") <= 1 - self.level
-        )
-
-    def _p(self, dialogues: pl.DataFrame) -> float:
-        counts = dialogues.select(_COUNTS).to_numpy().T[..., None].astype(float)
-        if counts.shape[1] < 2:
-            return 1.0  # a single dialogue that changes may change in either way
-        differ = int((counts[0] != counts[1]).sum())
-        return Randomisation.draw(counts, self.resamples, self.seed).null(lambda sums: sums[:, 0], 0, 1, differ).p()
+def _counted(changed: pl.DataFrame, by: str, resamples: int, seed: int) -> pl.DataFrame:
+    """The counts of groups, with p, adjusted for the number of groups; the group with most changes first."""
+    of_dialogues = changed.group_by(by, "dialogue").agg(pl.col(_COUNTS).sum().cast(pl.Int64)).sort("dialogue")
+    net = pl.col("fixed") - pl.col("broken")
+    groups = of_dialogues.group_by(by).agg(
+        pl.col(_COUNTS).sum(), better=(net > 0).sum(), worse=(net < 0).sum(), net=net.sum()
+    )
+    groups = groups.sort(pl.col("net").abs(), pl.sum_horizontal(_COUNTS), pl.col(by), descending=[True, True, False])
+    p = []
+    for group in groups[by]:
+        counts = of_dialogues.filter(pl.col(by).eq_missing(pl.lit(group))).select(_COUNTS).to_numpy().T.astype(float)
+        differing = int((counts[0] != counts[1]).sum())
+        swaps = Randomisation.draw(counts[..., None], resamples, seed) if counts.shape[1] > 1 else None
+        # A single dialogue that changes may change in either way.
+        p.append(1.0 if swaps is None else swaps.null(lambda sums: sums[:, 0], 0, 1, differing).p())
+    return groups.with_columns(p=pl.Series(holm(p), dtype=pl.Float64))
 
 
 def _to_read(changed: pl.DataFrame, most: int) -> pl.DataFrame:

@@ -37,7 +37,6 @@ _SPELLING: Final = lru_cache(2**16)(normaliser(LOOSE))  # runs over one gold sha
 COVERAGE: Final = "coverage"
 #: The check that accepts values in other spellings.
 SPELLED: Final = "wrong by spelling only"
-_FLOORS: Final = {"an empty prediction": "empty prediction", "gold of the turn before": "previous gold"}
 _OF_FLOORS: Final = {"jga": "JGA", "sa": "SA"}
 #: The check that names gold. Gold that is not like any registered set has no such check.
 GOLD: Final = "gold"
@@ -105,57 +104,28 @@ def badges(checks: pl.DataFrame) -> dict[str, list[tuple[str, str, str]]]:
 
 
 def _checks(run: Run, convention: Convention, ontology: Mapping[str, frozenset[str]] | None) -> Iterator[_Check]:
-    recognised = recognise(run)
-    if recognised is not None:
-        lacks = "note" if recognised.gold_set.size else "ok"
-        yield _Check(GOLD, "warn" if recognised.difference else lacks, recognised.text, None)
-    elif (meant := predicted_set(run)) is not None:
-        yield _Check(GOLD, "warn", f"predictions are the gold of {meant.name}: are the two swapped?", None)
+    """All checks of a run, in the order in which they are shown."""
     counts = _value_counts(run)
-    of_gold = _scores(run, _METRICS, convention, pl.col("gold"))
-    below = [f"{name} {_percent(value)}" for name, value in of_gold.items() if value is not None and value < 1 - 1e-12]
-    if below:
-        text = f"does not give 100: {', '.join(below)}; {convention.name} treats the two sides differently"
-        yield _Check("gold against gold", "fail", text, "gold against gold below 100")
-    else:
-        text = (
-            f"gives 100 on {', '.join(of_gold)} (it would not on rsa, where empty turns score 0, and gca as released)"
-        )
-        yield _Check("gold against gold", "ok", text)
-    if counts["gold"].str.contains(BETWEEN, literal=True).any() and convention.multi != "all":
-        first = pl.col("gold").cast(pl.String).str.split(BETWEEN).list.first().cast(pl.Categorical)
-        of_first = _scores(run, _METRICS, convention, first)
-        lower = ", ".join(f"{name} {_percent(of_first[name])}" for name in of_gold if of_first[name] != of_gold[name])
-        accepted = _percent(_scores(run, "jga", replace(convention, multi="any"), first)["jga"]) if lower else None
-        if lower:
-            text = f"gives {lower}: a tracker that predicts one of gold's alternatives is wrong; --multi any gives jga"
-            yield _Check("gold's first alternative", "fail", f"{text} {accepted}", "one alternative counts as wrong")
     own = _scores(run, ",".join(_OF_FLOORS), convention)
-    before = (pl.col("dialogue") == pl.col("dialogue").shift(1)) & pl.col("slot").eq_missing(pl.col("slot").shift(1))
-    old = pl.when(before & pl.col("slot").is_not_null()).then(pl.col("gold").shift(1))
-    for (name, words), pred in zip(_FLOORS.items(), (pl.lit(None, pl.Categorical), old), strict=True):
-        floor = _scores(run, ",".join(_OF_FLOORS), convention, pred)
-        reached = [name_of for m, name_of in _OF_FLOORS.items() if (own[m] or 0) <= (floor[m] or 0)]
-        text = ", ".join(f"{m} {_percent(floor[m])} (this run {_percent(own[m])})" for m in _OF_FLOORS)
-        short = f"{', '.join(reached)} not above {words}"
-        # The gold of the turn before is an oracle that few trackers reach in all metrics: information, not a warning.
-        status = "ok" if not reached else "warn" if name == "an empty prediction" else "note"
-        yield _Check(f"floor: {name}", status, text, short, jga=floor["jga"])
+    yield from _gold(run, convention, counts)
+    yield from _floors(run, convention, own)
     yield _coverage(run)
     yield from _slots(counts)
     outside = unscored(run, convention).filter(pl.col("unscored") > 0).select("slot", "unscored")
     n = int(outside["unscored"].sum())
-    found = f"{number_of(n, 'value')}: {_listed(outside.rows())}" if n else "none"
-    yield _Check("predictions that are not scored", "fail" if n else "ok", found, f"{n:,} predictions not scored", n)
+    found = _listing("predictions that are not scored", outside.rows(), "fail", f"{n:,} predictions not scored", n)
+    yield found._replace(found=f"{number_of(n, 'value')}: {found.found}") if n else found
     yield _cumulative(run)
-    yield from _values(run, counts, ontology, own["jga"], convention)
+    yield from _values(run, counts, ontology)
+    yield _spelling(run, counts, own["jga"], convention)
+    named = [(f"{slot} = {gold!r}", turns) for slot, gold, turns in _frequent(counts, "gold") if BETWEEN in gold]
+    yield _listing("gold with alternatives", named, "note")
     in_gold, in_pred = (
         sum(turns for value, turns in counts.select(side, "turns").drop_nulls().iter_rows() if is_dontcare(value))
         for side in ("gold", "pred")
     )
-    others = {rule: replace(convention, dontcare=rule) for rule in get_args(Dontcare) if rule != convention.dontcare}
-    rules = {convention.dontcare: own["jga"]} | {rule: _scores(run, "jga", c)["jga"] for rule, c in others.items()}
-    of_rules = ", ".join(f"{rule} {_percent(rules[rule])}" for rule in get_args(Dontcare))
+    rules = {rule: _scores(run, "jga", replace(convention, dontcare=rule))["jga"] for rule in get_args(Dontcare)}
+    of_rules = ", ".join(f"{rule} {_percent(jga)}" for rule, jga in rules.items())
     yield _Check("dontcare", "note", f"{in_gold:,} slots in gold, {in_pred:,} predicted; jga by rule: {of_rules}")
 
 
@@ -170,23 +140,6 @@ def _percent(value: float | None) -> str:
     return "undefined" if value is None else f"{100 * value:.2f}"
 
 
-def _coverage(run: Run) -> _Check:
-    coverage = run.meta["coverage"]
-    scored = f"{number_of(coverage['turns'], 'turn')} of {number_of(coverage['dialogues'], 'dialogue')} are scored"
-    turns = pl.col("turn").n_unique().alias("there"), pl.col("turn").max().cast(pl.Int64).alias("last")
-    lacking = pl.col("there") <= pl.col("last")  # a turn before the last one
-    with_gaps = sum(over_partitions(run, lambda t: t.group_by("dialogue").agg(turns).filter(lacking).height))
-    gaps = f"; turn numbers have gaps in {number_of(with_gaps, 'dialogue')}" if with_gaps else ""
-    lacks = {k: coverage.get(k, 0) for k in ("missing_turns", "missing_dialogues", "extra_turns", "extra_dialogues")}
-    if not any(lacks.values()):
-        return _Check(COVERAGE, "note" if gaps else "ok", f"{scored}, all of them predicted{gaps}", n=0)
-    names = (number_of(count, name.replace("_", " ").removesuffix("s")) for name, count in lacks.items() if count)
-    text = f"{scored}; {', '.join(names)} (--missing {run.meta['missing']}){gaps}"
-    missing = lacks["missing_turns"]
-    short = f"{number_of(missing, 'turn')} missing"
-    return _Check(COVERAGE, "warn" if missing else "note", text, short, missing)  # scores leave out what gold lacks
-
-
 def _value_counts(run: Run) -> pl.DataFrame:
     """(slot, gold, pred, turns): the number of turns with each pair of values, as strings; null is absent."""
     pairs = ["slot", "gold", "pred"]
@@ -195,24 +148,93 @@ def _value_counts(run: Run) -> pl.DataFrame:
     return counts.with_columns(pl.col(pairs).cast(pl.String)).sort(pairs)
 
 
+def _frequent(counts: pl.DataFrame, side: str) -> list[tuple[str, str, int]]:
+    """Slots and their values, the most frequent first."""
+    turns = counts.drop_nulls(side).group_by("slot", side).agg(pl.col("turns").sum())
+    return turns.sort("turns", "slot", side, descending=[True, False, False]).rows()
+
+
+def _listing(name: str, found: Sequence[tuple[str, int]], status: str, short: str = "", n: int | None = None) -> _Check:
+    """A check that lists what it found with numbers of turns; it is passed if it found nothing."""
+    names = ", ".join(f"{one} ({number_of(count, 'turn')})" for one, count in found[:_MOST_NAMED])
+    more = f"{len(found):,}, the most frequent: " if len(found) > _MOST_NAMED else ""
+    return _Check(name, status if found else "ok", f"{more}{names}" or "none", short, n)
+
+
+def _gold(run: Run, convention: Convention, counts: pl.DataFrame) -> Iterator[_Check]:
+    """Which public gold it is, and whether a perfect prediction has 100."""
+    recognised = recognise(run)
+    if recognised is not None:
+        lacks = "note" if recognised.gold_set.size else "ok"
+        yield _Check(GOLD, "warn" if recognised.difference else lacks, recognised.text, None)
+    elif (meant := predicted_set(run)) is not None:
+        yield _Check(GOLD, "warn", f"predictions are the gold of {meant.name}: are the two swapped?", None)
+    of_gold = _scores(run, _METRICS, convention, pl.col("gold"))
+    below = [f"{name} {_percent(value)}" for name, value in of_gold.items() if value is not None and value < 1 - 1e-12]
+    text = f"gives 100 on {', '.join(of_gold)} (it would not on rsa, where empty turns score 0, and gca as released)"
+    if below:
+        text = f"does not give 100: {', '.join(below)}; {convention.name} treats the two sides differently"
+    yield _Check("gold against gold", "fail" if below else "ok", text, "gold against gold below 100")
+    if counts["gold"].str.contains(BETWEEN, literal=True).any() and convention.multi != "all":
+        first = pl.col("gold").cast(pl.String).str.split(BETWEEN).list.first().cast(pl.Categorical)
+        of_first = _scores(run, _METRICS, convention, first)
+        lower = ", ".join(f"{name} {_percent(of_first[name])}" for name in of_gold if of_first[name] != of_gold[name])
+        if lower:
+            accepted = _percent(_scores(run, "jga", replace(convention, multi="any"), first)["jga"])
+            text = f"gives {lower}: a tracker that predicts one of gold's alternatives is wrong; --multi any gives jga"
+            yield _Check("gold's first alternative", "fail", f"{text} {accepted}", "one alternative counts as wrong")
+
+
+def _floors(run: Run, convention: Convention, own: Mapping[str, float | None]) -> Iterator[_Check]:
+    """Whether the run is above an empty prediction, and above gold of the turn before.
+
+    The latter is an oracle that few trackers reach in all metrics: information, not a warning.
+    """
+    before = (pl.col("dialogue") == pl.col("dialogue").shift(1)) & pl.col("slot").eq_missing(pl.col("slot").shift(1))
+    old = pl.when(before & pl.col("slot").is_not_null()).then(pl.col("gold").shift(1))
+    for name, words, status, pred in (
+        ("an empty prediction", "empty prediction", "warn", pl.lit(None, pl.Categorical)),
+        ("gold of the turn before", "previous gold", "note", old),
+    ):
+        floor = _scores(run, ",".join(_OF_FLOORS), convention, pred)
+        reached = [name_of for m, name_of in _OF_FLOORS.items() if (own[m] or 0) <= (floor[m] or 0)]
+        text = ", ".join(f"{m} {_percent(floor[m])} (this run {_percent(own[m])})" for m in _OF_FLOORS)
+        short = f"{', '.join(reached)} not above {words}"
+        yield _Check(f"floor: {name}", status if reached else "ok", text, short, jga=floor["jga"])
+
+
+def _coverage(run: Run) -> _Check:
+    coverage = run.meta["coverage"]
+    scored = f"{number_of(coverage['turns'], 'turn')} of {number_of(coverage['dialogues'], 'dialogue')} are scored"
+    turns = pl.col("turn").n_unique().alias("there"), pl.col("turn").max().cast(pl.Int64).alias("last")
+    lacking = pl.col("there") <= pl.col("last")  # a turn before the last one
+    with_gaps = sum(over_partitions(run, lambda t: t.group_by("dialogue").agg(turns).filter(lacking).height))
+    gaps = f"; turn numbers have gaps in {number_of(with_gaps, 'dialogue')}" if with_gaps else ""
+    lacks = {k: coverage.get(k, 0) for k in ("missing_turns", "missing_dialogues", "extra_turns", "extra_dialogues")}
+    names = [number_of(count, name.replace("_", " ").removesuffix("s")) for name, count in lacks.items() if count]
+    if not names:
+        return _Check(COVERAGE, "note" if gaps else "ok", f"{scored}, all of them predicted{gaps}", n=0)
+    text = f"{scored}; {', '.join(names)} (--missing {run.meta['missing']}){gaps}"
+    missing = lacks["missing_turns"]
+    short = f"{number_of(missing, 'turn')} missing"
+    return _Check(COVERAGE, "warn" if missing else "note", text, short, missing)  # scores leave out what gold lacks
+
+
 def _slots(counts: pl.DataFrame) -> Iterator[_Check]:
+    """Slots that only one side ever has."""
+    sides = ("gold", "pred")
     per_slot = counts.group_by("slot").agg(
-        pl.col("turns").filter(pl.col(side).is_not_null()).sum().alias(side) for side in ("gold", "pred")
+        pl.col("turns").filter(pl.col(s).is_not_null()).sum().alias(s) for s in sides
     )
-    only_pred, only_gold = (
-        per_slot.filter((pl.col(other) == 0) & (pl.col(side) > 0))
-        .sort(side, "slot", descending=[True, False])
-        .select("slot", side)
-        for side, other in (("pred", "gold"), ("gold", "pred"))
-    )
-    foreign = not set(only_pred["slot"]) <= KNOWN_SLOTS and set(only_gold["slot"]) - set(only_pred["slot"])
-    status = "ok" if only_pred.is_empty() else "fail" if foreign else "warn"
-    short = f"{number_of(only_pred.height, 'slot')} unknown to gold"
-    never = _listed(only_pred.rows()) or "none"
-    yield _Check("slots predicted that gold never has", status, never, short, only_pred.height)
-    status, short = "warn" if only_gold.height else "ok", f"{number_of(only_gold.height, 'slot')} never predicted"
-    unseen = _listed(only_gold.rows()) or "none"
-    yield _Check("slots of gold that are never predicted", status, unseen, short, only_gold.height)
+    per_slot = per_slot.sort(pl.sum_horizontal(sides), "slot", descending=[True, False])
+    only_pred = per_slot.filter(gold=0).filter(pl.col("pred") > 0).select("slot", "pred").rows()
+    only_gold = per_slot.filter(pred=0).filter(pl.col("gold") > 0).select("slot", "gold").rows()
+    predicted = {slot for slot, _ in only_pred}
+    foreign = not predicted <= KNOWN_SLOTS and {slot for slot, _ in only_gold} - predicted
+    status, short = "fail" if foreign else "warn", f"{number_of(len(only_pred), 'slot')} unknown to gold"
+    yield _listing("slots predicted that gold never has", only_pred, status, short, len(only_pred))
+    short = f"{number_of(len(only_gold), 'slot')} never predicted"
+    yield _listing("slots of gold that are never predicted", only_gold, "warn", short, len(only_gold))
 
 
 def _cumulative(run: Run) -> _Check:
@@ -233,53 +255,36 @@ def _cumulative(run: Run) -> _Check:
     return _Check("cumulative states", "fail", text, "looks like turn-level states")
 
 
-def _values(
-    run: Run,
-    counts: pl.DataFrame,
-    ontology: Mapping[str, frozenset[str]] | None,
-    jga: float | None,
-    convention: Convention,
-) -> Iterator[_Check]:
+def _values(run: Run, counts: pl.DataFrame, ontology: Mapping[str, frozenset[str]] | None) -> Iterator[_Check]:
+    """Predicted values that the ontology has not, or gold."""
     of_gold = counts.drop_nulls("gold").group_by("slot").agg(pl.col("gold").unique())
     allowed = {slot: frozenset(values) for slot, values in of_gold.iter_rows()} if ontology is None else ontology
-    where = "gold's values" if ontology is None else "the ontology"
-    without_values = sorted(set(counts["slot"]) - allowed.keys()) if ontology is not None else []
-    if ontology is not None and not allowed.keys() & set(counts["slot"]):
+    slots = {*counts["slot"]}
+    if ontology is not None and not allowed.keys() & slots:
         raise DstbenchError("the ontology has none of the run's slots", hint='it is {"hotel-area": ["north", …], …}')
-
-    def frequent(side: str) -> list[tuple[str, str, int]]:
-        """Slots and their values, the most frequent first."""
-        turns = counts.drop_nulls(side).group_by("slot", side).agg(pl.col("turns").sum())
-        return turns.sort("turns", "slot", side, descending=[True, False, False]).rows()
-
     off = [
         (f"{slot} = {value!r}", turns)
-        for slot, value, turns in frequent("pred")
+        for slot, value, turns in _frequent(counts, "pred")
         if slot in allowed and value not in allowed[slot] and not is_dontcare(value)
     ]
-    lacking = f"; it has no values of {', '.join(without_values)}" if without_values else ""
-    status = "note" if off or without_values else "ok"
-    yield _Check(f"values outside {where}", status, f"{_listed(off) or 'none'}{lacking}")
+    where = "gold's values" if ontology is None else "the ontology"
+    found = _listing(f"values outside {where}", off, "note")
+    if ontology is not None and (without := sorted(slots - allowed.keys())):
+        found = found._replace(status="note", found=f"{found.found}; it has no values of {', '.join(without)}")
+    yield found
+
+
+def _spelling(run: Run, counts: pl.DataFrame, jga: float | None, convention: Convention) -> _Check:
+    """Values that are wrong by spelling only, and the option that accepts them, if JGA rises by it."""
     wrong = counts.filter(pl.col("gold") != pl.col("pred")).sort("turns", descending=True, maintain_order=True)
     spelled = [
         (f"{slot}: {gold!r} / {pred!r}", turns)
         for slot, gold, pred, turns in wrong.iter_rows()
         if _SPELLING(slot, gold) == _SPELLING(slot, pred)
     ]
-    text, status = _listed(spelled) or "none", "warn" if spelled else "ok"
-    # The option that accepts values in other spellings, if JGA rises by it.
+    found = _listing(SPELLED, spelled, "warn", "some values spelled differently")
     remedy = None if jga is None or convention.unit == "frame" else spelling_remedy(run, convention, jga)
     if jga is None or remedy is None:
-        yield _Check(SPELLED, status, text, "some values spelled differently")
-    else:
-        text = f"{text}; {remedy.option} takes jga from {_percent(jga)} to {_percent(remedy.jga)}"
-        short = f"loses {100 * (remedy.jga - jga):.1f} points by spelling"
-        yield _Check(SPELLED, "warn", text, short, jga=remedy.jga)
-    named = [(f"{slot} = {gold!r}", turns) for slot, gold, turns in frequent("gold") if BETWEEN in gold]
-    yield _Check("gold with alternatives", "note" if named else "ok", _listed(named) or "none")
-
-
-def _listed(turns: Sequence[tuple[str, int]]) -> str:
-    """The first few names with their numbers of turns, after the number of names if there are more; empty if none."""
-    named = ", ".join(f"{name} ({number_of(count, 'turn')})" for name, count in turns[:_MOST_NAMED])
-    return named if len(turns) <= _MOST_NAMED else f"{len(turns):,}, the most frequent: {named}"
+        return found
+    text = f"{found.found}; {remedy.option} takes jga from {_percent(jga)} to {_percent(remedy.jga)}"
+    return _Check(SPELLED, "warn", text, f"loses {100 * (remedy.jga - jga):.1f} points by spelling", jga=remedy.jga)

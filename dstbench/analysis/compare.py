@@ -26,9 +26,8 @@ import numpy as np
 import polars as pl
 
 from dstbench.analysis.associations import as_frame
-from dstbench.analysis.paired import Paired, pair_up
-from dstbench.analysis.verdicts import FEWEST_SEEDS, doubts, judge, judge_models, strictest_level
-from dstbench.arrays import Floats
+from dstbench.analysis.dialogue_sums import Paired, pair_up
+from dstbench.analysis.significance import FEWEST_SEEDS, doubts, judge, judge_models, strictest_level
 from dstbench.conventions.convention import Convention
 from dstbench.conventions.profiles import as_convention
 from dstbench.errors import UsageError, check_known, did_you_mean, warn
@@ -39,6 +38,7 @@ from dstbench.schema.analysis import DESIGN, MODELS, RUN_DIFFERENCES, STANDINGS
 from dstbench.schema.record import Record
 from dstbench.scoring.scope import open_under
 from dstbench.stats import (
+    Null,
     Randomisation,
     Spread,
     influences,
@@ -154,11 +154,7 @@ def compare(
 
 
 def resample(
-    paired: Paired,
-    design: Design,
-    *,
-    models: Models | None = None,
-    baseline: int | None = None,
+    paired: Paired, design: Design, *, models: Models | None = None, baseline: int | None = None
 ) -> Leaderboard:
     """Compare paired runs; see `compare`."""
     if models is not None and design.adjust == "max-t":
@@ -166,26 +162,21 @@ def resample(
     names = list(paired.runs if models is None else models)
     pairs = [(b, a) if a == baseline else (a, b) for a, b in combinations(range(len(names)), 2)]
     pairs = [pair for pair in pairs if baseline is None or pair[1] == baseline]
+    swaps = Randomisation.draw(paired.sums, design.resamples, design.seed) if models is None else None
     scores = paired.scores.to_dicts()  # run by run, each with all metrics
-    swaps = None  # that all metrics share
     means: list[Row] = []
     differences: list[Row] = []
     for number, metric in enumerate(paired.metrics):
         of_metric = {"metric": str(metric), "unit": metric.unit}
         of_runs = scores[number :: len(paired.metrics)]
-        values = np.array([row["value"] for row in of_runs], np.float64)
-        own = _Measured(metric, paired, values, influences(paired.score(metric), paired.sums), design)
+        own = _Compared(metric, paired, [row["value"] for row in of_runs], design)
         for run, row in enumerate(of_runs):
             row.update(own.interval(row["value"], spread(own.influences[run])))
-        if models is None:
-            swaps = swaps or Randomisation.draw(paired.sums, design.resamples, design.seed)
-            rows = _differences_of_runs(own, pairs, swaps)
-        else:
-            means += [{**of_metric, "model": name, **own.of_model(models[name])} for name in names]
-            rows = _differences_of_models(own, pairs, list(models.values()))
-        differences += [
-            {**of_metric, "run": names[a], "other": names[b], **row} for (a, b), row in zip(pairs, rows, strict=True)
-        ]
+        if models is not None:
+            means += [{**of_metric, "model": name, **own.of_model(seeds)} for name, seeds in models.items()]
+        rows = own.runs(pairs, swaps) if swaps else own.models(pairs, list((models or {}).values()))
+        for (a, b), row in zip(pairs, rows, strict=True):
+            differences.append({**of_metric, "run": names[a], "other": names[b], **row})
     design_row = {
         **vars(design),
         "dialogues": paired.sums.shape[1],
@@ -207,15 +198,13 @@ def resample(
     return leaderboard
 
 
-@dataclass(frozen=True)
-class _Measured:
-    """A metric of paired runs: each run's score, and each dialogue's influence on it (runs × dialogues)."""
+class _Compared:
+    """A metric of paired runs: scores, intervals, and differences with their tests, as columns of tables."""
 
-    metric: Metric
-    paired: Paired
-    values: Floats
-    influences: Floats
-    design: Design
+    def __init__(self, metric: Metric, paired: Paired, values: Sequence[float | None], design: Design) -> None:
+        self.metric, self.paired, self.design = metric, paired, design
+        self.values, self.score = np.array(values, np.float64), paired.score(metric)
+        self.influences = influences(self.score, paired.sums)  # of each dialogue on each run's score
 
     def interval(self, value: float | None, of: Spread) -> Row:
         """The standard error and the interval of a score, or of a mean of scores."""
@@ -228,74 +217,76 @@ class _Measured:
 
     def of_model(self, seeds: Sequence[int]) -> Row:
         """The mean score of a model's seeds, their deviation, and the mean's interval: with one seed, that seed's."""
-        own = self.values[list(seeds)]
+        own, several = self.values[list(seeds)], len(seeds) > 1
         mean = None if np.isnan(own).any() else float(own.mean())
-        if len(seeds) == 1:
-            return {"runs": 1, "value": mean, "sd": None, **self.interval(mean, spread(self.influences[seeds[0]]))}
-        deviation = float(own.std(ddof=1))
-        return {"runs": len(seeds), "value": mean, "sd": deviation, **self.interval(mean, self.of_seeds([(1, seeds)]))}
+        of_mean = self._spread_of((1, seeds)) if several else spread(self.influences[seeds[0]])
+        deviation = float(own.std(ddof=1)) if several else None
+        return {"runs": len(seeds), "value": mean, "sd": deviation, **self.interval(mean, of_mean)}
 
-    def of_seeds(self, models: Sequence[tuple[int, Sequence[int]]]) -> Spread:
+    def _spread_of(self, *models: tuple[int, Sequence[int]]) -> Spread:
         """The standard error of the sum of models' mean scores, each with its sign."""
         signed = [sign * self.influences[list(seeds)] for sign, seeds in models]
         return spread_over_seeds([self.values[list(seeds)] for _, seeds in models], signed)
 
+    def runs(self, pairs: Sequence[tuple[int, int]], swaps: Randomisation) -> list[Row]:
+        """The differences of runs: intervals and p by approximate randomisation, and counts of dialogues."""
+        design, sums = self.design, self.paired.sums
+        of_dialogues = self.score(sums.reshape(-1, sums.shape[2])).reshape(sums.shape[:2])
+        own_sums = sums[:, :, [self.paired.statistics.index(name) for name in stats_of(self.metric)]]
+        differing = [int((own_sums[a] != own_sums[b]).any(axis=1).sum()) for a, b in pairs]
+        nulls, verdicts = self._tested(pairs, differing, swaps)
+        rows = []
+        for (a, b), null, discordant, verdict in zip(pairs, nulls, differing, verdicts, strict=True):
+            se = spread(self.influences[a] - self.influences[b]).se
+            limits = detectable = None
+            if verdict.get("significant") is not None and se > 0:
+                strictest = strictest_level(nulls, verdict["m"], design.adjust, design.level)
+                detectable = smallest_detectable(se, strictest)
+                limits = null.limits(se, sums.shape[1], design.level)
+            counts = vars(tally(of_dialogues[a], of_dialogues[b]))
+            row = {**counts, "unscored": counts["undefined"], "discordant": discordant, "detectable": detectable}
+            difference = float(self.values[a] - self.values[b])
+            rows.append({"difference": difference, **row, **verdict, **_with_ends(se, limits)})
+        return rows
 
-def _differences_of_runs(own: _Measured, pairs: Sequence[tuple[int, int]], swaps: Randomisation) -> list[Row]:
-    """The differences of runs in a metric: intervals and p by approximate randomisation, and counts of dialogues."""
-    design, sums, score = own.design, own.paired.sums, own.paired.score(own.metric)
-    of_dialogues = score(sums.reshape(-1, sums.shape[2])).reshape(sums.shape[:2])
-    statistics = [own.paired.statistics.index(name) for name in stats_of(own.metric)]
-    # In how many dialogues the sums of two runs differ.
-    differing = [int((sums[a][:, statistics] != sums[b][:, statistics]).any(axis=1).sum()) for a, b in pairs]
-    nulls = [swaps.null(score, a, b, number) for (a, b), number in zip(pairs, differing, strict=True)]
-    verdicts = judge(nulls, design.adjust, design.level)
-    redrawn: set[int] = set()
-    # More swaps of some pairs can make others close to the level, as all are adjusted together.
-    while close := {pair for pair, verdict in enumerate(verdicts) if verdict["may_flip"]} - redrawn:
-        if design.adjust == "max-t":  # it needs the same swaps for all
-            close = set(range(len(pairs)))
-        runs = sorted({run for pair in close for run in pairs[pair]})
-        more = Randomisation.draw(sums[runs], _MORE * design.resamples, design.seed)
-        for pair in close:
-            a, b = map(runs.index, pairs[pair])
-            nulls[pair] = more.null(score, a, b, differing[pair])
-        redrawn |= close
+    def _tested(
+        self, pairs: Sequence[tuple[int, int]], differing: Sequence[int], swaps: Randomisation
+    ) -> tuple[list[Null], list[Row]]:
+        """The differences under random swaps, and what `judge` says of them; more swaps where a verdict may flip."""
+        design = self.design
+        nulls = [swaps.null(self.score, a, b, number) for (a, b), number in zip(pairs, differing, strict=True)]
         verdicts = judge(nulls, design.adjust, design.level)
-    rows = []
-    for (a, b), null, number, verdict in zip(pairs, nulls, differing, verdicts, strict=True):
-        se = spread(own.influences[a] - own.influences[b]).se
-        limits = detectable = None
-        if verdict["significant"] is not None and se > 0:
-            strictest = strictest_level(nulls, verdict["m"], design.adjust, design.level)
-            detectable = smallest_detectable(se, strictest)
-            limits = null.limits(se, sums.shape[1], design.level)
-        counts = tally(of_dialogues[a], of_dialogues[b])
-        row = {**vars(counts), "unscored": counts.undefined, "discordant": number, "detectable": detectable, **verdict}
-        rows.append({**row, "difference": float(own.values[a] - own.values[b]), **_with_ends(se, limits)})
-    return rows
+        redrawn: set[int] = set()
+        # More swaps of some pairs can make others close to the level, as all are adjusted together.
+        while close := {pair for pair, verdict in enumerate(verdicts) if verdict["may_flip"]} - redrawn:
+            if design.adjust == "max-t":  # it needs the same swaps for all
+                close = set(range(len(pairs)))
+            runs = sorted({run for pair in close for run in pairs[pair]})
+            more = Randomisation.draw(self.paired.sums[runs], _MORE * design.resamples, design.seed)
+            for pair in close:
+                a, b = map(runs.index, pairs[pair])
+                nulls[pair] = more.null(self.score, a, b, differing[pair])
+            redrawn |= close
+            verdicts = judge(nulls, design.adjust, design.level)
+        return nulls, verdicts
 
-
-def _differences_of_models(
-    own: _Measured, pairs: Sequence[tuple[int, int]], models: Sequence[Sequence[int]]
-) -> list[Row]:
-    """The differences of models' mean scores in a metric: intervals and p by Student's t."""
-    means, design = np.array([own.values[list(seeds)].mean() for seeds in models]), own.design
-    differences = np.array([means[a] - means[b] for a, b in pairs])
-    spreads = [
-        own.of_seeds([(1, models[a]), (-1, models[b])]) if min(len(models[a]), len(models[b])) >= FEWEST_SEEDS else None
-        for a, b in pairs
-    ]
-    verdicts = judge_models(spreads, differences, design.adjust, design.level)
-    rows = []
-    for difference, of, verdict in zip(differences.tolist(), spreads, verdicts, strict=True):
-        row = {"difference": difference, **verdict}
-        if of is not None and verdict["significant"] is not None:
-            strictest = strictest_level([], verdict["m"], design.adjust, design.level)
-            row["detectable"] = smallest_detectable(of.se, strictest, of.df)
-            row |= _with_ends(of.se, of.limits(difference, design.level))
-        rows.append(row)
-    return rows
+    def models(self, pairs: Sequence[tuple[int, int]], models: Sequence[Sequence[int]]) -> list[Row]:
+        """The differences of models' mean scores: intervals and p by Student's t."""
+        means, design = np.array([self.values[list(seeds)].mean() for seeds in models]), self.design
+        differences = [float(means[a] - means[b]) for a, b in pairs]
+        spreads = [
+            None if min(len(models[a]), len(models[b])) < FEWEST_SEEDS
+            else self._spread_of((1, models[a]), (-1, models[b]))
+            for a, b in pairs
+        ]  # fmt: skip
+        rows = judge_models(spreads, np.array(differences), design.adjust, design.level)
+        for difference, of, row in zip(differences, spreads, rows, strict=True):
+            row["difference"] = difference
+            if of is not None and row["significant"] is not None:
+                strictest = strictest_level([], row["m"], design.adjust, design.level)
+                row["detectable"] = smallest_detectable(of.se, strictest, of.df)
+                row.update(_with_ends(of.se, of.limits(difference, design.level)))
+        return rows
 
 
 def _with_ends(se: float, limits: tuple[float, float] | None) -> Row:
@@ -309,23 +300,20 @@ def _with_ends(se: float, limits: tuple[float, float] | None) -> Row:
 
 def seeds_of(models: Mapping[str, str | Sequence[str]], names: Sequence[str]) -> dict[str, list[int]]:
     """Indices of each model's runs (seeds); a run that no model names is a model of its own."""
-    seeds: dict[str, list[int]] = {}
+    seeds = {model: sorted(set(runs_called(patterns, names, f"model {model!r}"))) for model, patterns in models.items()}
     owner: dict[int, str] = {}
-    for model, patterns in models.items():
-        for run in runs_called(patterns, names, f"model {model!r}"):
+    for model, runs in seeds.items():
+        if not runs:
+            raise UsageError(f"model {model!r} has no run", hint="name its runs, or a pattern of their names")
+        for run in runs:
             if owner.setdefault(run, model) != model:
                 raise UsageError(f"run {names[run]!r} is given to two models, {owner[run]!r} and {model!r}")
-        seeds[model] = [run for run in range(len(names)) if owner.get(run) == model]
-        if not seeds[model]:
-            raise UsageError(f"model {model!r} has no run", hint="name its runs, or a pattern of their names")
     for run, name in enumerate(names):
-        if run not in owner:
-            if name in models:
-                raise UsageError(
-                    f"{name!r} is the name of a model, and of a run that is in no model",
-                    hint="give the model another name",
-                )
-            seeds[name] = [run]
+        if run not in owner and seeds.setdefault(name, [run]) != [run]:
+            raise UsageError(
+                f"{name!r} is the name of a model, and of a run that is in no model",
+                hint="give the model another name",
+            )
     return seeds
 
 
@@ -343,18 +331,13 @@ def runs_called(patterns: str | Sequence[str], names: Sequence[str], what: str) 
 def index_of(baseline: str, data: Data, names: Sequence[str], seeds: Models | None) -> int:
     """Index of the run or model with this name, or of the run with this path."""
     compared = list(names if seeds is None else seeds)
-    if baseline in compared:
-        return compared.index(baseline)
     paths = [str(item) for item in data] if isinstance(data, Sequence) else []
-    name = names[paths.index(baseline)] if baseline in paths else baseline
+    name = names[paths.index(baseline)] if baseline in paths and baseline not in compared else baseline
     if name in compared:
         return compared.index(name)
-    if name in names:
-        of = next(model for model, runs in (seeds or {}).items() if names.index(name) in runs)
-        raise UsageError(
-            f"models are compared, and {name!r} is a run of model {of!r}", hint=f"name {of!r} as the baseline"
-        )
-    raise UsageError(f"no {'run' if seeds is None else 'model'} is called {baseline!r}", hint=_hint(baseline, compared))
+    of = [model for model, runs in (seeds or {}).items() if name in (names[run] for run in runs)]
+    hint = f"it is a run of model {of[0]!r}: name {of[0]!r} as the baseline" if of else _hint(baseline, compared)
+    raise UsageError(f"no {'run' if seeds is None else 'model'} is called {baseline!r}", hint=hint)
 
 
 def _hint(name: str, names: Sequence[str]) -> str:

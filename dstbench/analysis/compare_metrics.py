@@ -15,23 +15,19 @@ from typing import Any, Final, Unpack
 import numpy as np
 import polars as pl
 
-from dstbench.analysis.along import numbers_along
 from dstbench.analysis.associations import (
     CONTROLS,
     POOLED,
-    Columns,
     Rows,
-    as_columns,
     given,
     limits_of,
-    numbered,
     warn_of_gaps,
     warn_of_no_interval,
 )
 from dstbench.analysis.compare import Design, Leaderboard, resample
+from dstbench.analysis.dialogue_sums import pair_up
 from dstbench.analysis.dialogues import per_dialogue
-from dstbench.analysis.orders import compare_orders, merit, spread_of
-from dstbench.analysis.paired import pair_up
+from dstbench.analysis.rankings import compare_orders, ranking_of, spread_of
 from dstbench.analysis.reliability import (
     Judged,
     OfPairs,
@@ -42,8 +38,7 @@ from dstbench.analysis.reliability import (
     split_halves,
     validity,
 )
-from dstbench.analysis.user_tables import read_score_table
-from dstbench.arrays import Floats
+from dstbench.analysis.user_tables import numbers_along, read_score_table
 from dstbench.conventions.convention import Convention
 from dstbench.conventions.profiles import as_convention
 from dstbench.errors import UsageError, warn
@@ -65,11 +60,17 @@ from dstbench.schema.record import Record
 from dstbench.scoring.scope import open_under
 from dstbench.scoring.score import choose_metrics
 from dstbench.stats import Bootstrap, pearson
-from dstbench.stats.adjust import at_most, smallest_p
+from dstbench.stats.differences import TIE
+from dstbench.stats.resampling import scores_of
 from dstbench.typing import Adjustment
 
 #: The traits of dialogues: length, gold slots, tail orientation, non-uniformity.
 TRAITS: Final = ("turns", "n_gold_max", "to_mean", "nu_paper")
+# The tables that a table of scores does not allow.
+_OF_DIALOGUES: Final = {
+    "validity": VALIDITY, "reliability": RELIABILITY, "sizes": SAMPLE_SIZES, "contests": CONTESTS, "power": POWER,
+    "dependence": DEPENDENCE, "order": KNOWN_ORDER, "design": DESIGN,
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -174,29 +175,29 @@ def compare_metrics(
     known = pl.DataFrame([(run, along, number) for run, number in numbers.items()], KNOWN_ORDER.schema, orient="row")
     bootstrap = Bootstrap.draw(paired.sums, resamples, seed)
     leaderboard = resample(paired, design)
-    scores = leaderboard.scores
-    resampled_scores = {
-        str(metric): np.column_stack([of_run.resampled for of_run in bootstrap.replicates(paired.score(metric))])
-        for metric in paired.metrics
-    }
+    scores, differences = leaderboard.scores, leaderboard.differences
     _warn_of_scores(scores, "scores and correlations with traits")
+    resampled = {str(metric): scores_of(paired.score(metric), bootstrap.resampled) for metric in paired.metrics}
+    values = {name: scores.filter(metric=name)["value"].cast(pl.Float64).fill_null(np.nan) for name in resampled}
+    rankings = {name: ranking_of(name, values[name].to_numpy(), drawn) for name, drawn in resampled.items()}
     pairs = {str(metric): of_pairs(paired, metric, bootstrap) for metric in paired.metrics}
-    validity_rows, valid = _validity(leaderboard, resampled_scores, pairs, known, level)
+    validities, valid = validity(rankings, pairs, differences, known, level)
     halves, reliable = split_halves(paired, pairs, resamples, seed, level)
     power, apart = _power(leaderboard, pairs, level)
-    orders = compare_orders(scores, resampled_scores, level, leaderboard.differences)
+    orders = compare_orders(scores, resampled, level, differences)
     of_measures: dict[str, Mapping[str, Judged | Power]]
     of_measures = {"soft_accuracy": valid, "swap_rate": reliable, "power": apart}
+    paired_error = differences.group_by("metric").agg(pl.col("se").mean() / 2**0.5).drop_nulls()
     return MetricComparison(
-        validity=validity_rows,
+        validity=validities,
         reliability=halves,
         sizes=by_size(paired, resamples, seed),
         contests=pl.concat([contests(measure, shares, level) for measure, shares in of_measures.items()]),
-        spread=spread_of(scores, _paired_error(leaderboard)),
+        spread=spread_of(scores, dict(paired_error.iter_rows())),
         power=power,
         agreement=orders.agreement,
         reversals=orders.reversals,
-        dependence=_dependence(runs, paired.metrics, convention, design),
+        dependence=_dependence(runs, paired.metrics, convention, level),
         scores=scores.select("run", "metric", "unit", "value", "se", "signature"),
         order=known,
         design=leaderboard.design,
@@ -211,109 +212,68 @@ def _of_table(scores: pl.DataFrame) -> MetricComparison:
         )
     _warn_of_scores(scores, "scores")
     orders = compare_orders(scores)
+    tables = {name: table.empty() for name, table in _OF_DIALOGUES.items()}
     return MetricComparison(
-        validity=VALIDITY.empty(),
-        reliability=RELIABILITY.empty(),
-        sizes=SAMPLE_SIZES.empty(),
-        contests=CONTESTS.empty(),
         spread=spread_of(scores),
-        power=POWER.empty(),
         agreement=orders.agreement,
         reversals=orders.reversals,
-        dependence=DEPENDENCE.empty(),
         scores=scores.with_columns(signature=pl.lit(None, pl.String)),
-        order=KNOWN_ORDER.empty(),
-        design=DESIGN.empty(),
+        **tables,
     )
-
-
-def _validity(
-    leaderboard: Leaderboard,
-    resampled: Mapping[str, Floats],
-    pairs: Mapping[str, OfPairs],
-    known: pl.DataFrame,
-    level: float,
-) -> tuple[pl.DataFrame, dict[str, Judged]]:
-    """How metrics order runs of a known order, and their soft pairwise accuracy; nothing if none is known."""
-    if known.is_empty():
-        return VALIDITY.empty(), {}
-
-    def of(rows: pl.DataFrame, metric: str, column: str) -> Floats:
-        return rows.filter(metric=metric)[column].cast(pl.Float64).fill_null(np.nan).to_numpy()
-
-    scores = {
-        metric: (merit(metric, of(leaderboard.scores, metric, "value")), merit(metric, resampled[metric]))
-        for metric in pairs
-    }
-    p = {metric: of(leaderboard.differences, metric, "p") for metric in pairs}
-    return validity(scores, pairs, p, known, level)
-
-
-def _paired_error(leaderboard: Leaderboard) -> dict[str, float]:
-    """For each metric, the mean standard error of two runs' paired difference, over √2."""
-    of = leaderboard.differences.group_by("metric").agg(pl.col("se").mean() / 2**0.5).drop_nulls()
-    return dict(of.iter_rows())
 
 
 def _power(
     leaderboard: Leaderboard, of_pairs: Mapping[str, OfPairs], level: float
 ) -> tuple[pl.DataFrame, dict[str, Power]]:
     """The pairs that each metric tells apart, as rows of `schema.analysis.POWER`, and their share where tested."""
-    alpha, differences = 1 - level, leaderboard.differences
-    p, discordant = (differences[name].cast(pl.Float64).fill_null(np.nan).to_numpy() for name in ("p", "discordant"))
-    least = smallest_p(2.0 ** (1 - discordant), differences["resamples"].to_numpy())
-    pairs = differences.with_columns(
-        apart=pl.Series(at_most(p, alpha), dtype=pl.Boolean),
-        testable=pl.Series(at_most(least, alpha), dtype=pl.Boolean) & differences["p"].is_not_null(),
-    )
-    rows = pairs.group_by("metric", maintain_order=True).agg(
-        pl.col("apart", "testable").sum(),
-        pairs=pl.col("p").count(),
+    alpha, significant = (1 - level) * (1 + TIE), pl.col("significant")
+    least = pl.max_horizontal(1 / (1 + pl.col("resamples")), pl.lit(2.0) ** (1 - pl.col("discordant").cast(pl.Int64)))
+    counts = leaderboard.differences.drop_nulls("p").group_by("metric").agg(
+        pairs=pl.len(),
+        apart=(pl.col("p") <= alpha).sum(),
+        testable=(least <= alpha).sum(),
+        apart_adjusted=significant.sum(),
+        untestable=significant.is_null().sum(),
         median_detectable=pl.col("detectable").median(),
-        apart_adjusted=pl.col("significant").sum(),
-        untestable=(pl.col("p").is_not_null() & pl.col("significant").is_null()).sum(),
-    )
+    )  # fmt: skip
     every = leaderboard.scores.select("metric", "unit").unique(maintain_order=True)
-    rows = every.join(rows, on="metric", how="left", maintain_order="left").with_columns(
-        pl.col("pairs", "apart", "apart_adjusted", "untestable", "testable").fill_null(0),
-        adjustment=pl.lit(leaderboard.design["adjustment"].item()),
-    )
-    shown = rows.with_columns(
+    numbers = pl.col("pairs", "apart", "testable", "apart_adjusted", "untestable").fill_null(0)
+    rows = every.join(counts, on="metric", how="left", maintain_order="left").with_columns(numbers)
+    rows = rows.with_columns(
         power=pl.when(pl.col("testable") > 0).then(pl.col("apart") / pl.col("pairs")),
         power_adjusted=pl.when(pl.col("untestable") < pl.col("pairs")).then(pl.col("apart_adjusted") / pl.col("pairs")),
+        adjustment=pl.lit(leaderboard.design["adjustment"].item()),
     )
-    judged = {
-        metric: of_pairs[metric].power(power, level)
-        for metric, power in shown.select("metric", "power").drop_nulls().iter_rows()
-    }
-    limits = [judged[metric].limits(level) if metric in judged else (None, None) for metric in shown["metric"]]
-    low, high = ([pair[end] for pair in limits] for end in (0, 1))
-    ends = {"low": pl.Series(low, dtype=pl.Float64), "high": pl.Series(high, dtype=pl.Float64)}
-    return POWER.conform(shown.with_columns(**ends)), judged
+    known = rows.select("metric", "power").drop_nulls().iter_rows()
+    judged = {metric: of_pairs[metric].power(power, level) for metric, power in known}
+    limits = [judged[metric].limits(level) if metric in judged else (None, None) for metric in rows["metric"]]
+    ends = pl.DataFrame(limits, schema={"low": pl.Float64, "high": pl.Float64}, orient="row")
+    return POWER.conform(rows.hstack(ends)), judged
 
 
 # --- traits -----------------------------------------------------------------------------------------------------------
 
 
-def _dependence(runs: Sequence[Run], metrics: Sequence[Metric], convention: Convention, design: Design) -> pl.DataFrame:
+def _dependence(runs: Sequence[Run], metrics: Sequence[Metric], convention: Convention, level: float) -> pl.DataFrame:
     """Correlations of scores with traits over the dialogues of all runs, as rows of `schema.analysis.DEPENDENCE`."""
     if without := [run.name for run in runs if run.meta.get("only")]:
         warn(f"{', '.join(without)}: no states, so dialogues have no traits to correlate scores with", when="before")
         return DEPENDENCE.empty()
     names = [str(metric) for metric in metrics]
     every = pl.concat([per_dialogue(run, metrics, convention)[0] for run in runs])
-    rows = Rows(POOLED, as_columns(every, [*names, *TRAITS, *CONTROLS[:1]]), numbered(every["dialogue"]))
+    rows = Rows.of(POOLED, every, [*names, *TRAITS, *CONTROLS[:1]])
     found = []
     for metric, trait in product(names, TRAITS):
         columns = [rows.columns[name] for name in (metric, trait)]
         left = given(rows, (metric, trait), CONTROLS)
         (r, n), (partial, _) = pearson(*columns), pearson(*left.columns.values())
-        limits = [*limits_of(rows, metric, trait, design.level), partial, *limits_of(left, metric, trait, design.level)]
-        found.append((metric, trait, r, n, *limits, design.level))
-    _warn_of_columns({name: rows.columns[name] for name in (*names, *TRAITS)}, names)
+        limits = [*limits_of(rows, metric, trait, level), partial, *limits_of(left, metric, trait, level)]
+        found.append((metric, trait, r, n, *limits, level))
+    if constant := [name for name in (*names, *TRAITS) if len({*rows.columns[name][rows.defined(name)]}) == 1]:
+        warn(f"the same in all dialogues that have it, so nothing correlates with it: {', '.join(constant)}")
+    warn_of_gaps(None, {name: rows.columns[name] for name in names}, "dialogues of all runs")
     dependence = pl.DataFrame(found, schema=DEPENDENCE.schema, orient="row").fill_nan(None)
-    for pair in dependence.filter(pl.col("r").is_not_null(), pl.col("low").is_null()).select("metric", "trait").rows():
-        warn_of_no_interval(None, *pair)
+    warn_of_no_interval(dependence.select("r", "low", run=None, first="metric", second="trait"))
     return dependence
 
 
@@ -342,11 +302,3 @@ def _warn_of_scores(scores: pl.DataFrame, of_one_run: str) -> None:
             warn(f"{metric} is undefined for {', '.join(lacking)}: {of}", when="before")
         if left.height > 1 and left["value"].n_unique() == 1:
             warn(f"{metric} gives all runs the same score, so they have no order by it, and there is no tau")
-
-
-def _warn_of_columns(columns: Columns, metrics: Sequence[str]) -> None:
-    """Warn of columns of dialogues that do not vary, and of metrics that are undefined in most of them."""
-    defined = {name: column[~np.isnan(column)] for name, column in columns.items()}
-    if constant := [name for name, column in defined.items() if len(column) and np.ptp(column) == 0]:
-        warn(f"the same in all dialogues that have it, so nothing correlates with it: {', '.join(constant)}")
-    warn_of_gaps(None, {name: columns[name] for name in metrics}, "dialogues of all runs")

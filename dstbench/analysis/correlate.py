@@ -32,7 +32,7 @@ from dstbench.analysis.ratings import RATING, Ratings, compare_with_ratings, rat
 from dstbench.conventions.convention import Convention
 from dstbench.conventions.profiles import as_convention
 from dstbench.errors import DstbenchError, UsageError, check_known, did_you_mean, warn
-from dstbench.metrics import Metric, parse, parse_all
+from dstbench.metrics import Metric, parse_all
 from dstbench.metrics.registry import PLUGINS, REGISTRY, find_metric, sign_of, split
 from dstbench.runs.open import Data, Reading
 from dstbench.runs.run import Run
@@ -123,8 +123,8 @@ def correlate(
     [('jga', 'wrong_turns', -1.0, 4)]
     """
     check_level(level)
-    rating_table = None if ratings is None else read_ratings(ratings)
-    per = _unit(per, test, rating_table)
+    rated_by = None if ratings is None else read_ratings(ratings)
+    per = _unit(per, test, rated_by)
     contrasts = [_contrast(each, per) for each in differences]
     if per == "turn" and (between_runs or test is not None):
         what = "one run's correlations are compared with another's" if between_runs else "a test is named"
@@ -138,18 +138,17 @@ def correlate(
     if variables is None:
         variables = _variables(next((run.meta["only"] for run in runs if run.meta.get("only")), CORRELATED), per)
     chosen = variables | {name: metric for _, named in contrasts for name, metric in named.items()}
-    if len(chosen) + (rating_table is not None) < 2:
+    if len(chosen) + (rated_by is not None) < 2:
         raise UsageError("a correlation is between two metrics", hint="-m jga,fga")
     if between_runs and len(runs) < 2:
         raise UsageError("only one run is given: there is none to compare it with")
-    names = list(chosen)
     results = [(run.name, *_of_run(run, chosen, per, convention)) for run in runs]
-    about_rating = []
-    if rating_table is not None:
-        results = rated_runs(rating_table, results)
+    names, rated_pairs = list(chosen), list[tuple[Pair, Pair]]()
+    if rated_by is not None:
+        results = rated_runs(rated_by, results)
         # Not metrics whose lower scores are known to be better.
         scores = [name for name, metric in chosen.items() if metric is not None and sign_of(name) != -1]
-        about_rating = [((RATING, a), (RATING, b)) for a, b in combinations(scores, 2)]
+        rated_pairs = [((RATING, a), (RATING, b)) for a, b in combinations(scores, 2)]
         names.append(RATING)
     signatures = pl.concat([of_run for *_, of_run in results])
     heads = pl.col("signature").str.split("|").list.first().unique(maintain_order=True)
@@ -157,22 +156,21 @@ def correlate(
         if len(ways) > 1:
             warn(f"{metric} has different parameters in the pooled runs: {' and '.join(ways)}; name its parameters")
     tables = [(name, table) for name, table, _ in results]
-    of_runs = with_pooled(tables, names, per)
+    of_runs = with_pooled(tables, names, per=per)
     asked = [compare_correlations(rows, rows, pairs, level) for pairs, _ in contrasts for rows in of_runs]
     if between_runs:
         asked += _between(tables, of_runs, level)
-    with_ratings = [[compare_correlations(rows, rows, pairs, level) for pairs in about_rating] for rows in of_runs]
-    for each in [*asked, *chain.from_iterable(zip(*with_ratings, strict=True))]:
+    about_rating = [[compare_correlations(rows, rows, pairs, level) for pairs in rated_pairs] for rows in of_runs]
+    for each in [*asked, *chain.from_iterable(zip(*about_rating, strict=True))]:
         _warn_of(each, test)
     for rows in of_runs[: len(tables)]:
-        warn_of_gaps(rows.run, rows.columns, f"{'' if rating_table is None else 'rated '}{per}s")
+        warn_of_gaps(rows.run, rows.columns, f"{'' if rated_by is None else 'rated '}{per}s")
     matrix = pl.concat([correlations(rows, level) for rows in of_runs])
-    for pair in matrix.filter(pl.col("r").is_not_null(), pl.col("low").is_null()).iter_rows(named=True):
-        warn_of_no_interval(pair["run"], pair["first"], pair["second"])
-    rated, rated_differences = RATED.schema.to_frame(), RATED_DIFFERENCES.schema.to_frame()
-    if rating_table is not None:
-        found = [compare_with_ratings(*of_run, test, level) for of_run in zip(of_runs, with_ratings, strict=True)]
-        rated, rated_differences = (pl.concat(tables) for tables in zip(*found, strict=True))
+    warn_of_no_interval(matrix)
+    rated, rated_differences = RATED.empty(), RATED_DIFFERENCES.empty()
+    if rated_by is not None:
+        compared = [compare_with_ratings(*of_run, test, level) for of_run in zip(of_runs, about_rating, strict=True)]
+        rated, rated_differences = (pl.concat(of_each) for of_each in zip(*compared, strict=True))
     return Correlations(
         matrix,
         difference_rows(asked, per=per),
@@ -185,9 +183,8 @@ def correlate(
 
 def _unit(per: Per | None, test: str | None, ratings: Ratings | None) -> Per:
     """What is correlated; refuses a unit or a test that does not exist."""
-    tests = dict.fromkeys(chain.from_iterable(TESTS.values()))
-    named = [] if test in (None, ALL_TESTS) else [str(test)]
-    check_known(named, tests, "there is no test {!r}", f"one of {', '.join(tests)}, {ALL_TESTS}")
+    tests = [*dict.fromkeys(chain.from_iterable(TESTS.values())), ALL_TESTS]
+    check_known([] if test is None else [test], tests, "there is no test {!r}", f"one of {', '.join(tests)}")
     if per not in (None, *get_args(Per)):
         raise UsageError(f"per={per!r} is none of {', '.join(get_args(Per))}")
     if ratings is not None and per not in (None, ratings.per):
@@ -212,38 +209,35 @@ def _warn_of(compared: Compared, test: str | None) -> None:
 
 def _variables(notations: str | Iterable[str | Metric], per: Per) -> dict[str, Metric | None]:
     """Each metric's notation to the metric, and each column's name to None, in the order in which they are given."""
-    parts = split(notations)
-    columns = COLUMNS[per]
-    for part in parts:
-        if isinstance(part, str) and part not in columns and find_metric(part.partition(":")[0]) is None:
-            raise UsageError(
-                f"there is no metric and no column of {per}s {part!r}",
-                hint=did_you_mean(part, [*REGISTRY, *PLUGINS.names(), *columns])
-                or f"a metric, or one of {', '.join(columns)}",
-            )
-    metrics = {str(metric): metric for metric in parse_all([part for part in parts if part not in columns])}
-    names = [str(parse(part)) if isinstance(part, str) and part not in columns else str(part) for part in parts]
-    return {name: metrics.get(name) for name in names}
+    variables: dict[str, Metric | None] = {}
+    for part in split(notations):
+        if isinstance(part, str) and part in COLUMNS[per]:
+            variables[part] = None
+            continue
+        if isinstance(part, str) and find_metric(part.partition(":")[0]) is None:
+            near = did_you_mean(part, [*REGISTRY, *PLUGINS.names(), *COLUMNS[per]])
+            hint = near or f"a metric, or one of {', '.join(COLUMNS[per])}"
+            raise UsageError(f"there is no metric and no column of {per}s {part!r}", hint=hint)
+        variables |= {str(metric): metric for metric in parse_all([part])}
+    return variables
 
 
 def _contrast(notations: str | Sequence[str | Metric], per: Per) -> tuple[tuple[Pair, Pair], dict[str, Metric | None]]:
     """The two correlations that three or four names stand for (see `correlate`), and their variables."""
-    parts = [next(iter(_variables([part], per).items())) for part in split(notations)]
-    names = [name for name, _ in parts]
-    if len(names) == 3:
-        names = [*names[:2], names[0], names[2]]
-    if len(names) != 4:
+    variables = [_variables([part], per) for part in split(notations)]
+    names = [name for each in variables for name in each]
+    if len(names) not in (3, 4):
         raise UsageError(
             f"a difference of correlations names three or four columns, not {len(names)}",
             hint="jga,fga,gca is r(jga, fga) less r(jga, gca)",
         )
-    pairs = (names[0], names[1]), (names[2], names[3])
-    for one, other in pairs:
+    first, second = (names[0], names[1]), (names[0] if len(names) == 3 else names[2], names[-1])
+    for one, other in (first, second):
         if one == other:
             raise UsageError(f"r({one}, {other}) is the correlation of a column with itself")
-    if set(pairs[0]) == set(pairs[1]):
-        raise UsageError(f"r({', '.join(pairs[0])}) is compared with itself")
-    return pairs, dict(parts)
+    if set(first) == set(second):
+        raise UsageError(f"r({', '.join(first)}) is compared with itself")
+    return (first, second), {name: metric for each in variables for name, metric in each.items()}
 
 
 def _of_run(

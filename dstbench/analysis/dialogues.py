@@ -14,7 +14,8 @@ With n turns of m_t mistakes each, M = Σ m_t, S = Σ t·m_t, m̄ = M/n:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Final
 
 import polars as pl
@@ -53,6 +54,13 @@ def with_scores(
     scores = rows.pivot(on="metric", on_columns=[str(metric) for metric in metrics], index=keys, values="value")
     signatures = rows.select("run", "metric", "unit", "signature").unique(maintain_order=True)
     return table.join(scores, on=keys, how="left", maintain_order="left"), signatures
+
+
+def cut_to(run: Run, dialogues: Iterable[str]) -> Run:
+    """The run with these dialogues only, in memory."""
+    table = run.read(run.table.filter(pl.col("dialogue").cast(pl.String).is_in([*dialogues])))
+    table = table if run.derive is None else run.derive(table)
+    return replace(run, table=table.lazy(), cuts=(0, table.height), derive=None)
 
 
 def _of_part(part: Part, convention: Convention) -> pl.DataFrame:

@@ -13,7 +13,6 @@ from functools import lru_cache
 from itertools import chain
 from typing import Any, Final
 
-import numpy as np
 import polars as pl
 
 from dstbench.analysis.changes import Changes, diff
@@ -25,11 +24,10 @@ from dstbench.metrics import Metric
 from dstbench.readers.builder import StatesBuilder
 from dstbench.readers.options import Keys, ReadOptions
 from dstbench.readers.records import from_memory
-from dstbench.readers.states import Side, States, sides_of, warn_of_notes
-from dstbench.runs.align import check_missing, named_under, usable_aliases
+from dstbench.readers.states import States, sides_of, warn_of_notes
+from dstbench.runs.align import check_missing, gold_of, named_under, usable_aliases
 from dstbench.runs.gold import gold_fingerprint
-from dstbench.runs.load import split_gold
-from dstbench.runs.open import Data, open_gold, open_runs
+from dstbench.runs.open import Data, gold_alone, open_gold, open_runs
 from dstbench.runs.run import Run
 from dstbench.scoring.scope import check_gold_scope, check_metrics, warn_of_unscored
 from dstbench.scoring.score import Scores, choose_metrics, requested_metrics, score, values_of, warn_of_frames
@@ -44,9 +42,8 @@ _NAME: Final = "states"
 class Evaluator:
     """Collects the predicted states of a training loop and scores them against gold, which is read once.
 
-    One evaluator serves a whole training: `add` or `add_batch` the states of an epoch, `compute` the scores, `reset`.
-    If several processes each evaluate a part, each has an evaluator, and one of them merges the others (`merge`):
-    evaluators can be pickled.
+    In each epoch, `add` or `add_batch` the states, `compute` the scores, and `reset`. If several processes each
+    evaluate a part, one of them merges the others' evaluators (`merge`), which can be pickled.
 
     Args:
         gold: The gold states: a path, a frame, or states in memory (see `dstbench.score`).
@@ -85,18 +82,20 @@ class Evaluator:
         check_metrics(self._convention)
         self._missing: Missing = missing or self._convention.missing
         check_missing(self._missing)
-        self._gold, side = _gold_of(gold, split, ReadOptions(keys=Keys.of(keys)))
-        self._row_of: dict[Any, int] = {turn: row for row, turn in enumerate(side.turns.iter_rows())}
+        self._gold = open_gold(gold, split, ReadOptions(keys=Keys.of(keys)))
+        splits = [] if self._gold.splits is None else sorted(self._gold.splits["split"].unique())
+        if len(splits) > 1:
+            what = f"{self._gold.source} has the splits {', '.join(splits)}"
+            raise UsageError(what, hint=f'name the one to score: split="{splits[0]}"')
+        side = gold_of(self._gold, "give the file that has it")
         self._turns = side.turns
+        self._row_of: dict[Any, int] = {turn: row for row, turn in enumerate(side.turns.iter_rows())}
         aliases = usable_aliases(self._gold)
-        self._by_alias: dict[str, str] = (
-            {} if aliases is None else dict(aliases.select("alias", "dialogue").iter_rows())
-        )
+        self._by_alias = {} if aliases is None else dict(aliases.select("alias", "dialogue").iter_rows())
         self._states: dict[int, State] = {}  # by their rows in gold
         self._before = self._states  # those of the epoch before
         # Gold aligned with itself shows what is doubtful about gold and the convention before anything is trained.
-        itself = replace(self._gold, pred=side, notes=(), either=False, complete=None)
-        (run,) = open_runs({itself.source: itself})
+        (run,) = open_runs({self._gold.source: gold_alone(self._gold, side)})
         run.need_states("scores of states")
         check_gold_scope(run, self._convention)
         warn_of_frames([run], self._convention)
@@ -109,8 +108,7 @@ class Evaluator:
         Args:
             dialogue: The dialogue's id; MultiWOZ's in any spelling (``mul0484.json``).
             turn: The user turn, from 0.
-            state: The cumulative state, {slot: value}, or any other form that `dstbench.score` takes from memory. It
-                is copied, so the loop may go on changing it.
+            state: The cumulative state, {slot: value}, or any other form that `dstbench.score` takes from memory.
 
         Raises:
             DstbenchError: Gold has no such dialogue or turn, the state cannot be read, or the turn has another state
@@ -137,16 +135,36 @@ class Evaluator:
                 hint="one of each for every turn",
             )
         rows = [self._row(name, number) for name, number in zip(names, numbers, strict=True)]
-        batch = dict(zip(rows, predicted, strict=True))
-        if len(batch) < len(rows):
-            self._refuse_changes((row, batch[row], state) for row, state in zip(rows, predicted, strict=True))
-        self._add(batch if all(map(_is_plain, batch.values())) else self._read(batch))
+        batch = self._merged({}, zip(rows, predicted, strict=True))
+        is_plain = all(
+            isinstance(state, dict) and all(isinstance(text, str) for text in chain(state, state.values()))
+            for state in batch.values()
+        )
+        self._states = self._merged(self._states, (batch if is_plain else self._read(batch)).items())
 
-    def _add(self, states: Mapping[int, State]) -> None:
-        """Add states by their rows in gold."""
-        shared = self._states.keys() & states.keys()
-        self._refuse_changes((row, self._states[row], states[row]) for row in shared)
-        self._states |= {row: dict(state) for row, state in states.items() if row not in shared}
+    def _merged(self, before: Mapping[int, Any], states: Iterable[tuple[int, Any]]) -> dict[int, Any]:
+        """States by their rows in gold with further ones; refuses a turn that has another state already."""
+        merged, changed = dict(before), list[tuple[int, Any, Any]]()
+        for row, state in states:
+            if row not in merged:
+                merged[row] = dict(state) if isinstance(state, dict) else state
+            elif merged[row] != state:
+                changed.append((row, merged[row], state))
+        if not changed:
+            return merged
+        row, one, other = min(changed, key=operator.itemgetter(0))
+        dialogue, turn = self._turns.row(row)
+        difference = f"{one!r} and {other!r}"
+        if isinstance(one, dict) and isinstance(other, dict):
+            slot = next(slot for slot in [*one, *other] if one.get(slot) != other.get(slot))
+            difference = f"{slot} is {one.get(slot)!r} and {other.get(slot)!r}"
+        more = f", and {len(changed) - 1:,} turns more" if len(changed) > 1 else ""
+        raise DstbenchError(
+            f"two different states of one turn{more}: {difference}",
+            dialogue=dialogue,
+            turn=turn,
+            hint="reset() before each epoch; of turns that several processes predict, add one state only",
+        )
 
     def merge(self, other: Evaluator) -> None:
         """Add the states of another evaluator, such as that of another process.
@@ -154,27 +172,28 @@ class Evaluator:
         A turn may be in both with the same state, because samplers repeat turns so that all processes get equally many.
 
         Args:
-            other: An evaluator of the same gold, metrics and convention, which is left as it is.
+            other: An evaluator of the same gold, metrics and convention.
 
         Raises:
-            DstbenchError: It has other gold, metrics or another convention, or a turn has another state there. Then
-                nothing was added.
+            DstbenchError: It has others, or a turn has another state there. Then nothing was added.
         """
         for what, is_same in (
             ("metrics", list(self._metrics) == list(other._metrics)),
             ("conventions", (self._convention, self._missing) == (other._convention, other._missing)),
-            ("gold states", _same_gold(self._gold, other._gold)),
+            (
+                "gold states",
+                self._gold is other._gold or all(map(pl.DataFrame.equals, self._tables(), other._tables())),
+            ),
         ):
             if not is_same:
                 raise UsageError(f"the two evaluators have different {what}", hint="make both of them alike")
-        self._add(other._states)
+        self._states = self._merged(self._states, other._states.items())
 
     def compute(self) -> dict[str, float | None]:
         """The scores of the states that were added since the last `reset`, bit for bit those of `dstbench.score`.
 
         Returns:
-            For each metric, by its notation: its value (a fraction, or a count for count metrics); None: undefined,
-            as AGA is if gold has no slot at all.
+            The value of each metric, by its notation: a fraction, or a count for count metrics; None: undefined.
 
         Raises:
             DstbenchError: No state was added, or, with ``missing="error"``, a gold turn has none.
@@ -182,24 +201,14 @@ class Evaluator:
         return values_of(self._run(), self._metrics, self._convention)
 
     def scores(self) -> Scores:
-        """The rows that `dstbench.score` returns for these states, with standard errors and signatures.
-
-        Returns:
-            See `dstbench.score`.
-
-        Raises:
-            DstbenchError: As of `compute`.
-        """
+        """The rows that `dstbench.score` returns for these states, with standard errors and signatures."""
         return score([self._run()], metrics=self._metrics, profile=self._convention, missing=self._missing)
 
     def diff(self) -> Changes:
         """What these states fix and break, compared with those before the last `reset`: see `dstbench.diff`.
 
-        Returns:
-            Frames of what changed; its `to_dict()` is for loggers.
-
         Raises:
-            DstbenchError: As of `compute`; or there was no epoch before.
+            UsageError: There was no epoch before.
         """
         if not self._before:
             raise UsageError(
@@ -217,15 +226,20 @@ class Evaluator:
         added = self._states if added is None else added
         if not added:
             raise UsageError("no state was added", hint="add(dialogue, turn, state) before compute()")
-        states = list(added.values())
-        slots, values = list(chain.from_iterable(states)), [value for state in states for value in state.values()]
-        builder, rows = StatesBuilder(_NAME, self._gold.format), np.array(list(added))
-        pred = builder.side("pred", self._turns, rows, np.array([*map(len, states)]), slots, values)
+        builder = StatesBuilder(_NAME, self._gold.format)
+        for row, state in added.items():
+            builder.pred.state(row, state)
+        pred = builder.side("pred", self._turns)
         read = States(_NAME, self._gold.format, None, pred, builder.notes, numbered=True, in_training=True)
         (run,) = open_runs({_NAME: read}, gold=self._gold, missing=self._missing)
         check_gold_scope(run, self._convention)  # under ``intersect`` there may be less gold than there was
         warn_of_unscored(run, self._convention)
         return named_under(self._convention, replace(run, fingerprint=self._fingerprint))
+
+    def _tables(self) -> list[pl.DataFrame]:
+        """The tables of gold."""
+        side = gold_of(self._gold)
+        return [side.turns, side.cells, pl.DataFrame() if side.frames is None else side.frames]
 
     def _row(self, name: Any, number: Any) -> int:
         """The row of a turn in gold; a dialogue or number that is spelled differently there is remembered."""
@@ -236,39 +250,21 @@ class Evaluator:
             turn = operator.index(number) if row is None else 0  # also of integers of NumPy and PyTorch
         except TypeError:
             raise DstbenchError("the turn is not an integer", dialogue=name, turn=number) from None
-        if row is None:
-            canonical = _canonical(name)
-            dialogue = self._by_alias.get(canonical, canonical)
-            row = self._row_of.get((dialogue, turn))
-            if row is None:
-                raise self._unknown(dialogue, turn)
+        if row is not None:
+            return row
+        canonical = _canonical(name)
+        dialogue = self._by_alias.get(canonical, canonical)
+        row = self._row_of.get((dialogue, turn))
+        if row is not None:
             self._row_of[name, turn] = row
-        return row
-
-    def _unknown(self, dialogue: str, turn: int) -> DstbenchError:
-        """The error for a turn that gold lacks."""
+            return row
         turns = sorted(self._turns.filter(pl.col("dialogue") == dialogue)["turn"])
-        if not turns:
+        if turns:
+            what, hint = "turn", f"its turns are {turns[0]} to {turns[-1]}; number user turns from 0"
+        else:
             ids = self._turns["dialogue"].unique(maintain_order=True).to_list()
-            hint = did_you_mean(dialogue, ids) or f"gold has dialogues such as {ids[0]}"
-            return DstbenchError(f"{self._gold.source} has no such dialogue", dialogue=dialogue, turn=turn, hint=hint)
-        hint = f"its turns are {turns[0]} to {turns[-1]}; number user turns from 0"
-        return DstbenchError(f"{self._gold.source} has no such turn", dialogue=dialogue, turn=turn, hint=hint)
-
-    def _refuse_changes(self, pairs: Iterable[tuple[int, Any, Any]]) -> None:
-        """Refuse turns that have two states; `pairs` are rows in gold, each with both."""
-        changed = [(row, one, other) for row, one, other in pairs if one != other]
-        if not changed:
-            return
-        row, one, other = min(changed, key=operator.itemgetter(0))
-        dialogue, turn = self._turns.row(row)
-        more = f", and {len(changed) - 1:,} turns more" if len(changed) > 1 else ""
-        raise DstbenchError(
-            f"two different states of one turn{more}: {_difference(one, other)}",
-            dialogue=dialogue,
-            turn=turn,
-            hint="reset() before each epoch; of turns that several processes predict, add one state only",
-        )
+            what, hint = "dialogue", did_you_mean(dialogue, ids) or f"gold has dialogues such as {ids[0]}"
+        raise DstbenchError(f"{self._gold.source} has no such {what}", dialogue=dialogue, turn=turn, hint=hint)
 
     def _read(self, batch: Mapping[int, Any]) -> dict[int, State]:
         """States of any form that `dstbench.score` takes from memory, as dictionaries of strings."""
@@ -290,43 +286,3 @@ class Evaluator:
 @lru_cache(2**16)
 def _canonical(name: str) -> str:
     return str(pl.select(canonical_dialogue(pl.lit(name))).item())
-
-
-def _gold_of(gold: Data, split: str | None, options: ReadOptions) -> tuple[States, Side]:
-    """The gold states and their side; refuses files without gold, and gold of several splits."""
-    if (several := split_gold(gold, split, options)) is not None:
-        raise _several_splits(several.source, several.splits)
-    states = open_gold(gold, split, options)
-    if states.gold is None:
-        raise DstbenchError(f"no gold inside ({states.format})", file=states.source, hint="give the file that has it")
-    if states.splits is not None and states.splits["split"].n_unique() > 1:
-        raise _several_splits(states.source, states.splits["split"].unique())
-    return states, states.gold
-
-
-def _several_splits(source: str, splits: Iterable[str]) -> UsageError:
-    names = sorted(splits)
-    return UsageError(f"{source} has the splits {', '.join(names)}", hint=f'name the one to score: split="{names[0]}"')
-
-
-def _same_gold(one: States, other: States) -> bool:
-    """Whether two gold states are of the same turns, in the same order, with the same values."""
-    tables = [
-        [side.turns, side.cells, pl.DataFrame() if side.frames is None else side.frames]
-        for side in (one.gold, other.gold)
-        if side is not None
-    ]
-    return one is other or all(map(pl.DataFrame.equals, *tables))
-
-
-def _is_plain(state: Any) -> bool:
-    """Whether a state is a dictionary of strings."""
-    return isinstance(state, dict) and all(isinstance(text, str) for text in chain(state, state.values()))
-
-
-def _difference(one: Any, other: Any) -> str:
-    """What is different between two states, in a few words."""
-    if not (isinstance(one, dict) and isinstance(other, dict)):
-        return f"{one!r} and {other!r}"
-    slot = next(slot for slot in [*one, *other] if one.get(slot) != other.get(slot))
-    return f"{slot} is {one.get(slot)!r} and {other.get(slot)!r}"

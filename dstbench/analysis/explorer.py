@@ -8,18 +8,18 @@ are numbered from 0 in the order in which a dialogue has them; the list `turns` 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Final
 
 import polars as pl
 from polars import selectors as cs
 
+from dstbench.analysis.dialogues import cut_to
 from dstbench.conventions.convention import Convention
 from dstbench.metrics import Metric
 from dstbench.metrics.registry import name_of
 from dstbench.runs.run import Run
 from dstbench.scoring.error_classes import CLASSES, classify
-from dstbench.scoring.events import with_events
 from dstbench.scoring.rows import lay_out
 from dstbench.scoring.score import score_run
 from dstbench.scoring.turns import to_turns
@@ -77,61 +77,58 @@ def explore(
     """Take the most telling dialogues of runs over one gold."""
     names = [str(metric) for metric in metrics]
     chosen, title = choose(dialogues, names[0], most, contrasted)
-    kept = [_cut_to(run, chosen) for run in runs]
+    kept = [cut_to(run, chosen["dialogue"]) for run in runs]
     turns = kept[0].read().select(_KEY).unique().sort(_KEY).with_columns(place=pl.int_range(pl.len()).over("dialogue"))
     changes = [_changes(run.read(), convention) for run in kept]
     gold = changes[0].filter("gold_changes").select(*_KEY, "slot", value="gold")
     preds = [table.filter("changes").select(*_KEY, "slot", "class", value="pred") for table in changes]
-    slots = _vocabulary([table["slot"] for table in (gold, *preds)])
-    values = _vocabulary([table["value"] for table in (gold, *preds)])
+    words = {name: _vocabulary([table[name] for table in (gold, *preds)]) for name in ("slot", "value")}
+
+    def of_turns(table: pl.DataFrame) -> pl.DataFrame:
+        return turns.join(table, on=_KEY, how="left", maintain_order="left").drop("turn", "place")
 
     def coded(table: pl.DataFrame) -> dict[str, list[list[int]]]:
         """Changes as numbers, a list per column and dialogue, in the order of turns and slots."""
         placed = table.join(turns, on=_KEY, maintain_order="left").sort("dialogue", "place", "slot", nulls_last=True)
         codes = (
-            pl.col(name).cast(pl.Enum(words)).to_physical().cast(pl.Int64).fill_null(-1)
-            for name, words in (("slot", slots), ("value", values))
+            pl.col(name).cast(pl.Enum(texts)).to_physical().cast(pl.Int64).fill_null(-1)
+            for name, texts in words.items()
         )
-        return _lists(
-            placed.select("dialogue", pl.col("place").alias("turn"), *codes, cs.by_name("class", require_all=False)),
-            chosen,
-        )
-
-    def of_turns(table: pl.DataFrame) -> pl.DataFrame:
-        return turns.join(table, on=_KEY, how="left", maintain_order="left")
+        kinds = cs.by_name("class", require_all=False)  # gold has none
+        return _lists(placed.select("dialogue", pl.col("place").alias("turn"), *codes, kinds), chosen)
 
     scores = []
     for run in kept:
         rows, _ = score_run(run, metrics, list(_KEY), convention)
         wide = rows.pivot(on="metric", on_columns=names, index=_KEY, values="value")
-        scores.append(of_turns(wide).select("dialogue", pl.col(names).round(_DECIMALS)))
+        scores.append(of_turns(wide).with_columns(pl.col(names).round(_DECIMALS)))
     score_values = _vocabulary([column for table in scores for column in table.select(names)])
     code = pl.col(names).replace_strict(score_values, range(len(score_values)), return_dtype=pl.Int64)
-    utterances = None if said is None else of_turns(said).select("dialogue", "system", "user")
-    if utterances is not None and utterances.select(pl.all_horizontal(pl.col("system", "user").is_null().all())).item():
-        utterances = None
-    decimals = pl.col(pl.Float64).round(_DECIMALS)
     of_runs = []
     for run, pred, scored in zip(kept, preds, scores, strict=True):
         numbers = chosen.join(dialogues.filter(run=run.name), on="dialogue", how="left", maintain_order="left")
-        counted = of_turns(to_turns(run.read(), convention, columns=(*_KEY, *_EVENTS)))
-        events = counted.select("dialogue", *(pl.col(name).alias(name.removeprefix("gca_")) for name in _EVENTS))
+        numbers = numbers.with_columns(pl.col(pl.Float64).round(_DECIMALS))
+        events = to_turns(run.read(), convention, columns=(*_KEY, *_EVENTS))
+        events = of_turns(events.rename({name: name.removeprefix("gca_") for name in _EVENTS}))
         of_runs.append(
             {
-                "scores": numbers.select(names).with_columns(decimals).to_dict(as_series=False),
-                "numbers": numbers.select(TRAITS).with_columns(decimals).to_dict(as_series=False),
+                "scores": numbers.select(names).to_dict(as_series=False),
+                "numbers": numbers.select(TRAITS).to_dict(as_series=False),
                 "pred": coded(pred),
                 "turn_scores": _lists(scored.with_columns(code), chosen),
                 "events": _lists(events, chosen),
             }
         )
+    utterances = None if said is None else of_turns(said.select(*_KEY, "system", "user"))
+    if utterances is not None and not any(utterances.select(pl.col("system", "user").count()).row(0)):
+        utterances = None
     content = {
         "runs": [run.name for run in runs],
         "metrics": names,
         "counts": [str(metric) for metric in metrics if metric.is_count],
         "traits": list(TRAITS),
-        "slots": slots,
-        "values": values,
+        "slots": words["slot"],
+        "values": words["value"],
         "score_values": score_values,
         "classes": [[name, kind] for name, (kind, _) in CLASSES.items()],
         "dialogues": chosen["dialogue"].to_list(),
@@ -150,34 +147,26 @@ def choose(
 
     Dialogues are ordered in four ways; those that come first in any of them are taken.
     """
-    one, other = (pl.col(name) for name in contrasted or (metric, metric))
-    measures = {
-        f"on which runs differ most in {name_of(metric)}": pl.col(metric).max() - pl.col(metric).min(),
-        f"on which {' and '.join(map(name_of, contrasted or ()))} differ most": (one - other).abs().max(),
-        "that fail first": -pl.col("first_failure").min().fill_null(1),
-        "that have most mistakes": pl.col("mistakes").max(),
-    }
-    several = dialogues["run"].n_unique() > 1
-    orders = [name for number, name in enumerate(measures) if (several, contrasted, True, True)[number]]
-    measured = dialogues.group_by("dialogue").agg(measures[name].fill_null(0).alias(name) for name in orders)
-    rank = pl.min_horizontal(pl.col(name).rank("min", descending=True) for name in orders)
+    measures = {"that fail first": -pl.col("first_failure").min().fill_null(1),
+                "that have most mistakes": pl.col("mistakes").max()}  # fmt: skip
+    if contrasted is not None:
+        contrast = (pl.col(contrasted[0]) - pl.col(contrasted[1])).abs().max()
+        measures = {f"on which {' and '.join(map(name_of, contrasted))} differ most": contrast, **measures}
+    if dialogues["run"].n_unique() > 1:
+        spread = pl.col(metric).max() - pl.col(metric).min()
+        measures = {f"on which runs differ most in {name_of(metric)}": spread, **measures}
+    measured = dialogues.group_by("dialogue").agg(of.fill_null(0).alias(name) for name, of in measures.items())
+    rank = pl.min_horizontal(pl.col(name).rank("min", descending=True) for name in measures)
     order = measured.sort(rank, "dialogue")
     chosen = order.head(most).select("dialogue").sort("dialogue").with_row_index("number")
     if chosen.height == order.height:
         return chosen, f"all {order.height:,} dialogues"
-    return chosen, f"{chosen.height:,} of {order.height:,} dialogues: those {', '.join(orders)}"
-
-
-def _cut_to(run: Run, chosen: pl.DataFrame) -> Run:
-    """The run with the chosen dialogues only."""
-    table = run.read(run.table.join(chosen.lazy().select("dialogue"), on="dialogue", how="semi", maintain_order="left"))
-    table = table if run.derive is None else run.derive(table)
-    return replace(run, table=table.lazy(), cuts=(0, table.height), derive=None)
+    return chosen, f"{chosen.height:,} of {order.height:,} dialogues: those {', '.join(measures)}"
 
 
 def _changes(table: pl.DataFrame, convention: Convention) -> pl.DataFrame:
     """The rows in which gold, the prediction or the class of a slot changes."""
-    rows = classify(with_events(lay_out(table), convention), convention)
+    rows = classify(lay_out(table).with_counts(convention), convention)
     first, changes_in = pl.col("first"), {name: pl.col(name).ne_missing(pl.col(name).shift(1)) for name in _CHANGING}
     still_absent = first & pl.col("class").is_null()  # a slot whose first value means that it is absent
     changing = rows.with_columns(

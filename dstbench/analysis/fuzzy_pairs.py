@@ -12,7 +12,7 @@ from dstbench.errors import UsageError
 from dstbench.runs.open import Data, Reading
 from dstbench.scoring.partitions import Part, over_parts
 from dstbench.scoring.scope import open_under
-from dstbench.scoring.values import judged, with_matches
+from dstbench.scoring.values import with_matches
 
 
 def fuzzy_pairs(data: Data, *, profile: str | Convention = "qian2021", **reading: Unpack[Reading]) -> pl.DataFrame:
@@ -44,7 +44,7 @@ def fuzzy_pairs(data: Data, *, profile: str | Convention = "qian2021", **reading
         )
 
     def count(part: Part) -> pl.DataFrame:
-        rows = with_matches(judged(part.laid_out(), convention), convention.exact(), "g", "p", "equal")
+        rows = with_matches(part.laid_out().judged(convention), convention.exact(), "g", "p", "equal")
         pairs = rows.filter(pl.col("ok") & ~pl.col("equal")).select("slot", gold="g", pred="p")
         return pairs.group_by("slot", "gold", "pred").agg(turns=pl.len()).collect()
 

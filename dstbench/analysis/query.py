@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike, fspath
 from typing import Any, Final, Unpack
 
@@ -35,19 +35,15 @@ from dstbench.scoring.scope import open_under, warn_of_alternatives
 from dstbench.scoring.score import choose_metrics, score_run
 from dstbench.scoring.turns import to_turns
 
+Schemas = Mapping[str, pl.Schema]
+
+_OF_RUNS: Final = ("long", "classes", "turns", "dialogues", "scores")
+_NAME: Final = re.compile(r"[A-Za-z_]\w*")
+_MOST_CHARACTERS: Final = 100_000  # Polars parses by recursion: far longer queries crash the process
+_COMMENT: Final = re.compile(r"--[^\n]*|/\*.*?\*/", re.DOTALL)
+_WRITES: Final = ("DROP", "DELETE", "TRUNCATE", "CREATE", "INSERT", "UPDATE", "ALTER")
 # A call of a function that reads a file or an address.
 _FILE_FUNCTION: Final = re.compile(r"\b((?:read|scan)_\w+)[\"`\s]*(?:\(|--|/\*)", re.IGNORECASE)
-_OF_RUNS: Final = ("long", "classes", "turns", "dialogues", "scores")
-_UNQUOTED_USER: Final = re.compile(r'(?<!["`])\buser\b(?!["`])', re.IGNORECASE)
-# Limits far above any query that is written by hand; Polars takes seconds for queries of this size.
-_MOST_CHARACTERS: Final = 100_000
-_MOST_OPERATORS: Final = 500
-_MOST_TABLES: Final = 100
-_QUOTED: Final = re.compile(r"'[^']*'|\"[^\"]*\"|`[^`]*`")
-_OPERATOR: Final = re.compile(r"[-+*/%|&^<>=!~:(\[]+|\b(?:and|or|not|is|in|like|between|case|when)\b", re.IGNORECASE)
-_TABLE: Final = re.compile(r"\b(?:select|join)\b", re.IGNORECASE)
-_NAME: Final = re.compile(r"[A-Za-z_]\w*")
-_COMMENT: Final = re.compile(r"--[^\n]*|/\*.*?\*/", re.DOTALL)
 
 # Queries that were cancelled: Polars panics if the place for their rows is gone when they end.
 _CANCELLED: Final[list[object]] = []
@@ -97,14 +93,17 @@ def query(
     parts_to_open(data, **reading)
     user_tables = {name: _own_table(name, table) for name, table in (tables or {}).items()}
     user_schemas = {name: table.collect_schema() for name, table in user_tables.items()}
-    _check(sql, _schemas(choose_metrics(requested, [], convention), convention) | user_schemas)  # before runs are read
+    schemas = _schemas(choose_metrics(requested, [], convention), convention) | user_schemas
+    _check(sql)
+    _ask(sql, {name: pl.LazyFrame(schema=schema) for name, schema in schemas.items()}, schemas)  # before runs are read
     runs = open_under(convention, data, "tables of slots and values", **reading)
     chosen = choose_metrics(requested, runs, convention)
     schemas = _schemas(chosen, convention)
-    answer = _ask(sql, _tables(runs, chosen, convention, schemas) | user_tables)
+    of_runs = {name: _table(name, schema, runs, chosen, convention) for name, schema in schemas.items()}
+    answer = _ask(sql, of_runs | user_tables, schemas | user_schemas)
     try:
         for run in runs:
-            run.check(0, run.cuts[-1])
+            run.check()
         return _within_limits(answer)
     except UNREADABLE as error:
         raise _fault(sql, error, schemas | user_schemas) from None
@@ -114,17 +113,21 @@ def query(
 
 
 def _schemas(metrics: Sequence[Metric], convention: Convention) -> dict[str, pl.Schema]:
-    """Table name to its columns."""
-    scored = {name: pl.Float64() for name in (str(metric) for metric in metrics)}
-    exact = {"exact": pl.Float64()} if convention.is_fuzzy else {}
+    """The columns of the tables of runs."""
     columns: dict[str, Mapping[str, Any]] = {
         "long": {"run": pl.String(), **LONG.schema},
         "classes": SLOT_CLASSES.schema,
         "turns": {"run": pl.String(), **TURNS.schema},
-        "dialogues": {**DIALOGUES.schema, **scored},
-        "scores": {**SCORES.schema, **exact},
+        "dialogues": {**DIALOGUES.schema, **dict.fromkeys(map(str, metrics), pl.Float64())},
+        "scores": {**SCORES.schema, **({"exact": pl.Float64()} if convention.is_fuzzy else {})},
     }
     return {name: pl.Schema({c: _plain(dtype) for c, dtype in table.items()}) for name, table in columns.items()}
+
+
+def _plain(dtype: pl.DataType) -> pl.DataType:
+    if dtype == pl.Categorical:
+        return pl.String()
+    return pl.Int64() if dtype.is_integer() else dtype
 
 
 def _own_table(name: str, table: Any) -> pl.LazyFrame:
@@ -134,49 +137,38 @@ def _own_table(name: str, table: Any) -> pl.LazyFrame:
         raise UsageError(f"{name!r} {what}", hint="--table said=said.parquet")
     rows = read_typed(File(fspath(table))) if isinstance(table, (str, PathLike)) else pl.DataFrame(table)
     rows = rows.cast({column: _plain(dtype) for column, dtype in rows.schema.items()})
-    texts = [column for column in ("dialogue", "slot") if rows.schema.get(column) == pl.String]
-    if "slot" in texts:
+    if rows.schema.get("slot") == pl.String:
         slots = rows["slot"].unique().drop_nulls()
         canonical = pl.Series([canonical_slot(slot) for slot in slots], dtype=pl.String)
         rows = rows.with_columns(pl.col("slot").replace(slots, canonical))
-    if "dialogue" in texts:
+    if rows.schema.get("dialogue") == pl.String:
         rows = rows.with_columns(canonical_dialogue(pl.col("dialogue")))
     return rows.lazy()
 
 
-def _plain(dtype: pl.DataType) -> pl.DataType:
-    if dtype == pl.Categorical:
-        return pl.String()
-    return pl.Int64() if dtype.is_integer() else dtype
+def _table(
+    name: str, schema: pl.Schema, runs: Sequence[Run], metrics: Sequence[Metric], convention: Convention
+) -> pl.LazyFrame:
+    """A table of all runs, which is computed when the query reads it."""
 
-
-def _tables(
-    runs: Sequence[Run], metrics: Sequence[Metric], convention: Convention, schemas: Mapping[str, pl.Schema]
-) -> dict[str, pl.LazyFrame]:
-    """Table name to the table; it is computed when the query reads it."""
-
-    def scores(run: Run) -> pl.DataFrame:
+    def of_run(run: Run) -> pl.LazyFrame:
+        match name:
+            case "long":
+                return run.table.filter(~IS_FRAME)
+            case "classes" | "turns":
+                make = list_classes if name == "classes" else to_turns
+                return pl.concat(over_partitions(run, lambda part: make(part, convention))).lazy()
+            case "dialogues":
+                return per_dialogue(run, metrics, convention)[0].lazy()
         rows, sums = score_run(run, metrics, [], convention)
         warn_of_alternatives(run, sums, convention)
-        return rows
+        return rows.lazy()
 
-    makers: dict[str, Callable[[Run], pl.DataFrame]] = {
-        "classes": lambda run: pl.concat(over_partitions(run, lambda part: list_classes(part, convention))),
-        "turns": lambda run: pl.concat(over_partitions(run, lambda part: to_turns(part, convention))),
-        "dialogues": lambda run: per_dialogue(run, metrics, convention)[0],
-        "scores": scores,
-    }
+    def of_runs() -> pl.LazyFrame:
+        columns = [pl.col(column).cast(dtype) for column, dtype in schema.items()]
+        return pl.concat([of_run(run).with_columns(run=pl.lit(run.name)).select(columns) for run in runs])
 
-    def of_runs(name: str, make: Callable[[Run], pl.LazyFrame]) -> pl.LazyFrame:
-        """The tables of all runs, with the columns and types of the schema, `run` among them."""
-        columns = [pl.col(column).cast(dtype) for column, dtype in schemas[name].items()]
-        return pl.concat([make(run).with_columns(run=pl.lit(run.name)).select(columns) for run in runs])
-
-    def deferred(name: str) -> pl.LazyFrame:
-        return pl.defer(lambda: of_runs(name, lambda run: makers[name](run).lazy()).collect(), schema=schemas[name])
-
-    long = of_runs("long", lambda run: run.table.filter(~IS_FRAME))
-    return {"long": long, **{name: deferred(name) for name in makers}}
+    return of_runs() if name == "long" else pl.defer(lambda: of_runs().collect(), schema=schema)
 
 
 def _within_limits(answer: pl.LazyFrame) -> pl.DataFrame:
@@ -199,35 +191,24 @@ def _within_limits(answer: pl.LazyFrame) -> pl.DataFrame:
         time.sleep(min(0.05, (time.monotonic() - began) / 20))
 
 
-def _check(sql: str, schemas: Mapping[str, pl.Schema]) -> None:
-    """Refuse a query that changes tables, reads files, or names a table or column that does not exist.
-
-    And one so long that Polars would take minutes to parse it, or crash, as it parses by recursion.
-    """
-    bare = _COMMENT.sub(" ", _QUOTED.sub("''", sql))
-    for what, count, most in (
-        ("characters", len(sql), _MOST_CHARACTERS),
-        ("operators", len(_OPERATOR.findall(bare)), _MOST_OPERATORS),
-        ("SELECT and JOIN", len(_TABLE.findall(bare)), _MOST_TABLES),
-    ):
-        if count > most:
-            hint = f"at most {most:,}; a list of values fits into IN (…), or a table of its own (--table NAME=FILE)"
-            raise UsageError(f"the query has {count:,} {what}", hint=hint)
+def _check(sql: str) -> None:
+    """Refuse a query that changes tables or reads files, and one so long that Polars might crash."""
+    if len(sql) > _MOST_CHARACTERS:
+        hint = f"at most {_MOST_CHARACTERS:,}; put a list of values into a table of its own (--table NAME=FILE)"
+        raise UsageError(f"the query has {len(sql):,} characters", hint=hint)
     words = _COMMENT.sub(" ", sql).lstrip(" \t\r\n(").split(maxsplit=1)
     if not words:
         raise UsageError("the query is empty", hint='"SELECT slot, count(*) AS n FROM long GROUP BY slot"')
-    if (first := words[0].upper()) in ("DROP", "DELETE", "TRUNCATE", "CREATE", "INSERT", "UPDATE", "ALTER"):
+    if (first := words[0].upper()) in _WRITES:
         what = f"{first} changes tables; a query only reads"
         raise UsageError(what, hint="one of SELECT, WITH, FROM, VALUES, EXPLAIN, SHOW")
     if call := _FILE_FUNCTION.search(sql):
         what = f"{call[1]} reads files, and a query reads tables"
         raise UsageError(what, hint="--table NAME=FILE makes a table of a file")
-    _ask(sql, {name: pl.LazyFrame(schema=schema) for name, schema in schemas.items()})
 
 
-def _ask(sql: str, tables: Mapping[str, pl.LazyFrame]) -> pl.LazyFrame:
+def _ask(sql: str, tables: Mapping[str, pl.LazyFrame], schemas: Schemas) -> pl.LazyFrame:
     """The query's result as a lazy frame; raises the errors that the columns of the tables show."""
-    schemas = {name: table.collect_schema() for name, table in tables.items()}
     try:
         answer = pl.SQLContext(tables, register_globals=False, eager=False).execute(sql)
         answer.collect_schema()
@@ -236,16 +217,12 @@ def _ask(sql: str, tables: Mapping[str, pl.LazyFrame]) -> pl.LazyFrame:
     return answer
 
 
-def _fault(sql: str, error: BaseException, schemas: Mapping[str, pl.Schema]) -> UsageError:
+def _fault(sql: str, error: BaseException, schemas: Schemas) -> UsageError:
     """The error for a query that Polars refuses; its hint lists the columns of the tables."""
     message = str(error).splitlines()[0].partition("; valid columns")[0].removeprefix("sql parser error: ")
-    named = [name for name in schemas if re.search(rf"\b(?:FROM|JOIN)\s+{name}\b", sql, re.IGNORECASE)] or list(schemas)
-    unknown = re.search(r"column [\"'](.+?)[\"']|relation [\"'](.+?)[\"']", message)
-    near = None
-    if unknown:
-        columns = [column for name in named for column in schemas[name]]
-        near = did_you_mean(unknown[1] or unknown[2], dict.fromkeys(columns) if unknown[1] else schemas)
-    if any("user" in schemas[name] for name in named) and _UNQUOTED_USER.search(sql):
-        near = 'the column is "user", in double quotes: without them, user is a word of SQL'
-    tables = [f"table {name}: {', '.join(schemas[name])}" for name in named]
-    return UsageError(f"the query fails: {message}", hint=[*([near] if near else []), *tables])
+    named = [name for name in schemas if re.search(rf"\b(?:FROM|JOIN)\s+{name}\b", sql, re.IGNORECASE)] or [*schemas]
+    hints = [f"table {name}: {', '.join(schemas[name])}" for name in named]
+    if unknown := re.search(r"column [\"'](.+?)[\"']|relation [\"'](.+?)[\"']", message):
+        names = dict.fromkeys(column for name in named for column in schemas[name]) if unknown[1] else schemas
+        hints = [*filter(None, [did_you_mean(unknown[1] or unknown[2], names)]), *hints]
+    return UsageError(f"the query fails: {message}", hint=hints)

@@ -16,11 +16,8 @@ import polars as pl
 
 from dstbench.analysis.associations import JACKKNIFE, Compared, Rows, as_frame, limits_of, with_holm
 from dstbench.analysis.user_tables import read_user_table
-from dstbench.arrays import Flags
-from dstbench.conventions.slots import canonical_dialogue, near_dialogues
-from dstbench.errors import DstbenchError, UsageError, warn
+from dstbench.errors import DstbenchError, UsageError, did_you_mean, warn
 from dstbench.schema.analysis import RATED, RATED_DIFFERENCES
-from dstbench.schema.core import MAX_TURN
 from dstbench.stats import RankCorrelation, compare_rank_correlations, kendall, pearson, spearman
 from dstbench.stats.correlations import LEAST
 from dstbench.typing import Per
@@ -49,40 +46,8 @@ class Ratings(NamedTuple):
 
 def read_ratings(ratings: Any) -> Ratings:
     """Read ratings from a CSV or Parquet file, or a frame; rows whose rating is empty (or NaN) are left out."""
-    name, rows = read_user_table(ratings, "ratings", ("dialogue", RATING), ("run", "turn"), numbers=("turn", RATING))
-    columns = [column for column in rows.columns if column != "at"]
-    numbers = [column for column in columns if column in ("turn", RATING)]
-    rows = rows.filter(pl.col(RATING) != "")
-    parsed = rows.with_columns(canonical_dialogue(pl.col("dialogue")), pl.col(numbers).cast(pl.Float64, strict=False))
-    for column in columns:
-        value = pl.col(column)
-        is_right = value.is_finite() if column in numbers else value != ""
-        if column == "turn":
-            is_right &= value.is_between(0, MAX_TURN) & (value == value.floor())
-        if (at := parsed.select((~is_right.fill_null(value=False)).arg_true().first()).item()) is not None:
-            row = rows.row(at, named=True)
-            fault = {RATING: "not a number", "turn": f"not a whole number from 0 to {MAX_TURN}"}.get(column, "empty")
-            raise DstbenchError(
-                f"{row['at']}: the {column} {row[column]!r} is {fault}",
-                file=name,
-                dialogue=row["dialogue"] or None,
-                hint="leave the cell empty if there is no rating" if column == RATING else None,
-            )
-    keys = [column for column in columns if column != RATING]
-    places = parsed.group_by(keys, maintain_order=True).agg("at").filter(pl.col("at").list.len() > 1)
-    if places.height:
-        twice = places.row(0, named=True)
-        raise DstbenchError(
-            f"rated twice, in {twice['at'][0]} and {twice['at'][1]}",
-            file=name,
-            dialogue=twice["dialogue"],
-            turn=None if "turn" not in twice else int(twice["turn"]),
-            hint="give one rating, such as the mean of several people's"
-            + ("" if "run" in keys else "; a column run says which run is rated"),
-        )
-    if parsed.is_empty():
-        raise DstbenchError("no rating in it", file=name)
-    return Ratings(name, parsed.drop("at").cast({"turn": pl.Int64} if "turn" in columns else {}))
+    name, rows = read_user_table(ratings, "ratings", ("dialogue",), RATING, ("run", "turn"))
+    return Ratings(name, rows.drop("at"))
 
 
 def rated_runs(
@@ -105,19 +70,15 @@ def rated_runs(
     elif len(runs) > 1:
         warn("the ratings name no run, and are used for every run", file=ratings.name, when="before")
     every = [(name, _rated_rows(ratings, table, name), signatures) for name, table, signatures in runs]
-    rated = [result for result in every if result[1].height]
-    if not rated:
+    if not any(table.height for _, table, _ in every):
         run, table, _ = runs[0]
-        firsts = (", turn ".join(map(str, rows.select(ratings.keys).row(0))) for rows in (ratings.rows, table))
-        raise DstbenchError(
-            f"it rates no {ratings.per} of the runs",
-            file=ratings.name,
-            hint=f"its first {ratings.per} is {next(firsts)}, that of {run} is {next(firsts)}",
-        )
+        first, other = (", turn ".join(map(str, rows.select(ratings.keys).row(0))) for rows in (ratings.rows, table))
+        hint = f"its first {ratings.per} is {first}, that of {run} is {other}"
+        raise DstbenchError(f"it rates no {ratings.per} of the runs", file=ratings.name, hint=hint)
     for name, table, _ in every:
         if table.is_empty():
             warn(f"none of its {ratings.per}s is rated, so it is left out", run=name, when="before")
-    return rated
+    return [result for result in every if result[1].height]
 
 
 def _rated_rows(ratings: Ratings, table: pl.DataFrame, run: str) -> pl.DataFrame:
@@ -129,10 +90,10 @@ def _rated_rows(ratings: Ratings, table: pl.DataFrame, run: str) -> pl.DataFrame
         table = table.with_columns(pl.col("turn").cast(pl.Int64))
         last = table.group_by("dialogue").agg(last=pl.col("turn").max())
         late = of_run.join(last, on="dialogue", maintain_order="left").filter(pl.col("turn") > pl.col("last"))
-        none_of = {"turn 0": (of_run["turn"] > 0).all(), "an odd turn": (of_run["turn"] % 2 == 0).all()}
-        for turn in [turn for turn, is_none in none_of.items() if is_none and late.height]:
+        none_of = "turn 0" if (of_run["turn"] > 0).all() else "an odd turn"
+        if late.height and (none_of == "turn 0" or (of_run["turn"] % 2 == 0).all()):
             raise DstbenchError(  # they would be joined to the wrong turns
-                f"{late.height:,} of {of_run.height:,} ratings are of turns after a dialogue's last, none of {turn}",
+                f"{late.height:,} of {of_run.height:,} ratings are of turns after a dialogue's last, none of {none_of}",
                 file=ratings.name,
                 dialogue=late["dialogue"][0],
                 turn=late["turn"][0],
@@ -140,21 +101,14 @@ def _rated_rows(ratings: Ratings, table: pl.DataFrame, run: str) -> pl.DataFrame
             )
     rated = table.join(of_run, on=ratings.keys, how="inner", maintain_order="left")
     things, n = f"{ratings.per}s", rated.height
-    if not n:
-        return rated
-    if n < of_run.height:
+    if 0 < n < of_run.height:
         unknown = of_run.join(table, on="dialogue", how="anti")["dialogue"]
-        near = near_dialogues(unknown[0], table["dialogue"]) if len(unknown) else []
-        meant = f" ({unknown[0]}; did you mean {' or '.join(near)}?)" if near else ""
+        near = did_you_mean(unknown[0], table["dialogue"].unique(maintain_order=True)) if len(unknown) else None
+        meant = f" ({unknown[0]}; {near})" if near else ""
         what = f"{n:,} of {of_run.height:,} ratings are used: the others are of {things} that it does not score{meant}"
         warn(what, run=run, when="before")
-    if n < table.height:
+    if 0 < n < table.height:
         warn(f"{n:,} of {table.height:,} {things} are rated; all correlations are over these", run=run, when="before")
-    if (dialogues := rated["dialogue"].n_unique()) < LEAST:
-        what = f"{dialogues} dialogue{' is' if dialogues == 1 else 's are'} rated"
-        warn(f"{what}, and a correlation with the ratings needs {LEAST}: there is none", run=run, when="before")
-    elif rated[RATING].n_unique() == 1:
-        warn(f"all ratings are {rated[RATING][0]:g}, so nothing correlates with them", run=run, when="before")
     return rated
 
 
@@ -172,30 +126,23 @@ def compare_with_ratings(
         columns = (rows.columns[name][at] for name in (metric, RATING))
         return _RANKED[coefficient](*columns, rows.dialogues[at], level=level)
 
-    def rows_with(*metrics: str) -> tuple[Flags, dict[str, Any]]:
+    def rows_with(*metrics: str) -> tuple[bytes, dict[str, Any]]:
         """The rows in which the rating and these metrics are defined; and what all rows about them have."""
         taken = rows.defined(RATING, *metrics)
         sizes = {"n": int(taken.sum()), "dialogues": len(np.unique(rows.dialogues[taken]))}
-        return taken, {"run": rows.run, "per": rows.per, "level": level, **sizes}
+        return taken.tobytes(), {"run": rows.run, "per": rows.per, "level": level, **sizes}
 
     rated, differences = list[dict[str, Any]](), list[dict[str, Any]]()
+    _warn_of_columns(rows)
     for metric in [name for name in rows.columns if name != RATING]:
         taken, about = rows_with(metric)
-        column = rows.columns[metric]
-        if about["dialogues"] < LEAST:
-            if len(np.unique(rows.dialogues)) >= LEAST:  # otherwise a warning has said so
-                what = f"is defined in {about['dialogues']} rated dialogues only, and a correlation needs {LEAST}"
-                warn(f"{metric} {what}", run=rows.run)
-        elif column[taken].min() == column[taken].max():
-            what = f"is the same in all rated {rows.per}s, so it does not correlate with the ratings"
-            warn(f"{metric} {what}", run=rows.run)
-        values = {"pearson": (pearson(column, rows.columns[RATING])[0], *limits_of(rows, metric, RATING, level))}
+        r, _ = pearson(rows.columns[metric], rows.columns[RATING])
+        values = {"pearson": (JACKKNIFE, r, *limits_of(rows, metric, RATING, level))}
         for coefficient in _RANKED:
-            of_metric = ranked(coefficient, metric, taken.tobytes())
-            values[coefficient] = of_metric.value, of_metric.low, of_metric.high
-        for coefficient, (value, low, high) in values.items():
+            of_metric = ranked(coefficient, metric, taken)
+            values[coefficient] = "linearised", of_metric.value, of_metric.low, of_metric.high
+        for coefficient, (how, value, low, high) in values.items():
             shown = {"value": value, "low": low, "high": high} if about["dialogues"] >= LEAST else {}
-            how = JACKKNIFE if coefficient == "pearson" else "linearised"
             rated.append({"metric": metric, "coefficient": coefficient, "interval": how, **shown, **about})
     for each in compared:
         one, other = (pair[1] for pair in each.pairs)
@@ -206,7 +153,7 @@ def compare_with_ratings(
             of_r |= {"interval": JACKKNIFE, "test": JACKKNIFE}
             found += [{**of_r, **vars(of), "interval": JACKKNIFE, "test": name} for name, of in each.outcomes(test)]
         for coefficient in _RANKED:
-            first, second = (ranked(coefficient, metric, taken.tobytes()) for metric in (one, other))
+            first, second = (ranked(coefficient, metric, taken) for metric in (one, other))
             row = {"coefficient": coefficient, "value": first.value, "other_value": second.value}
             try:
                 comparison = compare_rank_correlations(first, second)
@@ -222,3 +169,19 @@ def compare_with_ratings(
             shown = row if about["dialogues"] >= LEAST else {"coefficient": row["coefficient"]}
             differences.append({**shown, "metric": one, "other": other, **about})
     return as_frame(rated, RATED), with_holm(as_frame(differences, RATED_DIFFERENCES), "coefficient", "test")
+
+
+def _warn_of_columns(rows: Rows) -> None:
+    """Warn of columns that cannot correlate with the ratings; if it is the ratings themselves, of these only."""
+    for name in (RATING, *(name for name in rows.columns if name != RATING)):
+        taken = rows.defined(RATING, name)
+        dialogues, column = len(np.unique(rows.dialogues[taken])), rows.columns[name][taken]
+        what = ""
+        if dialogues < LEAST:
+            what = f"is defined in {dialogues} rated dialogues only, and a correlation with the ratings needs {LEAST}"
+        elif column.min() == column.max():
+            what = f"is the same in all rated {rows.per}s, so nothing correlates with it"
+        if what:
+            warn(f"{name} {what}", run=rows.run, when="before")
+            if name == RATING:
+                return

@@ -5,7 +5,8 @@ from __future__ import annotations
 import logging
 import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from functools import reduce
 from itertools import combinations, islice, product
 from typing import Any, Final, Literal, TypeAlias, Unpack, get_args, get_origin
 
@@ -37,6 +38,7 @@ _TRIED: Final = {2: 260, 3: 140, 4: 100}
 _FIELDS: Final = (
     "slots", "booking", "absent", "none", "dontcare", "multi", "match", "fuzzy", "over", "wrong_costs", "turns", "unit",
 )  # fmt: skip
+_NAMES: Final = tuple(field.name for field in fields(Convention))
 # Two choices that give the same of these and of the metrics that are asked for are taken to do the same.
 _TELL_APART: Final = ("jga", "sa", "f1")
 # Steps that published scripts take on gold's side only.
@@ -84,13 +86,17 @@ class Reconciliation(Record):
 
 @dataclass(frozen=True, eq=False)
 class Choice:
-    """One difference from the convention."""
+    """One difference from the convention, or from how the run is read."""
 
     about: str  # of two choices about the same, only one is in a set
     name: str
     meaning: str
-    fields: Mapping[str, Callable[[Any], Any]]  # of the convention: from their value to another
-    rows: str = ""  # a key of `_ROWS`, or another way to open the data
+    apply: Callable[[Convention], Convention] = lambda convention: convention
+    reading: bool = False  # whether its name is that of rows that are left out (`_ROWS`), or of another way to open
+
+
+_Set: TypeAlias = tuple[Choice, ...]
+_NOTHING_CHOSEN: Final = {"choice": "", "meaning": ""}
 
 
 def reconcile(
@@ -141,30 +147,29 @@ def reconcile(
         others |= {f"missing {how}": {"missing": how} for how in get_args(Missing) if how != runs[0].meta["missing"]}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DstbenchWarning)  # what a set leaves out is what is asked
-        scored = _Scored(runs[0], targets, convention, (data, reading), others)
+        scored = _Scored(
+            runs[0], targets, convention, lambda how: open_under(convention, data, **(reading | how)), others
+        )
         before = scored.of(())
         if before is None:
             raise UsageError("its score is undefined, or it cannot be scored", hint="`dstbench score` says why")
-        slots = frozenset(gold_counts(runs[0], convention)["slot"])
+        choices = _choices(convention, labels, frozenset(gold_counts(runs[0], convention)["slot"]), others)
         changes = {
             choice: max(abs(a - b) for a, b in zip(values, before, strict=True))
-            for choice in _choices(convention, labels, slots, others)
+            for choice in choices
             if (values := scored.of((choice,))) is not None
         }
         by_change = sorted(changes, key=lambda choice: -changes[choice])
-        alike: dict[tuple[float, ...] | None, list[Choice]] = {}
-        for choice in by_change:
-            if changes[choice]:
-                alike.setdefault(scored.of((choice,), also=_TELL_APART), []).append(choice)
         profiles = sweep(runs, metrics=[one.metric for one in targets], labels=labels, target=str(target))
         agreeing = profiles.filter("agrees_with_all")["profile"].unique(maintain_order=True)
-        published = {_of_profile(with_tables(name, labels, None), convention, by_change, scored) for name in agreeing}
-        sets, tried = _search([*alike.values()], published, scored, most)
+        theirs = [_of_profile(with_tables(name, labels, None), convention, by_change, scored) for name in agreeing]
+        published = [*dict.fromkeys(theirs)]
+        sets, tried = _search([one for one in by_change if changes[one]], published, scored, most)
     value, steps = pl.col("value"), [sets[0][:size] for size in range(len(sets[0]) + 1)]
-    alone = _table([(), *((choice,) for choice in by_change)], scored)
+    alone = scored.table([(), *((choice,) for choice in by_change)])
     return Reconciliation(
-        RECONCILED_STEPS.conform(_table(steps, scored).with_columns(change=value.diff().over("metric"))),
-        RECONCILED_SETS.conform(_table(sets, scored)),
+        RECONCILED_STEPS.conform(scored.table(steps).with_columns(change=value.diff().over("metric"))),
+        RECONCILED_SETS.conform(scored.table(sets)),
         tried,
         RECONCILED_CHOICES.conform(
             alone.with_columns(change=value - value.first().over("metric")).filter(pl.col("step") > 0)
@@ -184,58 +189,62 @@ def _choices(
         for value in dict.fromkeys([*values, *(getattr(one, name) for one in suitable)]):
             if value != getattr(convention, name):
                 text = f"{name.replace('_', '-')} {'all' if value is None else to_text(value)}"
-                yield Choice(name, text, field.metadata["meaning"], {name: _always(value)})
+                yield Choice(name, text, field.metadata["meaning"], _setting(**{name: value}))
                 if name == "slots" and value and convention.outside == "scored":
-                    fields = {name: _always(value), "outside": _always("dropped")}
-                    yield Choice(name, f"{text} only", "gold's other slots are left out", fields)
+                    leaving_out = _setting(slots=value, outside="dropped")
+                    yield Choice(name, f"{text} only", "gold's other slots are left out", leaving_out)
     for step, (meaning, _) in STEPS.items():
         has = step in convention.gold_steps or step in convention.pred_steps
-        both = dict.fromkeys(("gold_steps", "pred_steps"), _toggle(step))
+        both = _toggling(step, "gold_steps", "pred_steps")
         yield Choice(f"step {step}", f"no {step}" if has else step, meaning, both)
         if step in _GOLD_ONLY and not has:
-            yield Choice(f"step {step}", f"{step} of gold", meaning, {"gold_steps": _toggle(step)})
+            yield Choice(f"step {step}", f"{step} of gold", meaning, _toggling(step, "gold_steps"))
     steps = {(one.gold_steps, one.pred_steps): name for name, one in reversed(PROFILES.items())}
     for (gold, pred), name in steps.items():
-        own = {"gold_steps": gold, "pred_steps": pred}
-        fields = {field: _always(value) for field, value in own.items() if value != getattr(convention, field)}
-        if len({*gold, *pred}) > 1 and fields:
-            yield Choice("steps", f"steps of {name}", f"gold's {to_text(gold)}, predictions' {to_text(pred)}", fields)
+        if len({*gold, *pred}) > 1 and (gold, pred) != (convention.gold_steps, convention.pred_steps):
+            meaning = f"gold's {to_text(gold)}, predictions' {to_text(pred)}"
+            yield Choice("steps", f"steps of {name}", meaning, _setting(gold_steps=gold, pred_steps=pred))
     if labels is not None and convention.labels is None:
-        yield Choice("labels", "label-map", "variants are accepted", {"labels": _always(from_text("labels", labels))})
+        accepting = _setting(labels=from_text("labels", labels))
+        yield Choice("labels", "label-map", "variants are accepted", accepting)
     for name, (meaning, _) in _ROWS.items():
-        yield Choice("rows", name, meaning, {}, name)
+        yield Choice("rows", name, meaning, reading=True)
     for name in others:
         about = name.partition(" ")[0]
         meaning = "scored against another gold" if about == "gold" else "how turns without a prediction are treated"
-        yield Choice(about, name, meaning, {}, name)
+        yield Choice(about, name, meaning, reading=True)
+
+
+def _setting(**values: Any) -> Callable[[Convention], Convention]:
+    return lambda convention: replace(convention, **values)
+
+
+def _toggling(step: str, *sides: str) -> Callable[[Convention], Convention]:
+    """Adds a step at the end of the steps of some sides, or takes it out."""
+
+    def toggled(convention: Convention) -> Convention:
+        changed: dict[str, Any] = {}
+        for side in sides:
+            steps = getattr(convention, side)
+            changed[side] = tuple(own for own in steps if own != step) if step in steps else (*steps, step)
+        return replace(convention, **changed)
+
+    return toggled
 
 
 def _of_profile(to: Convention, convention: Convention, by_change: Sequence[Choice], scored: _Scored) -> _Set:
     """The choices of a published convention that it needs to reach the published scores; none if they do not."""
     chosen: dict[str, Choice] = {}
     for choice in by_change:
-        olds = {name: getattr(convention, name) for name in choice.fields}
-        if olds and all(
-            change(olds[name]) == getattr(to, name) != olds[name] for name, change in choice.fields.items()
-        ):
-            chosen.setdefault(next(iter(olds)), choice)
+        changed = choice.apply(convention)
+        new = [name for name in _NAMES if getattr(changed, name) != getattr(convention, name)]
+        if new and all(getattr(changed, name) == getattr(to, name) for name in new):
+            chosen.setdefault(new[0], choice)
     needed = tuple(chosen.values())
     for choice in reversed(needed):
         others = tuple(one for one in needed if one is not choice)
-        needed = others if scored.reaches(others) else needed
-    return tuple(sorted(needed, key=by_change.index)) if scored.reaches(needed) else ()
-
-
-def _always(value: Any) -> Callable[[Any], Any]:
-    return lambda _: value
-
-
-def _toggle(step: str) -> Callable[[tuple[str, ...]], tuple[str, ...]]:
-    """Adds a step at the end, or takes it out."""
-    return lambda steps: tuple(own for own in steps if own != step) if step in steps else (*steps, step)
-
-
-_Set: TypeAlias = tuple[Choice, ...]
+        needed = others if scored.off(others) <= 1 else needed
+    return tuple(sorted(needed, key=by_change.index)) if scored.off(needed) <= 1 else ()
 
 
 class _Scored:
@@ -246,88 +255,90 @@ class _Scored:
         run: Run,
         targets: Sequence[Target],
         convention: Convention,
-        opened: tuple[Data, Reading],
+        opened: Callable[[Reading], list[Run]],
         others: Mapping[str, Reading],
     ) -> None:
-        self.targets, self._convention, self._others = targets, convention, others
-        self._metrics = [one.metric for one in targets]
-        self._run_as_opened, (self._data, self._reading) = run, opened
+        self.targets, self._run, self._convention, self._opened, self._others = targets, run, convention, opened, others
         self._runs: dict[tuple[frozenset[str], str], Run] = {}
         self._values: dict[tuple[Any, ...], tuple[float | None, ...]] = {}
 
     def of(self, choices: _Set, also: Sequence[str] = ()) -> tuple[float, ...] | None:
         """The scores of the targets' metrics and others; None: one is undefined, or the choices do not suit the run."""
-        metrics = parse_all([*dict.fromkeys([*self._metrics, *also])])
-        changes: dict[str, Any] = {}
-        for choice in sorted(choices, key=lambda choice: choice.about != "steps"):  # single steps are added to these
-            for name, change in choice.fields.items():
-                changes[name] = change(changes.get(name, getattr(self._convention, name)))
+        metrics = parse_all([*dict.fromkeys([*(one.metric for one in self.targets), *also])])
+        ordered = sorted(choices, key=lambda choice: choice.about != "steps")  # single steps are added to these
         try:
-            convention = replace(self._convention, **changes)
-            rows = frozenset(choice.rows for choice in choices if choice.rows)
+            convention = reduce(lambda before, choice: choice.apply(before), ordered, self._convention)
+            rows = frozenset(choice.name for choice in choices if choice.reading)
             key = rows, what_counts(convention, metrics), *metrics
             if key not in self._values:
-                self._values[key] = tuple(values_of(self._run(rows, convention), metrics, convention).values())
+                self._values[key] = tuple(values_of(self._read(rows, convention), metrics, convention).values())
         except DstbenchError as error:
-            _LOG.info("not tried: %s (%s)", name_of_set(choices), error)
+            _LOG.info("not tried: %s (%s)", _name(choices), error)
             return None
         values = self._values[key]
         return None if None in values else values  # type: ignore[return-value]
 
-    def off(self, values: tuple[float, ...]) -> float:
+    def off(self, choices: _Set) -> float:
         """The largest distance from a published score, in units of what rounding may have changed; up to 1: none."""
+        values = self.of(choices)
+        if values is None:
+            return float("inf")
         return max(
             abs(value - one.published) / (one.rounding + 1e-9)  # of binary fractions
             for value, one in zip(values, self.targets, strict=True)
         )
 
-    def reaches(self, choices: _Set) -> bool:
-        """Whether choices reach all published scores."""
-        values = self.of(choices)
-        return values is not None and self.off(values) <= 1
-
-    def _run(self, rows: frozenset[str], convention: Convention) -> Run:
+    def _read(self, rows: frozenset[str], convention: Convention) -> Run:
         """The run under a naming of booking slots, perhaps with other gold, and without some of its rows."""
         key = rows, convention.booking
-        if key in self._runs:
-            return self._runs[key]
-        run, how = self._run_as_opened, Reading()
-        for name in rows:
-            how |= self._others.get(name, {})
-        if how:
-            (run,) = open_under(self._convention, self._data, **(self._reading | how))
-        if kept := [_ROWS[name][1] for name in sorted(rows) if name in _ROWS]:
-            run = in_memory(run.name, run.read().filter(*kept), run.meta)
-        self._runs[key] = named_under(convention, run)
+        if key not in self._runs:
+            how = reduce(lambda before, name: before | self._others.get(name, {}), rows, Reading())
+            (run,) = self._opened(how) if how else [self._run]
+            if kept := [_ROWS[name][1] for name in sorted(rows) if name in _ROWS]:
+                run = in_memory(run.name, run.read().filter(*kept), run.meta)
+            self._runs[key] = named_under(convention, run)
         return self._runs[key]
+
+    def table(self, sets: Sequence[_Set]) -> pl.DataFrame:
+        """A row per set and metric: the set, the last of its choices, and how far it is from the published score."""
+        rows = list[dict[str, Any]]()
+        for step, choices in enumerate(sets):
+            about = {"step": step, "choices": _name(choices), "size": len(choices), "reaches": self.off(choices) <= 1}
+            about |= {
+                name: getattr(choices[-1], at) if choices else ""
+                for name, at in {"choice": "name", "meaning": "meaning"}.items()
+            }
+            for one, value in zip(self.targets, self.of(choices) or [None] * len(self.targets), strict=True):
+                off = None if value is None else value - one.published
+                rows.append({**about, "metric": one.metric, "target": one.target, "value": value, "off": off})
+        return pl.DataFrame(rows, schema_overrides=dict.fromkeys(("value", "off"), pl.Float64))
 
 
 def _search(
-    moving: Sequence[Sequence[Choice]], published: Collection[_Set], scored: _Scored, most: int
+    moving: Sequence[Choice], published: Collection[_Set], scored: _Scored, most: int
 ) -> tuple[list[_Set], pl.DataFrame]:
     """The sets of the smallest number of choices that reaches the published scores, or else the nearest ones.
 
-    Args:
-        moving: The choices that move a score, those together that give the same scores; the first of these is combined,
-            and where it reaches the published scores, the others are tried in its place.
-        published: The sets of published conventions that reach the published scores; they may be larger.
-        scored: Scores the sets.
-        most: The largest number of choices.
+    `moving` are the choices that move a score. Of those that give the same scores, the first is combined with others,
+    and where it reaches the published scores, the rest are tried in its place. The sets of published conventions that
+    reach the scores (`published`) may be larger than `most`.
     """
+    alike: dict[tuple[float, ...] | None, list[Choice]] = {}
+    for choice in moving:
+        alike.setdefault(scored.of((choice,), also=_TELL_APART), []).append(choice)
+    groups = [*alike.values()]
     nearest, rows, reached = list[tuple[float, _Set]](), [], list[_Set]()
     for size in sorted({*range(most + 1), *map(len, published)}):
-        off: dict[_Set, float] = {}
-        known, values = set[frozenset[Choice]](), list[tuple[float, ...]]()
-        combined = sorted(combinations(range(len(moving)), size), key=sum) if size <= most else []
-        of_groups = (product(*(moving[place] for place in places)) for places in combined)
+        off, tried = dict[_Set, float](), set[frozenset[Choice]]()
+        combined = sorted(combinations(range(len(groups)), size), key=sum) if size <= most else []
+        of_groups = (product(*(groups[place] for place in places)) for places in combined)
         for sets in [*([one] for one in published if len(one) == size), *islice(of_groups, _TRIED.get(size))]:
             for choices in sets:
                 abouts = {choice.about for choice in choices}
-                if len(abouts) < size or frozenset(choices) in known or (scores := scored.of(choices)) is None:
+                if len(abouts) < size or frozenset(choices) in tried or scored.of(choices) is None:
                     continue
-                known.add(frozenset(choices))
-                values.append(scores)
-                off[choices] = scored.off(scores)
+                tried.add(frozenset(choices))
+                off[choices] = scored.off(choices)
                 if off[choices] > 1:  # those that are alike need not be tried
                     break
         _LOG.info("%d sets of %d choices", len(off), size, extra={"done": size, "of": most})
@@ -336,7 +347,7 @@ def _search(
             (choices for choices in off if off[choices] <= 1),
             key=lambda choices: sum(choice.about == "steps" for choice in choices),
         )
-        rows.append((size, len(off), len(reached), _by_chance(values, scored.targets) if size <= most else None))
+        rows.append((size, len(off), len(reached), _by_chance(off, scored) if size <= most and off else None))
         if off:
             best = min(off, key=lambda choices: off[choices])
             nearest.append((off[best], best))
@@ -346,32 +357,14 @@ def _search(
     return ordered, pl.DataFrame(rows, schema=RECONCILED_TRIED.schema, orient="row")
 
 
-def _by_chance(values: Sequence[tuple[float, ...]], targets: Sequence[Target]) -> float | None:
+def _by_chance(sets: Collection[_Set], scored: _Scored) -> float:
     """How many sets would reach published scores that lay anywhere between their lowest and highest scores."""
-    if not values:
-        return None
-    expected: list[float] = []
-    for scores, one in zip(zip(*values, strict=True), targets, strict=True):
-        unit = 2 * one.rounding
+    expected = list[float]()
+    for at, one in enumerate(scored.targets):
+        scores, unit = [(scored.of(choices) or ())[at] for choices in sets], 2 * one.rounding
         expected.append(len(scores) * unit / (max(scores) - min(scores) + unit))
     return min(expected)
 
 
-def name_of_set(choices: _Set) -> str:
-    """The names of choices, as tables have them."""
+def _name(choices: _Set) -> str:
     return " + ".join(choice.name for choice in choices)
-
-
-def _table(sets: Sequence[_Set], scored: _Scored) -> pl.DataFrame:
-    """A row per set and metric: the set, the last of its choices, and how far it is from the published score."""
-    rows = []
-    for step, choices in enumerate(sets):
-        values = scored.of(choices)
-        last = (choices[-1].name, choices[-1].meaning) if choices else ("", "")
-        own = step, *last, name_of_set(choices), len(choices), values is not None and scored.off(values) <= 1
-        for one, value in zip(scored.targets, values or [None] * len(scored.targets), strict=True):
-            off = None if value is None else value - one.published
-            rows.append((*own, one.metric, one.target, value, off))
-    names = ["step", "choice", "meaning", "choices", "size", "reaches", "metric", "target", "value", "off"]
-    floats = dict.fromkeys(("value", "off"), pl.Float64)
-    return pl.DataFrame(rows, schema=names, schema_overrides=floats, orient="row")

@@ -23,8 +23,8 @@ import numpy as np
 import polars as pl
 
 from dstbench.analysis.associations import as_frame, with_holm
-from dstbench.analysis.orders import limits_of_order, merit, signs, stability, tau_b
-from dstbench.analysis.paired import Paired
+from dstbench.analysis.dialogue_sums import Paired
+from dstbench.analysis.rankings import Ranking, limits_of_order, merit, pairs_among, signs, tau_b
 from dstbench.arrays import Floats
 from dstbench.metrics import Metric
 from dstbench.schema.analysis import CONTESTS, RELIABILITY, SAMPLE_SIZES, VALIDITY
@@ -204,60 +204,40 @@ def _swaps(one: Any, other: Any) -> float:
 
 
 def validity(
-    scores: Mapping[str, tuple[Floats, Floats]],
+    rankings: Mapping[str, Ranking],
     pairs: Mapping[str, OfPairs],
-    p: Mapping[str, Floats],
+    differences: pl.DataFrame,
     known: pl.DataFrame,
     level: float,
 ) -> tuple[pl.DataFrame, dict[str, Judged]]:
-    """How metrics order runs that have a known order, as rows of `schema.analysis.VALIDITY`.
+    """How metrics order runs of a known order (`schema.analysis.KNOWN_ORDER`), as rows of `schema.analysis.VALIDITY`.
 
-    Args:
-        scores: Metric to its scores, runs, and resamples × runs; higher is better.
-        pairs: Metric to its differences of pairs; NaN for runs without a score.
-        p: Metric to the two-sided p of each pair; NaN: undefined.
-        known: The runs' numbers (`schema.analysis.KNOWN_ORDER`). Runs with the same number have no order.
-        level: Confidence level of the intervals.
-
-    Returns:
-        The rows, and the soft pairwise accuracy of each metric.
+    Also the soft pairwise accuracy of each metric. Runs with the same number have no order.
 
     Source: Kendall 1945; Somers 1962; Kocmi et al. 2021 (pairwise accuracy); Thompson et al. 2024 (soft).
     """
-    numbers, along = known["number"].to_numpy(), known["along"][0]
-    order = signs(numbers)
+    order = Ranking(known["number"].to_numpy())
     rows, soft = list[dict[str, Any]](), dict[str, Judged]()
-    for metric, (observed, resampled) in scores.items():
-        ordered = (order != 0) & ~np.isnan(pairs[metric].z)
-        order_of_pairs, is_scored = order[ordered], ~np.isnan(observed)
-        about = {"metric": metric, "along": along, "runs": int(is_scored.sum()), "pairs": len(order_of_pairs)}
-        whole, drawn = signs(observed), signs(np.nan_to_num(resampled, nan=-np.inf))
-        among = _among(is_scored)
-        in_order = [tau_b(of[..., among], order[among]) for of in (whole, drawn)]
-        stable = stability(whole[among], drawn[:, among])
-        products = [of[..., ordered] * order_of_pairs for of in (whole, drawn)]
-        one_sided = np.where(products[0] < 0, 1 - p[metric][ordered] / 2, p[metric][ordered] / 2)
-        in_known_order = OfPairs(*(z[..., ordered] * order_of_pairs for z in pairs[metric]))
-        accuracy = float(1 - np.nan_to_num(one_sided, nan=0.5).mean()) if ordered.any() else None
-        soft[metric] = in_known_order.share(_normal, accuracy)
-        measures = {
-            "tau": in_order,
-            "somers_d": [_mean(of) for of in products],
-            "accuracy": [_mean((of > 0).astype(np.float64)) for of in products],
+    for metric, ranking in rankings.items() if known.height else ():
+        p = differences.filter(metric=metric)["p"].fill_null(1).to_numpy()
+        ordered = (order.signs != 0) & ~np.isnan(pairs[metric].z)
+        in_order, drawn = (of[..., ordered] * order.signs[ordered] for of in (ranking.signs, ranking.drawn))
+        one_sided = np.where(in_order < 0, 1 - p[ordered] / 2, p[ordered] / 2)
+        z = OfPairs(*(of[..., ordered] * order.signs[ordered] for of in pairs[metric]))
+        soft[metric] = z.share(_normal, float(1 - one_sided.mean()) if ordered.any() else None)
+        agreement = ranking.agreement(order, level)
+        about = {"metric": metric, "along": known["along"][0], "runs": agreement["runs"], "pairs": int(ordered.sum())}
+        stable = ranking.stability(pairs_among(ranking.among(order)))
+        d, accuracy = (drawn, in_order), (drawn > 0, in_order > 0)
+        found = {
+            "tau": (agreement["tau"], agreement["low"], agreement["high"]),
+            "somers_d": (_mean(d[1]), *limits_of_order(_mean(d[0]), stable, level)),
+            "accuracy": (_mean(accuracy[1]), *limits_of_order(_mean(accuracy[0]), stable, level, 0)),
+            "soft_accuracy": (soft[metric].value, *soft[metric].limits(level)),
         }
-        for measure, (value, of_draws) in measures.items():
-            low, high = limits_of_order(of_draws, stable, level, 0 if measure == "accuracy" else -1)
+        for measure, (value, low, high) in found.items():
             rows.append({**about, "measure": measure, "value": float(value), "low": low, "high": high, "level": level})
-        limits = soft[metric].limits(level)
-        rows.append({**about, "measure": "soft_accuracy", "value": soft[metric].value, "low": limits[0],
-                     "high": limits[1], "level": level})  # fmt: skip
     return as_frame(rows, VALIDITY), soft
-
-
-def _among(chosen: Any) -> Any:
-    """For each pair of runs, whether both are chosen."""
-    first, second = np.triu_indices(len(chosen), 1)
-    return chosen[first] & chosen[second]
 
 
 def _mean(values: Any) -> Any:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from functools import partial
 from typing import Unpack
 
 import polars as pl
-from polars.io.plugins import register_io_source
 
 from dstbench.conventions.convention import Convention
 from dstbench.conventions.profiles import as_convention
@@ -15,14 +14,13 @@ from dstbench.runs.run import Run
 from dstbench.schema.core import ROWS
 from dstbench.scoring.partitions import each_part
 from dstbench.scoring.scope import open_under
-from dstbench.scoring.turns import TURN, scored_turns, turn_table
+from dstbench.scoring.turns import with_is_scored
 
 
 def rows(data: Data, *, profile: str | Convention = "verbatim", **reading: Unpack[Reading]) -> pl.LazyFrame:
     """The rows of one or many runs, judged under a convention, for questions in Polars (``dstbench help questions``).
 
-    The table is lazy: a large run is judged part by part as a query needs it, and only in the columns that are asked
-    for; rows that a query leaves out are not held.
+    The table is lazy: it is made when a query is collected, and only the columns that the query needs.
 
     Args:
         data: A path, several, a frame, states, or a mapping from run name to any of these.
@@ -43,34 +41,11 @@ def rows(data: Data, *, profile: str | Convention = "verbatim", **reading: Unpac
     """
     convention = as_convention(profile)
     runs = open_under(convention, data, "rows of slots", **reading)
-    return pl.concat([_of_run(run, convention) for run in runs])
+    # `defer` computes only the columns and rows that a query needs of a lazy frame, too.
+    return pl.concat([pl.defer(partial(_of_run, run, convention), schema=ROWS.schema) for run in runs])  # type: ignore[arg-type]
 
 
 def _of_run(run: Run, convention: Convention) -> pl.LazyFrame:
-    def source(
-        columns: list[str] | None, predicate: pl.Expr | None, limit: int | None, _: int | None
-    ) -> Iterator[pl.DataFrame]:
-        wanted = list(ROWS.columns) if columns is None else columns
-        for part in each_part(run):
-            table = part.rows(convention)
-            if "is_scored" in wanted:
-                table = _with_is_scored(table, convention)
-            of_part = table.with_columns(run=pl.lit(run.name)).select(
-                pl.col(name).cast(ROWS.columns[name].dtype) for name in wanted
-            )
-            found = (of_part if limit is None else of_part.head(limit)).collect()
-            yield found if predicate is None else found.filter(predicate)
-            if limit is not None and (limit := limit - found.height) == 0:
-                return
-
-    return register_io_source(source, schema=ROWS.schema, is_pure=True, explain_name=f"rows of {run.name}")
-
-
-def _with_is_scored(rows: pl.LazyFrame, convention: Convention) -> pl.LazyFrame:
-    """Rows with `is_scored`, whether the convention scores the turn."""
-    if convention.turns == "all" and not convention.drops_turns:
-        return rows.with_columns(is_scored=pl.lit(value=True))
-    scored = scored_turns(turn_table(rows), convention).select(*TURN, is_scored=pl.lit(value=True))
-    return rows.join(scored, on=TURN, how="left", maintain_order="left").with_columns(
-        pl.col("is_scored").fill_null(value=False)
-    )
+    rows = pl.concat([with_is_scored(part.rows(convention), convention) for part in each_part(run)])
+    columns = [pl.col(name).cast(column.dtype) for name, column in ROWS.columns.items()]
+    return rows.with_columns(run=pl.lit(run.name)).select(columns)

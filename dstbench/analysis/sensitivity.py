@@ -1,9 +1,10 @@
 """What one error costs under each metric, by kind of error and by when it happens.
 
-Conventions: gold is scored against itself, and against copies of its dialogues that have one error each (`one_error`).
-The *loss* of an error is the dialogue's score of gold less that of the copy. A run is scored against copies of its own
-dialogues that have one error more, or one that is mended: then the loss is what the copy has less, or gains. What an
-error costs a perfect prediction does not carry over to a run, most of whose turns may be wrong already.
+Conventions: gold is scored against itself, and against copies of its dialogues that have one error each
+(`error_injection`). The *loss* of an error is the dialogue's score of gold less that of the copy. A run is scored
+against copies of its own dialogues that have one error more, or one that is mended: then the loss is what the copy has
+less, or gains. What an error costs a perfect prediction does not carry over to a run, most of whose turns may be wrong
+already.
 
 The position of a change in turn t of n (from 0) is t/(n - 1), so dialogues of a single turn have none. A metric's
 *position bias* is the slope of the loss on the position within dialogues: how much more an error costs in the last turn
@@ -19,35 +20,21 @@ uncertainty of the draws too.
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import product
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
-import numpy as np
 import polars as pl
 
-from dstbench.analysis.one_error import (
-    KINDS,
-    base_rows,
-    copies_of,
-    gold_rows,
-    in_pieces,
-    score_copies,
-    usual_values,
-    with_errors,
-)
-from dstbench.arrays import Floats
+from dstbench.analysis.error_injection import KINDS, Injected, inject
 from dstbench.conventions.convention import Convention
 from dstbench.conventions.profiles import as_convention
 from dstbench.errors import DstbenchError, UsageError, check_known, warn
 from dstbench.metrics import Metric, parse_all
 from dstbench.metrics.registry import says_all
 from dstbench.readers.states import States
-from dstbench.runs.load import load, named_parts
-from dstbench.runs.open import Data, gold_run, parts_to_open
+from dstbench.runs.open import Data, gold_run, load, named_parts, parts_to_open
 from dstbench.runs.run import Run
 from dstbench.schema.analysis import (
     ERROR_COSTS,
@@ -58,7 +45,6 @@ from dstbench.schema.analysis import (
     POSITION_BIAS,
 )
 from dstbench.schema.record import Record
-from dstbench.scoring.partitions import partitions
 from dstbench.scoring.scope import check_gold_scope, open_under
 from dstbench.scoring.score import choose_metrics, score_run
 from dstbench.scoring.sums import resolve
@@ -67,13 +53,10 @@ from dstbench.stats.influence import mean_over_clusters, slope_within_clusters
 from dstbench.stats.normal import check_level
 from dstbench.typing import Missing
 
-_LOG: Final = logging.getLogger(__name__)
 #: How errors change a run's own predictions, put in and mended.
 WAYS: Final = ("put in", "mended")
 # Bins are called by whole percents.
 _MOST_BINS: Final = 100
-# The columns of an error.
-_ERROR: Final = ("kind", "number", "place", "turns", "of", "drawn")
 # Why no change of gold has an error of a kind.
 _NEVER: Final = {
     "missed": "gold sets no slot",
@@ -133,7 +116,7 @@ def sensitivity(
 
     For every change of gold and each kind of error, a copy of the dialogue is scored whose prediction is gold but for
     this error; and where there are predictions, copies of these, with the error put in or one mended.
-    `dstbench.analysis.one_error` says what each kind is, and how its values and slots are chosen.
+    `dstbench.analysis.error_injection` says what each kind is, and how its values and slots are chosen.
 
     Args:
         data: A run, or gold: a path, a frame, or states.
@@ -180,27 +163,20 @@ def sensitivity(
         raise UsageError(f"{counts}: a count of errors, which has no loss", hint="metrics that are scores: -m jga,fga")
     rows, sums = score_run(run, chosen, (), convention)
     chosen = resolve(chosen, [sums], convention)
-    figures = partial(_figures, kinds=chosen_kinds, metrics=[str(metric) for metric in chosen], bins=bins, level=level)
 
-    def make(predicted: Run, *, mended: bool = False) -> _Made:
-        draw = partial(_draw, sample=sample, generator=np.random.default_rng(seed))
-        return _make(predicted, chosen, chosen_kinds, convention, draw, mended=mended)
+    def figures(predicted: Run, *, mended: bool = False) -> tuple[pl.DataFrame, ...]:
+        injected = inject(predicted, chosen, chosen_kinds, convention, mended=mended, sample=sample, seed=seed)
+        counts = _counts(injected, chosen_kinds).with_columns(sample=pl.lit(sample), seed=pl.lit(sample and seed))
+        return *_costs(injected, chosen_kinds, list(map(str, chosen)), bins, level), counts
 
-    made = make(run)
-    costs, bias = figures(made)
-    errors = _count(made, chosen_kinds)
+    costs, bias, errors = figures(run)
     _check(run.name, errors, bias)
     predicted = None if gold_only else _predicted(data, gold, split, missing, convention)
-    own = {} if predicted is None else {WAYS[mended]: make(predicted, mended=mended) for mended in (False, True)}
-    of_own = [[frame.with_columns(way=pl.lit(way)) for frame in (*figures(of), _count(of, chosen_kinds))]
-              for way, of in own.items()]  # fmt: skip
-    drawn = {"sample": pl.lit(sample), "seed": pl.lit(sample and seed)}
+    of_ways = [] if predicted is None else [(way, figures(predicted, mended=way == "mended")) for way in WAYS]
     own_costs, own_bias, own_errors = (
-        pl.concat([
-            pl.DataFrame(schema=table.schema), *(table.conform(frames[at].with_columns(**drawn)) for frames in of_own)
-        ])
+        pl.concat([table.empty(), *(table.conform(of[at].with_columns(way=pl.lit(way))) for way, of in of_ways)])
         for at, table in enumerate((OWN_ERROR_COSTS, OWN_POSITION_BIAS, OWN_ERROR_KINDS))
-    )  # fmt: skip
+    )
     by_dialogue = pl.col("signature").str.replace("|by:run|", "|by:dialogue|", literal=True)
     return Sensitivity(
         own_costs,
@@ -208,7 +184,7 @@ def sensitivity(
         own_errors,
         ERROR_COSTS.conform(costs),
         POSITION_BIAS.conform(bias),
-        ERROR_KINDS.conform(errors.with_columns(**drawn)),
+        ERROR_KINDS.conform(errors),
         rows.select("run", "metric", "unit", by_dialogue),
     )
 
@@ -229,7 +205,7 @@ def _predicted(
     """The run with its own predictions; None: the data hold none."""
     ((name, item),) = named_parts(data)
     loaded = item if gold is not None else load(name, item, split=split)
-    if isinstance(loaded, States) and gold is None and not _has_both(loaded):
+    if gold is None and isinstance(loaded, States) and not _has_both(loaded):
         return None
     (run,) = open_under(convention, {name: loaded}, gold=gold, split=split, missing=missing)
     return None if run.meta.get("only") else run
@@ -243,106 +219,47 @@ def _predicts_gold(table: pl.DataFrame) -> pl.DataFrame:
     return table.with_columns(pl.col("gold").alias("pred"))
 
 
-class _Made(NamedTuple):
-    """The errors that were made in copies of gold, one row each, and what they cost."""
-
-    errors: pl.DataFrame  # `_ERROR`: its kind, the dialogue's number, and from how many (of) it was drawn with others
-    losses: Floats  # errors × metrics; NaN where undefined
-    changes: int  # of gold
-    single: int  # those in dialogues of one turn, which have no position
-
-
-def _make(
-    run: Run,
-    metrics: Sequence[Metric],
-    kinds: Sequence[str],
-    convention: Convention,
-    draw: Callable[[pl.DataFrame, int], pl.DataFrame],
-    *,
-    mended: bool,
-) -> _Made:
-    """Score a run, and the drawn copies of its dialogues with one error more each, or one less."""
-    usual, parts = usual_values(run, convention), partitions(run)
-    none = pl.DataFrame(schema={name: pl.String if name == "kind" else pl.Int64 for name in _ERROR})
-    errors, losses = [none], [np.zeros((0, len(metrics)))]
-    changes_of_gold = single = dialogues = 0
-    for done, part in enumerate(parts):
-        _LOG.info("scoring copies of %s", run.name, extra={"done": done, "of": len(parts)})
-        table = run.part(*part)
-        table = table if run.derive is None else run.derive(table)
-        rows = gold_rows(table, convention).with_columns(pl.col("number") + dialogues)
-        dialogues += rows["number"].n_unique()
-        for gold in in_pieces(rows):
-            every = gold.filter("is_change")
-            changes = every.filter(pl.col("turns") > 1)
-            changes_of_gold += every.height
-            single += every.height - changes.height
-            if mended:
-                changes = gold.filter(pl.col("is_change") | pl.col("is_over"), pl.col("turns") > 1)
-                changes = changes.with_row_index("change")
-            if changes.is_empty():
-                continue
-            if not mended:
-                changes = with_errors(changes, gold, usual, convention)
-            copies = draw(copies_of(changes, kinds, mended=mended), changes.height)
-            scored = score_copies(base_rows(gold, changes, mended=mended), copies, run, metrics, convention)
-            is_gold, number = copies["kind"].is_null().to_numpy(), copies["number"].to_numpy()
-            of_gold = np.full((int(number.max()) + 1, len(metrics)), np.nan)
-            of_gold[number[is_gold]] = scored[is_gold]
-            losses.append((-1 if mended else 1) * (of_gold[number] - scored)[~is_gold])
-            errors.append(copies.drop_nulls("kind").select(_ERROR))
-    _LOG.info("scoring copies of %s", run.name, extra={"done": len(parts), "of": len(parts)})
-    return _Made(pl.concat(errors), np.concatenate(losses), changes_of_gold, single)
-
-
-def _draw(copies: pl.DataFrame, changes: int, *, sample: int | None, generator: np.random.Generator) -> pl.DataFrame:
-    """Draw `sample` copies of each kind and dialogue (None: all): how many (drawn), and from how many (of)."""
-    order = generator.random(changes)
-    number = pl.col("order").rank("ordinal").over("kind", "number")
-    drawn = copies.with_columns(
-        pl.Series("order", order[copies["change"].to_numpy()]), of=pl.len().over("kind", "number").cast(pl.Int64)
-    ).with_columns(drawn=pl.col("of") if sample is None else pl.min_horizontal("of", sample))
-    return drawn.filter(number <= pl.col("drawn")).drop("order")
-
-
-def _figures(
-    made: _Made, kinds: Sequence[str], metrics: Sequence[str], bins: int, level: float
+def _costs(
+    injected: Injected, kinds: Sequence[str], metrics: Sequence[str], bins: int, level: float
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The columns of `ERROR_COSTS`; those of `POSITION_BIAS`, with `slopes`, the number of dialogues that have one."""
-    number, place, turns, of, drawn = (made.errors[name].to_numpy() for name in _ERROR[1:])
-    weight, weight_of_slope = of / drawn, (of - 1) / np.maximum(drawn - 1, 1)
-    position, bin_of = place / (turns - 1), np.maximum((place * bins - 1) // (turns - 1), 0)
+    place, last, of, drawn = pl.col("place"), pl.col("turns") - 1, pl.col("of"), pl.col("drawn")
+    errors = injected.errors.with_columns(
+        position=place / last,
+        bin=((place * bins - 1) // last).clip(0),
+        weight=of / drawn,
+        weight_of_slope=(of - 1) / (drawn - 1).clip(1),
+    )
     costs, bias = list[dict[str, Any]](), list[dict[str, Any]]()
-    for kind, (metric, loss) in product(kinds, zip(metrics, made.losses.T, strict=True)):
-        is_kind = (made.errors["kind"] == kind).to_numpy()
-        defined = is_kind & ~np.isnan(loss)
+    for kind, metric in product(kinds, metrics):
+        of_kind = errors.filter(kind=kind).with_columns(loss=metric)
+        defined = of_kind.drop_nulls("loss").with_columns(is_blind=(pl.col("loss").abs() < TIE).cast(pl.Float64))
         about = {"kind": kind, "metric": metric, "level": level}
         for at in range(bins):
-            taken = defined & (bin_of == at)
-            mean = mean_over_clusters(number[taken], loss[taken], weight[taken], level)
-            about_bin = {"bin": at, "start": at / bins, "end": (at + 1) / bins, "errors": int(taken.sum())}
-            found = {"loss": mean.value, "low": mean.low, "high": mean.high, "dialogues": mean.clusters}
-            costs.append(about | about_bin | found)
-        mean = mean_over_clusters(number[defined], loss[defined], weight[defined], level)
-        slope = slope_within_clusters(
-            number[defined], position[defined], loss[defined], weight_of_slope[defined], level
-        )
-        nothing = mean_over_clusters(number[defined], (np.abs(loss[defined]) < TIE) + 0.0, weight[defined], level)
-        found_blind = {"blind": nothing.value}
-        counts = {"errors": int(defined.sum()), "dialogues": mean.clusters, "slopes": slope.clusters}
-        found = {"loss": mean.value, "bias": slope.value, "low": slope.low, "high": slope.high}
-        bias.append(about | found | found_blind | counts | {"undefined": int((is_kind & np.isnan(loss)).sum())})
+            in_bin = defined.filter(bin=at)
+            mean = mean_over_clusters(*_arguments(in_bin, level, "loss", "weight"))
+            ends = {"bin": at, "start": at / bins, "end": (at + 1) / bins, "low": mean.low, "high": mean.high}
+            costs.append(about | ends | {"loss": mean.value, "errors": in_bin.height, "dialogues": mean.clusters})
+        mean, blind = (mean_over_clusters(*_arguments(defined, level, y, "weight")) for y in ("loss", "is_blind"))
+        slope = slope_within_clusters(*_arguments(defined, level, "position", "loss", "weight_of_slope"))
+        about |= {"errors": defined.height, "dialogues": mean.clusters, "undefined": of_kind.height - defined.height}
+        about |= {"loss": mean.value, "blind": blind.value, "slopes": slope.clusters}
+        bias.append(about | {"bias": slope.value, "low": slope.low, "high": slope.high})
     relative = pl.when(pl.col("loss") != 0).then(pl.col("bias") / pl.col("loss"))
     return pl.DataFrame(costs).fill_nan(None), pl.DataFrame(bias).fill_nan(None).with_columns(relative=relative)
 
 
-def _count(made: _Made, kinds: Sequence[str]) -> pl.DataFrame:
+def _arguments(errors: pl.DataFrame, level: float, *columns: str) -> list[Any]:
+    return [*(errors[name].to_numpy() for name in ("number", *columns)), level]
+
+
+def _counts(injected: Injected, kinds: Sequence[str]) -> pl.DataFrame:
     """The columns of `ERROR_KINDS`, but for `sample` and `seed`."""
-    of_dialogues = made.errors.group_by("kind", "number").agg(pl.col("of", "drawn").first())
+    of_dialogues = injected.errors.group_by("kind", "number").agg(pl.col("of", "drawn").first())
     sums = of_dialogues.group_by("kind").agg(possible=pl.col("of").sum(), errors=pl.col("drawn").sum())
     counts = pl.DataFrame({"kind": kinds}).join(sums, on="kind", how="left", maintain_order="left")
     counted = pl.col("possible", "errors").fill_null(0)
-    return counts.with_columns(counted, changes=pl.lit(made.changes), single=pl.lit(made.single))
+    return counts.with_columns(counted, changes=pl.lit(injected.changes), single=pl.lit(injected.single))
 
 
 def _check(name: str, errors: pl.DataFrame, bias: pl.DataFrame) -> None:

@@ -7,12 +7,13 @@ GCA's authors. Turns that the convention does not score have no scores and no cl
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Final, Unpack
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Final, Unpack
 
 import polars as pl
 
-from dstbench.analysis.dialogues import per_dialogue
+from dstbench.analysis.dialogues import cut_to, per_dialogue
 from dstbench.conventions.convention import Convention
 from dstbench.conventions.profiles import as_convention
 from dstbench.conventions.slots import canonical_dialogue, hint_at_dialogue
@@ -125,28 +126,22 @@ def worst_dialogues(
 
 
 def _cut_to(run: Run, dialogue: str) -> Run:
-    """The run with this dialogue only."""
-    part = run.read(run.table.filter(pl.col("dialogue") == dialogue))
-    if part.is_empty():
+    """The run with this dialogue only; refuses one that it does not have."""
+    part = cut_to(run, [dialogue])
+    if not part.cuts[-1]:
         every = run.read(run.table.select(pl.col("dialogue").unique(maintain_order=True)))["dialogue"]
-        raise DstbenchError(
-            "no such dialogue", file=run.name, dialogue=dialogue, hint=hint_at_dialogue(dialogue, every)
-        )
-    return replace(run, table=part.lazy(), cuts=(0, part.height))
+        hint = hint_at_dialogue(dialogue, every)
+        raise DstbenchError("no such dialogue", file=run.name, dialogue=dialogue, hint=hint)
+    return part
 
 
 def said_in(runs: Sequence[Run]) -> pl.DataFrame:
     """The utterances in the first file of the runs or of gold that has any; no row if none has."""
-    candidates: list[tuple[Any, str | None]] = [
-        (run.meta["files"], run.meta["format"]) for run in runs if has_utterances(str(run.meta.get("format")))
-    ]
-    if isinstance(gold := runs[0].meta.get("gold"), str):
-        candidates.append((gold, None))
-    for path, form in candidates:
-        try:
+    files = [(run.meta["files"], run.meta["format"]) for run in runs if has_utterances(str(run.meta.get("format")))]
+    gold = runs[0].meta.get("gold")
+    for path, form in [*files, *([(gold, None)] if isinstance(gold, str) else [])]:
+        with suppress(DstbenchError):  # utterances are optional here: the user has not asked for them
             return contexts(path, format=form)
-        except DstbenchError:  # utterances are optional here: the user has not asked for them
-            continue
     return pl.DataFrame(schema=CONTEXTS.schema)
 
 

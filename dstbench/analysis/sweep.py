@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, NamedTuple, Unpack
 
@@ -17,6 +17,7 @@ from dstbench.errors import DstbenchError, UsageError, warn
 from dstbench.metrics import Metric, parse_all, stats_of
 from dstbench.runs.align import named_under
 from dstbench.runs.open import Data, Reading
+from dstbench.runs.run import Run
 from dstbench.schema.analysis import SWEEP, SWEEP_TARGETS
 from dstbench.scoring.scope import check_gold_scope, gold_counts, open_under, warn_of_unscored
 from dstbench.scoring.score import Whole, score_whole
@@ -72,54 +73,60 @@ def sweep(
     chosen, targets = parse_targets(None if target is None else str(target), chosen)
     names = [name.strip() for name in profiles.split(",")] if isinstance(profiles, str) else profiles
     conventions = {name: with_tables(name, labels, typos) for name in names or PROFILES}
-    choices_of = {name: what_counts(convention, chosen) for name, convention in conventions.items()}
-    scored: list[_Scored] = []
-    for number_of_run, run in enumerate(open_under(profile("verbatim"), data, **reading)):
-        scores: dict[Convention, Whole] = {}
-        left_out: dict[str, list[str]] = {}
-        slots = frozenset(gold_counts(run, profile("verbatim"))["slot"])
-        for one in {c.scope_name: c for c in conventions.values() if not suits(c, slots)}.values():
-            check_gold_scope(run, one)
-        for number, (name, convention) in enumerate(conventions.items()):
-            _LOG.info("%s under %s", run.name, name, extra={"done": number, "of": len(conventions)})
-            scored_choices = choices_of[name]
-            try:
-                reason = suits(convention, slots)
-                named = run if reason else named_under(convention, run)
-            except DstbenchError as error:  # it spells a slot in two ways
-                reason = error.what
-            if reason:
-                left_out.setdefault(reason, []).append(name)
-                continue
-            if scored_choices not in scores:
-                scores[scored_choices] = score_whole(named, chosen, convention)
-                warn_of_unscored(named, convention)
-            settings = convention.settings() | scores[scored_choices].settings
-            scored.append(_Scored(number_of_run, run.name, name, settings, scores[scored_choices]))
+    rows = list[tuple[Any, ...]]()
+    for run in open_under(profile("verbatim"), data, **reading):
+        scored, left_out = _of_run(run, chosen, conventions)
         if left_out:
             reasons = (f"{', '.join(names)} ({reason})" for reason, names in left_out.items())
             warn(f"not tried: {'; '.join(reasons)}", run=run.name)
-    if not scored:
+        for above, this in zip(scored[:1] + scored, scored, strict=False):
+            changed = _changes(above.settings, this.settings)
+            for metric, value in zip(this.scores.metrics, this.scores.values, strict=True):
+                score = str(metric), metric.unit, value, this.scores.turns, this.scores.dialogues
+                rows.append((run.name, this.profile, *score, changed, sign(metric.settings(), this.settings)))
+    if not rows:
         raise UsageError("no profile suits the runs", hint="`dstbench ls profiles` lists them")
-    rows = pl.DataFrame([row for one in _ordered(scored) for row in one.rows()], schema=SWEEP.schema, orient="row")
-    return _compared(rows, targets) if targets else rows
+    table = pl.DataFrame(rows, schema=SWEEP.schema, orient="row")
+    return _compared(table, targets) if targets else table
 
 
 class _Scored(NamedTuple):
     """A run under a profile."""
 
-    number: int  # of the run
-    run: str
     profile: str
     settings: dict[str, str]  # those of its signatures
     scores: Whole
-    changed: str = ""
 
-    def rows(self) -> Iterator[tuple[Any, ...]]:
-        """A row per metric, with the columns of `SWEEP`."""
-        for metric, value in zip(self.scores.metrics, self.scores.values, strict=True):
-            score = str(metric), metric.unit, value, self.scores.turns, self.scores.dialogues
-            yield self.run, self.profile, *score, self.changed, sign(metric.settings(), self.settings)
+
+def _of_run(
+    run: Run, metrics: Sequence[Metric], conventions: Mapping[str, Convention]
+) -> tuple[list[_Scored], dict[str, list[str]]]:
+    """The run under each profile that suits it, from the highest value of the first metric to the lowest.
+
+    Also the names of the other profiles, by the reason why they do not suit.
+    """
+    scores, scored, left_out = dict[Convention, Whole](), list[_Scored](), dict[str, list[str]]()
+    slots = frozenset(gold_counts(run, profile("verbatim"))["slot"])
+    for one in {c.scope_name: c for c in conventions.values() if not suits(c, slots)}.values():
+        check_gold_scope(run, one)
+    for number, (name, convention) in enumerate(conventions.items()):
+        _LOG.info("%s under %s", run.name, name, extra={"done": number, "of": len(conventions)})
+        try:
+            reason = suits(convention, slots)
+            named = run if reason else named_under(convention, run)
+        except DstbenchError as error:  # it spells a slot in two ways
+            reason = error.what
+        if reason:
+            left_out.setdefault(reason, []).append(name)
+            continue
+        choices = what_counts(convention, metrics)
+        if choices not in scores:
+            scores[choices] = score_whole(named, metrics, convention)
+            warn_of_unscored(named, convention)
+        scored.append(_Scored(name, convention.settings() | scores[choices].settings, scores[choices]))
+    firsts = {one.profile: one.scores.values[0] for one in scored}
+    scored.sort(key=lambda one: (firsts[one.profile] is None, -(firsts[one.profile] or 0)))
+    return scored, left_out
 
 
 class Target(NamedTuple):
@@ -156,19 +163,12 @@ def _parse_score(metric: Metric, text: str) -> Target:
         raise UsageError(
             f"target {text!r} is not a score", hint="as it is printed: 92.15, or of each metric: jga=24.0,sa=91.2"
         )
-    decimals = len(number[2] or "")
-    value = float(f"{number[1] or 0}.{number[2] or 0}")
-    if metric.is_count:
-        if decimals or number[3]:
-            raise UsageError(f"target {text!r} is not a score of {metric}, which is a count", hint="a whole number")
-        return Target(str(metric), text, value, 0.5)
-    is_fraction = decimals > 0 and value <= 1 and not number[3]
+    decimals, value = len(number[2] or ""), float(f"{number[1] or 0}.{number[2] or 0}")
+    is_fraction = not number[3] and (metric.is_count or (decimals > 0 and value <= 1))
     scale = 1 if is_fraction else 100
-    if value > scale:
-        raise UsageError(
-            f"target {text!r} is not a score of {metric}: it is above 100 %",
-            hint="in percent, 39.5 or 39.5%, or as a fraction, 0.395",
-        )
+    if (metric.is_count and (decimals or number[3])) or (not metric.is_count and value > scale):
+        what = "a whole number" if metric.is_count else "in percent, 39.5 or 39.5%, or as a fraction, 0.395"
+        raise UsageError(f"target {text!r} is not a score of {metric}", hint=what)
     return Target(str(metric), text, value / scale, 0.5 * 10.0**-decimals / scale)
 
 
@@ -202,21 +202,6 @@ def what_counts(convention: Convention, metrics: Sequence[Metric]) -> Convention
         wrong_costs=convention.wrong_costs if "n_charged_again" in counts else "once",
         domain_turns=convention.domain_turns if convention.unit == "frame" else "gold",
     )  # fmt: skip
-
-
-def _ordered(scored: Sequence[_Scored]) -> list[_Scored]:
-    """Per run from the highest value of the first metric to the lowest, each with the changes from the one above."""
-    firsts = [one.scores.values[0] for one in scored]
-    order = [
-        one
-        for _, one in sorted(
-            zip(firsts, scored, strict=True), key=lambda pair: (pair[1].number, pair[0] is None, -(pair[0] or 0))
-        )
-    ]
-    return [
-        this._replace(changed=_changes(above.settings, this.settings) if above.number == this.number else "")
-        for above, this in zip(order[:1] + order, order, strict=False)
-    ]
 
 
 def _changes(above: Mapping[str, str], this: Mapping[str, str]) -> str:

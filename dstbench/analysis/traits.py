@@ -25,7 +25,6 @@ from dstbench.analysis.associations import (
     correlations,
     difference_rows,
     given,
-    numbered,
     with_pooled,
 )
 from dstbench.analysis.dialogues import per_dialogue
@@ -184,19 +183,13 @@ def _as_released(run: str, dialogues: pl.DataFrame, traits: Sequence[str], metri
     rounding, so are some on which they differ by exactly 0.1. With the authors' two runs, TRADE and SOM-DST, 1344
     dialogues remained.
     """
-    columns = dialogues.select(*traits, *metrics).cast(pl.Float64).fill_null(0)
-    values = {name: columns[name].to_numpy() for name in columns.columns}
-    values |= {name: np.round(100 * values[name], 2) for name in metrics}
-    kept = ~np.logical_and.reduce([values[name] == 100 for name in metrics])
-    standard = {}
-    for name, numbers in values.items():
-        of_kept = numbers[kept]
-        varies = len(of_kept) > 1 and of_kept.min() < of_kept.max()
-        deviation = of_kept.std(ddof=1) if varies else np.nan
-        standard[name] = np.round((of_kept - (of_kept.mean() if varies else 0)) / deviation, 2)
-    apart = np.abs(standard[metrics[0]] - standard[metrics[1]]) >= _LEAST_APART
-    taken = {name: numbers[apart] for name, numbers in standard.items()}
-    return Rows(run, taken, numbered(dialogues["dialogue"])[kept][apart], taken="released")
+    names, (first, second) = [*traits, *metrics], (pl.col(name) for name in metrics)
+    columns = dialogues.select("dialogue", pl.col(names).cast(pl.Float64).fill_null(0))
+    percents = columns.with_columns((pl.col(metrics) * 100).round(2)).filter((first < 100) | (second < 100))
+    score = pl.col(names)
+    standard = pl.when(score.min() < score.max()).then((score - score.mean()) / score.std())
+    apart = percents.with_columns(standard.round(2)).filter((first - second).abs() >= _LEAST_APART)
+    return Rows.of(run, apart, names, taken="released")
 
 
 def _binned(dialogues: pl.DataFrame, trait: str, scores: Sequence[str]) -> pl.DataFrame:

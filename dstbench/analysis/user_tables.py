@@ -1,43 +1,90 @@
-"""Tables that users write, such as ratings or the scores in a paper: CSV, Parquet or a frame, read as texts."""
+"""Tables that users write, such as ratings or the scores in a paper: keys, and one number for each."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from os import PathLike
 from typing import Any, Final, NamedTuple
 
 import polars as pl
 
-from dstbench.errors import DstbenchError, UsageError, check_known, first_repeated
+from dstbench.conventions.slots import canonical_dialogue
+from dstbench.errors import DstbenchError, UsageError, check_known
 from dstbench.io.files import File
 from dstbench.io.tables import FileTable, read_table
 from dstbench.metrics import Metric
 from dstbench.metrics.registry import says_all, split
+from dstbench.schema.core import MAX_TURN, SCORES
 
 # The types of columns that are allowed in addition to numbers.
 _SIMPLE: Final = (pl.String, pl.Categorical, pl.Enum, pl.Boolean, pl.Null)
 # What Polars adds to the name of a second column of the same name.
 _SECOND: Final = "_duplicated_0"
+# A number in a name, and what it is multiplied by; not one that letters stand directly before or after: "t5", "v2.1b".
+_NUMBER: Final = re.compile(r"(?<![A-Za-z0-9.])(\d+(?:\.\d+)?)(%|[kMB](?![A-Za-z0-9]))?(?![A-Za-z0-9]|\.\d)")
+_TIMES: Final = {"": 1.0, "%": 0.01, "k": 1e3, "M": 1e6, "B": 1e9}
 
 
 class UserTable(NamedTuple):
-    """The columns of a table that were asked for, as texts without spaces around them; empty: no value."""
+    """The rows of a user's table that have a number: (at: what messages call the row, as in ``line 2``; keys; number).
+
+    Keys are texts without spaces around them (turns: whole numbers), each combination once.
+    """
 
     name: str  # what messages call the table
-    rows: pl.DataFrame  # first `at`: what messages call the row, such as ``line 2``
+    rows: pl.DataFrame
 
 
 def read_user_table(
-    table: Any, what: str, needed: Sequence[str], others: Sequence[str] = (), numbers: Sequence[str] = ()
+    table: Any, what: str, keys: Sequence[str], number: str, more_keys: Sequence[str] = ()
 ) -> UserTable:
-    """Read a user's table; columns that are not asked for are left out."""
+    """Read a user's table (`what` is in it), with `more_keys` if it has them; its other columns are left out."""
+    name, rows = _read_texts(table, what, (*keys, number), more_keys)
+    rows = rows.filter(pl.col(number) != "")
+    own = [column for column in rows.columns if column not in ("at", number)]
+    numbers = {column: pl.col(column).cast(pl.Float64, strict=False) for column in (*own, number)}
+    faults = {column: ("empty", pl.col(column) != "") for column in own}
+    faults[number] = "not a number", numbers[number].is_finite()
+    if "turn" in own:
+        turn = numbers["turn"]
+        is_turn = turn.is_between(0, MAX_TURN) & (turn == turn.floor())
+        faults["turn"] = f"not a whole number from 0 to {MAX_TURN}", is_turn
+    for column, (fault, is_right) in faults.items():
+        for row in rows.filter(~is_right.fill_null(value=False)).iter_rows(named=True):
+            raise DstbenchError(
+                f"{row['at']}: the {column} {row[column]!r} is {fault}",
+                file=name,
+                dialogue=row.get("dialogue") or None,
+                hint=f"leave the cell empty if there is no {number}" if column == number else None,
+            )
+    rows = rows.with_columns(
+        numbers[number],
+        *(numbers[column].cast(pl.Int64) for column in own if column == "turn"),
+        *(canonical_dialogue(pl.col(column)) for column in own if column == "dialogue"),
+    )
+    for row in rows.group_by(own, maintain_order=True).agg("at").filter(pl.col("at").list.len() > 1).to_dicts():
+        one, other, *_ = row.pop("at")
+        place = {column: row.pop(column) for column in ("dialogue", "turn") if column in row}
+        of = f" for {', '.join(row.values())}" if row else ""
+        lacking = " or ".join(column for column in more_keys if column not in own)
+        hint = f"keep one {number}" + (f"; a column {lacking} tells them apart" if lacking else "")
+        raise DstbenchError(f"two {what}{of}, in {one} and {other}", file=name, **place, hint=hint)
+    if rows.is_empty():
+        raise DstbenchError(f"no {number} in it", file=name)
+    return UserTable(name, rows)
+
+
+def _read_texts(table: Any, what: str, needed: Sequence[str], others: Sequence[str]) -> UserTable:
+    """The columns of a table that are needed, and of others those that it has, as texts; empty: no value."""
     is_path = isinstance(table, (str, PathLike))
     name = str(table) if is_path else what
-    rows, place, first = (
-        read_table(File(name), columns=(), numbers=numbers) if is_path else FileTable(_of_frame(table, what), "row", 1)
-    )
+    if is_path:
+        rows, place, first = read_table(File(name), columns=(), numbers=("turn", needed[-1]))
+    else:
+        rows, place, first = FileTable(_frame(table, what), "row", 1)
     columns = [column.removesuffix(_SECOND).strip() for column in rows.columns]
-    for column in (*needed, *others):
+    for column in (*others, *needed):
         if columns.count(column) > 1:
             raise DstbenchError(f"two columns {column}", file=name, hint="give each column a name of its own")
     rows = rows.rename({column: column.strip() for column in rows.columns if column.strip() in (*needed, *others)})
@@ -59,7 +106,7 @@ def read_user_table(
     return UserTable(name, rows.select(at, *texts))
 
 
-def _of_frame(frame: Any, what: str) -> pl.DataFrame:
+def _frame(frame: Any, what: str) -> pl.DataFrame:
     if isinstance(frame, pl.LazyFrame):
         return frame.collect()
     if not hasattr(frame, "__arrow_c_stream__"):
@@ -69,30 +116,57 @@ def _of_frame(frame: Any, what: str) -> pl.DataFrame:
 
 def read_score_table(table: Any, metrics: str | Iterable[str | Metric] | None = None) -> pl.DataFrame:
     """The scores of a table, as (run, metric, unit, value, se): every run with every metric; `se` is null."""
-    name, rows = read_user_table(table, "scores", ("model", "metric", "value"), numbers=("value",))
-    rows = rows.filter(pl.any_horizontal(pl.exclude("at") != ""))  # blank lines
-    is_empty, value = pl.col("value") == "", pl.col("value").cast(pl.Float64, strict=False)
-    faults = {
-        "names no model or no metric": (pl.col("model") == "") | (pl.col("metric") == ""),
-        "has a value that is not a number": ~is_empty & ~value.is_finite().fill_null(value=False),
-        "has a value above 1: values are shares, so divide percents by 100": value > 1,
-    }
-    for fault, is_so in faults.items():
-        if (of_fault := rows.filter(is_so)).height:
-            place, *cells = of_fault.row(0)
-            raise DstbenchError(f"{place} {fault} ({', '.join(cells)})", file=name)
-    if rows.is_empty():
-        raise DstbenchError("no score in it", file=name)
-    if twice := first_repeated(f"{metric} of {model}" for model, metric in rows.select("model", "metric").iter_rows()):
-        raise DstbenchError(f"two values for {twice}", file=name, hint="keep one")
+    name, rows = read_user_table(table, "scores", ("model", "metric"), "value")
+    for at, *cells in rows.filter(pl.col("value") > 1).rows():
+        what = f"{at} has a value above 1 ({', '.join(map(str, cells))})"
+        raise DstbenchError(what, file=name, hint="values are shares: divide percents by 100")
     models, table_metrics = (rows.select(pl.col(column).unique(maintain_order=True)) for column in ("model", "metric"))
     if metrics is not None and not says_all(metrics):
         chosen = [str(metric) for metric in split(metrics)]
         check_known(chosen, table_metrics["metric"], "the table has no metric {!r}")
         table_metrics = pl.DataFrame({"metric": list(dict.fromkeys(chosen))})
-    every = table_metrics.join(models, how="cross").join(
-        rows, on=["model", "metric"], how="left", maintain_order="left"
+    every = table_metrics.join(models, how="cross")
+    scores = every.join(rows, on=["model", "metric"], how="left", maintain_order="left")
+    return scores.select(
+        pl.col("model").alias("run"), "metric", "value", unit=pl.lit("share"), se=pl.lit(None, pl.Float64)
     )
-    return every.select(
-        pl.col("model").alias("run"), "metric", value.alias("value"), unit=pl.lit("share"), se=pl.lit(None, pl.Float64)
-    )
+
+
+# --- numbers along which runs are ordered -----------------------------------------------------------------------------
+
+
+def numbers_along(along: str, runs: Sequence[str]) -> tuple[str, dict[str, float]]:
+    """What the number is called along which runs are ordered, such as the share of the training data, and each run's.
+
+    They are read from the runs' names (``t5_0.05``, ``t5-220M``, ``bert_10%``), or from a table (``share=FILE``).
+    """
+    along, _, file = along.partition("=")
+    if along in (*SCORES.columns, "exact", ""):
+        raise UsageError(f"--along {along!r} has no name for a column of its own", hint="--along share")
+    if not file:
+        return along, _of_names(along, runs)
+    name, rows = read_user_table(file, "numbers", ("run",), along)
+    of_run = dict(rows.select("run", along).iter_rows())
+    if lacking := [run for run in runs if run not in of_run]:
+        raise DstbenchError(f"no {along} for {', '.join(lacking)}", file=name, hint="a row for each run")
+    return along, {run: of_run[run] for run in runs}
+
+
+def _of_names(along: str, runs: Sequence[str]) -> dict[str, float]:
+    after = re.compile(rf"(?<![a-z]){re.escape(along)}[-_= ]*(?=\d)", re.IGNORECASE)
+    matches = {run: list(_NUMBER.finditer(run)) for run in runs}
+    ends = {run: [match.end() for match in after.finditer(run)] for run in runs}
+    named = {run: [match for match in of_run if match.start() in ends[run]] for run, of_run in matches.items()}
+    if all(len(of_run) == 1 for of_run in named.values()):
+        return {run: _value(match) for run, (match,) in named.items()}
+    values = {run: [_value(match) for match in of_run] for run, of_run in matches.items()}
+    differing = [column for column in zip(*values.values(), strict=False) if len(set(column)) > 1]
+    if len({len(of_run) for of_run in values.values()}) > 1 or len(differing) != 1:
+        hint = f"a table with the columns run and {along}: --along {along}=FILE.csv"
+        what = f"the runs' names do not differ in one number only ({', '.join(runs[:2])}, …)"
+        raise UsageError(f"{what}, so none orders them along {along!r}", hint=hint)
+    return dict(zip(values, differing[0], strict=True))
+
+
+def _value(match: re.Match[str]) -> float:
+    return float(match[1]) * _TIMES[match[2] or ""]

@@ -15,8 +15,7 @@ from dstbench.errors import DstbenchError, UsageError, first_repeated, warn
 from dstbench.readers.contexts import contexts
 from dstbench.readers.ontology import read_entities
 from dstbench.readers.states import Side, States, in_split, merge_states
-from dstbench.runs.load import named_parts
-from dstbench.runs.open import Data, open_gold
+from dstbench.runs.open import Data, named_parts, open_gold
 from dstbench.schema.core import CONTEXTS
 from dstbench.scoring.values import with_judgements
 

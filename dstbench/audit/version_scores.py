@@ -21,8 +21,7 @@ from dstbench.conventions.convention import Convention
 from dstbench.conventions.profiles import as_convention
 from dstbench.errors import DstbenchError, DstbenchWarning, UsageError, check_known, warn
 from dstbench.metrics import Metric, parse, parse_all
-from dstbench.runs.load import named_parts
-from dstbench.runs.open import Data
+from dstbench.runs.open import Data, named_parts
 from dstbench.runs.run import Run, in_memory
 from dstbench.schema.audit import VERSION_MODELS, VERSION_SLOTS
 from dstbench.schema.record import Record

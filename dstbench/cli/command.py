@@ -5,28 +5,26 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from filecmp import cmp
 from functools import cached_property
-from inspect import Parameter, Signature, getdoc
+from inspect import Parameter, Signature
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, get_args
 
 import typer
 
 from dstbench.cli.options import (
     CHOSEN,
-    DETAILS,
     Declared,
     Detail,
     Option,
     convention_options,
     listed_names,
     load,
-    meanings_in,
     option,
     parameters,
 )
@@ -35,17 +33,15 @@ from dstbench.errors import UsageError, warn
 from dstbench.typing import EngineName, FigureFormat, TableFormat
 
 if TYPE_CHECKING:
+    from dstbench.cli.options import Role
     from dstbench.conventions.convention import Convention
 
 # The options that name a file, and a folder, to write; every other path is read.
 _OUTPUTS: Final = ("out", "output", "log", "review", "manifest")
 _FOLDERS: Final = ("charts", "figures")
-# Options whose texts NAME=FILE name a file to read.
+# Options whose texts NAME=FILE name a file to read, and those whose texts may be files.
 _NAMED_FILES: Final = ("tables", "versions", "other_golds", "along")
-# The options of `Shared`, by the part of a command that they are for.
-_SHARED: Final = ("drawing", "engine", "table", "file", "common")
-# The options of a command, by what they are for.
-_Options: TypeAlias = Mapping[str, Mapping[str, Option]]
+_FILES: Final = ("profile", "profiles", "plugins")
 
 
 class Result(NamedTuple):
@@ -58,7 +54,7 @@ class Result(NamedTuple):
     code: int = 0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Shared:
     """The options that several commands share; a command has those of its charts, engine, table and file.
 
@@ -82,7 +78,7 @@ class Shared:
     figures: Path | None = None
     figure_format: FigureFormat = "svg"
     width: float | None = None
-    engine: EngineName = "local"
+    engine: EngineName | None = "local"
     address: str | None = None
     chosen: TableFormat | None = None
     everything: bool = False
@@ -99,42 +95,10 @@ class Shared:
 
     def form_of(self, output: Path | None) -> TableFormat:
         """The format of a table that goes to this file; warns if the file's name ends in another format."""
-        of_name = promised(output, TableFormat)
+        of_name: TableFormat | None = promised(output, TableFormat)
         if of_name and self.chosen and of_name != self.chosen:
             warn(f"{output} holds {self.chosen}; --format {of_name} writes {of_name}")
         return self.chosen or of_name or "text"
-
-    def enter(self, stack: ExitStack, names: Iterable[str]) -> None:
-        """Use the engine, and lay tables out for where they go, if there are such options, until `stack` is closed."""
-        if "engine" in names:
-            stack.enter_context(load("scoring.partitions:engine")(self.engine, address=self.address))
-        if "chosen" in names:
-            if self.label is not None:
-                if self.form != "latex":
-                    raise UsageError("--label is for LaTeX only", hint="--format latex")
-                if not re.fullmatch(r"[A-Za-z0-9:._/-]+", self.label):
-                    raise UsageError(f"--label {self.label!r} cannot be a label", hint="letters, digits, and : . _ / -")
-            from dstbench.rendering.terminal import Screen, laid_out_for, screen_of
-
-            screen = screen_of(sys.stdout) if str(self.output or "-") == "-" else Screen()
-            stack.enter_context(laid_out_for(screen._replace(everything=self.everything, signature=self.signature)))
-
-    def write(self, charts_of: str, *args: Any) -> list[Path]:
-        """Write the charts that ``module:name`` makes of the arguments to the folders that are given; their paths."""
-        if self.charts is None and self.figures is None:
-            return []
-        from dstbench.rendering.charts.draw import draw_figure, specification
-        from dstbench.rendering.tables import render_object
-
-        charts, written = load(charts_of)(*args), []
-        if self.charts is not None:
-            texts = {f"{name}.vl.json": render_object(specification(chart)).encode() for name, chart in charts.items()}
-            written += write_files(texts, self.charts)
-        if self.figures is not None:
-            form = self.figure_format
-            drawn = {f"{name}.{form}": draw_figure(chart, form, self.width) for name, chart in charts.items()}
-            written += write_files(drawn, self.figures)
-        return written
 
 
 def promised(output: Path | None, formats: Any) -> Any:
@@ -142,40 +106,6 @@ def promised(output: Path | None, formats: Any) -> Any:
     ending = output.suffix.lower() if output else ""
     form = {".tex": "latex"}.get(ending, ending[1:])
     return form if form in get_args(formats) else None
-
-
-@dataclass(frozen=True)
-class Call:
-    """A command that is being run, with the arguments of its function, how runs are read, and its shared options."""
-
-    command: Command
-    arguments: dict[str, Any]
-    reading: Mapping[str, Any]
-    shared: Shared
-    convention: Callable[[], Convention]
-
-    @property
-    def form(self) -> TableFormat:
-        """The format of its table."""
-        return self.shared.form
-
-    def compute(self) -> Any:
-        """What the function `Command.of` returns."""
-        return load(self.command.of)(**self.arguments)
-
-    def shown(self, result: Any, *drawn: Any, **shown: Any) -> Result:
-        """A result as text and charts; both may depend on further options."""
-        text = load(self.command.show)(result, self.form, **shown)
-        return Result(text, self.drawn(result, *drawn))
-
-    def drawn(self, *results: Any) -> list[Path]:
-        """Write the charts of a result, if the command has any; their files."""
-        return self.shared.write(self.command.charts, *results) if self.command.charts else []
-
-
-def usual(call: Call, **shown: Any) -> Result:
-    """A command that shows what its function returns."""
-    return call.shown(call.compute(), **shown)
 
 
 @dataclass(frozen=True)
@@ -189,12 +119,10 @@ class Command:
     name: str  # those of the group ``audit`` begin with it
     help: str
     example: str  # without ``dstbench``
-    doing: str  # what the spinner says while the command computes, such as "scoring"
     of: str = ""  # the function that computes, as ``module:name``
+    run: str = "cli.command:usual"  # runs the command, and its keyword arguments are options, too
     show: str = "rendering.tables:render"  # makes a text of the result and the format
     charts: str = ""  # makes charts of the result, if there are any
-    run: str = "cli.command:usual"  # runs the command, and its keyword arguments are options, too
-    shown: Sequence[Declared] = ()  # further options, which are arguments of `show`
     choices: Sequence[str] = tuple(CHOSEN)  # the choices of a convention that are options; others would change nothing
     profile: str = "verbatim"  # the default one
     reads: bool = False  # whether `run` reads runs itself
@@ -202,20 +130,47 @@ class Command:
     details: Mapping[str, Detail] = field(default_factory=dict)  # of options, where they differ from other commands'
     hidden: Sequence[str] = ()  # parameters of `of` without an option
 
+    def options(self) -> list[Option]:
+        """Its options, in the order of its help."""
+        declared = parameters(self.of) if self.of else []
+        names = {one.name for one in declared}
+        has_runs, reads = {"data", "**reading"} <= names, "**reading" in names or self.reads
+        hidden = {"profile", "**reading", *self.hidden, *(["data"] if has_runs else [])}
+        runs = [one._replace(name="runs", type="list[Path]") for one in declared if has_runs and one.name == "data"]
+        reading = [one._replace(default=None) for one in parameters("runs.open:open_runs") if one.name != "data"]
+        reading.sort(key=lambda one: one.name == "names")
+        all_shared = {one.name: one for one in parameters("cli.command:Shared")}
+        if self.table == "shown":
+            all_shared["chosen"] = all_shared["chosen"]._replace(meaning="Output format of the table; default: text.")
+
+        def shared(is_needed: object, *names: str) -> tuple[Role, list[Declared]]:
+            return "shared", [all_shared[name] for name in names if is_needed]
+
+        of_role: list[tuple[Role, Sequence[Declared]]] = [
+            ("function", [one for one in declared if one.name not in hidden]),
+            ("own", [one for one in parameters(self.run) if one.name != "call"]),
+            shared(self.charts, "charts", "figures", "figure_format", "width"),
+            ("runs", runs),
+            ("reading", [one for one in reading if has_runs or one.name != "names"] if reads else []),
+            shared(has_runs, "engine", "address"),
+            shared(self.table, "chosen", "everything", "signature"),
+            shared(self.table == "file", "output", "label"),
+        ]
+        options = [option(one, role, self.details) for role, ones in of_role for one in ones]
+        if "profile" in names or (self.reads and self.table):
+            options += convention_options(self.profile, self.choices)
+        return options + [option(all_shared[name], "shared", self.details) for name in ("plugins", "verbose")]
+
     def add(self, app: typer.Typer) -> None:
         """Add it to an application."""
         *_, name = self.name.split()
-        options = _options_of(self) if _may_run(name) else {}
+        options = self.options() if _may_run(name) else []
 
         def run(**given: Any) -> None:
-            _run(self, options, given)
+            _run(self, options, {name: None if value == [] else value for name, value in given.items()})
 
         run.__signature__ = Signature(  # type: ignore[attr-defined] # Typer makes options of it
-            [
-                Parameter(key, Parameter.KEYWORD_ONLY, default=one.default, annotation=one.annotation)
-                for of_role in options.values()
-                for key, one in of_role.items()
-            ]
+            [Parameter(o.name, Parameter.KEYWORD_ONLY, default=o.default, annotation=o.annotation) for o in options]
         )
         run.__annotations__ = {}
         run.__doc__ = self.help
@@ -224,15 +179,14 @@ class Command:
 
 
 def _may_run(name: str) -> bool:
-    """Whether this process may run a command. Making the options of all of them is a sixth of what ``--help`` takes.
+    """Whether this process may run a command, or complete its words: making options imports the command's function.
 
-    A process that was started as ``dstbench`` runs a command only if its name is among the words of the command line;
-    one that completes words, or that imports dstbench, may need any.
+    A process that was not started as ``dstbench``, but imports it, may run any.
     """
     main = getattr(sys.modules["__main__"], "__spec__", None)
     is_command = Path(sys.argv[0]).stem == "dstbench" or (main is not None and main.name == "dstbench.__main__")
-    named = name in sys.argv or (name == "score" and any(map(is_path, sys.argv[1:2])))
-    return not is_command or named or "_DSTBENCH_COMPLETE" in os.environ
+    words = [*sys.argv, *os.environ.get("COMP_WORDS", "").split()]
+    return not is_command or name in words or (name == "score" and any(map(is_path, sys.argv[1:2])))
 
 
 def is_path(word: str) -> bool:
@@ -240,70 +194,78 @@ def is_path(word: str) -> bool:
     return "." in word or os.sep in word or os.path.exists(word)
 
 
-def _options_of(command: Command) -> _Options:
-    """The options of a command, by whom they are for, in the order of its help."""
-    declared = {one.name: one for one in (parameters(command.of) if command.of else ())}
-    has_runs, reads = {"data", "**reading"} <= declared.keys(), "**reading" in declared
-    hidden = {"profile", "**reading", *command.hidden, *(["data"] if has_runs else [])}
-    meanings = meanings_in(getdoc(Shared) or "")
+class Call:
+    """A command that is being run, with the arguments of its function, how runs are read, and its shared options.
 
-    def options(of: Iterable[Declared]) -> dict[str, Option]:
-        return {one.name: option(one, command.details.get(one.name) or DETAILS.get(one.name) or Detail()) for one in of}
+    Attributes:
+        command: The command.
+        shared: The shared options.
+        reading: How runs are read.
+        arguments: The arguments of the command's function.
+        own: The arguments of its `run`.
+    """
 
-    def shared(*names: str) -> dict[str, Option]:
-        kinds = {one.name: (str(one.type).removesuffix(" | None"), one.default) for one in fields(Shared)}
-        return options(Declared(name, *kinds[name], meanings[name]) for name in names)
+    def __init__(self, command: Command, options: Iterable[Option], given: Mapping[str, Any], shared: Shared) -> None:
+        of_role: dict[str, dict[str, Any]] = {}
+        for one in options:
+            value = one.parse(given[one.name])
+            is_output = one.role == "own" and one.name in _OUTPUTS
+            of_role.setdefault(one.role, {})[one.name] = value if is_output else _text(value)
+        self.command, self.shared, self.own = command, shared, of_role.get("own", {})
+        self._convention = of_role.get("convention", {})
+        self.reading = of_role.get("reading", {})
+        self.arguments = {name: value for name, value in of_role.get("function", {}).items() if value is not None}
+        if "runs" in of_role:
+            runs = given["runs"] or ()
+            _warn_of_copies(runs)
+            self.reading["names"] = listed_names(self.reading["names"], len(runs))
+            self.arguments["data"] = of_role["runs"]["runs"]
+        if command.of:
+            self.arguments |= self.reading
+            if self._convention:
+                self.arguments["profile"] = self.convention()
 
-    runs: list[Declared] = []
-    reading: list[Declared] = []
-    if has_runs:
-        runs = [Declared("runs", "list[Path]", declared["data"].default, "", is_positional=True)]
-    if reads or command.reads:
-        reading = [one._replace(default=None) for one in parameters("runs.open:open_runs") if one.name != "data"]
-        reading = sorted(
-            (one for one in reading if has_runs or one.name != "names"), key=lambda one: one.name == "names"
-        )
-    if command.table == "shown":
-        meanings["chosen"] = "Output format of the table; default: text."
-    has_profile = "profile" in declared or (command.reads and command.table)
-    return {
-        "function": options(one for one in declared.values() if one.name not in hidden),
-        "own": options([one for one in parameters(command.run) if one.type and one.name != "call"] + [*command.shown]),
-        "drawing": shared("charts", "figures", "figure_format", "width") if command.charts else {},
-        "runs": options(runs),
-        "reading": options(reading),
-        "engine": shared("engine", "address") if has_runs else {},
-        "table": shared("chosen", "everything", "signature") if command.table else {},
-        "file": shared("output", "label") if command.table == "file" else {},
-        "convention": convention_options(command.profile, command.choices) if has_profile else {},
-        "common": shared("plugins", "verbose"),
-    }
+    def convention(self) -> Convention:
+        """The convention that is asked for."""
+        chosen = dict(self._convention)
+        convention: Convention = load("conventions.profiles:profile")(chosen.pop("profile"), **chosen)
+        return convention
+
+    @property
+    def form(self) -> TableFormat:
+        """The format of its table."""
+        return self.shared.form
+
+    def compute(self) -> Any:
+        """What the function `Command.of` returns."""
+        return load(self.command.of)(**self.arguments)
+
+    def shown(self, result: Any, *drawn: Any, **shown: Any) -> Result:
+        """A result as text and charts; both may depend on further options."""
+        return Result(load(self.command.show)(result, self.form, **shown), self.drawn(result, *drawn))
+
+    def drawn(self, *results: Any, charts: str = "") -> list[Path]:
+        """Write the charts of a result (by another function than the command's, if `charts` names it); their files."""
+        shared, charts = self.shared, charts or self.command.charts
+        if not charts or (shared.charts is None and shared.figures is None):
+            return []
+        from dstbench.rendering.charts.draw import draw_figure, specification
+        from dstbench.rendering.tables import render_object
+
+        made, written = load(charts)(*results), []
+        if shared.charts is not None:
+            texts = {f"{name}.vl.json": render_object(specification(chart)).encode() for name, chart in made.items()}
+            written += write_files(texts, shared.charts)
+        if shared.figures is not None:
+            form = shared.figure_format
+            drawn = {f"{name}.{form}": draw_figure(chart, form, shared.width) for name, chart in made.items()}
+            written += write_files(drawn, shared.figures)
+        return written
 
 
-def _call(
-    command: Command, options: Mapping[str, Mapping[str, Option]], given: Mapping[str, Any], shared: Shared
-) -> Call:
-    """What is given as arguments."""
-
-    def values(role: str) -> dict[str, Any]:
-        return {name: _text(one.parse(given[name])) for name, one in options[role].items()}
-
-    def convention() -> Convention:
-        chosen = {name: _text(given[name]) for name in options["convention"] if name != "profile"}
-        return load("conventions.profiles:profile")(given["profile"], **chosen)  # type: ignore[no-any-return]
-
-    reading = values("reading")
-    if options["runs"]:
-        _warn_of_copies(given["runs"] or ())
-        reading["names"] = listed_names(reading["names"], len(given["runs"] or ()))
-    arguments = {name: value for name, value in values("function").items() if value is not None}
-    if options["runs"]:
-        arguments["data"] = _text(given["runs"] or None)
-    if command.of:
-        arguments |= reading
-    if options["convention"] and command.of:
-        arguments["profile"] = convention()
-    return Call(command, arguments, reading, shared, convention)
+def usual(call: Call) -> Result:
+    """A command that shows what its function returns."""
+    return call.shown(call.compute())
 
 
 def _warn_of_copies(runs: Iterable[Path]) -> None:
@@ -321,33 +283,32 @@ def _text(value: Any) -> Any:
     return as_path(value) if isinstance(value, Path) else value
 
 
-def _run(command: Command, options: _Options, given: dict[str, Any]) -> None:
-    given = {name: None if value == [] else value for name, value in given.items()}
-    notes = Notes(verbose=given["verbose"])
+def _run(command: Command, options: Sequence[Option], given: Mapping[str, Any]) -> None:
+    shared = Shared(**{one.name: given[one.name] for one in options if one.role == "shared"})
+    notes = Notes(verbose=shared.verbose)
     with ExitStack() as stack:
         stack.callback(notes.tell)
-        with reporting(notes), progress(command.doing):
+        with reporting(notes), progress(command.name):
             from dstbench.io.atomic import guarding_inputs, refuse_overwriting
             from dstbench.io.limits import check_threads
 
             check_threads()
             _refuse_other_encodings(given)
-            refuse_overwriting(*_paths(given))
+            outputs = [path for name in _OUTPUTS if (path := given.get(name)) and isinstance(path, Path)]
+            files = [path for path in outputs if str(path) != "-"]
+            refuse_overwriting([*_files_read(given)], [Path("/dev/stdout"), *files])  # it may be a file, too
             stack.enter_context(guarding_inputs())
-            if given["plugins"]:
-                load("plugins:use")(given["plugins"])
-                if ".toml" in ",".join(given["plugins"]):
-                    load("readers.registry:check_declared")()
-            names = [name for role in _SHARED for name in options[role]]
-            shared = Shared(**{name: given[name] for name in names})
-            shared.enter(stack, names)
-            call = _call(command, options, given, shared)
-            own = {name: one.parse(given[name]) for name, one in options["own"].items()}
-            result: Result = load(command.run)(call, **own)
+            if shared.plugins:
+                load("plugins:use")(shared.plugins)
+                load("readers.registry:check_declared")()
+            _enter(shared, stack, given)
+            call = Call(command, options, given, shared)
+            result: Result = load(command.run)(call, **call.own)
         notes.tell("before")
         if result.text is not None:
-            label = shared.label
-            text = result.text if label is None else load("rendering.latex:relabelled")(result.text, label)
+            text = result.text
+            if shared.label is not None:
+                text = load("rendering.latex:relabelled")(text, shared.label)
             output = result.output or shared.output
             emit(text, output)
             if output is None and sys.stdout.isatty():
@@ -359,6 +320,22 @@ def _run(command: Command, options: _Options, given: dict[str, Any]) -> None:
             raise typer.Exit(result.code)
 
 
+def _enter(shared: Shared, stack: ExitStack, given: Mapping[str, Any]) -> None:
+    """Use the engine, and lay tables out for where they go, until `stack` is closed."""
+    if "engine" in given:
+        stack.enter_context(load("scoring.partitions:engine")(shared.engine, address=shared.address))
+    if shared.label is not None:
+        if shared.form != "latex":
+            raise UsageError("--label is for LaTeX only", hint="--format latex")
+        if not re.fullmatch(r"[A-Za-z0-9:._/-]+", shared.label):
+            raise UsageError(f"--label {shared.label!r} cannot be a label", hint="letters, digits, and : . _ / -")
+    if "chosen" in given:
+        from dstbench.rendering.terminal import Screen, laid_out_for, screen_of
+
+        screen = screen_of(sys.stdout) if str(shared.output or "-") == "-" else Screen()
+        stack.enter_context(laid_out_for(screen._replace(everything=shared.everything, signature=shared.signature)))
+
+
 def _refuse_other_encodings(given: Mapping[str, Any]) -> None:
     """Refuse texts that are not UTF-8, which no table could hold; paths may be anything."""
     for name, value in given.items():
@@ -368,27 +345,13 @@ def _refuse_other_encodings(given: Mapping[str, Any]) -> None:
                 raise UsageError(f"{text!r} is not UTF-8", hint="set the terminal, or the script, to UTF-8")
 
 
-def _paths(given: Mapping[str, Any]) -> tuple[list[Path], list[Path]]:
-    """The paths that a command line names: to be read, and files to be written.
-
-    Standard output is among them, as it may be a file, too.
-    """
-    inputs, files = [], [Path("/dev/stdout")]
+def _files_read(given: Mapping[str, Any]) -> Iterator[Path]:
+    """The files that a command line names to be read."""
     for name, value in given.items():
-        values = [item for item in (value if isinstance(value, list) else [value]) if item is not None]
-        paths = [item for item in values if isinstance(item, Path)]
-        if name in _OUTPUTS:
-            files += [path for path in paths if str(path) != "-"]
-        elif name not in _FOLDERS:
-            inputs += [Path(as_path(path)) for path in paths]
-        if name in _NAMED_FILES:
-            inputs += [Path(file) for item in values if (file := item.partition("=")[2])]
-        if name.startswith("profile"):
-            inputs += [Path(part) for item in values for part in item.split(",") if part.endswith(".toml")]
-    for name in ",".join(given["plugins"] or ()).split(","):
-        if name.endswith(".toml"):
-            inputs.append(Path(name.strip()))
-            continue
-        module = Path(name.strip().removesuffix(".py") if name.endswith(".py") else name.strip().replace(".", "/"))
-        inputs += [module, Path(f"{module}.py")] if name else []
-    return inputs, files
+        for item in value if isinstance(value, list) else [value]:
+            if isinstance(item, Path) and name not in (*_OUTPUTS, *_FOLDERS):
+                yield Path(as_path(item))
+            elif isinstance(item, str) and name in _NAMED_FILES:
+                yield Path(item.partition("=")[2])
+            elif isinstance(item, str) and name in _FILES:
+                yield from (Path(part.strip()) for part in item.split(",") if part.endswith((".py", ".toml")))

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import io
+import logging
 import os
 import sys
 import warnings
 from collections import Counter
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Timer
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 import typer
@@ -18,10 +20,8 @@ from dstbench.errors import DstbenchError, DstbenchWarning, UsageError, shortene
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from dstbench.cli.spinner import Spinner
-
-# The spinner, while it is drawn: messages are printed through it, or they would end up on its line.
-_spinners: list[Spinner] = []
+# Seconds before progress is drawn. Most commands are done by then, and need not import Rich, a sixth of their time.
+_DELAY: Final = 0.4
 # A line of notes of one kind has the counts of at most this many files.
 _MOST_NAMED: Final = 3
 
@@ -76,19 +76,16 @@ def _line(warnings: list[DstbenchWarning]) -> str:
     counts: Counter[str] = Counter()
     for warning in warnings:
         counts[warning.file or warning.run or ""] += warning.count or 1
-    noun = "files" if first.file else "runs"
-    places = f"{len(counts):,} {noun}: " if len(counts) > 1 else f"{next(iter(counts))}: ".removeprefix(": ")
-    same = all(warning.text == first.text for warning in others)
-    if first.count is None:
-        what = first.text if same else f"{first.kind}, {len(warnings):,} times"
-    elif len(set(counts.values())) > 1:
-        what = f"{first.kind}: {_in_words(counts)}"
-    elif same and first.count == 1:
+    place = f"{len(counts):,} {'files' if first.file else 'runs'}" if len(counts) > 1 else next(iter(counts))
+    if all(warning.text == first.text for warning in others) and len({*counts.values()}) == 1:
         what = first.text
+    elif first.count is None:
+        what = f"{first.kind}, {len(warnings):,} times"
+    elif len(counts) == 1:
+        what = f"{counts.total():,} {first.kind}"
     else:
-        count = f"{counts.most_common(1)[0][1]:,}"
-        what = f"{count} {first.kind}" if same or len(counts) == 1 else f"{first.kind}: {count} in each"
-    return f"{places}{what} (--verbose lists them)"
+        what = f"{first.kind}: {_in_words(counts)}"
+    return f"{place}: {what} (--verbose lists them)".removeprefix(": ")
 
 
 def _in_words(counts: Counter[str]) -> str:
@@ -96,10 +93,11 @@ def _in_words(counts: Counter[str]) -> str:
     names = {place: place.rpartition("/")[2] for place in counts}
     if len(set(names.values())) < len(names):  # files of one name in several folders
         names = {place: place for place in counts}
-    shown = [f"{count:,} in {names[place]}" for place, count in counts.most_common(_MOST_NAMED)]
-    if (others := len(counts) - _MOST_NAMED) > 0:
-        rest = counts.total() - sum(count for _, count in counts.most_common(_MOST_NAMED))
-        shown.append(f"{rest:,} in {others:,} more")
+    largest = counts.most_common(_MOST_NAMED)
+    shown = [f"{count:,} in {names[place]}" for place, count in largest]
+    if len(counts) > len(largest):
+        rest = counts.total() - sum(count for _, count in largest)
+        shown.append(f"{rest:,} in {len(counts) - len(largest):,} more")
     return ", ".join(shown)
 
 
@@ -109,10 +107,9 @@ def _tell(kind: str, message: object) -> None:
     width = screen_of(sys.stderr).width
     # An error's own line breaks are kept; it has escaped all others.
     lines = f"{kind}: {message.args[0]}".split("\n") if isinstance(message, DstbenchError) else [f"{kind}: {message}"]
-    shown = (visible(shortened(line, 4000)) for line in lines)
-    text = "\n".join(wrapped(line, width, " " * (len(kind) + 2)) for line in shown)
-    if _spinners:
-        _spinners[-1].print(text)
+    text = "\n".join(wrapped(visible(shortened(line, 4000)), width, " " * (len(kind) + 2)) for line in lines)
+    if Progress.current is not None:
+        Progress.current.print(text)
     else:
         typer.echo(text, err=True)
 
@@ -147,20 +144,85 @@ def reporting(notes: Notes | None = None) -> Iterator[None]:
         kept.tell()
 
 
+class Progress(logging.Handler):
+    """A line on stderr that Rich draws while a command computes, once it has run for some tenths of a second.
+
+    It has what the messages of the logger ``dstbench`` say; their attributes `done` and `of` say how much is done.
+    """
+
+    #: The one that is drawn: messages are printed through it, or they would end up on its line.
+    current: Progress | None = None
+
+    def __init__(self, doing: str) -> None:
+        super().__init__()
+        self._task: dict[str, Any] = {"description": doing, "completed": 0, "total": None}
+        self._drawn: Any = None
+        self._timer = Timer(_DELAY, self._draw)
+        self._timer.daemon = True  # the process may end meanwhile
+        self._log = logging.getLogger("dstbench")
+        self._level_before = self._log.level
+
+    def start(self) -> None:
+        """Draw soon."""
+        Progress.current = self
+        self._log.addHandler(self)
+        self._log.setLevel(logging.INFO)
+        self._timer.start()
+
+    def stop(self) -> None:
+        """Remove the line."""
+        Progress.current = None
+        self._log.removeHandler(self)
+        self._log.setLevel(self._level_before)
+        self._timer.cancel()
+        with self.lock:  # type: ignore[union-attr] # `emit` holds it, too
+            if self._drawn is not None:
+                self._drawn.stop()
+            self._task = {}
+
+    def print(self, text: str) -> None:
+        """Write a text to stderr: above the line, if that is drawn."""
+        with self.lock:  # type: ignore[union-attr]
+            if self._drawn is not None:
+                self._drawn.console.print(text, markup=False, highlight=False, emoji=False, soft_wrap=True)
+            else:
+                typer.echo(text, err=True)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Show a message."""
+        self._task["description"] = record.getMessage()
+        for name, attribute in (("completed", "done"), ("total", "of")):
+            self._task[name] = getattr(record, attribute, self._task[name])
+        if self._drawn is not None:
+            self._drawn.update(self._drawn.task_ids[0], **self._task)
+
+    def _draw(self) -> None:
+        from rich import progress
+        from rich.console import Console
+        from rich.table import Column
+
+        with self.lock:  # type: ignore[union-attr]
+            if self._task:
+                one_line = Column(no_wrap=True, overflow="ellipsis", ratio=1)
+                text = progress.TextColumn("{task.description}", markup=False, table_column=one_line)
+                columns = (progress.SpinnerColumn(), text, progress.BarColumn(20), progress.TimeElapsedColumn())
+                self._drawn = progress.Progress(*columns, console=Console(stderr=True), transient=True)
+                self._drawn.add_task(**self._task)
+                self._drawn.start()
+
+
 @contextmanager
 def progress(doing: str) -> Iterator[None]:
-    """Show on stderr, if it is a terminal, what is being done and for how long (see `spinner.Spinner`)."""
+    """Show on stderr, if it is a terminal, what is being done and for how long."""
     if not sys.stderr.isatty():
         yield
         return
-    from dstbench.cli.spinner import Spinner
-
-    with Spinner(doing) as spinner:
-        _spinners.append(spinner)
-        try:
-            yield
-        finally:
-            _spinners.remove(spinner)
+    line = Progress(doing)
+    line.start()
+    try:
+        yield
+    finally:
+        line.stop()
 
 
 def as_path(path: Path) -> str:

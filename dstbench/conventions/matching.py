@@ -7,7 +7,9 @@ matches.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from math import inf
@@ -44,14 +46,11 @@ class Matcher:
             return cls(kind, MATCHERS[kind].threshold)
         if kind == "exact":
             raise UsageError(f"match {notation!r}: exact matching has no threshold", hint="exact")
-        comparison, _, number = ":".join(rest).partition("=")
-        try:
-            threshold = float(number)
-        except ValueError:
-            threshold = -1
-        if comparison not in ("least", "above") or not 0 <= threshold <= 1:
-            raise UsageError(f"match {notation!r} is not understood", hint=f"{kind}:least=0.9 or {kind}:above=0.9")
-        return cls(kind, threshold, above=comparison == "above")
+        comparison = re.fullmatch(r"(least|above)=([0-9.e+-]+)", ":".join(rest))
+        with suppress(ValueError):
+            if comparison and 0 <= float(comparison[2]) <= 1:
+                return cls(kind, float(comparison[2]), above=comparison[1] == "above")
+        raise UsageError(f"match {notation!r} is not understood", hint=f"{kind}:least=0.9 or {kind}:above=0.9")
 
     @property
     def is_fuzzy(self) -> bool:
@@ -71,6 +70,8 @@ class Matcher:
 
 
 class _Kind(NamedTuple):
+    """A matcher: its similarity of two strings, its default threshold, and its meaning in words."""
+
     similarity: Callable[[str, str], float]
     threshold: float
     meaning: str
@@ -88,10 +89,9 @@ def _partial(gold: str, pred: str) -> float:
 
     from rapidfuzz.distance import Indel
 
-    # RapidFuzz, FuzzyWuzzy, and FuzzyWuzzy with its accelerator have three different partial ratios. This is that of
-    # FuzzyWuzzy, in whole percent: for each block that both strings share, the shorter string is compared with the
-    # stretch of the longer one at which the block lines up, and the highest similarity counts. If both strings have the
-    # same length, each in turn takes the part of the shorter one, so that their order does not matter.
+    # FuzzyWuzzy's partial ratio, which differs from RapidFuzz's: for each block that both strings share, the shorter
+    # string is compared with the stretch of the longer one at which the block lines up, and the highest similarity
+    # counts. Of strings of one length, each in turn is the shorter one, so that their order does not matter.
     shorter, longer = sorted((gold, pred), key=len)
     roles = [(shorter, longer), (longer, shorter)] if len(shorter) == len(longer) else [(shorter, longer)]
     highest = 0.0

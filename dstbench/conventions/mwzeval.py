@@ -16,77 +16,44 @@ def _by_variant(variants: Mapping[str, Iterable[str]]) -> dict[str, str]:
 
 
 # Of slots that name a place: each name with its variants.
-_NAMES: Final = _by_variant(
-    {
-        "acorn guest house": ("acorn house",),
-        "arbury lodge guesthouse": ("arbury guesthouse and lodge", "arbury guesthouse"),
-        "bridge guest house": ("bridge house",),
-        "broughton house gallery": ("broughton gallery",),
-        "cafe jello gallery": ("cafe jello museum",),
-        "caffe uno": ("caffee uno", "cafe uno"),
-        "cambridge university botanic gardens": (
-            "cambridge botanic gardens",
-            "the botanical gardens at cambridge university",
-        ),
-        "christ's college": ("christ college", "christs"),
-        "city center north b and b": ("city center b and b",),
-        "cityroomz": ("cityrooms",),
-        "express by holiday inn cambridge": ("holiday inn exlpress, cambridge",),
-        "hotel du vin and bistro": ("hotel du vin bistro",),
-        "huntingdon marriott hotel": ("huntingdon hotel",),
-        "junction theatre": ("the junction",),
-        "limehouse": ("lime house",),
-        "nandos": ("nando's",),
-        "nandos city centre": ("nandos in the city centre",),
-        "parkside swimming pool": ("parkside pools",),
-        "restaurant one seven": ("restaurant 1 7", "restaurant 17"),
-        "restaurant two two": ("restaurant called two two", "restaurant 2 two", "restaurant two 2", "restaurant 2 2"),
-        "rosas bed and breakfast": ("rosa's",),
-        "scudamores punting co": ("scudamores punt co",),
-        "the river bar steakhouse and grill": ("the river bar and grill",),
-        "trinity college": ("trinity street college",),
-        "university arms hotel": ("university hotel",),
-        "whale of a time": ("whale of time",),
-        "whipple museum of the history of science": ("history of science museum",),
-    }
-)
+_NAMES: Final = _by_variant({
+    "acorn guest house": ("acorn house",),
+    "arbury lodge guesthouse": ("arbury guesthouse and lodge", "arbury guesthouse"),
+    "bridge guest house": ("bridge house",), "broughton house gallery": ("broughton gallery",),
+    "cafe jello gallery": ("cafe jello museum",), "caffe uno": ("caffee uno", "cafe uno"),
+    "cambridge university botanic gardens": (
+        "cambridge botanic gardens", "the botanical gardens at cambridge university",
+    ),
+    "christ's college": ("christ college", "christs"), "city center north b and b": ("city center b and b",),
+    "cityroomz": ("cityrooms",), "express by holiday inn cambridge": ("holiday inn exlpress, cambridge",),
+    "hotel du vin and bistro": ("hotel du vin bistro",), "huntingdon marriott hotel": ("huntingdon hotel",),
+    "junction theatre": ("the junction",), "limehouse": ("lime house",), "nandos": ("nando's",),
+    "nandos city centre": ("nandos in the city centre",), "parkside swimming pool": ("parkside pools",),
+    "restaurant one seven": ("restaurant 1 7", "restaurant 17"),
+    "restaurant two two": ("restaurant called two two", "restaurant 2 two", "restaurant two 2", "restaurant 2 2"),
+    "rosas bed and breakfast": ("rosa's",), "scudamores punting co": ("scudamores punt co",),
+    "the river bar steakhouse and grill": ("the river bar and grill",), "trinity college": ("trinity street college",),
+    "university arms hotel": ("university hotel",), "whale of a time": ("whale of time",),
+    "whipple museum of the history of science": ("history of science museum",),
+})  # fmt: skip
 # Of food.
-_FOODS: Final = _by_variant(
-    {
-        "asian": ("asian or oriental",),
-        "australian": ("australasian",),
-        "british": ("english", "brutish", "bristish"),
-        "european": ("europeon",),
-        "gastropub": ("gastropod",),
-        "italian": ("intalian", "italain"),
-        "mediterranean": ("eriterean",),
-        "north american": ("modern american", "americas"),
-        "portuguese": ("brazilian", "portugese"),
-        "seafood": ("sea food",),
-    }
-)
+_FOODS: Final = _by_variant({
+    "asian": ("asian or oriental",), "australian": ("australasian",), "british": ("english", "brutish", "bristish"),
+    "european": ("europeon",), "gastropub": ("gastropod",), "italian": ("intalian", "italain"),
+    "mediterranean": ("eriterean",), "north american": ("modern american", "americas"),
+    "portuguese": ("brazilian", "portugese"), "seafood": ("sea food",),
+})  # fmt: skip
 # Of types, of which capital letters are kept.
-_TYPES: Final = _by_variant(
-    {
-        "guesthouse": ("guest house",),
-        "multiple sports": ("mutliple sports",),
-        "nightclub": ("night club",),
-        "swimmingpool": ("swimming pool",),
-    }
-)
+_TYPES: Final = {
+    "guest house": "guesthouse", "mutliple sports": "multiple sports", "night club": "nightclub",
+    "swimming pool": "swimmingpool",
+}  # fmt: skip
 # Of times.
-_TIMES: Final = _by_variant(
-    {
-        "06:45": ("six fourty five",),
-        "07:00": ("seven o'clock tomorrow evening",),
-        "08:00": ("morning",),
-        "08:30": ("eight thirty",),
-        "12:00": ("lunch", "noon", "mid-day", "around lunch time"),
-        "13:00": ("afternoon",),
-        "13:30": ("one thirty p.m.",),
-        "15:45": ("three forty five p.m",),
-    }
-)
+_TIMES: Final = {
+    "six fourty five": "06:45", "seven o'clock tomorrow evening": "07:00", "morning": "08:00", "eight thirty": "08:30",
+    "lunch": "12:00", "noon": "12:00", "mid-day": "12:00", "around lunch time": "12:00", "afternoon": "13:00",
+    "one thirty p.m.": "13:30", "three forty five p.m": "15:45",
+}  # fmt: skip
 # Of times, by how they begin.
 _TIME_BEGINS: Final = {"one o'clock p.m": "13:00", "ten o'clock a.m": "10:00"}
 

@@ -25,21 +25,11 @@ _DONTCARES: Final = frozenset(
 )
 #: Whole values that the step ``typos`` corrects.
 TYPOS: Final = {
-    "center": "centre",
-    "guesthouse": "guest house",
-    "guesthouses": "guest house",
-    "moderately": "moderate",
-    "moderately priced": "moderate",
-    "cheaply": "cheap",
-    "swimmingpool": "swimming pool",
-    "night club": "nightclub",
-    "concerthall": "concert hall",
-    "theater": "theatre",
-    "archaelogy": "archaeology",
-    "free parking": "free",
-    "free internet": "free",
-    "any": DONTCARE,
-}
+    "center": "centre", "guesthouse": "guest house", "guesthouses": "guest house", "moderately": "moderate",
+    "moderately priced": "moderate", "cheaply": "cheap", "swimmingpool": "swimming pool", "night club": "nightclub",
+    "concerthall": "concert hall", "theater": "theatre", "archaelogy": "archaeology", "free parking": "free",
+    "free internet": "free", "any": DONTCARE,
+}  # fmt: skip
 # The values that TRADE and its successors correct in gold, by slot; "none" replaces those that are none of the slot's.
 _LABELS: Final = {
     "hotel-internet": {"free": "yes"},

@@ -301,12 +301,13 @@ def _with(base: Convention, chosen: Mapping[str, Any]) -> Convention:
 
 def _other_profiles(name: str) -> str:
     """The hint for the name of a profile that does not exist."""
-    plain_names = list(dict.fromkeys(profile_name.partition("@")[0] for profile_name in PROFILES))
-    plain_name = name.partition("@")[0]
-    if plain_name != name and plain_name in PROFILES and f"{plain_name}@fixed" not in PROFILES:
-        return f"{plain_name} has no variants"
-    near = did_you_mean(name, dict.fromkeys([*PROFILES, *plain_names, *PLUGINS.names()]))
-    return near or f"one of {', '.join([*plain_names, *PLUGINS.names()])}; see `dstbench ls profiles`"
+    base = name.partition("@")[0]
+    if base != name and base in PROFILES:
+        return f"{base} has no variants"
+    names = list(dict.fromkeys(spelling for p in PROFILES for spelling in (p.partition("@")[0], p))) + PLUGINS.names()
+    return (
+        did_you_mean(name, names) or f"one of {', '.join(n for n in names if '@' not in n)}; see `dstbench ls profiles`"
+    )
 
 
 def as_convention(choice: str | PathLike[str] | Convention) -> Convention:

@@ -13,6 +13,8 @@ from typing import Final, NamedTuple
 
 import polars as pl
 
+from dstbench.errors import did_you_mean
+
 # The 30 pairs tracked on MultiWOZ since TRADE, by domain.
 _TRACKED: Final[dict[str, tuple[str, ...]]] = {
     "attraction": ("area", "name", "type"),
@@ -153,18 +155,14 @@ class SlotTotal(NamedTuple):
 def slot_total(
     gold_slots: Iterable[str], *, is_multiwoz: bool, scope: frozenset[str] | None = None, name: str = ""
 ) -> SlotTotal:
-    """T of slot accuracy, which depends on gold only: of the slots that have a value in it, never on predictions.
+    """T of slot accuracy, which depends on the slots that have a value in gold, never on predictions.
 
     For MultiWOZ's dialogues, T is the size of its smallest slot set that has all of gold's slots; if there is no such
     set, or for other dialogues, gold's slots are counted. If the convention scores some slots (`scope`, called `name`),
     T is their number plus that of gold's other slots.
 
-    >>> slot_total(["hotel-area"], is_multiwoz=True), slot_total(["bus-day"], is_multiwoz=True).size
-    (SlotTotal(size=30, source='multiwoz-30'), 35)
-    >>> slot_total(["a-b", "a-c"], is_multiwoz=False), slot_total(["a-b"], is_multiwoz=True).source
-    (SlotTotal(size=2, source='gold'), 'gold')
-    >>> slot_total(["a-b"], is_multiwoz=False, scope=SLOT_SETS["multiwoz-30"], name="multiwoz-30")
-    SlotTotal(size=31, source='multiwoz-30+1')
+    >>> slot_total(["bus-day"], is_multiwoz=True), slot_total(["a-b", "a-c"], is_multiwoz=False)
+    (SlotTotal(size=35, source='multiwoz-35'), SlotTotal(size=2, source='gold'))
     """
     slots = frozenset(gold_slots)
     if scope is not None:
@@ -177,11 +175,7 @@ def slot_total(
 
 
 def domain_of(slot: str) -> str:
-    """The domain of a canonical slot name: the part before the first hyphen.
-
-    >>> domain_of("hotel-book day")
-    'hotel'
-    """
+    """The domain of a canonical slot name: the part before the first hyphen."""
     return slot.partition("-")[0]
 
 
@@ -211,44 +205,13 @@ def canonical_dialogue(dialogue: pl.Expr) -> pl.Expr:
     return pl.when(bare.str.contains(OWN_ID)).then(bare).otherwise(dialogue)
 
 
-_MOST: Final = 3
-# Share of the letters that a similar id has in common.
-_SIMILAR: Final = 0.6
-
-
-def near_dialogues(dialogue: str, dialogues: pl.Series) -> list[str]:
-    """The ids that may be meant by an id that does not exist: those with the same number, else the most similar ones.
-
-    >>> near_dialogues("mul484.json", pl.Series(["MUL0481", "PMUL0484", "MUL0484"]))
-    ['PMUL0484', 'MUL0484']
-    >>> near_dialogues("MUL0448", pl.Series(["MUL0484", "SNG0073"])), near_dialogues("x", pl.Series(["MUL0484"]))
-    (['MUL0484'], [])
-    """
-    from rapidfuzz import process
-    from rapidfuzz.distance import OSA
-
-    dialogues = dialogues.unique(maintain_order=True)
-    if number := re.sub(r"\D", "", dialogue).lstrip("0"):
-        same = dialogues.filter(dialogues.str.replace_all(r"\D", "").str.strip_chars_start("0") == number)
-        if len(same):
-            return same.head(_MOST).to_list()
-    similar = process.extract(
-        dialogue.lower(),
-        dialogues.str.to_lowercase().to_list(),
-        scorer=OSA.normalized_similarity,
-        limit=_MOST,
-        score_cutoff=_SIMILAR,
-    )
-    return dialogues.gather([at for _, _, at in similar]).to_list()
-
-
 def hint_at_dialogue(dialogue: str, dialogues: pl.Series) -> str:
-    """The hint for an id that does not exist: ids that may be meant, or the first ones; see `near_dialogues`.
+    """The hint for an id that does not exist: ids that may be meant, or the first ones.
 
-    >>> hint_at_dialogue("x", pl.Series(["MUL0484"]))
-    'there is 1 dialogue, such as MUL0484'
+    >>> ids = pl.Series(["MUL0484"])
+    >>> hint_at_dialogue("mul484.json", ids), hint_at_dialogue("x", ids)
+    ('did you mean MUL0484?', 'there is 1 dialogue, such as MUL0484')
     """
-    if near := near_dialogues(dialogue, dialogues):
-        return f"did you mean {' or '.join(near)}?"
+    dialogues = dialogues.unique(maintain_order=True)
     count = f"are {len(dialogues):,} dialogues" if len(dialogues) != 1 else "is 1 dialogue"
-    return f"there {count}, such as {', '.join(dialogues.head(_MOST))}"
+    return did_you_mean(dialogue, dialogues) or f"there {count}, such as {', '.join(dialogues.head(3))}"

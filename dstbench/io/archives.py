@@ -1,8 +1,8 @@
 """Packed files: gzip, bzip2, xz, zstd and zip, read as streams, never unpacked to disk.
 
 Conventions: the first bytes tell the type of a file. A zip's members are named by their paths inside it; hidden ones
-(and the ``__MACOSX`` that some programs add) are ignored. Archives may come from strangers: the size of what is
-unpacked is limited, and counted while reading, because the sizes that an archive states may be false.
+(and the ``__MACOSX`` that some programs add) are ignored. Archives may come from strangers, so the size of what is
+unpacked is limited.
 """
 
 from __future__ import annotations
@@ -15,8 +15,7 @@ import os
 import re
 import zipfile
 import zlib
-from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, Any, Final
 
@@ -25,110 +24,106 @@ from dstbench.io.limits import FREE_BYTES, RATIO, UNPACKED
 
 #: How a zip starts: with a member, or, if it has none, with its table of contents.
 ZIP: Final = (b"PK\x03\x04", b"PK\x05\x06")
-
 _MB: Final = 10**6
+_DAMAGES: Final = (EOFError, OSError, ValueError, RuntimeError, zlib.error, lzma.LZMAError, zipfile.BadZipFile)
+_DICTIONARY: Final = 512 * _MB  # bytes of an xz file's dictionary, far above those of `xz -9`
+_READ: Final = 4096  # packed bytes, which unpack to at most 200 MB
 
-_DAMAGES: Final = (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile, zipfile.BadZipFile)
-# Bytes of an xz file's dictionary, far above those of `xz -9`.
-_DICTIONARY: Final = 512 * _MB
-_READ: Final = 1 << 16
-
-
-class Archive(zipfile.ZipFile):
-    """A zip that counts the bytes unpacked of each member, because many small members may also exhaust memory."""
-
-    def __init__(self, path: Path) -> None:
-        super().__init__(path)
-        self.packed, self.unpacked = os.path.getsize(path), Counter[str]()
+#: Makes the error about the file: what is wrong with it, and a hint.
+Fail = Callable[[str, str], DstbenchError]
 
 
-class _Limited(io.RawIOBase):
-    """Unpacked bytes, up to the limits of `packed` ones; closing it closes the file that is `below`, but no archive."""
+class _Stream(io.RawIOBase):
+    """Pieces of bytes as a stream; closing it closes the file that is `below`."""
 
-    def __init__(
-        self, stream: Any, below: IO[bytes] | Archive, *, packed: int, kind: str, fail: Callable[..., DstbenchError]
-    ) -> None:
-        self._stream, self._below, self._packed, self._kind, self._fail = stream, below, packed, kind, fail
-        self._name, self._read, self._unpacked = "", 0, Counter[str]()
-        if isinstance(below, Archive):
-            self._name, self._unpacked = stream.name, below.unpacked
-        self._most, self._ratio = UNPACKED.value * _MB, RATIO.value  # last, when it can be closed: they may be invalid
+    def __init__(self, pieces: Iterator[bytes], below: IO[bytes]) -> None:
+        self._pieces, self._below, self._left = pieces, below, memoryview(b"")
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
-        try:
-            data = self._stream.read(len(buffer))
-        except (*_DAMAGES, OSError) as error:
-            if isinstance(error, OSError) and error.errno:  # an error of the disk, not of the content
-                raise
-            raise damaged(self._kind, error, self._fail) from None
-        self._read += len(data)
-        self._unpacked[self._name] = max(self._read, self._unpacked[self._name])  # unpacking it again adds nothing
-        total = self._unpacked.total()
-        if total > self._most:
-            what = f"more than {self._most // _MB:,} MB when unpacked"
-            raise self._fail(what, f"if that is right, set {UNPACKED.variable} to more MB")
-        if total > max(FREE_BYTES, self._ratio * self._packed):
-            raise self._fail(f"more than {self._ratio} times its packed size when unpacked", RATIO.hint)
-        buffer[: len(data)] = data
-        return len(data)
+        while not self._left:
+            piece = next(self._pieces, None)
+            if piece is None:
+                return 0
+            self._left = memoryview(piece)
+        size = min(len(buffer), len(self._left))
+        buffer[:size], self._left = self._left[:size], self._left[size:]
+        return size
 
     def close(self) -> None:
-        self._stream.close()
-        if not isinstance(self._below, Archive):
-            self._below.close()
+        self._below.close()
         super().close()
 
 
-class _Streams(io.RawIOBase):
-    """The unpacked bytes of compressed streams, one after another.
+def _limited(pieces: Iterator[bytes], kind: str, packed: int, fail: Fail) -> Iterator[bytes]:
+    """The same pieces, up to the limits of a file of `packed` bytes; an error says how the file is damaged."""
+    size = 0
+    try:
+        for piece in pieces:
+            size += len(piece)
+            check_size(size, packed, fail)
+            yield piece
+    except DstbenchError:
+        raise
+    except _DAMAGES as error:
+        if isinstance(error, OSError) and error.errno:  # an error of the disk, not of the content
+            raise
+        raise damaged(kind, error, fail) from None
+
+
+def check_size(unpacked: int, packed: int, fail: Fail) -> None:
+    """Refuse a size beyond the limits."""
+    if unpacked > UNPACKED.value * _MB:
+        hint = f"if that is right, set {UNPACKED.variable} to more MB"
+        raise fail(f"more than {UNPACKED.value:,} MB when unpacked", hint)
+    if unpacked > max(FREE_BYTES, RATIO.value * packed):
+        raise fail(f"more than {RATIO.value} times its packed size when unpacked", RATIO.hint)
+
+
+def damaged(kind: str, error: Exception, fail: Fail) -> DstbenchError:
+    """The error about an archive that cannot be unpacked."""
+    if isinstance(error, EOFError) or "Truncated" in str(error):  # the message of pyarrow
+        return fail(f"a {kind} file that ends too early", "it is cut off; copy it again")
+    return fail(f"a damaged {kind} file: {str(error) or type(error).__name__}", "copy it again, or pack it anew")
+
+
+def _decompressed(decompressor: Callable[[], Any]) -> Callable[[IO[bytes]], Iterator[bytes]]:
+    """What unpacks compressed streams, one after another.
 
     `bz2.open` and `lzma.open` ignore what follows a stream if it is no stream, and so may lose half of a file.
     """
 
-    def __init__(self, below: IO[bytes], decompressor: Callable[[], Any]) -> None:
-        self._below, self._new = below, decompressor
-        self._stream, self._ahead = decompressor(), b""
+    def unpack(packed: IO[bytes]) -> Iterator[bytes]:
+        stream = None
+        while data := packed.read(_READ):
+            while data:
+                if stream is None:
+                    if not (data := data.lstrip(b"\0")):  # xz files may end with zeros
+                        break
+                    stream = decompressor()
+                yield stream.decompress(data)
+                data = stream.unused_data
+                stream = None if stream.eof else stream
+        if stream is not None:
+            raise EOFError
 
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
-        while True:
-            if self._stream.eof:
-                ahead = self._stream.unused_data.lstrip(b"\0")  # xz files may end with zeros
-                while not ahead:
-                    if not (packed := self._below.read(_READ)):
-                        return 0
-                    ahead = packed.lstrip(b"\0")
-                self._stream, self._ahead = self._new(), ahead
-            packed = b""
-            if self._stream.needs_input:
-                packed, self._ahead = self._ahead or self._below.read(_READ), b""
-                if not packed:
-                    raise EOFError
-            if data := self._stream.decompress(packed, len(buffer)):
-                buffer[: len(data)] = data
-                return len(data)
+    return unpack
 
 
-def _xz() -> lzma.LZMADecompressor:
-    return lzma.LZMADecompressor(memlimit=_DICTIONARY)
-
-
-def _zstd(stream: io.BufferedReader) -> Any:
+def _zstd(packed: IO[bytes]) -> Iterator[bytes]:
     import pyarrow as pa  # only here, as it takes long to import
 
-    return pa.CompressedInputStream(pa.PythonFile(stream, "r"), "zstd")
+    stream = pa.CompressedInputStream(pa.PythonFile(packed, "r"), "zstd")
+    return iter(lambda: stream.read(_MB), b"")
 
 
 # How each type of packed file begins: its name, and what unpacks it.
-_UNPACKERS: Final[dict[bytes, tuple[str, Callable[[io.BufferedReader], Any]]]] = {
-    b"\x1f\x8b": ("gzip", lambda stream: gzip.GzipFile(fileobj=stream)),
-    b"BZh": ("bzip2", lambda stream: io.BufferedReader(_Streams(stream, bz2.BZ2Decompressor))),
-    b"\xfd7zXZ\0": ("xz", lambda stream: io.BufferedReader(_Streams(stream, _xz))),
+_UNPACKERS: Final[dict[bytes, tuple[str, Callable[[IO[bytes]], Iterator[bytes]]]]] = {
+    b"\x1f\x8b": ("gzip", _decompressed(lambda: zlib.decompressobj(wbits=31))),
+    b"BZh": ("bzip2", _decompressed(bz2.BZ2Decompressor)),
+    b"\xfd7zXZ\0": ("xz", _decompressed(lambda: lzma.LZMADecompressor(memlimit=_DICTIONARY))),
     b"\x28\xb5\x2f\xfd": ("zstd", _zstd),
 }
 _PACKERS: Final[dict[str, Callable[[bytes], bytes]]] = {
@@ -140,12 +135,12 @@ _PACKERS: Final[dict[str, Callable[[bytes], bytes]]] = {
 ENDINGS: Final = (*_PACKERS, ".zst")
 
 
-def unpacked(stream: io.BufferedReader, packed: int, fail: Callable[..., DstbenchError]) -> io.BufferedReader:
-    """The unpacked stream of a file of `packed` bytes, if it is packed by anything but zip; else the stream itself."""
+def unpacked(stream: io.BufferedReader, size: int, fail: Fail) -> io.BufferedReader:
+    """The unpacked stream of a file of this size, if it is packed by anything but zip; else the stream itself."""
     beginning = stream.peek(6)
     for mark, (kind, unpack) in _UNPACKERS.items():
         if beginning.startswith(mark):
-            return io.BufferedReader(_Limited(unpack(stream), stream, packed=packed, kind=kind, fail=fail), _MB)
+            return io.BufferedReader(_Stream(_limited(unpack(stream), kind, size, fail), stream), _MB)
     return stream
 
 
@@ -162,53 +157,33 @@ def packed_as(name: str, content: bytes) -> bytes:
     return _PACKERS[ending](content) if ending in _PACKERS else content
 
 
-def open_archive(path: Path, fail: Callable[..., DstbenchError]) -> Archive:
-    """Open a zip, and check that no member's path leads out of it and no member is there twice."""
+def open_archive(path: Path, fail: Fail) -> zipfile.ZipFile:
+    """Open a zip, and check that it is not too large, and that no member leads out of it or is there twice."""
     try:
-        archive = Archive(path)
-    except (*_DAMAGES, NotImplementedError, ValueError, OSError) as error:
+        archive = zipfile.ZipFile(path)
+    except _DAMAGES as error:
         raise damaged("zip", error, fail) from None
     names = archive.namelist()
-    if not all(names):
-        raise fail("a damaged zip file: a member without a name", "copy it again, or pack it anew")
     for name in names:
+        if not name:
+            raise fail("a damaged zip file: a member without a name", "copy it again, or pack it anew")
         if re.match(r"[/\\]|[A-Za-z]:", name) or ".." in re.split(r"[/\\]", name):
             raise fail(f"a zip whose member {name!r} would lie outside of it", "such an archive is not to be trusted")
     if again := first_repeated(names):
         raise fail(f"a zip with the member {again!r} twice", "pack it again")
+    # `zipfile` reads no more of a member than the size that is stated.
+    check_size(sum(member.file_size for member in archive.infolist()), os.path.getsize(path), fail)
     return archive
 
 
-def members(archive: Archive, inside: str) -> list[str]:
-    """The files of an archive at or below a path, sorted, without hidden ones."""
-    prefix = f"{inside}/" if inside else ""
-    return sorted(
-        info.filename
-        for info in archive.infolist()
-        if not info.is_dir()
-        and (info.filename == inside or (info.filename.startswith(prefix) and not is_hidden(info.filename)))
-    )
-
-
-def is_hidden(path: str) -> bool:
-    """Whether a file or one of its folders is hidden."""
-    return any(part.startswith(".") or part == "__MACOSX" for part in path.split("/"))
-
-
-def open_member(archive: Archive, name: str, fail: Callable[..., DstbenchError]) -> io.BufferedReader:
-    """The content of one member."""
-    info = archive.getinfo(name)
-    if info.flag_bits & 1:
+def open_member(place: zipfile.Path, fail: Fail) -> io.BufferedReader:
+    """The content of a file in a zip."""
+    archive = place.root
+    if archive.getinfo(place.at).flag_bits & 1:
         raise fail("an encrypted zip", "unpack it with its password and give what was inside")
     try:
-        stream = archive.open(info)
-    except (*_DAMAGES, NotImplementedError, RuntimeError, OSError, ValueError) as error:
+        stream = archive.open(place.at)
+    except _DAMAGES as error:
         raise damaged("zip", error, fail) from None
-    return io.BufferedReader(_Limited(stream, archive, packed=archive.packed, kind="zip", fail=fail), _MB)
-
-
-def damaged(kind: str, error: Exception, fail: Callable[..., DstbenchError]) -> DstbenchError:
-    """The error for an archive that cannot be unpacked."""
-    if isinstance(error, EOFError) or "Truncated" in str(error):  # the message of pyarrow
-        return fail(f"a {kind} file that ends too early", "it is cut off; copy it again")
-    return fail(f"a damaged {kind} file: {str(error) or type(error).__name__}", "copy it again, or pack it anew")
+    pieces = _limited(iter(lambda: stream.read(_MB), b""), "zip", os.path.getsize(str(archive.filename)), fail)
+    return io.BufferedReader(_Stream(pieces, stream), _MB)

@@ -2,10 +2,6 @@
 
 Conventions: a file is written beside its target under a hidden name of its own, ``.<name>.<random>.part``, and then
 renamed. It is removed if the writer fails or is interrupted; only a writer that is killed leaves it behind.
-
-Files are told apart by device and inode, which sees through links, other spellings of a path, and file systems that
-ignore case. `refuse_overwriting` compares paths before anything is read. Inputs that no path shows (a link in a folder,
-a file that another file names, one that a reader looks for beside its input) are noticed when they would be replaced.
 """
 
 from __future__ import annotations
@@ -22,43 +18,46 @@ from typing import Final
 from dstbench.errors import DstbenchError, UsageError
 
 _FULL: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-# The files that have been read, and those that have been written, for each `guarding_inputs` that is entered.
-_seen: Final[list[tuple[set[tuple[int, int]], set[tuple[int, int]]]]] = []
+# Device and inode of the files that were read, and of those that were written, in each `guarding_inputs` entered.
+_guards: Final[list[tuple[set[tuple[int, int]], set[tuple[int, int]]]]] = []
 
 
 @contextmanager
 def guarding_inputs() -> Iterator[None]:
     """While the block runs, no file that it has read (through `io.files.File`) or has written can be replaced."""
-    _seen.append((set(), set()))
+    _guards.append((set(), set()))
     try:
         yield
     finally:
-        _seen.pop()
+        _guards.pop()
 
 
 def note(descriptor: int, *, written: bool = False) -> None:
     """Note that an open file is read, or has been written."""
-    if _seen:
+    if _guards:
         stat = os.fstat(descriptor)
-        _seen[-1][written].add((stat.st_dev, stat.st_ino))
+        _guards[-1][written].add((stat.st_dev, stat.st_ino))
 
 
-def refuse_overwriting(inputs: Iterable[str | Path], files: Sequence[str | Path]) -> None:
-    """Refuse files to write that are an input, or lie in a folder (or are an archive) that is one, or are the same.
+def refuse_overwriting(inputs: Iterable[str | Path], outputs: Sequence[str | Path]) -> None:
+    """Refuse an output that is an input or another output, before anything is computed.
 
-    Inputs that do not exist are ignored; a dataset's folder may be written, too.
+    What no path shows, such as a link in a folder that is read, is noticed when it would be replaced.
     """
-    read = set()
-    for path in inputs:
-        place = next(filter(os.path.exists, (Path(path), *Path(path).parents)))
-        if place == Path(path) or os.path.isfile(place):  # an archive, which the path leads into
-            read.add(_identity(place))
-    for file in files:
-        real = Path(os.path.realpath(file))
-        if any(_identity(place) in read - {None} for place in (file, real, *real.parents)):
-            raise _overwritten(file)
-    if len({os.path.realpath(file).casefold() for file in files}) < len(files):
-        raise _repeated()
+    for number, output in enumerate(outputs):
+        if any(_is_same_file(output, path) for path in inputs):
+            raise _overwritten(output)
+        if any(_is_same_file(output, other) for other in outputs[:number]):
+            raise _repeated()
+
+
+def _is_same_file(one: str | Path, other: str | Path) -> bool:
+    """Whether two paths lead to one file (a terminal or a pipe is none), also through links."""
+    with suppress(OSError, ValueError):
+        return os.path.realpath(one) == os.path.realpath(other) or (
+            os.path.isfile(one) and os.path.samefile(one, other)
+        )
+    return False
 
 
 def _repeated() -> UsageError:
@@ -69,24 +68,18 @@ def _overwritten(path: str | Path) -> UsageError:
     return UsageError(f"{path} is read and would be overwritten", hint="write the output somewhere else")
 
 
-def _identity(path: str | Path) -> tuple[int, int] | None:
-    """What identifies a file or a folder; None: nothing is there, or it is neither (a terminal, a pipe)."""
-    with suppress(OSError, ValueError):
-        stat = os.stat(path)
-        return (stat.st_dev, stat.st_ino) if os.path.isfile(path) or os.path.isdir(path) else None
-    return None
-
-
 @contextmanager
 def replacing(path: str | Path) -> Iterator[Path]:
     """A temporary file beside `path` that replaces it if the block succeeds, and is removed if it fails."""
-    read, written = _seen[-1] if _seen else (set(), set())
-    if (identity := _identity(path)) in written:
-        raise _repeated()
-    if identity in read:
-        raise _overwritten(path)
-    if os.path.exists(path) and not os.path.isfile(path):
-        raise DstbenchError("not a file that can be replaced", file=str(path), hint="name a file, or use > or |")
+    if os.path.exists(path):
+        if not os.path.isfile(path):
+            raise DstbenchError("not a file that can be replaced", file=str(path), hint="name a file, or use > or |")
+        read, written = _guards[-1] if _guards else (set(), set())
+        stat = os.stat(path)
+        if (stat.st_dev, stat.st_ino) in written:
+            raise _repeated()
+        if (stat.st_dev, stat.st_ino) in read:
+            raise _overwritten(path)
     with _temporary(path) as temporary:
         temporary.touch()
         yield temporary
@@ -113,11 +106,10 @@ def _temporary(path: str | Path) -> Iterator[Path]:
         yield temporary
         temporary.replace(target)
     except OSError as error:
-        reason = os.strerror(error.errno) if error.errno else str(error)
-        hint = "is the folder there, and writable?"
-        if error.errno in _FULL:
-            hint = "make room, or name a file elsewhere; the old file, if any, is unchanged"
-        raise DstbenchError(f"cannot be written: {reason}", file=str(path), hint=hint) from None
+        what = f"cannot be written: {os.strerror(error.errno) if error.errno else error}"
+        is_full = error.errno in _FULL
+        hint = "make room, or name a file elsewhere" if is_full else "is the folder there, and writable?"
+        raise DstbenchError(what, file=str(path), hint=hint) from None
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
         with suppress(OSError):  # it was a folder, or nothing is there, or its folder is none

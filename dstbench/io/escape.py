@@ -15,25 +15,14 @@ import polars as pl
 from dstbench.errors import HIDDEN, UNSEEN, shortened, visible
 
 _LATEX: Final[dict[str, str | int | None]] = {
-    "\\": r"\textbackslash{}",
     **{letter: f"\\{letter}" for letter in "{}$&#_%"},
-    "^": r"\textasciicircum{}",
-    "~": r"\textasciitilde{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "|": r"\textbar{}",
+    **{letter: f"{{{letter}}}" for letter in "[]*"},  # at the start of a row, [ would begin an option of the row break
+    "\\": r"\textbackslash{}", "^": r"\textasciicircum{}", "~": r"\textasciitilde{}", "<": r"\textless{}",
+    ">": r"\textgreater{}", "|": r"\textbar{}", "`": r"\textasciigrave{}", "'": r"\textquotesingle{}",
     '"': r"\char34{}",  # a shorthand in some languages of Babel
-    "`": r"\textasciigrave{}",
-    "'": r"\textquotesingle{}",
-    "[": "{[}",  # at the start of a row, it would begin an option of the row break before
-    "]": "{]}",
-    "*": "{*}",
-    "±": r"\textpm{}",
-    "→": r"$\rightarrow$",
-    "∞": r"$\infty$",
-    "λ": r"$\lambda$",
+    "±": r"\textpm{}", "→": r"$\rightarrow$", "∞": r"$\infty$", "λ": r"$\lambda$",
     "α": r"$\alpha$",  # noqa: RUF001 (a Greek letter)
-}
+}  # fmt: skip
 # Characters that Markdown takes for markup or links; underscores only at the edge of words, as many slots have some.
 _MARKS: Final = re.compile(r"[\\`*\[\]~$]|(?<![^\W_])_|_(?![^\W_])|(?<=:)//|(?<=www)\.", re.IGNORECASE)
 _HTML: Final = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}

@@ -5,7 +5,10 @@ from __future__ import annotations
 import io
 import logging
 import os
+import zipfile
 from collections.abc import Callable, Iterator
+from collections.abc import Set as AbstractSet
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from typing import Any, BinaryIO, Final, Self, TypeVar
@@ -45,14 +48,42 @@ class File:
 
     @property
     def utf8_path(self) -> str:
-        """The path for libraries that open files only by names in UTF-8: absolute, or else from the working directory.
+        """The absolute path, for libraries that open files only by names in UTF-8."""
+        path = str(self.path.absolute())
+        if path_text(path) != path:
+            raise self.error("the path of a Parquet file must be UTF-8", "rename it, or its folder")
+        return path
 
-        The working directory may change before the file is read.
-        """
-        for text in (str(self.path.absolute()), os.path.relpath(self.path)):
-            if path_text(text) == text:
-                return text
-        raise self.error("the path of a Parquet file must be UTF-8", "rename it, or work in its folder")
+    @property
+    def title(self) -> str:
+        """The name without folders and endings; the default name of a run."""
+        path = self.path.absolute()
+        if os.path.isdir(self.path):  # not Path.is_dir, which raises if permission is denied
+            return path_text(path.resolve().name)
+        return path_text(path.with_suffix("").stem if path.suffix in (*archives.ENDINGS, ".zip") else path.stem)
+
+    @cached_property
+    def _place(self) -> Path | zipfile.Path:
+        """What is read: the path itself, or a place in the zip that it is or leads into; a zip's only file."""
+        outer = next((path for path in (self.path, *self.path.parents) if os.path.exists(path)), self.path)
+        if not os.path.isfile(outer):
+            return self.path
+        with self._guarded(lambda: outer.open("rb")) as file:
+            note(file.fileno())
+            if not self._guarded(lambda: file.read(4)).startswith(archives.ZIP):
+                if outer != self.path:
+                    raise self.error(f"no such file: {outer} is not a zip")
+                return self.path
+        root = zipfile.Path(archives.open_archive(outer, self.error))
+        place = root.joinpath(*self.path.relative_to(outer).parts)
+        if place.at and not place.exists():
+            raise self.error("no such file in the zip")
+        files = [place] if place.is_file() else list(self._files_in(place))
+        if not files:
+            raise self.error("a zip without a file")
+        return files[0] if len(files) == 1 else place
+
+    # --- what kind of file it is --------------------------------------------------------------------------------------
 
     def check(self) -> None:
         """Raise a `DstbenchError` if this cannot be opened, or is of a kind that holds no data (`foreign`)."""
@@ -62,7 +93,8 @@ class File:
     @cached_property
     def foreign(self) -> Foreign | None:
         """The kind of file that this is, if no data are read from that kind, such as a pickle; None: it may be data."""
-        if self._archive and not self._place[1] and (kind := by_members(self._archive.namelist())):
+        names = self._place.root.namelist() if isinstance(self._place, zipfile.Path) else []
+        if self.path.is_file() and (kind := by_members(names)):  # the zip itself, not a path into it
             return kind
         if self.is_folder:
             return None
@@ -74,111 +106,9 @@ class File:
             raise self.error(*kind)
 
     @property
-    def title(self) -> str:
-        """The name without folders and endings; the default name of a run."""
-        path = self.path.absolute()
-        if os.path.isdir(self.path):  # not Path.is_dir, which raises if permission is denied
-            return path_text(path.resolve().name)
-        return path_text(path.with_suffix("").stem if path.suffix in (*archives.ENDINGS, ".zip") else path.stem)
-
-    @property
     def is_folder(self) -> bool:
         """Whether this is a folder, or a zip (or a folder in one) with several files."""
-        members, inside = self._members, self._place[1]
-        return os.path.isdir(self.path) or len(members) > 1 or (bool(inside) and members not in ([], [inside]))
-
-    def files(self) -> list[Self]:
-        """The files in a folder and its subfolders, sorted, without hidden ones."""
-        if self._archive is None:
-            paths = sorted(path.relative_to(self.path) for path in self._walk())
-            return [type(self)(self.path / path) for path in paths if not archives.is_hidden(path.as_posix())]
-        files = [type(self)(self._place[0] / member) for member in self._members]
-        for file, member in zip(files, self._members, strict=True):  # share the zip's table of contents
-            file.__dict__ |= {"_archive": self._archive, "_members": [member]}
-        return files
-
-    def sibling(self, *names: str) -> Self | None:
-        """The first file of these names that exists in the same folder or zip; None: none does."""
-        for name in names:
-            file = type(self)(self.path.with_name(name))
-            if os.path.isfile(file.path) or file._members == [file._place[1]]:
-                return file
-        return None
-
-    def open(self) -> BinaryIO:
-        """The content as a stream of bytes, unpacked and without a byte order mark."""
-        if self._archive is not None:
-            stream, size = self._member(self._archive)
-        else:
-            stream = self._disk()
-            size = len(self._piped) if self.is_pipe else os.fstat(stream.fileno()).st_size
-        try:
-            content = self._guarded(lambda: archives.unpacked(stream, size, self.error))
-            if content.peek(len(_BOM)).startswith(_BOM):
-                content.read(len(_BOM))
-        except DstbenchError:
-            stream.close()
-            raise
-        return content
-
-    @cached_property
-    def _mark(self) -> bytes:
-        """The first four bytes on disk."""
-        with self._disk() as file:
-            return self._guarded(lambda: file.read(4))
-
-    def read(self) -> bytes:
-        """The whole content."""
-        with self.open() as stream:
-            # Without a size, `read` copies all bytes once more.
-            size = -1 if self.is_pipe else self._guarded(self._place[0].stat).st_size
-            if size >= 0:
-                _LOG.info("reading %s (%.1f MB)", self.name, size / 1e6)
-            content = self._guarded(lambda: stream.read(size))
-            self._refuse(by_content(content))
-            return content + self._guarded(stream.read)
-
-    @cached_property
-    def is_parquet(self) -> bool:
-        """Whether the file starts as Parquet does."""
-        return not self.is_folder and self._mark == b"PAR1"
-
-    @cached_property
-    def _place(self) -> tuple[Path, str]:
-        """The file on disk, and the path inside it, which is empty unless the path leads into a zip."""
-        for outer in (self.path, *self.path.parents):
-            if os.path.isfile(outer):
-                return outer, "" if outer == self.path else self.path.relative_to(outer).as_posix()
-            if os.path.exists(outer):
-                break
-        return self.path, ""
-
-    @cached_property
-    def _archive(self) -> archives.Archive | None:
-        """The zip that this is, or is in; None: neither."""
-        disk, inside = self._place
-        if not os.path.isfile(disk):
-            return None
-        if not self._mark.startswith(archives.ZIP):
-            if inside:
-                raise self.error(f"no such file: {disk} is not a zip")
-            return None
-        return archives.open_archive(disk, self.error)
-
-    @cached_property
-    def _members(self) -> list[str]:
-        """The files in the zip at or below the path inside of it."""
-        return archives.members(self._archive, self._place[1]) if self._archive else []
-
-    def _member(self, archive: archives.Archive) -> tuple[io.BufferedReader, int]:
-        """The content and the packed size of the zip's only file, or of the one that the path leads to."""
-        if not self._members:
-            raise self.error("no such file in the zip" if self._place[1] else "a zip without a file")
-        name = self._members[0]
-        if self.is_folder:
-            self._refuse(by_members(self._members))
-            raise self.error("a zip of several files", f"name one of them: {self._place[0] / name}")
-        return archives.open_member(archive, name, self.error), archive.getinfo(name).compress_size
+        return self._guarded(self._place.is_dir)
 
     @property
     def is_pipe(self) -> bool:
@@ -186,41 +116,100 @@ class File:
         return os.path.exists(self.path) and not os.path.isfile(self.path) and not os.path.isdir(self.path)
 
     @cached_property
+    def is_parquet(self) -> bool:
+        """Whether the file starts as Parquet does."""
+        if isinstance(self._place, zipfile.Path) or self.is_folder:
+            return False
+        with self._disk(self._place) as file:
+            return self._guarded(lambda: file.read(4)) == b"PAR1"
+
+    # --- its content --------------------------------------------------------------------------------------------------
+
+    def open(self) -> BinaryIO:
+        """The content as a stream of bytes, unpacked and without a byte order mark."""
+        place = self._place
+        if isinstance(place, zipfile.Path):
+            if place.is_dir():
+                self._refuse(self.foreign)
+                first = next(self._files_in(place))
+                raise self.error("a zip of several files", f"name one of them: {self._path_of(first)}")
+            stream, size = archives.open_member(place, self.error), place.root.getinfo(place.at).compress_size
+        else:
+            stream = self._disk(place)
+            size = len(self._piped) if self.is_pipe else os.fstat(stream.fileno()).st_size
+        try:
+            content = self._guarded(lambda: archives.unpacked(stream, size, self.error))
+            if self._guarded(lambda: content.peek(len(_BOM))).startswith(_BOM):
+                content.read(len(_BOM))
+        except DstbenchError:
+            stream.close()
+            raise
+        return content
+
+    def read(self) -> bytes:
+        """The whole content."""
+        with self.open() as stream:
+            size = -1
+            if isinstance(self._place, Path) and not self.is_pipe:
+                size = self._guarded(self._place.stat).st_size  # without it, `read` copies all bytes once more
+                _LOG.info("reading %s (%.1f MB)", self.name, size / 1e6)
+            content = self._guarded(lambda: stream.read(size))
+            self._refuse(by_content(content))
+            return content + self._guarded(stream.read)
+
+    def files(self) -> list[Self]:
+        """The files in a folder and its subfolders, sorted, without hidden ones."""
+        files = []
+        for place in self._files_in(self._place):
+            files.append(type(self)(self._path_of(place)))
+            if isinstance(place, zipfile.Path):  # files in a zip share its table of contents
+                files[-1].__dict__["_place"] = place
+        return files
+
+    def sibling(self, *names: str) -> Self | None:
+        """The first file of these names that exists in the same folder or zip; None: none does."""
+        for file in (type(self)(self.path.with_name(name)) for name in names):
+            with suppress(DstbenchError):
+                if file._place.is_file():
+                    return file
+        return None
+
+    def _path_of(self, place: Path | zipfile.Path) -> Path:
+        """The path by which users name a place."""
+        return place if isinstance(place, Path) else Path(str(place.root.filename), place.at)
+
+    def _files_in(
+        self, folder: Path | zipfile.Path, *, seen: AbstractSet[str] = frozenset()
+    ) -> Iterator[Path | zipfile.Path]:
+        """The files in a folder and its subfolders, in order, without hidden ones; `seen` are the folders around it."""
+        seen = {*seen, os.path.realpath(str(folder))}
+        for place in sorted(self._guarded(lambda: [*folder.iterdir()]), key=lambda place: place.name):
+            if place.name.startswith(".") or place.name == "__MACOSX":
+                continue
+            if place.is_dir():
+                if os.path.realpath(str(place)) not in seen:  # links may form a circle
+                    yield from self._files_in(place, seen=seen)
+            elif place.is_file() or not place.exists():  # no pipes; a broken link is reported when it is read
+                yield place
+
+    @cached_property
     def _piped(self) -> bytes:
         """A pipe's or a device's content, up to the limit of packed files."""
-        most, pieces, size = UNPACKED.value * _MB, [], 0
         with self.path.open("rb") as file:
-            while piece := file.read(_MB):
-                pieces.append(piece)
-                size += len(piece)
-                if size > most:
-                    what = f"more than {UNPACKED.value:,} MB from a pipe or device"
-                    raise self.error(what, f"if that is right, set {UNPACKED.variable} to more MB")
-        return b"".join(pieces)
+            content = file.read(UNPACKED.value * _MB + 1)
+        if len(content) > UNPACKED.value * _MB:
+            hint = f"if that is right, set {UNPACKED.variable} to more MB"
+            raise self.error(f"more than {UNPACKED.value:,} MB from a pipe or device", hint)
+        return content
 
-    def _disk(self) -> io.BufferedReader:
+    def _disk(self, path: Path) -> io.BufferedReader:
         """The file on disk or the pipe, still packed."""
         if self.is_pipe:
             content = io.BytesIO(self._guarded(lambda: self._piped))
             return io.BufferedReader(content)
-        file = self._guarded(lambda: self._place[0].open("rb"))
+        file = self._guarded(lambda: path.open("rb"))
         note(file.fileno())
         return file
-
-    def _walk(self) -> Iterator[Path]:
-        """The paths of all files in the folder and its subfolders, hidden ones included."""
-        seen = {os.path.realpath(self.path)}
-        for folder, folders, names in os.walk(self.path, onerror=self._not_walked, followlinks=True):
-            new = {name: os.path.realpath(Path(folder, name)) for name in folders}
-            folders[:] = [name for name in folders if new[name] not in seen]  # links may form a circle
-            seen.update(new.values())
-            paths = (
-                Path(folder, name) for name in names
-            )  # pipes, which may never end, are skipped; broken links stay, to be reported
-            yield from (path for path in paths if os.path.isfile(path) or not os.path.exists(path))
-
-    def _not_walked(self, error: OSError) -> None:
-        raise self.error(f"cannot be read: {error.strerror} ({error.filename})")
 
     def _guarded(self, act: Callable[[], T]) -> T:
         """The result of `act`; an `OSError` becomes a `DstbenchError` about this file."""
@@ -228,9 +217,8 @@ class File:
             return act()
         except FileNotFoundError:
             self._refuse(url(self.name))
-            near = sorted(p.name for p in self.path.parent.glob(f"*{self.path.suffix}"))[:5]
-            hint = f"in that folder: {', '.join(near)}" if near else None
-            raise self.error("no such file", hint) from None
+            near = sorted(path.name for path in self.path.parent.glob(f"*{self.path.suffix}"))[:5]
+            raise self.error("no such file", f"in that folder: {', '.join(near)}" if near else None) from None
         except IsADirectoryError:
             raise self.error("a folder, not a file", "name the files in it") from None
         except OSError as error:

@@ -21,60 +21,43 @@ class Foreign(NamedTuple):
 #: The first bytes that `by_content` needs.
 LOOKED_AT: Final = 512
 
-_UNPACK: Final = "unpack it first; gzip, bzip2, xz, zstd and zip are read as they are, once and not in each other"
-_DOWNLOAD: Final = "download the file itself: on GitHub, its button Raw leads to it"
 _WRITE: Final = "write the predictions as JSON Lines; `dstbench help own-data` shows how"
-_AS_CSV: Final = "save the sheet as CSV"
-_CHECKPOINT: Final = Foreign("a model's weights (PyTorch)", f"dstbench scores predictions, not models: {_WRITE}")
-_PICKLE: Final = Foreign(
-    "a pickle, which is not read, because loading one can run any code",
-    f"if you trust it, load it in Python and {_WRITE}",
+_BINARY: Final = Foreign(
+    "a pickle, a model's weights, arrays or a database, which are not read, as loading some can run any code",
+    f"dstbench scores predictions: load it in Python, if you trust it, and {_WRITE}",
 )
-
-# Kinds of files by their first bytes: the offset, the bytes, the kind.
-_MARKS: Final = (
-    (0, b"\x1f\x8b", Foreign("packed (gzip)", _UNPACK)),
-    (0, b"PK\x03\x04", Foreign("packed (zip)", _UNPACK)),
-    (0, b"PK\x05\x06", Foreign("packed (zip)", _UNPACK)),
-    (0, b"BZh", Foreign("packed (bzip2)", _UNPACK)),
-    (0, b"\xfd7zXZ\0", Foreign("packed (xz)", _UNPACK)),
-    (0, b"\x28\xb5\x2f\xfd", Foreign("packed (zstd)", _UNPACK)),
-    (0, b"\x04\x22\x4d\x18", Foreign("packed (lz4)", _UNPACK)),
-    (0, b"7z\xbc\xaf\x27\x1c", Foreign("packed (7-Zip)", _UNPACK)),
-    (0, b"Rar!\x1a\x07", Foreign("packed (rar)", _UNPACK)),
-    (257, b"ustar", Foreign("packed (tar)", _UNPACK)),
-    (0, b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19.", _CHECKPOINT),
-    *((0, b"\x80" + bytes([protocol]), _PICKLE) for protocol in range(2, 6)),
-    (0, b"\x93NUMPY", Foreign("an array of NumPy", f"load it in Python and {_WRITE}")),
-    (0, b"\x89HDF\r\n\x1a\n", Foreign("an HDF5 file", f"load it in Python and {_WRITE}")),
-    (0, b"ARROW1\0\0", Foreign("an Arrow (Feather) file", "write it as Parquet")),
-    (0, b"\xff\xff\xff\xff", Foreign(
-        "an Arrow stream, as save_to_disk of datasets writes", "write it as Parquet: Dataset.to_parquet"
-    )),
-    (0, b"SQLite format 3\0", Foreign("an SQLite database", f"query it in Python and {_WRITE}")),
-    (0, b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", Foreign("an old Office file", _AS_CSV)),
-    (0, b"%PDF-", Foreign("a PDF", "give the file with the data")),
-)  # fmt: skip
-_PAGE: Final = Foreign("a web page, not the file that it shows or links to", _DOWNLOAD)
-_POINTER: Final = "which stands for a file that has not been downloaded"
-_TEXTS: Final = (
-    (rb"\s*<(?:!doctype\s+html|html|head)\b", _PAGE),
-    (rb"\s*<\?xml\b", Foreign("XML, such as a server's error message", _DOWNLOAD)),
-    (rb"404: Not Found\s*$", Foreign("a server's answer that there is no such file", _DOWNLOAD)),
-    (rb"version https://git-lfs\.github", Foreign(f"a Git LFS pointer, {_POINTER}", "git lfs pull downloads it")),
-    (rb"[./a-z]*/annex/objects/", Foreign(f"a git-annex pointer, {_POINTER}", "git annex get downloads it")),
-    # Protocol 0, which is ASCII.
-    (rb"\(?[dl]p\d+\n|c(?:copy_?reg|__builtin__|collections|numpy|pandas|torch)[\w.]*\n", _PICKLE),
-    (rb'.{7}\0\{[^\n]*?"(?:dtype|__metadata__)"', Foreign("a model's weights (safetensors)", _CHECKPOINT.hint)),
-)  # fmt: skip
-# Kinds of zips: each has members whose names have all of these endings.
+_PACKED: Final = Foreign(
+    "packed (twice, or in a way that is not read)",
+    "unpack it first; gzip, bzip2, xz, zstd and zip are read as they are, once and not in each other",
+)
+_OFFICE: Final = Foreign("a document of an office program", "save the sheet as CSV")
+_PAGE: Final = Foreign(
+    "a web page or XML, not the file that it shows or links to",
+    "download the file itself: on GitHub, its button Raw leads to it",
+)
+_POINTER: Final = Foreign(
+    "a pointer of Git LFS or git-annex to a file that has not been downloaded",
+    "git lfs pull, or git annex get, downloads it",
+)
+# Patterns of beginnings; the first that matches tells the kind.
+_BEGINNINGS: Final = (
+    (rb"\x1f\x8b|PK\x03\x04|PK\x05\x06|BZh|\xfd7zXZ\0|\x28\xb5\x2f\xfd", _PACKED),
+    (rb"\x04\x22\x4d\x18|7z\xbc\xaf\x27\x1c|Rar!|.{257}ustar", _PACKED),
+    # Pickles of protocols 2 to 5, and of protocol 0, which is ASCII; safetensors.
+    (rb"\x80[\x02-\x05]|\(?[dl]p\d+\n|c(?:copy_?reg|__builtin__|collections|numpy|pandas|torch)[\w.]*\n", _BINARY),
+    (rb".{7}\0\{[^\n]*?\"(?:dtype|__metadata__)\"", _BINARY),
+    # NumPy, HDF5, Arrow, SQLite.
+    (rb"\x93NUMPY|\x89HDF\r\n|ARROW1\0\0|\xff\xff\xff\xff|SQLite format 3\0", _BINARY),
+    (rb"\xd0\xcf\x11\xe0|%PDF-", _OFFICE),
+    (rb"(?i:\s*<(?:!doctype\s+html|html|head|\?xml)\b|404: Not Found\s*$)", _PAGE),
+    (rb"version https://git-lfs\.github|[./a-z]*/annex/objects/", _POINTER),
+)
+# Kinds of zips, each by the ends of names that some of its members have.
 _MEMBERS: Final = (
-    (("/data.pkl", "/version"), _CHECKPOINT),
-    (("[Content_Types].xml", "xl/workbook.xml"), Foreign("an Excel file", _AS_CSV)),
-    (("[Content_Types].xml", "word/document.xml"), Foreign("a Word file", "save its text as a file of its own")),
-    (("mimetype", "content.xml"), Foreign("an OpenDocument file", _AS_CSV)),
+    (("/data.pkl", "/version"), _BINARY),
+    (("[Content_Types].xml", ".xml.rels"), _OFFICE),
+    (("mimetype", "content.xml"), _OFFICE),
 )
-_ARRAYS: Final = Foreign("arrays of NumPy", f"load them in Python and {_WRITE}")
 # Endings of names of files that should hold data.
 _OF_DATA: Final = (".json", ".jsonl", ".ndjson", ".tsv", ".csv")
 # At least two letters before the colon: one is a drive.
@@ -85,25 +68,20 @@ def by_content(beginning: bytes) -> Foreign | None:
     """The kind of a file with this beginning; None: it may hold data.
 
     >>> by_content(b"<!DOCTYPE html>").what
-    'a web page, not the file that it shows or links to'
+    'a web page or XML, not the file that it shows or links to'
     """
     beginning = beginning[:LOOKED_AT]
-    for at, mark, foreign in _MARKS:
-        if beginning[at:].startswith(mark):
-            return foreign
-    return next(
-        (foreign for pattern, foreign in _TEXTS if re.match(pattern, beginning, re.IGNORECASE | re.DOTALL)), None
-    )
+    return next((kind for pattern, kind in _BEGINNINGS if re.match(pattern, beginning, re.DOTALL)), None)
 
 
 def by_members(names: Sequence[str]) -> Foreign | None:
     """The kind of a zip with these members; None: it may be a folder of data."""
     if names and all(name.endswith(".npy") for name in names):
-        return _ARRAYS
-    every = (
-        foreign for endings, foreign in _MEMBERS if all(any(name.endswith(end) for name in names) for end in endings)
-    )
-    return next(every, None)
+        return _BINARY
+    for ends, kind in _MEMBERS:
+        if all(any(name.endswith(end) for name in names) for end in ends):
+            return kind
+    return None
 
 
 def should_be_data(name: str) -> bool:
@@ -120,6 +98,9 @@ def url(path: str) -> Foreign | None:
     if (address := _URL.fullmatch(path)) is None:
         return None
     scheme, rest = address.groups()
-    if scheme.lower() == "file":
-        return Foreign("a URL, which is not read", f"name the file: /{rest}")
-    return Foreign("a URL, which is not read", f"download it and name the file: curl -LO {scheme}://{rest}")
+    hint = (
+        f"name the file: /{rest}"
+        if scheme.lower() == "file"
+        else f"download it and name the file: curl -LO {scheme}://{rest}"
+    )
+    return Foreign("a URL, which is not read", hint)

@@ -24,7 +24,7 @@ _SEPARATOR_LINE: Final = re.compile(rb"\"?sep=(.)\"?\r?\n", re.IGNORECASE)
 # Not those with leading zeros, which may be ids.
 _NUMBERS: Final = {pl.Int64(): r"^-?(0|[1-9]\d{0,17})$", pl.Float64(): r"^-?(0|[1-9]\d*)(\.\d+)?$"}
 _ANY_NUMBER: Final = r"^-?(0|[1-9]\d*)([.,]\d+)?$"
-_DECIMAL_COMMA: Final = r"^\s*[-+]?\d*,\d+\s*$"
+_DECIMAL_COMMA: Final = r"^(\s*[-+]?\d*),(\d+\s*)$"
 _DECIMAL_POINT: Final = r"^\s*[-+]?\d*\.\d+\s*$"
 
 
@@ -46,7 +46,9 @@ def read_table(
     """
     if file.is_parquet:
         return FileTable(parquet.read(file), "row", 1)
-    rows, separator, content, head = _csv(file)
+    whole = _content(file)
+    (separator, *_), content = separators(whole)
+    rows = _csv(file, content, separator, titles=True)
     for column in rows.columns if columns is None else columns:
         if f"{column}_duplicated_0" in rows.columns:  # what Polars appends to the name of a repeated column
             raise file.error(f"two columns {column}", "give each column a name of its own")
@@ -54,19 +56,28 @@ def read_table(
         names = _hold_only(rows, _ANY_NUMBER) if numbers is None else numbers
         rows = rows.with_columns(_with_points(file, rows[name]) for name in rows.columns if name.strip() in names)
     if content.rstrip(b"\r\n").count(b"\n") == rows.height:  # no text has several lines
-        return FileTable(rows, "line", head + 1)
+        return FileTable(rows, "line", 2 if content is whole else 3)
     return FileTable(rows, "row", 1)
 
 
 def read_pairs(file: File, hint: str) -> list[tuple[str, str]]:
     """The rows of a table of two columns of texts without titles."""
-    rows, _, _, _ = _csv(file, titles=False)
+    (separator, *_), content = separators(_content(file))
+    rows = _csv(file, content, separator, titles=False)
     if rows.width != 2:
         raise file.error(f"{rows.width} column{'s' * (rows.width != 1)}, not two", hint)
     for number, (one, other) in enumerate(pairs := rows.fill_null("").rows(), start=1):
         if not (one.strip() and other.strip()):
             raise file.error(f"row {number} has an empty cell ({one}, {other})", hint)
     return [(one, other) for one, other in pairs]
+
+
+def read_typed(file: File) -> pl.DataFrame:
+    """A table in which numbers are numbers, if all texts of a column are written as numbers are."""
+    rows = read_table(file, numbers=None).rows
+    for dtype, form in _NUMBERS.items():
+        rows = rows.with_columns(rows[name].cast(dtype) for name in _hold_only(rows, form))
+    return rows
 
 
 def separators(content: bytes) -> tuple[list[str], bytes]:
@@ -81,28 +92,20 @@ def separators(content: bytes) -> tuple[list[str], bytes]:
     return sorted(_SEPARATORS, key=lambda sign: -first.count(sign.encode())), content
 
 
-def _csv(file: File, *, titles: bool = True) -> tuple[pl.DataFrame, str, bytes, int]:
-    """The table in a CSV file, its separator, its content, and how many lines there are up to its titles."""
-    whole = file.read()
-    if whole.startswith((b"\xff\xfe", b"\xfe\xff")):
+def _content(file: File) -> bytes:
+    content = file.read()
+    if content.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise file.error("it is in UTF-16", "save it as CSV in UTF-8")
-    (separator, *_), content = separators(whole)
-    head = 1 if content is whole else 2
+    return content
+
+
+def _csv(file: File, content: bytes, separator: str, *, titles: bool) -> pl.DataFrame:
     try:
         with interruptible():
-            rows = pl.read_csv(BytesIO(content), infer_schema=False, separator=separator, has_header=titles)
+            return pl.read_csv(BytesIO(content), infer_schema=False, separator=separator, has_header=titles)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         reason = str(error).splitlines()[0]
         raise file.error(f"not a CSV file: {reason}", "save the table as CSV, in UTF-8, or as Parquet") from None
-    return rows, separator, content, head
-
-
-def read_typed(file: File) -> pl.DataFrame:
-    """A table in which numbers are numbers, if all texts of a column are written as numbers are."""
-    rows = read_table(file, numbers=None).rows
-    for dtype, form in _NUMBERS.items():
-        rows = rows.with_columns(rows[name].cast(dtype) for name in _hold_only(rows, form))
-    return rows
 
 
 def _hold_only(rows: pl.DataFrame, form: str) -> list[str]:
@@ -113,13 +116,8 @@ def _hold_only(rows: pl.DataFrame, form: str) -> list[str]:
 
 def _with_points(file: File, texts: pl.Series) -> pl.Series:
     """A column of numbers with decimal points for commas."""
-    has_comma = texts.str.contains(_DECIMAL_COMMA)
-    if not has_comma.any():
-        return texts
-    if texts.str.contains(_DECIMAL_POINT).any():
-        comma, point = (texts.filter(texts.str.contains(kind))[0] for kind in (_DECIMAL_COMMA, _DECIMAL_POINT))
-        raise file.error(
-            f"column {texts.name}: numbers with decimal commas and with points, such as {comma!r} and {point!r}",
-            "write all of them in one way",
-        )
-    return pl.select(pl.when(has_comma).then(texts.str.replace(",", ".", literal=True)).otherwise(texts)).to_series()
+    comma, point = (texts.filter(texts.str.contains(form)) for form in (_DECIMAL_COMMA, _DECIMAL_POINT))
+    if len(comma) and len(point):
+        what = f"numbers with decimal commas and with points, such as {comma[0]!r} and {point[0]!r}"
+        raise file.error(f"column {texts.name}: {what}", "write all of them in one way")
+    return texts.str.replace(_DECIMAL_COMMA, "${1}.${2}")

@@ -171,42 +171,38 @@ def check_own(metric: Metric, built_in: Collection[str]) -> None:
     """Refuse a user's own metric whose name is invalid or taken, or whose statistics cannot be summed."""
     if is_built_in(metric):
         return
-    where = f"{type(metric).__module__}.{type(metric).__qualname__}"
-    name = getattr(metric, "name", None)
+    place, name = f"metric {type(metric).__module__}.{type(metric).__qualname__}", getattr(metric, "name", None)
     if not isinstance(name, str) or not _NAME.fullmatch(name):
-        raise UsageError(
-            f"metric {where}: its name is {name!r}", hint='letters, digits and hyphens: name = "my-metric"'
-        )
+        hint = 'letters, digits and hyphens: name = "my-metric"'
+        raise UsageError(f"{place}: its name is {name!r}", hint=hint)
     if name in built_in:
-        raise UsageError(
-            f"metric {where}: {name!r} is the name of a built-in metric", hint=f'a name of its own: name = "my-{name}"'
-        )
+        hint = f'a name of its own: name = "my-{name}"'
+        raise UsageError(f"{place}: {name!r} is the name of a built-in metric", hint=hint)
     try:
         hash(metric)
     except TypeError:
-        raise UsageError(f"metric {where} cannot be hashed", hint="make it a @dataclass(frozen=True)") from None
-    counts = _called(metric.counts, f"metric {where}: counts()")
-    if not isinstance(counts, dict):
-        raise UsageError(f"metric {where}: counts() gives {counts!r}, not a dictionary from names to expressions")
-    check_counts(counts, f"metric {where}: ")
-    example, stats = _example_turns(), _called(metric.stats, f"metric {where}: stats()")
+        raise UsageError(f"{place} cannot be hashed", hint="make it a @dataclass(frozen=True)") from None
+    counts, stats = _called(metric.counts, f"{place}: counts()"), _called(metric.stats, f"{place}: stats()")
+    for function, result in (("counts", counts), ("stats", stats)):
+        if not isinstance(result, dict) or not all(isinstance(expression, pl.Expr) for expression in result.values()):
+            what = f"{place}: {function}() gives {result!r}, not a dictionary from names to expressions"
+            raise UsageError(what)
+    check_counts(counts, f"{place}: ")
+    example = _example_turns()
     if counts:
         example = example.with_columns(_example_rows().select(**summable(counts)).head(example.height))
-    if not isinstance(stats, dict) or not all(isinstance(stat, pl.Expr) for stat in stats.values()):
-        raise UsageError(f"metric {where}: stats() gives {stats!r}, not a dictionary from names to expressions")
     for stat, expression in stats.items():
         _check_expression(
-            f"metric {where}: statistic {stat!r}",
+            f"{place}: statistic {stat!r}",
             expression,
             list(example.iter_slices(1)),
             has=f"the turn table has {', '.join(example.columns)}",
-            numbers="a whole number, or a ratio from 0 to 1",
             alone="each turn by itself: it aggregates, looks at other rows or is a literal",
             hint="dstbench sums it itself; to count turns, use dstbench.metrics.base.turns()",
         )
     if not metric.needs_total:
         ones = dict.fromkeys(stats, pl.lit(1.0))
-        _called(lambda: pl.select(metric.score(ones).cast(pl.Float64)), f"metric {where}: score()")
+        _called(lambda: pl.select(metric.score(ones).cast(pl.Float64)), f"{place}: score()")
 
 
 def check_counts(counts: Mapping[str, pl.Expr], place: str = "") -> None:
@@ -223,15 +219,13 @@ def check_counts(counts: Mapping[str, pl.Expr], place: str = "") -> None:
             expression,
             example.partition_by("dialogue", maintain_order=True),
             has=f"rows have {', '.join(example.columns)}",
-            numbers="a number or a Boolean",
-            alone="each row that depends on its dialogue alone: "
-            "it aggregates, looks at other dialogues or is a literal",
+            alone="each row and its dialogue alone: it aggregates, looks at other dialogues or is a literal",
             hint='dstbench sums it itself; dstbench.metrics.base.before("ok") is the slot\'s turn before',
         )
 
 
 def _check_expression(
-    what: str, expression: pl.Expr, parts: Sequence[pl.DataFrame], *, has: str, numbers: str, alone: str, hint: str
+    what: str, expression: pl.Expr, parts: Sequence[pl.DataFrame], *, has: str, alone: str, hint: str
 ) -> None:
     """Refuse an expression that is no number, or that differs if it is computed part by part of an example."""
     try:
@@ -241,7 +235,7 @@ def _check_expression(
         reason = str(error).splitlines()[0].partition("; valid columns")[0]
         raise UsageError(f"{what} cannot be computed: {reason}", hint=has) from None
     if not values.dtype.is_numeric() and values.dtype != pl.Boolean:
-        raise UsageError(f"{what} is {values.dtype}, not a number", hint=numbers)
+        raise UsageError(f"{what} is {values.dtype}, not a number", hint="a number or a Boolean")
     if not values.equals(pl.concat(by_part), null_equal=True):
         raise UsageError(f"{what} is not a value of {alone}", hint=hint)
 

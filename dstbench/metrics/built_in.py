@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar, Final, Literal
+from typing import Any, ClassVar, Final, Literal
 
 import polars as pl
 
@@ -36,36 +36,25 @@ class _BuiltIn(Metric):
 
     #: What a turn adds to the sum that the value follows from.
     in_turn: ClassVar[pl.Expr]
+    direction = 1
 
-    def __init_subclass__(
-        cls,
-        *,
-        name: str | None = None,
-        label: str = "",
-        title: str = "",
-        source: str | None = None,
-        direction: Literal[1, -1] = 1,
-    ) -> None:
-        if name is not None:
-            cls.name, cls.label, cls.title, cls.direction = name, label, title, direction
-        if source is not None:
-            cls.source = source
+    def __init_subclass__(cls, **names: Any) -> None:
+        for attribute, value in names.items():
+            setattr(cls, attribute, value)
 
 
 class _Mean(_BuiltIn, TurnMean):
-    """A mean of `in_turn` over turns; its statistic is called as the metric, unless metrics share it (`shared`)."""
+    """A mean of `in_turn` over turns, or over those with a gold slot.
+
+    Its statistic is called as the metric, unless metrics share it (`shared`).
+    """
 
     shared: ClassVar[str | None] = None
+    over_gold: ClassVar[bool] = False
 
     def stats(self) -> dict[str, pl.Expr]:
-        return {self.shared or self.name: self.in_turn, "turns": turns()}
-
-
-class _GoldMean(_BuiltIn, TurnMean):
-    """A mean of `in_turn` over turns with a gold slot."""
-
-    def stats(self) -> dict[str, pl.Expr]:
-        return {self.name: self.in_turn, "gold_turns": gold_turns()}
+        number = {"gold_turns": gold_turns()} if self.over_gold else {"turns": turns()}
+        return {self.shared or self.name: self.in_turn, **number}
 
 
 # --- goal accuracies --------------------------------------------------------------------------------------------------
@@ -139,11 +128,9 @@ class RSA(_BuiltIn, name="rsa", label="RSA", title="relative slot accuracy", sou
         return divide(sums[self.name], sums["turns"])
 
 
-class SoftRSA(
+class _SoftRSA(
     RSA, name="soft-rsa", label="Soft RSA", title="relative slot accuracy of similarities", source=f"{_KIM} 3, {_SOFT}"
 ):
-    """The sum of similarities over the slots in both states, divided by all slots in either."""
-
     in_turn = pl.col("soft_correct")
 
 
@@ -168,15 +155,13 @@ class AGA(_BuiltIn, name="aga", label="AGA", title="average goal accuracy", sour
         return divide(sums["aga"], sums["gold_turns"])
 
 
-class IAGA(
-    _GoldMean,
-    name="iaga",
-    label="IAGA",
-    title="intersection over union of pairs, over AGA's turns",
+class _IAGA(
+    _Mean, name="iaga", label="IAGA", title="intersection over union of pairs, over AGA's turns",
     source=f"{_GCA}, released code",
-):
-    """Right pairs among the pairs of gold or prediction; as in the GCA authors' code, a wrong value is two pairs."""
+):  # fmt: skip
+    """As in the GCA authors' code, a wrong value is two pairs."""
 
+    over_gold = True
     in_turn = divide(pl.col("n_correct"), pl.col("n_gold") + pl.col("n_pred") - pl.col("n_correct"))
 
 
@@ -239,13 +224,11 @@ class F1(PairMetric, name="f1", label="F1", title="F1 of slot-value pairs"):
         return divide(2 * correct, gold + pred, empty=float(self.empty))
 
 
-class Precision(PairMetric, name="precision", label="Precision", title="precision of slot-value pairs"):
-    """Precision of pairs: correct / predicted."""
+class _Precision(PairMetric, name="precision", label="Precision", title="precision of slot-value pairs"):
+    pass
 
 
-class Recall(PairMetric, name="recall", label="Recall", title="recall of slot-value pairs"):
-    """Recall of pairs: correct / gold."""
-
+class _Recall(PairMetric, name="recall", label="Recall", title="recall of slot-value pairs"):
     of_gold = True
 
 
@@ -273,7 +256,7 @@ class FGA(_Mean, name="fga", label="FGA", title="flexible goal accuracy", source
         return {f"fga[{self.lam}]": value, "turns": turns()}
 
 
-class TLA(_Mean, name="tla", label="TLA", title="turn-level accuracy", source=_FGA):
+class _TLA(_Mean, name="tla", label="TLA", title="turn-level accuracy", source=_FGA):
     """The share of turns that make no error of their own ("turn match")."""
 
     shared, in_turn = "turns_without_local_error", (~pl.col("local_error")).cast(pl.Int64)
@@ -334,7 +317,7 @@ class GCA(_BuiltIn, name="gca", label="GCA", title="granular change accuracy", s
         return pl.when(pred + gold > 0).then(score)
 
 
-class SoftGCA(
+class _SoftGCA(
     GCA, name="soft-gca", label="Soft GCA", title="granular change accuracy of similarities", source=f"{_GCA}, {_SOFT}"
 ):
     """A change with two values adds its similarity to C and the rest to W; labels count as in GCA."""
@@ -373,61 +356,45 @@ class _Part(_BuiltIn, source=_GCA):
         return divide(right, pl.sum_horizontal(sums[name] for name in self.stats()))
 
 
-class ValuePrecision(_Part, name="gca-vp", label="Value precision", title="predicted changes with gold's value"):
-    """VP: the share of predicted changes that have gold's value, C / (C + W + O)."""
-
-    right, alone = ("correct",), "over"
+class _ValuePrecision(_Part, name="gca-vp", label="Value precision", title="predicted changes with gold's value"):
+    right, alone = ("correct",), "over"  # C / (C + W + O)
 
 
-class ValueRecall(
+class _ValueRecall(
     _Part, name="gca-vr", label="Value recall", title="changes of gold that are predicted with their value"
 ):
-    """VR: the share of gold's changes that are predicted with their value, C / (C + W + M)."""
-
-    right, alone = ("correct",), "missed"
+    right, alone = ("correct",), "missed"  # C / (C + W + M)
 
 
-class LabelPrecision(
+class _LabelPrecision(
     _Part, name="gca-lp", label="Label precision", title="predicted changes of slots that gold changes"
 ):
-    """LP: the share of predicted changes whose slot gold changes, whatever the value, (C + W) / (C + W + O)."""
-
-    right, alone = ("correct", "wrong"), "over"
+    right, alone = ("correct", "wrong"), "over"  # (C + W) / (C + W + O), whatever the values
 
 
-class LabelRecall(_Part, name="gca-lr", label="Label recall", title="changes of gold whose slots are predicted"):
-    """LR: the share of gold's changes whose slot is predicted, whatever the value, (C + W) / (C + W + M)."""
-
-    right, alone = ("correct", "wrong"), "missed"
+class _LabelRecall(_Part, name="gca-lr", label="Label recall", title="changes of gold whose slots are predicted"):
+    right, alone = ("correct", "wrong"), "missed"  # (C + W) / (C + W + M)
 
 
 # --- SGD's evaluation; intents and requested slots are of gold's frames: one that is not predicted has none of them ---
 
 
-class SoftJGA(_Mean, name="soft-jga", label="Soft JGA", title="joint goal accuracy of similarities", source=_SGD):
-    """The mean over turns of the product of similarities over the slots of both states."""
-
-    in_turn = pl.col("soft_joint")
+class _SoftJGA(_Mean, name="soft-jga", label="Soft JGA", title="joint goal accuracy of similarities", source=_SGD):
+    in_turn = pl.col("soft_joint")  # the product of similarities over the slots of both states
 
 
-class SoftAGA(_GoldMean, name="soft-aga", label="Soft AGA", title="average goal accuracy of similarities", source=_SGD):
-    """The mean, over turns with a gold slot, of the mean similarity over gold's slots."""
-
-    in_turn = divide(pl.col("soft_correct"), pl.col("n_gold"))
+class _SoftAGA(_Mean, name="soft-aga", label="Soft AGA", title="average goal accuracy of similarities", source=_SGD):
+    over_gold, in_turn = True, divide(pl.col("soft_correct"), pl.col("n_gold"))
 
 
-class Intent(_Mean, name="intent", label="Intent accuracy", title="active intent accuracy, over frames", source=_SGD):
-    """The share of frames whose active intent is right."""
-
+class _Intent(_Mean, name="intent", label="Intent accuracy", title="active intent accuracy, over frames", source=_SGD):
     in_turn = count("right_intent")
 
 
-class RequestedF1(
+class _RequestedF1(
     _Mean, name="requested-f1", label="Requested slots F1", title="F1 of requested slots, over frames", source=_SGD
 ):
-    """The mean over frames of the F1 of requested slots; a frame that requests none on either side has 1."""
-
-    in_turn = pl.col("requested_f1")
+    in_turn = pl.col("requested_f1")  # 1 for a frame that requests none on either side
 
 
 # --- counts that explain a score --------------------------------------------------------------------------------------
@@ -443,33 +410,36 @@ class _Count(_BuiltIn, source="counts of the turn table"):
         return sums[self.name].cast(pl.Float64)
 
 
-class Correct(_Count, name="correct", label="Correct slots", title="slots with the right value"):
-    """Slots whose value is right."""
-
+class _Correct(_Count, name="correct", label="Correct slots", title="slots with the right value"):
     in_turn = count("n_correct")
 
 
-class Wrong(_Count, name="wrong", label="Wrong slots", title="slots with a wrong value", direction=-1):
-    """Slots in both states whose value is wrong."""
-
+class _Wrong(_Count, name="wrong", label="Wrong slots", title="slots with a wrong value", direction=-1):
     in_turn = count("n_gold") + count("n_pred") - count("n_union") - count("n_correct")
 
 
-class Missed(_Count, name="missed", label="Missed slots", title="slots that the prediction misses", direction=-1):
-    """Slots in gold only."""
-
+class _Missed(_Count, name="missed", label="Missed slots", title="slots that the prediction misses", direction=-1):
     in_turn = count("n_union") - count("n_pred")
 
 
-class Over(_Count, name="over", label="Over-predicted slots", title="slots that only the prediction has", direction=-1):
-    """Slots in the prediction only."""
-
+class _Over(
+    _Count, name="over", label="Over-predicted slots", title="slots that only the prediction has", direction=-1
+):
     in_turn = count("n_union") - count("n_gold")
 
 
-class ErrorTurns(
+class _ErrorTurns(
     _Count, name="error-turns", label="Error turns", title="turns with an error", source=_QIAN, direction=-1
 ):
-    """Turns whose state (of the slot, in a per-slot table) is wrong (Qian et al. 2021, Figs 3b, 7, 8b)."""
+    in_turn = (pl.col("n_correct") != pl.col("n_union")).cast(pl.Int64)  # of the slot, in a per-slot table
 
-    in_turn = (pl.col("n_correct") != pl.col("n_union")).cast(pl.Int64)
+
+#: The metrics by name, in the order in which they are listed.
+REGISTRY: Final[dict[str, type[Metric]]] = {
+    metric.name: metric
+    for metric in (
+        JGA, SA, RSA, AGA, F1, FGA, GCA, _TLA, _Precision, _Recall, _IAGA, _SoftJGA, _SoftAGA, _SoftRSA, _SoftGCA,
+        _ValuePrecision, _ValueRecall, _LabelPrecision, _LabelRecall, _Intent, _RequestedF1,
+        _Correct, _Wrong, _Missed, _Over, _ErrorTurns,
+    )
+}  # fmt: skip

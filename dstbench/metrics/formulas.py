@@ -61,9 +61,13 @@ def _written(node: Mapping[str, Any]) -> tuple[str, int]:
     match node:
         case {"Column": str(name)}:
             return name, _ATOM
-        case {"Literal": literal}:
-            return _literal(literal), _ATOM
-        case {"Cast": {"expr": inner}}:
+        case {"Literal": {"Dyn": {"Int": number}}}:
+            return str(number), _ATOM
+        case {"Literal": {"Dyn": {"Float": number}}}:
+            return f"{number:.15g}", _ATOM
+        case {"Literal": {"Scalar": {"Null": _}}}:
+            return "null", _ATOM
+        case {"Cast": {"expr": inner}} | {"Function": {"input": [inner], "function": {"SumHorizontal": _}}}:
             return _written(inner)
         case {"BinaryExpr": {"left": left, "op": op, "right": right}} if op in _SIGNS:
             sign, binds = _SIGNS[op]
@@ -73,8 +77,16 @@ def _written(node: Mapping[str, Any]) -> tuple[str, int]:
         case {"Ternary": {"predicate": predicate, "truthy": truthy, "falsy": falsy}}:
             asked, yes, no = _within(predicate, 1), _within(truthy, 1), _within(falsy, _TERNARY)
             return f"{yes} if {asked} else {no}", _TERNARY
-        case {"Function": {"input": inputs, "function": function}}:
-            return _call(function, inputs)
+        case {"Function": {"input": [inner], "function": {"Boolean": "Not"}}}:
+            return f"not {_within(inner, _NOT)}", _NOT
+        case {"Function": {"input": [inner], "function": {"Boolean": "IsNotNull"}}}:
+            return f"{_within(inner, _COMPARED + 1)} is not null", _COMPARED
+        case {"Function": {"input": inputs, "function": {"SumHorizontal": _}}}:
+            return " + ".join(_within(one, _SIGNS["Plus"][1]) for one in inputs), _SIGNS["Plus"][1]
+        case {"Function": {"input": inputs, "function": {"Clip": {"has_min": False}}}}:
+            return f"min({', '.join(_written(one)[0] for one in inputs)})", _ATOM
+        case {"Function": {"input": inputs, "function": str(name)}}:
+            return f"{name.lower()}({', '.join(_written(one)[0] for one in inputs)})", _ATOM
     raise _UnwrittenError
 
 
@@ -82,33 +94,3 @@ def _within(node: Mapping[str, Any], binds: int) -> str:
     """A node's text, in brackets if it binds less strongly."""
     text, own = _written(node)
     return text if own >= binds else f"({text})"
-
-
-def _literal(literal: Mapping[str, Any]) -> str:
-    match literal:
-        case {"Dyn": {"Int": number}}:
-            return str(number)
-        case {"Dyn": {"Float": number}}:
-            return f"{number:.15g}"
-        case {"Scalar": {"Null": _}}:
-            return "null"
-    raise _UnwrittenError
-
-
-def _call(function: object, inputs: list[Mapping[str, Any]]) -> tuple[str, int]:
-    match function:
-        case {"Boolean": "Not"}:
-            return f"not {_within(inputs[0], _NOT)}", _NOT
-        case {"Boolean": "IsNotNull"}:
-            return f"{_within(inputs[0], _COMPARED + 1)} is not null", _COMPARED
-        case {"Clip": {"has_min": False}}:
-            name = "min"
-        case {"SumHorizontal": _} if len(inputs) == 1:
-            return _written(inputs[0])
-        case {"SumHorizontal": _}:
-            return " + ".join(_within(one, _SIGNS["Plus"][1]) for one in inputs), _SIGNS["Plus"][1]
-        case str(name):
-            name = name.lower()
-        case _:
-            raise _UnwrittenError
-    return f"{name}({', '.join(_written(one)[0] for one in inputs)})", _ATOM

@@ -12,36 +12,23 @@ from functools import lru_cache
 from typing import Any, Final, Literal, get_args, get_origin, get_type_hints
 
 from dstbench.errors import UsageError, did_you_mean
-from dstbench.metrics import built_in as own
+from dstbench.metrics import built_in
 from dstbench.metrics.base import Metric, check_own
 from dstbench.plugins import Plugins, fault_of
 from dstbench.schema.analysis import LABELS
 
-#: The metrics by name, in the order in which they are listed.
-REGISTRY: Final[dict[str, type[Metric]]] = {
-    metric.name: metric
-    for metric in (
-        own.JGA, own.SA, own.RSA, own.AGA, own.F1, own.FGA, own.GCA, own.TLA, own.Precision, own.Recall, own.IAGA,
-        own.SoftJGA, own.SoftAGA, own.SoftRSA, own.SoftGCA, own.ValuePrecision, own.ValueRecall,
-        own.LabelPrecision, own.LabelRecall, own.Intent, own.RequestedF1,
-        own.Correct, own.Wrong, own.Missed, own.Over, own.ErrorTurns,
-    )
-}  # fmt: skip
-
+#: The built-in metrics by name.
+REGISTRY: Final = built_in.REGISTRY
 # The papers' letters for parameters.
 _LETTERS: Final = {"lam": "λ", "alpha": "α"}  # noqa: RUF001 (a Greek letter)
-# Usual names, in letters and digits alone, that are no title.
-_USUAL: Final = {
-    **dict.fromkeys(("jointaccuracy", "goalaccuracy", "jointgoal", "jg", "ja"), "jga"),
-    **dict.fromkeys(("jointf1", "slotf1", "f1score", "f1macro", "macrof1"), "f1"),
-    **dict.fromkeys(("f1micro", "microf1", "slotf1micro"), "f1:avg=micro"),
-    **dict.fromkeys(("turnaccuracy", "turnlevelaccuracy"), "tla"),
-    **dict.fromkeys(("intentaccuracy", "activeintentaccuracy"), "intent"),
-    "requestedslotsf1": "requested-f1",
-}
 #: The name of all metrics that need states alone: all but `intent` and `requested-f1`.
 ALL: Final = "all"
-_OF_STATES: Final = tuple(name for name, metric in REGISTRY.items() if metric not in (own.Intent, own.RequestedF1))
+_OF_STATES: Final = tuple(name for name in REGISTRY if name not in ("intent", "requested-f1"))
+# Usual names, in letters and digits alone, that are no title.
+_USUAL: Final = {
+    "jointaccuracy": "jga", "goalaccuracy": "jga", "jointgoal": "jga", "jointf1": "f1", "slotf1": "f1",
+    "f1micro": "f1:avg=micro", "microf1": "f1:avg=micro", "turnaccuracy": "tla", "intentaccuracy": "intent",
+}  # fmt: skip
 
 
 def checked_metric(metric: type[Metric], _: str = "") -> type[Metric]:
@@ -112,14 +99,10 @@ def parse(notation: str) -> Metric:
     name, *parts = notation.strip().split(":")
     metric = find_metric(name)
     if metric is None:
-        hint = "a metric's parameters follow it after colons: fga:lam=0.25" if "=" in name else None
         names = [*REGISTRY, *PLUGINS.names()]
-        hint = (
-            hint
-            or _usual(name)
-            or did_you_mean(name, names)
-            or f"one of {', '.join(names)}, or {ALL} for all of states"
-        )
+        hint = _usual(name) or did_you_mean(name, names) or f"one of {', '.join(names)}, or {ALL} for all of states"
+        if "=" in name:
+            hint = "a metric's parameters follow it after colons: fga:lam=0.25"
         raise UsageError(f"there is no metric {name!r}", hint=hint)
     return with_parameters(metric, parts, notation)
 
@@ -148,9 +131,8 @@ def with_parameters(metric: type[Metric], parts: Sequence[str], notation: str) -
     for part in parts:
         key, equals, text = part.partition("=")
         if key not in types or not equals or key in values:
-            what = f"{key!r} twice" if key in values else f"no parameter {key!r}" if equals else f"no value in {part!r}"
             takes = ", ".join(f"{parameter}=…" for parameter in types) or "no parameters"
-            raise UsageError(f"{place}: {what}", hint=f"{metric.name} takes {takes}")
+            raise UsageError(f"{place}: {part!r} is no parameter and its value", hint=f"{metric.name} takes {takes}")
         default = next(f.default for f in fields(metric) if f.name == key)
         example = f"{metric.name}:{key}={30 if default is None else default}"
         values[key] = _value(text, types[key], f"{place}: {key}", example)

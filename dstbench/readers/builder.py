@@ -5,71 +5,26 @@ Each distinct name of a slot or dialogue is made canonical and checked once.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any, Final, TypeAlias
 
 import numpy as np
 import polars as pl
 
-from dstbench.arrays import Numbers
-from dstbench.conventions.slots import KNOWN_SLOTS, canonical_dialogue, canonical_slot, spelled_with_book
+from dstbench.conventions.slots import canonical_dialogue, canonical_slot, spelled_with_book
 from dstbench.errors import DstbenchError
 from dstbench.readers.frames import IS_FRAME, is_frame
-from dstbench.readers.states import Side, States, in_order
+from dstbench.readers.states import Side, States, in_order, only_turns
 from dstbench.schema.core import MAX_TURN
 
+_CELLS: Final = {"at": pl.UInt32, "slot": pl.String, "value": pl.String}
 #: A state as slots and values.
 Pairs: TypeAlias = list[tuple[str, str]]
 #: A state as {slot: value}, or as slots and values, with None for pieces of text that are none.
 State: TypeAlias = Mapping[str, str] | Sequence[tuple[str, str] | None]
-
-
-@lru_cache(maxsize=65_536)
-def split_triple(triple: str) -> tuple[str, str] | None:
-    """Slot and value of ``domain slot value``; the slot is one word, or two that make a known one.
-
-    >>> split_triple("hotel book day friday"), split_triple("taxi leaveat 09:15"), split_triple("hotel")
-    (('hotel-book day', 'friday'), ('taxi-leaveat', '09:15'), None)
-    """
-    for words in (2, 1):
-        parts = triple.strip().split(" ", words + 1)
-        slot = canonical_slot(f"{parts[0]}-{' '.join(parts[1 : words + 1])}")
-        if len(parts) == words + 2 and (slot in KNOWN_SLOTS or words == 1):
-            return slot, parts[-1]
-    return None
-
-
-# fmt: off
-_SPAN_SLOTS: Final = frozenset((
-    "area", "arrive", "day", "department", "departure", "destination", "food", "internet", "leave", "name", "parking",
-    "people", "pricerange", "stars", "stay", "time", "type",
-))
-# fmt: on
-
-
-def split_span(span: str) -> list[tuple[str, str] | None]:
-    """Slots and values of ``[domain] slot value slot value [domain] …``, and None for each word lost.
-
-    >>> split_span("[hotel] area north book day [train] leave 09:15")
-    [('hotel-area', 'north book'), ('hotel-book day', ''), ('train-leaveat', '09:15')]
-    >>> split_span("area north [hotel]")
-    [None, None]
-    """
-    pairs: list[tuple[str, list[str]]] = []
-    domain, lost = "", 0
-    for word in span.split():
-        if word.startswith("[") and word.endswith("]"):
-            domain = word[1:-1]
-            pairs.append(("", []))
-        elif domain and word in _SPAN_SLOTS:
-            pairs.append((canonical_slot(f"{domain}-{word}"), []))
-        elif pairs and pairs[-1][0]:
-            pairs[-1][1].append(word)
-        else:
-            lost += 1
-    return [*((slot, " ".join(value)) for slot, value in pairs if slot), *[None] * lost]
 
 
 class SideBuilder:
@@ -83,28 +38,21 @@ class SideBuilder:
         #: Number of pieces of generated text that were not a slot and its value.
         self.lost = 0
 
-    def flat(self, at: int, state: Mapping[str, str]) -> None:
-        """Add a state {slot: value}."""
-        self._add(at, state, state.values())
-
-    def cells(self, at: int, state: Sequence[tuple[str, str] | None]) -> None:
-        """Add a state [(slot, value)]; None stands for a piece of its text that was not a slot and its value."""
+    def state(self, at: int, state: State) -> None:
+        """Add a state {slot: value} or [(slot, value)]; None in a list is a piece of text that is no slot and value."""
+        self.present.append(at)
+        if isinstance(state, Mapping):
+            self.slot.extend(state)
+            self.value.extend(state.values())
+            self.sizes.append(len(state))
+            return
         pairs = [pair for pair in state if pair is not None]
         self.lost += len(state) - len(pairs)
-        self._add(at, [slot for slot, _ in pairs], [value for _, value in pairs])
+        self.slot.extend([slot for slot, _ in pairs])
+        self.value.extend([value for _, value in pairs])
+        self.sizes.append(len(pairs))
 
-    def state(self, at: int, state: State) -> None:
-        """Add a state {slot: value} or [(slot, value)]."""
-        if isinstance(state, Mapping):
-            self.flat(at, state)
-        else:
-            self.cells(at, state)
-
-    def _add(self, at: int, slots: Collection[str], values: Iterable[str]) -> None:
-        self.present.append(at)
-        self.sizes.append(len(slots))
-        self.slot.extend(slots)
-        self.value.extend(values)
+    flat = cells = state  # as formats from packages call it
 
 
 class StatesBuilder:
@@ -145,13 +93,6 @@ class StatesBuilder:
         self._turns.append(turn)  # type: ignore[arg-type] # a format spells all its turns in one way
         return len(self._dialogues) - 1
 
-    def open(self, turns: Sequence[Any]) -> range:
-        """Open turns that have a ``dialogue`` and a ``number``; returns their rows."""
-        first = len(self._dialogues)
-        self._dialogues += [turn.dialogue for turn in turns]
-        self._turns += [turn.number for turn in turns]
-        return range(first, len(self._dialogues))
-
     def lines(self, dialogues: Iterable[str], turns: Iterable[str], cells: pl.DataFrame) -> None:
         """Set all turns at once, and gold's slots: (at: row of the turn, slot, value)."""
         self._dialogues, self._turns = [*dialogues], [*turns]
@@ -174,10 +115,25 @@ class StatesBuilder:
         if not self._dialogues:
             raise DstbenchError("no dialogue in the file", file=self._source)
         try:
-            numbers = pl.Series(self._turns)
+            numbers = pl.Series(self._turns).cast(pl.UInt16, strict=False)
         except (TypeError, OverflowError):  # an integer larger than any that Polars has
-            numbers = pl.Series([str(turn) for turn in self._turns])
-        return checked_turns(self._source, pl.Series(self._dialogues, dtype=pl.String), numbers)
+            numbers = pl.Series([str(turn) for turn in self._turns]).cast(pl.UInt16, strict=False)
+        wrong = numbers.is_null().arg_max() if numbers.null_count() else None
+        if wrong is not None:
+            raise self._turn_error(f"the turn is not a number from 0 to {MAX_TURN}", wrong, "number user turns from 0")
+        names = pl.Series("name", self._dialogues, dtype=pl.String).to_frame()
+        canonical = names.unique().with_columns(dialogue=canonical_dialogue(pl.col("name")))
+        dialogues = names.join(canonical, on="name", how="left", maintain_order="left")["dialogue"]
+        table = pl.DataFrame({"dialogue": dialogues, "turn": numbers})
+        repeated = table.select(pl.struct(pl.all()).is_first_distinct().not_().arg_true()).to_series()
+        if len(repeated):
+            what = f"{len(repeated):,} duplicate turns" if len(repeated) > 1 else "the same turn twice"
+            raise self._turn_error(what, repeated[0], "keep one state per dialogue and turn")
+        return table
+
+    def _turn_error(self, what: str, at: int, hint: str) -> DstbenchError:
+        dialogue, turn = self._dialogues[at], self._turns[at]
+        return DstbenchError(what, file=self._source, dialogue=dialogue, turn=turn, hint=hint)
 
     def build(self) -> States:
         """The collected states.
@@ -188,87 +144,64 @@ class StatesBuilder:
         turns = self.turns()
         if lost := self.gold.lost + self.pred.lost:
             self.note(f"{lost:,} pieces of text that are not a slot and its value, left out")
-        built = {
-            name: self.side(name, turns, np.array(side.present), np.array(side.sizes), side.slot, side.value)
-            for name, side in (("gold", self.gold), ("pred", self.pred))
-            if side.present
-        }
-        aliases = _by_dialogue(self.aliases, {"alias": pl.String})
+        gold = self.side("gold", turns) if self.gold.present else None
+        pred = self.side("pred", turns) if self.pred.present else None
+        aliases = _by_dialogue(self.aliases, alias=pl.String)
         states = States(
             self._source,
             self._format,
-            built.get("gold"),
-            built.get("pred"),
+            gold,
+            pred,
             notes=self.notes,
             either=self.either,
-            places=_by_dialogue(self.places, {"file": pl.String, "position": pl.UInt32}),
-            splits=_by_dialogue(list(self.splits.items()), {"split": pl.String}),
-            aliases=aliases if aliases is None else aliases.with_columns(canonical_dialogue(pl.col("alias"))),
-            domains=_by_dialogue(list(self.domains.items()), {"domain": pl.String}),
+            places=_by_dialogue(self.places, file=pl.String, position=pl.UInt32),
+            splits=_by_dialogue(self.splits.items(), split=pl.String),
+            aliases=None if aliases is None else aliases.with_columns(canonical_dialogue(pl.col("alias"))),
+            domains=_by_dialogue(self.domains.items(), domain=pl.String),
             only=self.only,
             instead=self.instead,
         )
         return replace(states, pred=None, complete=partial(in_order, states)) if self.are_in_order else states
 
-    def side(  # noqa: PLR0917 (columns)
-        self,
-        name: str,
-        turns: pl.DataFrame,
-        present: Numbers,
-        sizes: Numbers,
-        slots: Sequence[str],
-        values: Sequence[str],
-    ) -> Side:
-        """One side of these states, with canonical slots.
-
-        Args:
-            name: What notes call it: gold or pred.
-            turns: All turns of the file, canonical.
-            present: The rows of the turns that have this side.
-            sizes: The number of slots that each of their states lists.
-            slots: These slots, as they are written.
-            values: Their values.
-        """
-        columns = {"slot": slots, "value": values}
+    def side(self, name: str, turns: pl.DataFrame) -> Side:
+        """One side of these states, gold or pred, with canonical slots; `turns` are all of the file, canonical."""
+        side: SideBuilder = getattr(self, name)
+        at = np.repeat(np.array(side.present, dtype=np.uint32), side.sizes)
         try:
-            texts = {key: pl.Series(key, strings, dtype=pl.String) for key, strings in columns.items()}
-        except TypeError:
-            texts = {}
-        if not texts or any(text.null_count() for text in texts.values()):
-            raise self._no_text(turns, np.repeat(present, sizes), slots, values)
-        cells = pl.DataFrame({"at": np.repeat(present, sizes).astype(np.uint32), **texts})
+            cells = pl.DataFrame({"at": at, "slot": side.slot, "value": side.value}, _CELLS)
+        except (TypeError, UnicodeEncodeError):
+            cells = None
+        if cells is None or sum(cells.null_count().row(0)):
+            raise self._no_text(turns, at, side)
         if self._omits:
             cells = cells.filter(~pl.col("value").is_in([*self._omits]))
         cells = cells.with_columns(pl.col("slot", "value").cast(pl.Categorical))
         spelled = cells["slot"].unique(maintain_order=True).cast(pl.String)
-        names, with_book = [*map(canonical_slot, spelled)], spelled_with_book(spelled.to_list())
+        names = [*map(canonical_slot, spelled)]
         cells = cells.with_columns(pl.col("slot").replace_strict(spelled, names, return_dtype=pl.Categorical))
-        key = pl.col("at").cast(pl.UInt64) * (1 << 32) + pl.col("slot").to_physical()
-        if cells.select(key.n_unique()).item() < cells.height:
-            cells = self._without_repeated(name, turns, cells)
-        present = np.sort(present)
-        if len(present) < turns.height:
-            row = np.zeros(turns.height, dtype=np.uint32)
-            row[present] = np.arange(len(present))
-            turns = turns.select(pl.all().gather(pl.Series(present)))
-            cells = cells.with_columns(at=pl.Series(row[cells["at"].to_numpy()]))
+        cells = self._without_repeated(name, turns, cells)
+        frames = None
         if self.has_frames or any(map(is_frame, names)):
-            return Side(turns, cells.filter(~IS_FRAME), cells.filter(IS_FRAME), with_book)
-        return Side(turns, cells, with_book=with_book)
+            cells, frames = cells.filter(~IS_FRAME), cells.filter(IS_FRAME)
+        whole = Side(turns, cells, frames, spelled_with_book(spelled.to_list()))
+        if len(side.present) == turns.height:
+            return whole
+        return only_turns(whole, pl.int_range(turns.height, eager=True).is_in(side.present))
 
-    def _no_text(self, turns: pl.DataFrame, at: Numbers, slots: Sequence[Any], values: Sequence[Any]) -> DstbenchError:
-        """The error for the first slot or value that is not a string."""
-        row, slot, value = next(
-            cell for cell in zip(at, slots, values, strict=True) if not all(isinstance(part, str) for part in cell[1:])
-        )
+    def _no_text(self, turns: pl.DataFrame, at: Iterable[Any], side: SideBuilder) -> DstbenchError:
+        """The error for the first slot or value that is not a string, or has half a character."""
+        cells = zip(at, side.slot, side.value, strict=True)
+        row, slot, value = next(cell for cell in cells if not (_is_text(cell[1]) and _is_text(cell[2])))
         dialogue, turn = turns.row(int(row))
-        what = f"expected a string, found {slot if isinstance(value, str) else value}"
+        what = f"expected a string, found {value if _is_text(slot) else slot}"
         return DstbenchError(what, file=self._source, dialogue=dialogue, turn=turn, slot=str(slot))
 
     def _without_repeated(self, name: str, turns: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
         """The cells without repetitions: of a slot that a state lists twice, the last value is kept."""
-        twice = cells.select(pl.struct("at", "slot").is_duplicated()).to_series()
-        clash = cells.filter(twice).unique(maintain_order=True).filter(pl.struct("at", "slot").is_duplicated())
+        key = pl.struct("at", "slot")
+        if not cells.select(key.is_duplicated().any()).item():
+            return cells
+        clash = cells.filter(key.is_duplicated()).unique(maintain_order=True).filter(key.is_duplicated())
         clash = clash.sort("at", maintain_order=True)
         if clash.height:
             at, slot, _ = clash.row(0)
@@ -279,28 +212,13 @@ class StatesBuilder:
         return cells.unique(["at", "slot"], keep="last", maintain_order=True)
 
 
-def checked_turns(source: str, dialogues: pl.Series, numbers: pl.Series) -> pl.DataFrame:
-    """A file's turns, canonical: (dialogue: String, turn: UInt16), in the order of the file."""
-
-    def fail(what: str, at: int, hint: str) -> DstbenchError:
-        return DstbenchError(what, file=source, dialogue=dialogues[at], turn=numbers[at], hint=hint)
-
-    turns = numbers.cast(pl.UInt16, strict=False)
-    if turns.null_count():
-        at = int(turns.is_null().arg_max() or 0)
-        raise fail(f"the turn is not a number from 0 to {MAX_TURN}", at, "number user turns from 0")
-    names = dialogues.unique().alias("name").to_frame().with_columns(dialogue=canonical_dialogue(pl.col("name")))
-    table = pl.DataFrame({"dialogue": dialogues.replace_strict(names["name"], names["dialogue"]), "turn": turns})
-    repeated = table.select(pl.struct(pl.all()).is_first_distinct().not_().arg_true()).to_series()
-    if len(repeated):
-        what = f"{len(repeated):,} duplicate turns" if len(repeated) > 1 else "the same turn twice"
-        raise fail(what, repeated[0], "keep one state per dialogue and turn")
-    return table
+def _is_text(text: Any) -> bool:
+    return isinstance(text, str) and not re.search("[\ud800-\udfff]", text)
 
 
-def _by_dialogue(rows: list[Any], columns: dict[str, type[pl.DataType]]) -> pl.DataFrame | None:
+def _by_dialogue(rows: Collection[Any], **columns: type[pl.DataType]) -> pl.DataFrame | None:
     """A table of rows (dialogue, …), with canonical dialogue ids; None if there are no rows."""
     if not rows:
         return None
-    table = pl.DataFrame(rows, schema={"dialogue": pl.String, **columns}, orient="row")
+    table = pl.DataFrame([*rows], schema={"dialogue": pl.String, **columns}, orient="row")
     return table.with_columns(canonical_dialogue(pl.col("dialogue")))

@@ -44,15 +44,14 @@ def contexts(
             part = _from_parquet(source)
         else:
             part = pl.concat([_said(file, form) for file, form in find_files(source, format, split)])
-        if split is not None and not source.is_parquet:
-            dialogues = [side.turns.select("dialogue") for side in sides_of(read(source, format, split))]
-            part = part.join(pl.concat(dialogues), on="dialogue", how="semi")
-        if part.select(pl.all_horizontal(pl.col("system", "user").is_null().all())).item():
+            if split is not None:
+                dialogues = [side.turns.select("dialogue") for side in sides_of(read(source, format, split))]
+                part = part.join(pl.concat(dialogues), on="dialogue", how="semi")
+        if part["system"].null_count() == part["user"].null_count() == part.height:
             raise source.error("no turn has its utterances")
         parts.append(part)
     table = pl.concat(parts).sort(_KEY)
-    twice = table.filter(pl.struct(_KEY).is_duplicated())
-    if twice.height:
+    if (twice := table.filter(pl.struct(_KEY).is_duplicated())).height:
         dialogue, turn, *_ = twice.row(0)
         name = name_of_all([source.name for source in sources])
         raise DstbenchError("the same turn in two files", file=name, dialogue=dialogue, turn=turn)

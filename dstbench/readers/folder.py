@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Final
 
@@ -40,71 +40,58 @@ def data_files(
     sniff: Callable[[Source], Format | None],
     split: str | None = None,
 ) -> Iterator[tuple[Source, Format]]:
-    """The files of a folder that are data, one by one, sorted by name; each knows its split (`Source.split`)."""
+    """The files of a folder that are data, sorted by name; each knows its split (`Source.split`)."""
     files, left_out = split_files(folder)
     if left_out:
         warn(f"splits in subfolders are left out: {', '.join(left_out[:_SHOWN])}", file=folder.name)
     files = [file for file in files if split in (None, file.split)] or files
-    number, others = len(files), Counter(file.foreign for file in files if file.foreign is not None)
-    data: list[tuple[str, str]] = []
-    splits: set[str | None] = set()
-    first: Format | None = None
-    is_one = True
-    series: set[str] = set()
-    loose: list[Source] = []
+    data: list[tuple[Source, Format | None]] = []
+    loose: list[tuple[Source, Format | None]] = []
     unknown: list[Source] = []
-    alike: set[str] = set()
-    for is_last in (False, True):
-        while files:
-            file = files.pop(0)  # so that nothing holds on to its content once it has been read
-            form = sniff(file) if may_be_read(file) else None
-            if form is None and not file.is_parquet:
-                if may_be_read(file):
-                    file.forget()
-                    unknown.append(file)
-                continue
-            if form is not None and form.loose and not is_last:
-                file.forget()
-                loose.append(file)
-                continue
-            kind = form.name if form else "long table"
-            data.append((file.name, kind))
-            alike |= _alike(file)
-            first = first or form
-            series = _series(form, file) & (series if len(data) > 1 else _series(form, file))
-            is_part = form is not None and form is first
-            if form is not None and len(data) > 1:
-                is_part = is_part and (bool(series) or _is_part(form, file, splits))
-            splits.add(file.split)
-            is_one = is_one and is_part
-            if form is not None and is_part:
-                yield file, form
-        files = [] if data else loose
+    for file in files:
+        is_readable = may_be_read(file)
+        form = sniff(file) if is_readable else None
+        if form is not None or file.is_parquet:
+            (loose if form is not None and form.loose else data).append((file, form))
+        elif is_readable:
+            unknown.append(file)
+        file.forget()
+    data = data or loose
     if not data:
-        raise _without_data(folder, number, others)
+        raise _without_data(folder, files)
+    first = data[0][1]
+    series = set.intersection(*(_series(form, file) for file, form in data))
+    splits = {file.split for file, _ in data}
+    is_one = first is not None and all(form is first for _, form in data)
+    if is_one and first is not None and len(data) > 1:
+        are_splits = None not in splits and len(splits) == len(data) and first.holds == ("gold",)
+        is_one = first.sharded or are_splits or bool(series)
     if not is_one:
         raise _several_runs(folder, data)
+    alike = set[str]().union(*(_alike(file) for file, _ in data))
     if damaged := next((file for file in unknown if alike & _alike(file)), None):
         raise damaged.error(
             "no known format, although data files beside it have similar names",
             "if it is a part of the run, repair it; if not, move it elsewhere",
         )
     if series and len(data) > 1:
-        warn(f"{len(data):,} files are read as one run: {data[0][0]} to {data[-1][0]}", file=folder.name)
+        warn(f"{len(data):,} files are read as one run: {data[0][0].name} to {data[-1][0].name}", file=folder.name)
+    yield from ((file, form) for file, form in data if form is not None)
 
 
-def _without_data(folder: Source, number: int, others: Mapping[foreign.Foreign, int]) -> DstbenchError:
-    """The error about a folder of `number` files, of which none is data; `others` counts what is known of them."""
-    if not number:
+def _without_data(folder: Source, files: Sequence[Source]) -> DstbenchError:
+    """The error about a folder of files of which none is data; it says what is known of them."""
+    if not files:
         return folder.error("an empty folder", _HINT)
+    others = Counter(file.foreign for file in files if file.foreign is not None)
     kinds = "".join(f"; {kind.what}: {count}" for kind, count in others.items())
     hint = next(iter(others)).hint if len(others) == 1 else _HINT
-    return folder.error(f"a folder without a file of a known format ({number} files{kinds})", hint)
+    return folder.error(f"a folder without a file of a known format ({len(files)} files{kinds})", hint)
 
 
-def _several_runs(folder: Source, data: Sequence[tuple[str, str]]) -> DstbenchError:
+def _several_runs(folder: Source, data: Sequence[tuple[Source, Format | None]]) -> DstbenchError:
     """The error about a folder with these files, each with its format, that are not parts of one run."""
-    listed = [f"{name} ({kind})" for name, kind in data[:_SHOWN]]
+    listed = [f"{file.name} ({form.name if form else 'long table'})" for file, form in data[:_SHOWN]]
     more = [f"{len(data) - _SHOWN} more"] if len(data) > _SHOWN else []
     return folder.error(
         f"a folder with {len(data)} data files that are not parts of one run: {', '.join(listed + more)}",
@@ -119,12 +106,6 @@ def may_be_read(file: Source) -> bool:
             file.check()
         return False
     return file.beginning(1 << 16).strip() not in (b"", b"[]", b"{}")
-
-
-def _is_part(form: Format, file: Source, splits: set[str | None]) -> bool:
-    """Whether a file belongs to the same run or dataset as earlier files of its format, which are of these splits."""
-    is_split = file.split is not None and None not in splits and file.split not in splits
-    return form.sharded or (is_split and form.holds == ("gold",))
 
 
 def _series(form: Format | None, file: Source) -> set[str]:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from functools import wraps
 from typing import Any, Final
 
 from dstbench.errors import DstbenchError, UsageError, warn
 from dstbench.plugins import fault_of
-from dstbench.readers.format import Format, Said, Source, States, StatesBuilder
+from dstbench.readers.format import Format, Source, States
 
 _NAME: Final = re.compile(r"[a-z0-9][a-z0-9_-]*")
 _SIDES: Final = frozenset({"gold", "pred"})
@@ -18,62 +18,18 @@ _SIDES: Final = frozenset({"gold", "pred"})
 
 def checked_format(form: Format, origin: str) -> Format:
     """The format as it is used: its states say where it is from, and errors in its code name it and the file."""
-    for part in ("name", "title", "example"):
-        if not isinstance(getattr(form, part), str):
-            raise UsageError(f"the format's {part} is {getattr(form, part)!r}, not a string")
+    for part in ("name", "title", "example", "sniff", "reader"):
+        is_text, value = part in ("name", "title", "example"), getattr(form, part)
+        if not (isinstance(value, str) if is_text else callable(value)):
+            raise UsageError(f"the format's {part} is {value!r}, not a {'string' if is_text else 'function'}")
     if not _NAME.fullmatch(form.name):
-        raise UsageError(
-            f"the format cannot be called {form.name!r}", hint="lower-case letters, digits and hyphens: my-format"
-        )
-    for part in ("sniff", "reader"):
-        if not callable(getattr(form, part)):
-            raise UsageError(f"the format's {part} is {getattr(form, part)!r}, not a function")
+        hint = "lower-case letters, digits and hyphens: my-format"
+        raise UsageError(f"the format cannot be called {form.name!r}", hint=hint)
     if not isinstance(form.holds, tuple) or not form.holds or not _SIDES.issuperset(form.holds):
         raise UsageError(f"the format's holds is {form.holds!r}", hint='("gold", "pred"), ("gold",) or ("pred",)')
-    code = _Code(form, f"{form.name}@{origin}")
-    return replace(
-        form,
-        sniff=code.sniff,
-        reader=code.read,
-        finish=code.finish,
-        said=None if form.said is None else code.said,
-        document=None if form.document is None else code.guarded(form.document),
-    )
+    signed, said = f"{form.name}@{origin}", form.said
 
-
-class _Code:
-    """The functions of a format that is not built in; whatever they raise becomes a `DstbenchError`.
-
-    Args:
-        form: The format.
-        signed: Its name and where it is from.
-    """
-
-    def __init__(self, form: Format, signed: str) -> None:
-        self._form, self._signed = form, signed
-
-    def sniff(self, source: Source) -> bool:
-        """Whether a source looks like the format; False if its own function fails."""
-        try:
-            return bool(self._form.sniff(source))
-        except DstbenchError:  # it is not UTF-8, for example
-            return False
-        except Exception as error:
-            warn(f"cannot tell whether it is of format {self._signed}: {fault_of(error)}", file=source.name)
-            return False
-
-    def read(self, source: Source, states: StatesBuilder) -> None:
-        self.guarded(self._form.reader)(source, states)
-
-    def finish(self, states: States) -> States:
-        finished = states if self._form.finish is None else self.guarded(self._form.finish)(states)
-        return replace(finished, format=self._signed)
-
-    def said(self, source: Source) -> Iterator[Said]:
-        said = self._form.said
-        yield from self.guarded(lambda file: [] if said is None else list(said(file)))(source)
-
-    def guarded(self, function: Callable[..., Any]) -> Callable[..., Any]:
+    def guarded(function: Callable[..., Any]) -> Callable[..., Any]:
         """The function; an error of any other type becomes a `DstbenchError` that names the file and the format."""
 
         @wraps(function)
@@ -83,10 +39,29 @@ class _Code:
             except (DstbenchError, MemoryError):
                 raise
             except Exception as error:
-                raise DstbenchError(
-                    f"the reader of format {self._signed} fails: {fault_of(error)}",
-                    file=source.source if isinstance(source, States) else source.name,
-                    hint=f"is the file damaged? {self._form.hint}",
-                ) from error
+                what = f"the reader of format {signed} fails: {fault_of(error)}"
+                file = source.source if isinstance(source, States) else source.name
+                raise DstbenchError(what, file=file, hint=f"is the file damaged? {form.hint}") from error
 
         return call
+
+    def sniff(source: Source) -> bool:
+        try:
+            return bool(form.sniff(source))
+        except DstbenchError:  # it is not UTF-8, for example
+            return False
+        except Exception as error:
+            warn(f"cannot tell whether it is of format {signed}: {fault_of(error)}", file=source.name)
+            return False
+
+    def finish(states: States) -> States:
+        return replace(states if form.finish is None else guarded(form.finish)(states), format=signed)
+
+    return replace(
+        form,
+        sniff=sniff,
+        reader=guarded(form.reader),
+        finish=finish,
+        said=None if said is None else guarded(lambda source: list(said(source))),
+        document=None if form.document is None else guarded(form.document),
+    )

@@ -6,10 +6,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-import msgspec
 import polars as pl
 
-from dstbench.conventions.slots import canonical_dialogue
 from dstbench.readers.builder import Pairs, SideBuilder, StatesBuilder
 from dstbench.readers.source import Source
 from dstbench.readers.states import States, sides_of
@@ -18,15 +16,7 @@ if TYPE_CHECKING:
     from dstbench.readers.document import Document
 
 #: What a format's module imports, including names that are defined elsewhere.
-__all__ = [
-    "Format",
-    "Pairs",
-    "Said",
-    "SideBuilder",
-    "Source",
-    "States",
-    "StatesBuilder",
-]
+__all__ = ["Format", "Pairs", "Said", "SideBuilder", "Source", "States", "StatesBuilder"]
 
 #: Dialogue and turn as the file spells them, what the system said before, what the user said.
 Said: TypeAlias = tuple[str, int | str, str | None, str | None]
@@ -51,8 +41,6 @@ class Format:
         said: Yields what was said in each turn of a source, without checking states; None: the format does not hold
             utterances. The system's utterance is the one before the user's; it is empty or None if the system said
             nothing or the file does not have it.
-        outline: Yields each dialogue of a source and the number of its turns, and decodes nothing else of a large file;
-            raises msgspec's errors for other files. None: the states are read for it.
         free_keys: Whether a record's keys may have other names, which `Source.keys` gives.
         loose: Whether files that hold no data may look like it: in a folder, it is used only if no file has another
             format.
@@ -72,12 +60,16 @@ class Format:
     sharded: bool = False
     free_keys: bool = False
     loose: bool = False
-    outline: Callable[[Source], Iterator[tuple[str, int]]] | None = None
     said: Callable[[Source], Iterator[Said]] | None = None
     document: Callable[[Source], Document] | None = None
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def hint(self) -> str:
+        """The hint of errors about a malformed file of this format."""
+        return f"a {self.name} file looks like {self.example}"
 
     def read(self, source: Source) -> States:
         """The states of a source of this format.
@@ -89,7 +81,12 @@ class Format:
         if source.keys and not source.keys.optional and not self.free_keys:
             hint = "omit --keys, or say with --from that it is another format"
             raise source.error(f"a file of format {self.name}, whose keys have fixed names", hint)
-        states = self._build(source)
+        builder = StatesBuilder(source.name, self.name, self.omits)
+        if source.inside:
+            beside = f", not what is under {', '.join(source.beside)}" if source.beside else ""
+            builder.note(f"what is under {' and '.join(source.inside)} is read{beside}")
+        self.reader(source, builder)
+        states = builder.build()
         return states if self.finish is None else self.finish(states)
 
     def turns(self, source: Source) -> pl.DataFrame:
@@ -98,40 +95,12 @@ class Format:
         Raises:
             DstbenchError: As `read`.
         """
-        turns = self.outlined(source)
-        if turns is not None:
-            return turns
         sides = sides_of(self.read(source))
         if not sides:
             raise source.error(f"no gold: it holds predictions only ({self.name})", "name the dataset's own file")
         return pl.concat([side.turns for side in sides]).unique()
 
-    def outlined(self, source: Source) -> pl.DataFrame | None:
-        """What `turns` returns, from the outline; None: there is no outline, or the source is of another format."""
-        if self.outline is None:
-            return None
-        try:
-            sizes = [*self.outline(source)]
-        except msgspec.MsgspecError:
-            return None
-        table = pl.DataFrame(sizes, schema={"dialogue": pl.String, "turns": pl.UInt16}, orient="row")
-        numbers = pl.int_ranges(0, "turns", dtype=pl.UInt16).alias("turn")
-        return table.select(canonical_dialogue(pl.col("dialogue")), numbers).explode("turn").drop_nulls()
-
-    def _build(self, source: Source) -> States:
-        states = StatesBuilder(source.name, self.name, self.omits)
-        if source.inside:
-            beside = f", not what is under {', '.join(source.beside)}" if source.beside else ""
-            states.note(f"what is under {' and '.join(source.inside)} is read{beside}")
-        self.reader(source, states)
-        return states.build()
-
     def spoken(self, source: Source) -> Iterator[Said]:
         """What was said in each turn; nothing if the format does not hold it."""
         source.hint = self.hint
         return self.said(source) if self.said is not None else iter(())
-
-    @property
-    def hint(self) -> str:
-        """The hint of errors about a malformed file of this format."""
-        return f"a {self.name} file looks like {self.example}"

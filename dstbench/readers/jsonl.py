@@ -17,15 +17,14 @@ import msgspec
 
 from dstbench.conventions.slots import canonical_slot
 from dstbench.readers import records
-from dstbench.readers.document import Document, DocumentTurn, laid_out_as
+from dstbench.readers.document import Document, laid_out_as
 from dstbench.readers.format import Format, Source, StatesBuilder
 from dstbench.readers.notations import Cell, Place
 from dstbench.readers.states import noting_vanishing_slots
+from dstbench.readers.walk import Turn as DocumentTurn
 
 
 class _Editable(msgspec.Struct):
-    """The part of a turn that can be edited."""
-
     dialogue_id: str
     turn: int
     gold: dict[str, str] | msgspec.UnsetType = msgspec.UNSET
@@ -41,7 +40,7 @@ class Turn(_Editable):
 
 def _sniff(source: Source) -> bool:
     if source.kind == "jsonl":
-        return source.first_line_has("dialogue_id")
+        return source.first_line("dialogue_id") is not None
     return any("dialogue_id" in item and "turn" in item for item in source.objects_at(1, list))
 
 
@@ -59,7 +58,6 @@ class TurnsDocument(Document):
         self._is_list = source.kind == "json" and isinstance(source.json, list)
         # A file of one line may be JSON, too.
         self._turns = source.json if self._is_list else [item for _, item in source.json_lines()]
-        self._before = [msgspec.json.encode(turn) for turn in self._turns]
         self._dropped: Collection[str] = ()
         for number, turn in enumerate(self._turns, not self._is_list):
             try:
@@ -73,34 +71,32 @@ class TurnsDocument(Document):
     def turns(self) -> Iterator[DocumentTurn]:
         for turn in self._turns:
             texts = {speaker: (turn, speaker) for speaker in ("user", "system") if speaker in turn}
-            yield DocumentTurn(turn["dialogue_id"], turn["turn"], turn.get("gold"), texts)
+            yield DocumentTurn(turn["dialogue_id"], turn["turn"], turn.get("gold"), texts=texts)
 
     def drop(self, dialogues: Collection[str]) -> None:
         self._dropped = dialogues
 
-    def cells(self, state: Any) -> Iterator[Cell]:
-        for slot in state:
-            yield canonical_slot(slot), (state, slot), slot
+    def cells(self, turn: DocumentTurn) -> Iterator[Cell]:
+        for slot in turn.content:
+            yield canonical_slot(slot), (turn.content, slot), slot
 
-    def make(self, state: Any, slot: str, spelling: Any) -> Place:
-        return state, spelling or slot
+    def make(self, turn: DocumentTurn, slot: str, spelling: Any) -> Place:
+        return turn.content, spelling or slot
 
     def dump(self) -> bytes:
         if self._is_list:
             kept = [turn for turn in self._turns if turn["dialogue_id"] not in self._dropped]
             return laid_out_as(self.source.raw, kept)
-        lines: list[bytes] = []  # with the empty ones that follow
+        lines, turns = [], iter(self._turns)
         for line in io.BytesIO(self.source.raw):
-            if line.strip() or not lines:
+            content = line.rstrip(b"\r\n")
+            turn = next(turns) if content.strip() else None
+            if turn is None or msgspec.json.decode(content) == turn:
                 lines.append(line)
             else:
-                lines[-1] += line
-        for number, (turn, before) in enumerate(zip(self._turns, self._before, strict=True)):
-            if turn["dialogue_id"] in self._dropped:
-                lines[number] = b""
-            elif msgspec.json.encode(turn) != before:
-                content = lines[number].rstrip(b"\r\n")
-                lines[number] = laid_out_as(content, turn) + lines[number][len(content) :]
+                lines.append(laid_out_as(content, turn) + line[len(content) :])
+            if turn is not None and turn["dialogue_id"] in self._dropped:
+                lines.pop()
         return b"".join(lines)
 
 

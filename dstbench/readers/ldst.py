@@ -6,10 +6,9 @@ mentioned`` and an empty list say that one is not in the state. Several values a
 """
 
 import ast
-from collections.abc import Iterator
 from dataclasses import replace
 from functools import lru_cache, partial
-from typing import Final, NamedTuple
+from typing import Final
 
 import msgspec
 import polars as pl
@@ -34,22 +33,7 @@ class LdstLine(msgspec.Struct):
     value: str
 
 
-class Predicted(NamedTuple):
-    """A predicted value, with its file, dialogue (id, or place in the file), user turn and slot."""
-
-    file: str
-    dialogue: str
-    turn: int
-    slot: str
-    value: str
-
-
-def _sniff(source: Source) -> bool:
-    return source.kind == "text" and len(_parts(source.raw.lstrip().partition(b"\n")[0].decode(errors="replace"))) == 7
-
-
-def _parts(line: str) -> list[str]:
-    return line.split(_BAR, len(LdstLine.__struct_fields__) - 1)
+_PARTS: Final = len(LdstLine.__struct_fields__)
 
 
 @lru_cache(maxsize=65_536)
@@ -66,35 +50,34 @@ def literal(text: str) -> tuple[str, ...] | None:
     return tuple(value) if isinstance(value, list) and all(isinstance(item, str) for item in value) else None
 
 
-def _lines(source: Source) -> Iterator[Predicted]:
-    for number, text in enumerate(source.text.split("\n"), start=1):
-        if not text.strip():
-            continue
-        parts = _parts(text.strip())
-        if len(parts) != len(LdstLine.__struct_fields__):
-            raise source.misshapen(f"line {number} has {len(parts)} parts between {_BAR}")
-        line = LdstLine(*parts)
-        strings = literal(line.value.strip())
-        if strings is None:
-            what = f"line {number}: the value {line.value[:40]!r} is not a list of strings"
-            raise source.misshapen(what, dialogue=line.dialogue, turn=line.turn[:20])
-        if not (line.turn.isdecimal() and len(line.turn) < 10):
-            raise source.misshapen(
-                f"line {number}: the turn is not a number", dialogue=line.dialogue, turn=line.turn[:20]
-            )
-        slot, value = f"{line.domain}-{line.slot}", BETWEEN.join(strings)
-        yield Predicted(line.file, line.dialogue, int(line.turn) // 2, slot, value)  # both speakers' turns are counted
+def _sniff(source: Source) -> bool:
+    first = source.raw.lstrip().partition(b"\n")[0]
+    return source.kind == "text" and first.count(_BAR.encode()) >= _PARTS - 1
 
 
 def _read(source: Source, states: StatesBuilder) -> None:
     if source.kind != "text":
         raise source.misshapen(f"no lines with {_BAR}")
     turns: dict[tuple[str, str, int], Pairs] = {}
-    for line in _lines(source):
-        turns.setdefault((line.file, line.dialogue, line.turn), []).append((line.slot, line.value))
+    for number, text in enumerate(source.text.split("\n"), start=1):
+        parts = text.strip().split(_BAR, _PARTS - 1)
+        if parts == [""]:
+            continue
+        if len(parts) != _PARTS:
+            raise source.misshapen(f"line {number} has {len(parts)} parts between {_BAR}")
+        line = LdstLine(*parts)
+        where = {"dialogue": line.dialogue, "turn": line.turn[:20]}
+        values = literal(line.value.strip())
+        if values is None:
+            raise source.misshapen(f"line {number}: the value {line.value[:40]!r} is not a list of strings", **where)
+        if not (line.turn.isdecimal() and len(line.turn) < 10):
+            raise source.misshapen(f"line {number}: the turn is not a number", **where)
+        turn = (line.file, line.dialogue, int(line.turn) // 2)  # both speakers' turns are counted
+        turns.setdefault(turn, []).append((f"{line.domain}-{line.slot}", BETWEEN.join(values)))
     are_places = all(dialogue.isdecimal() for _, dialogue, _ in turns)
-    for (file, dialogue, turn), pairs in turns.items():
-        states.pred.cells(states.turn(f"{file}{_BAR}{dialogue}" if are_places else dialogue, turn), pairs)
+    for (file, dialogue, turn_number), pairs in turns.items():
+        name = f"{file}{_BAR}{dialogue}" if are_places else dialogue
+        states.pred.cells(states.turn(name, turn_number), pairs)
 
 
 def _needing_gold(lines: States) -> States:
@@ -107,29 +90,23 @@ def _needing_gold(lines: States) -> States:
 def _by_place(lines: States, gold: States) -> States:
     """The states with the ids of the dialogues at the places that the lines name."""
     if gold.places is None or lines.pred is None:
-        raise error_in(
-            lines,
-            f"it names dialogues by their place in a dataset's files, and {gold.source} is no such dataset",
-            "give the dataset itself as --gold: the folder with dialogues_001.json …",
-        )
+        what = f"it names dialogues by their place in a dataset's files, and {gold.source} is no such dataset"
+        raise error_in(lines, what, "give the dataset itself as --gold: the folder with dialogues_001.json …")
     twice = gold.places.filter(pl.struct("file", "position").is_duplicated())
     if twice.height:
-        raise error_in(
-            lines,
-            f"it names dialogues by their place in a file, and {gold.source} has several files {twice['file'][0]}",
-            "choose the split: --split test, or the folder of that split as --gold",
-        )
+        what = f"it names dialogues by their place in a file, and {gold.source} has several files {twice['file'][0]}"
+        raise error_in(lines, what, "choose the split: --split test, or the folder of that split as --gold")
     place = pl.col("dialogue").str.split_exact(_BAR, 1).struct
-    turns = lines.pred.turns.select(
-        "turn",
-        file=place.field("field_0").str.split("/").list.last(),
-        position=place.field("field_1").cast(pl.UInt32, strict=False),
-    ).join(gold.places, on=["file", "position"], how="left", maintain_order="left")
+    file = place.field("field_0").str.split("/").list.last().alias("file")
+    position = place.field("field_1").cast(pl.UInt32, strict=False).alias("position")
+    turns = lines.pred.turns.select("turn", file, position)
+    turns = turns.join(gold.places, on=["file", "position"], how="left", maintain_order="left")
     unknown = turns.filter(pl.col("dialogue").is_null())
     if unknown.height:
-        file, position = unknown.select("file", "position").row(0)
-        what = f"{gold.source} has no dialogue at place {position} of {file}"
-        raise error_in(lines, what, "is it the same dataset and split?")
+        name, at = unknown.select("file", "position").row(0)
+        raise error_in(
+            lines, f"{gold.source} has no dialogue at place {at} of {name}", "is it the same dataset and split?"
+        )
     return replace(lines, pred=replace(lines.pred, turns=turns.select("dialogue", "turn")), complete=None)
 
 

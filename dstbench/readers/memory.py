@@ -31,7 +31,6 @@ _NOT_JSON: Final = (TypeError, UnicodeEncodeError, OverflowError, RecursionError
 # Texts that are paths, and not, for example, the name of a model.
 _ENDINGS: Final = (".json", ".jsonl", ".csv", ".tsv", ".parquet", ".txt", ".gz", ".zip")
 _RECORDS: Final = (jsonl.FORMAT, records.CSV, records.FORMAT)
-_json: Final = msgspec.json.encode
 
 
 class Document(Source):
@@ -48,13 +47,18 @@ class Document(Source):
     def sibling(self, *names: str) -> None:
         return None
 
+    def form(self, name: str | Format | None) -> Format | None:
+        """Its format; None: it is of no known one, or not of the one that the user names."""
+        form = sniff(self) if name is None else find_format(self, name)
+        return form if name is None or (form is not None and form.sniff(self)) else None
+
 
 def is_document(data: Mapping[Any, Any], options: ReadOptions) -> bool:
     """Whether a mapping is one document, rather than data by the name of their run."""
     if all(_is_run(str(name), item) for name, item in data.items()):
         return False
     try:
-        return _format_of(Document("states", _json(data), options), options.format) is not None
+        return Document("states", msgspec.json.encode(data), options).form(options.format) is not None
     except (*_NOT_JSON, DstbenchError):  # or several parts of it are data
         return False
 
@@ -64,12 +68,12 @@ def read_document(data: Any, name: str, options: ReadOptions) -> States | None:
     try:
         if are_lists(data):
             data = {str(number): states for number, states in enumerate(data)}
-            return state_lists.FORMAT.read(Document(name, _json(data), options))
+            return state_lists.FORMAT.read(Document(name, msgspec.json.encode(data), options))
         if isinstance(data, Mapping):
-            source = Document(name, _json(data), options)
+            source = Document(name, msgspec.json.encode(data), options)
             return noting_doubts(find_format(source, options.format).read(source))
-        for encode in (_json, _json_lines):
-            form = _format_of(Document(name, encode(data[:_SAMPLE]), options), options.format)
+        for encode in (msgspec.json.encode, _json_lines):
+            form = Document(name, encode(data[:_SAMPLE]), options).form(options.format)
             if form is not None and form not in _RECORDS:
                 return noting_doubts(form.read(Document(name, encode(data), options)))
     except _NOT_JSON:
@@ -87,9 +91,8 @@ def check_parallel(predicted: Any, gold: Any) -> None:
     for number, (of_pred, of_gold) in enumerate(zip(predicted, gold, strict=True)):
         if len(of_pred) > len(of_gold):
             what = f"{number_of(len(of_pred), 'predicted state')}, and {len(of_gold):,} of gold"
-            raise DstbenchError(
-                what, dialogue=str(number), hint="parallel lists have the same turns, in the same order"
-            )
+            hint = "parallel lists have the same turns, in the same order"
+            raise DstbenchError(what, dialogue=str(number), hint=hint)
 
 
 def _is_run(name: str, item: Any) -> bool:
@@ -111,11 +114,5 @@ def _dialogue(name: str) -> str:
     return bare.upper().removesuffix(".JSON") if is_multiwoz(bare) else bare
 
 
-def _format_of(source: Document, name: str | Format | None) -> Format | None:
-    """The format of a document; None: it is of no known one, or not of the one that the user names."""
-    form = sniff(source) if name is None else find_format(source, name)
-    return form if name is None or (form is not None and form.sniff(source)) else None
-
-
 def _json_lines(data: Any) -> bytes:
-    return b"\n".join(map(_json, data))
+    return b"\n".join(map(msgspec.json.encode, data))

@@ -1,20 +1,22 @@
 """Notations: the ways in which files write a state.
 
-Conventions: a notation reads a state whose type has been checked. Those that can be written again know the place of
-each value: the list or object that holds it, and the index or key in it.
+Conventions: a notation that can be written again knows the place of each value: the list or object that holds it, and
+the index or key in it. A value that is a list has alternatives, which are joined by a bar; an empty list says that the
+slot is not in the state.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Any, ClassVar, Final, Literal, TypeAlias
 
 import msgspec
 
-from dstbench.conventions.slots import KNOWN_SLOTS, domain_of, split_pair
-from dstbench.readers.builder import Pairs, State, split_span, split_triple
+from dstbench.conventions.slots import KNOWN_SLOTS, canonical_slot, split_pair
+from dstbench.readers.builder import State
 from dstbench.readers.frames import frame_slot, frame_value
+from dstbench.readers.shapes import clipped, first_misfit
 from dstbench.readers.state_text import Misfit
 from dstbench.schema.core import BETWEEN
 
@@ -24,35 +26,44 @@ Place: TypeAlias = tuple[Any, Any]
 Cell: TypeAlias = tuple[str, Place, Any]
 
 
-_split_pair = lru_cache(maxsize=65_536)(split_pair)
-
-
 class Notation:
     """How a state is written.
 
     Attributes:
         shape: The type of a state, in msgspec's sense.
         levels: What each level of keys in a state is: ``slot`` (several are joined by a hyphen), or None.
-        usual: Spellings of slots that differ from the canonical ones, for slots that a file does not have.
-        skipped: Names that are no slots.
+        is_writable: Whether states can be edited.
     """
 
     shape: Any = None
-    levels: tuple[str | None, ...] = ()
+    levels: ClassVar[tuple[str | None, ...]] = ()
+    is_writable = True
 
-    def __init__(self, usual: Mapping[str, str] | None = None, skipped: str | None = None) -> None:
-        self.usual, self.skipped = usual or {}, skipped
+    def __init__(self, shape: Any = None) -> None:
+        self.shape = shape or self.shape
 
     def check(self, state: Any) -> None:
-        """Raise `Misfit` if a state is not written like this."""
+        """Raise a `Misfit`, with the slot, if a state is not of the type."""
         try:
             msgspec.convert(state, self.shape)
         except msgspec.ValidationError as error:
-            raise Misfit(str(error)) from None
+            path, value, reason = first_misfit(state, self.shape, str(error))
+            slot = "-".join(str(key) for level, key in zip(self.levels, path, strict=False) if level)
+            shown = repr(value) if isinstance(value, str) else str(value)
+            raise Misfit(f"{reason}, found {clipped(shown)}", slot or None) from None
 
     def pairs(self, state: Any) -> State:
-        """Slots and values, and None for pieces of text that are none; a `Misfit`: something in it is none."""
-        return [(slot, holder[key]) for slot, (holder, key), _ in self.cells(state)]
+        """The slots and values of a state of the right type, and None for pieces of text that are none."""
+        cells = self.cells(state)
+        return [(slot, self.text(slot, holder[key])) for slot, (holder, key), _ in cells if holder[key] != []]
+
+    def text(self, slot: str, value: Any) -> str:
+        """A slot's value, or its alternatives, as one text."""
+        if isinstance(value, str):
+            return value
+        if not all(isinstance(item, str) for item in value):
+            raise Misfit(f"expected a list of strings, found {value}", slot)
+        return BETWEEN.join(value)
 
     def cells(self, state: Any) -> Iterator[Cell]:
         """The slots of a state, with the places of their values."""
@@ -69,17 +80,17 @@ class Notation:
         raise NotImplementedError
 
     def put(self, place: Place, value: str | None, absent: str | None) -> None:
-        """Write a value, or leave the slot out: by the value `absent`, or, if that is None, by dropping its key."""
+        """Write a value, or leave the slot out: by the value `absent`, or, if that is None, altogether."""
         holder, key = place
-        if value is None and absent is None:
+        if value is None and absent is None and isinstance(holder, dict):
             del holder[key]
+        elif isinstance(holder, dict) and isinstance(holder.get(key), list):
+            holder[key] = [] if value is None else value.split(BETWEEN)
         else:
             holder[key] = absent if value is None else value
 
-    def usual_name(self, slot: str) -> str:
-        """The usual spelling of the slot's name, without its domain."""
-        name = slot.removeprefix(f"{domain_of(slot)}-")
-        return self.usual.get(name, name)
+    def tidy(self, state: Any) -> None:
+        """Remove from a state that was edited what `put` has emptied."""
 
 
 class Flat(Notation):
@@ -100,70 +111,20 @@ class Flat(Notation):
 
 
 class Nested(Notation):
-    """``{"hotel": {"area": "north"}}``."""
+    """``{"hotel": {"area": "north"}}``; in CrossWOZ, results of the search stand beside a domain's slots."""
 
     shape: Any = dict[str, dict[str, str]]
     levels = ("slot", "slot")
-
-    def pairs(self, state: Any) -> State:
-        return [(f"{domain}-{slot}", value) for domain, slots in state.items() for slot, value in slots.items()]
+    results: ClassVar = "selectedResults"
 
     def cells(self, state: Any) -> Iterator[Cell]:
         for domain, slots in state.items():
-            yield from ((f"{domain}-{slot}", (slots, slot), (domain, slot)) for slot in slots if slot != self.skipped)
+            yield from ((f"{domain}-{slot}", (slots, slot), (domain, slot)) for slot in slots if slot != self.results)
 
     def make(self, state: Any, slot: str, spelling: Any) -> Place:
-        domain, name = spelling or (domain_of(slot), self.usual_name(slot))
-        return state.setdefault(domain, {self.skipped: []} if self.skipped else {}), name
-
-
-class NestedLists(Nested):
-    """``{"hotel": {"area": ["north", "east"], "name": ""}}``; the values of a list are alternatives."""
-
-    shape = dict[str, dict[str, str | list[str]]]
-
-    def pairs(self, state: Any) -> State:
-        values = ((slot, holder[key]) for slot, (holder, key), _ in self.cells(state))
-        return [(slot, value if isinstance(value, str) else BETWEEN.join(value)) for slot, value in values]
-
-
-class HyphenPairs(Notation):
-    """``["hotel-area-north"]``."""
-
-    shape = list[str]
-
-    def pairs(self, state: Any) -> State:
-        pairs = [*map(_split_pair, state)]
-        if None in pairs:
-            raise Misfit(f"{state[pairs.index(None)]!r} is not of the form domain-slot-value")
-        return pairs
-
-
-class Triples(Notation):
-    """``["hotel area north"]``; generated text that is not of this form is left out."""
-
-    shape: Any = list[str]
-
-    def pairs(self, state: Any) -> State:
-        return [split_triple(triple) for triple in state if triple.strip()]
-
-
-class Commas(Triples):
-    """``hotel area north, hotel stars 4``, which may be between ``<bs>`` and ``</bs>``."""
-
-    shape = str
-
-    def pairs(self, state: Any) -> State:
-        return super().pairs(state.strip().removeprefix("<bs>").removesuffix("</bs>").split(","))
-
-
-class Span(Notation):
-    """``[hotel] area north stars 4 [train] leave 09:15``."""
-
-    shape = str
-
-    def pairs(self, state: Any) -> State:
-        return split_span(state)
+        domain, name = spelling or slot.partition("-")[::2]
+        has_results = any(self.results in slots for slots in state.values())
+        return state.setdefault(domain, {self.results: []} if has_results else {}), name
 
 
 class Lists(Notation):
@@ -175,8 +136,7 @@ class Lists(Notation):
         yield from ((f"{triple[0]}-{triple[1]}", (triple, 2), triple[:2]) for triple in state)
 
     def make(self, state: Any, slot: str, spelling: Any) -> Place:
-        domain, name = spelling or (domain_of(slot), self.usual_name(slot))
-        state.append([domain, name, None])
+        state.append([*(spelling or slot.partition("-")[::2]), None])
         return state[-1], 2
 
 
@@ -197,12 +157,13 @@ class Acts(Notation):
             yield from ((pair[0], (pair, 1), pair[0]) for pair in entry["slots"] if entry["act"] == "inform")
 
     def make(self, state: Any, slot: str, spelling: Any) -> Place:
-        pair = [spelling or self.usual.get(slot, slot), None]
-        state.append({"slots": [pair], "act": "inform"})
-        return pair, 1
+        state.append({"slots": [[spelling or slot, None]], "act": "inform"})
+        return state[-1]["slots"][0], 1
 
-    def put(self, place: Place, value: str | None, absent: str | None) -> None:
-        place[0][place[1]] = value  # None is removed after all edits
+    def tidy(self, state: Any) -> None:
+        for entry in state:
+            entry["slots"] = [pair for pair in entry["slots"] if pair[1] is not None]
+        state[:] = [entry for entry in state if entry["slots"]]
 
 
 class SlotValue(msgspec.Struct):
@@ -217,24 +178,15 @@ class Objects(Notation):
 
     shape = list[SlotValue]
 
-    def pairs(self, state: Any) -> State:
-        return [(entry["slot"], entry["value"]) for entry in state]
-
     def cells(self, state: Any) -> Iterator[Cell]:
-        yield from ((entry["slot"], (state, entry), entry["slot"]) for entry in state)
+        yield from ((entry["slot"], (entry, "value"), entry["slot"]) for entry in state)
 
     def make(self, state: Any, slot: str, spelling: Any) -> Place:
-        return state, {"slot": spelling or self.usual.get(slot, slot)}
+        state.append({"slot": spelling or slot})
+        return state[-1], "value"
 
-    def put(self, place: Place, value: str | None, absent: str | None) -> None:
-        entries, entry = place
-        rest = [other for other in entries if other is not entry]
-        if value is None:
-            entries[:] = rest
-        else:
-            entry["value"] = value
-            if len(rest) == len(entries):  # it is new
-                entries.append(entry)
+    def tidy(self, state: Any) -> None:
+        state[:] = [entry for entry in state if "value" in entry]
 
 
 class Parts(msgspec.Struct, forbid_unknown_fields=True):
@@ -244,52 +196,6 @@ class Parts(msgspec.Struct, forbid_unknown_fields=True):
     book: dict[str, str | list[Any]] = {}
 
 
-class SemiBook(Notation):
-    """``{"hotel": {"semi": {"area": "north"}, "book": {"day": "friday", "booked": []}}}``."""
-
-    shape: Any = dict[str, Parts]
-    levels: tuple[str | None, ...] = ("slot", None, "slot")
-
-    def pairs(self, state: Any) -> State:
-        pairs: Pairs = []
-        for domain, parts in state.items():
-            for part, slots in parts.items():
-                prefix = f"{domain}-" if part == "semi" else f"{domain}-book "
-                for slot, value in slots.items():
-                    if type(value) is str:
-                        if value and slot != self.skipped:
-                            pairs.append((prefix + slot, value))
-                    elif slot != self.skipped:
-                        if not all(isinstance(item, str) for item in value):
-                            raise Misfit(f"expected a list of strings, found {value}", prefix + slot)
-                        if value:
-                            pairs.append((prefix + slot, BETWEEN.join(value)))
-        return pairs
-
-    def cells(self, state: Any) -> Iterator[Cell]:
-        for domain, parts in state.items():
-            for part, prefix in (("semi", ""), ("book", "book ")):
-                for slot in parts.get(part, ()):
-                    if slot != self.skipped:
-                        yield f"{domain}-{prefix}{slot}", (parts[part], slot), (domain, part, slot)
-
-    def make(self, state: Any, slot: str, spelling: Any) -> Place:
-        if spelling is None:
-            name = self.usual_name(slot)
-            part = "book" if name.startswith("book ") else "semi"
-            spelling = domain_of(slot), part, name.removeprefix("book ")
-        domain, part, name = spelling
-        parts = state.setdefault(domain, {"book": {self.skipped: []}, "semi": {}})
-        return parts.setdefault(part, {}), name
-
-    def put(self, place: Place, value: str | None, absent: str | None) -> None:
-        holder, key = place
-        if isinstance(holder.get(key), list):
-            holder[key] = [] if value is None else value.split(BETWEEN)
-        else:
-            super().put(place, value, absent)
-
-
 class PartsOfLists(msgspec.Struct, forbid_unknown_fields=True):
     """A domain's slots in DSTC10, track 2: alternatives of each."""
 
@@ -297,47 +203,25 @@ class PartsOfLists(msgspec.Struct, forbid_unknown_fields=True):
     book: dict[str, list[str]] = {}
 
 
-class SemiBookLists(SemiBook):
-    """``{"hotel": {"semi": {"area": ["north"]}, "book": {"people": ["3"]}}}``."""
+class SemiBook(Notation):
+    """``{"hotel": {"semi": {"area": "north"}, "book": {"day": "friday", "booked": []}}}``."""
 
-    shape = dict[str, PartsOfLists]
-    levels = ("slot", "slot", "slot")
+    shape: Any = dict[str, Parts]
+    levels = ("slot", None, "slot")
 
+    def cells(self, state: Any) -> Iterator[Cell]:
+        for domain, parts in state.items():
+            for part, slots in parts.items():
+                prefix = f"{domain}-book " if part == "book" else f"{domain}-"
+                yield from ((prefix + s, (slots, s), (domain, part, s)) for s in slots if s != "booked")
 
-class Values(msgspec.Struct):
-    """A slot's predicted and gold value."""
-
-    pred: str
-    gt: str
-
-
-class SideBySide(Notation):
-    """``{"hotel-area": {"pred": "north", "gt": "north"}}``, both sides of each slot together."""
-
-    shape = dict[str, Values | str]
-    levels = ("slot",)
-    text: ClassVar = "utter"  # the key of the utterance, beside those of slots
-
-    def __init__(self, side: str) -> None:
-        super().__init__()
-        self._side = side
-
-    def pairs(self, state: Any) -> State:
-        pairs = [(slot, values[self._side]) for slot, values in state.items() if type(values) is dict]
-        if odd := [slot for slot, values in state.items() if type(values) is not dict and slot != self.text]:
-            raise Misfit("expected an object with pred and gt, found a string", min(odd))
-        return pairs
-
-
-class Written(Notation):
-    """As people and models write them (see `state_cells`), which is read loosely."""
-
-    shape: Any = dict[str, Any]
-    levels = ("slot", "slot")
-
-    def __init__(self, shape: Any = None) -> None:
-        super().__init__()
-        self.shape = shape or self.shape
+    def make(self, state: Any, slot: str, spelling: Any) -> Place:
+        if spelling is None:
+            domain, _, name = slot.partition("-")
+            spelling = domain, "book" if name.startswith("book ") else "semi", name.removeprefix("book ")
+        domain, part, name = spelling
+        parts = state.setdefault(domain, {"book": {"booked": []}, "semi": {}})
+        return parts.setdefault(part, {}), name
 
 
 class FrameState(msgspec.Struct):
@@ -361,30 +245,19 @@ class Frames(Notation):
     shape = list[Frame]
     levels = (None, None, None, "slot")
 
-    def __init__(self, *, only_first: bool) -> None:
-        super().__init__()
-        self._only_first = only_first
-
     def pairs(self, state: Any) -> State:
-        pairs: Pairs = []
+        pairs: list[tuple[str, str] | None] = []
         for frame in state:
             if "state" not in frame:
                 raise Misfit("a user turn whose frame has no state")
-            service, content = frame["service"], frame["state"]
-            for slot, values in content["slot_values"].items():
-                if values:
-                    name = slot if "-" in slot else f"{service}-{slot}"
-                    pairs.append((name, values[0] if self._only_first else BETWEEN.join(values)))
-            value = frame_value(content.get("active_intent"), content.get("requested_slots"))
-            pairs.append((frame_slot(service), value))
+            intent, requested = (frame["state"].get(key) for key in ("active_intent", "requested_slots"))
+            pairs += [*super().pairs([frame]), (frame_slot(frame["service"]), frame_value(intent, requested))]
         return pairs
 
     def cells(self, state: Any) -> Iterator[Cell]:
         for frame in state:
-            values = frame.get("state", {}).get("slot_values", {})
-            for slot in values:
-                name = slot if "-" in slot else f"{frame['service']}-{slot}"
-                yield name, (values, slot), (frame["service"], slot)
+            service, values = frame["service"], frame.get("state", {}).get("slot_values", {})
+            yield from ((s if "-" in s else f"{service}-{s}", (values, s), (service, s)) for s in values)
 
     def make(self, state: Any, slot: str, spelling: Any) -> Place:
         if spelling is None:
@@ -397,36 +270,183 @@ class Frames(Notation):
             frame = {"service": service, "slots": []}
             state.append(frame)
         empty = {"active_intent": "NONE", "requested_slots": [], "slot_values": {}}
-        return frame.setdefault("state", empty)["slot_values"], name
-
-    def put(self, place: Place, value: str | None, absent: str | None) -> None:
-        super().put(place, value, absent)
-        if value is not None:
-            place[0][place[1]] = value.split(BETWEEN)
+        values = frame.setdefault("state", empty)["slot_values"]
+        values[name] = []
+        return values, name
 
 
-_TWO_WORDS: Final = {"leaveat": "leave at", "arriveby": "arrive by", "pricerange": "price range"}
-_CAMEL: Final = {"leaveat": "leaveAt", "arriveby": "arriveBy"}
+class FirstOfFrames(Frames):
+    """The same, of whose alternatives only the first counts."""
+
+    def text(self, slot: str, value: Any) -> str:
+        return str(value[0])
+
+
+class SideBySide(Notation):
+    """``{"hotel-area": {"pred": "north", "gt": "north"}, "utter": "…"}``, both sides of each slot together."""
+
+    class Values(msgspec.Struct):
+        """A slot's predicted and gold value."""
+
+        pred: str
+        gt: str
+
+    shape = dict[str, Values | str]
+    levels = ("slot",)
+    is_writable = False
+
+    def __init__(self, side: str) -> None:
+        super().__init__()
+        self._side = side
+
+    def pairs(self, state: Any) -> State:
+        if odd := [slot for slot, values in state.items() if type(values) is str and slot != "utter"]:
+            raise Misfit("expected an object with pred and gt, found a string", min(odd))
+        return [(slot, values[self._side]) for slot, values in state.items() if slot != "utter"]
+
+
+class Loose(Notation):
+    """As people and models write states, which `state_cells` reads."""
+
+    levels = ("slot", "slot")
+    is_writable = False
+
+
+class Text(Notation):
+    """What a function makes slots and values of; most often a text, or a list of texts."""
+
+    is_writable = False
+
+    def __init__(self, shape: Any, divided: Callable[[Any], State]) -> None:
+        super().__init__(shape=shape)
+        self._divided = divided
+
+    def pairs(self, state: Any) -> State:
+        return self._divided(state)
+
+
+_split_pair = lru_cache(maxsize=65_536)(split_pair)
+
+
+def _hyphens(state: list[str]) -> State:
+    """``["hotel-area-north"]``."""
+    pairs = [*map(_split_pair, state)]
+    if None in pairs:
+        raise Misfit(f"{state[pairs.index(None)]!r} is not of the form domain-slot-value")
+    return pairs
+
+
+@lru_cache(maxsize=65_536)
+def split_triple(triple: str) -> tuple[str, str] | None:
+    """Slot and value of ``domain slot value``; the slot is one word, or two that make a known one.
+
+    >>> split_triple("hotel book day friday"), split_triple("taxi leaveat 09:15"), split_triple("hotel")
+    (('hotel-book day', 'friday'), ('taxi-leaveat', '09:15'), None)
+    """
+    for words in (2, 1):
+        parts = triple.strip().split(" ", words + 1)
+        slot = canonical_slot(f"{parts[0]}-{' '.join(parts[1 : words + 1])}")
+        if len(parts) == words + 2 and (slot in KNOWN_SLOTS or words == 1):
+            return slot, parts[-1]
+    return None
+
+
+def _triples(state: list[str]) -> State:
+    """``["hotel area north"]``; generated text that is not of this form is left out."""
+    return [split_triple(triple) for triple in state if triple.strip()]
+
+
+def _commas(state: str) -> State:
+    """``hotel area north, hotel stars 4``, which may be between ``<bs>`` and ``</bs>``."""
+    return _triples(state.strip().removeprefix("<bs>").removesuffix("</bs>").split(","))
+
+
+_SPAN_SLOTS: Final = frozenset((
+    "area", "arrive", "day", "department", "departure", "destination", "food", "internet", "leave", "name", "parking",
+    "people", "pricerange", "stars", "stay", "time", "type",
+))  # fmt: skip
+
+
+def split_span(span: str) -> list[tuple[str, str] | None]:
+    """Slots and values of ``[domain] slot value slot value [domain] …``, and None for each word lost.
+
+    >>> split_span("[hotel] area north book day [train] leave 09:15")
+    [('hotel-area', 'north book'), ('hotel-book day', ''), ('train-leaveat', '09:15')]
+    >>> split_span("area north [hotel]")
+    [None, None]
+    """
+    pairs: list[tuple[str, list[str]]] = []
+    domain, lost = "", 0
+    for word in span.split():
+        if word.startswith("[") and word.endswith("]"):
+            domain = word[1:-1]
+            pairs.append(("", []))
+        elif domain and word in _SPAN_SLOTS:
+            pairs.append((canonical_slot(f"{domain}-{word}"), []))
+        elif pairs and pairs[-1][0]:
+            pairs[-1][1].append(word)
+        else:
+            lost += 1
+    return [*((slot, " ".join(value)) for slot, value in pairs if slot), *[None] * lost]
+
+
+class Hypothesis(msgspec.Struct):
+    """A joint goal and a DSTC2 tracker's score for it."""
+
+    score: float
+    slots: dict[str, str]
+
+
+class Goals(msgspec.Struct):
+    """What a DSTC2 tracker believes after a turn: the score of each value, and, if it says so, of joint goals."""
+
+    goals: dict[str, dict[str, float]] = msgspec.field(name="goal-labels")
+    joint: list[Hypothesis] = msgspec.field(name="goal-labels-joint", default_factory=list)
+
+
+def _best(turn: dict[str, Any]) -> State:
+    """The best joint goal; without one, each slot's best value, if its score exceeds what is left for no value."""
+    if joint := turn.get("goal-labels-joint"):
+        best: dict[str, str] = max(joint, key=lambda hypothesis: hypothesis["score"])["slots"]
+        return best
+    shares = {slot: scores for slot, scores in turn["goal-labels"].items() if scores}
+    values = {slot: max(scores, key=scores.__getitem__) for slot, scores in shares.items()}
+    return {slot: value for slot, value in values.items() if shares[slot][value] > 1 - sum(shares[slot].values())}
+
+
+def _right(marks: list[int]) -> State:
+    """The gold of ``[1, 0, 1]``, which says whether each slot is right: the slots that are predicted wrongly."""
+    return {f"slot-{number}": "right" for number, mark in enumerate(marks, 1) if not mark}
+
+
+def _wrong(marks: list[int]) -> State:
+    """The prediction of the same; its values stand for the set of wrong slots, so are new whenever that changes."""
+    wrong = [str(number) for number, mark in enumerate(marks, 1) if not mark]
+    return {f"slot-{number}": f"wrong:{','.join(wrong)}" for number in wrong}
+
 
 #: The notations, by their names in rows.
 NOTATIONS: Final[dict[str, Notation]] = {
     "flat": Flat(),
-    "nested": Nested(_TWO_WORDS),
-    "nested lists": NestedLists(skipped="selectedResults"),
-    "pairs": HyphenPairs(),
-    "triples": Triples(),
-    "commas": Commas(),
-    "span": Span(),
-    "lists": Lists(_CAMEL),
-    "acts": Acts({"pricerange": "price range"}),
-    "objects": Objects({"pricerange": "price_range"}),
-    "semi/book": SemiBook(_CAMEL, "booked"),
-    "semi/book lists": SemiBookLists(),
+    "nested": Nested(),
+    "nested lists": Nested(shape=dict[str, dict[str, str | list[str]]]),
+    "pairs": Text(list[str], _hyphens),
+    "triples": Text(list[str], _triples),
+    "commas": Text(str, _commas),
+    "span": Text(str, split_span),
+    "lists": Lists(),
+    "acts": Acts(),
+    "objects": Objects(),
+    "semi/book": SemiBook(),
+    "semi/book lists": SemiBook(shape=dict[str, PartsOfLists]),
+    "best goals": Text(Goals, _best),
+    "marks": Text(list[int], _right),
+    "marks of wrong": Text(list[int], _wrong),
     "gt": SideBySide("gt"),
     "pred": SideBySide("pred"),
-    "written": Written(),
-    "written or null": Written(dict[str, Any] | None),
-    "written nested or null": Written(dict[str, dict[str, Any]] | None),
-    "frames": Frames(only_first=False),
-    "first of frames": Frames(only_first=True),
+    "written": Loose(shape=dict[str, Any]),
+    "written or null": Loose(shape=dict[str, Any] | None),
+    "written nested or null": Loose(shape=dict[str, dict[str, Any]] | None),
+    "frames": Frames(),
+    "first of frames": FirstOfFrames(),
 }

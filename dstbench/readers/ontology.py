@@ -63,9 +63,10 @@ def read_database(folder: str) -> dict[str, frozenset[str]]:
     """The values that the entities of a database have, by slot; see `read_entities`."""
     values_by_slot: dict[str, set[str]] = defaultdict(set)
     for domain, entities in read_entities(folder).items():
-        for name, value in (item for entity in entities for item in entity.items()):
-            if isinstance(value, str):
-                values_by_slot[canonical_slot(f"{domain}-{name}")].add(value)
+        for entity in entities:
+            for name, value in entity.items():
+                if isinstance(value, str):
+                    values_by_slot[canonical_slot(f"{domain}-{name}")].add(value)
     return {slot: frozenset(values) for slot, values in values_by_slot.items()}
 
 

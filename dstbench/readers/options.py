@@ -10,10 +10,8 @@ from dstbench.errors import UsageError, did_you_mean, first_repeated
 from dstbench.typing import Unreadable
 
 if TYPE_CHECKING:
-    from dstbench.readers.renaming import Names
-
-if TYPE_CHECKING:
     from dstbench.readers.format import Format
+    from dstbench.readers.renaming import Names
 
 # The columns by which long tables differ from records of turns.
 _LONG: Final = frozenset({"dialogue", "turn", "slot"})
@@ -60,21 +58,21 @@ class Keys:
         if not keys:
             return None
         names = [field.name for field in fields(Keys) if field.name != "optional"]
-        named = [(_ROLES.get(field, field), key) for field, key in keys.items()]
-        for field, key in named:
+        by_field: dict[str, Any] = {}
+        for word, key in keys.items():
+            field = _ROLES.get(word, word)
             if field not in names:
                 hint = did_you_mean(field, [*names, *_ROLES]) or f"one of id, {', '.join(names[1:])}"
                 raise UsageError(f"keys has no field {field!r}", hint=hint)
             if not key:
                 raise UsageError(f"keys gives no key for {field}", hint=f"{field}=KEY")
-        by_field: dict[str, Any] = dict(named)
-        keys_of_fields = [key for field, key in named if field != "turn" or key != by_field.get("dialogue")]
-        for what, repeated in (
-            ("gives two keys for", first_repeated([field for field, _ in named])),
-            ("gives two fields the key", first_repeated(keys_of_fields)),
+            if field in by_field:
+                raise UsageError(f"keys gives two keys for {field!r}", hint="a field has one key")
+            by_field[field] = key
+        if again := first_repeated(
+            [key for field, key in by_field.items() if (field, key) != ("turn", by_field.get("dialogue"))]
         ):
-            if repeated:
-                raise UsageError(f"keys {what} {repeated!r}", hint="a field has one key, and a key one field")
+            raise UsageError(f"keys gives two fields the key {again!r}", hint="a key is of one field")
         return Keys(**by_field)
 
     def for_gold(self) -> Keys:

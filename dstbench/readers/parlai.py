@@ -7,7 +7,7 @@ is split there, as in the authors' code.
 
 import re
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
@@ -15,17 +15,17 @@ from dstbench.readers.format import Format, Said, Source, StatesBuilder
 from dstbench.readers.notations import NOTATIONS
 from dstbench.readers.states import noting_gaps
 
-_OMITTED: Final = "not mentioned"
 _COMMAS: Final = NOTATIONS["commas"]
 
 
 class ParlaiTeacher(msgspec.Struct):
-    """What ParlAI's teacher says: the turn and its gold, whose key depends on the split."""
+    """What ParlAI's teacher says: the turn, its gold, whose key depends on the split, and what was said up to it."""
 
     dial_id: str
     turn_num: int
     eval_labels: list[str] | msgspec.UnsetType = msgspec.UNSET
     labels: list[str] | msgspec.UnsetType = msgspec.UNSET
+    text: str = ""
 
 
 class ParlaiModel(msgspec.Struct):
@@ -40,27 +40,15 @@ class ParlaiLine(msgspec.Struct):
     dialog: list[tuple[ParlaiTeacher, ParlaiModel]]
 
 
-class _SpokenTeacher(msgspec.Struct):
-    """A turn, and what was said up to it."""
-
-    dial_id: str
-    turn_num: int
-    text: str = ""
-
-
-class _SpokenLine(msgspec.Struct):
-    dialog: list[tuple[_SpokenTeacher, Any]]
-
-
 def _read(source: Source, states: StatesBuilder) -> None:
-    for place, line in source.lines(ParlaiLine):
+    for place, item in source.whole_lines():
+        line = source.convert(item, ParlaiLine, place=place)
         if not line.dialog:
             raise source.misshapen(f"{place}a dialogue without turns")
         for teacher, model in line.dialog:
-            gold = teacher.labels if teacher.eval_labels is msgspec.UNSET else teacher.eval_labels
-            if gold is msgspec.UNSET or len(gold) != 1:
-                number = "no" if gold is msgspec.UNSET else len(gold)
-                what = f"{place}{number} gold states, where there must be one (eval_labels, or labels)"
+            gold = teacher.eval_labels or teacher.labels or []
+            if len(gold) != 1:
+                what = f"{place}{len(gold) or 'no'} gold states, where there must be one (eval_labels, or labels)"
                 raise source.misshapen(what, dialogue=teacher.dial_id, turn=teacher.turn_num)
             at = states.turn(teacher.dial_id, teacher.turn_num)
             states.gold.state(at, _COMMAS.pairs(gold[0]))
@@ -68,8 +56,8 @@ def _read(source: Source, states: StatesBuilder) -> None:
 
 
 def _said(source: Source) -> Iterator[Said]:
-    for _, line in source.lines(_SpokenLine):
-        for teacher, _ in line.dialog:
+    for place, item in source.whole_lines():
+        for teacher, _ in source.convert(item, ParlaiLine, place=place).dialog:
             # "<user> a <system> b <user> c" becomes ["user", "a", "system", "b", "user", "c"].
             words = [word.strip() for word in re.split(r"<(user|system)>", teacher.text)[1:]]
             user = words[-1] if words[-2:-1] == ["user"] else None
@@ -87,7 +75,7 @@ FORMAT: Final = Format(
     shape=ParlaiLine,
     sniff=lambda source: isinstance((source.first_line("dialog") or {}).get("dialog"), list),
     reader=_read,
-    omits=(_OMITTED,),
+    omits=("not mentioned",),
     finish=noting_gaps(": is it the sample of 3,000 validation turns that ParlAI evaluates unless told otherwise?"),
     said=_said,
 )

@@ -1,46 +1,35 @@
-"""Which keys of records of turns hold the dialogue, the turn, and the gold and the predicted state.
+"""Which keys of records hold the dialogue, the turn, and the gold and the predicted state.
 
-The keys' names decide (`key_names`); where they leave it open, the values in a sample of records do. A cumulative state
-is preferred to that of one turn. If two keys have equal claims, `KeysError` names both.
-
-A record may be a whole dialogue, with a list of states, one per turn: ``{"dialogue_id": …, "gold_states": [{…}, {…}],
-"states": {"0": {…}, "1": {…}}}``. Each becomes a record per turn. The lists of a dialogue have the same turns; other
-lists of that length, such as those of utterances, are divided, too. A record with a turn number is a record of that
-turn, whatever lists of states it has.
+The keys' names decide (`key_names`), if the values under them may be states. If two keys have equal claims, or none has
+any, `KeysError` says which keys there are, and gives the ``--keys`` that work.
 """
 
 from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from dstbench.errors import did_you_mean
 from dstbench.readers.key_names import DIALOGUE, DOMAIN, SLOT, TURN, Meaning, Side, folded, meaning, turn_in
 from dstbench.readers.options import Keys
-from dstbench.readers.source import Source
-from dstbench.readers.state_cells import could_be_state, is_missing, lists_slots, states_in, without_numpy
-from dstbench.readers.walk import Turn
+from dstbench.readers.record_path import with_dots
+from dstbench.readers.state_cells import could_be_state, is_missing, states_in, without_numpy
 
-#: dstbench's own keys.
-OWN: Final = Keys("dialogue_id", "turn", "gold", "pred", "system", "user")
-_IDS: Final = frozenset(DIALOGUE + TURN)
-#: What people may have meant to call a side.
-USUAL: Final = {
-    "gold": ("gold", "ground_truth", "gold_state"), "pred": ("pred", "prediction", "predicted", "pred_state"),
-}  # fmt: skip
+#: The values under each key, in a sample of the records.
+Columns: TypeAlias = dict[str, list[Any]]
 #: An id that ends in the turn.
 FLAG: Final = re.compile(r"(?!turn[-_ ]?[0-9]*$)(.+?)[-_](?:turn[-_]?)?([0-9]{1,9})", re.IGNORECASE | re.DOTALL)
-# Number of records with the same keys whose values are looked at.
+# Values of a key that are looked at, and keys that a message lists.
 _SAMPLE: Final = 200
-# Objects of a group that are looked at, and the levels of a document.
-_FEW: Final = 20
-_DEEP: Final = 6
-# What no id is longer than.
-_LONGEST: Final = 40
+_LISTED: Final = 12
+# Sides' own names, which are believed whatever is under them; and those that a misspelt key may mean.
+_OWN: Final = ("gold", "pred")
+_SIDES: Final = (*_OWN, "prediction", "predicted", "ground_truth")
+_IDS: Final = frozenset(DIALOGUE + TURN)
 _WORDS: Final = {"gold": "the gold state", "pred": "the prediction", "either": "the state"}
 
 
@@ -54,19 +43,18 @@ class KeysError(Exception):
 
 @dataclass(frozen=True)
 class Fields:
-    """The keys of each field, and others that hold states, or do not but are named so; None: records do not have it.
+    """The keys of each field, and `unused` ones that also hold states; None: records do not have it.
 
     With the key of a slot, a record is one slot of a turn, and the sides are the slot's values.
     """
 
-    dialogue: str | None
-    turn: str | None
-    gold: str | None
-    pred: str | None
+    dialogue: str | None = None
+    turn: str | None = None
+    gold: str | None = None
+    pred: str | None = None
     slot: str | None = None
     domain: str | None = None
-    others: tuple[str, ...] = ()
-    no_states: tuple[str, ...] = ()
+    unused: tuple[str, ...] = ()
 
     @property
     def either(self) -> bool:
@@ -76,224 +64,127 @@ class Fields:
     @property
     def are_own(self) -> bool:
         """Whether the keys are dstbench's own."""
-        names = ("dialogue", "turn", "gold", "pred")
-        return self.slot is None and all(getattr(self, name) in (None, getattr(OWN, name)) for name in names)
+        own = (self.dialogue, "dialogue_id"), (self.turn, "turn"), (self.gold, "gold"), (self.pred, "pred")
+        return self.slot is None and all(key in (None, name) for key, name in own)
 
 
-class Samples:
-    """The values under each key, in a sample of the records."""
-
-    def __init__(self, records: Iterable[Mapping[str, Any]]) -> None:
-        self.shapes: dict[tuple[str, ...], list[Mapping[str, Any]]] = {}
-        for record in records:
-            of_shape = self.shapes.setdefault(tuple(record), [])
-            if len(of_shape) < _SAMPLE:
-                of_shape.append(record)
-        self.values: dict[str, list[Any]] = {}
-        for shape, of_shape in self.shapes.items():
-            for key in shape:
-                self.values.setdefault(key, []).extend([record[key] for record in of_shape])
-        self._looks = {key: [*map(could_be_state, values)] for key, values in self.values.items()}
-
-    def holds_states(self, key: str, *, surely: bool) -> bool:
-        """Whether most values under a key look like states; unless `surely`, all may be empty."""
-        yes, no = self._looks[key].count(True), self._looks[key].count(False)
-        return yes > no or (not surely and yes == no == 0)
-
-    def mostly(self, kind: Callable[[Any], bool], key: str, *, or_null: bool = False) -> bool:
-        """Whether most values under a key are of a kind, nulls aside, or also if all are null."""
-        values = [value for value in self.values[key] if not is_missing(value)]
-        return 2 * sum(map(kind, values)) > len(values) or (or_null and not values)
-
-    def named(self, names: Sequence[str]) -> list[str]:
-        """The keys that have these names, in the order of the names."""
-        keys = {folded(key): key for key in reversed(self.values) if isinstance(key, str)}
-        return [keys[name] for name in names if name in keys]
+def columns_of(records: Iterable[Mapping[str, Any]]) -> Columns:
+    """The first values under each key."""
+    columns: Columns = {}
+    for record in records:
+        for key, value in record.items():
+            column = columns.setdefault(key, [])
+            if len(column) < _SAMPLE:
+                column.append(value)
+    return columns
 
 
-def is_record(record: Mapping[str, Any], given: Keys | None = None) -> bool:
-    """Whether an object alone, without others beside it, looks like the record of a turn."""
-    if given is not None and given.turns is not None:
-        return False  # the path ends below that key
-    if given is not None and any(key in record or _reached(record, key) for key in (given.gold, given.pred) if key):
-        return True
-    beside = any(isinstance(key, str) and folded(key) in _IDS for key in record)
-    for key, value in record.items():
-        if isinstance(key, str) and (said := meaning(key)) is not None:
-            looks = could_be_state(value)
-            if (beside or said.rank < 4) and (several := states_in(value)) is not None:
-                looks = not any(isinstance(state, Mapping) and is_record(state) for state in several.values())
-            if looks or (looks is None and (said.rank == 0 or beside)):
-                return True
-            beside = beside or looks is None  # two empty states are more than one
-    return False
+def guess(
+    records: Sequence[Mapping[str, Any]],
+    keys: Keys | None = None,
+    outside: Collection[str] = (),
+    *,
+    names_dialogue: bool = False,
+    need_states: bool = True,
+) -> Fields:
+    """The keys of each field.
 
-
-def _reached(record: Mapping[str, Any], key: str) -> dict[str, Any]:
-    """What a key with a dot leads to in a record, ``meta.gold``, under this key; nothing if it leads nowhere."""
-    outer, _, inner = key.partition(".")
-    above = record.get(outer)
-    return {key: above[inner]} if inner and isinstance(above, Mapping) and inner in above else {}
-
-
-def with_inner(record: Any, given: Keys) -> Any:
-    """A record in which what the keys of the user's with a dot lead to is under these keys."""
-    keys = [key for key in vars(given).values() if isinstance(key, str)] if isinstance(record, Mapping) else []
-    found = {key: value for outer in keys for key, value in _reached(record, outer).items()}
-    return {**record, **found} if found else record
-
-
-def guess(source: Source, rows: Sequence[Turn], *, need_states: bool = True) -> tuple[Samples, Fields]:
-    """Samples of records of single turns, and the keys of each field."""
-    samples = Samples(row.content for row in rows)
-    given = present(samples.values, source.keys or Keys(), source.outside)
-    taken = [given.dialogue, given.turn, given.gold, given.pred, given.system, given.user]
-    slots = [
-        key for key in samples.named(SLOT)
-        if key not in taken and samples.mostly(lambda value: isinstance(value, str), key, or_null=True)
-    ]  # fmt: skip
-    meanings = {
-        key: said for key in samples.values
-        if isinstance(key, str) and key not in taken + slots and (said := meaning(key)) is not None
+    Args:
+        records: The records.
+        keys: The keys that the user gives.
+        outside: Keys of ids in the objects around the records.
+        names_dialogue: Whether these, or the file's name, say which dialogue it is.
+        need_states: Whether records without states are an error.
+    """
+    columns = columns_of(records)
+    given = present(columns, keys or Keys(), outside)
+    taken = {given.dialogue, given.turn, given.gold, given.pred, given.system, given.user}
+    free = [key for key in columns if isinstance(key, str) and key not in taken]
+    slot = next((k for k in named(free, SLOT) if all(isinstance(c, str) or is_missing(c) for c in columns[k])), None)
+    holding = [key for key, column in columns.items() if key != slot and _hold_states(column)]
+    meanings = {key: of_key for key in free if key != slot and (of_key := meaning(key)) is not None}
+    is_long = slot is not None and not {*meanings, given.gold, given.pred} & {*holding}
+    states = {
+        key: of_key for key, of_key in meanings.items()
+        if key in holding or key in _OWN or (of_key.rank not in (2, 3) and (is_long or _are_empty(columns[key])))
     }  # fmt: skip
-    holding = [key for key in meanings if samples.holds_states(key, surely=True)]
-    states = {key: said for key, said in meanings.items() if key in holding or _is_believed(samples, key, said)}
-    by_user = [key for key in (given.gold, given.pred) if key and samples.holds_states(key, surely=True)]
-    is_long = bool(slots) and not holding and not by_user
-    if is_long:
-        states = {key: said for key, said in meanings.items() if said.rank not in (2, 3)}
     gold, pred = _sides(states, given)
     if gold is None and pred is None and need_states:
-        raise _without_states(samples, states)
-    dialogues = [key for key in samples.named(DIALOGUE) if key not in (*taken, gold, pred)]
-    dialogues += [key for key in samples.named(TURN) if key not in taken and samples.mostly(_is_flag, key)]
-    dialogue = given.dialogue or _first(samples, _is_id, dialogues)
-    if dialogue is None and not ((rows and rows[0].dialogue) or source.dialogue):
-        raise KeysError(f"no key for the dialogue ({_listed(samples.values)})", "--keys id=KEY names it")
-    domains = samples.named(DOMAIN) if is_long else []
-    # Keys whose names do not say that they hold states are told only if a side has no key.
-    every = [key for key in samples.values if isinstance(key, str) and samples.holds_states(key, surely=True)]
-    others = [] if is_long else every if None in (gold, pred) else holding
-    no_states = (
-        key for key, said in meanings.items()
-        if key not in states and said.rank < 2 and {"gold": gold, "pred": pred}.get(said.side, key) is None
-    )  # fmt: skip
-    fields = Fields(
-        dialogue,
-        given.turn or _turn(samples, taken),
-        gold,
-        pred,
-        slots[0] if is_long else None,
-        domains[0] if domains else None,
-        tuple(key for key in others if key not in (gold, pred, *taken)),
-        tuple(no_states),
-    )
-    return samples, fields
+        what = f"neither gold nor pred; unknown keys: {_listed(key for key in free if folded(key) not in _IDS)}"
+        line = _line(records, names_dialogue=names_dialogue) or "--keys gold=KEY,pred=KEY names them"
+        raise KeysError(what, line)
+    if gold != pred:  # a plain name is believed if no other key is of its side, so that reading says what is wrong
+        plain = {of_key.side: key for key, of_key in reversed(meanings.items()) if of_key.rank == 0}
+        gold, pred = gold or plain.get("gold"), pred or plain.get("pred")
+    rest = [key for key in free if key not in (gold, pred)]
+    dialogue = given.dialogue or _first(columns, _is_id, named(rest, DIALOGUE))
+    dialogue = dialogue or next((key for key in named(rest, TURN) if _mostly(_is_flag, columns[key])), None)
+    if dialogue is None and not names_dialogue:
+        line = _line(records, names_dialogue=False) or "--keys id=KEY names it"
+        raise KeysError(f"no key for the dialogue (there are: {_listed(columns)})", line)
+    unused = [key for key in holding if key not in (*taken, dialogue, gold, pred)]
+    fields = Fields(dialogue, given.turn or _turn(columns, free), gold, pred, unused=tuple(unused))
+    if not is_long:
+        return fields
+    return replace(fields, slot=slot, domain=next(iter(named(free, DOMAIN)), None), unused=())
 
 
-def ids(samples: Samples) -> list[str]:
-    """The keys that may be ids of dialogues, or of turns, in order of preference."""
-    return [key for key in samples.named(DIALOGUE + TURN) if samples.mostly(_is_id, key)]
-
-
-def _first(samples: Samples, kind: Callable[[Any], bool], keys: Sequence[str]) -> str | None:
-    """The first key most of whose values are of a kind; else the first key, so that reading it says what is wrong."""
-    return next((key for key in keys if samples.mostly(kind, key)), keys[0] if keys else None)
-
-
-def _is_believed(samples: Samples, key: str, said: Meaning) -> bool:
-    """Whether a key's name suffices to say that it holds states: they may be empty, or objects of another form."""
-    are_objects = samples.mostly(lambda value: isinstance(value, Mapping), key)
-    may_be_empty = said.rank not in (2, 3) and samples.holds_states(key, surely=False)
-    return key in (OWN.gold, OWN.pred) or (said.rank == 0 and are_objects) or may_be_empty
-
-
-def _listed(names: Iterable[Any]) -> str:
-    """The first keys of records, for hints."""
-    return f"there are: {', '.join(map(str, islice(names, 12)))}"
-
-
-def present(names: Collection[Any], given: Keys, outside: Collection[str] = ()) -> Keys:
+def present(columns: Collection[Any], given: Keys, outside: Collection[str] = ()) -> Keys:
     """The keys that the user gives, without optional ones that no record has."""
     absent: dict[str, None] = {}
     for field in ("dialogue", "turn", "gold", "pred", "system", "user"):
         key = getattr(given, field)
-        if key is not None and key not in names:
+        if key is not None and key not in columns:
             if not given.optional and key not in outside:
-                hint = did_you_mean(key, map(str, names)) or _listed(names)
+                hint = did_you_mean(key, map(str, columns)) or f"there are: {_listed(columns)}"
                 raise KeysError(f"no record has the key {key!r} (keys: {field}={key})", hint)
             absent[field] = None
     return Keys(**{**vars(given), **absent})
 
 
-def _sides(states: Mapping[str, Meaning], given: Keys) -> tuple[str | None, str | None]:
-    """The keys of the gold and of the predicted state; one key for both if its name does not say which."""
-    gold, pred = given.gold or _best(states, "gold"), given.pred or _best(states, "pred")
-    if gold is None:
-        either = _best(states, "either")
-        return either, pred or either
-    if pred is None and gold in states and states[gold].rank == 0:  # beside `gold_states`, `states` are predicted
-        pred = _best(states, "either")
-    return gold, pred
+def named(keys: Collection[str], names: Sequence[str]) -> list[str]:
+    """The keys that have these names, in the order of the names."""
+    by_name = {folded(key): key for key in reversed([*keys]) if isinstance(key, str)}
+    return [by_name[name] for name in names if name in by_name]
 
 
-def _best(states: Mapping[str, Meaning], side: Side) -> str | None:
-    """The key of a side whose name says it most clearly; None: there is none."""
-    cumulative = {key: said for key, said in states.items() if said.side == side and said.span == "cumulative"}
-    rank = min((said.rank for said in cumulative.values()), default=None)
-    best = [key for key, said in cumulative.items() if said.rank == rank]
-    if len(best) > 1:
-        option = "gold or pred" if side == "either" else side
-        what = f"{len(best)} keys could be {_WORDS[side]}: {', '.join(best)}"
-        raise KeysError(what, f"--keys {option}={best[0]} chooses that one", compete=True)
-    return best[0] if best else None
+def keys_for(records: Iterable[Mapping[str, Any]], around: Sequence[Mapping[str, Any]] = ()) -> Keys | None:
+    """The keys that records under unknown keys seem to need; None: nothing in them looks like states.
+
+    Which of two states is gold, the user knows; here, it is the first. The dialogue's id may be in the objects `around`
+    the records.
+    """
+    columns = columns_of(map(with_dots, records))
+    states = [key for key, column in columns.items() if turn_in(str(key)) is None and _hold_states(column)]
+    if not states:
+        return None
+    sides: dict[str, str] = {}
+    for key in states:
+        if (of_key := meaning(key.rpartition(".")[2])) is not None and of_key.side != "either":
+            sides.setdefault(of_key.side, key)
+    rest = [key for key in states if key not in sides.values()]
+    for side in ("gold", "pred")[len(states) == 1 :]:
+        if side not in sides and rest:
+            sides[side] = rest.pop(0)
+
+    def first(
+        columns: Columns, names: Sequence[str], kind: Callable[[Any], bool], taken: Collection[str | None]
+    ) -> str | None:
+        keys = [key for key, column in columns.items() if key not in taken and _mostly(kind, column)]
+        last_parts = {folded(key.rpartition(".")[2]): key for key in reversed(keys)}
+        return next((last_parts[name] for name in names if name in last_parts), keys[0] if keys else None)
+
+    turn = first(columns, TURN, _is_number, sides.values())
+    dialogue = first(columns, DIALOGUE, _is_name, [*sides.values(), turn])
+    if dialogue is None and len(around) > 1:
+        dialogue = first(columns_of(around), DIALOGUE, _is_name, ())
+    return Keys(dialogue, turn, sides.get("gold"), sides.get("pred"))
 
 
-def _without_states(samples: Samples, states: Mapping[str, Meaning]) -> KeysError:
-    """The error for records in which no key is that of a state."""
-    if of_turn := [key for key, said in states.items() if said.span != "cumulative"]:
-        what = "by their keys, the only states are of single turns, and scores need cumulative ones: "
-        of_sides = {states[key].side.replace("either", "pred"): key for key in reversed(of_turn)}
-        option = ",".join(f"{side}={of_sides[side]}" for side in ("gold", "pred") if side in of_sides)
-        return KeysError(what + ", ".join(of_turn), f"if they are cumulative, --keys {option} reads them")
-    keys = [key for key in samples.values if not isinstance(key, str) or folded(key) not in _IDS]
-    holding = [key for key in keys if samples.holds_states(key, surely=True)]
-    what = f"neither gold nor pred; unknown keys: {', '.join(sorted(map(str, keys))[:12]) or 'none'}"
-    if near := similar(keys, [*USUAL["gold"], *USUAL["pred"]]):
-        return KeysError(what, near)
-    hint = f"--keys pred={holding[0]} chooses that one" if holding else "--keys gold=KEY,pred=KEY names them"
-    return KeysError(what, hint)
-
-
-def similar(keys: Collection[str], names: Sequence[str]) -> str | None:
-    """A hint at which of these names the keys may be meant to be; None: none is similar."""
-    near = [f"{key!r}: {hint}" for key in sorted(map(str, keys)) if (hint := did_you_mean(key, names))]
-    return " ".join(near) or None
-
-
-def _turn(samples: Samples, taken: Collection[str | None]) -> str | None:
-    """The key of the turn's number; None: there is none."""
-    keys = [key for key in samples.named(TURN) if key not in taken and not samples.mostly(_is_flag, key)]
-    numbers = [key for key in keys if samples.mostly(_is_number, key)]
-    if any(samples.values[key] != samples.values[numbers[0]] for key in numbers[1:]):
-        what = f"{len(numbers)} keys could be the turn: {', '.join(numbers)}"
-        raise KeysError(what, f"--keys turn={numbers[0]} chooses that one")
-    return _first(samples, _is_number, keys)
-
-
-def _is_id(value: Any) -> bool:
-    """Whether a value may be an id, rather than an utterance."""
-    return (isinstance(value, str) and "\n" not in value and len(value.split()) < 4) or (
-        isinstance(value, (int, float)) and not isinstance(value, bool)
-    )
-
-
-def _is_flag(value: Any) -> bool:
-    return isinstance(value, str) and FLAG.fullmatch(value) is not None
-
-
-def _is_number(value: Any) -> bool:
-    return turn_number(value) is not None
+def line_for(keys: Keys) -> str:
+    """The option that gives these keys."""
+    given = {"id": keys.dialogue, "turn": keys.turn, "gold": keys.gold, "pred": keys.pred}
+    return "--keys " + ",".join(f"{field}={key}" for field, key in given.items() if key is not None)
 
 
 def turn_number(value: Any) -> int | None:
@@ -305,158 +196,90 @@ def turn_number(value: Any) -> int | None:
     value = without_numpy(value)
     if isinstance(value, str):
         text = value.strip().removesuffix(".0")
-        if text.startswith("-") and text[1:].isdecimal() and len(text) < 20:
-            return int(text)
-        return turn_in(text)
+        is_negative = text.startswith("-") and text[1:].isdecimal() and len(text) < 20
+        return int(text) if is_negative else turn_in(text)
     if isinstance(value, float) and value.is_integer():
         return int(value)
-    if isinstance(value, bool) or not hasattr(value, "__index__"):
-        return None
-    return operator.index(value)
+    return operator.index(value) if hasattr(value, "__index__") and not isinstance(value, bool) else None
 
 
-# --- records of whole dialogues ---------------------------------------------------------------------------------------
+def _sides(states: Mapping[str, Meaning], given: Keys) -> tuple[str | None, str | None]:
+    """The keys of the gold and of the predicted state; one key for both if its name does not say which."""
+
+    def best(side: Side) -> str | None:
+        rank = min((of_key.rank for of_key in states.values() if of_key.side == side), default=None)
+        keys = [key for key, of_key in states.items() if of_key == (side, rank)]
+        if len(keys) > 1:
+            what = f"{len(keys)} keys could be {_WORDS[side]}: {', '.join(keys)}"
+            option = "gold or pred" if side == "either" else side
+            raise KeysError(what, f"--keys {option}={keys[0]} chooses that one", compete=True)
+        return keys[0] if keys else None
+
+    gold, pred = given.gold or best("gold"), given.pred or best("pred")
+    if gold is None:
+        either = best("either")
+        return either, pred or either
+    if pred is None and gold in states and states[gold].rank == 0:  # beside `gold_states`, `states` are predicted
+        pred = best("either")
+    return gold, pred
 
 
-def by_turn(rows: Sequence[Turn], given: Keys | None) -> Sequence[Turn]:
-    """The records, with each that is a whole dialogue divided into records of its turns."""
-    keys = _keys_of_lists([row.content for row in rows[:_SAMPLE] if isinstance(row.content, dict)], given or Keys())
-    return [turn for row in rows for turn in _turns(row, keys)] if keys else rows
+def _are_empty(column: list[Any]) -> bool:
+    return all(could_be_state(value) is None for value in column)
 
 
-def _keys_of_lists(records: Sequence[dict[str, Any]], given: Keys) -> list[str]:
-    """The keys under which some records have states of several turns, and no record has a single state."""
-    cells: dict[str, list[Any]] = {}
-    for record in records:
-        for key, value in record.items():
-            named = isinstance(key, str) and folded(key) in TURN
-            if (named or key == given.turn) and turn_number(value) is not None:
-                return []
-            if key in (given.gold, given.pred) or (isinstance(key, str) and meaning(key) is not None):
-                cells.setdefault(key, []).append(value)
-    surely = [
-        key for key, values in cells.items()
-        if any(map(states_in, values)) and all(_could_be_states(cell) or not could_be_state(cell) for cell in values)
-    ]  # fmt: skip
-    return surely and [key for key, values in cells.items() if key in surely or all(map(_could_be_states, values))]
+def _hold_states(column: list[Any]) -> bool:
+    """Whether most values look like states, or like the states of a dialogue's turns."""
+    looks = [True if (look := could_be_state(value)) is False and states_in(value) else look for value in column]
+    return looks.count(True) > looks.count(False)
 
 
-def _could_be_states(cell: Any) -> bool:
-    return cell is None or states_in(cell, surely=False) is not None
+def _line(records: Sequence[Mapping[str, Any]], *, names_dialogue: bool) -> str | None:
+    """The hint with the line that may read records; None: nothing in them looks like states, or names dialogues."""
+    keys = keys_for(records[:_LISTED])
+    if keys is not None and names_dialogue:
+        keys = replace(keys, dialogue=None)
+    return f"{line_for(keys)} may be what it needs" if keys and (keys.dialogue or names_dialogue) else None
 
 
-def _turns(row: Turn, keys: Sequence[str]) -> Sequence[Turn]:
-    """A record per turn, if the record has states of several turns; else the record itself."""
-    if not isinstance(row.content, dict):
-        return [row]
-    for key in keys:
-        if lists_slots(row.content.get(key)):
-            what = f"{row.place}{key} is a list of slots, which is one state, where others are lists of states"
-            raise KeysError(what, "a list of turns is a list of such lists, or of objects")
-    lists = {
-        key: dict(enumerate(cell)) if isinstance(cell, (list, tuple)) else states_in(cell, surely=False)
-        for key in keys if (cell := row.content.get(key)) is not None
-    }  # fmt: skip
-    (key, states), *others = lists.items() or [("", None)]
-    if states is None:
-        return [row]
-    for other, further in others:
-        if further is None or states.keys() != further.keys():
-            sizes = f"{len(states)} and {len(further or ())} states"
-            what = f"{row.place}{key} and {other} do not have the same turns ({sizes})"
-            raise KeysError(what, "a dialogue needs as many gold states as predicted ones")
-    rest = {name: cell for name, cell in row.content.items() if name not in lists and meaning(str(name)) is None}
-    divided = {name: cell for name, cell in rest.items() if isinstance(cell, list) and len(cell) == len(states)}
-    return [
-        row._replace(
-            place=f"{row.place}turn {turn}: ",
-            content={**rest, **{name: cell[number] for name, cell in divided.items()}}
-            | {name: of_turn[turn] for name, of_turn in lists.items() if of_turn is not None},
-            number=turn,
-        )
-        for number, turn in enumerate(states)
-    ]
+def _turn(columns: Columns, free: Collection[str]) -> str | None:
+    """The key of the turn's number; None: there is none."""
+    keys = [key for key in named(free, TURN) if not _mostly(_is_flag, columns[key])]
+    numbers = [key for key in keys if _mostly(_is_number, columns[key])]
+    if any(columns[key] != columns[numbers[0]] for key in numbers[1:]):
+        what = f"{len(numbers)} keys could be the turn: {', '.join(numbers)}"
+        raise KeysError(what, f"--keys turn={numbers[0]} chooses that one")
+    return _first(columns, _is_number, keys)
 
 
-# --- the line with which records under unknown keys can be read -------------------------------------------------------
-# It is found by what is under the keys: states, ids and small numbers. Which of two states is gold, the user knows.
+def _first(columns: Columns, kind: Callable[[Any], bool], keys: Sequence[str]) -> str | None:
+    """The first key most of whose values are of a kind; else the first key, so that reading it says what is wrong."""
+    return next((key for key in keys if _mostly(kind, columns[key])), keys[0] if keys else None)
 
 
-def keys_for(documents: Sequence[Any]) -> Keys | None:
-    """The keys under which decoded documents seem to hold turns; None: nothing in them looks like states."""
-    groups = []
-    for samples, above in _groups(documents, {}, 0):
-        holding = [key for key in samples.values if turn_number(key) is None and samples.holds_states(key, surely=True)]
-        groups.append((holding, samples.values, above))
-    states, columns, above = max(groups, key=lambda group: len(group[0]), default=([], {}, {}))
-    if not states:
-        return None
-    sides: dict[str, str] = {}
-    for key in states:
-        if (said := meaning(key.rpartition(".")[2])) is not None and said.side != "either":
-            sides.setdefault(said.side, key)
-    rest = [key for key in states if key not in sides.values()]
-    for side in ("gold", "pred")[len(states) == 1 :]:
-        if side not in sides and rest:
-            sides[side] = rest.pop(0)
-    turn = _first_of(columns, TURN, _are_numbers, [*sides.values()])
-    dialogue = _first_of(columns, DIALOGUE, _are_ids, [*sides.values(), turn])
-    dialogue = dialogue or _first_of(above, DIALOGUE, _are_ids, [])
-    return Keys(dialogue, turn, sides.get("gold"), sides.get("pred"))
+def _mostly(kind: Callable[[Any], bool], column: list[Any]) -> bool:
+    """Whether most values are of a kind, nulls aside."""
+    values = [value for value in column if not is_missing(value)]
+    return 2 * sum(map(kind, values)) > len(values)
 
 
-def line_for(keys: Keys) -> str:
-    """The option that gives these keys."""
-    given = {"id": keys.dialogue, "turn": keys.turn, "gold": keys.gold, "pred": keys.pred}
-    return "--keys " + ",".join(f"{field}={key}" for field, key in given.items() if key is not None)
+def _is_id(value: Any) -> bool:
+    """Whether a value may be an id, rather than an utterance."""
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return is_number or (isinstance(value, str) and "\n" not in value and len(value.split()) < 4)
 
 
-def _groups(nodes: Sequence[Any], above: Mapping[str, Any], depth: int) -> Iterator[tuple[Samples, Mapping[str, Any]]]:
-    """The objects at and below some nodes, by their place, and the values in the objects above them."""
-    objects = [node for node in islice(nodes, _FEW) if isinstance(node, Mapping)]
-    lists = [node for node in islice(nodes, _FEW) if isinstance(node, list)]
-    if depth > _DEEP:
-        return
-    if lists:
-        yield from _groups([item for node in lists for item in islice(node, _FEW)], above, depth + 1)
-    samples = Samples(map(_with_dots, objects))
-    columns = samples.values
-    yield samples, above
-    inner = {key: [v for v in values if isinstance(v, (Mapping, list))] for key, values in columns.items() if values}
-    firsts = [values[0] if values else None for values in inner.values()]
-    shapes = {tuple(first) if isinstance(first, Mapping) else type(first) for first in firsts}
-    are_ids = len(columns) > 1 and len(shapes) == 1 and all(inner.values())
-    for below in [[v for values in inner.values() for v in values]] if are_ids else inner.values():
-        if below:
-            yield from _groups(below, columns | {key: of for key, of in above.items() if key not in columns}, depth + 1)
+def _is_name(value: Any) -> bool:
+    return isinstance(value, str) and len(value.split()) == 1
 
 
-def _with_dots(record: Mapping[Any, Any]) -> dict[str, Any]:
-    """A record in which what is in an object under a key has both keys, too, joined by a dot."""
-    flat: dict[str, Any] = {}
-    for key, value in record.items():
-        inner = value if isinstance(value, Mapping) and not could_be_state(value) else {}
-        flat |= {str(key): value, **{f"{key}.{name}": deeper for name, deeper in inner.items()}}
-    return flat
+def _is_flag(value: Any) -> bool:
+    return isinstance(value, str) and FLAG.fullmatch(value) is not None
 
 
-def _first_of(
-    columns: Mapping[str, Any],
-    names: Sequence[str],
-    kind: Callable[[list[Any]], bool],
-    taken: Sequence[str | None],
-) -> str | None:
-    """The first key of these names, else the first whose values are of a kind."""
-    keys = [key for key, values in columns.items() if key not in taken and kind(values)]
-    named = {folded(key.rpartition(".")[2]): key for key in reversed(keys)}
-    return next((named[name] for name in names if name in named), keys[0] if keys else None)
+def _is_number(value: Any) -> bool:
+    return turn_number(value) is not None
 
 
-def _are_numbers(values: list[Any]) -> bool:
-    return bool(values) and all((number := turn_number(value)) is not None and 0 <= number < 1000 for value in values)
-
-
-def _are_ids(values: list[Any]) -> bool:
-    texts = [value for value in values if not is_missing(value)]
-    are_words = (isinstance(text, str) and len(text.split()) == 1 and "{" not in text for text in texts)
-    return bool(texts) and all(are_words) and max(map(len, texts)) < _LONGEST
+def _listed(keys: Iterable[Any]) -> str:
+    return ", ".join(map(str, islice(keys, _LISTED))) or "none"

@@ -1,25 +1,12 @@
 """The registry of formats: `find_format` recognises a file's format by its content, and `read` reads the file."""
 
-import gc
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
 from os import PathLike, fspath
-from typing import Final
+from typing import Any, Final
 
 from dstbench.errors import DstbenchError, UsageError, did_you_mean
 from dstbench.plugins import Plugins, Table, origin_of
-from dstbench.readers import (
-    dstc2,
-    fga_gca,
-    jsonl,
-    ldst,
-    parlai,
-    records,
-    savn,
-    state_lists,
-    trippy,
-    tsv,
-)
+from dstbench.readers import jsonl, ldst, parlai, records, savn, state_lists, trippy, tsv
 from dstbench.readers.declared import row_of
 from dstbench.readers.folder import data_files
 from dstbench.readers.foreign import checked_format
@@ -38,13 +25,11 @@ FORMATS: Final[dict[str, Format]] = {
     for form in (
         trippy.FORMAT,  # first, as it looks no further than the first turn
         jsonl.FORMAT,
-        fga_gca.MARKS,
         parlai.FORMAT,
         savn.FORMAT,
         ldst.FORMAT,
         *tsv.FORMATS,
         *ROWS.values(),
-        dstc2.FORMAT,
         # last, as they take any keys
         records.CSV,
         records.FORMAT,
@@ -52,23 +37,26 @@ FORMATS: Final[dict[str, Format]] = {
     )
 }
 
+
+def _is_foreign(item: object) -> bool:
+    return isinstance(item, (Row, Table)) or (isinstance(item, Format) and item is not FORMATS.get(item.name))
+
+
+def _checked(item: Any, origin: str) -> Format:
+    """The format that a module has, or that its row, or a table in a file, declares."""
+    if isinstance(item, Table):
+        item = row_of(item)
+    return checked_format(item.format() if isinstance(item, Row) else item, origin)
+
+
 #: The formats that are not built in. Sniffing asks them last.
 PLUGINS: Final = Plugins(
     "format",
     FORMATS,
-    is_one=lambda item: (
-        isinstance(item, (Row, Table)) or (isinstance(item, Format) and item is not FORMATS.get(item.name))
-    ),
+    is_one=_is_foreign,
     name_of=lambda item: item.get("name") if isinstance(item, Table) else item.name,
-    checked=lambda item, origin: checked_format(_format_in(item), origin),
+    checked=_checked,
 )
-
-
-def _format_in(item: Format | Row | Table) -> Format:
-    """The format that a module has, or that its row, or a table in a file, declares."""
-    if isinstance(item, Format):
-        return item
-    return (row_of(item) if isinstance(item, Table) else item).format()
 
 
 def check_declared() -> None:
@@ -87,13 +75,30 @@ WRITABLE: Final = tuple(form.name for form in FORMATS.values() if form.document 
 WITH_UTTERANCES: Final = tuple(form.name for form in FORMATS.values() if form.said is not None)
 
 
+def _find(name: str) -> Format | None:
+    """The format of this name, as the user or a long table (NAME@ORIGIN) has it."""
+    name = name.partition("@")[0]
+    return FORMATS.get(name) or PLUGINS.find(name)
+
+
 def named_format(name: str) -> Format:
     """The format of this name."""
-    name = name.partition("@")[0]  # long tables name formats that are not built in as NAME@ORIGIN
-    if (form := FORMATS.get(name) or PLUGINS.find(name)) is not None:
+    if (form := _find(name)) is not None:
         return form
     names = [*FORMATS, *PLUGINS.names()]
     raise UsageError(f"there is no format {name!r}", hint=did_you_mean(name, names) or f"one of {', '.join(names)}")
+
+
+def has_utterances(name: str) -> bool:
+    """Whether the format of this name is one that holds utterances, and can be used here."""
+    try:
+        form = _find(name)
+    except DstbenchError:
+        return False
+    return form is not None and form.said is not None
+
+
+# --- sniffing ---------------------------------------------------------------------------------------------------------
 
 
 def find_format(source: Source, name: str | Format | None = None) -> Format:
@@ -103,7 +108,7 @@ def find_format(source: Source, name: str | Format | None = None) -> Format:
     if name is not None:
         wanted = named_format(name)
         if not source.is_folder and source.around:
-            _shows(wanted, source)
+            _sniffed(source, [wanted])
         return wanted
     if form := sniff(source):
         return form
@@ -118,42 +123,31 @@ def sniff(source: Source) -> Format | None:
     forms = [*FORMATS.values()]
     if source.keys and not source.keys.optional:
         forms.sort(key=lambda form: not form.free_keys)
-    exact = next((form for form in forms if not form.loose and form.sniff(source)), None)
-    own = exact or next((form for _, form, _ in PLUGINS.usable() if form.sniff(source)), None)
-    for loose in (False, True):
-        if loose:
-            own = own or next((form for form in forms if form.loose and form.sniff(source)), None)
-        own = own or _sniff_parts(source, [form for form in forms if form.loose == loose and not form.free_keys])
-    return own
+    exact, loose = ([form for form in forms if form.loose == is_loose] for is_loose in (False, True))
+    return (
+        next((form for form in exact if form.sniff(source)), None)
+        or next((form for _, form, _ in PLUGINS.usable() if form.sniff(source)), None)
+        or _sniffed_inside(source, exact)
+        or _sniffed(source, loose)
+    )
 
 
-def _shows(form: Format, source: Source) -> bool:
-    """Whether the content, or that of a part of a wrapper, is of a format; then the source becomes that part."""
-    return form.sniff(source) or (not form.free_keys and _sniff_parts(source, [form]) is not None)
+def _sniffed(source: Source, forms: Sequence[Format]) -> Format | None:
+    """Which of these formats the content has, or else a part of a wrapper, which the source then becomes."""
+    return next((form for form in forms if form.sniff(source)), None) or _sniffed_inside(source, forms)
 
 
-def _sniff_parts(source: Source, forms: list[Format]) -> Format | None:
+def _sniffed_inside(source: Source, forms: Sequence[Format]) -> Format | None:
     """Which of these formats a part of a wrapper has; the source becomes that part. None: no part has any of them."""
-    shown = [
-        (part, form) for part in source.parts()
-        if (form := next((form for form in forms if form.sniff(part)), None) or _sniff_parts(part, forms)) is not None
-    ]  # fmt: skip
-    if len(shown) > 1:
-        keys = ", ".join(str(part.inside[-1]) for part, _ in shown)
-        raise source.error(f"data of format {shown[0][1]} under several keys: {keys}", "write each to its own file")
-    for part, form in shown:
+    fixed = [form for form in forms if not form.free_keys]
+    parts = [(part, form) for part in source.parts() if (form := _sniffed(part, fixed)) is not None]
+    if len(parts) > 1:
+        keys = ", ".join(part.inside[-1] for part, _ in parts)
+        raise source.error(f"data of format {parts[0][1]} under several keys: {keys}", "write each to its own file")
+    for part, form in parts:
         source.become(part)
         return form
     return None
-
-
-def has_utterances(name: str) -> bool:
-    """Whether the format of this name is one that holds utterances, and can be used here."""
-    try:
-        form = FORMATS.get(name) or PLUGINS.find(name.partition("@")[0])
-    except DstbenchError:
-        return False
-    return form is not None and form.said is not None
 
 
 def find_files(
@@ -168,7 +162,7 @@ def find_files(
         yield from data_files(source, sniff, split)
     else:
         wanted = find_format(source, name)
-        yield from data_files(source, lambda file: wanted if _shows(wanted, file) else None, split)
+        yield from data_files(source, lambda file: wanted if _sniffed(file, [wanted]) else None, split)
 
 
 def _without_keys(file: Source) -> DstbenchError | None:
@@ -183,6 +177,43 @@ def _without_keys(file: Source) -> DstbenchError | None:
     except KeysError as error:
         return file.error(error.what, error.hint)
     return None
+
+
+def _unknown(source: Source) -> tuple[str, str]:
+    """What is wrong with a file of no known format, and what to do."""
+    if source.kind == "json" and isinstance(source.json, dict) and source.json.keys() >= {"class_types", "slots"}:
+        what = "TripPy's configuration, not its predictions"
+        return what, "score pred_res.*.json; this file is what --label-map takes"
+    hint = "`dstbench ls formats` shows each with an example; --from FORMAT says which it is"
+    if (line := records.line_that_works(source)) is not None:
+        hint = f"{line} may be what it needs; {hint}"
+    elif source.kind in ("json", "jsonl"):
+        hint += "; if its objects are turns, --keys id=KEY,turn=KEY,gold=KEY,pred=KEY says which key holds what"
+    return f"no known format: {_describe(source)}", hint
+
+
+def _describe(source: Source) -> str:
+    """What a file looks like, in a few words."""
+    binary = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16", b"PA": "Parquet"}
+    if form := binary.get(source.raw[:2]):
+        return f"it looks like {form}, where UTF-8 text is expected"
+    if source.kind not in ("json", "jsonl"):
+        return f"it starts with {source.raw.lstrip()[:40].decode(errors='replace')!r}"
+    what, document = "JSON Lines whose objects have", next(source.whole_lines())[1]
+    if source.kind == "json":
+        what = "a JSON list of objects with" if isinstance(document, list) else "a JSON object with"
+        if isinstance(document, list):
+            document = document[0] if document else []
+        elif isinstance(inner := next(iter(document.values()), None), dict) and inner:
+            what, document = "a JSON object of objects with", inner
+    if not document:
+        return f"an empty JSON {'object' if document == {} else 'list'}"
+    if not isinstance(document, dict):
+        return f"a JSON list that begins with {named(document)}"
+    return f"{what} the keys {', '.join([*document][:6])}"
+
+
+# --- reading ----------------------------------------------------------------------------------------------------------
 
 
 def read(
@@ -210,65 +241,13 @@ def read(
     """
     if not isinstance(source, Source):
         source = Source(fspath(source))
-    if keys is not None:
-        source.keys = keys
-    source.unreadable = unreadable
+    source.keys, source.unreadable = keys or source.keys, unreadable
     parts = []
-    with _without_collection():
-        for file, form in find_files(source, format, split):
-            states = form.read(file)
-            file.forget()  # before the garbage collector is on again and looks at millions of objects
-            if states.splits is None and file.split is not None:
-                states = in_split(states, file.split)
-            parts.append(states)
+    for file, form in find_files(source, format, split):
+        states = form.read(file)
+        file.forget()
+        if states.splits is None and file.split is not None:
+            states = in_split(states, file.split)
+        parts.append(states)
     whole = merge_states(parts, source.name)
     return noting_doubts(whole if split is None else only_split(whole, split))
-
-
-@contextmanager
-def _without_collection() -> Iterator[None]:
-    """Pause the garbage collector: decoded JSON has no cycles, and looking for them takes longer than decoding it."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
-
-
-def _unknown(source: Source) -> tuple[str, str]:
-    """What is wrong with a file of no known format, and what to do."""
-    if source.kind == "json" and isinstance(source.json, dict) and source.json.keys() >= {"class_types", "slots"}:
-        what = "TripPy's configuration, not its predictions"
-        return what, "score pred_res.*.json; this file is what --label-map takes"
-    hint = "`dstbench ls formats` shows each with an example; --from FORMAT says which it is"
-    line = records.line_that_works(source)
-    if line is not None:
-        hint = f"{line} may be what it needs; {hint}"
-    elif source.kind in ("json", "jsonl"):
-        hint += "; if its objects are turns, --keys id=KEY,turn=KEY,gold=KEY,pred=KEY says which key holds what"
-    return f"no known format: {_describe(source)}", hint
-
-
-def _describe(source: Source) -> str:
-    """What a file looks like, in a few words."""
-    if source.kind == "jsonl":
-        first = next(source.json_lines())[1]
-        return f"JSON Lines whose objects have the keys {', '.join(list(first)[:6])}"
-    binary = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16", b"PA": "Parquet"}
-    if form := binary.get(source.raw[:2]):
-        return f"it looks like {form}, where UTF-8 text is expected"
-    if source.kind != "json":
-        return f"it starts with {source.raw.lstrip()[:40].decode(errors='replace')!r}"
-    document, what = source.json, "object"
-    if isinstance(document, list):
-        document, what = document[0] if document else None, "list of objects"
-        if not isinstance(document, dict):
-            return f"a JSON list that begins with {named(document)}" if source.json else "an empty JSON list"
-    inner = next(iter(document.values()), None)
-    if what == "object" and isinstance(inner, dict):
-        document, what = inner, "object of objects"
-    elif not document:
-        return f"an empty JSON {what}"
-    return f"a JSON {what} with the keys {', '.join(list(document)[:6]) or 'none'}"

@@ -10,23 +10,23 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from os import PathLike, fspath
-from typing import Final, Literal, NamedTuple, Self, TypeAlias
+from typing import Final, Literal, Self, TypeAlias
 
 import polars as pl
 
 from dstbench.conventions.files import UserFile, read_json
-from dstbench.conventions.slots import canonical_dialogue, canonical_slot, near_dialogues
-from dstbench.errors import UsageError, did_you_mean, number_of
+from dstbench.conventions.slots import canonical_dialogue, canonical_slot
+from dstbench.errors import UsageError, number_of
 from dstbench.io.files import File
 from dstbench.io.tables import read_pairs
-from dstbench.readers.states import Side, States, error_in, only_turns, sides_of, with_note
+from dstbench.readers.states import Side, States, error_in, only_turns, sides_of, with_note, with_sides
 from dstbench.schema.core import MAX_TURN
 
 #: A map of names: a file, or a mapping in memory.
 NameMap: TypeAlias = str | PathLike[str] | Mapping[str, str]
 
-# Names that a note has, besides the first.
-_SHOWN: Final = 3
+# Names that a note has.
+_SHOWN: Final = 4
 _HINTS: Final = {
     "slot": '--slot-map takes {"your slot": "its other name"} as JSON, or two such columns as CSV or TSV',
     "dialogue": '--id-map takes {"your id": "gold\'s id"} as JSON, or two such columns as CSV or TSV',
@@ -43,7 +43,7 @@ class Names(UserFile):
         """The map that a user gives, with canonical names; None: none."""
         if names is None:
             return None
-        pairs = list(names.items()) if isinstance(names, Mapping) else _pairs(File(fspath(names)), kind)
+        pairs = [*names.items()] if isinstance(names, Mapping) else _pairs(File(fspath(names)), kind)
         if wrong := [name for pair in pairs for name in pair if not isinstance(name, str)]:
             raise UsageError(f"a map of {kind}s has {wrong[0]!r}, not a name", hint='{"your name": "its other name"}')
         source = "the map" if isinstance(names, Mapping) else fspath(names)
@@ -60,22 +60,15 @@ class Names(UserFile):
         return cls.of(content)
 
 
-class Unused(NamedTuple):
-    """The user's names in maps that no state has: of slots, and of dialogues."""
-
-    slots: Collection[str]
-    dialogues: Collection[str]
-
-
 def _pairs(file: File, kind: str) -> list[tuple[str, str]]:
     """The two columns of a file."""
-    if file.read().lstrip()[:1] in (b"{", b"["):
-        document = read_json(file.path, dict)
-        for own, other in document.items():
-            if not isinstance(other, str):
-                raise file.error(f"the other name of {own!r} is not a string", _HINTS[kind])
-        return list(document.items())
-    return read_pairs(file, _HINTS[kind])
+    if file.read().lstrip()[:1] not in (b"{", b"["):
+        return read_pairs(file, _HINTS[kind])
+    pairs = [*read_json(file.path, dict).items()]
+    for own, other in pairs:
+        if not isinstance(other, str):
+            raise file.error(f"the other name of {own!r} is not a string", _HINTS[kind])
+    return pairs
 
 
 def _canonical(names: Collection[str], kind: str) -> list[str]:
@@ -85,22 +78,35 @@ def _canonical(names: Collection[str], kind: str) -> list[str]:
     return table.select(canonical_dialogue(pl.col("name"))).to_series().to_list()
 
 
-def rename(states: States, slots: Names | None, dialogues: Names | None = None) -> tuple[States, Unused]:
-    """The states with the user's names replaced by the other names."""
-    unused = Unused([], [])
+def rename(states: States, slots: Names | None, dialogues: Names | None = None) -> States:
+    """The states with the user's names replaced by the other names, and notes on names that they do not have."""
+    renamed = states
     if slots is not None:
-        present = _slots_of(states)
-        unused = unused._replace(slots=[name for name in slots.content if name not in present])
-        gold, pred = (side and _with_slots(states, side, slots) for side in (states.gold, states.pred))
-        states = replace(states, gold=gold, pred=pred)
-        if (complete := states.complete) is not None:  # gold has the other names, so states completed from it may, too
-            states = replace(states, complete=lambda gold: rename(complete(gold), slots)[0])
+        complete = states.complete
+        renamed = with_sides(states, lambda side: _with_slots(states, side, slots))
+        if complete is not None:  # gold has the other names, so states completed from it may, too
+            renamed = replace(
+                renamed, complete=lambda gold: with_sides(complete(gold), lambda side: _with_slots(states, side, slots))
+            )
+        renamed = _with_note_on("slots of the slot map", slots, states, "slot", renamed)
     if dialogues is not None:
         if states.complete is not None:
             raise error_in(states, f"its dialogues are known from gold only ({states.format})", "omit --id-map")
-        states, absent = _with_dialogues(states, dialogues)
-        unused = unused._replace(dialogues=absent)
-    return states, unused
+        renamed = _with_note_on(
+            "dialogues of the id map", dialogues, states, "dialogue", _with_dialogues(renamed, dialogues)
+        )
+    return renamed
+
+
+def _with_note_on(what: str, names: Names, states: States, column: str, renamed: States) -> States:
+    """The renamed states with a note on names of a map that the states do not have."""
+    tables = [side.cells if column == "slot" else side.turns for side in sides_of(states)]
+    present = {name for table in tables for name in table[column].unique().cast(pl.String)}
+    absent = sorted(name for name in names.content if name not in present)
+    more = f" and {len(absent) - _SHOWN:,} more" if len(absent) > _SHOWN else ""
+    return (
+        with_note(renamed, f"{what} that it does not have: {', '.join(absent[:_SHOWN])}{more}") if absent else renamed
+    )
 
 
 def renumber(states: States, first: int, step: int) -> States:
@@ -124,8 +130,7 @@ def renumber(states: States, first: int, step: int) -> States:
         kept = only_turns(side, side.turns.select(fits).to_series())
         return replace(kept, turns=kept.turns.with_columns((turn // step).cast(pl.UInt16).alias("turn")))
 
-    gold, pred = (side and of_side(side) for side in (states.gold, states.pred))
-    return replace(states, gold=gold, pred=pred, numbered=True)
+    return with_sides(states, of_side, numbered=True)
 
 
 def with_domains(states: States, gold: States) -> States:
@@ -133,17 +138,16 @@ def with_domains(states: States, gold: States) -> States:
     if states.pred is None or gold.gold is None or gold.domains is None:
         return states
     of_gold, listed = (set(side.cells["slot"].unique().cast(pl.String)) for side in (gold.gold, states.pred))
-    domains = gold.domains["domain"].unique().sort()
-    content = {
-        (domain, name): slot
-        for domain in domains
-        for name in sorted(listed - of_gold)
-        if "-" not in name and (slot := canonical_slot(f"{domain}-{name}")) in of_gold
-    }
-    for slot in sorted(of_gold):  # `restaurant_name`, say, has been read as the slot `name` of a restaurant
-        domain, _, bare = slot.partition("-")
-        if (name := canonical_slot(bare)) in listed - of_gold:
-            content[domain, name] = slot
+    others = sorted(listed - of_gold)
+    content: dict[tuple[str, str], str] = {}
+    for domain in gold.domains["domain"].unique().sort():
+        own = {name: canonical_slot(f"{domain}-{name}") for name in others if "-" not in name}
+        # `restaurant_name`, say, has been read as the slot `name` of a restaurant
+        bare = {
+            canonical_slot(slot.partition("-")[2]): slot for slot in sorted(of_gold) if slot.startswith(f"{domain}-")
+        }
+        content |= {(domain, name): slot for name, slot in own.items() if slot in of_gold}
+        content |= {(domain, name): bare[name] for name in others if name in bare}
     if not content:
         return states
     rows = [(*key, slot) for key, slot in content.items()]
@@ -158,38 +162,15 @@ def with_domains(states: States, gold: States) -> States:
     return with_note(replace(states, pred=pred), f"{count} without a domain: {first} is {name}, as in gold")
 
 
-def with_notes_on(states: States, unused: Unused) -> States:
-    """The states with notes on names of the maps that they do not have; `states` are those before `rename`."""
-    if unused.slots:
-        first = min(unused.slots)
-        meant = did_you_mean(first, _slots_of(states))
-        states = with_note(states, _note("slots of the slot map", unused.slots, meant))
-    if unused.dialogues:
-        first = min(unused.dialogues)
-        near = near_dialogues(first, _dialogues_of(states))
-        meant = f"did you mean {' or '.join(near)}?" if near else None
-        states = with_note(states, _note("dialogues of the id map", unused.dialogues, meant))
-    return states
-
-
-def _note(what: str, names: Collection[str], meant: str | None) -> str:
-    """For example: slots of the slot map that it does not have: hotel-prize (did you mean hotel-price?)."""
-    first, *others = sorted(names)
-    hint = f" ({meant})" if meant else ""
-    more = f" and {len(others) - _SHOWN:,} more" if len(others) > _SHOWN else ""
-    return f"{what} that it does not have: {', '.join([f'{first}{hint}', *others[:_SHOWN]])}{more}"
-
-
 def _with_slots(states: States, side: Side, names: Names) -> Side:
     """One side, with slots under their other names."""
-    if not side.cells["slot"].unique().cast(pl.String).is_in(list(names.content)).any():
-        return side
+
+    def owners(slot: str) -> str:
+        own = " and ".join(own for own, other in names.content.items() if other == slot)
+        return f"--slot-map gives the name to {own}"
+
     cells = side.cells.with_columns(pl.col("slot").cast(pl.String).replace(names.content).cast(pl.Categorical))
-    return _without_clashes(states, side, cells, lambda slot: _owners(slot, names))
-
-
-def _owners(slot: str, names: Names) -> str:
-    return f"--slot-map gives the name to {' and '.join(own for own, other in names.content.items() if other == slot)}"
+    return _without_clashes(states, side, cells, owners)
 
 
 def _without_clashes(states: States, side: Side, cells: pl.DataFrame, why: Callable[[str], str]) -> Side:
@@ -204,15 +185,12 @@ def _without_clashes(states: States, side: Side, cells: pl.DataFrame, why: Calla
     return replace(side, cells=cells.unique(["at", "slot"], keep="first", maintain_order=True))
 
 
-def _with_dialogues(states: States, names: Names) -> tuple[States, list[str]]:
-    """States with dialogues under their other ids, and the user's ids that the states do not have."""
-    every = _dialogues_of(states)
-
-    def renamed(table: pl.DataFrame) -> pl.DataFrame:
-        return table.with_columns(pl.col("dialogue").replace(names.content))
+def _with_dialogues(states: States, names: Names) -> States:
+    """States with dialogues under their other ids."""
+    other_name = pl.col("dialogue").replace(names.content)
 
     def of_side(side: Side) -> Side:
-        turns = renamed(side.turns)
+        turns = side.turns.with_columns(other_name)
         twice = turns.filter(pl.struct("dialogue", "turn").is_duplicated())
         if twice.height:
             dialogue, turn = twice.row(0)
@@ -220,19 +198,6 @@ def _with_dialogues(states: States, names: Names) -> tuple[States, list[str]]:
             raise error_in(states, what, "each turn of gold has one prediction", dialogue=dialogue, turn=turn)
         return replace(side, turns=turns)
 
-    gold, pred = (side and of_side(side) for side in (states.gold, states.pred))
-    if gold and pred and states.gold and states.pred and states.gold.turns is states.pred.turns:
-        pred = replace(pred, turns=gold.turns)  # the same object shows at once that they have the same turns
-    splits, places = (table if table is None else renamed(table) for table in (states.splits, states.places))
-    absent = [name for name in names.content if name not in every]
-    return replace(states, gold=gold, pred=pred, splits=splits, places=places), absent
-
-
-def _slots_of(states: States) -> pl.Series:
-    sides = [side.cells["slot"].unique().cast(pl.String) for side in sides_of(states)]
-    return pl.concat([pl.Series("slot", dtype=pl.String), *sides]).unique()
-
-
-def _dialogues_of(states: States) -> pl.Series:
-    sides = [side.turns["dialogue"] for side in sides_of(states)]
-    return pl.concat([pl.Series("dialogue", dtype=pl.String), *sides]).unique(maintain_order=True)
+    tables = {name: getattr(states, name) for name in ("splits", "places")}
+    renamed = {name: table.with_columns(other_name) for name, table in tables.items() if table is not None}
+    return with_sides(states, of_side, **renamed)

@@ -5,16 +5,17 @@ from __future__ import annotations
 import io
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from functools import cached_property
-from typing import Any, BinaryIO, Final, Literal, Self, TypeVar
+from itertools import islice
+from typing import Any, Final, Literal, Self, TypeVar
 
 import msgspec
 
 from dstbench.conventions.slots import OWN_ID
 from dstbench.errors import DstbenchError, first_repeated
 from dstbench.io.files import File
-from dstbench.readers.json_stream import first_entries, items, may_repeat_keys
+from dstbench.readers.json_stream import items, may_repeat_keys
 from dstbench.readers.options import Keys
 from dstbench.readers.shapes import clipped, first_misfit
 from dstbench.readers.wrappers import keys_around, values
@@ -22,11 +23,10 @@ from dstbench.typing import Unreadable
 
 T = TypeVar("T")
 Kind = Literal["json", "jsonl", "tsv", "text"]
-_ANYTHING: Final = re.compile(rb"\S")
 # Files that describe others.
-_NOTES: Final = (".md", ".rst", ".pdf")
-_NOTE: Final = re.compile(r"readme|licen[cs]e|changelog", re.IGNORECASE)
+_NOTE: Final = re.compile(r"readme|licen[cs]e|changelog|.*\.(md|rst|pdf)$", re.IGNORECASE)
 _SAMPLE: Final = 200  # entries of a document; no format needs more to be recognised
+_MEMBERS: Final = msgspec.json.Decoder(dict[str, msgspec.Raw])
 # The attributes that keep the content, in various forms.
 _DECODED: Final = frozenset({"raw", "text", "sample", "json", "kind", "around"})
 _NOT_JSON: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
@@ -61,12 +61,9 @@ class Source(File):
         return source
 
     def files(self) -> list[Self]:
-        """The files in a folder, as `File.files`; they are read as the folder is.
-
-        A folder with one archive, and with nothing else but notes, is that archive.
-        """
+        """The files in a folder, as `File.files`; one that holds nothing but an archive and notes is that archive."""
         files = super().files()
-        data = [file for file in files if file.path.suffix.lower() not in _NOTES and not _NOTE.match(file.path.name)]
+        data = [file for file in files if not _NOTE.match(file.path.name)]
         if len(data) == 1 and data[0].is_folder and data[0].foreign is None:
             files = data[0].files()
         for file in files:
@@ -78,32 +75,7 @@ class Source(File):
         for name in _DECODED - {"kind"}:
             self.__dict__.pop(name, None)
 
-    def parts(self) -> list[Self]:
-        """A source for the content under each key of a wrapper (see `around`); `inside` has the key."""
-        parts = []
-        members = self._by_key(self.raw) if self.around else {}
-        for key in self.around:
-            part = type(self)(self.path)
-            part.__dict__ |= {name: self.__dict__[name] for name in self.__dict__.keys() - _DECODED}
-            part.inside, part.beside = (*self.inside, key), (*self.beside, *(name for name in members if name != key))
-            part.raw = bytes(members[key])
-            parts.append(part)
-        return parts
-
-    def become(self, part: Source) -> None:
-        """Become the same source as one of the parts."""
-        self.__dict__ = part.__dict__
-
-    @property
-    def dialogue(self) -> str | None:
-        """The dialogue that the file is named after, if its name is an id of MultiWOZ; None: it is not."""
-        return self.title if re.match(OWN_ID, self.title.upper()) else None
-
-    @cached_property
-    def around(self) -> tuple[str, ...]:
-        """The keys of a JSON object under which dialogues may be, and which are not themselves ids of dialogues."""
-        is_object = self.beginning(1 << 10).lstrip().startswith(b"{")  # of other files, no more is read
-        return keys_around(self.sample) if is_object and self.kind == "json" else ()
+    # --- content ------------------------------------------------------------------------------------------------------
 
     @cached_property
     def raw(self) -> bytes:
@@ -112,31 +84,18 @@ class Source(File):
         if not data or data.isspace():
             raise self.error("the file is empty", "did the run that wrote it finish?")
         for key in self.inside:
-            data = bytes(self._by_key(data)[key])
+            data = bytes(_MEMBERS.decode(data)[key])
         return data
-
-    def _by_key(self, data: bytes) -> dict[str, msgspec.Raw]:
-        """The undecoded values of a JSON object, which must not have a key twice."""
-        try:
-            members = msgspec.json.decode(data, type=dict[str, msgspec.Raw])
-        except _NOT_JSON:
-            self._decode(data)  # says what is wrong
-            raise
-        if may_repeat_keys(data, members):  # as in `_decode`
-            json.loads(data, object_pairs_hook=self.refuse_repeated_keys)
-        return members
-
-    def stream(self) -> BinaryIO:
-        """The content, to be read piece by piece."""
-        return io.BytesIO(self.raw) if "raw" in self.__dict__ or self.inside else self.open()
 
     def beginning(self, size: int) -> bytes:
         """The first bytes of the content; the rest is not read."""
-        with self.stream() as stream:
+        if "raw" in self.__dict__ or self.inside:
+            return self.raw[:size]
+        with self.open() as stream:
             return stream.read(size)
 
     def items(self, *keep: str) -> Iterator[tuple[str, dict[str, Any]]]:
-        """(``item N: ``, object) of a JSON list, one by one, in bounded memory; see `json_stream.items`."""
+        """(``item N: ``, object) of a JSON list, one by one; see `json_stream.items`."""
         return items(self, keep)
 
     @cached_property
@@ -145,18 +104,16 @@ class Source(File):
 
         A file whose first line is a whole object is JSON Lines if more lines follow, or if it has a ``dialogue_id``.
         """
-        text = self.raw.lstrip()  # no copy if there is nothing to strip
+        text = self.raw.lstrip()
         if text.startswith(b"# Dialogue ID\t"):
             return "tsv"
-        if not text.startswith((b"{", b"[")):
-            return "text"
         if not text.startswith(b"{"):
-            return "json"
-        end = text.find(b"\n")
-        if end < 0 or not _ANYTHING.search(text, end):
+            return "json" if text.startswith(b"[") else "text"
+        first, _, others = text.partition(b"\n")
+        if not others or others.isspace():
             return "jsonl" if "dialogue_id" in self.sample else "json"
         try:
-            msgspec.json.decode(text[:end])
+            msgspec.json.decode(first)
         except _NOT_JSON:
             return "json"
         return "jsonl"
@@ -172,14 +129,6 @@ class Source(File):
             raise self.error(what, "save the file as UTF-8 (iconv -f LATIN1 -t UTF-8)") from None
 
     @cached_property
-    def sample(self) -> Any:
-        """The JSON document with its first entries only: enough to recognise a format."""
-        try:
-            return first_entries(self.raw, _SAMPLE)
-        except _NOT_JSON:  # `json` says what is wrong, if anything is
-            return self.json
-
-    @cached_property
     def json(self) -> Any:
         """The decoded JSON document.
 
@@ -189,19 +138,21 @@ class Source(File):
         """
         return self._decode(self.raw)
 
-    def values(self, depth: int, top: type = object, most: int = 20) -> list[Any]:
-        """Some of the values `depth` levels down in a JSON document, for sniffing.
+    @cached_property
+    def sample(self) -> Any:
+        """The JSON document with its first entries only, enough to recognise a format."""
+        if isinstance(self.json, dict):
+            return dict(islice(self.json.items(), _SAMPLE))
+        return self.json[:_SAMPLE] if isinstance(self.json, list) else self.json
 
-        Args:
-            depth: How many levels down; 0: the document itself.
-            top: What the document must be, ``dict`` or ``list``; if it is not, there are no values.
-            most: The largest number of values.
+    def values(self, depth: int, top: type = object) -> list[Any]:
+        """Some of the values so many levels down in a JSON document of the type `top`, for sniffing.
 
         A wrapper (`around`) has no such values, because its keys are not those of a format.
         """
         if self.kind != "json" or not isinstance(self.sample, top) or (depth and self.around):
             return []
-        return values(self.sample, depth, most)
+        return values(self.sample, depth)
 
     def objects_at(self, depth: int, top: type = object) -> list[dict[str, Any]]:
         """The objects among `values`."""
@@ -211,19 +162,12 @@ class Source(File):
         """The first of the JSON Lines, if it is an object with these keys, for sniffing."""
         if self.kind not in ("jsonl", "json"):
             return None
-        item = next(self.json_lines())[1] if self.kind == "jsonl" else self.sample
+        item = next(self.whole_lines())[1]
         return item if isinstance(item, dict) and item.keys() >= {*keys} else None
 
     def first_line_has(self, *keys: str) -> bool:
         """Whether the first of the JSON Lines is an object with these keys, for sniffing."""
         return self.first_line(*keys) is not None
-
-    def split_key(self, key: str, separator: str, what: str = "the key") -> tuple[str, str]:
-        """Dialogue and turn of a key such as ``MUL0484.json_3`` or ``mul0484-3``, split at the last separator."""
-        dialogue, _, turn = key.rpartition(separator)
-        if not (dialogue and turn.isdecimal()):
-            raise self.error(f"{what} {key!r} is not of the form <dialogue>{separator}<turn>")
-        return dialogue, turn
 
     def json_lines(self) -> Iterator[tuple[str, Any]]:
         """(``line N: ``, decoded value) of every line that is not blank, one by one: sniffing takes only the first."""
@@ -232,46 +176,67 @@ class Source(File):
                 yield f"line {number}: ", self._decode(line, f"line {number}: ")
 
     def whole_lines(self) -> Iterator[tuple[str, Any]]:
-        """(``line N: ``, decoded value) of every one of the JSON Lines, of which there may be only one."""
+        """The same; a JSON document counts as the only line."""
         if self.kind not in ("jsonl", "json"):
             raise self.misshapen("not JSON Lines")
-        if self.kind == "json":
-            return iter([("line 1: ", self.json)])
-        decode = msgspec.json.Decoder().decode
+        return self.json_lines() if self.kind == "jsonl" else iter([("line 1: ", self.json)])
+
+    def _decode(self, data: bytes, place: str = "") -> Any:
         try:
-            # Not `decode_lines`: it accepts two values in one line, and one value over two lines.
-            items = [(number, decode(line)) for number, line in enumerate(io.BytesIO(self.raw), 1) if line.strip()]
-        except _NOT_JSON:
-            return self.json_lines()  # says where
-        if may_repeat_keys(self.raw, [item for _, item in items]):
-            return self.json_lines()
-        return ((f"line {number}: ", item) for number, item in items)
+            document = msgspec.json.decode(data)
+            if may_repeat_keys(data, document):  # the slow decoder decides
+                json.loads(data, object_pairs_hook=self.refuse_repeated_keys)
+            return document
+        except _NOT_JSON as error:
+            if isinstance(error, UnicodeDecodeError):
+                self.text  # noqa: B018 (raises, with the position in the file)
+            raise self.broken(error, place) from None
 
-    def lines(self, shape: type[T]) -> Iterator[tuple[str, T]]:
-        """(``line N: ``, checked value) of every one of the JSON Lines."""
-        for place, item in self.whole_lines():
-            yield place, self.convert(item, shape, place=place)
+    def refuse_repeated_keys(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        """An object of these keys and values; for ``json.loads``, as msgspec does not show repeated keys."""
+        document = dict(pairs)
+        if len(document) != len(pairs):
+            again = first_repeated([key for key, _ in pairs])
+            hint = "the same dialogue, turn or slot is there twice; keep one"
+            raise self.error(f"the key {again!r} twice in one object", hint)
+        return document
 
-    def objects(
-        self, shape: type[T], dialogue: str, *levels: str | None, items: Any = None, turn: str | None = None
-    ) -> Iterator[T]:
-        """The objects of a JSON list, checked one by one; each is a dialogue, or a turn.
+    # --- wrappers -----------------------------------------------------------------------------------------------------
 
-        Args:
-            shape: The type of one of them.
-            dialogue: The key of the dialogue's id, for messages.
-            levels: What each level of keys in an object is (see `convert`).
-            items: The objects; None: those of the file.
-            turn: The key of the turn's number, for messages; None: there is none.
-        """
-        if items is None and self.kind == "json":
-            items = self.json
-        if not isinstance(items, list):
-            raise self.misshapen("not a JSON list")
-        keys = {"dialogue": dialogue, **({"turn": turn} if turn else {})}
-        for number, item in enumerate(items):
-            where = {name: item.get(key) for name, key in keys.items()} if isinstance(item, dict) else {}
-            yield self.convert(item, shape, *levels, place=f"item {number}: ", **where)
+    @cached_property
+    def around(self) -> tuple[str, ...]:
+        """The keys of a JSON object under which dialogues may be, and which are not themselves ids of dialogues."""
+        is_object = self.beginning(1 << 10).lstrip().startswith(b"{")  # of other files, no more is read
+        return keys_around(self.sample) if is_object and self.kind == "json" else ()
+
+    def parts(self) -> list[Self]:
+        """A source for the content under each key of a wrapper (see `around`); `inside` has the key."""
+        parts = []
+        for key in self.around:
+            part = type(self)(self.path)
+            part.__dict__ |= {name: self.__dict__[name] for name in self.__dict__.keys() - _DECODED}
+            part.inside, part.beside = (*self.inside, key), (*self.beside, *(name for name in self.json if name != key))
+            part.raw = bytes(_MEMBERS.decode(self.raw)[key])
+            parts.append(part)
+        return parts
+
+    def become(self, part: Source) -> None:
+        """Become the same source as one of the parts."""
+        self.__dict__ = part.__dict__
+
+    # --- ids and errors -----------------------------------------------------------------------------------------------
+
+    @property
+    def dialogue(self) -> str | None:
+        """The dialogue that the file is named after, if its name is an id of MultiWOZ; None: it is not."""
+        return self.title if re.match(OWN_ID, self.title.upper()) else None
+
+    def split_key(self, key: str, separator: str, what: str = "the key") -> tuple[str, str]:
+        """Dialogue and turn of a key such as ``MUL0484.json_3`` or ``mul0484-3``, split at the last separator."""
+        dialogue, _, turn = key.rpartition(separator)
+        if not (dialogue and turn.isdecimal()):
+            raise self.error(f"{what} {key!r} is not of the form <dialogue>{separator}<turn>")
+        return dialogue, turn
 
     def whole(self, shape: type[T], *levels: str | None) -> T:
         """The JSON document, checked (see `convert`)."""
@@ -294,49 +259,18 @@ class Source(File):
         try:
             return msgspec.convert(document, shape)
         except msgspec.ValidationError as error:
-            raise self.misfit(document, shape, error, lambda _: levels, place, where) from None
-
-    def misfit(  # noqa: PLR0917 (a place)
-        self,
-        value: Any,
-        shape: Any,
-        error: msgspec.ValidationError,
-        levels: Callable[[Sequence[Any]], Iterable[str | None]],
-        place: str,
-        known: Mapping[str, Any] | None,
-    ) -> DstbenchError:
-        """The error for decoded JSON that is not of a type, with its place.
-
-        Args:
-            value: The decoded JSON.
-            shape: The type.
-            error: The converter's error.
-            levels: What each of the keys on the way to the misfit is (see `convert`).
-            place: Where in the file it is, to start the message with.
-            known: The dialogue and turn, where they are already known.
-        """
-        path, value, reason = first_misfit(value, shape, str(error))
-        where = dict(known or {})
-        for level, key in zip(levels(path), path, strict=False):
-            if level == "turn/2":  # of a list of both speakers' turns
-                where["turn"] = str(key // 2)
-            elif level is not None:
-                where[level] = f"{where[level]}-{key}" if level == "slot" and level in where else str(key)
-        shown = repr(value) if isinstance(value, str) else str(value)
-        return self.misshapen(f"{place}{reason}, found {clipped(shown)}", **where)
+            path, value, reason = first_misfit(document, shape, str(error))
+            for level, key in zip(levels, path, strict=False):
+                if level is not None:
+                    where[level] = f"{where[level]}-{key}" if level == "slot" and level in where else str(key)
+            raise self.misshapen(f"{place}{reason}, found {clipped(repr(value))}", **where) from None
 
     def misshapen(self, what: str, **where: Any) -> DstbenchError:
         """An error about the file's shape, with the format's example as a hint."""
         return self.error(what, self.hint, **where)
 
-    def broken(self, error: Exception | str, place: str = "", before: int = 0) -> DstbenchError:
-        """The error for JSON that cannot be decoded.
-
-        Args:
-            error: The decoder's exception or message.
-            place: Where in the file the JSON is, to start the message with.
-            before: Number of the file's bytes before those that were decoded, to be added to positions in the message.
-        """
+    def broken(self, error: Exception, place: str = "") -> DstbenchError:
+        """The error for JSON that cannot be decoded, at a place to start the message with."""
         reason = str(error).removeprefix("JSON is malformed: ")
         if "truncated" in reason:
             return self.error(f"{place}the JSON ends too early", "the file is cut off; write it again")
@@ -344,25 +278,4 @@ class Source(File):
             return self.error(f"{place}the JSON is nested too deeply")
         if isinstance(error, UnicodeDecodeError):
             return self.error(f"{place}not UTF-8")
-        reason = re.sub(r"(?<=\(byte )\d+", lambda byte: str(int(byte[0]) + before), reason)
         return self.error(f"{place}broken JSON: {reason}")
-
-    def _decode(self, data: bytes, place: str = "") -> Any:
-        try:
-            document = msgspec.json.decode(data)
-            if may_repeat_keys(data, document):  # the slow decoder decides
-                json.loads(data, object_pairs_hook=self.refuse_repeated_keys)
-            return document
-        except _NOT_JSON as error:
-            if isinstance(error, UnicodeDecodeError):
-                self.text  # noqa: B018 (raises, with the position in the file)
-            raise self.broken(error, place) from None
-
-    def refuse_repeated_keys(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        """An object of these keys and values; for ``json.loads``, as msgspec does not show repeated keys."""
-        document = dict(pairs)
-        if len(document) != len(pairs):
-            again = first_repeated([key for key, _ in pairs])
-            hint = "the same dialogue, turn or slot is there twice; keep one"
-            raise self.error(f"the key {again!r} twice in one object", hint)
-        return document

@@ -2,8 +2,8 @@
 
 A state may be flat, ``{"hotel-area": "north"}``, or nested by domain, ``{"hotel": {"area": "north"}}``; a list of
 ``[slot, value]``, of ``[domain, slot, value]``, of ``{"slot": …, "value": …}`` or of ``"hotel-area-north"``; the text
-of any of these, as JSON or as Python prints it, or written out, ``hotel-area = north; hotel-stars = 4``
-(`state_phrases`); or null, which is an empty state.
+of any of these, as JSON or as Python prints it; a span of PPTOD's, ``[hotel] area north stars 4``; or null, which is an
+empty state.
 
 Conventions: a value is a string. Numbers and booleans are taken as JSON writes them, but 4.0 as 4, because pandas
 writes whole numbers like that if other values of the column are missing; null, NaN and ``[]`` say that the slot is not
@@ -14,6 +14,7 @@ is counted for a note. Anything else raises `Misfit`.
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
@@ -21,11 +22,11 @@ from typing import Any, Final, TypeAlias
 
 from dstbench.conventions.slots import KNOWN_SLOTS, canonical_slot, split_pair
 from dstbench.errors import DstbenchError, number_of
-from dstbench.readers.builder import Pairs, SideBuilder, split_triple
+from dstbench.readers.builder import Pairs, SideBuilder
 from dstbench.readers.key_names import says_its_side, turn_in
+from dstbench.readers.notations import split_span, split_triple
 from dstbench.readers.shapes import clipped
 from dstbench.readers.source import Source
-from dstbench.readers.state_phrases import has_further_slots, seems_written_out
 from dstbench.readers.state_text import Misfit, Repeated, found_in, named, parsed, says_nothing, unfenced
 from dstbench.readers.states import UNREADABLE
 from dstbench.schema.core import BETWEEN
@@ -35,20 +36,20 @@ from dstbench.typing import Unreadable
 State: TypeAlias = dict[str, str] | Pairs
 
 #: What a state may look like, for hints.
-SHAPES: Final = (
-    'a state is {"hotel-area": "north"}, {"hotel": {"area": "north"}}, [["hotel-area", "north"]] or, as text, '
-    "hotel-area = north; hotel-stars = 4"
-)
+SHAPES: Final = 'a state is {"hotel-area": "north"}, {"hotel": {"area": "north"}}, or [["hotel-area", "north"]]'
 # What to do about predicted states that are none, for hints.
 _UNREADABLE_HINT: Final = "--unreadable wrong counts such a state as wrong, --unreadable empty takes it as empty"
 # Unreadable states that a note shows.
 _SHOWN: Final = 3
 # Where raw MultiWOZ puts the slots of a domain; `booked` is what was booked, and no slot.
-_STRING: Final = {str}
 _PARTS: Final = {"semi": "", "book": "book "}
 _BOOKED: Final = "booked"
 _DOMAINS: Final = frozenset(slot.partition("-")[0] for slot in KNOWN_SLOTS)
 _SEPARATORS: Final = ("-", "_", ".", " ")
+# What stands between slots in a text.
+_BETWEEN_SLOTS: Final = re.compile(r"[;,|\n]\s*")
+_TEXT: Final = {str}
+_SPAN: Final = re.compile(r"\[[a-z]+\](\s|$)")
 # From this number on, floats are no longer exact.
 _LARGE: Final = 1 << 53
 # Types of pandas's nulls.
@@ -92,7 +93,7 @@ class StateCells:
     def take_unreadable(self, side: SideBuilder, at: int, cell: Any) -> None:
         """Take a predicted state that is none as the user says."""
         self._unreadable.append(cell)
-        side.cells(at, [(UNREADABLE, self._mode)] if self._mode == "wrong" else [])
+        side.state(at, [(UNREADABLE, self._mode)] if self._mode == "wrong" else [])
 
     def note(self) -> str | None:
         """What was read loosely, in one sentence; None: nothing was."""
@@ -107,47 +108,42 @@ class StateCells:
         return "; ".join(counts) or None
 
     def read(self, cell: Any) -> State:
-        """The state in a cell."""
-        if type(cell) is dict:  # most cells are flat or nested, with nothing to read loosely
-            kinds = {*map(type, cell.values())}
-            if {*map(type, cell)} | kinds == {str}:
-                return cell
-            if {*map(type, cell)} == {str} and kinds == {dict} and all(map(_are_strings, cell.values())):
-                return [(joined(domain, slot), text) for domain, slots in cell.items() for slot, text in slots.items()]
-        elif is_missing(cell):
+        """The state in a cell. A `Misfit`: it is none."""
+        cell = without_numpy(cell)
+        if is_missing(cell):
             self._loose["state"] += 1
             return {}
-        elif isinstance(cell, str):
+        if isinstance(cell, str):
             cell = self._parsed(cell)
-        elif hasattr(cell, "tolist"):  # an array, as pandas and NumPy make of a list
-            cell = cell.tolist()
+        if isinstance(cell, dict):  # most cells are flat or nested, with nothing to read loosely
+            if _are_texts(cell):
+                return cell
+            if all(type(slots) is dict and _are_texts(slots) for slots in cell.values()):
+                return [(joined(domain, slot), text) for domain, slots in cell.items() for slot, text in slots.items()]
         pairs: Pairs = []
         if isinstance(cell, Mapping) and cell.keys() == {"name", "arguments"}:
             raise Misfit("a function call, where a state must be")
         if isinstance(cell, (Mapping, Repeated)):
             for key, value in _items(cell):
-                self._entry(pairs, key, value)
+                self._add_entry(pairs, key, value)
         elif isinstance(cell, (list, tuple)):
             for element in cell:
-                self._element(pairs, element)
-        elif not is_missing(cell):
+                self._add_element(pairs, element)
+        elif cell is not None:
             raise Misfit(f"{named(cell)}, where a state must be")
         return pairs
 
-    def _parsed(self, text: str) -> Any:
-        try:
-            return parsed(text)
-        except Misfit:
-            if (found := found_in(text)) is None:
-                raise
-            self._loose["found"] += 1
-            return found
-
     def value(self, value: Any, slot: str) -> str | None:
         """A value as text; None: the slot is not in the state."""
-        if isinstance(value, (list, tuple)) or hasattr(value, "tolist"):
-            return self._listed(value if isinstance(value, (list, tuple)) else value.tolist(), slot)
-        return self._scalar(value, slot)
+        values = without_numpy(value)
+        if not isinstance(values, (list, tuple)):
+            return self._scalar(values, slot)
+        distinct = dict.fromkeys(text for value in values if (text := self._scalar(value, slot)) is not None)
+        if not values:
+            self._loose["absent"] += 1
+        elif distinct:
+            self._loose["one" if len(values) == 1 else "several"] += 1
+        return BETWEEN.join(distinct) if distinct else None
 
     def _scalar(self, value: Any, slot: str) -> str | None:
         if isinstance(value, str):
@@ -163,17 +159,18 @@ class StateCells:
             return str(int(value)) if value == int(value) else repr(value)
         raise Misfit(f"{named(value)}, where a value must be", slot)
 
-    def _listed(self, values: Any, slot: str) -> str | None:
-        if not isinstance(values, (list, tuple)):  # of an array without dimensions
-            return self._scalar(values, slot)
-        distinct = dict.fromkeys(text for value in values if (text := self._scalar(value, slot)) is not None)
-        if not values:
-            self._loose["absent"] += 1
-        elif distinct:
-            self._loose["one" if len(values) == 1 else "several"] += 1
-        return BETWEEN.join(distinct) if distinct else None
+    def _parsed(self, text: str) -> Any:
+        if _SPAN.match(text.strip()) and None not in (pairs := split_span(text)):
+            return [pair for pair in pairs if pair is not None and pair[1] != "not mentioned"]
+        try:
+            return parsed(text)
+        except Misfit:
+            if (state := found_in(text)) is None:
+                raise
+            self._loose["found"] += 1
+            return state
 
-    def _entry(self, pairs: Pairs, key: Any, value: Any) -> None:
+    def _add_entry(self, pairs: Pairs, key: Any, value: Any) -> None:
         """Add what stands under a key of a state: a slot's value, or the slots of a domain."""
         if not isinstance(key, str):
             raise Misfit(f"the slot {key!r} is not a string")
@@ -190,15 +187,15 @@ class StateCells:
                 self._add(pairs, joined(key, slot), inner)
 
     def _add(self, pairs: Pairs, slot: str, value: Any) -> None:
-        if slot.endswith(f"-{_PARTS['book']}{_BOOKED}") or (slot.endswith(_BOOKED) and _are_objects(value)):
+        are_objects = isinstance(value, list) and all(isinstance(item, Mapping) for item in value)
+        if slot.endswith(f"-{_PARTS['book']}{_BOOKED}") or (slot.endswith(_BOOKED) and are_objects):
             self._loose["booked"] += 1
-            return
-        if isinstance(value, (Mapping, Repeated)):
+        elif isinstance(value, (Mapping, Repeated)):
             raise Misfit("an object, where a value must be", slot)
-        if (text := self.value(value, slot)) is not None:
+        elif (text := self.value(value, slot)) is not None:
             pairs.append((slot, text))
 
-    def _element(self, pairs: Pairs, element: Any) -> None:
+    def _add_element(self, pairs: Pairs, element: Any) -> None:
         """Add an element of a state that is a list."""
         if isinstance(element, str):
             if (pair := split_text(element)) is None:
@@ -214,21 +211,11 @@ class StateCells:
 def no_state(source: Source, error: Misfit, place: str = "", *, is_gold: bool, **where: Any) -> DstbenchError:
     """The error for a cell that is no state."""
     hint = SHAPES if is_gold else f"{SHAPES}; {_UNREADABLE_HINT}"
-    slot = {} if error.slot is None else {"slot": error.slot}
-    return source.error(f"{place}{error.what}", hint, **where, **slot)
-
-
-def _are_objects(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(item, Mapping) for item in value)
-
-
-def _are_strings(slots: dict[Any, Any]) -> bool:
-    """Whether slots and values are strings."""
-    return {*map(type, slots), *map(type, slots.values())} <= _STRING
+    return source.error(f"{place}{error.what}", hint, **where, **({} if error.slot is None else {"slot": error.slot}))
 
 
 def without_numpy(value: Any) -> Any:
-    """A NumPy value as a Python value; other values unchanged."""
+    """A NumPy value, or an array, as pandas and NumPy make of a list, as Python's own; other values unchanged."""
     return value.tolist() if hasattr(value, "tolist") else value
 
 
@@ -239,15 +226,16 @@ def is_missing(value: Any) -> bool:
 
 def could_be_state(cell: Any) -> bool | None:
     """Whether a cell looks like a state, at a glance; None: it is empty, as a state may be."""
-    if hasattr(cell, "tolist"):
-        cell = cell.tolist()
+    cell = without_numpy(cell)
     if is_missing(cell) or (isinstance(cell, (str, Mapping, list, tuple)) and not cell):
         return None
     if isinstance(cell, str):
         text = unfenced(cell)
         if says_nothing(text):
             return None
-        return text[:1] + text[-1:] in ("{}", "[]") or seems_written_out(text) or found_in(text) is not None
+        if text[:1] + text[-1:] in ("{}", "[]") or _SPAN.match(text):
+            return True
+        return split_text(text) is not None or found_in(text) is not None
     if isinstance(cell, Mapping):
         if any(not isinstance(key, str) or (cell[key] and says_its_side(key)) for key in cell):
             return False  # a record, which has states
@@ -310,27 +298,40 @@ def joined(domain: str, slot: str) -> str:
 def split_text(text: str) -> tuple[str, str] | None:
     """Slot and value of ``hotel-area-north``, ``hotel-area=north``, ``hotel-area: north`` or ``hotel area north``.
 
+    A text with several slots is none of these.
+
     >>> split_text("hotel-book day-friday"), split_text("hotel-area = north"), split_text("no state")
     (('hotel-book day', 'friday'), ('hotel-area', 'north'), None)
+    >>> split_text("hotel-area-north, hotel-stars-4"), split_text("hotel-name: the nook, by the river")
+    (None, ('hotel-name', 'the nook, by the river'))
     """
     if text[:1] in ("{", "["):
         return None
-    pair = None
+    pair = split_pair(text)
     for sign in "=:":
         slot, separator, value = text.partition(sign)
-        if separator and canonical_slot(slot.strip()) in KNOWN_SLOTS:
+        if separator and _is_known(slot.strip()):
             pair = slot.strip(), value.strip()
             break
-    else:
-        triple = split_triple(text)
-        pair = split_pair(text) or (triple if triple is not None and triple[0] in KNOWN_SLOTS else None)
-    return None if pair is None or has_further_slots(pair[1]) else pair
+    if pair is None and (triple := split_triple(text)) is not None and _is_known(triple[0]):
+        pair = triple
+    if pair is None:
+        return None
+    others = map(split_text, _BETWEEN_SLOTS.split(pair[1])[1:])
+    return None if any(other is not None and _is_known(other[0]) for other in others) else pair
+
+
+def _are_texts(slots: dict[Any, Any]) -> bool:
+    return {*map(type, slots), *map(type, slots.values())} <= _TEXT
+
+
+def _is_known(slot: str) -> bool:
+    return canonical_slot(slot) in KNOWN_SLOTS
 
 
 def _slots_of(element: Any) -> list[tuple[str, Any]] | None:
     """The slots and values in an element of a list, which is an object or a list; None: it has another form."""
-    if hasattr(element, "tolist"):
-        element = element.tolist()
+    element = without_numpy(element)
     if isinstance(element, Mapping):
         if "slots" in element and isinstance(element["slots"], (list, tuple)):  # as TRADE's data have them
             entries = [_slots_of(pair) for pair in element["slots"]] if element.get("act", "inform") == "inform" else []
@@ -344,7 +345,7 @@ def _slots_of(element: Any) -> list[tuple[str, Any]] | None:
         domain = element.get("domain")
         return [(joined(domain, slot) if isinstance(domain, str) and domain else slot, element["value"])]
     if isinstance(element, (list, tuple)) and len(element) in (2, 3) and all(isinstance(s, str) for s in element[:-1]):
-        if all(_is_pair(text) and canonical_slot(split_text(text)[0]) in KNOWN_SLOTS for text in element):  # type: ignore[index] # a pair
+        if all(_is_pair(text) and _is_known(split_text(text)[0]) for text in element):  # type: ignore[index] # a pair
             return None
         return [(joined(*element[:2]) if len(element) == 3 else element[0], element[-1])]
     return None

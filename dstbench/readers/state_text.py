@@ -1,4 +1,4 @@
-"""States that are written as text in a cell: as JSON, as Python prints them, or written out (`state_phrases`)."""
+"""States that are written as text in a cell: as JSON, or as Python prints them."""
 
 from __future__ import annotations
 
@@ -12,15 +12,8 @@ from typing import Any, Final
 
 import msgspec
 
-from dstbench.readers.json_stream import may_repeat_keys
 from dstbench.readers.shapes import clipped
-from dstbench.readers.state_phrases import written_out
 
-# The strings of a Python literal without backslashes, and its words that JSON spells differently.
-_STRING: Final = re.compile(r"""('[^']*'|"[^"]*")""")
-_WORD: Final = re.compile(r"\b(?:None|True|False|nan|NaN)\b")
-_WORDS: Final = {"None": "null", "True": "true", "False": "false", "nan": "null", "NaN": "null"}
-_QUOTE, _ESCAPED = '"', '\\"'
 # Texts that mean no state, in lower case.
 _NOTHING: Final = frozenset({"", "null", "none", "nan"})
 _FENCE: Final = re.compile(r"```\w*\n(.*?)\s*```", re.DOTALL)
@@ -48,23 +41,20 @@ class Repeated(list[tuple[str, Any]]):
 
 
 def parsed(text: str) -> Any:
-    """What a text says as JSON, as Python prints it, or as it is written out."""
+    """What a text says as JSON, or as Python prints it. A `Misfit`: it is neither."""
     stripped = unfenced(text)
     if says_nothing(stripped):
         return None
-    if not isinstance(entries := written_out(stripped), str):
-        return entries
     try:
-        value = _from_json(stripped)
+        msgspec.json.decode(stripped.encode())  # stricter than Python's decoder, which accepts half characters
+        value = json.loads(stripped, object_pairs_hook=_object)
     except _NOT_JSON:
         value = _from_python(stripped)
     return parsed(value) if isinstance(value, str) and value != text else value
 
 
 def found_in(text: str) -> Any:
-    """The one state in the prose of a language model; None: there is none.
-
-    It is an object, as JSON or as Python prints it, or written out below a line that ends with a colon.
+    """The one object in the prose of a language model; None: there is none.
 
     What a model thinks before it answers is no answer.
 
@@ -74,9 +64,6 @@ def found_in(text: str) -> Any:
     (None, None)
     """
     answer = text.rpartition("</think>")[2]
-    first, _, rest = answer.strip().partition("\n")
-    if first.endswith(":") and isinstance(written_out(first), str) and not isinstance(pairs := written_out(rest), str):
-        return pairs
     begin, end = answer.find("{"), answer.rfind("}") + 1
     if not 0 <= begin < end or "<think>" in answer:
         return None
@@ -98,39 +85,13 @@ def unfenced(text: str) -> str:
     return fence[1] if fence else stripped
 
 
-def _from_json(text: str) -> Any:
-    data = text.encode()
-    value = msgspec.json.decode(data)
-    return json.loads(text, object_pairs_hook=_object) if may_repeat_keys(data, value) else value
-
-
 def _from_python(text: str) -> Any:
-    with suppress(*_NOT_JSON):  # ten times as fast as Python's own parser
-        return _from_json(_as_json(text))
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about backslashes before other letters
-            tree = ast.parse(text, mode="eval")
-        return _value_of(tree.body)
+            return _value_of(ast.parse(text, mode="eval").body)
     except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
-        part = written_out(text)
-        shown, wrong = clipped(text), clipped(str(part))
-        also = (
-            ""
-            if wrong == shown or text.lstrip()[:1] in "{["
-            else f", and {wrong!r} in it is not of the form slot = value"
-        )
-        raise Misfit(f"the text {shown!r} is neither JSON nor a Python literal{also}") from None
-
-
-def _as_json(text: str) -> str:
-    """A Python literal as JSON; the result is not valid JSON if the literal has something that JSON cannot say."""
-    if "\\" in text:
-        raise ValueError("JSON has other escapes")
-    parts = _STRING.split(text)  # alternately: text outside of strings, and a string
-    parts[::2] = [_WORD.sub(lambda word: _WORDS[word[0]], part) if len(part) > 2 else part for part in parts[::2]]
-    parts[1::2] = [f'"{part[1:-1].replace(_QUOTE, _ESCAPED)}"' if part[0] == "'" else part for part in parts[1::2]]
-    return "".join(parts)
+        raise Misfit(f"the text {clipped(text)!r} is neither JSON nor a Python literal") from None
 
 
 def _value_of(node: ast.expr) -> Any:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, Final
 
 import polars as pl
@@ -21,8 +21,9 @@ from dstbench.schema.record import Record
 UNREADABLE: Final = "\N{REPLACEMENT CHARACTER}-unreadable"
 # Least number of turns of a file for a note on vanishing slots, and of a dialogue for one on empty states.
 _FEW, _FEW_OF_DIALOGUE = 50, 7
-# A value that is an object or begins with a list, such as {"area": "north"} or [hotel] area north.
-_STATE_AS_VALUE: Final = r"^\s*(\{.*\}\s*$|\[.*\])"
+# What slots and values do not look like, but states and lists: {"area": "north"}, or [hotel] area north.
+_SEEMING_STATES: Final = {"slot": r"^\s*[\[{]", "value": r"^\s*(\{.*\}\s*$|\[.*\])"}
+_KEY: Final = ["dialogue", "turn"]
 
 
 @dataclass(frozen=True)
@@ -96,9 +97,18 @@ def sides_of(states: States) -> list[Side]:
     return [side for side in (states.gold, states.pred) if side is not None]
 
 
+def with_sides(states: States, change: Callable[[Side], Side], **others: Any) -> States:
+    """The states with gold and predictions changed by a function."""
+    gold, pred = (side and change(side) for side in (states.gold, states.pred))
+    return replace(states, gold=gold, pred=pred, **others)
+
+
 def error_in(states: States, what: str, hint: str | None = None, **where: Any) -> DstbenchError:
     """A `DstbenchError` about the file of these states."""
     return DstbenchError(what, file=states.source, hint=hint, **where)
+
+
+# --- notes ------------------------------------------------------------------------------------------------------------
 
 
 def with_note(states: States, text: str) -> States:
@@ -148,8 +158,8 @@ def noting_gaps(cause: str) -> Callable[[States], States]:
 
     def finish(states: States) -> States:
         turns = pl.concat([side.turns for side in sides_of(states)]).unique()
-        dialogues = turns.group_by("dialogue").agg(last=pl.col("turn").max().cast(pl.Int64), there=pl.len())
-        gaps = dialogues.select((pl.col("last") + 1 - pl.col("there")).sum()).item()
+        dialogues = turns.group_by("dialogue").agg(gaps=pl.col("turn").max().cast(pl.Int64) + 1 - pl.len())
+        gaps = dialogues["gaps"].sum()
         return with_note(states, f"{gaps:,} turns between others are not in the file{cause}") if gaps else states
 
     return finish
@@ -176,35 +186,30 @@ def noting_vanishing_slots(states: States) -> States:
     )
 
 
-def _completed_with_doubts(complete: Callable[[States], States], gold: States) -> States:
-    return noting_doubts(complete(gold))
-
-
 def noting_doubts(states: States) -> States:
     """The states with notes on what is probably a mistake in the file; it is read as it is.
 
     Noted are slots or values that look like states or lists; and long dialogues most of whose states are empty, not
     only those before the first value, if they are at least a hundredth of the dialogues and the file has values.
     """
-    if states.complete is not None:
-        return replace(states, complete=partial(_completed_with_doubts, states.complete))
+    if (complete := states.complete) is not None:
+        return replace(states, complete=lambda gold: noting_doubts(complete(gold)))
     notes = []
     for side in [] if states.only else sides_of(states)[: 1 if states.either else None]:
         what = "gold" if side is states.gold else "predicted"
-        is_empty = pl.col("at").is_in(side.cells["at"].unique().implode()).not_()
-        turns = side.sorted_turns.select("dialogue", empty=is_empty)
-        if turns["empty"].sum() > _FEW_OF_DIALOGUE // 2 and len(side.cells):
-            empty, size = pl.col("empty"), pl.len()
-            vanishes = (empty & ~empty.shift(1, fill_value=True)).any()
-            is_doubted = (size >= _FEW_OF_DIALOGUE) & (2 * empty.sum() > size) & (vanishes | empty.all())
-            dialogues = turns.group_by("dialogue", maintain_order=True).agg(is_doubted=is_doubted)
-            doubted = dialogues.filter("is_doubted")["dialogue"]
-            if len(dialogues) <= 100 * len(doubted):
-                notes.append(
-                    f"more than half of the {what} states of {len(doubted):,} of {len(dialogues):,} dialogues are "
-                    f"empty, such as those of {doubted[0]}"
-                )
-        texts = _seeming_states(side.cells)
+        listed, empty, size = side.cells["at"].unique(), pl.col("empty"), pl.len()
+        turns = side.sorted_turns.select("dialogue", empty=pl.col("at").is_in(listed.implode()).not_())
+        vanishes = (empty & ~empty.shift(1, fill_value=True)).any()
+        is_doubted = (size >= _FEW_OF_DIALOGUE) & (2 * empty.sum() > size) & (vanishes | empty.all())
+        dialogues = turns.group_by("dialogue", maintain_order=True).agg(is_doubted=is_doubted)
+        doubted = dialogues.filter("is_doubted")["dialogue"]
+        if len(listed) and len(doubted) and len(dialogues) <= 100 * len(doubted):
+            notes.append(
+                f"more than half of the {what} states of {len(doubted):,} of {len(dialogues):,} dialogues are "
+                f"empty, such as those of {doubted[0]}"
+            )
+        columns = ((side.cells[name].unique().cast(pl.String), like) for name, like in _SEEMING_STATES.items())
+        texts = pl.concat([texts.filter(texts.str.contains(like)).alias("") for texts, like in columns]).sort()
         if len(texts):
             notes.append(
                 f"{len(texts):,} {what} slots and values look like states or lists written as text, such as "
@@ -213,11 +218,7 @@ def noting_doubts(states: States) -> States:
     return replace(states, notes=(*states.notes, *notes)) if notes else states
 
 
-def _seeming_states(cells: pl.DataFrame) -> pl.Series:
-    """The distinct slots and values of these cells that look like states or lists, sorted."""
-    patterns = {"slot": r"^\s*[\[{]", "value": _STATE_AS_VALUE}
-    texts = {name: cells[name].unique().cast(pl.String) for name in patterns}
-    return pl.concat([text.filter(text.str.contains(patterns[name])).alias("") for name, text in texts.items()]).sort()
+# --- several files ----------------------------------------------------------------------------------------------------
 
 
 def name_of_all(files: Sequence[str]) -> str:
@@ -241,24 +242,39 @@ def merge_states(parts: Sequence[States], source: str | None = None) -> States:
 
         return replace(parts[0], source=source, complete=complete)
     merged: dict[str, Any] = {}
-    splits = pl.concat(
-        [pl.Series(dtype=pl.String), *(p.splits["split"] for p in parts if p.splits is not None)]
-    ).unique()
+    for name in ("places", "splits", "aliases", "domains"):
+        tables = [table for part in parts if (table := getattr(part, name)) is not None]
+        merged[name] = pl.concat(tables) if tables else None
+    splits = [] if merged["splits"] is None else merged["splits"]["split"].unique().sort()
     hint = "files of one run have every turn once; if they are several runs, name each"
     if len(splits) > 1:
-        hint = f"ids repeat across its splits; choose one: --split {splits.sort()[-1]}"
+        hint = f"ids repeat across its splits; choose one: --split {splits[-1]}"
     for name in ("gold", "pred"):
         having = [part for part in parts if getattr(part, name) is not None]
         if having and len(having) < len(parts):
             without = next(part for part in parts if getattr(part, name) is None)
             raise error_in(without, f"no {name} inside, unlike in {having[0].source}")
         merged[name] = _concat([getattr(part, name) for part in having], source, hint) if having else None
-    for name in ("places", "splits", "aliases", "domains"):
-        tables = [table for part in parts if (table := getattr(part, name)) is not None]
-        merged[name] = pl.concat(tables) if tables else None
-    notes = _notes_of(parts, source)
-    either = any(part.either for part in parts)
+    notes, either = _notes_of(parts, source), any(part.either for part in parts)
     return States(source, parts[0].format, **merged, notes=notes, either=either, only=parts[0].only)
+
+
+def _concat(sides: list[Side], source: str, hint: str) -> Side:
+    turns = pl.concat([side.turns for side in sides])
+    twice = turns.filter(pl.struct(_KEY).is_duplicated())
+    if twice.height:
+        dialogue, turn = twice.row(0)
+        raise DstbenchError("the same turn in two files", file=source, dialogue=dialogue, turn=turn, hint=hint)
+    offset, cells, frames = 0, [], []
+    for side in sides:
+        shifted = pl.col("at") + pl.lit(offset, pl.UInt32)
+        cells.append(side.cells.with_columns(shifted))
+        if side.frames is not None:
+            frames.append(side.frames.with_columns(shifted))
+        offset += side.turns.height
+    # If only some files have frames, the frames of the other files' turns are unknown.
+    all_frames = pl.concat(frames) if len(frames) == len(sides) else None
+    return Side(turns, pl.concat(cells), all_frames, merged_spellings(side.with_book for side in sides))
 
 
 def in_order(states: States, gold: States) -> States:
@@ -281,6 +297,9 @@ def in_order(states: States, gold: States) -> States:
     return replace(states, gold=None, pred=replace(states.pred, turns=gold.gold.turns), complete=None)
 
 
+# --- splits and turns -------------------------------------------------------------------------------------------------
+
+
 def in_split(states: States, split: str) -> States:
     """The states with all dialogues assigned to one split; unchanged if only gold tells which dialogues there are."""
     turns = [side.turns.select("dialogue") for side in sides_of(states)]
@@ -293,18 +312,16 @@ def only_split(states: States, split: str) -> States:
         hint = "omit --split, or give the file of that split"
         raise error_in(states, "it does not say which dialogue is of which split", hint)
     kept = states.splits.filter(pl.col("split") == split)
-    gold, pred = (
-        side and only_turns(side, side.turns["dialogue"].is_in(kept["dialogue"].implode()))
-        for side in (states.gold, states.pred)
-    )
-    if not any(side is not None and side.turns.height for side in (gold, pred)):
+    dialogues = kept["dialogue"].implode()
+    states_of_split = with_sides(states, lambda side: only_turns(side, side.turns["dialogue"].is_in(dialogues)))
+    if not any(side.turns.height for side in sides_of(states_of_split)):
         splits = ", ".join(sorted(states.splits["split"].unique()))
         raise error_in(states, f"no dialogue of the split {split!r}", f"there are: {splits}")
     places, aliases = (
         None if table is None else table.join(kept, on="dialogue", how="semi", maintain_order="left")
         for table in (states.places, states.aliases)
     )
-    return replace(states, gold=gold, pred=pred, places=places, aliases=aliases, splits=kept)
+    return replace(states_of_split, places=places, aliases=aliases, splits=kept)
 
 
 def same_turns(gold: Side, pred: Side) -> bool:
@@ -321,21 +338,3 @@ def only_turns(side: Side, kept: pl.Series) -> Side:
 
     frames = None if side.frames is None else of_kept(side.frames)
     return replace(side, turns=side.turns.filter(kept), cells=of_kept(side.cells), frames=frames)
-
-
-def _concat(sides: list[Side], source: str, hint: str) -> Side:
-    turns = pl.concat([side.turns for side in sides])
-    twice = turns.filter(pl.struct("dialogue", "turn").is_duplicated())
-    if twice.height:
-        dialogue, turn = twice.row(0)
-        raise DstbenchError("the same turn in two files", file=source, dialogue=dialogue, turn=turn, hint=hint)
-    offset, cells, frames = 0, [], []
-    for side in sides:
-        shifted = pl.col("at") + pl.lit(offset, pl.UInt32)
-        cells.append(side.cells.with_columns(shifted))
-        if side.frames is not None:
-            frames.append(side.frames.with_columns(shifted))
-        offset += side.turns.height
-    # If only some files have frames, the frames of the other files' turns are unknown.
-    all_frames = pl.concat(frames) if len(frames) == len(sides) else None
-    return Side(turns, pl.concat(cells), all_frames, merged_spellings(side.with_book for side in sides))

@@ -1,7 +1,7 @@
 """TripPy's ``pred_res.<split>.<step>.json`` and its forks' (Heck et al. 2020).
 
 Conventions: one JSON list of turns in order; per slot the running prediction and the cumulative gold, and nine further
-keys that are not read, so that files of a gigabyte need little memory. As every slot is always there, ``none`` says
+keys that are not decoded, so that large files need little memory. As every slot is always there, ``none`` says
 that one is not in the state; ``dontcare``, ``true`` and ``false`` are kept as written. A slot without a domain gets
 the domain of its dataset: ``restaurant`` in WOZ 2.0 and sim-R, ``movie`` in sim-M.
 
@@ -52,7 +52,7 @@ def detokenised(value: str) -> str:
 
 
 def _sniff(source: Source) -> bool:
-    """Whether the first turn has a list as ``guid``, and predicted slots; the rest of the file is not read."""
+    """Whether the first turn has a list as ``guid``, and predicted slots; the rest of the file is not decoded."""
     if not _LIST.match(source.beginning(1024)):
         return False
     _, turn = next(source.items("guid", _PRED))
@@ -69,22 +69,23 @@ def _read(source: Source, states: StatesBuilder) -> None:
         dialogue, turn = "-".join(guid[1:-1]), guid[-1]
         del item["guid"]
         cells = source.convert(item, dict[str, str], "slot", place=place, dialogue=dialogue, turn=turn)
-        pred = {key.removeprefix(_PRED): value for key, value in cells.items() if key.startswith(_PRED)}
-        gold = {key.removeprefix(_GOLD): value for key, value in cells.items() if key.startswith(_GOLD)}
+        pred, gold = (
+            {key.removeprefix(start): value for key, value in cells.items() if key.startswith(start)}
+            for start in (_PRED, _GOLD)
+        )
         if not pred or pred.keys() != gold.keys():
             odd = min(pred.keys() ^ gold.keys(), default="any slot")
             raise source.misshapen(f"{place}not both {_PRED}… and {_GOLD}… of {odd}", dialogue=dialogue, turn=turn)
         if dialogue != last:
             last, before = dialogue, {}
-        kept += sum(value == _KEPT for value in pred.values())
-        tokens += sum(value != detokenised(value) for value in pred.values() if value != _KEPT)
-        before = {
-            slot: before.get(slot, _OMITTED) if value == _KEPT else detokenised(value) for slot, value in pred.items()
-        }
+        state = {slot: detokenised(value) if value != _KEPT else None for slot, value in pred.items()}
+        kept += sum(value is None for value in state.values())
+        tokens += sum(value not in (None, pred[slot]) for slot, value in state.items())
+        before = {slot: before.get(slot, _OMITTED) if value is None else value for slot, value in state.items()}
         domain = next((f"{_TELLING[slot]}-" for slot in pred if slot in _TELLING), "")
         at = states.turn(dialogue, turn)
-        for side, state in ((states.pred, before), (states.gold, gold)):
-            side.flat(at, {domain + slot: value for slot, value in state.items() if value != _OMITTED})
+        for side, of_side in ((states.pred, before), (states.gold, gold)):
+            side.flat(at, {domain + slot: value for slot, value in of_side.items() if value != _OMITTED})
     if tokens:
         states.note(f"{tokens:,} predicted values had marks of tokens ({_INFORMED}, Ġ, spaces around :), now removed")
     if kept:

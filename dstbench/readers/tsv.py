@@ -16,10 +16,11 @@ import polars as pl
 
 from dstbench.conventions.slots import canonical_slot, domain_of
 from dstbench.readers.builder import StatesBuilder
-from dstbench.readers.document import Document, DocumentTurn
+from dstbench.readers.document import Document
 from dstbench.readers.format import Format, Said
 from dstbench.readers.notations import Cell, Place
 from dstbench.readers.source import Source
+from dstbench.readers.walk import Turn
 
 OMITTED: Final = "none"
 #: The hint for a line with too few or too many fields.
@@ -27,35 +28,10 @@ CUT_OFF: Final = "is the file cut off, or a tab in a text?"
 DIALOGUE, TURN, SYSTEM, USER = "# Dialogue ID", "Turn Index", "System Response", "User Utterance"
 
 
-class StarLine(msgspec.Struct):
-    """A line's first columns, as strings; one column per slot follows."""
-
-    dialogue: str = msgspec.field(name=DIALOGUE)
-    turn: str = msgspec.field(name=TURN)
-    last: str = msgspec.field(name="Last Turn")
-    system: str = msgspec.field(name=SYSTEM)
-    user: str = msgspec.field(name=USER)
-
-
-class SumbtLine(msgspec.Struct):
-    """A line's first columns, as strings; one column per slot follows."""
-
-    dialogue: str = msgspec.field(name=DIALOGUE)
-    turn: str = msgspec.field(name=TURN)
-    user: str = msgspec.field(name=USER)
-    system: str = msgspec.field(name=SYSTEM)
-
-
-class WozLine(msgspec.Struct):
-    """A line of SUMBT's copy of WOZ 2.0, as strings."""
-
-    dialogue: str
-    turn: str
-    user: str
-    system: str
-    area: str
-    food: str
-    pricerange: str
+def _line(name: str, meaning: str, *columns: str) -> type[msgspec.Struct]:
+    """The type of a line's columns, which are strings."""
+    fields = [(f"column{at}", str, msgspec.field(name=column)) for at, column in enumerate(columns)]
+    return msgspec.defstruct(name, fields, namespace={"__doc__": meaning})
 
 
 @dataclass(frozen=True)
@@ -63,91 +39,76 @@ class _Table:
     """The columns of a format.
 
     Attributes:
-        line: Its first columns.
-        columns: All columns, if files have no header that names them.
+        texts: Its first columns, before those of slots.
+        slots: The slots, if files have no header that names them; they are of one domain, which files do not name.
         usual: Spellings of slots that differ from the canonical ones.
     """
 
-    line: type[msgspec.Struct]
-    columns: tuple[str, ...] = ()
+    texts: tuple[str, ...]
+    slots: tuple[str, ...] = ()
     usual: Mapping[str, str] = field(default_factory=dict)
 
-    @property
-    def names(self) -> list[str]:
-        return [column.encode_name for column in msgspec.structs.fields(self.line)]
-
     def sniff(self, source: Source) -> bool:
-        first = source.raw.lstrip().partition(b"\n")[0].decode(errors="replace")
-        if not self.columns:
-            return source.kind == "tsv" and first.startswith("\t".join(self.names))
-        fields = first.rstrip("\r").split("\t")
-        is_as_wide = len(fields) == len(self.columns) or fields[len(self.columns) :] == [""]
-        return source.kind == "text" and is_as_wide and fields[1].isdecimal()
+        first = source.raw.lstrip().partition(b"\n")[0].decode(errors="replace").rstrip("\r")
+        if not self.slots:
+            return source.kind == "tsv" and first.startswith("\t".join(self.texts))
+        fields = first.removesuffix("\t").split("\t")
+        return source.kind == "text" and len(fields) == len(self.texts + self.slots) and fields[1].isdecimal()
 
     def split(self, text: str) -> tuple[str, str]:
         """The header line, if there is one, and the lines below it."""
-        header, end, body = text.lstrip().partition("\n") if not self.columns else ("", "", text)
+        header, end, body = text.lstrip().partition("\n") if not self.slots else ("", "", text)
         return header + end, body
 
     def read_table(self, source: Source) -> tuple[pl.DataFrame, list[str]]:
         """The lines, as a column of strings per column, and the names of those that are slots."""
         header, body = self.split(source.text)
-        columns = header.rstrip("\r\n").split("\t") if header else [*self.columns, ""]
+        columns = header.rstrip("\r\n").split("\t") if header else [*self.texts, *self.slots, ""]
         slots = [name for name in columns if "-" in name]
-        if header:
+        if not self.slots:
             self._check_header(source, columns, slots)
-        width = columns.index(slots[-1]) + 1
-        lines = pl.DataFrame({"line": body.split("\n")}).with_columns(pl.col("line").str.strip_chars_end("\r"))
-        lines = lines.with_row_index("number", offset=1 + bool(header)).filter(
-            (pl.col("line") != "") & ~pl.col("line").str.starts_with("#")
-        )
+        width, line, fields = columns.index(slots[-1]) + 1, pl.col("line"), pl.col("line").str.split("\t")
+        lines = pl.DataFrame({"line": body.split("\n")}).with_columns(line.str.strip_chars_end("\r"))
+        lines = lines.with_row_index("number", offset=1 + bool(header))
+        lines = lines.filter(line != "", ~line.str.starts_with("#"))
         if lines.is_empty():
             raise source.error("no dialogue in the file")
-        ragged = lines.select("number", fields=pl.col("line").str.count_matches("\t", literal=True) + 1).filter(
-            pl.col("fields").is_between(width, len(columns)).not_()
-        )
-        if ragged.height:
-            number, fields = ragged.row(0)
-            wanted = f"the header {len(columns)}" if header else f"not {width}"
-            raise source.error(f"line {number} has {fields} fields, {wanted}", CUT_OFF)
-        beyond = lines.filter(pl.col("line").str.strip_chars_end("\t").str.count_matches("\t", literal=True) >= width)
-        if beyond.height:
-            raise source.error(f"line {beyond['number'][0]} has a value in a column without a name", CUT_OFF)
-        cells = pl.col("line").str.split_exact("\t", width - 1).struct.rename_fields(columns[:width])
+        are_whole = fields.list.len().is_between(width, len(columns)) & (fields.list.slice(width).list.join("") == "")
+        if (broken := lines.filter(~are_whole).head(1)).height:
+            number, size = broken.select("number", fields.list.len()).row(0)
+            raise source.error(f"line {number} has {size} fields, where {width} have a name", CUT_OFF)
+        cells = line.str.split_exact("\t", width - 1).struct.rename_fields(columns[:width])
         return lines.select(cells).unnest("line"), slots
 
     def _check_header(self, source: Source, columns: list[str], slots: list[str]) -> None:
         if source.kind != "tsv":
             raise source.misshapen(f"no header line that starts with `{DIALOGUE}`")
-        named = [name for name in columns if name]
-        if not slots or TURN not in columns or len(set(named)) < len(named):
-            raise source.misshapen("the header lacks slots or the turn index, or names a column twice")
-        if other := [name for name in named if name not in slots and name not in self.names]:
-            raise source.misshapen(f"the header has columns that are not slots: {', '.join(other)}")
-        if "" in (before := columns[: columns.index(slots[-1])]):
-            raise source.misshapen(f"column {before.index('') + 1} of the header has no name")
+        names = [name for name in columns if name]
+        if not slots or not {*self.texts} <= {*names} or len({*names}) < len(names):
+            raise source.misshapen(f"the header lacks slots or one of {', '.join(self.texts)}, or names a column twice")
+        every = dict.fromkeys(columns[: columns.index(slots[-1])] + names)
+        if others := [name for name in every if name not in (*slots, *self.texts)]:
+            shown = ", ".join(name or "one without a name" for name in others)
+            raise source.misshapen(f"the header has columns that are not slots: {shown}")
 
     def read(self, source: Source, states: StatesBuilder) -> None:
         lines, slots = self.read_table(source)
-        if self.columns:
+        if self.slots:
             states.domains = dict.fromkeys(lines[DIALOGUE], domain_of(slots[0]))
-        # A slot at a time: most cells are empty, and all at once would take most of the memory of reading.
-        rows = lines.with_row_index("at")
-        cells = (rows.select("at", slot=pl.lit(slot), value=slot).filter(pl.col("value") != OMITTED) for slot in slots)
-        states.lines(lines[DIALOGUE], lines[TURN], pl.concat(cells))
+        cells = lines.with_row_index("at").unpivot(slots, index="at", variable_name="slot")
+        states.lines(lines[DIALOGUE], lines[TURN], cells.filter(pl.col("value") != OMITTED))
 
     def said(self, source: Source) -> Iterator[Said]:
         lines, _ = self.read_table(source)
-        speakers = (pl.col(name) if name in lines.columns else pl.lit(None, pl.String) for name in (SYSTEM, USER))
-        yield from lines.select(DIALOGUE, TURN, *speakers).iter_rows()
+        yield from lines.select(DIALOGUE, TURN, SYSTEM, USER).iter_rows()
 
-    def format(self, name: str, title: str, example: str) -> Format:
+    def format(self, line: type[msgspec.Struct], name: str, title: str, example: str) -> Format:
         return Format(
             name=name,
             title=title,
             holds=("gold",),
             example=example,
-            shape=self.line,
+            shape=line,
             sniff=self.sniff,
             reader=self.read,
             said=self.said,
@@ -162,11 +123,11 @@ class TsvDocument(Document):
 
     def __init__(self, source: Source, table: _Table) -> None:
         super().__init__(source)
-        self.usual = table.usual
+        self._usual = table.usual
         header, body = table.split(source.text)
         self._header = header.rstrip("\r\n").split("\t") if header else []
         self._header_end = header[len(header.rstrip("\r\n")) :]
-        columns = self._header or [*table.columns]
+        columns = self._header or [*table.texts, *table.slots]
         self._number = columns.index(TURN)
         self._speakers = {
             speaker: columns.index(name) for speaker, name in (("system", SYSTEM), ("user", USER)) if name in columns
@@ -176,28 +137,29 @@ class TsvDocument(Document):
         self._lines: list[tuple[list[str], str]] = []
         for line in body.split("\n"):
             text = line.rstrip("\r")
-            is_turn = bool(text) and not text.startswith("#")
+            is_turn = text and not text.startswith("#")
             self._lines.append((text.split("\t"), line[len(text) :]) if is_turn else ([], line))
 
-    def turns(self) -> Iterator[DocumentTurn]:
+    def turns(self) -> Iterator[Turn]:
         for fields, _ in self._lines:
             if fields:
                 texts = {speaker: (fields, column) for speaker, column in self._speakers.items()}
-                yield DocumentTurn(fields[0], fields[self._number], fields, texts)
+                yield Turn(fields[0], fields[self._number], fields, texts=texts)
 
-    def cells(self, state: Any) -> Iterator[Cell]:
-        yield from ((slot, (state, column), None) for slot, column in self._columns)
+    def cells(self, turn: Turn) -> Iterator[Cell]:
+        yield from ((slot, (turn.content, column), None) for slot, column in self._columns)
 
-    def make(self, state: Any, slot: str, spelling: Any) -> Place:
+    def make(self, turn: Turn, slot: str, spelling: Any) -> Place:
         if not self._header:
             raise self.source.error("no column for this slot, and no header to add one to", slot=slot)
         column = self._columns[-1][1] + 1
         self._columns.append((slot, column))
-        self._header.insert(column, f"{domain_of(slot)}-{self.usual_name(slot)}")
+        name = slot.removeprefix(f"{domain_of(slot)}-")
+        self._header.insert(column, f"{domain_of(slot)}-{self._usual.get(name, name)}")
         for fields, _ in self._lines:
             if fields:
                 fields.insert(column, OMITTED)
-        return state, column
+        return turn.content, column
 
     def drop(self, dialogues: Collection[str]) -> None:
         self._lines = [line for line in self._lines if not line[0] or line[0][0] not in dialogues]
@@ -209,20 +171,26 @@ class TsvDocument(Document):
         return ("\t".join(self._header) + self._header_end + body).encode()
 
 
+_STAR: Final = (DIALOGUE, TURN, "Last Turn", SYSTEM, USER)
+_SUMBT: Final = (DIALOGUE, TURN, USER, SYSTEM)
 _IN_SUMBT: Final = {"leaveat": "leave at", "arriveby": "arrive by", "pricerange": "price range"}
-_IN_WOZ: Final = (DIALOGUE, TURN, USER, SYSTEM, "restaurant-area", "restaurant-food", "restaurant-pricerange")
+_WOZ: Final = ("dialogue", "turn", "user", "system", "area", "food", "pricerange")
+_BELOW: Final = "A line's first columns, as strings; one column per slot follows."
 FORMATS: Final = (
-    _Table(StarLine).format(
+    _Table(_STAR).format(
+        _line("StarLine", _BELOW, *_STAR),
         "star-tsv",
         "STAR's preprocessed MultiWOZ, gold",
         "# Dialogue ID⇥Turn Index⇥Last Turn⇥System Response⇥User Utterance⇥attraction-area⇥…",
     ),
-    _Table(SumbtLine, usual=_IN_SUMBT).format(
+    _Table(_SUMBT, usual=_IN_SUMBT).format(
+        _line("SumbtLine", _BELOW, *_SUMBT),
         "sumbt-tsv",
         "SUMBT's preprocessed MultiWOZ, gold",
         "# Dialogue ID⇥Turn Index⇥User Utterance⇥System Response⇥attraction-area⇥…",
     ),
-    _Table(WozLine, _IN_WOZ).format(
+    _Table(_SUMBT, ("restaurant-area", "restaurant-food", "restaurant-pricerange")).format(
+        _line("WozLine", "A line of SUMBT's copy of WOZ 2.0, as strings.", *_WOZ),
         "woz-tsv",
         "SUMBT's copy of WOZ 2.0, gold",
         "9901⇥0⇥cheap food⇥⇥none⇥none⇥cheap",

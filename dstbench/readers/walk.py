@@ -27,14 +27,20 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, Final, Literal, NamedTuple, TypeAlias
+from typing import Any, Final, Literal, NamedTuple
 
-from dstbench.errors import DstbenchError
+import msgspec
+
+from dstbench.errors import DstbenchError, UsageError
 from dstbench.readers.notations import Place
+from dstbench.readers.shapes import clipped
 from dstbench.readers.source import Source
-from dstbench.readers.state_text import named
 
 _ID: Final = re.compile(r"(dialogue|turn|dialogue-turn)=([^,:/\]>}]+)(?::(int|any))?(?:/(\d))?")
+_OBJECT: Final = re.compile(r"\{(?:dialogue|turn|dialogue_turn)?\}")
+_LISTS: Final = re.compile(r"\(([^()]+)\)\[turn\]")
+_SPEAKERS: Final = re.compile(r"\[([^:\]]*):([^|\]]+\|[^\]>]+)(>?)\]")
+_NAMED: Final = re.compile(rf"(?:\[|\[{{|<)((?:{_ID.pattern},?)+)(?:\]|}}\]|>)")
 _NO_TEXTS: Final[Mapping[str, Place]] = MappingProxyType({})
 
 
@@ -62,34 +68,28 @@ class Step:
     @classmethod
     def of(cls, word: str) -> Step:
         """The step that a word of a path stands for."""
-        if word[0] == "{":
-            return cls("object", ids=(Id(word[1:-1].replace("_", "-")),))
-        if word in ("[turn]", "[dialogue]"):
-            return cls("list", ids=(Id(word[1:-1]),))
-        if word[0] == "(":
-            return cls("lists", names=tuple(word[1 : word.index(")")].split(",")))
+        if _OBJECT.fullmatch(word):
+            return cls("object", ids=(Id(word[1:-1].replace("_", "-")),) if word != "{}" else ())
+        if word in ("[turn]", "[dialogue]", "[]"):
+            return cls("list", ids=(Id(word[1:-1]),) if word != "[]" else ())
         if word == "[>]":
             return cls("speakers", is_answer=True)
-        if word[0] == "[" and "|" in word:
-            key, _, speakers = word[1:-1].removesuffix(">").partition(":")
-            names = tuple(tuple(names.split("/")) for names in speakers.split("|"))
-            return cls("speakers", key, speakers=names, is_answer=word.endswith(">]"))
-        if word[0] in "[<":
+        if match := _LISTS.fullmatch(word):
+            return cls("lists", names=tuple(match[1].split(",")))
+        if match := _SPEAKERS.fullmatch(word):
+            speakers = tuple(tuple(names.split("/")) for names in match[2].split("|"))
+            return cls("speakers", match[1], speakers=speakers, is_answer=bool(match[3]))
+        if match := _NAMED.fullmatch(word):
+            kinds: dict[str, Any] = {"any": str | int, "int": int}
             ids = tuple(
-                Id(of, key, str | int if kind == "any" else int if kind or of == "turn" else str, int(step or 1))
-                for of, key, kind, step in _ID.findall(word[1:-1])
+                Id(of, key, kinds.get(kind, int if of == "turn" else str), int(step or 1))
+                for of, key, kind, step in _ID.findall(match[1])
             )
             return cls("list" if word[0] == "[" else "dialogue", ids=ids, or_object=word.startswith("[{"))
+        if word[0] in "[{(<":
+            hint = "{dialogue} {turn}, [dialogue=ID] turns [turn=KEY], <dialogue-turn=KEY>, …; see `help plugins`"
+            raise UsageError(f"the path has a step {word!r}, which is of no known form", hint=hint)
         return cls("key", word)
-
-
-def steps_of(path: str) -> tuple[Step, ...]:
-    """The steps of a path."""
-    return tuple(Step.of(word) for word in path.split())
-
-
-# The turns of a dialogue, numbered or in their order.
-_TURN: Final = (Id("turn"),)
 
 
 class Turn(NamedTuple):
@@ -100,26 +100,34 @@ class Turn(NamedTuple):
         number: Its number, likewise.
         content: The object or list that it is; None: the user says nothing, or has no answer.
         around: The dialogue's object or list.
-        texts: The places of utterances that the path gives.
-        place: Where it is in the file, for messages, if the walker tells.
+        texts: The places of the utterances of the ``user``, and of the ``system`` before the user.
+        place: Where it is in the file, for messages.
     """
 
     dialogue: Any
     number: Any
     content: Any
-    around: Any
+    around: Any = None
     texts: Mapping[str, Place] = _NO_TEXTS
     place: str = ""
 
-
-#: What a path has given so far: dialogue, turn, the dialogue's content; and the place for messages (None: sniffing).
-At: TypeAlias = tuple[Any, Any, Any, str | None]
-START: Final[At] = (None, 0, None, "")
-SNIFFING: Final[At] = (None, 0, None, None)
+    def text(self, speaker: str) -> Any:
+        """What a speaker says; None: nothing."""
+        holder, key = self.texts.get(speaker, ({}, None))
+        return holder.get(key) if isinstance(holder, dict) else holder[key]
 
 
 class Broken(TypeError):  # noqa: N818 (readers turn it into an error about the file)
     """What is there is not nested as the path says."""
+
+    def __init__(self, what: str, turn: Turn, found: Any = msgspec.UNSET) -> None:
+        super().__init__(what)
+        self._what, self._place, self._found = what, turn.place, found
+        self.where = {"dialogue": turn.dialogue, "turn": turn.number}
+
+    def __str__(self) -> str:  # not before it is shown, as sniffing meets large objects
+        found = "" if self._found is msgspec.UNSET else f", found {clipped(repr(self._found))}"
+        return f"{self._place}{self._what}{found}"
 
 
 @dataclass(frozen=True)
@@ -130,88 +138,70 @@ class Walker:
         source: The file, for messages.
         said: The keys of utterances, for lists of both speakers' turns and for lists under several keys.
         naming: Names a dialogue's object; None: the path does.
-        tells_places: Whether turns say where in the file they are, which takes time.
+        tells_places: Whether turns say by which keys they were reached; else, only by which item of a file's list.
+        is_strict: Whether ids must be there and of the right type.
     """
 
     source: Source
     said: tuple[str, ...] = ()
     naming: Callable[[Any], str] | None = None
     tells_places: bool = False
+    is_strict: bool = False
 
-    def walk(self, node: Any, steps: Sequence[Step], at: At = START) -> Iterator[Turn]:
-        """The turns below a node.
+    def walk(self, node: Any, steps: Sequence[Step], place: str = "") -> Iterator[Turn]:
+        """The turns below a node, which is at this place.
 
         Raises:
             Broken: They are nested in another way.
             DstbenchError: An id is not of the form that a step says.
         """
-        if not steps:
-            yield Turn(at[0], at[1], node, node if at[2] is None else at[2], _NO_TEXTS, at[3] or "")
-            return
-        step, rest = steps[0], steps[1:]
-        if step.kind == "speakers":
-            for number, content, texts in self._exchanges(step, node):
-                yield Turn(at[0], number, content, at[2], texts)
-        elif step.kind == "lists":
-            yield from self._listed(step, node, at[0])
-        else:
-            if not rest and step.ids == _TURN and not self.tells_places:  # as `at` says it, in half of the time
-                around = at[2]
-                for key, item in self._through(step, node, at):
-                    yield Turn(at[0], key, item, item if around is None else around, _NO_TEXTS, at[3] or "")
-                return
-            for key, item in self._through(step, node, at):
-                here = self.at(step, key, item, at if key is None else self._below(at, key))
-                if rest:
-                    yield from self.walk(item, rest, here)
-                else:  # not by the next call, which takes as long as everything else here
-                    dialogue, number, around, place = here
-                    yield Turn(dialogue, number, item, item if around is None else around, _NO_TEXTS, place or "")
+        turns: Iterable[Turn] = [Turn(None, None, node, place=place)]
+        for step in steps:
+            turns = self._follow(step, turns)
+        return iter(turns)
 
-    def _through(self, step: Step, node: Any, at: At) -> Iterable[tuple[Any, Any]]:
-        """What a step leads to, each with its key or index, if it has one."""
+    def _follow(self, step: Step, turns: Iterable[Turn]) -> Iterator[Turn]:
+        """What a step leads to from each of the places that the steps before it led to."""
+        for above in turns:
+            if step.kind == "speakers":
+                yield from self._exchanges(step, above)
+            elif step.kind == "lists":
+                yield from self._listed(step, above)
+            else:
+                for key, item in self._children(step, above):
+                    yield self.below(step, key, item, above)
+
+    def _children(self, step: Step, above: Turn) -> Iterable[tuple[Any, Any]]:
+        """What a step leads to, each with its key or index; None: it leads to where it is."""
+        node = above.content
+        is_object = isinstance(node, Mapping)
         if step.kind == "dialogue":
+            self._check(is_object, "an object", above)
             return [(None, node)]
         if step.kind == "key":
-            if not isinstance(node, Mapping) or step.key not in node:
-                raise Broken(f"{at[3]}no key {step.key!r} here, unlike before")
+            self._check(is_object, "an object", above)
+            if step.key not in node:
+                raise Broken(f"no {step.key} here", above)
             return [(step.key, node[step.key])]
-        if not isinstance(node, (Mapping, list)):
-            raise Broken(f"{at[3]}{named(node)}, where the file has records elsewhere")
-        if step.kind != ("object" if isinstance(node, Mapping) else "list") and not step.or_object:
-            raise Broken
-        return node.items() if isinstance(node, Mapping) else enumerate(node)
+        fits = is_object if step.kind == "object" else isinstance(node, list)
+        self._check(fits or (step.or_object and isinstance(node, (Mapping, list))),
+                    "an object" if step.kind == "object" else "a list", above)  # fmt: skip
+        return node.items() if is_object else enumerate(node)
 
-    def _below(self, at: At, key: Any) -> At:
-        """The same, with a key's place."""
-        if not self.tells_places:
-            return at
-        return (*at[:3], f"{at[3]}{key!r}: " if isinstance(key, str) else f"{at[3]}item {key}: ")
+    def _check(self, fits: bool, wanted: str, turn: Turn) -> None:
+        if not fits:
+            raise Broken(f"expected {wanted}", turn, turn.content)
 
-    def _listed(self, step: Step, node: Any, dialogue: Any) -> Iterator[Turn]:
-        """The turns whose states, and utterances, are in lists of a dialogue."""
-        lists = [node[name] for name in step.names]
-        spoken = [said if isinstance(said := node.get(name, []), list) else [said] for name in self.said]
-        systems, users = spoken or ([], [])
-        for number in range(max(len(lists[0]), len(users)) + 1):
-            texts: dict[str, Place] = {"system": (systems, number - 1)} if 0 < number <= len(systems) else {}
-            if number < len(users):
-                texts["user"] = (users, number)
-            content = {
-                name: items[number] for name, items in zip(step.names, lists, strict=True) if number < len(items)
-            }
-            if content or texts:
-                yield Turn(dialogue, number, content or None, node, texts)
-
-    def at(self, step: Step, key: Any, item: Any, at: At) -> At:
-        """What a step adds to what the path has given before."""
-        dialogue, turn, around, place = at
+    def below(self, step: Step, key: Any, item: Any, above: Turn) -> Turn:
+        """What is under a key, or an index, to which a step leads."""
+        dialogue, turn, _, around, _, place = above
+        if self.tells_places and key is not None:
+            place += f"{key!r}: " if isinstance(key, str) else f"item {key}: "
+        elif isinstance(key, int) and dialogue is None and not place:
+            place = f"item {key}: "
         for id_ in step.ids:
-            value = item.get(id_.key) if id_.key else key
-            if id_.key and not isinstance(value, id_.kind):
-                if id_.of != "turn":
-                    raise TypeError  # while it is sniffed
-                continue
+            number = key if turn is None and dialogue is not None else turn
+            value = self._id(id_, key, item, Turn(dialogue, number, item, place=place))
             if value is None:  # of a layout that nobody declares
                 continue
             if id_.of == "dialogue":
@@ -219,21 +209,61 @@ class Walker:
             elif id_.of == "turn":
                 turn = value // id_.step if id_.step > 1 else value
             else:
-                what = f"{place or ''}the {id_.key}" if id_.key else "the key"
+                what = f"{place}the {id_.key}" if id_.key else "the key"
                 try:
                     dialogue, turn = self.source.split_key(value, "-" if id_.key else "_", what)
                 except DstbenchError:
-                    if place is not None:  # reading says what is wrong
+                    if self.is_strict:
                         raise
-        return dialogue, turn, around, place
+        return Turn(dialogue, turn, item, around, _NO_TEXTS, place)
 
-    def _exchanges(self, step: Step, items: list[Any]) -> Iterator[tuple[int, Any, Mapping[str, Place]]]:
-        """(number, the part that has the state, places of utterances) of the turns in a list of both speakers'."""
+    def _id(self, id_: Id, key: Any, item: Any, turn: Turn) -> Any:
+        """The value of an id; None: there is none."""
+        if not id_.key:
+            return key
+        if self.is_strict:
+            self._check(isinstance(item, dict), "an object", turn)
+        value = item.get(id_.key)
+        if isinstance(value, id_.kind) and not isinstance(value, bool):
+            return value
+        if self.is_strict:
+            wanted = "an integer" if id_.kind is int else "a string"
+            if id_.key in item:
+                raise Broken(f"expected {wanted}", turn, value)
+            raise Broken(f"no {id_.key} here", turn)
+        if id_.of != "turn":
+            raise TypeError
+        return None
+
+    def _listed(self, step: Step, dialogue: Turn) -> Iterator[Turn]:
+        """The turns whose states, and utterances, are in lists of a dialogue."""
+        node = dialogue.content
+        self._check(isinstance(node, dict), "an object", dialogue)
+        for name in step.names:
+            self._check(isinstance(node.get(name), list), f"a list {name}", dialogue)
+        spoken = [said if isinstance(said := node.get(name, []), list) else [said] for name in self.said]
+        systems, users = spoken or ([], [])
+        for number in range(max(*(len(node[name]) for name in step.names), len(users)) + 1):
+            texts: dict[str, Place] = {"system": (systems, number - 1)} if 0 < number <= len(systems) else {}
+            if number < len(users):
+                texts["user"] = (users, number)
+            content = {name: node[name][number] for name in step.names if number < len(node[name])}
+            if content or texts:
+                yield dialogue._replace(number=number, content=content or None, texts=texts)
+
+    def _exchanges(self, step: Step, dialogue: Turn) -> Iterator[Turn]:
+        """The turns in a list of both speakers': each has the part with the state, and the places of utterances."""
+        self._check(isinstance(dialogue.content, list), "a list", dialogue)
         number, text, texts = 0, self.said[0] if self.said else "", dict[str, Place]()
-        for index, item in enumerate(items):
-            if item.get(step.key) in step.speakers[0] if step.key else index % 2 == 0:
+        for index, item in enumerate(dialogue.content):
+            here = dialogue._replace(number=number, content=item)
+            self._check(isinstance(item, dict), "an object", here)
+            speaker, names = item.get(step.key), [name for names in step.speakers for name in names]
+            if self.is_strict and step.key and speaker not in names:
+                raise Broken(f"{step.key}: expected {' or '.join(names)}", here, speaker)
+            if speaker in step.speakers[0] if step.key else index % 2 == 0:
                 if not step.is_answer:
-                    yield number, item, texts | {"user": (item, text)}
+                    yield here._replace(texts=texts | {"user": (item, text)})
                     number, texts = number + 1, {}
                 else:
                     number += "user" in texts  # the user spoke before, too, and had no answer
@@ -241,7 +271,7 @@ class Walker:
             elif not step.is_answer:
                 texts = {"system": (item, text)}
             elif "user" in texts:
-                yield number, item, texts
+                yield here._replace(texts=texts)
                 number, texts = number + 1, {"system": (item, text)}
         if texts:
-            yield number, None, texts
+            yield dialogue._replace(number=number, content=None, texts=texts)

@@ -21,7 +21,7 @@ import polars as pl
 from dstbench._version import __version__
 from dstbench.analysis.associations import POOLED
 from dstbench.analysis.check import GOLD, badges
-from dstbench.analysis.orders import spread_of
+from dstbench.analysis.rankings import spread_of
 from dstbench.errors import number_of
 from dstbench.metrics.registry import find_metric, name_of, sign_of
 from dstbench.rendering.html import json_text, markup, rendered
@@ -33,11 +33,7 @@ from dstbench.rendering.views import IS_COUNT, OwnLines, pivoted, text_of
 from dstbench.signature import parse
 
 if TYPE_CHECKING:
-    from dstbench.analysis.compare import Leaderboard
-    from dstbench.analysis.correlate import Correlations
-    from dstbench.analysis.sensitivity import Sensitivity
-    from dstbench.analysis.traits import Traits
-    from dstbench.rendering.charts.runs import Chart
+    from dstbench.rendering.charts.chart import Chart
     from dstbench.rendering.report import Report
 
     Charts = Mapping[str, Chart]
@@ -47,9 +43,6 @@ if TYPE_CHECKING:
 TITLE: Final = "Dialogue state tracking: report"
 _NAMED: Final = 7  # the default title names so many runs
 _LONGEST_TABLE: Final = 40  # tables with more rows are folded
-# The parts of the script, and those that show dialogues, in their order.
-_SCRIPTS: Final = ("page.js", "copy.js")
-_EXPLORER: Final = ("address.js", "list.js", "dialogue.js")
 # The order of chapters: what matters most comes first.
 _ORDER: Final = ("scores", "slots", "errors", "dialogues", "conventions", "metrics", "papers", "notes", "glossary")
 # Words in tables that are not names of metrics.
@@ -86,99 +79,60 @@ class Chapter(NamedTuple):
     below: Sequence[str] = ()
 
 
-class Front(NamedTuple):
-    """What a report begins and ends with; findings have the name of the chapter that has their evidence."""
-
-    title: str
-    note: str
-    facts: Sequence[str]
-    findings: Sequence[tuple[str, str]]
-    badges: Mapping[str, Sequence[tuple[str, str]]]
-    notes: Sequence[str]
-    glossary: Mapping[str, str]
-
-
-def front_of(page: Report) -> Front:
-    """The title, facts, findings, and the metrics and words of the tables, each with what it means."""
-    scores = page.leaderboard.scores
-    names = best_first(scores, scores["metric"].item(0))["run"].to_list()
-    gold = page.checks.filter(check=GOLD)["found"].to_list()  # of each run; they may spell it in several ways
-    facts = [
-        number_of(len(names), "run"),
-        sizes_of(scores),
-        *({f"gold: {text}" for text in gold} if len(gold) == len(names) and len(set(gold)) == 1 else ()),
-        f"profile {parse(scores['signature'].item(0)).settings['profile']}",
-        f"dstbench {__version__}",
-    ]
-    warned = {run: [(short, text) for _, short, text in of_run] for run, of_run in badges(page.checks).items()}
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    compared = f"{', '.join(names[:_NAMED])}{more}: dialogue state tracking{' compared' * (len(names) > 1)}"
-    named = ((metric, find_metric(metric.partition(":")[0])) for metric in scores["metric"].unique(maintain_order=True))
-    meanings = {name_of(metric): f"{cls.title} ({metric}); {cls.source}" for metric, cls in named if cls}
-    return Front(
-        compared if page.title == TITLE else page.title,
-        page.note,
-        facts,
-        [(finding.text, finding.chapter) for finding in page.findings],
-        warned,
-        page.notes,
-        meanings | _WORDS,
-    )
-
-
 def chapters_of(page: Report) -> list[Chapter]:
     """Its parts, without the dialogues, which come before the conventions."""
     charts, diagnosed = page.charts, layout_of(page.diagnosis).sections
-    return [
-        scores_chapter(page.leaderboard, charts),
-        slots_chapter(page.by_domain, page.by_slot, charts),
-        errors_chapter(diagnosed, charts),
-        conventions_chapter(page.sweep, charts),
-        *metrics_chapters(page.costs, page.leaderboard.scores, charts),
-        papers_chapter(diagnosed, page.by_turn, page.traits, page.correlations, charts),
-    ]
+    chapters = (
+        _scores(page, charts),
+        _slots(page, charts),
+        _errors(diagnosed, charts),
+        _conventions(page, charts),
+        _metrics(page, charts),
+        _papers(page, diagnosed, charts),
+    )
+    return [chapter for chapter in chapters if chapter.blocks]
 
 
-def scores_chapter(leaderboard: Leaderboard, charts: Charts) -> Chapter:
+def _scores(page: Report, charts: Charts) -> Chapter:
     """Scores with intervals, and which runs are significantly better than which others."""
-    pairs = layout_of(leaderboard, pairs=True)
-    metrics = leaderboard.scores["metric"].unique(maintain_order=True).to_list()
-    lead = f"{_unit(leaderboard.scores).capitalize()}, with {100 * leaderboard.design['level'].item(0):g} % intervals."
-    of_models, noun = (True, "models") if leaderboard.models.height else (False, "runs")
-    differences = leaderboard.differences.filter(metric=metrics[0])
+    board, pairs = page.leaderboard, layout_of(page.leaderboard, pairs=True)
+    metrics = board.scores["metric"].unique(maintain_order=True).to_list()
+    lead = f"{_unit(board.scores).capitalize()}, with {100 * board.design['level'].item(0):g} % intervals."
+    of_models, noun = (True, "models") if board.models.height else (False, "runs")
+    differences = board.differences.filter(metric=metrics[0])
     if differences.height and sign_of(metrics[0]):
         lead += f" Beats significantly: the numbers of {noun}, in {name_of(metrics[0])}."
-    standings = _standings(leaderboard.scores, "run", None if of_models else differences)
-    blocks = [Block("Scores", standings, folded=False, badged=True, paper=layout_of(leaderboard).for_paper[0])]
+    standings = _standings(board.scores, "run", None if of_models else differences)
+    blocks = [Block("Scores", standings, folded=False, badged=True, paper=layout_of(board).for_paper[0])]
     if of_models:
-        means = _standings(leaderboard.models, "model", differences)
+        means = _standings(board.models, "model", differences)
         blocks.append(Block("Models: means over their runs", means, folded=False))
     blocks.append(Block("Scores and intervals", chart=charts["scores"]))
-    difference_charts = (chart for key, chart in charts.items() if key.startswith("differences"))
-    of_metrics = leaderboard.differences["metric"].unique(maintain_order=True)
-    for metric, (_, table), chart in zip(of_metrics, pairs.sections, difference_charts, strict=True):
+    of_metrics = board.differences["metric"].unique(maintain_order=True)
+    of_pairs = (chart for key, chart in charts.items() if key.startswith("differences"))
+    for metric, (_, table), chart in zip(of_metrics, pairs.sections, of_pairs, strict=True):
         blocks.append(Block(f"Differences in {name_of(metric)}", table, chart))
     return Chapter("scores", "Scores", lead, blocks, pairs.below)
 
 
-def slots_chapter(by_domain: pl.DataFrame, by_slot: pl.DataFrame, charts: Charts) -> Chapter:
+def _slots(page: Report, charts: Charts) -> Chapter:
     """Scores per domain and per slot."""
     lead = (
         "The stronger the colour, the lower the score. By domain: states are restricted to the domain, and only turns "
         "with a gold slot of it count. By slot: all turns count, and a slot in neither gold nor prediction is right."
     )
+    figures = {"domains": "Domains", "slots": charts["slots"].title if "slots" in charts else ""}
     blocks = [
-        *([Block("Domains", chart=charts["domains"], folded=False)] if "domains" in charts else []),
-        *([Block(charts["slots"].title, chart=charts["slots"])] if "slots" in charts else []),
-        Block(f"Scores by domain, {_unit(by_domain)}", _wide(by_domain)),
-        Block(f"Scores by slot, {_unit(by_slot)}", _wide(by_slot)),
+        *(Block(title, chart=charts[key], folded=key != "domains") for key, title in figures.items() if key in charts),
+        Block(f"Scores by domain, {_unit(page.by_domain)}", _wide(page.by_domain)),
+        Block(f"Scores by slot, {_unit(page.by_slot)}", _wide(page.by_slot)),
     ]
-    signatures = signature_lines(pl.concat([by_domain, by_slot], how="diagonal"))
+    signatures = signature_lines(pl.concat([page.by_domain, page.by_slot], how="diagonal"))
     return Chapter("slots", "Domains and slots", lead, blocks, signatures)
 
 
-def errors_chapter(diagnosed: Sections, charts: Charts) -> Chapter:
-    """Kinds of errors; `diagnosed` has the tables of `diagnosis_page`."""
+def _errors(diagnosed: Sections, charts: Charts) -> Chapter:
+    """Kinds of errors, from the tables of a diagnosis."""
     runs, *_, classes, timing, domains, slots, timing_by_slot = diagnosed
     lead = "Each slot that gold or the prediction has in a turn is in one class; an error counts in each turn it lasts."
     tables = (Block(*section) for section in (runs, classes, domains, slots, timing_by_slot))
@@ -186,70 +140,63 @@ def errors_chapter(diagnosed: Sections, charts: Charts) -> Chapter:
     return Chapter("errors", "Errors", lead, blocks)
 
 
-def conventions_chapter(rows: pl.DataFrame, charts: Charts) -> Chapter:
+def _conventions(page: Report, charts: Charts) -> Chapter:
     """The same predictions under every profile that suits them."""
-    metric = rows["metric"].item(0)
-    lead = f"{name_of(metric)} of the same predictions, counted as different papers and repositories do."
-    table = pivoted(rows.with_columns(value=text_of("{value:score}")), "run", "profile", "value").fill_null(UNDEFINED)
-    title = f"{name_of(metric)} under each profile, {_unit(rows)}"
-    blocks = [Block("Conventions", chart=charts["conventions"], folded=False), Block(title, table)]
+    metric = name_of(page.sweep["metric"].item(0))
+    lead = f"{metric} of the same predictions, counted as different papers and repositories do."
+    texts = page.sweep.with_columns(value=text_of("{value:score}"))
+    table = pivoted(texts, "run", "profile", "value").fill_null(UNDEFINED)
+    figure = Block("Conventions", chart=charts["conventions"], folded=False)
+    blocks = [figure, Block(f"{metric} under each profile, {_unit(page.sweep)}", table)]
     return Chapter("conventions", "Conventions", lead, blocks)
 
 
-def metrics_chapters(costs: Sensitivity | None, scores: pl.DataFrame, charts: Charts) -> list[Chapter]:
-    """What errors cost under each metric, and how far metrics spread the runs; no chapter where neither is known."""
-    blocks, lead, below = [], [], list[str]()
-    if costs is not None:
-        page = layout_of(costs)
+def _metrics(page: Report, charts: Charts) -> Chapter:
+    """What errors cost under each metric, and how far metrics spread the runs; no block where neither is known."""
+    blocks, lead, below = list[Block](), list[str](), list[str]()
+    if page.costs is not None:
+        costs = layout_of(page.costs)
         lead += ["What one error costs under each metric, by when it happens."]
-        lead += [f"{sentence}." for sentence in page.findings]
+        lead += [f"{sentence}." for sentence in costs.findings]
         blocks.append(Block("What one error costs", chart=charts["sensitivity"], folded=False))
-        blocks += [Block(title, table) for title, table in page.sections]
-        below = page.below
+        blocks += [Block(*section) for section in costs.sections]
+        below = costs.below
     if "spread" in charts:
         lead.append("How far each metric spreads the runs (Kim et al. 2022, Fig 4).")
+        shares = page.leaderboard.scores.filter(~IS_COUNT).drop_nulls("value")
         columns = ("mean", "sd", "lowest", "highest", "range")
         shown = (text_of(f"{{{column}:share}}").alias(column) for column in columns)
-        table = spread_of(scores.filter(~IS_COUNT).drop_nulls("value")).select("metric", *shown)
+        table = spread_of(shares).select("metric", *shown)
         blocks.append(Block("Spread of the runs, in percent", table, charts["spread"], folded=False))
-    return [Chapter("metrics", "Metrics", " ".join(lead), blocks, below)] if blocks else []
+    return Chapter("metrics", "Metrics", " ".join(lead), blocks, below)
 
 
-def papers_chapter(
-    diagnosed: Sections, by_turn: pl.DataFrame, traits: Traits, correlations: Correlations, charts: Charts
-) -> Chapter:
+def _papers(page: Report, diagnosed: Sections, charts: Charts) -> Chapter:
     """The figures of Kim et al. 2022 and Aksu & Chen 2024 for these runs, folded."""
-    contrasted = traits.bins["metric"].unique(maintain_order=True).to_list()[:2]  # FGA and GCA, as in the paper
-    _, failures, slots, turns, lengths, *_ = diagnosed
     from dstbench.rendering.charts.runs import trait_charts  # Altair: only where something is drawn
 
-    of_traits = trait_charts(replace(traits, bins=traits.bins.filter(pl.col("metric").is_in(contrasted))))
-    blocks = [Block(title, table, charts[key]) for key, (title, table) in (
-        ("first_failures", failures), ("gold_slots", slots), ("by_turn", turns), ("by_length", lengths),
-    )]  # fmt: skip
-    blocks.append(Block("Scores by turn, run by run", _wide(by_turn), charts["scores_by_turn"]))
-    matrix, r = correlations.matrix, text_of("{r:r}").alias("r")
-    pairs = matrix.select("run", "first", "second", r, pl.col("n").cast(pl.String))
+    contrasted = page.traits.bins["metric"].unique(maintain_order=True).to_list()[:2]  # FGA and GCA, as in the paper
+    of_traits = trait_charts(replace(page.traits, bins=page.traits.bins.filter(pl.col("metric").is_in(contrasted))))
+    keys = ("first_failures", "gold_slots", "by_turn", "by_length")
+    blocks = [Block(*section, charts[key]) for key, section in zip(keys, diagnosed[1:], strict=False)]
+    blocks.append(Block("Scores by turn, run by run", _wide(page.by_turn), charts["scores_by_turn"]))
+    r, n = text_of("{r:r}").alias("r"), pl.col("n").cast(pl.String)
+    pairs = page.correlations.matrix.select("run", "first", "second", r, n)
     title = "Correlations of metrics over turns (Kim et al. 2022, Figs 3 and A1); for intervals, see dstbench correlate"
     blocks.append(Block(title, pairs, charts["correlations"]))
-    names, sections = traits.bins["trait"].unique(maintain_order=True).to_list(), layout_of(traits).sections
-    for trait, (title, table) in zip(names, sections, strict=False):
-        title_of_figure = f"{title.replace(trait, name_of(trait).lower())} (Aksu & Chen 2024, Fig 1)"
-        blocks.append(Block(title_of_figure, table, of_traits[trait]))
+    traits, sections = page.traits.bins["trait"].unique(maintain_order=True).to_list(), layout_of(page.traits).sections
+    for trait, (title, table) in zip(traits, sections, strict=False):
+        figure = f"{title.replace(trait, name_of(trait).lower())} (Aksu & Chen 2024, Fig 1)"
+        blocks.append(Block(figure, table, of_traits[trait]))
     if "traits" in of_traits:
-        title = "Mean scores by both traits (Aksu & Chen 2024, Fig 1c)"
-        blocks.append(Block(title, chart=of_traits["traits"]))
-    runs = traits.correlations["run"]
-    blocks += [
-        Block(title, table)
-        for title, table in sections[len(names) :]
-        if runs.n_unique() == 1 or title.startswith((f"{POOLED}:", "Differences"))
-    ]
-    signatures = signature_lines(
-        pl.concat([correlations.signatures, traits.signatures], how="diagonal").unique(maintain_order=True)
-    )
+        blocks.append(Block("Mean scores by both traits (Aksu & Chen 2024, Fig 1c)", chart=of_traits["traits"]))
+    is_single = page.traits.correlations["run"].n_unique() == 1
+    correlations = (Block(title, table) for title, table in sections[len(traits) :]
+                    if is_single or title.startswith((f"{POOLED}:", "Differences")))  # fmt: skip
+    signatures = pl.concat([page.correlations.signatures, page.traits.signatures], how="diagonal")
     lead = "The figures of Kim et al. 2022 and of Aksu & Chen 2024 for these runs."
-    return Chapter("papers", "Figures of the papers", lead, blocks, signatures)
+    below = signature_lines(signatures.unique(maintain_order=True))
+    return Chapter("papers", "Figures of the papers", lead, [*blocks, *correlations], below)
 
 
 def _unit(rows: pl.DataFrame) -> str:
@@ -263,11 +210,10 @@ def _unit(rows: pl.DataFrame) -> str:
 def _standings(scores: pl.DataFrame, name: str, differences: pl.DataFrame | None) -> pl.DataFrame:
     """A row per run, numbered, with values and intervals in a column per metric; of one run, a row per metric."""
     names = {metric: name_of(metric) for metric in scores["metric"].unique()}
+    interval = text_of("{value:score} ({low:score} to {high:score})")
     cells = scores.with_columns(
         pl.col("metric").replace_strict(names, default=None, return_dtype=pl.String),
-        cell=pl.when(pl.col("low").is_null())
-        .then(text_of("{value:score}"))
-        .otherwise(text_of("{value:score} ({low:score} to {high:score})")),
+        cell=pl.when(pl.col("low").is_null()).then(text_of("{value:score}")).otherwise(interval),
     )
     runs = best_first(scores, scores["metric"][0]).select(run=name)
     if runs.height == 1:
@@ -299,19 +245,15 @@ def _wide(scores: pl.DataFrame) -> pl.DataFrame:
 
 def render_markdown(page: Report) -> str:
     """The findings and the chapters' tables as Markdown."""
-    front = front_of(page)
-    parts = [f"# {escape_lines([front.title], 'md')}", escape_lines([OwnLines(front.note)], "md") if front.note else ""]
-    parts.append("".join(f"- {escape_lines([text], 'md')}" for text, _ in front.findings))
+    parts = [f"# {escape_lines([_title(page)], 'md')}", escape_lines([OwnLines(page.note)], "md") if page.note else ""]
+    parts.append("".join(f"- {escape_lines([finding.text], 'md')}" for finding in page.findings))
     for chapter in chapters_of(page):
         parts.append(f"## {chapter.title}\n\n{chapter.lead}\n")
-        parts += [
-            f"### {escape_lines([block.title], 'md')}\n{draw(block.table, 'md')}"
-            for block in chapter.blocks
-            if block.table is not None
-        ]
+        tables = ((block.title, block.table) for block in chapter.blocks if block.table is not None)
+        parts += [f"### {escape_lines([title], 'md')}\n{draw(table, 'md')}" for title, table in tables]
         parts.append(escape_lines(chapter.below, "md"))
-    if front.notes:
-        parts.append("## Notes\n\n" + "".join(f"- {escape_lines([note], 'md')}" for note in front.notes))
+    if page.notes:
+        parts.append("## Notes\n\n" + "".join(f"- {escape_lines([note], 'md')}" for note in page.notes))
     return "\n".join(part for part in parts if part)
 
 
@@ -319,22 +261,27 @@ def render_html(page: Report, *, dialogues: bool = True) -> str:
     """A report as an HTML document, perhaps without its dialogues."""
     from dstbench.rendering.charts.draw import LIGHT, draw_on_page  # Altair: only where something is drawn
 
-    front, chapters = front_of(page), {chapter.name: chapter for chapter in chapters_of(page)}
+    chapters = {chapter.name: chapter for chapter in chapters_of(page)}
     titles = {name: chapter.title for name, chapter in chapters.items()} | {"glossary": "Glossary"}
-    titles |= ({"dialogues": "Dialogues"} if dialogues else {}) | ({"notes": "Notes"} if front.notes else {})
-    content = page.explorer.content
+    titles |= ({"dialogues": "Dialogues"} if dialogues else {}) | ({"notes": "Notes"} if page.notes else {})
+    content, metrics = page.explorer.content, page.leaderboard.scores["metric"].unique(maintain_order=True)
     names = {name: name_of(name) for name in (*content["metrics"], *content["traits"])}
-    style, script = f"{LIGHT}\n{_file('page.css')}", _file(*_SCRIPTS, *(_EXPLORER if dialogues else ()))
+    classes = ((metric, find_metric(metric.partition(":")[0])) for metric in metrics)
+    meanings = {name_of(metric): f"{cls.title} ({metric}); {cls.source}" for metric, cls in classes if cls}
+    style, script = f"{LIGHT}\n{_file('page.css')}", _file("page.js", *(["dialogues.js"] if dialogues else []))
     policy = (
         "default-src 'none'; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; "
         f"trusted-types 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'"
     )
     return rendered(
         "page.html",
-        front=front,
+        page=page,
+        title=_title(page),
+        facts=_facts(page),
+        glossary=meanings | _WORDS,
+        badges={run: [badge[1:] for badge in of_run] for run, of_run in badges(page.checks).items()},
         chapters=chapters,
         titles={name: titles[name] for name in _ORDER if name in titles},
-        dialogues=page.explorer.title,
         data=json_text({**content, "names": names} if dialogues else None),
         policy=markup(policy),
         style=markup(style),
@@ -343,6 +290,27 @@ def render_html(page: Report, *, dialogues: bool = True) -> str:
         latex=lambda block: latex_page([block.paper or PaperTable(block.table, f"{block.title}.", "tab:report")]),
         longest_table=_LONGEST_TABLE,
     )
+
+
+def _title(page: Report) -> str:
+    """The author's title, or what the page compares."""
+    if page.title != TITLE:
+        return page.title
+    names = page.explorer.content["runs"]
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return f"{', '.join(names[:_NAMED])}{more}: dialogue state tracking{' compared' * (len(names) > 1)}"
+
+
+def _facts(page: Report) -> list[str]:
+    scores, number = page.leaderboard.scores, len(page.explorer.content["runs"])
+    gold = page.checks.filter(check=GOLD)["found"].to_list()  # of each run; they may spell it in several ways
+    return [
+        number_of(number, "run"),
+        sizes_of(scores),
+        *({f"gold: {text}" for text in gold} if len(gold) == number and len(set(gold)) == 1 else ()),
+        f"profile {parse(scores['signature'].item(0)).settings['profile']}",
+        f"dstbench {__version__}",
+    ]
 
 
 @cache

@@ -20,6 +20,7 @@ from dstbench.errors import shortened, visible
 from dstbench.readers.states import Side
 from dstbench.rendering.tables import LAYOUTS, layout_of
 from dstbench.rendering.text_tables import UNDEFINED
+from dstbench.rendering.views import Layout
 
 if TYPE_CHECKING:
     import polars as pl
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 _KEPT: Final = "\t\n"  # white space that is not escaped; page.js keeps the same characters
-# The most badges beside a name; the others are counted.
-_BADGES: Final = 1
 _NUMBER: Final = re.compile(r"[-+]?[\d.,]+(?: \([-\d.,]+ to [-\d.,]+\))?|-|")
 _INTERVAL: Final = re.compile(r"(\S+) \((\S+) to (\S+)\)")
 # The width of a drawn interval, and what is left empty at its ends.
@@ -70,13 +69,9 @@ def _environment() -> Environment:
 
     folder = FileSystemLoader(Path(__file__).with_name("templates"))
     environment = Environment(
-        loader=folder,
-        autoescape=select_autoescape(),
-        finalize=shown,
-        undefined=StrictUndefined,
-        trim_blocks=True,
+        loader=folder, autoescape=select_autoescape(), finalize=shown, undefined=StrictUndefined, trim_blocks=True,
         lstrip_blocks=True,
-    )
+    )  # fmt: skip
     for function in (_looks_of, _marks_of, _parts_of, _scales_of):
         environment.globals[function.__name__[1:]] = function
     return environment
@@ -88,28 +83,33 @@ def _looks_of(texts: pl.DataFrame) -> list[bool]:
 
 
 def _marks_of(badges: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
-    """The first badges, and how many more there are."""
-    shown, rest = [*badges][:_BADGES], [*badges][_BADGES:]
-    return shown + ([(f"+{len(rest)}", "\n".join(f"{short}: {long}" for short, long in rest))] if rest else [])
+    """The first badge beside a name, and how many more there are."""
+    more = "\n".join(f"{short}: {long}" for short, long in badges[1:])
+    return [*badges[:1], *([(f"+{len(badges) - 1}", more)] if more else [])]
 
 
-def _parts_of(text: str) -> tuple[str, str, str]:
-    """A text; a value and the ends of its interval."""
-    found = _INTERVAL.fullmatch(text)
-    return (found[1], found[2], found[3]) if found else (text, "", "")
+def _parts_of(text: str) -> Sequence[str]:
+    """A value and the ends of its interval; these are empty where there is none."""
+    interval = _INTERVAL.fullmatch(text)
+    return interval.groups() if interval else (text, "", "")
 
 
 def _scales_of(texts: pl.DataFrame) -> dict[int, Callable[[str], float]]:
-    """For the columns that have intervals, by number from the first after the heads: where a number is drawn."""
-    scales: dict[int, Callable[[str], float]] = {}
-    for place, name in enumerate(texts.columns[1:], 1):
-        ends = [float(end.replace(",", "")) for text in texts[name] for end in _parts_of(text)[1:] if end]
-        if ends and max(ends) > min(ends):
-            low, factor = min(ends), (_WIDE - 2 * _EDGE) / (max(ends) - min(ends))
-            scales[place] = lambda text, low=low, factor=factor: round(  # type: ignore[misc]
-                _EDGE + factor * (float(text.replace(",", "")) - low), 1
-            )
+    """For the columns that have intervals, by number: where a number is drawn."""
+
+    def scale(low: float, high: float) -> Callable[[str], float]:
+        return lambda text: round(_EDGE + (_number(text) - low) / (high - low) * (_WIDE - 2 * _EDGE), 1)
+
+    scales = {}
+    for place, column in enumerate(texts.iter_columns()):
+        ends = [_number(end) for text in column for end in _parts_of(text)[1:] if place and end]
+        if len({*ends}) > 1:
+            scales[place] = scale(min(ends), max(ends))
     return scales
+
+
+def _number(text: str) -> float:
+    return float(text.replace(",", ""))
 
 
 _MOST_ROWS: Final = 25  # the rows of a table that are shown
@@ -118,26 +118,20 @@ _LONGEST: Final = 200  # characters of a cell or of an attribute's value
 
 
 def as_html(record: Any) -> str:
-    """A record as an element for a notebook."""
-    if type(record).__name__ not in LAYOUTS:
-        return _shown(*_as_it_is(record))
-    layout = layout_of(record)
-    return _shown(layout.findings, layout.sections, [line for line in layout.below if line not in layout.findings])
-
-
-def _shown(finding: Sequence[str], sections: Sequence[tuple[str, pl.DataFrame]], below: Sequence[str]) -> str:
-    """Sentences, tables of texts, of which all but the first are folded, and lines on how they were computed."""
+    """A record as an element for a notebook: sentences, tables (folded but for the first), and lines below."""
+    layout = layout_of(record) if type(record).__name__ in LAYOUTS else Layout([])
+    sections = layout.sections or _as_it_is(record)
+    below = [line for line in layout.below if line not in layout.findings]
     tables = []
     for title, rows in sections:
         more = f" (the first {_MOST_ROWS} of {rows.height:,})" if rows.height > _MOST_ROWS else ""
         tables.append((title, title + more, rows.head(_MOST_ROWS).with_columns(pl.all().fill_null(UNDEFINED))))
-    return rendered("notebook.html", finding=finding, tables=tables, below=below)
+    return rendered("notebook.html", finding=layout.findings, tables=tables, below=below)
 
 
-def _as_it_is(record: Any) -> tuple[list[str], list[tuple[str, pl.DataFrame]], list[str]]:
+def _as_it_is(record: Any) -> list[tuple[str, pl.DataFrame]]:
     """Any other record: its small attributes in a table, and the beginnings of its frames."""
-    frames = []
-    values: list[tuple[str, str]] = []
+    frames, values = [], list[tuple[str, str]]()
     for name, value in _attributes(record):
         if isinstance(value, pl.DataFrame):
             texts = value.head(_FEW_ROWS).select(pl.all().cast(pl.String))
@@ -147,7 +141,7 @@ def _as_it_is(record: Any) -> tuple[list[str], list[tuple[str, pl.DataFrame]], l
             shown = f"rows of {', '.join(value.collect_schema())}" if isinstance(value, pl.LazyFrame) else str(value)
             values.append((name, shortened(shown, _LONGEST)))
     listed = pl.DataFrame(values, schema={"attribute": pl.String, "value": pl.String}, orient="row")
-    return [], [(type(record).__name__, listed), *frames], []
+    return [(type(record).__name__, listed), *frames]
 
 
 def _attributes(record: Any) -> Iterator[tuple[str, Any]]:

@@ -1,9 +1,8 @@
 r"""Tables as a paper prints them: LaTeX in the style of the package booktabs.
 
 Numbers are in columns of the package siunitx, which align them by their points; raised and small text beside them is in
-further columns. siunitx's columns cannot underline numbers, so a line is drawn below the number afterwards. Nothing is
-wider than its place: a table that is too wide for a column spans both, and is scaled down if it is still too wide; long
-texts break. A table that is too long for a page has several parts.
+further columns. siunitx's columns cannot underline numbers, so a line is drawn below the number afterwards. A table
+that is too wide for a column spans both, and is scaled down if it is still too wide; long texts break.
 """
 
 from __future__ import annotations
@@ -19,14 +18,8 @@ import polars as pl
 
 from dstbench.io.escape import latex_text, plain_text
 
-_LONGEST: Final = 40  # a part with more lines does not fit on a page
-# The least number of characters in a line of wrapped text; about how many a line of notes has, including LaTeX's
-# commands; and the layout of columns of wrapped text.
-_WRAPPED_LINE: Final = 16
-_NOTE_LINE: Final = 150
-_WRAPPED: Final = r"p{.35\linewidth}"
-# A wider table, in characters of the small font, spans both columns of the page.
-_WIDEST_TABLE: Final = 50
+_WRAPPED: Final = r"p{.35\linewidth}"  # the layout of columns of wrapped text
+_WIDEST_TABLE: Final = 50  # a wider table, in characters of the small font, spans both columns of the page
 _GAP: Final = 3  # a column has space beside it, as wide as so many characters
 # Longer texts in a cell are wrapped, and so are longer heads; longer words in notes and captions may break.
 _WIDEST_CELL: Final = 40
@@ -41,8 +34,7 @@ _SIGNATURE: Final = re.compile(r"^(signature.*): (\S+)$", re.DOTALL)
 _ALIGNED: Final = re.compile(r"<?(-?)(0|[1-9][0-9]*)(?:\.([0-9]+))?|-|")
 # Other numbers, those with their share in percent, and intervals.
 _NUMERIC: Final = re.compile(r"-?[0-9.,]+(?: to -?[0-9.]+| \([0-9.]+\))?|-|")
-# Lines are cut after this many characters; a line may name many runs.
-_LONGEST_LINE: Final = 100_000
+_LONGEST_LINE: Final = 100_000  # lines are cut after this many characters; a line may name many runs
 _LABEL: Final = re.compile(r"^\\label\{.*\}$", re.MULTILINE)
 _PACKAGES: Final = "% \\usepackage{booktabs,graphicx,siunitx}\n"
 # Versions of siunitx before 3 take only what is `\protected` before a number.
@@ -55,7 +47,9 @@ _TABLE: Final = r"""\begin{%(place)s}[t]
 \midrule
 %(rows)s\bottomrule
 \end{tabular}}
-%(notes)s%(caption)s\end{%(place)s}
+%(notes)s\caption{%(caption)s}
+\label{%(label)s}
+\end{%(place)s}
 """
 
 
@@ -81,7 +75,7 @@ def latex_page(tables: Iterable[PaperTable]) -> str:
     drawn, numbers = [_PACKAGES], Counter[str]()
     for table in tables:
         numbers[table.label] += 1
-        drawn.append(_latex_table(table._replace(label=_numbered(table.label, numbers[table.label]))))
+        drawn.append(_latex_table(table, _numbered(table.label, numbers[table.label])))
     return "\n".join(drawn)
 
 
@@ -95,88 +89,75 @@ def relabelled(page: str, label: str) -> str:
     return _LABEL.sub(lambda _: rf"\label{{{_numbered(label, next(numbers))}}}", page)
 
 
-class _Drawn(NamedTuple):
-    """A column as LaTeX: its layout (of several columns, perhaps), head and cells, what is below these, its width."""
+class _Column(NamedTuple):
+    """A column as LaTeX: its layout (perhaps of several columns), head and cells, what is below these, its width."""
 
     layout: str
     head: str
-    lines: list[str]
-    below: list[str]
-    heights: list[int]
+    cells: Sequence[str]
+    below: Sequence[str]
     width: float
 
 
-def _latex_table(paper: PaperTable) -> str:
-    """One table, in parts if it is long."""
+def _latex_table(paper: PaperTable, label: str) -> str:
     with_small = sum(column.dtype == pl.Struct and any(column.struct.field("small")) for column in paper.table)
     below = with_small > _MOST_BESIDE
-    columns = [_drawn(column, paper.heads.get(column.name, column.name), below=below) for column in paper.table]
-    kinds = "".join(column.layout for column in columns)
-    number_of_columns = len(re.sub(r"@?\{.*?\}|\[.*?\]", "", kinds))
-    layout = {
-        "place": "table*" if sum(column.width + _GAP for column in columns) > _WIDEST_TABLE else "table",
-        "columns": kinds,
-        "head": _row(column.head for column in columns).rstrip(),
-    }
+    columns = [_column(series, paper.heads.get(series.name, series.name), below=below) for series in paper.table]
+    layout, rows = "".join(column.layout for column in columns), ""
+    across = len(re.sub(r"@?\{.*?\}|\[.*?\]", "", layout))
+    for number in range(paper.table.height):
+        rows += _group_title(paper.groups, number, across) + _row(column.cells[number] for column in columns)
+        rows += _row(column.below[number] for column in columns) + "\\addlinespace[2pt]\n" if below else ""
     notes = noted(paper.notes)
-    notes = rf"\par\smallskip{{\scriptsize\raggedright {notes}.\par}}" + "\n" if notes else ""
-    parts, height = [""], len(notes) // _NOTE_LINE  # the notes are below the first part
-    for number, lines in enumerate(zip(*(column.lines for column in columns), strict=True)):
-        title = _title(paper.groups, number, number_of_columns)
-        needed = max(column.heights[number] for column in columns) + bool(title) + below
-        if height + needed > _LONGEST and number:
-            parts.append("")
-            height = 0
-        height += needed
-        below_it = _row(column.below[number] for column in columns) + "\\addlinespace[2pt]\n" if below else ""
-        parts[-1] += f"{title}{_row(lines)}{below_it}"
-    tables, caption = list[str](), _prose(paper.caption)
-    for number, rows in enumerate(parts):
-        titled = rf"\caption{{{caption}}}" + f"\n\\label{{{paper.label}}}\n"
-        if number:
-            notes, titled = "", "\\addtocounter{table}{-1}\n" + rf"\caption{{{caption} (continued)}}" + "\n"
-        tables.append(_TABLE % {**layout, "rows": rows, "notes": notes, "caption": titled})
-        if number % 10 == 9:  # LaTeX keeps only some dozens of tables in mind
-            tables.append("\\clearpage\n")
-    return "\n".join(tables)
+    return _TABLE % {
+        "place": "table*" if sum(column.width + _GAP for column in columns) > _WIDEST_TABLE else "table",
+        "columns": layout,
+        "head": _row(column.head for column in columns).rstrip(),
+        "rows": rows,
+        "notes": rf"\par\smallskip{{\scriptsize\raggedright {notes}.\par}}" + "\n" if notes else "",
+        "caption": _prose(paper.caption),
+        "label": label,
+    }
 
 
-def _drawn(column: pl.Series, name: str, *, below: bool) -> _Drawn:
+def _column(series: pl.Series, name: str, *, below: bool) -> _Column:
     """A column of numbers, with raised texts beside them and small ones beside or below; or of texts."""
-    fields = [[text, "", "", False, False] for text in column.to_list()]
-    if column.dtype == pl.Struct:
-        fields = [list(row) for row in column.struct.unnest().fill_null("").iter_rows()]
-    texts, small, raised, bold, underlined = zip(*fields, strict=True) if fields else [()] * 5
-    heads = _broken(name, _WIDEST_HEAD)
-    longest, up, down = (max(map(len, part), default=0) for part in (texts, raised, small))
-    if column.dtype != pl.Struct and not all(map(_ALIGNED.fullmatch, texts)):
-        side = "r" if all(map(_NUMERIC.fullmatch, texts)) else "l"
-        wraps = side == "l" and longest > _WIDEST_CELL
-        # Columns of paragraphs are not justified; ``\raggedright`` would need the package array.
-        draw = (
-            _number
-            if side == "r"
-            else (lambda text: rf"\rightskip0pt plus1fil {_prose(text)}")
-            if wraps
-            else latex_text
-        )
-        heights = [1 + len(text) // _WRAPPED_LINE if wraps else 1 for text in texts]
-        width = max(min(longest, _WIDEST_CELL), *map(len, heads))
-        return _Drawn(_WRAPPED if wraps else side, _stack(heads, side), [*map(draw, texts)], [*small], heights, width)
+    if series.dtype != pl.Struct:
+        if not all(map(_ALIGNED.fullmatch, series)):
+            return _text_column(series.to_list(), _broken(name, _WIDEST_HEAD))
+        series = series.to_frame("text").select(cell(pl.col("text"), name)).to_series()
+    fields = series.struct.unnest()
+    texts, small, raised, bold, underlined = (fields[mark].fill_null("" if at < 3 else False).to_list()
+                                              for at, mark in enumerate(fields.columns))  # fmt: skip
     digits = [match.groups("") for match in map(_ALIGNED.fullmatch, texts) if match] or [("", "", "")]
     sign, before, after = (max(part, key=len) for part in zip(*digits, strict=True))
-    letters = [rf"$^{{\mathrm{{{text}}}}}$" if text else "" for text in raised]
-    beside = [rf"{{\scriptsize {_number(text)}}}" if text else "" for text in small]
+    small_texts = [rf"{{\scriptsize {_number(text)}}}" if text else "" for text in small]
     parts = [(f"S[table-format={sign}{len(before) or 1}.{len(after)}]", [*map(_aligned, texts, bold, underlined)])]
-    parts += [("@{}l", letters)] if up else []
-    parts += [(r"@{\,\,}r", beside)] if down and not below else []
-    layouts, columns = zip(*parts, strict=True)
+    if any(raised):
+        parts.append(("@{}l", [rf"$^{{\mathrm{{{text}}}}}$" if text else "" for text in raised]))
+    if any(small) and not below:
+        parts.append((r"@{\,\,}r", small_texts))
     across = rf"\multicolumn{{{len(parts)}}}{{c}}" if len(parts) > 1 else ""
-    head, *lines_below = (f"{across}{{{text}}}" for text in (_stack(heads, "c"), *beside))
-    lines = [" & ".join(row) for row in zip(*columns, strict=True)]
-    widths = (longest + 0.7 * up, 0.9 * down)
-    room = max(max(widths) if below else sum(widths), *map(len, heads))
-    return _Drawn("".join(layouts), head, lines, lines_below, [1] * len(lines), room)
+    heads = _broken(name, _WIDEST_HEAD)
+    longest, up, down = (max(map(len, part), default=0) for part in (texts, raised, small))
+    widths = longest + 0.7 * up, 0.9 * down
+    return _Column(
+        "".join(layout for layout, _ in parts),
+        f"{across}{{{_stack(heads, 'c')}}}",
+        [" & ".join(row) for row in zip(*(cells for _, cells in parts), strict=True)],
+        [f"{across}{{{text}}}" for text in small_texts],
+        max(max(widths) if below else sum(widths), *map(len, heads)),
+    )
+
+
+def _text_column(texts: Sequence[str], heads: Sequence[str]) -> _Column:
+    side, longest = "r" if all(map(_NUMERIC.fullmatch, texts)) else "l", max(map(len, texts), default=0)
+    layout, cells = side, [_number(text) if side == "r" else latex_text(text) for text in texts]
+    if side == "l" and longest > _WIDEST_CELL:
+        # Columns of paragraphs are not justified; ``\raggedright`` would need the package array.
+        layout, cells = _WRAPPED, [rf"\rightskip0pt plus1fil {_prose(text)}" for text in texts]
+    width = max(min(longest, _WIDEST_CELL), *map(len, heads))
+    return _Column(layout, _stack(heads, side), cells, [""] * len(cells), width)
 
 
 def _aligned(text: str, bold: object, underlined: object) -> str:
@@ -191,7 +172,7 @@ def _row(cells: Iterable[str]) -> str:
     return " & ".join(cells) + " \\\\\n"
 
 
-def _title(groups: Sequence[str | None], row: int, columns: int) -> str:
+def _group_title(groups: Sequence[str | None], row: int, columns: int) -> str:
     """The lines above a row that begins a group: a rule, unless it is the first group, and the group's title."""
     if not groups or (row and groups[row] == groups[row - 1]):
         return ""

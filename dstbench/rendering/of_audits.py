@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING, Final
 
 import polars as pl
 
+from dstbench.analysis.findings import least_even, seen_in_training
 from dstbench.audit.entity_bias import frequent_values, slot_order
 from dstbench.audit.sheet import marked
 from dstbench.audit.version_diff import split_rows
 from dstbench.errors import number_of
 from dstbench.metrics.registry import name_of
 from dstbench.rendering.of_runs import units_of
-from dstbench.rendering.sentences import least_even, seen_in_training
 from dstbench.rendering.tables import signature_lines
 from dstbench.rendering.text_tables import UNDEFINED
-from dstbench.rendering.views import Layout, OwnLines, View, filled, plain
+from dstbench.rendering.views import Layout, OwnLines, View, filled, lines, plain
 from dstbench.schema import audit
 from dstbench.schema.core import Table, text
 from dstbench.typing import SlotOrder
@@ -45,9 +45,8 @@ def bias(bias: audits.Bias, *, top: int = _TOP, sort: SlotOrder = _SORT) -> Layo
     countings, splits = (bias.slots[name].unique(maintain_order=True).to_list() for name in ("counting", "split"))
     if not countings:
         return Layout([], ["no state has a slot"])
-    first, several = countings[0], len(splits) > 1
-    keys = ["slot", "split"] if several else ["slot"]
-    place = pl.col("slot").cast(pl.Enum(slot_order(bias, sort)))
+    counting, several = countings[0], len(splits) > 1
+    keys, place = ["slot", "split"] if several else ["slot"], pl.col("slot").cast(pl.Enum(slot_order(bias, sort)))
 
     def ordered(rows: pl.DataFrame) -> pl.DataFrame:
         return rows.sort(place, pl.col("split").cast(pl.Enum(splits)), maintain_order=True)
@@ -55,41 +54,36 @@ def bias(bias: audits.Bias, *, top: int = _TOP, sort: SlotOrder = _SORT) -> Layo
     slots = ordered(bias.slots).with_columns(
         pl.col("counting").replace_strict(_SHORT), pl.col("values", "most_frequent").first().over("slot", "split")
     )
-    even = {"H1 {}": "{h1_h0}", "H∞ {}": "{hinf_h0}", "% {}": "{share}"}
-    evenness = View(
-        "How evenly values are distributed: 1, all are equally frequent; 0, there is only one",
-        slots, audit.BIAS, keys, even, "counting", {"R": "{values}", "most frequent": "{most_frequent}"},
-    )  # fmt: skip
-    rule = ": those with the largest share in any split" if several else ""
-    of_split = "{} " if several else ""
-    cells = {f"{of_split}n": "{n}", f"{of_split}of": "{of}", f"{of_split}%": "{share}"}
-    frequent = frequent_values(bias, top).sort(place, maintain_order=True)
-    title = f"Most frequent values, {first}{rule}"
-    views = [evenness, View(title, frequent, audit.VALUES, ["slot", "value"], cells, "split")]
-    legend = "H1, H∞: H1/H0 and H∞/H0, with H0 = log R; R: distinct values; %: share of the most frequent value"
-    below = list[str]()
-    notes = [legend]
-    notes += [f"{_SHORT[name]}, {name}: a value counts {_COUNTED_IN[name]}" for name in countings]
-    notes += ["n: how often a value is counted (0: never, or less often than --least); of: any value of its slot"]
-    overlap = bias.overlap.filter(counting=first)
-    if overlap.height:
-        cells = {
-            "values": "{values}", "seen": "{values_seen}", "% seen": "{share_values_seen}", "n": "{n}",
-            "% of n": "{share_n_seen}", "most frequent in train": "{train_most_frequent}", "% there": "{train_share}",
-            "% here": "{share}",
-        }  # fmt: skip
-        title = f"Values of other splits that are in {overlap['train'].item(0)} too, {first}"
-        views.append(View(title, ordered(overlap), audit.OVERLAP, keys, cells))
-    elif several:
-        below.append("no split is called train: --train NAME names the one to compare the others with")
-    uneven = bias.slots.filter(counting=first).sort("share", descending=True, nulls_last=True, maintain_order=True)
-    cells = {"H1": "{h1_h0}", "H∞": "{hinf_h0}", "%": "{share}", "R": "{values}", "most frequent": "{most_frequent}"}
-    of = f", the first {_LEAST_EVEN} of {uneven.height}" if uneven.height > _LEAST_EVEN else ""
-    title = f"Least even slots{of}"
-    least = View(title, uneven.head(_LEAST_EVEN), audit.BIAS, keys, cells)
+    even = {"H1": "{h1_h0}", "H∞": "{hinf_h0}", "%": "{share}"}
+    what = {"R": "{values}", "most frequent": "{most_frequent}"}
+    rule, of_split = (": those with the largest share in any split", "{} ") if several else ("", "")
+    overlap, cells = bias.overlap.filter(counting=counting), {
+        "values": "{values}", "seen": "{values_seen}", "% seen": "{share_values_seen}", "n": "{n}",
+        "% of n": "{share_n_seen}", "most frequent in train": "{train_most_frequent}", "% there": "{train_share}",
+        "% here": "{share}",
+    }  # fmt: skip
+    train = next(iter(overlap["train"]), "train")
+    uneven = bias.slots.filter(counting=counting).sort("share", descending=True, nulls_last=True, maintain_order=True)
+    views = [
+        View("How evenly values are distributed: 1, all are equally frequent; 0, there is only one",
+             slots, audit.BIAS, keys, {f"{title} {{}}": text for title, text in even.items()}, "counting", what),
+        View(f"Most frequent values, {counting}{rule}",
+             frequent_values(bias, top).sort(place, maintain_order=True), audit.VALUES, ["slot", "value"],
+             {f"{of_split}n": "{n}", f"{of_split}of": "{of}", f"{of_split}%": "{share}"}, "split"),
+        View(f"Values of other splits that are in {train} too, {counting}",
+             ordered(overlap), audit.OVERLAP, keys, cells),
+    ]  # fmt: skip
+    notes = [
+        "H1, H∞: H1/H0 and H∞/H0, with H0 = log R; R: distinct values; %: share of the most frequent value",
+        *(f"{_SHORT[name]}, {name}: a value counts {_COUNTED_IN[name]}" for name in countings),
+        "n: how often a value is counted (0: never, or less often than --least); of: any value of its slot",
+    ]
+    no_train = "no split is called train: --train NAME names the one to compare the others with"
+    least = View("Least even slots", uneven, audit.BIAS, keys, {**even, **what}).head(_LEAST_EVEN)
     first = [least] if (top, sort) == (_TOP, _SORT) else []  # else the tables of which they are about
     return Layout(
-        views, below, [*least_even(uneven), *seen_in_training(bias)], "bias", (), None, first, notes,
+        filled(views), lines((no_train, several and overlap.is_empty())),
+        [*least_even(uneven), *seen_in_training(bias.overlap)], "bias", (), None, first, notes,
         rest="all slots, ways of counting, the most frequent values",
     )  # fmt: skip
 
@@ -110,21 +104,19 @@ def differences(differences: audits.Differences, *, top: int = 20) -> Layout:
     )  # fmt: skip
     renamed = {"": "of", "in both": "both", f"only in {before}": "before", f"only in {after}": "after"}
     whole = {**plain(**renamed, differ="changed"), "%": "{share:share}"}
-    views = [View(f"From {before} to {after}", sizes, cells=whole)]
-    if changes.height:
-        everything = versions.with_columns(domain=pl.lit("all"))
-        title = "By domain: dialogues and turns with it, and those that differ in it; changed slots of turns by kind"
-        domains = pl.concat([differences.domains, everything.select(differences.domains.columns)])
-        most = changes.head(top).with_columns(pl.col("kind").str.replace("_", " "))
-        views += [
-            View(title, domains, audit.DIFFERENT_DOMAINS, ["domain"], _CHANGED),
-            View("By slot: the same, of dialogues and turns with its domain",
-                 differences.slots, audit.DIFFERENT_SLOTS, ["slot"], _CHANGED),
-            *_splits_side_by_side(differences),
-            View(f"Most frequent changes, {most.height} of {changes.height:,}",
-                 most, audit.CHANGES, ["slot", "before", "after", "kind"], plain("turns", "dialogues")),
-        ]  # fmt: skip
+    everything = versions.with_columns(domain=pl.lit("all")).select(differences.domains.columns)
+    views = [
+        View(f"From {before} to {after}", sizes, cells=whole),
+        View("By domain: dialogues and turns with it, and those that differ in it; changed slots of turns by kind",
+             pl.concat([differences.domains, everything]), audit.DIFFERENT_DOMAINS, ["domain"], _CHANGED),
+        View("By slot: the same, of dialogues and turns with its domain",
+             differences.slots, audit.DIFFERENT_SLOTS, ["slot"], _CHANGED),
+        *_splits_side_by_side(differences),
+        View("Most frequent changes", changes.with_columns(pl.col("kind").str.replace("_", " ")), audit.CHANGES,
+             ["slot", "before", "after", "kind"], plain("turns", "dialogues")).head(top),
+    ]  # fmt: skip
     notes = ["shares in percent; kinds: see `dstbench audit diff --help`; --format csv or json lists every change"]
+    views = filled(views) if changes.height else views[:1]
     return Layout(views, notes, (), "diff", views[:2][-1:], ["shares in percent"])
 
 
@@ -260,11 +252,8 @@ def contradictions(contradictions: audits.Contradictions, *, top: int = 20) -> L
     views = [View(title, doubtful, audit.DOUBTFUL_SLOTS, ["slot"], cells)]
     titles = {"database": "Values that contradict the database", "unsaid": "Values that nobody has said"}
     for kind, title in titles.items():
-        rows = values.filter(kind=kind)
-        entity = ["name", "database"] if kind == "database" else []
-        first = f", the first {top} of {rows.height:,}" if rows.height > top else ""
-        where = plain("value", *entity, "dialogue", "turn", "turns")
-        views.append(View(title + first, rows.head(top), audit.DOUBTFUL, ["slot"], where))
+        where = plain("value", *(["name", "database"] if kind == "database" else []), "dialogue", "turn", "turns")
+        views.append(View(title, values.filter(kind=kind), audit.DOUBTFUL, ["slot"], where).head(top))
     return Layout(filled(views), notes, (), "contradictions")
 
 

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 import polars as pl
 
-from dstbench.analysis.findings import highest
+from dstbench.analysis import findings as sentences
+from dstbench.analysis.findings import highest, percent
 from dstbench.errors import UsageError, number_of
-from dstbench.metrics.registry import name_of
-from dstbench.rendering import sentences
+from dstbench.metrics.registry import name_of, parse
 from dstbench.rendering.tables import render, signature_lines
 from dstbench.rendering.text_tables import UNDEFINED
-from dstbench.rendering.views import EXACT, IS_COUNT, Layout, View, filled, percent, pivoted, plain, sign
+from dstbench.rendering.views import EXACT, IS_COUNT, Layout, View, filled, lines, pivoted, plain, sign
 from dstbench.schema import analysis as schema
 from dstbench.schema.core import SCORES
 from dstbench.typing import TableFormat
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
     Design = Mapping[str, Any]
 
-# Whether a score has a standard error; it is unknown where all dialogues are alike.
-_HAS_ERROR: Final = ~IS_COUNT & pl.col("value").is_not_null() & (pl.col("dialogues") > 1)
 _NO_GROUP: Final = "other runs"  # the title of the runs that are in no group
 # What JGA is by slot.
 _OF_SLOTS: Final = {"jga": "accuracy (jga)", f"jga {EXACT}": f"accuracy (jga) {EXACT}"}
@@ -55,33 +53,26 @@ def scores(
     cells = {"{}": "{value} ±{se}" if of_runs else "{value}"}
     keys, best = [*by, *([along] if along else [])], ["metric"] if of_runs else None
     view = View("", shown, SCORES, keys, cells, "metric", sizes, best=best)
-    caption, paper = named(rows), view
-    if of_runs:
-        if rows["se"].is_not_null().any():
-            caption += f"; ± one standard error over dialogues{_about_unknown(rows)}"
-    else:
-        caption += f" by {' and '.join(by[1:])}"
-        paper = view._replace(keys=by[1:])
-        if rows["run"].n_unique() > 1:
-            paper = paper._replace(split="run")
-            if rows["metric"].n_unique() == 1 and EXACT not in rows.columns:
-                paper = paper._replace(split=None, wide="run", beside={}, best=by[1:])
-    over = f" over {sizes_of(rows)}" if is_same else ""
-    caption = f"{named(rows)}{over}{caption.removeprefix(named(rows))}"
+    # A score has a standard error unless it is a count, undefined, or of one dialogue; or all dialogues are alike.
+    has_error = rows.filter(~IS_COUNT, pl.col("value").is_not_null(), pl.col("dialogues") > 1)
+    unknown = " (without: unknown, as all dialogues are alike)" if has_error["se"].null_count() else ""
+    errors = f"; ± one standard error over dialogues{unknown}" if of_runs and has_error.height else ""
+    caption = f"{named(rows)}{f' over {sizes_of(rows)}' if is_same else ''}"
+    caption += (errors if rows["se"].count() else "") if of_runs else f" by {' and '.join(by[1:])}"
+    paper = view if of_runs else view._replace(keys=by[1:])
+    if not of_runs and rows["run"].n_unique() > 1:
+        paper = paper._replace(split="run")
+        if rows["metric"].n_unique() == 1 and EXACT not in rows.columns:
+            paper = paper._replace(split=None, wide="run", beside={}, best=by[1:])
     if titles:
         view = view._replace(title="{}", split="group", rest=_NO_GROUP)
         paper = view._replace(underlined=["metric", "group"])
         caption += ". Bold: the best of all; underlined: the best of each group"
-    units = units_of(rows)
-    if of_runs and rows.select(_HAS_ERROR.any()).item():
-        units += f"; ± one standard error over dialogues{_about_unknown(rows)}"
-    size = f"; {sizes_of(rows)}" if is_same else ""
     below, signatures = [*_about_parts(rows), *gold], signature_lines(rows)
-    paper = paper._replace(caption=f"{caption}.")
-    label = "-".join(["score", *by[1:]])
-    findings = highest(rows) if of_runs and not titles else []
-    notes = [f"{units}{size}", *below]
-    return Layout([view], notes, findings, label, [paper], [*below, *signatures], signatures=signatures)
+    notes = [f"{units_of(rows)}{errors}{f'; {sizes_of(rows)}' if is_same else ''}", *below]
+    found = highest(rows) if of_runs and not titles else []
+    return Layout([view], notes, found, "-".join(["score", *by[1:]]), [paper._replace(caption=f"{caption}.")],
+                  [*below, *signatures], signatures=signatures)  # fmt: skip
 
 
 def titles_of(groups: Mapping[str, str], names: Sequence[str], by: Sequence[str]) -> dict[str, str]:
@@ -101,6 +92,8 @@ def titles_of(groups: Mapping[str, str], names: Sequence[str], by: Sequence[str]
 
 def by_first_metric(rows: pl.DataFrame, of: str = "run") -> pl.DataFrame:
     """Rows of scores by the first metric, the highest first."""
+    if rows.is_empty():
+        return rows
     first = pl.col("value").filter(pl.col("metric") == rows["metric"][0]).first().over(of)
     return rows.sort(first, descending=True, nulls_last=True, maintain_order=True)
 
@@ -120,12 +113,6 @@ def _with_exact(rows: pl.DataFrame) -> pl.DataFrame:
     exact = rows.with_columns(pl.format(f"{{}} {EXACT}", "metric").alias("metric"), value=pl.col(EXACT), se=None)
     order = [name for metric in metrics for name in (metric, f"{metric} {EXACT}")]
     return pl.concat([rows, exact]).sort(pl.col("metric").cast(pl.Enum(order)), maintain_order=True)
-
-
-def _about_unknown(rows: pl.DataFrame) -> str:
-    """Why a score has no standard error, where one has none."""
-    unknown = rows.filter(_HAS_ERROR, pl.col("se").is_null())["metric"].n_unique()
-    return " (without: unknown, as all dialogues are alike)" if unknown else ""
 
 
 def _about_parts(rows: pl.DataFrame) -> list[str]:
@@ -170,68 +157,68 @@ _COLOURS: Final = {"ok": "green", "warn": "yellow", "fail": "bold red"}
 
 def leaderboard(leaderboard: Leaderboard, *, pairs: bool = False) -> Layout:
     """Scores with intervals, of runs and of models, and a table of differences per metric."""
-    from dstbench.analysis.verdicts import FEWEST_SEEDS, doubts  # not before: it needs the modules of statistics
+    from dstbench.analysis.significance import FEWEST_SEEDS, doubts  # not before: it needs the modules of statistics
 
-    design, differences = leaderboard.design.row(0, named=True), leaderboard.differences
-    level, alpha = percent(design["level"]), percent(1 - design["level"])
-    sizes = sizes_of(leaderboard.scores)
-    doubtful = doubts(differences, design["resamples"], design["level"])
-    about = ["intervals of scores: Wilson's, with the effective number of units (dialogues)"]
-    if min(leaderboard.models["runs"], default=FEWEST_SEEDS) < FEWEST_SEEDS:
-        about.append(f"models with fewer than {FEWEST_SEEDS} runs are not tested; one of a single run has its interval")
-    tests, signatures = _about_tests(leaderboard, design), signature_lines(leaderboard.scores)
-    how = [*about, *tests]
-    if differences.height:
-        adjusted = "" if design["adjustment"] == "none" else "adjusted "
-        wins = ["wins, losses: dialogues in which run scores higher, lower"] if leaderboard.models.is_empty() else []
-        how += [*wins, f"detectable: the difference that the {adjusted}test detects with 80 % power"]
-
-    interval = {"{}": "{value}", f"{level} of {{}}": "{low} to {high}"}
-    runs = by_first_metric(leaderboard.scores)
-    views = [
-        View(f"Scores and {level} intervals", runs, schema.STANDINGS, ["run"], interval, "metric", best=["metric"])
-    ]
-    if leaderboard.models.height:
-        title = f"Models: mean and standard deviation over n runs, and {level} intervals of the mean"
-        models = by_first_metric(leaderboard.models, "model")
-        cells = {"{}": "{value}", "sd of {}": "{sd}", f"{level} of {{}}": "{low} to {high}"}
-        views.append(View(title, models.with_columns(n="runs"), schema.MODELS, ["model", "n"], cells, "metric"))
-
-    noun = "run" if leaderboard.models.is_empty() else "model"
-    of_noun = " (means and standard deviations over runs)" if noun == "model" else ""
-    of_noun += f" over {sizes_of(leaderboard.scores, ' of ')}"
-    paper_notes = [*doubtful, *about, *tests, *signatures]
-    compared = _pairs(leaderboard, design, level)
-    star = f"; *: significant at {alpha}" if differences["significant"].count() else ""
-    caption = f"Differences in {named(differences)} between {noun}s{of_noun}, with {level} intervals{star}."
-    printed = compared._replace(
-        caption=caption, cells={title: text for title, text in compared.cells.items() if title != "detectable"}
+    design, differences, models = leaderboard.design.row(0, named=True), leaderboard.differences, leaderboard.models
+    level, alpha, sizes = percent(design["level"]), percent(1 - design["level"]), sizes_of(leaderboard.scores)
+    of_models, drawn = models.height > 0, max(differences["resamples"].drop_nulls(), default=0)
+    adjusted = "" if design["adjustment"] == "none" else "adjusted "
+    more = f" ({drawn:,} where p is close to {alpha})" if drawn > design["resamples"] else ""
+    resamples = "" if of_models else f", {design['resamples']:,} resamples{more}, seed {design['seed']}"
+    m = " to ".join(str(number) for number in dict.fromkeys([differences["m"].min(), differences["m"].max()]))
+    doubtful, signatures = (
+        doubts(differences, design["resamples"], design["level"]),
+        signature_lines(leaderboard.scores),
     )
-    label, paper = "compare", _standings(leaderboard, design, noun, of_noun)
-    if pairs and differences.height:
-        label, paper = "pairs", printed
-    shown = [*([] if pairs else views), *([compared] if differences.height else [])]
-    first = shown if pairs else [_in_short(_standings(leaderboard, design, noun, of_noun), leaderboard, level, alpha)]
-    found = [*sentences.best_in_words(leaderboard), *sentences.verdicts(leaderboard)]
+    about = lines(
+        "intervals of scores: Wilson's, with the effective number of units (dialogues)",
+        (f"models with fewer than {FEWEST_SEEDS} runs are not tested; one of a single run has its interval",
+         min(models["runs"], default=FEWEST_SEEDS) < FEWEST_SEEDS),
+        (f"p: two-sided, {design['test']}{resamples}", differences.height),
+        (f"intervals of differences: by the same test, so they exclude 0 exactly where p is at most {alpha}",
+         differences.height),
+        (f"p {design['adjustment']}: adjusted for the differences of a metric, m = {m}",
+         differences.height and adjusted),
+    )  # fmt: skip
+    how = lines(
+        *about,
+        ("wins, losses: dialogues in which run scores higher, lower", differences.height and not of_models),
+        (f"detectable: the difference that the {adjusted}test detects with 80 % power", differences.height),
+    )
+    cells = {"{}": "{value}", "sd of {}": "{sd}", f"{level} of {{}}": "{low} to {high}"}
+    of_runs = {title: text for title, text in cells.items() if "{sd}" not in text}
+    views = [
+        View(f"Scores and {level} intervals", by_first_metric(leaderboard.scores), schema.STANDINGS, ["run"], of_runs,
+             "metric", best=["metric"]),
+        View(f"Models: mean and standard deviation over n runs, and {level} intervals of the mean",
+             by_first_metric(models, "model").with_columns(n="runs"), schema.MODELS, ["model", "n"], cells, "metric"),
+    ]  # fmt: skip
+    noun = "model" if of_models else "run"
+    means = " (means and standard deviations over runs)" if of_models else ""
+    over = f"{means} over {sizes_of(leaderboard.scores, ' of ')}"
+    compared, standings = _pairs(leaderboard, design, level), _standings(leaderboard, design, noun, over)
+    star = f"; *: significant at {alpha}" if differences["significant"].count() else ""
+    printed = compared._replace(
+        caption=f"Differences in {named(differences)} between {noun}s{over}, with {level} intervals{star}.",
+        cells={title: text for title, text in compared.cells.items() if title != "detectable"},
+    )
+    pairs_alone, shown = pairs and differences.height > 0, filled([*([] if pairs else views), compared])
+    first = standings._replace(title=f"Scores and {level} intervals")
+    if of_models:
+        first = first._replace(title=f"Models: mean ± standard deviation over runs, and {level} intervals of the mean",
+                               rows=first.rows.rename({"run": "model", "runs": "n"}),
+                               keys=[*first.keys[:-1], "model", "n"])  # fmt: skip
+    if "letter" in first.keys:
+        first = first._replace(title=f"{first.title}; raised: whom one is significantly better than (at {alpha})",
+                               rows=first.rows.rename({"letter": " "}), keys=[" ", *first.keys[1:]])  # fmt: skip
+    best = sentences.best_run(leaderboard) if differences.height else None
+    found = [*([best.text.removesuffix(".")] if best else []), *sentences.verdicts(leaderboard)]
     return Layout(
-        shown, [*doubtful, f"{units_of(leaderboard.scores)}; {sizes}"], found, label, [paper], paper_notes, first, how,
+        shown, [*doubtful, f"{units_of(leaderboard.scores)}; {sizes}"], found, "pairs" if pairs_alone else "compare",
+        [printed if pairs_alone else standings], [*doubtful, *about, *signatures], shown if pairs else [first], how,
         signatures,
         "how intervals and p were computed" if pairs else "the differences, how p was computed (or --pairs)",
     )  # fmt: skip
-
-
-def _in_short(standings: View, leaderboard: Leaderboard, level: str, alpha: str) -> View:
-    """The standings as text shows them."""
-    title = f"Scores and {level} intervals"
-    if leaderboard.models.height:
-        named_models = standings.rows.rename({"run": "model", "runs": "n"})
-        standings = standings._replace(rows=named_models, keys=[*standings.keys[:-1], "model", "n"])
-        title = f"Models: mean ± standard deviation over runs, and {level} intervals of the mean"
-    if "letter" not in standings.keys:
-        return standings._replace(title=title)
-    title += f"; raised: whom one is significantly better than (at {alpha})"
-    rows, (_, *keys) = standings.rows.rename({"letter": " "}), standings.keys
-    return standings._replace(title=title, rows=rows, keys=[" ", *keys])
 
 
 def _pairs(leaderboard: Leaderboard, design: Design, level: str) -> View:
@@ -240,59 +227,35 @@ def _pairs(leaderboard: Leaderboard, design: Design, level: str) -> View:
     of_runs = {"wins": "{wins}", "losses": "{losses}"} if leaderboard.models.is_empty() else {}
     cells = {"difference": "{difference}", level: "{low} to {high}", "p": "{p}", **adjusted, "*": "{significant}"}
     cells |= {**of_runs, "detectable": "{detectable}"}
-    rows = pl.concat(
-        [schema.RUN_DIFFERENCES.conform(leaderboard.differences).clear(), *sentences.in_order(leaderboard).values()]
-    )
+    rows = pl.concat([schema.RUN_DIFFERENCES.empty(), *sentences.in_order(leaderboard).values()])
     return View("Differences in {}", rows, schema.RUN_DIFFERENCES, ["run", "other"], cells, split="metric")
 
 
-def _about_tests(leaderboard: Leaderboard, design: Design) -> list[str]:
-    """How p was computed."""
-    differences = leaderboard.differences
-    if differences.is_empty():
-        return []
-    alpha, drawn = percent(1 - design["level"]), max(differences["resamples"].drop_nulls(), default=0)
-    more = f" ({drawn:,} where p is close to {alpha})" if drawn > design["resamples"] else ""
-    of_runs = leaderboard.models.is_empty()
-    resamples = f", {design['resamples']:,} resamples{more}, seed {design['seed']}" if of_runs else ""
-    lines = [
-        f"p: two-sided, {design['test']}{resamples}",
-        f"intervals of differences: by the same test, so they exclude 0 exactly where p is at most {alpha}",
-    ]
-    if design["adjustment"] != "none":
-        m = " to ".join(str(number) for number in dict.fromkeys([differences["m"].min(), differences["m"].max()]))
-        lines.append(f"p {design['adjustment']}: adjusted for the differences of a metric, m = {m}")
-    return lines
-
-
-def _standings(leaderboard: Leaderboard, design: Design, noun: str, of_noun: str) -> View:
+def _standings(leaderboard: Leaderboard, design: Design, noun: str, over: str) -> View:
     """Scores as a paper prints them, with the letters of the runs (models) that each is significantly better than.
 
     The package ranx prints its comparisons in this way. A user's own metric has no marks: its lower scores may be
     better.
     """
-    of_models, table = noun == "model", schema.MODELS if noun == "model" else schema.STANDINGS
-    rows = leaderboard.models.rename({"model": "run"}) if of_models else leaderboard.scores
-    rows = by_first_metric(rows)
+    rows = by_first_metric(leaderboard.models.rename({"model": "run"}) if noun == "model" else leaderboard.scores)
     runs = rows["run"].unique(maintain_order=True)
-    letters = ascii_lowercase if len(runs) <= len(ascii_lowercase) else [f"{n + 1}," for n in range(len(runs))]
-    lettered = pl.DataFrame({"run": runs, "letter": pl.Series(list(letters[: len(runs)]), dtype=pl.String)})
-    better = beaten(leaderboard.differences, lettered).select(
-        "metric", "run", raised=pl.col("letter").list.join("").str.strip_chars_end(",")
-    )
-    lettered = lettered.with_columns(pl.col("letter").str.strip_chars_end(","))
+    several = "" if len(runs) <= len(ascii_lowercase) else ","  # numbers, which need something between them
+    letters = [str(n + 1) for n in range(len(runs))] if several else list(ascii_lowercase[: len(runs)])
+    lettered = pl.DataFrame({"run": runs, "letter": pl.Series(letters, dtype=pl.String)})
+    better = beaten(leaderboard.differences, lettered)
+    better = better.select("metric", "run", raised=pl.col("letter").list.join(several))
     rows = rows.join(lettered, on="run", maintain_order="left")
     rows = rows.join(better, on=["metric", "run"], how="left", maintain_order="left")
-    caption = f"{named(rows)}{of_noun}, with {percent(design['level'])} intervals."
-    keys = ["run"]
+    caption, keys = f"{named(rows)}{over}, with {percent(design['level'])} intervals.", ["run"]
     if leaderboard.differences["significant"].count():
-        keys = ["letter", "run"]
-        alpha = percent(1 - design["level"])
+        keys, alpha = ["letter", "run"], percent(1 - design["level"])
         caption += f" Superscripts: the {noun}s that one is significantly better than (at {alpha})."
         if design["baseline"] is not None:
             (baseline,) = lettered.filter(run=design["baseline"])["letter"]
             caption += f" Only differences to {noun} {baseline} are tested."
-    small = "±{sd} [{low}, {high}]" if of_models else "[{low}, {high}]"
+    table, small = (
+        (schema.MODELS, "±{sd} [{low}, {high}]") if noun == "model" else (schema.STANDINGS, "[{low}, {high}]")
+    )
     return View(
         "", rows, table, keys, {"{}": f"{{value}} {small}"}, "metric", raised="raised", best=["metric"],
         caption=f"{caption} Bold: the best.", heads={"letter": "", "run": noun.capitalize()},
@@ -375,24 +338,14 @@ def checks(frames: Mapping[str, pl.DataFrame]) -> Layout:
         view = View("", rows.select(pl.all().cast(pl.String)), styles=_coloured(rows, "status"), caption="Checks.")
         return Layout([view], label="checks")
     outcomes = pivoted(rows, "run", "check", "status").fill_null(UNDEFINED)
-    views, found = (
-        [View("Outcomes", outcomes, styles=_coloured(outcomes, *outcomes.columns[1:]))],
-        plain("status", "found"),
-    )
-    for check in outcomes["check"]:
-        of_check = rows.filter(check=check)
-        views.append(View(check, of_check, None, ["run"], found, styles=_coloured(of_check, "status")))
-    doubtful = sentences.doubtful_checks(checked)
+    in_short, doubtful = sentences.checks_in_short(checked)
+    views = [View("Outcomes", outcomes, styles=_coloured(outcomes, *outcomes.columns[1:]))]
     first = View("", doubtful.select("check", "status", "runs", "found"), styles=_coloured(doubtful, "status"))
+    for (check,), of_check in rows.group_by("check", maintain_order=True):
+        styles = _coloured(of_check, "status")
+        views.append(View(str(check), of_check, None, ["run"], plain("status", "found"), styles=styles))
     rest = "what each check found in each run"
-    return Layout(
-        views,
-        [],
-        sentences.checks_in_short(checked),
-        "checks",
-        first=[first if doubtful.height else views[0]],
-        rest=rest,
-    )
+    return Layout(views, [], in_short, "checks", first=[first if doubtful.height else views[0]], rest=rest)
 
 
 def _coloured(rows: pl.DataFrame, *columns: str) -> dict[str, list[str]]:
@@ -402,62 +355,62 @@ def _coloured(rows: pl.DataFrame, *columns: str) -> dict[str, list[str]]:
 
 # --- changes, and published scores ------------------------------------------------------------------------------------
 
-# How many groups of a kind text shows, unless asked for all.
-_MOST_GROUPS: Final = 6
+_MOST_GROUPS: Final = 6  # how many groups of a kind text shows, unless asked for all
+_MOST: Final = 10  # how many sets of choices, and single choices, are shown
 _TITLES: Final = {
     "slot": "by slot",
     "domain": "by domain",
     "class": "by class of the error that went or came",
     "turn": "by turn",
 }
-_MOST: Final = 10  # how many sets of choices, and single choices, are shown
 
 
 def changes(changes: Changes) -> Layout:
     """The totals, the groups and the dialogues to read."""
     if changes.dialogues.is_empty():
         return Layout([], findings=sentences.what_changed(changes), label="diff")
-    named = {"dialogues better": "better", "dialogues worse": "worse", "p": "p", "*": "significant"}
-    cells = plain("fixed", "broken", "net", **named)
-    views = [View("turns and values", changes.totals, schema.CHANGED_TOTALS, ["of"], cells)]
-    for by in _TITLES:
-        groups = changes.groups.filter(by=by).drop("by").rename({"group": by})
-        views.append(View(f"values {_TITLES[by]}", groups, schema.CHANGED_GROUPS, [by], cells))
+    better = {"dialogues better": "better", "dialogues worse": "worse", "p": "p", "*": "significant"}
+    cells = plain("fixed", "broken", "net", **better)
+    totals = View("turns and values", changes.totals, schema.CHANGED_TOTALS, ["of"], cells)
+    groups = [
+        View(f"values {title}", changes.groups.filter(by=by).drop("by").rename({"group": by}), schema.CHANGED_GROUPS,
+             [by], cells)
+        for by, title in _TITLES.items()
+    ]  # fmt: skip
     counted = {f"{of} {what}": f"{{{of}_{what}}}" for of in ("turns", "values") for what in ("fixed", "broken")}
-    views.append(View("dialogues to read first", changes.dialogues, schema.CHANGED_DIALOGUES, ["dialogue"], counted))
+    dialogues = View("dialogues to read first", changes.dialogues, schema.CHANGED_DIALOGUES, ["dialogue"], counted)
     notes = [
         "* significant; p: whole dialogues swapped between the runs at random, of groups adjusted after Holm",
         "read them: the same command with --read",
     ]
-    by_slot, rows = views[1], views[1].rows.height
-    more = f", the first {_MOST_GROUPS} of {rows}" if rows > _MOST_GROUPS else ""
-    slots = by_slot._replace(title=f"{by_slot.title}{more}", rows=by_slot.rows.head(_MOST_GROUPS))
-    first = [views[0], slots, views[-1]]
+    first = filled([totals, groups[0].head(_MOST_GROUPS), dialogues])
     rest = f"values by {', '.join([*_TITLES][1:])}"
-    return Layout(filled(views), notes, sentences.what_changed(changes), "diff", first=filled(first), rest=rest)
+    views = filled([totals, *groups, dialogues])
+    return Layout(views, notes, sentences.what_changed(changes), "diff", first=first, rest=rest)
 
 
 def reconciliation(result: Reconciliation) -> Layout:
     """The steps, the sets that reach the published scores, and what single choices change."""
     value, off = {"value": "{value:score}"}, {"from the published score": "{off:score}"}
     change, choice = {"change": "{change:score}"}, {"choice": "{choice}"}
-    title = "from the score here to the published one, a choice at a time"
-    steps = sentences.with_unit(result.steps)
-    views = [View(title, steps, schema.RECONCILED_STEPS, ["step", "metric"], {**value, **change, **off, **choice})]
-    number = result.sets["choices"].n_unique()
-    if number > 1:
-        metrics = result.sets["metric"].n_unique()
-        reaches = result.sets["reaches"][0]
-        title = "sets of choices that reach it" if reaches else "the nearest set of each number of choices"
-        more = f", the first {_MOST} of {number:,}" if number > _MOST else ""
-        sets = sentences.with_unit(result.sets).head(_MOST * metrics)
-        views.append(View(f"{title}{more}", sets, None, ["metric"], {**value, **off, "choices": "{choices}"}))
-    moving = sentences.with_unit(result.choices).filter(pl.col("change") != 0)
-    if moving.height:
-        more = f", the {_MOST} that change most" if moving.height > _MOST else ""
-        cells = {**value, **change, **choice, "meaning": "{meaning}"}
-        views.append(View(f"single choices{more}", moving.head(_MOST), None, ["metric"], cells))
+    number, metrics = result.sets["choices"].n_unique(), result.sets["metric"].n_unique()
+    reached = "sets of choices that reach it" if result.sets["reaches"][0] else "the nearest set of each size"
+    steps, sets, choices = (_with_unit(rows) for rows in (result.steps, result.sets, result.choices))
+    views = [
+        View("from the score here to the published one, a choice at a time",
+             steps, schema.RECONCILED_STEPS, ["step", "metric"], {**value, **change, **off, **choice}),
+        View(reached, sets if number > 1 else sets.clear(), None, ["metric"], {**value, **off, "choices": "{choices}"})
+        .head(_MOST * metrics, number),
+        View("single choices, by how much they change", choices.filter(pl.col("change") != 0), None, ["metric"],
+             {**value, **change, **choice, "meaning": "{meaning}"}).head(_MOST),
+    ]  # fmt: skip
     sets_tried = result.tried.filter(pl.col("size") > 0).select("size", "sets").iter_rows()
     tried = ", ".join(sentences.sets_of(size, sets) for size, sets in sets_tried)
-    notes = [*([f"tried: {tried}"] if tried else []), "scores in %"]
-    return Layout(views, notes, sentences.way_to_published(result), "reconcile")
+    notes = lines((f"tried: {tried}", tried), "scores in %")
+    return Layout(filled(views), notes, sentences.way_to_published(result), "reconcile")
+
+
+def _with_unit(rows: pl.DataFrame) -> pl.DataFrame:
+    """Rows of scores, with the unit of their metric."""
+    is_count = pl.col("metric").map_elements(lambda metric: parse(metric).is_count, pl.Boolean)
+    return rows.with_columns(unit=pl.when(is_count).then(pl.lit("count")).otherwise(pl.lit("share")))

@@ -1,9 +1,11 @@
-// The script of the report, with the files that follow it: it sorts tables. It sets only text and attributes, never markup.
+// The script of every report: tables are sorted by their heads and copied as LaTeX. It sets only text and attributes,
+// never markup.
 "use strict";
-// --- elements ----------------------------------------------------------------------------------------------------
 
 // Invisible characters, and those that change how others are read; io/escape.py has the same ones, and line breaks.
 const UNSEEN = /[\0-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
+const ARROWS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
+const isModified = (event) => event.altKey || event.ctrlKey || event.metaKey || event.shiftKey;
 
 const escaped = (letter) => {
   const code = letter.charCodeAt(0).toString(16);
@@ -22,35 +24,22 @@ function el(name, attributes = {}, ...children) {
   element.append(...children.flat().map((child) => (child instanceof Node ? child : visible(child))));
   return element;
 }
-
 const button = (text, click, attributes = {}) => el("button", { type: "button", click, ...attributes }, text);
-
-/** A labelled choice among options (value and text), and a labelled field. */
-const select = (label, options, chosen, changed) =>
-  el("label", {}, `${label} `,
-    el("select", { change: (event) => changed(options[event.target.selectedIndex][0]) },
-      options.map(([value, text]) => el("option", { selected: value === chosen }, text))));
-const field = (label, attributes) => el("label", {}, `${label} `, el("input", attributes));
+const columnHead = (text, attributes = {}) => el("th", { scope: "col", ...attributes }, text);
+const rowHead = (...inner) => el("th", { scope: "row" }, ...inner);
+const numberCell = (text) => el("td", { class: "n" }, text);
 
 // The regions that scroll sideways have a tab stop while they do.
 const scrolling = new ResizeObserver((entries) =>
   entries.forEach(({ target }) => (target.tabIndex = target.scrollWidth > target.clientWidth ? 0 : -1)));
 
-/** A table; heads and rows are elements. */
-const tableOf = (caption, heads, rows, attributes = {}) =>
-  el("table", attributes, el("caption", {}, caption), el("thead", {}, el("tr", {}, heads)), el("tbody", {}, rows));
-/** A region that scrolls sideways if need be. */
-function wide(label, ...inner) {
-  const region = el("div", { class: "wide", role: "region", "aria-label": label }, ...inner);
+/** A table of heads and rows, which are elements, in a region that scrolls sideways if need be. */
+function tableOf(caption, heads, rows, attributes = {}) {
+  const inner = [el("caption", {}, caption), el("thead", {}, el("tr", {}, heads)), el("tbody", {}, rows)];
+  const region = el("div", { class: "wide", role: "region", "aria-label": caption }, el("table", attributes, inner));
   scrolling.observe(region);
   return region;
 }
-const columnHead = (text, attributes = {}) => el("th", { scope: "col", ...attributes }, text);
-const rowHead = (...inner) => el("th", { scope: "row" }, ...inner);
-const numberCell = (text) => el("td", { class: "n" }, text);
-
-const ARROWS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
-const isModified = (event) => event.altKey || event.ctrlKey || event.metaKey || event.shiftKey;
 
 /** Make the chosen elements in the cells of a table one tab stop; the arrow keys lead from one to the next. */
 function asOneStop(table, chosen) {
@@ -73,8 +62,6 @@ function asOneStop(table, chosen) {
   });
 }
 
-// --- sorting -----------------------------------------------------------------------------------------------------
-
 /** The order of two values, numbers or texts; null comes last, ascending and descending. */
 function compare(one, other, descending) {
   const missing = (one === null) - (other === null);
@@ -93,7 +80,7 @@ function cellValue(row, column) {
 
 document.querySelectorAll("main .wide").forEach((region) => scrolling.observe(region));
 document.querySelectorAll("main table").forEach((table) => {
-  const body = table.tBodies[0];
+  const [body] = table.tBodies;
   if (body.rows.length < 3) return;
   const heads = [...table.tHead.rows[0].cells];
   heads.forEach((head, column) => {
@@ -108,6 +95,15 @@ document.querySelectorAll("main table").forEach((table) => {
   });
   asOneStop(table, "thead button");
   const region = table.closest(".wide"); // the arrow keys scroll it
-  if (region) scrolling.unobserve(region);
-  region?.removeAttribute("tabindex");
+  scrolling.unobserve(region);
+  region.removeAttribute("tabindex");
+});
+
+document.querySelectorAll("main template").forEach((latex) => {
+  const caption = latex.parentNode.querySelector("caption").textContent;
+  const say = (words) => () => (copy.textContent = words);
+  const text = latex.content.textContent;
+  const write = () => navigator.clipboard.writeText(text).then(say("Copied"), say("Not allowed here"));
+  const copy = button("Copy as LaTeX", write, { "aria-label": `Copy as LaTeX: ${caption}` });
+  latex.after(el("p", { class: "copies" }, copy));
 });

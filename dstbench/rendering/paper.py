@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -11,8 +11,8 @@ import polars as pl
 
 from dstbench._version import __version__
 from dstbench.analysis.check import GOLD
-from dstbench.analysis.findings import listed
-from dstbench.analysis.verdicts import pairs_text
+from dstbench.analysis.findings import listed, percent, verdicts
+from dstbench.analysis.significance import pairs_text
 from dstbench.conventions.profiles import PROFILES
 from dstbench.errors import number_of
 from dstbench.io.escape import latex_text
@@ -20,9 +20,7 @@ from dstbench.metrics.registry import find_metric, name_of
 from dstbench.rendering.html import rendered
 from dstbench.rendering.latex import latex_page, noted
 from dstbench.rendering.of_runs import beaten, by_first_metric, sizes_of
-from dstbench.rendering.sentences import verdicts
 from dstbench.rendering.tables import layout_of, signature_lines
-from dstbench.rendering.views import percent
 from dstbench.signature import parse
 
 if TYPE_CHECKING:
@@ -53,50 +51,45 @@ def paper_files(page: Report, folder: str) -> dict[str, bytes]:
     for name, chart in charts.items():
         title, wide = latex_text(str(specification(chart)["title"])), "*" * is_wide(specification(chart))
         figures.append(_FIGURE % {"name": name, "title": title, "wide": wide})
-    sources = _Sources()
-    scored, *others = map(sources.cited, _methods(page))
+    (scored, *others), references = _cited(_methods(page))
     signed = rf"\footnote{{\raggedright {noted(signature_lines(page.leaderboard.scores))}.\par}}"
     texts = {
         "table.tex": latex_page(layout_of(page.leaderboard).for_paper),
         "figures.tex": "\n".join(figures),
         "methods.tex": "\n\n".join([scored + signed, *others, r"All scores are in Table~\ref{tab:compare}."]) + "\n",
-        "references.bib": sources.used(),
+        "references.bib": references,
     }
     drawn = {f"{name}.pdf": draw_figure(chart, "pdf") for name, chart in charts.items()}
     drawn = {name: content.replace(b"%PDF-1.7", b"%PDF-1.5", 1) for name, content in drawn.items()}  # as pdfTeX asks
     return {name: text.encode() for name, text in texts.items()} | drawn
 
 
-class _Sources:
-    """The entries of ``references.bib``, each with the words that cite it (`cited`, which BibTeX ignores)."""
+def _cited(paragraphs: Iterable[str]) -> tuple[list[str], str]:
+    """Paragraphs as LaTeX, and the entries of ``references.bib`` that they cite.
 
-    def __init__(self) -> None:
-        entries = re.split(r"\n\n(?=@)", _SOURCES.read_text(encoding="utf-8").strip())
-        self._entries = {re.split("[{,]", entry)[1]: entry for entry in entries}
-        self._keys = {
-            term: key
-            for key, entry in self._entries.items()
-            for term in re.findall(r"cited = \{(.*)\}", entry)[0].split("; ")
-        }
-        self._used: list[str] = []
+    An entry has the words that cite it (its field `cited`): names with a year become citations; other words are
+    followed by one, the first time.
+    """
+    entries = {
+        re.split("[{,]", entry)[1]: entry for entry in re.split(r"\n\n(?=@)", _SOURCES.read_text("utf-8").strip())
+    }
+    words = {key: re.findall(r"cited = \{(.*)\}", entry)[0].split("; ") for key, entry in entries.items()}
+    keys = {term: key for key, terms in words.items() for term in terms}
+    terms = "|".join(map(re.escape, sorted(keys, key=len, reverse=True)))
+    used: set[str] = set()
 
-    def cited(self, text: str) -> str:
-        """A text as LaTeX: names with a year become citations; other words are followed by one, the first time."""
-        terms = "|".join(map(re.escape, sorted(self._keys, key=len, reverse=True)))
-        parts = re.split(rf"(?<!\w)({terms})(?!\w)", text)
-        return "".join(self._cite(part) if place % 2 else _prose(part) for place, part in enumerate(parts))
-
-    def _cite(self, term: str) -> str:
-        key = self._keys[term]
-        is_first = key not in self._used
-        self._used += [key] * is_first
+    def cited(term: str) -> str:
+        key, is_first = keys[term], keys[term] not in used
+        used.add(key)
         if re.search(r" \d{4}$", term):
             return rf"\citealp{{{key}}}"
         return _prose(term) + rf"~\citep{{{key}}}" * is_first
 
-    def used(self) -> str:
-        """The entries that were cited."""
-        return "\n\n".join(re.sub(r",\n  cited = .*", "", self._entries[key]) for key in sorted(self._used)) + "\n"
+    texts = []
+    for paragraph in paragraphs:
+        parts = re.split(rf"(?<!\w)({terms})(?!\w)", paragraph)
+        texts.append("".join(cited(part) if place % 2 else _prose(part) for place, part in enumerate(parts)))
+    return texts, "\n\n".join(re.sub(r",\n  cited = .*", "", entries[key]) for key in sorted(used)) + "\n"
 
 
 def _prose(text: str) -> str:

@@ -15,9 +15,9 @@ from dstbench.analysis.check import check
 from dstbench.analysis.compare import Design, Leaderboard, index_of, resample, seeds_of
 from dstbench.analysis.correlate import CORRELATED, Correlations, correlate
 from dstbench.analysis.diagnose import Diagnosis, diagnose
+from dstbench.analysis.dialogue_sums import pair_up
 from dstbench.analysis.explorer import Explorer, explore
 from dstbench.analysis.findings import Finding, findings
-from dstbench.analysis.paired import pair_up
 from dstbench.analysis.sensitivity import Sensitivity, sensitivity
 from dstbench.analysis.show import said_in
 from dstbench.analysis.sweep import sweep
@@ -40,7 +40,7 @@ from dstbench.scoring.score import score
 from dstbench.typing import Adjustment
 
 if TYPE_CHECKING:
-    from dstbench.rendering.charts.runs import Chart
+    from dstbench.rendering.charts.chart import Chart
 
 # The attributes that are no rows.
 _NOT_ROWS: Final = ("explorer", "title", "note")
@@ -239,7 +239,7 @@ def report(
     folders = _folders([data, context, reading.get("gold"), convention.labels, convention.typos])
     return Report(
         leaderboard, by_domain, by_slot, by_turn, diagnosis, dialogue_traits, correlations, swept, costs, checks,
-        findings(leaderboard, by_slot, swept, diagnosis, checks), explorer,
+        findings(leaderboard, swept, diagnosis, checks), explorer,
         [reduce(lambda text, folder: text.replace(folder, ""), folders, text) for text in texts],
         title, note,
     )  # fmt: skip

@@ -23,11 +23,7 @@ class Screen(NamedTuple):
 
 
 _SCREEN: Final[ContextVar[Screen]] = ContextVar("screen", default=Screen())  # noqa: B039 # it cannot change
-
-
-def screen() -> Screen:
-    """The screen that texts are laid out for in this context."""
-    return _SCREEN.get()
+screen: Final = _SCREEN.get
 
 
 @contextmanager

@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 
 import polars as pl
 
+from dstbench.analysis.findings import percent
 from dstbench.metrics.registry import name_of, sign_of
 from dstbench.rendering.latex import PaperTable, cell
 from dstbench.rendering.text_tables import RAISED, UNDEFINED, Styles
@@ -65,6 +66,14 @@ class View(NamedTuple):
     heads: Mapping[str, str] = MappingProxyType({})  # heads of columns in LaTeX that are not the names papers use
     styles: Styles = MappingProxyType({})  # title of a column to the styles of its cells in a terminal
 
+    def head(self, most: int, of: int | None = None) -> View:
+        """Its first rows; the title says how many of how many they are, if they are not all."""
+        if self.rows.height <= most:
+            return self
+        return self._replace(
+            title=f"{self.title}, the first {most} of {of or self.rows.height:,}", rows=self.rows.head(most)
+        )
+
     def parts(self) -> Iterator[tuple[str, pl.DataFrame, Styles]]:
         """Titles and tables of texts, and the styles of their cells."""
         table = self.marked()
@@ -72,60 +81,55 @@ class View(NamedTuple):
             yield self.title, *_flat(table, self.styles)
             return
         for (value,), part in table.group_by(self.split, maintain_order=True):
-            known = part.select(column for column in part if column.name != self.split and column.count())
-            yield type(self.title)(self.title.replace("{}", str(value or self.rest))), *_flat(known, self.styles)
+            filled_columns = part.select(column for column in part if column.name != self.split and column.count())
+            title = type(self.title)(self.title.replace("{}", str(value or self.rest)))
+            yield title, *_flat(filled_columns, self.styles)
 
     def paper(self, label: str, notes: Sequence[str]) -> PaperTable:
         """The table as a paper prints it."""
         table, groups = self.marked(), list[str]()
         if self.split is not None:
-            groups = list(table[self.split])
+            groups, table = list(table[self.split]), table.drop(self.split)
             if self.split in _NOTATIONS:
                 groups = [name_of(name) for name in groups] if len({*groups}) > 1 else []
-            table = table.drop(self.split)
-        table = table.select(
-            column if column.dtype == pl.Struct else column.fill_null(UNDEFINED) for column in table.iter_columns()
-        )
+        table = table.with_columns(pl.col(pl.String).fill_null(UNDEFINED))
         if self.caption is None:
             caption, *more = re.split(r"\n|; ", self.title)
             return PaperTable(table, f"{caption[:1].upper()}{caption[1:]}.", label, [*more, *notes], groups, self.heads)
-        names = {name: name.capitalize() for name in (*self.keys, *self.beside)}
+        heads = {name: name.capitalize() for name in (*self.keys, *self.beside)}
         if self.wide in _NOTATIONS:
-            for name in (name for name in table.columns[len(self.keys) :] if name not in self.beside):
-                metric = name.removesuffix(f" {EXACT}")
-                names[name] = name_of(metric) if metric == name else f"{name_of(metric)}, {EXACT}"
-        for key in set(_NOTATIONS) & {*self.keys}:
+            heads |= {name: _head(name) for name in table.columns if name not in heads}
+        for key in {*_NOTATIONS} & {*self.keys}:
             table = table.with_columns(pl.col(key).replace({name: name_of(name) for name in table[key]}))
-        return PaperTable(table, self.caption, label, notes, groups, {**names, **self.heads})
+        return PaperTable(table, self.caption, label, notes, groups, {**heads, **self.heads})
 
     def marked(self) -> pl.DataFrame:
         """The table: texts, and cells with marks (see `latex.cell`)."""
         if not self.cells:
             return self.rows
         names = [*self.keys, *([self.split] if self.split else [])]
-        keys = [_written(name, self.table).alias(name) for name in self.keys]
-        if self.split is not None:
-            keys.append(pl.col(self.split).cast(pl.String))
-        rows = self.rows if self.best is None else self.rows.with_columns(merit=sign(self.rows) * pl.col("value"))
-        cells = {**self.cells, **self.beside}
-        first = (_SMALL.split(template)[0] for template in cells.values())
-        rows = rows.with_columns(text_of(text, self.table).alias(f"{_TEXT}{at}") for at, text in enumerate(first))
-        shown = [self._cell(at, *item) for at, item in enumerate(cells.items())]
+        cells, rows = {**self.cells, **self.beside}, self.rows
+        if self.best is not None:
+            rows = rows.with_columns(merit=sign(rows) * pl.col("value"))
+        first = [_SMALL.split(template)[0] for template in cells.values()]
+        texts = [text_of(text, self.table).alias(f"{_TEXT}{at}") for at, text in enumerate(first)]
+        of_row = [_written(name, self.table).alias(name) for name in self.keys]
+        of_row += [pl.col(name).cast(pl.String) for name in names[len(self.keys) :]]
+        of_row += [] if self.wide is None else [pl.col(self.wide).cast(pl.String).alias(_WIDE)]
+        drawn = [self._cell(at, *item) for at, item in enumerate(cells.items())]
+        shown = rows.with_columns(texts).select(*of_row, *drawn)
         if self.wide is None:
-            return rows.select(*keys, *shown)
-        rows = rows.select(*keys, pl.col(self.wide).cast(pl.String).alias(_WIDE), *shown)
-        values = rows[_WIDE].unique(maintain_order=True)
-        one_each = rows.unique(names, keep="first", maintain_order=True)
-        tables, order, taken = [one_each.select(names)], [], [*names, *self.beside]
+            return shown
+        one_each = shown.unique(names, keep="first", maintain_order=True)
+        values, columns, taken = shown[_WIDE].unique(maintain_order=True), [], [*names, *self.beside]
         for title in self.cells:
-            named = apart(pl.Series([title.replace("{}", value) for value in values], dtype=pl.String), taken)
-            one = pivoted(rows, _WIDE, names, title)
-            tables.append(one.rename(dict(zip(one.columns[len(names) :], named, strict=True))).drop(names))
-            order.append(named)
-            taken.extend(named)
-        columns = [title for titles in zip(*order, strict=True) for title in titles]
-        tables.append(one_each.select(*self.beside))
-        return pl.concat(tables, how="horizontal").select(*names, *columns, *self.beside)
+            of_title = pivoted(shown, _WIDE, names, title).drop(names)
+            titles = pl.Series([title.replace("{}", value) for value in values], dtype=pl.String)
+            of_title.columns = apart(titles, taken).to_list()
+            columns.append(of_title.get_columns())
+            taken += of_title.columns
+        in_turn = [column for of_value in zip(*columns, strict=True) for column in of_value]
+        return one_each.select(names).with_columns(in_turn).with_columns(one_each.select(*self.beside))
 
     def _cell(self, at: int, title: str, template: str) -> pl.Expr:
         """Texts, or cells with marks."""
@@ -135,11 +139,16 @@ class View(NamedTuple):
             marks["small"] = pl.concat_str(parts, separator=" ", ignore_nulls=True)
         if self.raised:
             marks["raised"] = pl.col(self.raised).fill_null("")
-        if self.best is not None:
-            marks["bold"] = _is_best(text, self.best)
-        if self.underlined is not None:
-            marks["underlined"] = _is_best(text, self.underlined)
+        for mark, within in (("bold", self.best), ("underlined", self.underlined)):
+            if within is not None:
+                marks[mark] = _is_best(text, within)
         return cell(text, title, **marks) if marks else text.alias(title)
+
+
+def _head(column: str) -> str:
+    """The head of a column of a metric's scores, perhaps of those with exact matching."""
+    metric = column.removesuffix(f" {EXACT}")
+    return name_of(metric) if metric == column else f"{name_of(metric)}, {EXACT}"
 
 
 class Layout(NamedTuple):
@@ -191,6 +200,16 @@ def plain(*names: str, **renamed: str) -> dict[str, str]:
 def filled(views: list[View]) -> list[View]:
     """The views that have rows."""
     return [view for view in views if view.rows.height]
+
+
+def lines(*texts: str | tuple[str, object]) -> list[str]:
+    """The texts, of those with a condition the ones whose condition holds."""
+    return [text if isinstance(text, str) else text[0] for text in texts if isinstance(text, str) or text[1]]
+
+
+def level_of(rows: pl.DataFrame) -> str:
+    """The confidence level of the rows' intervals, in percent; empty: there are no rows."""
+    return percent(rows["level"][0]) if rows.height and rows["level"][0] is not None else ""
 
 
 def _short(signature: str) -> str:
@@ -260,15 +279,6 @@ def _is_best(text: pl.Expr, over: Sequence[str]) -> pl.Expr:
     best = text.sort_by(merit, descending=True, nulls_last=True).first()
     is_one = pl.all_horizontal(pl.col(name).is_not_null() for name in (*over, "merit"))
     return is_one & ((text == best) & (merit.count() > 1)).over(over)
-
-
-def percent(level: float) -> str:
-    """A level in percent, in words.
-
-    >>> percent(0.95)
-    '95 %'
-    """
-    return f"{round(100 * level, 9):g} %"
 
 
 # --- columns ----------------------------------------------------------------------------------------------------------

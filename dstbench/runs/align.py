@@ -15,14 +15,16 @@ from dstbench.errors import DstbenchError, DstbenchWarning, UsageError, number_o
 from dstbench.io.limits import FREE, SPREAD
 from dstbench.readers.frames import IS_FRAME, count_frames
 from dstbench.readers.renaming import with_domains
-from dstbench.readers.states import UNREADABLE, Side, States, only_split, only_turns, same_turns, warn_of_notes
+from dstbench.readers.states import UNREADABLE, Side, States, only_split, only_turns, warn_of_notes
 from dstbench.runs.run import Run, in_memory
-from dstbench.runs.slot_names import find_numbering, report_gaps, report_slots
+from dstbench.runs.slot_names import report_slots
+from dstbench.runs.turn_numbers import check_numbering, report_gaps
 from dstbench.schema.core import LONG
 from dstbench.schema.record import Record
 from dstbench.tables import collect, collect_all
 from dstbench.typing import Missing
 
+C: Final = pl.col
 _KEY: Final = ["dialogue", "turn"]
 
 
@@ -34,7 +36,7 @@ class Aligned(Record):
         table: The long table, schema `LONG`, sorted.
         coverage: Counts of turns and dialogues: scored, missing from the predictions, extra in them.
         frames: Counts of gold's and predicted frames (`readers.frames.count_frames`); None: gold has no frames.
-        with_book: `Side.with_book` of gold and of the predictions, by ``gold`` and ``pred``.
+        with_book: As `Run.meta` has it: booking slots that are spelled without ``book``, by ``gold`` and ``pred``.
     """
 
     table: pl.DataFrame
@@ -60,15 +62,19 @@ def to_long(states: States, gold: States | None = None, *, missing: Missing = "e
             number turns differently (unless `States.numbered`).
     """
     check_missing(missing)
+    source = states.source
     if gold is not None and states.pred is not None:
-        pred = _by_golds_names(states.source, states.pred, gold)
-        states = replace(states, pred=pred)
-        gold = _predicted_split(states.source, pred.turns["dialogue"], gold)
+        states = replace(states, pred=_by_golds_names(source, states.pred, gold))
+        if gold.splits is not None and gold.gold is not None and gold.splits["split"].n_unique() > 1:
+            turns = gold.gold.turns.join(gold.splits, on="dialogue").partition_by("split", as_dict=True)
+            of_splits = {str(split): of_split for (split,), of_split in turns.items()}
+            if (split := choose_split(states, of_splits, gold.source)) is not None:
+                gold = only_split(gold, split)
     if states.complete is not None:
         if gold is None:
             raise DstbenchError(
                 f"its predictions can be read only with the gold states ({states.format})",
-                file=states.source,
+                file=source,
                 hint="name the file that has them: --gold FILE",
             )
         gold_of(gold)  # raises if it has no gold
@@ -77,30 +83,26 @@ def to_long(states: States, gold: States | None = None, *, missing: Missing = "e
         states = with_domains(states, gold)
     warn_of_notes(states)
     gold_side, pred_side = _sides(states, gold)
-    source = states.source
-    pred_side, wrong = _without_unreadable(pred_side)
-    spine, coverage = _spine(
-        source, gold_side, pred_side, missing, wrong, embedded=gold is None, numbered=states.numbered
-    )
-    table = spread(source, spine, gold_side, pred_side)
+    # Turns whose predicted state cannot be read, and counts as wrong, are taken for turns without a prediction.
+    unreadable = pred_side.cells.filter(C("slot").cast(pl.String) == UNREADABLE)["at"]
+    is_unreadable = pl.int_range(pred_side.turns.height, eager=True).is_in(unreadable.implode())
+    wrong = pred_side.turns.filter(is_unreadable)
+    if wrong.height:
+        pred_side = only_turns(pred_side, ~is_unreadable)
+    spine, coverage = _spine(states, gold_side, pred_side, wrong, missing, embedded=gold is None)
+    table = spread(source, spine, gold_side.cells, pred_side.cells)
     frames = None
     if gold_side.frames is not None:
-        nothing = gold_side.cells.clear()
-        sides = (Side(side.turns, nothing if side.frames is None else side.frames) for side in (gold_side, pred_side))
-        of_frames = spread(source, spine.with_columns(predicted=True), *sides).drop_nulls("slot")
+        predicted = gold_side.frames.clear() if pred_side.frames is None else pred_side.frames
+        of_frames = spread(source, spine.with_columns(predicted=True), gold_side.frames, predicted).drop_nulls("slot")
         frames = count_frames(of_frames["gold"], of_frames["pred"])
         table = pl.concat([table, of_frames]).sort("dialogue", "slot", "turn")
     report_slots(source, table, refuse=not states.in_training)
-    return Aligned(table, coverage, frames, {"gold": gold_side.with_book, "pred": pred_side.with_book})
-
-
-def _without_unreadable(pred: Side) -> tuple[Side, pl.DataFrame]:
-    """The predictions without the turns whose states cannot be read and count as wrong; and these turns."""
-    at = pred.cells.filter(pl.col("slot").cast(pl.String) == UNREADABLE)["at"]
-    if at.is_empty():
-        return pred, pred.turns.clear()
-    is_unreadable = pl.int_range(pred.turns.height, eager=True).is_in(at.implode())
-    return only_turns(pred, ~is_unreadable), pred.turns.filter(is_unreadable)
+    without_book = {
+        name: {slot: is_with for slot, is_with in side.with_book.items() if not is_with}
+        for name, side in (("gold", gold_side), ("pred", pred_side))
+    }
+    return Aligned(table, coverage, frames, {name: slots for name, slots in without_book.items() if slots})
 
 
 def check_missing(missing: str) -> None:
@@ -114,12 +116,12 @@ def from_long(
 ) -> States:
     """The states in a long table: the inverse of `to_long`; `with_book` as in `Aligned`."""
     turns = table.select(_KEY).unique().sort(_KEY)
-    has_slot = pl.col("slot").is_not_null()
-    unpredicted_turns = table.filter(~has_slot & pl.col("pred").is_not_null())
+    has_slot = C("slot").is_not_null()
+    unpredicted_turns = table.filter(~has_slot & C("pred").is_not_null())
     predicted_turns = turns.join(unpredicted_turns, on=_KEY, how="anti", maintain_order="left")
     sides = {}
     for name, side_turns in (("gold", turns), ("pred", predicted_turns)):
-        listed = table.filter(pl.col(name).is_not_null() & has_slot)
+        listed = table.filter(C(name).is_not_null() & has_slot)
         cells = listed.join(side_turns.with_row_index("at"), on=_KEY, maintain_order="left")
         cells = cells.select("at", "slot", value=name)
         frames = cells.filter(IS_FRAME)
@@ -140,7 +142,7 @@ def usable_aliases(gold: States) -> pl.DataFrame | None:
     if gold.aliases is None or gold.gold is None:
         return None
     names = gold.gold.turns["dialogue"].unique().implode()
-    return gold.aliases.filter(~pl.col("alias").is_duplicated() & ~pl.col("alias").is_in(names))
+    return gold.aliases.filter(~C("alias").is_duplicated() & ~C("alias").is_in(names))
 
 
 def _by_golds_names(source: str, pred: Side, gold: States) -> Side:
@@ -164,21 +166,36 @@ def _by_golds_names(source: str, pred: Side, gold: States) -> Side:
     return replace(pred, turns=turns)
 
 
-def _predicted_split(source: str, predicted: pl.Series, gold: States) -> States:
-    """Gold's states; if it has several splits, those of the only split with predicted dialogues, named by a warning."""
-    if gold.splits is None or gold.splits["split"].n_unique() == 1:
-        return gold
-    splits = gold.splits.filter(pl.col("dialogue").is_in(predicted.implode()))["split"].unique().sort()
-    if len(splits) > 1:
-        raise DstbenchError(
-            f"predictions in the splits {', '.join(splits)} of {gold.source}",
-            file=source,
-            hint=f"choose one: --split {splits[-1]}",
-        )
-    if splits.is_empty():  # `to_long` raises an error: no turn is in both sides
-        return gold
-    warn(f"scored on the split {splits[0]}, the only one of {gold.source} in which it has dialogues", file=source)
-    return only_split(gold, splits[0])
+def choose_split(states: States, splits: Mapping[str, pl.DataFrame], gold: str) -> str | None:
+    """The split that predictions are of, named by a warning; None: none has a dialogue of theirs.
+
+    It is the only one that has dialogues of the predictions. As ids may repeat (in SGD, most of the test set's are in
+    the training set, too), it is else the only one that has all turns of the predictions, or that has all of them and
+    no other turns of their dialogues. `splits` has the turns of each split, and `gold` is what messages call gold.
+    """
+    if states.pred is None:
+        what = f"only gold tells which dialogues it has ({states.format}), and {gold} has several splits"
+        raise DstbenchError(what, file=states.source, hint=f"choose one: --split {next(iter(splits))}")
+    predicted = states.pred.turns
+    some, whole, exact = list[str](), list[str](), list[str]()
+    for split, turns in splits.items():
+        of_dialogues = turns.join(predicted, on="dialogue", how="semi").height
+        shared = predicted.join(turns, on=_KEY, how="semi").height
+        some += [split] if of_dialogues else []
+        whole += [split] if shared == predicted.height else []
+        exact += [split] if of_dialogues == shared == predicted.height else []
+    for candidates, reason in (
+        (some, "in which it has dialogues"),
+        (whole, "that has all its turns"),
+        (exact, "in which its dialogues have no other turns"),
+    ):
+        if len(candidates) == 1:
+            warn(f"scored on the split {candidates[0]}, the only one of {gold} {reason}", file=states.source)
+            return candidates[0]
+    if candidates := sorted(exact or whole or some):
+        what = f"predictions in the splits {', '.join(candidates)} of {gold}"
+        raise DstbenchError(what, file=states.source, hint=f"choose one: --split {candidates[-1]}")
+    return None
 
 
 def _sides(states: States, gold: States | None) -> tuple[Side, Side]:
@@ -206,41 +223,33 @@ def _sides(states: States, gold: States | None) -> tuple[Side, Side]:
 
 
 def _spine(
-    source: str, gold: Side, pred: Side, missing: Missing, wrong: pl.DataFrame, *, embedded: bool, numbered: bool
+    states: States, gold: Side, pred: Side, wrong: pl.DataFrame, missing: Missing, *, embedded: bool
 ) -> tuple[pl.DataFrame, dict[str, Any]]:
-    """The turns to score, sorted: (at: row in gold's turns, dialogue, turn, predicted: bool); and the coverage."""
-    spine = gold.sorted_turns.with_columns(predicted=True)
-    absent, extra = spine.clear(), pred.turns.clear()
-    if not same_turns(gold, pred):
-        predicted = pred.turns.with_columns(predicted=True)
-        spine = gold.sorted_turns.join(predicted, on=_KEY, how="left", maintain_order="left")
-        spine = spine.with_columns(pl.col("predicted").fill_null(False))
-        absent = spine.filter(~pl.col("predicted")).join(wrong, on=_KEY, how="anti", maintain_order="left")
-        extra = pl.concat([pred.turns, wrong]).join(gold.turns, on=_KEY, how="anti", maintain_order="left")
+    """The turns to score, sorted, and the coverage (`Aligned.coverage`).
+
+    The turns are (at: row in gold's turns, at_pred: row in the predicted turns or null, dialogue, turn, predicted:
+    bool). `wrong` are turns whose prediction counts as wrong; `embedded`: gold is in the file of the predictions.
+    """
+    source = states.source
+    spine = gold.sorted_turns.join(
+        pred.turns.with_row_index("at_pred"), on=_KEY, how="left", maintain_order="left"
+    ).join(wrong.with_columns(is_wrong=True), on=_KEY, how="left", maintain_order="left")
+    spine = spine.with_columns(C("is_wrong").fill_null(value=False), predicted=C("at_pred").is_not_null())
+    absent = spine.filter(~C("predicted") & ~C("is_wrong"))
+    predicted = pl.concat([pred.turns, wrong])
+    extra = predicted.join(gold.turns, on=_KEY, how="anti", maintain_order="left")
     coverage = {
         "missing_turns": absent.height,
-        "missing_dialogues": _dialogues_without(absent, pred),
+        "missing_dialogues": absent.join(pred.turns, on="dialogue", how="anti")["dialogue"].n_unique(),
         "extra_turns": extra.height,
-        "extra_dialogues": _dialogues_without(extra, gold),
+        "extra_dialogues": extra.join(gold.turns, on="dialogue", how="anti")["dialogue"].n_unique(),
     }
-    differs = not embedded and not numbered and bool(absent.height or extra.height)
-    numbering = find_numbering(gold, pred) if differs else None
-    if numbering is not None and numbering.fits_better:
-        (met, meeting), (agreeing, then) = numbering.met, numbering.agreeing
-        raise DstbenchError(
-            f"turns are numbered differently than gold's: of {number_of(pred.turns.height, 'predicted turn')}, "
-            f"{met:,} are in gold, {agreeing:,} of them with the same state; {numbering.option} makes that "
-            f"{meeting:,} and {then:,}",
-            file=source,
-            hint=f"{numbering.option} renumbers them; --turns-from 0 takes them as they are numbered",
-        )
-    perhaps = ""
-    if numbering is not None and numbering.met[0] < numbering.met[1]:
-        perhaps = f"if turns are numbered differently than gold's, {numbering.option} renumbers them; "
+    differs = not embedded and not states.numbered and (absent.height or extra.height)
+    perhaps = check_numbering(source, gold, pred) if differs else ""
     if absent.height == spine.height:
         raise DstbenchError(
             "no turn is in both gold and predictions "
-            f"(gold has {gold.turns.row(0)}, the predictions {pl.concat([pred.turns, wrong]).row(0)})",
+            f"(gold has {gold.turns.row(0)}, the predictions {predicted.row(0)})",
             file=source,
             hint=f"{perhaps}is this the same split, and are dialogue ids spelled alike? "
             "--id-map FILE says which are meant",
@@ -284,21 +293,12 @@ def _spine(
             count=absent.height,
             when="before",
         )
-    marked = spine.join(wrong.with_columns(is_wrong=True), on=_KEY, how="left", maintain_order="left")
-    is_wrong = marked["is_wrong"].fill_null(False)
     if missing == "intersect":
-        spine = spine.filter(pl.col("predicted") | is_wrong)
+        spine = spine.filter(C("predicted") | C("is_wrong"))
     elif missing == "empty":
-        spine = spine.with_columns(predicted=~is_wrong)
+        spine = spine.with_columns(predicted=~C("is_wrong"))
     report_gaps(source, spine)
     return spine, {"turns": spine.height, "dialogues": spine["dialogue"].n_unique(), **coverage}
-
-
-def _dialogues_without(turns: pl.DataFrame, other: Side) -> int:
-    """Number of dialogues in `turns` of which the other side has no turn."""
-    if turns.is_empty():  # the usual case, and a join takes longer to start than this
-        return 0
-    return turns.select(pl.col("dialogue").unique()).join(other.turns, on="dialogue", how="anti").height
 
 
 def named_under(convention: Convention, run: Run) -> Run:
@@ -312,32 +312,27 @@ def named_under(convention: Convention, run: Run) -> Run:
         return run
     with_book = run.meta.get("with_book", {})
     gold, pred = (with_book.get(side, {}) for side in ("gold", "pred"))
+    own_names = {}
     for slot in sorted({*gold, *pred}):
-        if None in (gold.get(slot, True), pred.get(slot, True)):
+        spellings = gold.get(slot, True), pred.get(slot, True)
+        if None in spellings:
             raise DstbenchError(
                 f"{slot} is spelled both with `book` and without, and --booking as-written takes these for two slots",
                 file=run.name,
                 hint="--booking mapped takes them for one",
             )
-    own_names = {
-        slot: slot.replace("book ", "" if slot in pred else "book")
-        for slot in sorted({*gold, *pred})
-        if gold.get(slot, True) != pred.get(slot, True)
-    }
+        if spellings[0] != spellings[1]:
+            own_names[slot] = slot.replace("book ", "" if slot in pred else "book")
     if not own_names:
         return run
     table = run.read()
-    slot = pl.col("slot").cast(pl.String)
-    to_split = slot.is_in(list(own_names)).fill_null(False)
-    rows, nothing = table.filter(to_split), pl.lit(None, pl.Categorical)
-    sides = pl.concat(
-        [
-            rows.with_columns(pred=nothing),
-            rows.with_columns(slot.replace(own_names).cast(pl.Categorical), gold=nothing),
-        ]
-    )
+    slot_name = C("slot").cast(pl.String)
+    is_split = slot_name.is_in(list(own_names)).fill_null(value=False)
+    rows, nothing = table.filter(is_split), pl.lit(None, pl.Categorical)
+    renamed = rows.with_columns(slot_name.replace(own_names).cast(pl.Categorical), gold=nothing)
+    sides = pl.concat([rows.with_columns(pred=nothing), renamed])
     is_listed = pl.coalesce("gold", "pred").is_not_null().cast(pl.UInt8).cum_max().over("dialogue", "slot") == 1
-    split = pl.concat([table.filter(~to_split), sides.filter(is_listed)]).sort("dialogue", "slot", "turn")
+    split = pl.concat([table.filter(~is_split), sides.filter(is_listed)]).sort("dialogue", "slot", "turn")
     return in_memory(run.name, split, run.meta)
 
 
@@ -346,14 +341,14 @@ def over_common_turns(runs: Sequence[Run]) -> list[Run]:
     if len(runs) < 2 or not any("intersect" in run.meta["missing"] for run in runs):
         return list(runs)
     turns = [run.read(run.table.select(_KEY).unique().sort(_KEY)) for run in runs]
-    if all(of_run.equals(turns[0]) for of_run in turns):
-        return list(runs)
     common = reduce(lambda one, other: one.join(other, on=_KEY, how="semi"), turns)
     if common.is_empty():
         raise DstbenchError(
             "no turn is in all runs", file=", ".join(run.name for run in runs), hint="are they of one test set?"
         )
     total = pl.concat(turns).unique().height
+    if total == common.height:
+        return list(runs)
     warn(
         f"compared over the {common.height:,} of {total:,} turns that all {len(runs)} runs have (--missing intersect)",
         when="before",
@@ -374,33 +369,31 @@ def _cut_to(run: Run, turns: pl.DataFrame) -> Run:
     gold, pred = (cut(side) for side in (states.gold, states.pred) if side is not None)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DstbenchWarning)  # its warnings were given when the run was opened
-        aligned = to_long(
-            replace(states, gold=gold, pred=pred), missing="wrong"
-        )  # a turn without a prediction stays wrong
+        # A turn without a prediction stays wrong.
+        aligned = to_long(replace(states, gold=gold, pred=pred), missing="wrong")
     coverage = {**run.meta["coverage"], **{name: aligned.coverage[name] for name in ("turns", "dialogues")}}
     frames = {} if aligned.frames is None else {"frames": dict(aligned.frames)}
     return in_memory(run.name, aligned.table, {**run.meta, "coverage": coverage, **frames})
 
 
-C: Final = pl.col
 # A slot in a turn, as one integer, by which joins take a third of the time.
 _CELL: Final = (C("place").cast(pl.UInt64) * 2**32 + C("slot").to_physical()).alias("key")
 # The value that marks a turn without a prediction: another in each turn, so that no error is carried over.
 _MARK: Final = pl.format("no prediction for turn {}", "turn").cast(pl.Categorical)
 
 
-def spread(source: str, spine: pl.DataFrame, gold: Side, pred: Side) -> pl.DataFrame:
-    """The long table of both sides, over the turns of a spine: a row per slot and turn, from the slot's first turn on.
+def spread(source: str, spine: pl.DataFrame, gold: pl.DataFrame, pred: pl.DataFrame) -> pl.DataFrame:
+    """The long table of both sides' cells, over the turns of a spine: a row per slot, from the slot's first turn on.
 
     A turn without a prediction has a row without a slot that says so. For example, in a dialogue of three turns, gold
     lists `hotel-area` from turn 1 on, and the prediction lists two slots in turn 2:
 
-    >>> turns = pl.DataFrame({"dialogue": ["D1"] * 3, "turn": [0, 1, 2]}, schema_overrides={"turn": pl.UInt16})
+    >>> turns = {"at": [0, 1, 2], "at_pred": [0, 1, 2], "dialogue": ["D1"] * 3, "turn": [0, 1, 2], "predicted": True}
+    >>> spine = pl.DataFrame(turns, schema_overrides={"at": pl.UInt32, "at_pred": pl.UInt32, "turn": pl.UInt16})
     >>> types = {"at": pl.UInt32, "slot": pl.Categorical, "value": pl.Categorical}
     >>> gold = {"at": [1, 2], "slot": ["hotel-area", "hotel-area"], "value": ["north", "north"]}
     >>> pred = {"at": [2, 2], "slot": ["hotel-area", "hotel-stars"], "value": ["north", "4"]}
-    >>> sides = [Side(turns, pl.DataFrame(cells, schema=types)) for cells in (gold, pred)]
-    >>> for row in spread("example", turns.with_row_index("at").with_columns(predicted=True), *sides).rows():
+    >>> for row in spread("example", spine, *(pl.DataFrame(cells, schema=types) for cells in (gold, pred))).rows():
     ...     print(*row)
     D1 0 None None None
     D1 1 hotel-area north None
@@ -408,11 +401,10 @@ def spread(source: str, spine: pl.DataFrame, gold: Side, pred: Side) -> pl.DataF
     D1 2 hotel-stars None 4
     """
     turns = spine.with_row_index("place").lazy().with_columns(number=C("dialogue").rle_id())
-    of_pred = turns
-    if not same_turns(gold, pred):
-        of_pred = turns.drop("at").join(pred.turns.with_row_index("at").lazy(), on=["dialogue", "turn"])
-    sides = ((gold, turns), (pred, of_pred))
-    cells = [side.cells.lazy().join(its.select("at", "place", "number"), on="at") for side, its in sides]
+    of_pred = turns.drop("at").rename({"at_pred": "at"}).drop_nulls("at")
+    cells = [
+        side.lazy().join(its.select("at", "place", "number"), on="at") for side, its in ((gold, turns), (pred, of_pred))
+    ]
     spined, golds, preds = collect_all([turns, *cells])
     turns = spined.lazy()
 

@@ -22,8 +22,8 @@ from typing import Final, NamedTuple
 import numpy as np
 import polars as pl
 
-from dstbench.errors import shortened, warn
-from dstbench.runs.gold import gold_by_dialogue, gold_fingerprint, gold_slots, string_hash
+from dstbench.errors import number_of, shortened, warn
+from dstbench.runs.gold import gold_by_dialogue, gold_slots, string_hash
 from dstbench.runs.open import Data, gold_run
 from dstbench.runs.run import Run
 
@@ -70,15 +70,10 @@ class GoldSet(NamedTuple):
 
 
 class Recognised(NamedTuple):
-    """A registered set that is a run's gold, or that the gold resembles.
-
-    Attributes:
-        gold_set: The set.
-        difference: What is different in the run's gold, in words; empty: nothing.
-    """
+    """A registered set that is a run's gold, or that the gold resembles."""
 
     gold_set: GoldSet
-    difference: str
+    difference: str  # what is different in the run's gold, in words; empty: nothing
 
     @property
     def text(self) -> str:
@@ -94,31 +89,29 @@ def gold_sets() -> Sequence[GoldSet]:
     return tuple(GoldSet(**json.loads(line)) for line in _REGISTRY.read_text(encoding="utf-8").splitlines())
 
 
+def _as_large_as(run: Run) -> list[GoldSet]:
+    """The registered sets with as many dialogues and turns as a run has; none for a run without states."""
+    size = tuple(run.meta["coverage"][what] for what in ("dialogues", "turns"))
+    return [] if run.meta.get("only") else [one for one in gold_sets() if (one.dialogues, one.turns) == size]
+
+
 def recognise(run: Run) -> Recognised | None:
     """The registered set that is a run's gold, or that the gold is like; None: there is none."""
-    dialogues, turns = (run.meta["coverage"][what] for what in ("dialogues", "turns"))
-    as_large = [one for one in gold_sets() if (one.dialogues, one.turns) == (dialogues, turns)]
-    similar = [one for one in gold_sets() if one.each and one.dialogues >= max(_ALIKE * dialogues, _FEWEST)]
-    if (
-        run.meta.get("only") or not as_large + similar
-    ):  # without states there is no gold to compare; large runs are not read
+    as_large, least = _as_large_as(run), max(_ALIKE * run.meta["coverage"]["dialogues"], _FEWEST)
+    similar = [one for one in gold_sets() if one.each and one.dialogues >= least and not run.meta.get("only")]
+    if not as_large and not similar:  # large runs are not read
         return None
-    by_dialogue, of_gold = None, run.fingerprint
-    if of_gold is None:
-        by_dialogue = gold_by_dialogue(run.read())
-        of_gold = _sum(by_dialogue)
+    by_dialogue = gold_by_dialogue(run.read())
     for one in as_large:
-        if one.fingerprint == f"{of_gold:016x}":
+        if one.fingerprint == _sum(by_dialogue):
             return Recognised(one, "")
-    if not similar:
+    compared = [(one, _compared(_numbers(by_dialogue), one)) for one in similar]
+    compared.sort(key=lambda each: -each[1]["same"].sum())
+    same = [int(dialogues["same"].sum()) for _, dialogues in compared]
+    if not same or same[0] < max(_ALIKE * by_dialogue.height, _FEWEST) or same[:1] == same[1:2]:
         return None
-    by_dialogue = gold_by_dialogue(run.read()) if by_dialogue is None else by_dialogue
-    own = _numbers(by_dialogue)
-    nearest, *others = sorted((_Comparison.of(one, own) for one in similar), key=lambda one: -one.same)
-    if nearest.same < max(_ALIKE * own.height, _FEWEST) or (others and others[0].same == nearest.same):
-        return None
-    difference = nearest.in_words()
-    return Recognised(nearest.gold_set, difference) if difference else None
+    difference = _in_words(*compared[0])
+    return Recognised(compared[0][0], difference) if difference else None
 
 
 def gold_lines(runs: Sequence[Run]) -> list[str]:
@@ -139,11 +132,8 @@ def gold_lines(runs: Sequence[Run]) -> list[str]:
 
 def predicted_set(run: Run) -> GoldSet | None:
     """The registered set that a run's predictions are; None: they are none."""
-    size = tuple(run.meta["coverage"][what] for what in ("dialogues", "turns"))
-    as_large = [one for one in gold_sets() if (one.dialogues, one.turns) == size]
-    if run.meta.get("only") or not as_large:
-        return None
-    predicted = f"{gold_fingerprint(run.read().with_columns(gold='pred')):016x}"
+    as_large = _as_large_as(run)
+    predicted = _sum(gold_by_dialogue(run.read().with_columns(gold="pred"))) if as_large else ""
     return next((one for one in as_large if one.fingerprint == predicted), None)
 
 
@@ -163,14 +153,15 @@ def line_of(
         slots=len(gold_slots(table)),
         whole=counts if whole is None else whole,
         source=source,
-        fingerprint=f"{_sum(by_dialogue):016x}",
+        fingerprint=_sum(by_dialogue),
         each=base64.b64encode(numbers.tobytes()).decode() if len(numbers) <= _MOST else "",
     )
     return json.dumps(one._asdict(), ensure_ascii=False)
 
 
-def _sum(by_dialogue: pl.DataFrame) -> int:
-    return int(by_dialogue["fingerprint"].sum() or 0)
+def _sum(by_dialogue: pl.DataFrame) -> str:
+    """The fingerprint of all dialogues, as the registry writes it."""
+    return f"{int(by_dialogue['fingerprint'].sum() or 0):016x}"
 
 
 def _numbers(by_dialogue: pl.DataFrame) -> pl.DataFrame:
@@ -180,45 +171,35 @@ def _numbers(by_dialogue: pl.DataFrame) -> pl.DataFrame:
     return numbered.with_columns(number=pl.col("id") * _ID_AT + gold * _GOLD_AT + turns)
 
 
-class _Comparison(NamedTuple):
-    """How the dialogues of a run's gold differ from those of a set."""
+def _compared(own: pl.DataFrame, gold_set: GoldSet) -> pl.DataFrame:
+    """Whether each of a run's dialogues (`_numbers`) is the same in a set, not in it (others), or how it differs."""
+    numbers = np.frombuffer(base64.b64decode(gold_set.each), "<u8").astype(np.uint64)
+    of_set = pl.DataFrame({"there": numbers}).with_columns(id=pl.col("there") // _ID_AT)
+    both = own.join(of_set.unique("id", keep="first", maintain_order=True), on="id", how="left", maintain_order="left")
+    here, there = pl.col("number"), pl.col("there")
+    same_turns = here % _GOLD_AT == there % _GOLD_AT
+    return both.select(
+        "dialogue",
+        same=here == there,
+        others=there.is_null(),
+        more_or_fewer=~same_turns,
+        changed=same_turns & (here != there),
+    )
 
-    gold_set: GoldSet
-    same: int  # number of dialogues that are the same in both
-    dialogues: pl.DataFrame  # (dialogue, others: not in the set; more_or_fewer turns there; changed: other states)
 
-    @classmethod
-    def of(cls, gold_set: GoldSet, own: pl.DataFrame) -> _Comparison:
-        """Compare; `own` is what `_numbers` returned."""
-        numbers = np.frombuffer(base64.b64decode(gold_set.each), "<u8").astype(np.uint64)
-        of_set = pl.DataFrame({"there": numbers}).with_columns(id=pl.col("there") // _ID_AT)
-        of_set = of_set.unique("id", keep="first", maintain_order=True)
-        both = own.join(of_set, on="id", how="left", maintain_order="left")
-        here, there = pl.col("number"), pl.col("there")
-        same_turns = here % _GOLD_AT == there % _GOLD_AT
-        differences = {
-            "others": there.is_null(),
-            "more_or_fewer": ~same_turns,
-            "changed": same_turns & (here != there),
-        }
-        return cls(gold_set, int(both.select((here == there).sum()).item()), both.select("dialogue", **differences))
-
-    def in_words(self) -> str:
-        """The differences, each with its number of dialogues and the id of the first."""
-        missing = self.gold_set.dialogues - int((~self.dialogues["others"]).sum())
-        clauses = []
-        if missing:
-            clauses.append(
-                f"{missing:,} of its {self.gold_set.dialogues:,} dialogues {'is' if missing == 1 else 'are'} missing"
-            )
-        for what, one, several in (
-            ("others", "1 dialogue is not in it", "{} dialogues are not in it"),
-            ("more_or_fewer", "1 dialogue has more or fewer turns", "{} dialogues have more or fewer turns"),
-            ("changed", "1 dialogue has other states", "{} dialogues have other states"),
-        ):
-            found = self.dialogues.filter(what)["dialogue"]
-            if len(found):
-                first = shortened(found[0], _LONGEST)
-                text = one if len(found) == 1 else several.format(f"{len(found):,}")
-                clauses.append(f"{text} ({'' if len(found) == 1 else 'first: '}{first})")
-        return ", ".join(clauses)
+def _in_words(gold_set: GoldSet, dialogues: pl.DataFrame) -> str:
+    """The differences that `_compared` has found, each with its number of dialogues and the id of the first."""
+    clauses = []
+    if missing := gold_set.dialogues - int((~dialogues["others"]).sum()):
+        is_missing = "is missing" if missing == 1 else "are missing"
+        clauses.append(f"{missing:,} of its {gold_set.dialogues:,} dialogues {is_missing}")
+    for what, one, several in (
+        ("others", "is not in it", "are not in it"),
+        ("more_or_fewer", "has more or fewer turns", "have more or fewer turns"),
+        ("changed", "has other states", "have other states"),
+    ):
+        ids = dialogues.filter(what)["dialogue"]
+        if len(ids):
+            first = ("" if len(ids) == 1 else "first: ") + shortened(ids[0], _LONGEST)
+            clauses.append(f"{number_of(len(ids), 'dialogue')} {one if len(ids) == 1 else several} ({first})")
+    return ", ".join(clauses)

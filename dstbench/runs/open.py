@@ -1,31 +1,45 @@
-"""Opens the user's data as runs, scans runs, and writes them.
+"""Opens the user's data, of any kind, as runs: native files, Parquet files, frames, and states in memory.
 
-A run is one model on one dataset: one long table. It may come from a Parquet file that dstbench wrote, a native
-prediction file, a frame, or states in memory; this module makes a `Run` of each.
+A run is one model on one dataset: one long table. A file or frame that is a long table becomes a `Run` as it is. All
+else becomes `States`, which are aligned with gold (`align`).
 """
 
 from __future__ import annotations
 
+import json
 import logging
-from collections.abc import Mapping, Sequence
+import os
+import warnings
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
+from itertools import pairwise
 from os import PathLike
 from os.path import realpath
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypedDict, Unpack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, TypedDict, TypeGuard, Unpack
 
 import polars as pl
 
-from dstbench.errors import UsageError, first_repeated, warn
+from dstbench.errors import DstbenchError, DstbenchWarning, UsageError, first_repeated, warn
+from dstbench.io import parquet
 from dstbench.io.files import File, path_text
-from dstbench.readers.options import AS_USUAL, Keys, ReadOptions
-from dstbench.readers.states import States, only_split, warn_of_notes
-from dstbench.runs.align import check_missing, from_long, gold_of, to_long
-from dstbench.runs.load import SplitGold, are_shards, is_path, load, named_parts, renamed, split_gold
-from dstbench.runs.run import Run, in_memory, write_table
-from dstbench.schema.core import SCHEMA_VERSION
+from dstbench.readers.folder import split_files
+from dstbench.readers.frames import IS_FRAME, count_frames
+from dstbench.readers.options import AS_USUAL, Keys, ReadOptions, is_long
+from dstbench.readers.states import Side, States, merge_states, only_split, warn_of_notes
+from dstbench.runs.align import check_missing, choose_split, from_long, gold_of, to_long
+from dstbench.runs.gold import gold_fingerprint
+from dstbench.runs.rules import check_long, conform_long, with_canonical_names
+from dstbench.runs.run import CUTS, GOLD, METADATA, Run, collect, in_memory, open_table
+from dstbench.runs.slot_names import report_slots
+from dstbench.runs.turn_numbers import report_gaps
+from dstbench.schema.core import LONG, SCHEMA_VERSION
+from dstbench.tables import collect as collect_query
 from dstbench.typing import Missing, Unreadable
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # readers import many modules, which long tables do not need
     from dstbench.readers import Format
     from dstbench.readers.renaming import NameMap
 
@@ -34,8 +48,21 @@ if TYPE_CHECKING:
 #: any of these, or to several native files (a list of `Path`s) that are one run, such as shards.
 Data: TypeAlias = Any
 
-
 _LOG: Final = logging.getLogger(__name__)
+#: The column of a table of several runs.
+_RUN: Final = "run"
+_RUNS: Final = pl.col(_RUN).cast(pl.String)
+# Rows of a frame that are looked at to tell what it holds.
+_SAMPLE: Final = 20
+#: The order in which splits are looked at: predictions are most often of the test set.
+_SPLITS: Final[Sequence[str]] = ("test", "dev", "train")
+
+
+class RunIn(NamedTuple):
+    """One of the runs in a Parquet file with a column `run`."""
+
+    path: Path
+    run: str
 
 
 def write_long(run: Run, path: str | PathLike[str]) -> None:
@@ -55,7 +82,16 @@ def write_long(run: Run, path: str | PathLike[str]) -> None:
         hint = "one of those that `dstbench.open_runs` returns: write_long(open_runs(data)[0], path)"
         raise UsageError(f"a run is written, not an object of type {type(run).__name__}", hint=hint)
     _LOG.info("writing %s (%s rows)", path, f"{run.cuts[-1]:,}")
-    write_table(path, run.read(), run.meta, run.cuts)
+    table, fingerprints = run.read(), list[int]()
+
+    def groups() -> Iterator[pl.DataFrame]:
+        for start, end in pairwise(run.cuts):
+            fingerprints.append(gold_fingerprint(table[start:end]))
+            yield table[start:end]
+
+    texts = {METADATA: json.dumps(dict(run.meta), ensure_ascii=False, sort_keys=True), CUTS: json.dumps(run.cuts)}
+    last_texts = lambda: {GOLD: json.dumps(f"{sum(fingerprints) % 2**64:016x}")}  # noqa: E731
+    parquet.write(path, LONG.schema, groups(), texts, last_texts)
 
 
 class Reading(TypedDict, total=False):
@@ -129,23 +165,51 @@ def open_runs(
 
         slots, dialogues = Names.read(slot_map, "slot"), Names.read(id_map, "dialogue")
     options = ReadOptions(format, Keys.of(keys), slots, dialogues, turns_from, turn_step, unreadable or "error")
-    items = [item for _, item in parts]
-    for item in items:  # check all before reading the first, which may take a while
+    for _, item in parts:  # check all before reading the first, which may take a while
         for path in item if are_shards(item) else [item]:
             if is_path(path):
                 File(str(path)).check()
-    if isinstance(gold, (list, tuple)):
-        from dstbench.readers.memory import check_parallel
+        if isinstance(gold, (list, tuple)):
+            from dstbench.readers.memory import check_parallel
 
-        for item in items:
             check_parallel(item, gold)
     golds = None if gold is None else split_gold(gold, split, options) or open_gold(gold, split, options)
     runs = []
     for number, (name, item) in enumerate(parts):
         _LOG.info("reading %s", name, extra={"done": number, "of": len(parts)})
-        runs.append(_open(name, item, golds, options, missing, split=split))
+        loaded = load(name, item, options)
+        runs.append(
+            _aligned(name, item, loaded, golds, options=options, missing=missing, split=split)
+            if isinstance(loaded, States) or gold is not None
+            else _as_it_is(loaded, options, missing, split)
+        )
     _LOG.info("%d of %d runs have been read", len(parts), len(parts), extra={"done": len(parts), "of": len(parts)})
     return runs
+
+
+def scan(data: Data, **reading: Unpack[Reading]) -> pl.LazyFrame:
+    """Scan runs as one long table with a `run` column in front.
+
+    Args:
+        data: A path, several paths, a frame, states, or a mapping from run name to any of these (see `open_runs`).
+        **reading: `gold`, `format`, `names`, `missing` (default: ``error``), `split`, …: see `open_runs`.
+
+    Returns:
+        (run: String, dialogue, turn, slot, gold, pred), sorted by run as given, dialogue, slot, turn.
+
+    Raises:
+        DstbenchError: Data cannot be used.
+
+    >>> scan([{"dialogue_id": "D1", "turn": 0, "gold": {"hotel-area": "north"}, "pred": {}}]).collect().row(0)
+    ('states', 'D1', 0, 'hotel-area', 'north', None)
+    """
+    runs = open_runs(data, **reading)
+    for run in runs:
+        run.check()
+    return pl.concat([run.table.select(pl.lit(run.name).alias("run"), pl.all()) for run in runs])
+
+
+# --- what there is to open --------------------------------------------------------------------------------------------
 
 
 def parts_to_open(data: Data, **reading: Unpack[Reading]) -> list[tuple[str, Any]]:
@@ -166,11 +230,298 @@ def parts_to_open(data: Data, **reading: Unpack[Reading]) -> list[tuple[str, Any
             raise UsageError(f"{len(names)} names for {len(parts)} runs", hint="one name for each run, in their order")
         parts = list(zip(names, (item for _, item in parts), strict=True))
     if repeated := first_repeated(name for name, _ in parts):
-        same = [str(item) for name, item in parts if name == repeated and isinstance(item, (str, PathLike))]
+        same = [str(item) for name, item in parts if name == repeated and is_path(item)]
         if names is None and len(set(map(realpath, same))) == 1:
             raise UsageError(f"{same[0]} is given twice", hint="give it once, or give each a name of its own")
         raise UsageError(f"two runs are called {repeated!r}", hint="give each a name of its own")
     return parts
+
+
+def is_path(item: object) -> TypeGuard[str | PathLike[str]]:
+    """Whether an item of data is a path."""
+    return isinstance(item, (str, PathLike))
+
+
+def are_shards(item: object) -> TypeGuard[Sequence[PathLike[str]]]:
+    """Whether an item of data is several `Path`s, of one run; texts may be states as well."""
+    return isinstance(item, (list, tuple)) and len(item) > 0 and all(isinstance(path, PathLike) for path in item)
+
+
+def named_parts(data: Any, options: ReadOptions = AS_USUAL) -> list[tuple[str, Any]]:
+    """(name, data) of each run or dataset in `data`; `options` say how it is read."""
+    if isinstance(data, Mapping):
+        from dstbench.readers.memory import is_document  # loads many modules, which long tables do not need
+
+        items = list(data.values())
+        is_one = not any(isinstance(item, States) or are_shards(item) for item in items) and is_document(data, options)
+        return [("states", data)] if is_one else [(str(name), item) for name, item in data.items()]
+    if _is_frame(data):
+        return _named_frames(data)
+    items = [data] if is_path(data) or isinstance(data, Run) else data
+    if isinstance(items, Sequence) and items and all(map(is_path, items)):
+        return _named_paths([Path(item) for item in items])
+    if isinstance(items, Sequence) and items and all(isinstance(item, Run) for item in items):
+        return [(run.name, run) for run in items]
+    return [("states", data)]
+
+
+def _named_paths(paths: list[Path]) -> list[tuple[str, Path | RunIn]]:
+    """Each path with its title, preceded by as many parent folders as tell the paths apart."""
+    folders = [[*map(path_text, path.absolute().parts[:-1]), File(path).title] for path in paths]
+    for depth in range(1, max(map(len, folders))):
+        names = ["/".join(parts[-depth:]) for parts in folders]
+        if len(set(names)) == len(names):
+            break
+    runs_in: dict[Path, list[str]] = {}
+    for path in paths:
+        if os.path.isfile(path) and (file := File(path)).is_parquet:
+            with suppress(DstbenchError), parquet.reading(file.name):  # what is wrong with it, reading it will say
+                runs_in[path] = _runs_of(parquet.scan(file).table)
+    counts = Counter(run for path in paths for run in runs_in.get(path, ()))
+    counts.update(name for name, path in zip(names, paths, strict=True) if not runs_in.get(path))
+    named: list[tuple[str, Path | RunIn]] = []
+    for name, path in zip(names, paths, strict=True):
+        if not runs_in.get(path):
+            named.append((name, path))
+        named += [(f"{name}/{run}" if counts[run] > 1 else run, RunIn(path, run)) for run in runs_in.get(path, ())]
+    return named
+
+
+def _runs_of(frame: pl.LazyFrame) -> list[str]:
+    """The runs in a column `run`, in their order; empty: there is no such column."""
+    if _RUN not in frame.collect_schema():
+        return []
+    return collect_query(frame.select(_RUNS.unique(maintain_order=True))).to_series().to_list()
+
+
+def _is_frame(data: Any) -> bool:
+    return isinstance(data, pl.LazyFrame) or hasattr(data, "__arrow_c_stream__") or _is_pandas(data)
+
+
+def _is_pandas(data: Any) -> bool:
+    return type(data).__module__.partition(".")[0] == "pandas" and hasattr(data, "to_dict")
+
+
+def _named_frames(data: Any) -> list[tuple[str, pl.LazyFrame | list[dict[str, Any]]]]:
+    """The frame of each run in a column `run`; without one, the whole frame is the run `table`.
+
+    A frame of pandas that is no long table becomes a list of records, because its cells may be any Python objects.
+    """
+    if _is_pandas(data) and not is_long(data.columns, None):
+        runs: dict[str, list[dict[str, Any]]] = {}
+        for record in data.to_dict("records"):
+            runs.setdefault(str(record.pop("run", "table")), []).append(record)
+        return [*runs.items()]
+    frame = (pl.DataFrame(data) if not isinstance(data, (pl.DataFrame, pl.LazyFrame)) else data).lazy()
+    if _RUN not in frame.collect_schema():
+        return [("table", frame)]
+    return [(run, frame.filter(_RUNS.eq(run))) for run in _runs_of(frame)]
+
+
+# --- one run's data ---------------------------------------------------------------------------------------------------
+
+
+def load(name: str, item: Any, options: ReadOptions = AS_USUAL, split: str | None = None) -> Run | States:
+    """One run's data (see `Data`): the run, if they are a long table; else the states, of `split` (None: all)."""
+    if isinstance(item, Run):  # the same run if the name is, so that what it keeps is used again
+        return item if item.name == name else replace(item, name=name)
+    if isinstance(item, States):
+        return item
+    if are_shards(item):
+        if len(item) > 1:  # a note names what is in none of the files, and turns are renumbered once
+            as_written = replace(options, slots=None, dialogues=None, turns_from=None, turn_step=None)
+            return renamed(merge_states([_read(File(str(path)), as_written) for path in item]), options)
+        item = item[0]
+    source = name
+    if is_path(item):
+        file = File(str(item))
+        return _parquet(name, file, options, split) if file.is_parquet else _read(file, options, split)
+    if isinstance(item, RunIn):
+        file = File(item.path)
+        source = f"{file.name}, run {item.run}"
+        with parquet.reading(file.name):
+            item = parquet.scan(file).table.filter(_RUNS.eq(item.run))
+    if _is_frame(item):
+        frames = _named_frames(item)
+        if len(frames) != 1:
+            raise UsageError(
+                f"a frame with {len(frames)} runs, where there must be one", hint="filter it by its column run"
+            )
+        item = frames[0][1]
+    if isinstance(item, pl.LazyFrame):
+        if _is_long(item, options):
+            return _checked(name, item, source, options)
+        item = collect(item.select(pl.exclude(_RUN)), source)
+    from dstbench.readers.memory import read_document
+    from dstbench.readers.records import from_memory
+
+    if isinstance(item, (Mapping, list, tuple)) and (states := read_document(item, source, options)) is not None:
+        return renamed(states, options)
+    if not isinstance(item, (pl.DataFrame, Iterable)) or isinstance(item, (bytes, Mapping)):
+        hint = "give a path, a frame, or a list of states; see dstbench.scan"
+        raise UsageError(f"cannot read data from an object of type {type(item).__name__}", hint=hint)
+    return renamed(from_memory(item, source, options.keys, options.unreadable), options)
+
+
+def _read(file: File, options: ReadOptions, split: str | None = None) -> States:
+    """The states of a native file or folder."""
+    from dstbench.readers import Source, read
+
+    return renamed(read(Source.of(file), options.format, split, options.keys, options.unreadable), options)
+
+
+def renamed(states: States, options: ReadOptions) -> States:
+    """States renamed and renumbered as the options say."""
+    if not options.changes_states:
+        return states
+    from dstbench.readers.renaming import rename, renumber
+
+    if options.turns_from is not None or options.turn_step is not None:
+        states = renumber(states, options.turns_from or 0, options.turn_step or 1)
+    return rename(states, options.slots, options.dialogues)
+
+
+def _parquet(name: str, file: File, options: ReadOptions, split: str | None) -> Run | States:
+    """The run in a Parquet file: scanned as it is if dstbench wrote the file, otherwise sorted and checked."""
+    if options.format == "records":
+        return _read(file, options, split)
+    if options.format is not None:
+        what = f"a Parquet file, not one of format {options.format}"
+        raise file.error(what, "omit --from: it is a long table")
+    run = open_table(name, file)
+    if run is not None:
+        return run
+    with parquet.reading(file.name):
+        table = parquet.read(file)
+    if len(_runs_of(table.lazy())) > 1:
+        raise file.error("a table of several runs, where there must be one", "filter it by its column run")
+    return (
+        _checked(name, table.lazy(), file.name, options)
+        if _is_long(table.lazy(), options)
+        else _read(file, options, split)
+    )
+
+
+def _is_long(frame: pl.LazyFrame, options: ReadOptions) -> bool:
+    """Whether a frame is a long table, or seems meant as one, rather than records, whose keys the user may give."""
+    if is_long(frame.collect_schema().names(), options.keys):
+        return True
+    if options.keys is not None and not options.keys.optional:
+        return False
+    from dstbench.readers.records import have_states  # loads many modules, which long tables do not need
+
+    return not have_states(collect_query(frame.head(_SAMPLE)), options.keys)
+
+
+def _checked(name: str, frame: pl.LazyFrame, source: str, options: ReadOptions) -> Run | States:
+    """A run from any table with the long table's columns, which is made canonical, sorted and checked."""
+    table = with_canonical_names(collect(conform_long(frame, source=source), source), source=source)
+    table = table.sort("dialogue", "slot", "turn")
+    coverage = check_long(table, source=source)
+    if options.changes_states:
+        return renamed(from_long(table, source), options)
+    report_gaps(source, table.select("dialogue", "turn").unique().sort("dialogue", "turn"))
+    report_slots(source, table)
+    frames = table.filter(IS_FRAME)
+    lacks_prediction = pl.col("slot").is_null() & pl.col("pred").is_not_null()
+    meta = {
+        "schema_version": SCHEMA_VERSION if frames.height else 1,
+        "run": name,
+        "files": [source],
+        "format": "long table",
+        "gold": None,
+        "missing": "wrong" if table.select(lacks_prediction.any()).item() else "error",
+        "coverage": coverage,
+        **({"frames": count_frames(frames["gold"], frames["pred"])} if frames.height else {}),
+    }
+    return in_memory(name, table, meta)
+
+
+def _as_it_is(run: Run, options: ReadOptions, missing: Missing, split: str | None) -> Run:
+    """A run that was a long table; refuses and notes options that only states have."""
+    if options.changes_states:
+        raise UsageError(
+            f"{run.name}: a long table keeps its names and turn numbers",
+            hint="give the option to `dstbench convert`, with the native files, or name the gold file: --gold FILE",
+        )
+    if split is not None:
+        raise UsageError(f"{run.name}: a long table has no splits", hint="omit --split, or give --gold")
+    before = run.meta["missing"]
+    if missing not in ("error", before):
+        warn(f"--missing {missing} changes nothing; it is a long table, made with --missing {before}", file=run.name)
+    return run
+
+
+def _aligned(
+    name: str,
+    item: Any,
+    loaded: Run | States,
+    gold: States | SplitGold | None,
+    *,
+    options: ReadOptions,
+    missing: Missing,
+    split: str | None,
+) -> Run:
+    """The run of these states (or of the states of a run) in memory, aligned with gold (None: that of the states)."""
+    if isinstance(loaded, Run):
+        states = renamed(from_long(loaded.read(), name, loaded.meta.get("with_book")), options)
+    else:
+        # Without splits, states are of the only one that gold has, if gold is given.
+        states = only_split(loaded, split) if split and (gold is None or loaded.splits is not None) else loaded
+    gold = gold.of(states) if isinstance(gold, SplitGold) else gold
+    aligned = to_long(states, gold, missing=missing)
+    # Turns that were scored as empty are now turns with an empty state: the signature must still say so.
+    was_empty = isinstance(loaded, Run) and loaded.meta["missing"] == "empty"
+    if_any = {"only": list(states.only or ()), "with_book": aligned.with_book, "frames": aligned.frames}
+    meta = {
+        "schema_version": SCHEMA_VERSION if aligned.frames else 1,
+        "run": name,
+        "files": [path_text(path) for path in item] if are_shards(item) and len(item) > 1 else [states.source],
+        "format": states.format,
+        "gold": gold and gold.source,
+        "missing": f"empty+{missing}" if was_empty else missing,
+        "coverage": aligned.coverage,
+        **options.signed,
+        **{key: value for key, value in if_any.items() if value},
+    }
+    return in_memory(name, aligned.table, meta)
+
+
+# --- gold -------------------------------------------------------------------------------------------------------------
+
+
+class SplitGold(NamedTuple):
+    """Gold in a folder of several splits, whose dialogues may have the same ids: the states of each split."""
+
+    source: str
+    splits: Mapping[str, States]
+
+    def of(self, states: States) -> States:
+        """The gold states of the split that has these predictions."""
+        turns = {split: gold_of(of_split).turns for split, of_split in self.splits.items()}
+        split = choose_split(states, turns, self.source) or next(iter(turns))  # alignment says that no turn is in both
+        warn_of_notes(self.splits[split])
+        return self.splits[split]
+
+
+def split_gold(gold: Data, split: str | None = None, options: ReadOptions = AS_USUAL) -> SplitGold | None:
+    """Gold of several splits; None: it is not in a folder of several splits, or one of them is chosen (`split`)."""
+    parts = named_parts(gold)
+    if split is not None or len(parts) != 1 or not is_path(parts[0][1]) or not File(str(parts[0][1])).is_folder:
+        return None
+    from dstbench.readers import Source
+
+    files, _ = split_files(Source(os.fspath(parts[0][1])))
+    splits = [split for split in _SPLITS if split in {file.split for file in files}]
+    if len(splits) < 2:
+        return None
+    states = {}
+    for number, name in enumerate(splits):
+        with warnings.catch_warnings():
+            if number:
+                warnings.filterwarnings("ignore", ".*splits in subfolders are left out", DstbenchWarning)
+            states[name] = _read(File(str(parts[0][1])), options.for_gold(), name)
+    return SplitGold(str(parts[0][1]), states)
 
 
 def open_gold(gold: Data, split: str | None = None, options: ReadOptions = AS_USUAL) -> States:
@@ -204,99 +555,9 @@ def gold_run(data: Data, split: str | None = None) -> Run:
         if isinstance(item, Run) or (is_path(item) and File(str(item)).is_parquet):
             return open_runs({name: item}, split=split)[0]
     states = open_gold(data, split)
-    itself = replace(
-        states,
-        pred=gold_of(states, "give the file that has the gold states"),
-        either=False,
-        complete=None,
-        only=None,
-        notes=(),
-    )
-    return open_runs({parts[0][0]: itself})[0]
+    return open_runs({parts[0][0]: gold_alone(states, gold_of(states, "give the file that has the gold states"))})[0]
 
 
-def scan(data: Data, **reading: Unpack[Reading]) -> pl.LazyFrame:
-    """Scan runs as one long table with a `run` column in front.
-
-    Args:
-        data: A path, several paths, a frame, states, or a mapping from run name to any of these (see `open_runs`).
-        **reading: `gold`, `format`, `names`, `missing` (default: ``error``), `split`, …: see `open_runs`.
-
-    Returns:
-        (run: String, dialogue, turn, slot, gold, pred), sorted by run as given, dialogue, slot, turn.
-
-    Raises:
-        DstbenchError: Data cannot be used.
-
-    >>> scan([{"dialogue_id": "D1", "turn": 0, "gold": {"hotel-area": "north"}, "pred": {}}]).collect().row(0)
-    ('states', 'D1', 0, 'hotel-area', 'north', None)
-    """
-    runs = open_runs(data, **reading)
-    for run in runs:
-        run.check(0, run.cuts[-1])
-    return pl.concat([run.table.select(pl.lit(run.name).alias("run"), pl.all()) for run in runs])
-
-
-def _open(
-    name: str, item: Any, gold: States | SplitGold | None, options: ReadOptions, missing: Missing, *, split: str | None
-) -> Run:
-    """One run; from states, aligned with gold (None: that of the states)."""
-    loaded = load(name, item, options)
-    if isinstance(loaded, States):
-        # Without splits, states are of the only one that gold has, if gold is given.
-        if split is not None and (gold is None or loaded.splits is not None):
-            loaded = only_split(loaded, split)
-        is_several = are_shards(item) and len(item) > 1
-        files = [path_text(path) for path in item] if is_several else [loaded.source]
-        return _aligned(name, loaded, gold, options, missing, files=files)
-    if options.changes_states and gold is None:
-        raise UsageError(
-            f"{name}: a long table keeps its names and turn numbers",
-            hint="give the option to `dstbench convert`, with the native files, or name the gold file: --gold FILE",
-        )
-    if split is not None and gold is None:
-        raise UsageError(f"{name}: a long table has no splits", hint="omit --split, or give --gold")
-    before = loaded.meta["missing"]
-    if gold is not None:
-        states = renamed(from_long(loaded.read(), name, loaded.meta.get("with_book")), options)
-        run = _aligned(name, states, gold, options, missing, files=[name])
-        # Turns that were scored as empty are now turns with an empty state: the signature must still say so.
-        return replace(run, meta={**run.meta, "missing": f"{before}+{missing}"}) if before == "empty" else run
-    if missing not in ("error", before):
-        warn(f"--missing {missing} changes nothing; it is a long table, made with --missing {before}", file=name)
-    return loaded
-
-
-def _aligned(
-    name: str,
-    states: States,
-    gold: States | SplitGold | None,
-    options: ReadOptions,
-    missing: Missing,
-    *,
-    files: Sequence[str],
-) -> Run:
-    """The run of these states, aligned with gold, in memory; `files` is what was read."""
-    gold = gold.of(states) if isinstance(gold, SplitGold) else gold
-    aligned = to_long(states, gold, missing=missing)
-    without_book = {
-        side: {slot: is_with for slot, is_with in slots.items() if not is_with}
-        for side, slots in aligned.with_book.items()
-    }
-    if_any = {
-        "only": list(states.only or ()),
-        "with_book": {side: slots for side, slots in without_book.items() if slots},
-        "frames": dict(aligned.frames or {}),
-    }
-    meta = {
-        "schema_version": SCHEMA_VERSION if if_any["frames"] else 1,
-        "run": name,
-        "files": files,
-        "format": states.format,
-        "gold": gold and gold.source,
-        "missing": missing,
-        "coverage": aligned.coverage,
-        **options.signed,
-        **{key: value for key, value in if_any.items() if value},
-    }
-    return in_memory(name, aligned.table, meta)
+def gold_alone(states: States, side: Side) -> States:
+    """States whose predictions are their gold, and of which all notes have been given."""
+    return replace(states, gold=side, pred=side, either=False, complete=None, only=None, notes=())

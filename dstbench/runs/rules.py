@@ -71,34 +71,14 @@ def with_canonical_names(table: pl.DataFrame, *, source: str) -> pl.DataFrame:
     return table.with_columns(slot)
 
 
-def sorting_faults() -> dict[str, pl.Expr]:
-    """Whether rows of whole dialogues, as our own files have them, are not sorted, or a slot ends early."""
-    slot, turn, first = C("slot"), C("turn"), C("first")
-    last_turn = pl.when(C("begins").shift(-1, fill_value=True)).then(turn).backward_fill()
-    ends = first.shift(-1, fill_value=True) & slot.is_not_null()
-    dialogues = C("dialogue").filter("begins")
-    return {
-        "falls": ((turn <= turn.shift(1)) & ~first).any(),
-        "ends_early": ((turn > last_turn) | (ends & (turn != last_turn))).any(),
-        "lacks_keys": pl.any_horizontal(C("dialogue", "turn").null_count() > 0),
-        "has_gold_alone": (slot.is_null() & C("gold").is_not_null()).any(),
-        "dialogues_fall": (dialogues < dialogues.shift(1)).any(),
-    }
-
-
-def unsorted(source: str | None = None) -> DstbenchError:
-    """The error for a table that has the metadata of a long table, but whose rows break the rules."""
-    return DstbenchError(
-        "the long table is not sorted by dialogue, slot and turn, or a slot ends early",
-        file=source,
-        hint="convert the run again, or sort it and drop its metadata",
-    )
-
-
 def check_long(table: pl.DataFrame, *, source: str) -> dict[str, int]:
-    """Refuse a table (schema and order of `LONG`) whose rows break a rule; else, its numbers of turns and dialogues."""
+    """Refuse a table (schema of `LONG`) whose rows break a rule; else, its numbers of turns and dialogues."""
     if table.is_empty():
         raise DstbenchError("no dialogue in the table", file=source)
+    key = table.select("dialogue", "slot", "turn")
+    if not key.equals(key.sort("dialogue", "slot", "turn")):
+        hint = "convert the run again, or sort it and drop its metadata"
+        raise DstbenchError("the long table is not sorted by dialogue, slot and turn", file=source, hint=hint)
     frames = table.select(C("slot").unique()).filter(IS_FRAME).to_series()
     number = C("dialogue").rle_id()
     # Not one lazy query, as Polars would take twice the time over it.

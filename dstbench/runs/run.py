@@ -2,21 +2,18 @@
 
 Conventions: rows are read part by part, perhaps several times. If the file changes in between, that is an error, so no
 result mixes rows of the old file with rows of the new one. A file holds one run: besides the schema, its footer has
-``dstbench`` (`Run.meta`), ``dstbench.cuts``, ``dstbench.crc32`` (`Run.checksums`) and ``dstbench.gold``
-(`Run.fingerprint`), each as JSON. Its bytes are checked by `io.parquet`.
+``dstbench`` (`Run.meta`), ``dstbench.cuts`` and ``dstbench.gold`` (`Run.fingerprint`), each as JSON. `io.parquet`
+checks its bytes when it is opened.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import re
-from bisect import bisect_left
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from itertools import pairwise
-from os import PathLike
 from typing import Any, Final, NamedTuple
 
 import polars as pl
@@ -24,10 +21,10 @@ import polars as pl
 from dstbench.errors import DstbenchError, UsageError
 from dstbench.io import parquet
 from dstbench.io.files import File
-from dstbench.io.parquet import MAGIC, checksums, damaged, reading
+from dstbench.io.parquet import reading
 from dstbench.readers.frames import COUNTS
-from dstbench.runs.gold import gold_fingerprint
-from dstbench.schema.core import LONG, SCHEMA_VERSION
+from dstbench.runs.rules import check_long, conform_long
+from dstbench.schema.core import SCHEMA_VERSION
 from dstbench.schema.record import Record
 from dstbench.tables import collect as collect_query
 
@@ -62,8 +59,6 @@ class Run(Record):
             are used as they are.
         path: Absolute path of the Parquet file that `table` is read from; None: it is in memory.
         stamp: The stamp of that file when it was opened.
-        checksums: For the rows between each cut and the next: the offset in the file at which they end, and the CRC-32
-            of their bytes (because a damaged page may still decode, to other rows); None: the file has none.
         fingerprint: Fingerprint of gold as written, over all turns; None: not computed yet.
     """
 
@@ -74,31 +69,15 @@ class Run(Record):
     derive: Callable[[pl.DataFrame], pl.DataFrame] | None = None
     path: str | None = None
     stamp: Stamp | None = None
-    checksums: Sequence[Sequence[int]] | None = None
     fingerprint: int | None = None
 
     @cached_property
-    def kept(self) -> dict[bool, Any]:
+    def kept(self) -> dict[str, Any]:
         """What scoring keeps of a small run (`scoring.partitions`); copies begin without it."""
         return {}
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name != "kept"}  # codes hold in one process only
-
-    def part(self, start: int, rows: int) -> pl.DataFrame:
-        """The rows from one cut to another, checked against their checksums.
-
-        Args:
-            start: The first row, one of `cuts`.
-            rows: Number of rows, up to another of `cuts`.
-
-        Returns:
-            Schema `LONG`, sorted.
-
-        Raises:
-            DstbenchError: The rows cannot be read or are damaged, or the file has changed since it was opened.
-        """
-        return self._collected(self.table.slice(start, rows), start, start + rows)
 
     def need_states(self, what: str) -> None:
         """Refuse a run that holds only marks of which slots are right, and no states.
@@ -125,29 +104,35 @@ class Run(Record):
             Schema `LONG`, sorted; or what the query selects.
 
         Raises:
-            DstbenchError: The rows cannot be read, or the file has changed since it was opened.
+            DstbenchError: The rows cannot be read or are damaged, or the file has changed since it was opened.
         """
-        if table is None:
-            return self.part(0, self.cuts[-1])
-        return self._collected(table, 0, self.cuts[-1])
+        return self._collected(self.table if table is None else table)
 
-    def _collected(self, table: pl.LazyFrame, start: int, end: int) -> pl.DataFrame:
-        """The result of a query over the rows from one cut to another, which are checked first."""
-        self.check(start, end)
+    def part(self, start: int, rows: int) -> pl.DataFrame:
+        """The rows from one cut to another; see `read`.
+
+        Args:
+            start: The first row, one of `cuts`.
+            rows: Number of rows, up to another of `cuts`.
+
+        Returns:
+            Schema `LONG`, sorted.
+        """
+        return self._collected(self.table.slice(start, rows))
+
+    def _collected(self, table: pl.LazyFrame) -> pl.DataFrame:
+        """The result of a query over the rows, if the file is the same before and after it."""
+        self.check()
         try:
             return collect(table, self.name)
         finally:
             self.check()
 
-    def check(self, start: int = 0, end: int = 0) -> None:
-        """Check that the file, if the rows come from one, is the same as when it was opened.
-
-        Args:
-            start: One of `cuts`: the first of the rows whose checksums are checked, too.
-            end: Likewise, the row after the last of them.
+    def check(self) -> None:
+        """Check that the file, if the rows come from one, is the one that was opened.
 
         Raises:
-            DstbenchError: The file has changed, or is gone, or the rows are damaged.
+            DstbenchError: The file has changed, or is gone.
         """
         if self.path is None or self.stamp is None:
             return
@@ -159,21 +144,6 @@ class Run(Record):
                 file=self.path,
                 hint="run it again when nothing writes the file any more",
             ) from None
-        if self.checksums is None or start == end:
-            return
-        first, last = (bisect_left(self.cuts, row) for row in (start, end))
-        begin = self.checksums[first - 1][0] if first else len(MAGIC)
-        ends, sums = zip(*self.checksums[first:last], strict=True)
-        with reading(self.name):
-            if _sums(self.path, self.stamp, begin, ends) != sums:
-                raise damaged("its bytes are not those that were written")
-
-
-@lru_cache(maxsize=1 << 12)
-def _sums(path: str, stamp: Stamp, begin: int, ends: tuple[int, ...]) -> tuple[int, ...]:
-    """The CRC-32 of consecutive sections of a file; they are computed once for each stamp of it."""
-    with reading(path), open(path, "rb") as file:
-        return tuple(crc for _, crc in checksums(file, ends, begin))
 
 
 def stamp_of(path: str | os.PathLike[str]) -> Stamp:
@@ -198,77 +168,46 @@ def in_memory(name: str, table: pl.DataFrame, meta: Mapping[str, Any]) -> Run:
     return Run(name, table.lazy(), meta, (*cuts, table.height))
 
 
-_METADATA: Final = "dstbench"
-_CUTS: Final = "dstbench.cuts"
-_GOLD: Final = "dstbench.gold"
+#: The texts in a file's footer: `Run.meta`, `Run.cuts` and `Run.fingerprint`.
+METADATA, CUTS, GOLD = "dstbench", "dstbench.cuts", "dstbench.gold"
 
 
-def write_table(path: str | PathLike[str], table: pl.DataFrame, meta: Mapping[str, Any], cuts: tuple[int, ...]) -> None:
-    """Write a run whose rows are in memory, group by group; `meta` and `cuts` are those of the `Run`."""
-    fingerprints = []
-
-    def fingerprinted(group: pl.DataFrame) -> pl.DataFrame:
-        fingerprints.append(gold_fingerprint(group))
-        return group
-
-    def gold() -> dict[str, str]:
-        return {_GOLD: json.dumps(f"{sum(fingerprints) % 2**64:016x}")}
-
-    texts = {_METADATA: json.dumps(dict(meta), ensure_ascii=False, sort_keys=True), _CUTS: json.dumps(cuts)}
-    groups = (table.slice(start, end - start) for start, end in pairwise(cuts))
-    parquet.write(path, LONG.schema, map(fingerprinted, groups), texts, gold)
-
-
-class Footer(NamedTuple):
-    """What a file's footer says of the run."""
-
-    meta: dict[str, Any]
-    cuts: tuple[int, ...]
-    checksums: list[list[int]] | None
-    fingerprint: str | None
-
-
-def fitting_footer(file: File, texts: Mapping[str, str], *, height: int, size: int) -> Footer | None:
-    """The footer of a Parquet file of `height` rows and `size` bytes, from the texts in it."""
+def open_table(name: str, file: File) -> Run | None:
+    """The run in a Parquet file that dstbench wrote, whose rows are not read yet; None: another program wrote it."""
+    path = file.utf8_path
+    with reading(file.name):
+        stamp = stamp_of(path)
+        table, texts, is_sealed = parquet.scan(file)
+        height = table.select(pl.len()).collect().item() if CUTS in texts else 0
     try:
-        footer = Footer(
-            dict(json.loads(texts[_METADATA])),
-            tuple(json.loads(texts[_CUTS])),
-            json.loads(texts.get(parquet.CHECKSUMS, "null")),
-            json.loads(texts.get(_GOLD, "null")),
-        )
-    except (KeyError, TypeError, ValueError, RecursionError):
+        meta, cuts = dict(json.loads(texts[METADATA])), tuple(json.loads(texts[CUTS]))
+        gold, version = json.loads(texts.get(GOLD, "null")), meta.get("schema_version", SCHEMA_VERSION)
+        # Without a seal, the rows may be others than those that the fingerprint is of.
+        fingerprint = int(gold, 16) if gold is not None and is_sealed else None
+        is_ours = version not in range(1, SCHEMA_VERSION + 1) or _fits(meta, cuts, height)
+    except (AttributeError, KeyError, RecursionError, TypeError, ValueError):  # anyone may have edited these texts
+        is_ours = False
+    if not is_ours:
         return None
-    version = footer.meta.get("schema_version", SCHEMA_VERSION)
     if version not in range(1, SCHEMA_VERSION + 1):
         raise file.error(
             f"its long table has schema version {version}; this dstbench reads up to {SCHEMA_VERSION}",
             "it needs a newer dstbench; or convert it again with this one",
         )
-    try:
-        return footer if _fits(footer, height=height, size=size) else None
-    except (AttributeError, KeyError, TypeError, ValueError):  # anyone may have edited it
-        return None
+    table = conform_long(table, source=file.name)
+    if not is_sealed:  # it was edited, or an early version wrote it
+        check_long(collect(table, file.name), source=file.name)
+    return Run(name, table, meta, cuts, path=path, stamp=stamp, fingerprint=fingerprint)
 
 
-def _fits(footer: Footer, *, height: int, size: int) -> bool:
-    """Whether dstbench could have written this footer for a file of `height` rows and `size` bytes."""
-    meta, cuts, sums, gold = footer
-    coverage, frames, only = meta["coverage"], meta.get("frames", {}), meta.get("only", [])
-    ends = [] if sums is None else [*(end for end, _ in sums), size]
-    counts = [*coverage.values(), *frames.values(), *cuts, *(number for pair in sums or () for number in pair)]
+def _fits(meta: Any, cuts: Any, height: int) -> bool:
+    """Whether dstbench could have written these texts for a file of `height` rows."""
     return (
-        all(type(number) is int and number >= 0 for number in counts)
+        all(type(number) is int and number >= 0 for number in (*cuts, *meta["coverage"].values()))
+        and all(low < high for low, high in pairwise(cuts))
         and (cuts[:1], cuts[-1:]) == ((0,), (height,))
         and len(cuts) > 1
-        and all(low < high for each in (cuts, ends) for low, high in pairwise(each))
-        and (sums is None or len(sums) == len(cuts) - 1)
-        and {"turns", "dialogues"} <= coverage.keys()
-        and frames.keys() in (set(), {*COUNTS})
-        and re.fullmatch(r"[a-z]+(\+[a-z]+)*", meta["missing"]) is not None
-        and {"gold", "pred"} >= (spellings := meta.get("with_book", {})).keys()
-        and not any(with_book for slots in spellings.values() for with_book in slots.values())
-        and isinstance(only, list)
-        and all(isinstance(metric, str) for metric in only)
-        and (gold is None or re.fullmatch("[0-9a-f]{16}", gold) is not None)
+        and {"turns", "dialogues"} <= meta["coverage"].keys()
+        and meta.get("frames", {}).keys() in (set(), {*COUNTS})
+        and isinstance(meta["missing"], str)
     )

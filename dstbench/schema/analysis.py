@@ -31,9 +31,8 @@ from dstbench.schema.core import (
 
 DIALOGUES: Final = OpenTable(
     "dialogues",
-    "One row per (run, dialogue): when it fails, how much is in it, where its mistakes are. Turns are those that the "
-    "convention scores, numbered from 0 without gaps. Beside these there is a column per metric. "
-    "Sorted by (run, dialogue).",
+    "One row per (run, dialogue), sorted by these: when it fails, how much is in it, where its mistakes are. Turns are "
+    "those that the convention scores, numbered from 0 without gaps. Beside these there is a column per metric.",
     **SCORES.only("run"),
     **LONG.only("dialogue"),
     turns=count("Turns, n."),
@@ -90,7 +89,7 @@ FIRST_FAILURES: Final = Table(
     low=number("Lower end of the tenth: first_wrong / n is at least this."),
     high=number("Upper end of the tenth: first_wrong / n is less than this."),
     dialogues=count("Dialogues that first fail there."),
-    recovered=count("Of these: with a turn of JGA 1 after the first failure."),
+    **FAILURES.only("recovered"),
 )
 
 GOLD_SLOTS: Final = Table(
@@ -104,9 +103,8 @@ GOLD_SLOTS: Final = Table(
 
 ERRORS: Final = OpenTable(
     "error classes",
-    "One row per (run, class), or per (run, domain or slot, class): every slot of every scored turn that gold or "
-    "prediction has is in exactly one class. Tables by domain or slot have that column after `run`; it is null for "
-    "turns without a prediction (--missing wrong).",
+    "One row per (run, class), or per (run, domain or slot, class): each slot that gold or prediction has in a scored "
+    "turn is in one class. The domain or slot is after `run`; null: turns without a prediction.",
     **SCORES.only("run"),
     **{"class": text("The class, by the precedence of dstbench.scoring.error_classes.CLASSES.")},
     kind=text("The count that the class is part of: correct, missed, wrong, over, or no-prediction."),
@@ -121,8 +119,7 @@ ERRORS: Final = OpenTable(
 
 TIMING: Final = OpenTable(
     "timing of errors",
-    "One row per run, or per (run, slot): values that are predicted too late or too early. The table by slot has "
-    "that column after `run`.",
+    "One row per run, or per (run, slot): values that are predicted too late or too early.",
     **SCORES.only("run"),
     missed=large("(turn, slot) pairs that only gold has."),
     late=large("Of these: the prediction has gold's value in a later turn, while gold still has it."),
@@ -147,8 +144,7 @@ TRAIT_BINS: Final = Table(
 
 DISAGREEMENTS: Final = Table(
     "disagreements",
-    "One row per (run, higher metric, place), or per (higher metric, place) over all runs: the dialogues on which two "
-    "metrics differ most.",
+    "One row per (run, higher metric, place), or of all runs: the dialogues on which two metrics differ most.",
     **SCORES.only("run"),
     higher=text("The metric that gives the dialogue the higher score."),
     lower=text("The other one."),
@@ -160,17 +156,13 @@ DISAGREEMENTS: Final = Table(
     **DIALOGUES.only("turns", "mistakes"),
 )
 
-_ROWS: Final = text(
-    "Which dialogues (turns) are used: pairwise (those in which both columns are defined), complete (those in which "
-    "all columns are), or released (those that the authors of GCA used: dstbench.analysis.traits)."
-)
+_ROWS: Final = text("Which rows are used: pairwise (both columns are defined), complete (all are), released (GCA's).")
 
 _PER: Final = text("What is correlated: a row per dialogue, or per turn.")
 
 CORRELATIONS: Final = Table(
     "correlations",
-    "One row per (run, pair of columns): Pearson correlations. Where there are several runs, the run `pooled` is all "
-    "of them together.",
+    "One row per (run, pair of columns): Pearson correlations; the run `pooled` is all runs together.",
     run=text("Name of the run, or pooled."),
     rows=_ROWS,
     per=_PER,
@@ -179,23 +171,18 @@ CORRELATIONS: Final = Table(
     r=r("Their correlation; null: one of them does not vary."),
     n=count("Number of dialogues (turns) that it is computed over."),
     **interval(
-        r,
-        "Lower end of its confidence interval over dialogues (jackknife: each left out in turn with all of its rows); "
-        "null: r is null, there are fewer than 4 dialogues, or a column varies in one only.",
+        r, "Lower end of its interval over dialogues (jackknife); null: r is null, or there are too few dialogues."
     ),
     **interval(
-        r,
-        "Lower end of Fisher's interval, which assumes independent rows of normal data; null: a dialogue has several "
-        "rows, or r has no interval.",
-        "fisher_",
+        r, "Lower end of Fisher's interval, for independent rows of normal data; null: they are not.", "fisher_"
     ),
     level=number("Confidence level of the intervals."),
 )
 
 CORRELATION_DIFFERENCES: Final = Table(
     "differences of correlations",
-    "One row per (run, two correlations), over the dialogues (turns) in which all of their columns are defined; or per "
-    "(two runs, correlation). Null: they cannot be compared.",
+    "One row per (run, two correlations), over the rows in which all columns are defined, or per (two runs, "
+    "correlation). Null: they cannot be compared.",
     run=text("The run of the first correlation, or pooled."),
     other_run=text("The run of the second correlation: another one only where runs are compared."),
     first=text("The two columns of the first correlation, separated by a comma."),
@@ -206,20 +193,10 @@ CORRELATION_DIFFERENCES: Final = Table(
     r_first=r("The first correlation.", nullable=True),
     r_second=r("The second.", nullable=True),
     difference=r("The first minus the second.", nullable=True),
-    **interval(
-        r,
-        "Lower end of its confidence interval over dialogues (jackknife: each left out in turn with all of its rows).",
-    ),
-    p=p(
-        "Two-sided p-value, from the same standard error: at most 1 - level if the interval excludes 0.", nullable=True
-    ),
+    **interval(r, "Lower end of its confidence interval over dialogues (jackknife)."),
+    p=p("Two-sided p-value, from the same standard error.", nullable=True),
     p_adjusted=p("p adjusted by Holm for all rows of the table.", nullable=True),
-    **interval(
-        r,
-        "Lower end of Zou's interval (2007), which assumes independent rows of normal data; null: a dialogue has "
-        "several rows, a correlation is ±1, or a column follows from the others.",
-        "zou_",
-    ),
+    **interval(r, "Lower end of Zou's interval (2007), for independent rows of normal data; null: undefined.", "zou_"),
     n_first=count("Dialogues (turns) that the first is computed over."),
     n_second=count("Those that the second is computed over: the same ones, except where they are independent."),
     level=number("Confidence level of the interval."),
@@ -239,16 +216,14 @@ CORRELATION_TESTS: Final = Table(
 
 RATED: Final = Table(
     "agreement with ratings",
-    "One row per (run, metric, coefficient): how much a metric agrees with people's ratings, over the rated dialogues "
-    "(turns) in which the metric is defined. Where there are several runs, the run `pooled` is all of them.",
+    "One row per (run, metric, coefficient): how much a metric agrees with people's ratings, over the rated rows "
+    "in which it is defined; the run `pooled` is all runs.",
     **CORRELATIONS.only("run", "per"),
     metric=text("A metric in dstbench's notation, or a column of the dialogues' (turns') table."),
     coefficient=text("pearson, spearman, or kendall (tau-b)."),
     value=r("Their correlation; null: one of them does not vary, or there are fewer than 4 dialogues."),
     **interval(r, "Lower end of its confidence interval; null: undefined."),
-    interval=text(
-        "jackknife (each dialogue left out in turn), or linearised (rows' influence, dialogues as clusters)."
-    ),
+    interval=text("jackknife (each dialogue left out in turn), or linearised (dialogues as clusters)."),
     n=count("Number of dialogues (turns) that it is computed over."),
     dialogues=count("Number of different dialogues that these are of."),
     level=number("Confidence level of the interval."),
@@ -256,8 +231,8 @@ RATED: Final = Table(
 
 RATED_DIFFERENCES: Final = Table(
     "differences in agreement with ratings",
-    "One row per (run, two metrics, coefficient, test): how much more one metric agrees with people's ratings than "
-    "another, over the rated dialogues (turns) in which both are defined. Null: they cannot be compared.",
+    "One row per (run, two metrics, coefficient, test), over the rated rows in which both are defined. Null: they "
+    "cannot be compared.",
     **RATED.only("run", "per", "metric"),
     other=text("Another metric. For both, a higher score is better."),
     **RATED.only("coefficient"),
@@ -266,36 +241,24 @@ RATED_DIFFERENCES: Final = Table(
     difference=r("The first minus the second.", nullable=True),
     **interval(r, "Lower end of its confidence interval."),
     interval=text(
-        "How it is computed: jackknife (each dialogue left out in turn), or for rank correlations zou2007 (from "
-        "linearised standard errors, dialogues as clusters).",
-        nullable=True,
+        "jackknife, or zou2007 (of ranks: from linearised standard errors, dialogues as clusters).", nullable=True
     ),
     **CORRELATION_DIFFERENCES.only("zou_low", "zou_high"),
-    test=text(
-        "The test: jackknife, or a classical one by cocor's name; for rank correlations linearised (of Fisher's z).",
-        nullable=True,
-    ),
+    test=text("jackknife, a classical test by cocor's name, or linearised (of Fisher's z of ranks).", nullable=True),
     statistic=r("Its statistic; null: the jackknife's p is that of its interval."),
     df=count("Degrees of freedom of its t distribution; null: the distribution is normal, or the jackknife's."),
     p=p("Two-sided p-value.", nullable=True),
-    p_adjusted=p(
-        "p adjusted by Holm's method for the differences of the run, by the same coefficient and test.", nullable=True
-    ),
+    p_adjusted=p("p adjusted by Holm for the run's differences by this coefficient and test.", nullable=True),
     **RATED.only("n", "dialogues", "level"),
 )
 
 # --- comparisons of runs ---------------------------------------------------------------------------------------------
 
-_SE: Final = score(
-    "Standard error over dialogues (of models: over seeds too); null: undefined, or all dialogues are alike."
-)
+_SE: Final = score("Standard error over dialogues (of models: over seeds too); null: undefined, or all are alike.")
 # The uncertainty of a score.
 _UNCERTAIN: Final = {
     "se": _SE,
-    "low": score(
-        "Lower end of its interval: of a share, Wilson's with the effective number of units; of a count, Student's t. "
-        "Null: undefined."
-    ),
+    "low": score("Lower end of its interval (of a share Wilson's, of a count Student's t); null: undefined."),
     "high": score("Upper end, likewise.", nullable=True),
 }
 
@@ -320,16 +283,14 @@ MODELS: Final = Table(
 
 RUN_DIFFERENCES: Final = Table(
     "differences of runs",
-    "One row per (metric, pair of runs, or of models if models were named): how large the difference is, and "
-    "whether it could be due to chance.",
+    "One row per (metric, pair of runs or models): how large their difference is, and whether it could be chance.",
     **SCORES.only("metric", "unit"),
     run=text("Name of the run, or of the model."),
     other=text("Name of the other; of the baseline, if there is one."),
     difference=score("Value of run minus value of other; null: undefined."),
     se=_SE,
     **interval(
-        score,
-        "Lower end of its interval, which excludes 0 exactly if p is at most 1 - level; null: as se or significant.",
+        score, "Lower end of its interval, which excludes 0 exactly if p is at most 1 - level; null: undefined."
     ),
     p=p("Two-sided p-value of there being no difference; null: undefined, or a model has fewer than 3 runs."),
     p_adjusted=p("The same, adjusted for m.", nullable=True),
@@ -337,22 +298,15 @@ RUN_DIFFERENCES: Final = Table(
     m=count("Number of the metric's differences that have a p."),
     resamples=count("Random swaps that p is from: more where p is close to 1 - level; null: models."),
     p_smallest=p("The smallest p_adjusted possible with these resamples; null: undefined, or models."),
-    resamples_needed=large(
-        "The fewest resamples with which p_adjusted can be at most 1 - level; null: no number is enough, or undefined."
-    ),
-    significant=flag(
-        "Whether p_adjusted is at most 1 - level; null: undefined, or not tested, as p_smallest is above 1 - level."
-    ),
+    resamples_needed=large("The fewest with which p_adjusted can be at most 1 - level; null: no number is enough."),
+    significant=flag("Whether p_adjusted is at most 1 - level; null: undefined, or not tested."),
     may_flip=flag("Whether p or p_adjusted is so close to 1 - level that another seed may give the other verdict."),
     wins=count("Dialogues in which run scores higher; null between models.", nullable=True),
     ties=count("Dialogues in which both score the same; likewise.", nullable=True),
     losses=count("Dialogues in which other scores higher; likewise.", nullable=True),
     unscored=count("Dialogues in which either has no score; likewise.", nullable=True),
     discordant=count("Dialogues whose counts for the metric differ, so a swap matters; likewise.", nullable=True),
-    detectable=score(
-        "The difference that the test finds in 80 % of cases at 1 - level, adjusted for m as if no other were "
-        "significant; null: se or significant is null."
-    ),
+    detectable=score("The difference found in 80 % of cases at 1 - level, adjusted for m; null: undefined."),
 )
 
 DESIGN: Final = Table(
@@ -369,8 +323,7 @@ DESIGN: Final = Table(
 
 SWEEP: Final = OpenTable(
     "sweep",
-    "One row per (run, profile, metric), per run from the highest value of the first metric to the lowest. Where "
-    "published scores are compared, with the further columns of `sweep_targets`.",
+    "One row per (run, profile, metric), per run from the highest value of the first metric to the lowest.",
     **SCORES.only("run"),
     profile=text("The profile under which the run is scored."),
     **SCORES.only("metric", "unit", "value", "turns", "dialogues"),
@@ -387,10 +340,8 @@ SWEEP_TARGETS: Final = Table(
     agrees=flag("Whether the value, rounded as the published score is, equals it; null: as `off`."),
     agrees_with_all=flag("Whether the profile agrees with the published scores of all metrics."),
     by_chance=ratio(
-        "How many of the run's profiles agree on average with a published score that may lie anywhere between their "
-        "lowest and highest score: n·u / (highest - lowest + u), with n profiles, and u the unit of the published "
-        "score's last digit, or one turn if that is more. Of several metrics, the smallest such number, which is an "
-        "upper bound of how many agree with all. Null: the score is undefined under every profile."
+        "How many profiles agree on average with a score anywhere in their range: n·u / (highest - lowest + u), u one "
+        "unit of the published digits, at least a turn; the smallest of all metrics; null: undefined."
     ),
 )
 
@@ -400,8 +351,7 @@ _TURN: Final = {**SCORES.only("run"), **LONG.only("dialogue", "turn")}
 
 SLOT_CLASSES: Final = Table(
     "slot classes",
-    "One row per (run, dialogue, turn, slot) of the turns that are scored: every slot that gold or prediction has "
-    "under the convention, and its class. Sorted as the long table.",
+    "One row per (run, dialogue, scored turn, slot) that gold or prediction has, sorted as the long table.",
     **_TURN,
     domain=category("The slot's domain; null for the mark of a turn without a prediction.", nullable=True),
     slot=category("domain-slot; likewise.", nullable=True),
@@ -448,8 +398,7 @@ RECONCILED_STEPS: Final = Table(
 
 RECONCILED_SETS: Final = Table(
     "sets of choices",
-    "One row per (set, metric): the sets of the smallest number of choices that reaches all published scores; if none "
-    "does, the nearest set of each number, the nearest first.",
+    "One row per (set, metric): the smallest sets that reach all published scores, else the nearest of each size.",
     choices=text("The names of the choices, joined by +; empty: none."),
     size=count("The number of choices."),
     **_RECONCILED,
@@ -464,8 +413,7 @@ RECONCILED_TRIED: Final = Table(
     sets=count("The sets of that number that suit the run, of choices of which each changes a score."),
     reached=count("Those of them that reach all published scores."),
     by_chance=ratio(
-        "How many of them would on average reach scores anywhere between their lowest and highest ones, as in "
-        "`sweep_targets`; null: no set was tried, or only those of published conventions that need more choices."
+        "How many would reach scores anywhere in their range, as in `sweep_targets`; null: none was tried."
     ),
 )
 
@@ -526,10 +474,7 @@ SPREAD: Final = Table(
     highest=score("The highest score; null as `mean`.", nullable=True),
     range=score("highest minus lowest; null as `sd`.", nullable=True),
     se=score("Mean standard error of a run's score, over dialogues; null: unknown."),
-    signal_to_noise=ratio(
-        "sd divided by the mean standard error of two runs' paired difference, over the root of 2; null: one of them "
-        "is unknown, or the error is 0."
-    ),
+    signal_to_noise=ratio("sd / (mean standard error of two runs' paired difference / √2); null: unknown, or error 0."),
 )
 
 POWER: Final = Table(
@@ -540,17 +485,12 @@ POWER: Final = Table(
     apart=count("Of these: p is at most 1 - level."),
     apart_adjusted=count("Of these: p adjusted for their number is at most 1 - level."),
     untestable=count("Of these: too few resamples, or dialogues that differ, for the adjusted p to be so small."),
-    power=share(
-        "apart / pairs; null: no pair, or too few resamples, or dialogues that differ, for any p to be so small."
-    ),
+    power=share("apart / pairs; null: no pair, or no p can be so small."),
     low=share("Lower end of the interval of `power` over dialogues; null: undefined."),
     high=share("Upper end, likewise. At an end of the scale the interval is one-sided.", nullable=True),
     power_adjusted=share("apart_adjusted / pairs; likewise with adjusted p.", nullable=True),
     adjustment=text("How p is adjusted."),
-    median_detectable=score(
-        "The difference that the test finds in 80 % of cases (`detectable` of the differences), median over the pairs; "
-        "null: undefined."
-    ),
+    median_detectable=score("Median over the pairs of `detectable` of the differences; null: undefined."),
 )
 
 RANK_AGREEMENT: Final = Table(
@@ -560,12 +500,7 @@ RANK_AGREEMENT: Final = Table(
     second=text("Another one."),
     runs=count("Number of runs that both have a score for."),
     tau=decimal("Kendall's tau-b; null: one of them ties all runs."),
-    **interval(
-        decimal,
-        "Lower end of its percentile interval, by resampling dialogues, corrected for the noise in orders; null: tau "
-        "is null, none are drawn, tau is undefined in more than 5 % of the resamples, or their orders are too unlike "
-        "the observed ones (the two metrics' mean tau with these, multiplied, is below .6).",
-    ),
+    **interval(decimal, "Lower end of its percentile interval over dialogues, corrected for noise; null: undefined."),
     undefined=count("Resamples left out because tau is undefined in them; null: none are drawn."),
     reversed=count("Pairs of runs that they rank in opposite orders."),
     reversed_surely=count("Of these: significant, by adjusted p, in both metrics; null: not tested."),
@@ -590,15 +525,8 @@ DEPENDENCE: Final = Table(
     trait=text("A column of the dialogues' table: turns, n_gold_max, to_mean, nu_paper."),
     r=decimal("Their correlation; null: one of them does not vary."),
     n=count("Dialogues of runs in which both are defined: a dialogue counts once for each run."),
-    **interval(
-        decimal,
-        "Lower end of its interval over dialogues (jackknife: each left out in turn in all runs); null: r is null, "
-        "fewer than 4 dialogues have both, or one of them varies in one dialogue only.",
-    ),
-    partial=decimal(
-        "Their correlation given the dialogue's numbers of mistakes and turns (those that the trait is not); null: one "
-        "of them does not vary then."
-    ),
+    **interval(decimal, "Lower end of its interval over dialogues (jackknife over all runs); null: undefined."),
+    partial=decimal("Their correlation given the dialogue's numbers of mistakes and turns; null: undefined."),
     **interval(decimal, "Lower end of its interval over dialogues, likewise; null: undefined.", "partial_"),
     level=number("Confidence level of the interval."),
 )
@@ -670,9 +598,8 @@ VALIDITY: Final = Table(
     **SCORES.only("metric"),
     along=text("What the runs are ordered along."),
     measure=text(
-        "tau: Kendall's tau-b; somers_d: Somers' d over pairs with an order; accuracy: the share of these that the "
-        "metric orders so (Kocmi et al. 2021); soft_accuracy: the same, each pair counted by how surely: 1 less the "
-        "one-sided p of the order (Thompson et al. 2024)."
+        "tau: Kendall's tau-b; somers_d; accuracy: pairs ordered so (Kocmi et al. 2021); soft_accuracy: each "
+        "counted by 1 less the one-sided p of its order (Thompson et al. 2024)."
     ),
     runs=count("Runs that have a score."),
     pairs=count("Pairs of runs that have an order and scores."),
@@ -685,15 +612,10 @@ RELIABILITY: Final = Table(
     "One row per metric: how alike two random halves of the dialogues order the runs (Buckley & Voorhees 2000).",
     **SCORES.only("metric"),
     pairs=count("Pairs of runs that have scores."),
-    swap_rate=share(
-        "Share of pairs that the halves order otherwise, mean over halves; ties count half.", nullable=True
-    ),
+    swap_rate=share("Share of pairs that the halves order otherwise, mean; ties count half.", nullable=True),
     **_INTERVAL,
     tau_halves=decimal("Kendall's tau-b of the two halves' orders, mean over halves; null: undefined."),
-    tau_full=decimal(
-        "The same for two test sets of as many dialogues as there are, by Spearman and Brown's formula; null: "
-        "undefined, or the halves do not agree."
-    ),
+    tau_full=decimal("The same for two test sets as large as the whole (Spearman-Brown); null: undefined."),
     halves=count("Number of random halves."),
 )
 
@@ -709,8 +631,7 @@ CONTESTS: Final = Table(
     "metrics compared",
     "One row per (measure, pair of metrics): which is better, and whether that may be chance.",
     measure=text("soft_accuracy, swap_rate, or power: the share of pairs of runs with p at most 1 - level."),
-    first=text("A metric."),
-    second=text("Another one."),
+    **RANK_AGREEMENT.only("first", "second"),
     difference=r("The measure of the first minus that of the second; null: undefined."),
     **_INTERVAL,
     p=p("Two-sided p of the difference, by resampling dialogues; null: undefined."),
@@ -718,8 +639,7 @@ CONTESTS: Final = Table(
 )
 
 _WAY: Final = {
-    "way": text("put in: errors are put into the run's right values; mended: the run's errors are mended, and the loss "
-                "is what it gains.")
+    "way": text("put in: errors are put into the run's right values; mended: its own are mended (loss: the gain)."),
 }  # fmt: skip
 OWN_ERROR_COSTS: Final = Table(
     "costs of errors in a run",

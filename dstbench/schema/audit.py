@@ -25,8 +25,7 @@ from dstbench.schema.core import (
 _SPLIT: Final = text("Name of the dataset, or of its split.")
 _COUNTED: Final = {
     "counting": text(
-        "When a value counts: in every turn whose state has it (cumulative), in turns that set it (update), or in "
-        "each dialogue's last state (final)."
+        "Counted in: every turn that has it (cumulative), turns that set it (update), last states (final)."
     ),
     "slot": SLOT,
 }
@@ -35,8 +34,7 @@ _VALUES: Final = count("Distinct values, R.")
 
 BIAS: Final = Table(
     "entity bias",
-    "One row per (split, counting, slot): how evenly the slot's values are distributed. 1: all values are equally "
-    "frequent; 0: there is only one.",
+    "One row per (split, counting, slot): how evenly values are distributed. 1: equally frequent; 0: one value.",
     split=_SPLIT,
     **_COUNTED,
     n=_N,
@@ -128,8 +126,7 @@ DIFFERENT_SLOTS: Final = Table(
 
 DIFFERENT_SPLITS: Final = Table(
     "differences of splits",
-    "One row per split, per (split, domain) and per (split, domain, slot): how much of it differs between two versions "
-    "of a dataset. No rows if the versions do not have several splits.",
+    "One row per split, (split, domain) and (split, domain, slot): how much differs. None without several splits.",
     split=text("Name of the split."),
     domain=text("The domain; null: all turns of the split."),
     slot=text("The slot; null: the whole domain, or the whole split."),
@@ -162,8 +159,7 @@ _MODEL: Final = {"version": text("Name of the version of the dataset."), **MODEL
 
 VERSION_RUNS: Final = OpenTable(
     "scores of runs on versions",
-    "One row per (version, run, metric): a score, as from `dstbench score`. If the convention matches fuzzily, "
-    "the column `exact` has the value with exact matching.",
+    "One row per (version, run, metric). If the convention is fuzzy, `exact` has the value with exact matching.",
     **_MODEL,
     **SCORES.columns,
 )
@@ -197,7 +193,7 @@ VERSION_SLOTS: Final = Table(
 SHEET: Final = Table(
     "review sheet",
     "One row per dialogue to review, followed by one per annotation that was added to it. Readers fill in `right` for "
-    "additions and `missed` for dialogues; the columns after each hold what they need to decide.",
+    "additions and `missed` for dialogues.",
     row=text("dialogue or addition."),
     **LONG.only("dialogue"),
     turn=turn("Turn of the addition.", nullable=True),
@@ -209,23 +205,16 @@ SHEET: Final = Table(
     exchange=text("What they say in its turn; the words that say the value are between >> and <<.", nullable=True),
     after=text("What they say in the turn after; null: there is none."),
     state=text("Gold's state in its turn, the slot's domain first; (empty) if it has no slot.", nullable=True),
-    missed=text(
-        "To be filled in for a dialogue: how many annotations are still missing. If it is filled in for no "
-        "dialogue, recall is undefined.",
-        nullable=True,
-    ),
-    transcript=text(
-        "For a dialogue: what is said in each turn, and what gold sets or removes there (added: +).", nullable=True
-    ),
+    missed=text("To be filled in for a dialogue: how many annotations are still missing.", nullable=True),
+    transcript=text("For a dialogue: what is said in each turn, and what gold sets there (added: +).", nullable=True),
     group=text("changed or unchanged: whether the correction added anything to the dialogue."),
     of=count("Dialogues of the group in the whole dataset."),
 )
 
 REVIEW: Final = Table(
     "review",
-    "One row per measure of a correction: of its additions, and of dialogues (Qian et al. 2021, Table 3). A "
-    "changed dialogue is right if all of its additions are right, else wrong; an unchanged one is missed if it lacks "
-    "an annotation.",
+    "One row per measure of a correction: of its additions, and of dialogues (Qian et al. 2021, Table 3). A changed "
+    "dialogue is right if all of its additions are; an unchanged one is missed if it lacks an annotation.",
     unit=text("additions or dialogues: what is counted."),
     measure=text("precision, recall or f1."),
     value=share("The measure's estimate for the whole dataset; null: undefined."),
@@ -253,8 +242,7 @@ REVIEWED_ADDITIONS: Final = Table(
 REVIEWED_DIALOGUES: Final = Table(
     "reviewed dialogues",
     "One row per group of dialogues of the sample, changed ones first: how many are right (Qian et al. 2021, Table 3).",
-    group=text("changed or unchanged: whether the correction added anything to the dialogue."),
-    of=count("Dialogues of the group in the whole dataset."),
+    **SHEET.only("group", "of"),
     dialogues=count("Dialogues of the group in the sample."),
     right=count("Of these: all additions are right, or, if unchanged, no annotation is missing; null: not filled in."),
     wrong=count("Of these: the others; null: not filled in."),
@@ -264,8 +252,7 @@ REVIEWED_DIALOGUES: Final = Table(
 
 READER: Final = Table(
     "readers",
-    "One row per (reader, measure): the review of additions by each of several readers, over the rows that all of them "
-    "have filled in.",
+    "One row per (reader, measure): each reader's review of additions, over the rows that all have filled in.",
     reader=text("The reader: the name of the sheet, without its ending."),
     **REVIEW.only("measure", "value", "low", "high", "right", "wrong", "missed", "dialogues"),
 )
@@ -286,8 +273,7 @@ AGREEMENT: Final = Table(
 
 REPLACED: Final = Table(
     "replacements",
-    "One row per (dialogue, slot, old value): the new value in an entity-replaced test set. "
-    "Sorted by (dialogue, slot, value).",
+    "One row per (dialogue, slot, old value), sorted by these: the new value in an entity-replaced test set.",
     **LONG.only("dialogue"),
     slot=SLOT,
     value=text("The old value, as the states have it."),
@@ -298,16 +284,12 @@ REPLACED: Final = Table(
 
 REFUSED: Final = Table(
     "refused replacements",
-    "One row per (dialogue, slot, value): a value that is not replaced in an entity-replaced test set, and why. "
-    "Sorted by (dialogue, slot, value).",
+    "One row per (dialogue, slot, value), sorted by these: a value that is not replaced, and why.",
     **LONG.only("dialogue"),
     turn=turn("The first turn whose state has the value."),
     slot=SLOT,
     value=text("The value."),
-    reason=text(
-        "not said: nobody has said it by then; its dialogue is left out, or kept unchanged. ordinary word: it (or one "
-        "of its alternatives) is mostly said in another sense, and is not replaced."
-    ),
+    reason=text("not said: nobody has said it by then; ordinary word: it is mostly said in another sense."),
     said=count("Dialogues of the data and the training set that say it; null: not an ordinary word."),
     annotated=count("Of these: those whose states have it; null: not an ordinary word."),
 )
@@ -359,8 +341,8 @@ UNGROUNDED: Final = Table(
 
 DOUBTFUL_SLOTS: Final = Table(
     "doubtful gold values by slot",
-    "One row per slot: how many of gold's values contradict the database or were never said (Qian et al. 2021, "
-    "section 7). A value counts once per dialogue and entity named beside it. Sorted by slot.",
+    "One row per slot, sorted: gold's values that contradict the database or were never said, once per dialogue and "
+    "entity (Qian et al. 2021, section 7).",
     slot=SLOT,
     checked=count("Values of dialogues whose entity is in the database; null: no database."),
     contradicting=count("Of these: the database has another value.", nullable=True),
@@ -400,20 +382,14 @@ PROPOSALS: Final = Table(
     end=count("The character after their last."),
     utterance=text("The whole utterance."),
     rule=text(
-        "Why the value belongs to the state: name, fact, feature, kind, cue or wish (see `dstbench help audits`), or "
-        "similar (gold annotates it in similar places)."
+        "Why the value belongs to the state: name, fact, feature, kind, cue or wish, or similar (`help audits`)."
     ),
     entity=text("The place under discussion (a hotel's name); null: none."),
     fact=text("The value that the place has in the database; null: none."),
-    refused=flag(
-        "Whether the user asks for another place, or wants something that the place offered does not have; null: "
-        "judged by similar places alone."
-    ),
+    refused=flag("Whether the user asks for another place; null: judged by similar places alone."),
     place=text(
-        "What similar places in the corpus share besides slot and speaker: the rule (slot=any: not the slot, of which "
-        "gold annotates fewer than 3); or, without a rule, the word before the value (user) or the first word of the "
-        "reply (system) and, if there are enough, when other slots of the domain are annotated (now, between, before, "
-        "next, earlier). A hyphen stands for no word; null: no rule applies."
+        "What similar places share: the rule (slot=any: of any slot); or the word before the value, or the reply's "
+        "first, and when other slots are annotated (now, between, before, next, earlier); null: no rule applies."
     ),
     annotated=count("Similar places in other dialogues in which gold annotates the slot with the value said there."),
     mentions=count("Similar places in other dialogues in which gold could annotate it."),
@@ -434,8 +410,7 @@ RATES: Final = Table(
 
 MODIFIED: Final = Table(
     "modified dialogues",
-    "One row per (split, domain, slot): in how many dialogues an annotation is missing (Qian et al. 2021, Table 1). "
-    "Sorted by split (in the order given), domain and slot; null last.",
+    "One row per (split, domain, slot), sorted, null last: dialogues that lack an annotation (Table 1).",
     split=text("The split; null: all dialogues. Splits have rows of their own only if there are several."),
     domain=text("The domain; null: all domains."),
     slot=text("domain-slot, any that gold has in any split; null: all slots of the domain."),
@@ -446,8 +421,7 @@ MODIFIED: Final = Table(
 
 SHARES: Final = Table(
     "shares of speakers",
-    "One row per (slot, speaker): how often annotations of the values that this speaker says are missing (Qian et al. "
-    "2021, Fig 4). A value that both say in the turn counts as the user's.",
+    "One row per (slot, speaker): how often annotations of values that this speaker says are missing (Fig 4).",
     slot=SLOT,
     speaker=_SPEAKER,
     **RATES.only("annotated", "missing", "rate"),
@@ -462,10 +436,8 @@ OF_PAIR: Final = {
 
 PAIRS: Final = Table(
     "pairs of places",
-    "One row per slot with missing annotations: two dialogues in which the same speaker says a value of the slot, and "
-    "the same rule applies; gold annotates it in one of them only (Qian et al. 2021, Figs 1 and 10). If possible, both "
-    "say the same value; of such pairs, the one with the most words in common. Slots with most missing annotations "
-    "first.",
+    "One row per slot with missing annotations, those with most first: two dialogues in which the same speaker says a "
+    "value, and gold annotates it in one only (Qian et al. 2021, Figs 1 and 10).",
     slot=SLOT,
     missing=count("The slot's missing annotations."),
     speaker=_SPEAKER,
@@ -503,22 +475,15 @@ SUMMARY: Final = Table(
 
 CANDIDATES: Final = Table(
     "candidates",
-    "One row per mention of a value that gold could annotate in its turn: gold sets the slot to the value there, sets "
-    "it to another one, or has none. With everything that the rules check, and the decision. Sorted by (dialogue, "
-    "turn, slot).",
+    "One row per (dialogue, turn, slot) in which a value is said that gold could annotate, with all checks.",
     **PROPOSALS.only("dialogue", "turn", "slot", "value", "speaker", "said", "start", "end", "utterance"),
     decision=text(
-        "added; annotated: gold sets the value here; other: gold sets another value; no rule: no rule "
-        "applies; seldom: gold annotates too few similar places; held: another addition, here or in an earlier turn, "
-        "sets the slot; left out: the same words mean another slot, the rules leave the "
-        "slot out, or gold has another kind of place later."
+        "added; annotated: gold sets the value; other: another value; no rule; seldom: gold annotates too "
+        "few similar places; held: another addition sets the slot; left out: the rules leave it out."
     ),
     gold=text("Gold's value of the slot in this turn, as written; null: none."),
     rule=text("As in proposals; null: none applies."),
-    failed=text(
-        "Where no rule applies: the rule that comes nearest, and its conditions that do not hold (fact: of the place); "
-        "null: a rule applies, none is about such words of this speaker, or judged by similar places alone."
-    ),
+    failed=text("The nearest rule that does not apply, and which of its conditions do not hold; null: none."),
     **PROPOSALS.only("entity", "fact", "refused", "place"),
     annotated=count("Similar places in other dialogues that gold annotates; null: there is no evidence."),
     mentions=count("Similar places in other dialogues; null: there is no evidence."),

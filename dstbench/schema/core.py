@@ -101,25 +101,21 @@ NOTHING: Final = ("none", "")
 
 LONG: Final = Table(
     "long table",
-    "One row per (dialogue, turn, slot): a slot has a row from the first turn in which gold or prediction lists it "
-    "to the dialogue's last turn; a turn in which no slot has been listed yet has one row with a null slot. "
-    "Sorted by (dialogue, slot, turn). A row with the slot <service>-#frame describes a frame (as in SGD) and is in no "
-    "state: gold is not null where gold has the frame; a value is the frame's active intent, then its requested slots, "
-    "each preceded by a bar.",
+    "One row per (dialogue, turn, slot), sorted by (dialogue, slot, turn). A slot has a row from the first turn in "
+    "which gold or prediction lists it to the last turn; a turn in which no slot is listed yet has one row with a null "
+    "slot. A row with the slot <service>-#frame describes a frame: its active intent, then requested slots.",
     dialogue=text("Canonical dialogue id: PMUL4234 for MultiWOZ, any other as in the file."),
     turn=turn("0-based index of the user turn."),
     slot=category("domain-slot; null where the turn has no slot yet.", nullable=True),
     gold=category("Value in the gold state, verbatim; null: not in the state."),
     pred=category(
-        "Value in the predicted state, verbatim; null: not in the state. With a null slot: the mark of a turn "
-        "without a prediction, which counts as wrong (--missing wrong)."
+        "Value in the predicted state; null: none. With a null slot: the mark of a turn without a prediction."
     ),
 )
 
 TURNS: Final = Table(
     "turn table",
-    "One row per (dialogue, turn), or per (dialogue, turn, domain or slot): integer counts under a convention, "
-    "from which every metric is a sum and a short expression. Sorted by (dialogue, [domain or slot,] turn).",
+    "One row per (dialogue, turn), or per (dialogue, turn, domain or slot), sorted by these: counts of a convention.",
     **LONG.only("dialogue", "turn"),
     n_gold=count("Slots with a gold value."),
     n_pred=count("Slots with a predicted value."),
@@ -128,9 +124,7 @@ TURNS: Final = Table(
     n_charged_again=count("Wrong values that SA and RSA count as two slots (0 unless the convention says so)."),
     n_fresh_errors=count("Slots set or changed in this turn, in gold or prediction, and wrong (FGA)."),
     local_error=flag("FGA: the turn is wrong and its error is not merely carried over."),
-    error_age=turn(
-        "FGA: turns since the latest local error, if the turn only carries over an old error; else null.", nullable=True
-    ),
+    error_age=turn("FGA: turns since the latest local error; null: the turn does not merely carry over an old error."),
     soft_correct=number("Sum of similarities of predicted to gold values, over the slots of both states."),
     soft_joint=number("Product of similarities over the slots of both states; 0 where one side lacks a slot."),
     gca_correct=count("C: correct changes of state, counted as the GCA authors' code does."),
@@ -167,9 +161,8 @@ _ADDED: Final = {
 
 ROWS: Final = Table(
     "judged rows",
-    "The rows of the long table under a convention, without those that describe frames: what a slot's values mean in a "
-    "turn, whether they match, what is new, and what the row adds to the counts of its turn. Sorted by (run, dialogue, "
-    "slot, turn), so the row before is the slot's turn before, unless `first` says that there is none.",
+    "One row per (run, dialogue, turn, slot), sorted by (run, dialogue, slot, turn): the long table under a "
+    "convention, without rows of frames. The row before is the slot's turn before, unless `first` is true.",
     run=text("Name of the run."),
     **LONG.only("dialogue", "turn", "slot"),
     domain=category("The slot's domain; null where the slot is.", nullable=True),
@@ -211,10 +204,7 @@ SCORES: Final = OpenTable(
     metric=text("The metric in dstbench's notation, e.g. fga:lam=0.25."),
     unit=text("What the value is: share (tables show percent) or count."),
     value=score("The score as a fraction (a count for count metrics); null: undefined."),
-    se=score(
-        "Standard error of the score over dialogues, linearised; null: undefined, a count, by slot or by dialogue, or "
-        "all dialogues are alike (as where all turns are right), which says nothing of others."
-    ),
+    se=score("Standard error over dialogues, linearised; null: undefined, a count, by slot or dialogue, or all alike."),
     turns=count("Turns in the group."),
     dialogues=count("Dialogues in the group."),
     signature=text("Every setting that can change the value, and the version of dstbench."),

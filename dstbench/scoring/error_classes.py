@@ -27,33 +27,32 @@ from dstbench.conventions.normalise import tells_slot
 from dstbench.conventions.slots import domain_of
 from dstbench.metrics.base import before
 from dstbench.runs.run import Run
-from dstbench.scoring.events import with_events
 from dstbench.scoring.partitions import Part, over_parts
-from dstbench.scoring.rows import C, lay_out, with_answers
-from dstbench.scoring.turns import TURN, scored_turns, turn_table
-from dstbench.scoring.values import with_matches
+from dstbench.scoring.rows import lay_out
+from dstbench.scoring.turns import TURN, scored_turns, with_is_scored
+from dstbench.scoring.values import C, with_answers, with_matches
 from dstbench.tables import collect
 
-#: For each class, in order of precedence: its kind and its condition.
-CLASSES: Final[Mapping[str, tuple[str, str]]] = {
-    "correct": ("correct", "gold matches prediction"),
-    "no-prediction": (
-        "no-prediction",
-        "the turn has no prediction (--missing wrong); such an error belongs to no slot",
-    ),
-    "missed-fresh": ("missed", "gold has set or changed the slot in this turn"),
-    "dropped": ("missed", "the turn before had it right, and gold has kept it"),
-    "missed-stale": ("missed", "an old gold value that was missed or wrong already"),
-    "not-updated": ("wrong", "gold has changed, and its value of the turn before is predicted"),
-    "wrong-swap-slot": ("wrong", "gold has the predicted value in another slot of the domain, in this turn"),
-    "wrong-swap-domain": ("wrong", "gold has the predicted value in a slot of another domain, in this turn"),
-    "wrong-fresh": ("wrong", "gold's value or the predicted one is new"),
-    "wrong-stale": ("wrong", "both values are those of the turn before"),
-    "not-deleted": ("over", "gold had the slot in the turn before"),
-    "over-swap-slot": ("over", "gold has the predicted value in another slot of the domain, in this turn"),
-    "over-swap-domain": ("over", "gold has the predicted value in a slot of another domain, in this turn"),
-    "over-fresh": ("over", "the predicted value is new"),
-    "over-stale": ("over", "the predicted value is that of the turn before"),
+_G, _P, _IS_NEW = C("g").is_not_null(), C("p").is_not_null(), C("g_new") | C("p_new")
+
+
+#: For each class, in order of precedence: its kind, and its condition on a row of `classify`.
+CLASSES: Final[Mapping[str, tuple[str, pl.Expr]]] = {
+    "correct": ("correct", C("ok")),
+    "no-prediction": ("no-prediction", C("slot").is_null() & _P),
+    "missed-fresh": ("missed", _G & ~_P & C("g_new")),  # gold has set or changed the slot in this turn
+    "dropped": ("missed", _G & ~_P & C("ok_old")),  # the turn before had it right, and gold has kept it
+    "missed-stale": ("missed", _G & ~_P),  # an old gold value that was missed or wrong already
+    "not-updated": ("wrong", _G & C("old")),  # gold has changed, and its value of the turn before is predicted
+    "wrong-swap-slot": ("wrong", _G & C("in_domain")),  # gold has the value in another slot of the domain, in this turn
+    "wrong-swap-domain": ("wrong", _G & C("in_turn")),  # gold has it in a slot of another domain
+    "wrong-fresh": ("wrong", _G & _IS_NEW),  # gold's value or the predicted one is new
+    "wrong-stale": ("wrong", _G),  # both values are those of the turn before
+    "not-deleted": ("over", _P & C("g_old").is_not_null()),  # gold had the slot in the turn before
+    "over-swap-slot": ("over", _P & C("in_domain")),
+    "over-swap-domain": ("over", _P & C("in_turn")),
+    "over-fresh": ("over", _P & _IS_NEW),  # the predicted value is new
+    "over-stale": ("over", _P),
 }
 _CLASS: Final = pl.Enum(list(CLASSES))
 # The kinds of slots that gold has, and of those that the prediction has.
@@ -65,9 +64,10 @@ def count_classes(run: Run, convention: Convention) -> tuple[pl.DataFrame, int]:
     """How often each slot is in each class, over the scored turns; and the number of these turns."""
 
     def count(part: Part) -> tuple[pl.DataFrame, int]:
-        rows, turns = _scored_classes(part.rows(convention), convention)
-        counted = with_timing(rows, convention).filter(is_scored=True).drop_nulls("class")
+        rows = classify(with_is_scored(part.rows(convention), convention), convention)
+        counted = with_timing(rows, convention).filter("is_scored").drop_nulls("class")
         sizes = {"n": pl.len().cast(pl.Int64), "timed": C("timed").sum().cast(pl.Int64)}
+        turns = collect(scored_turns(part.turns(convention), convention).select(pl.len())).item()
         return collect(counted.group_by("slot", "class").agg(**sizes)), turns
 
     parts = over_parts(run, count)
@@ -78,9 +78,9 @@ def count_classes(run: Run, convention: Convention) -> tuple[pl.DataFrame, int]:
 
 def list_classes(table: pl.DataFrame, convention: Convention) -> pl.DataFrame:
     """The class of every slot that gold or prediction has, in the long table's order (`SLOT_CLASSES` without `run`)."""
-    rows, _ = _scored_classes(with_events(lay_out(table), convention), convention)
+    rows = classify(with_is_scored(lay_out(table).with_counts(convention), convention), convention)
     same = ~C("first") & pl.all_horizontal(C(side).eq_missing(C(side).shift(1)) for side in ("gold", "pred"))
-    listed = rows.with_columns(carried=same).filter(is_scored=True).drop_nulls("class")
+    listed = rows.with_columns(carried=same).filter("is_scored").drop_nulls("class")
     columns = ("dialogue", "turn", "domain", "slot", "gold", "pred", "kind", "class", "carried")
     names = C("class").cast(pl.String).cast(pl.Categorical)
     return collect(listed.with_columns(names, kind=_kind().cast(pl.Categorical)).select(columns))
@@ -88,13 +88,6 @@ def list_classes(table: pl.DataFrame, convention: Convention) -> pl.DataFrame:
 
 def _kind() -> pl.Expr:
     return C("class").cast(pl.String).replace_strict({name: kind for name, (kind, _) in CLASSES.items()})
-
-
-def _scored_classes(rows: pl.LazyFrame, convention: Convention) -> tuple[pl.LazyFrame, int]:
-    """Rows with their class and `is_scored`, whether the convention scores the turn; the number of scored turns."""
-    scored = collect(scored_turns(turn_table(rows), convention).select(*TURN, is_scored=pl.lit(value=True)))
-    classified = classify(rows, convention).join(scored.lazy(), on=TURN, how="left", maintain_order="left")
-    return classified, scored.height
 
 
 def classify(rows: pl.LazyFrame, convention: Convention) -> pl.LazyFrame:
@@ -107,25 +100,7 @@ def classify(rows: pl.LazyFrame, convention: Convention) -> pl.LazyFrame:
         "old",
     )
     rows = _with_swaps(rows)
-    g, p, is_new = C("g").is_not_null(), C("p").is_not_null(), C("g_new") | C("p_new")
-    conditions = {
-        "correct": C("ok"),
-        "no-prediction": C("slot").is_null() & p,
-        "missed-fresh": g & ~p & C("g_new"),
-        "dropped": g & ~p & C("ok_old"),
-        "missed-stale": g & ~p,
-        "not-updated": g & C("old"),
-        "wrong-swap-slot": g & C("in_domain"),
-        "wrong-swap-domain": g & C("in_turn"),
-        "wrong-fresh": g & is_new,
-        "wrong-stale": g,
-        "not-deleted": p & C("g_old").is_not_null(),
-        "over-swap-slot": p & C("in_domain"),
-        "over-swap-domain": p & C("in_turn"),
-        "over-fresh": p & is_new,
-        "over-stale": p,
-    }
-    which = pl.coalesce(pl.when(condition).then(pl.lit(name, _CLASS)) for name, condition in conditions.items())
+    which = pl.coalesce(pl.when(condition).then(pl.lit(name, _CLASS)) for name, (_, condition) in CLASSES.items())
     return rows.with_columns(which.alias("class")).drop("g_old", "ok_old", "old", "in_domain", "in_turn")
 
 
@@ -148,35 +123,35 @@ def rate_classes(counts: pl.DataFrame, turns: int, by: str | None = None) -> pl.
     """Counts of classes with their rates, for the whole run or per ``domain`` or ``slot`` (`ERRORS`)."""
     domains = [None if slot is None else domain_of(slot) for slot in counts["slot"]]
     groups = counts.with_columns(pl.Series("domain", domains, pl.String)).with_columns(
-        group=pl.col(by) if by else pl.lit("")
+        group=C(by) if by else pl.lit("")
     )
-    count = pl.col("slot").drop_nulls().n_unique().cast(pl.Int64).alias("slots")
+    count = C("slot").drop_nulls().n_unique().cast(pl.Int64).alias("slots")
     slots = groups.group_by("group").agg(count) if by else groups.select(pl.lit("").alias("group"), count)
     classes = pl.DataFrame(
         {"order": range(len(CLASSES)), "class": list(CLASSES), "kind": [kind for kind, _ in CLASSES.values()]}
     )
-    summed = groups.group_by("group", "class").agg(pl.col("n").sum())
+    summed = groups.group_by("group", "class").agg(C("n").sum())
     grid = slots.join(classes, how="cross").join(summed, on=["group", "class"], how="left", nulls_equal=True)
-    kind, n = pl.col("kind"), pl.col("n")
+    kind, n = C("kind"), C("n")
     sizes = grid.with_columns(n.fill_null(0)).with_columns(
         gold=n.filter(kind.is_in(_IN_GOLD)).sum().over("group"),
         pred=n.filter(kind.is_in(_PREDICTED)).sum().over("group"),
     )
-    inactive = turns * pl.col("slots") - pl.col("gold")
+    inactive = turns * C("slots") - C("gold")
 
     def rate(of: pl.Expr, kinds: Sequence[str]) -> pl.Expr:
         return pl.when(kind.is_in(kinds) & (of > 0)).then(n / of)
 
     return sizes.sort("group", "order", nulls_last=True).select(
-        *([pl.col("group").alias(by)] if by else []),
+        *([C("group").alias(by)] if by else []),
         "class",
         "kind",
         n.cast(pl.UInt64),
-        rate(pl.col("gold"), _IN_GOLD).alias("of_gold"),
-        rate(pl.col("pred"), _PREDICTED).alias("of_predicted"),
+        rate(C("gold"), _IN_GOLD).alias("of_gold"),
+        rate(C("pred"), _PREDICTED).alias("of_predicted"),
         rate(inactive, ["over"]).alias("of_inactive"),
-        pl.col("gold").cast(pl.UInt64),
-        pl.col("pred").cast(pl.UInt64).alias("predicted"),
+        C("gold").cast(pl.UInt64),
+        C("pred").cast(pl.UInt64).alias("predicted"),
         inactive.cast(pl.UInt64).alias("inactive"),
     )
 
@@ -203,12 +178,10 @@ def with_timing(rows: pl.LazyFrame, convention: Convention) -> pl.LazyFrame:
 def rate_timing(counts: pl.DataFrame, by: str | None = None) -> pl.DataFrame:
     """How many missed slots are late, and over-predicted ones early, for the whole run or per ``slot`` (`TIMING`)."""
     sums = [
-        pl.col(column).filter(pl.col("kind") == kind).sum().cast(pl.UInt64).alias(name)
+        C(column).filter(C("kind") == kind).sum().cast(pl.UInt64).alias(name)
         for kind, timed in TIMING.items()
         for column, name in (("n", kind), ("timed", timed))
     ]
     table = counts.drop_nulls(by).group_by(by).agg(sums).sort(by) if by else counts.select(sums)
-    shares = {
-        f"{timed}_share": pl.when(pl.col(kind) > 0).then(pl.col(timed) / pl.col(kind)) for kind, timed in TIMING.items()
-    }
+    shares = {f"{timed}_share": pl.when(C(kind) > 0).then(C(timed) / C(kind)) for kind, timed in TIMING.items()}
     return table.with_columns(**shares)

@@ -8,7 +8,7 @@ partition for the next function, because commands go through the same runs many 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager
 from contextvars import ContextVar
@@ -24,45 +24,47 @@ from dstbench.conventions.slots import are_multiwoz
 from dstbench.errors import DstbenchError, UsageError, check_known
 from dstbench.readers.frames import IS_FRAME
 from dstbench.runs.gold import cell_hash, gold_slots, turn_hash
-from dstbench.runs.rules import unsorted
 from dstbench.runs.run import Run
 from dstbench.schema.core import BETWEEN
-from dstbench.scoring.events import is_new, with_events
-from dstbench.scoring.rows import C, Rows, lay_out
-from dstbench.scoring.turns import OF_FRAMES, counted_turns, of_slots, scored_turns, turn_table
-from dstbench.scoring.values import judged, of_cells
+from dstbench.scoring.rows import Rows, is_new, lay_out
+from dstbench.scoring.turns import counted_turns, scored_turns, turn_table
+from dstbench.scoring.values import C
 from dstbench.tables import collect
 from dstbench.typing import EngineName, View
 
 T = TypeVar("T")
 
 _LOG: Final = logging.getLogger(__name__)
-
 # A run of at most this many rows keeps its part for the next function.
 _KEPT_ROWS: Final = 2**18
 # The most turn tables that a part keeps.
-_TURN_TABLES: Final = 8
+_KEPT_TABLES: Final = 8
 
 
 @dataclass(frozen=True)
 class Part:
-    """A part of a run: the rows of whole dialogues, and what has been computed of them."""
+    """A part of a run: the rows of whole dialogues (schema `LONG`), and what has been computed of them."""
 
-    table: pl.DataFrame  # schema `LONG`
-    ends: list[str | None]  # the first and the last dialogue
+    long: pl.DataFrame
+    has_frames: bool  # whether some rows describe frames
     _rows: dict[bool, Rows] = field(default_factory=dict)
     _turns: dict[Convention, pl.DataFrame | None] = field(default_factory=dict)
-    _fingerprints: dict[Hashable, int] = field(default_factory=dict)
+    _fingerprints: dict[Convention, int] = field(default_factory=dict)
+
+    @cached_property
+    def table(self) -> pl.DataFrame:
+        """The rows that do not describe frames."""
+        return self.long.filter(~IS_FRAME) if self.has_frames else self.long
 
     def laid_out(self, *, frames: bool = False) -> Rows:
         """The rows, prepared for expressions; `frames`: with those of gold's frames."""
         if frames not in self._rows:
-            self._rows[frames] = lay_out(self.table, frames=frames)
+            self._rows[frames] = lay_out(self.long if frames else self.table, frames=frames)
         return self._rows[frames]
 
     def rows(self, convention: Convention, *, frames: bool = False) -> pl.LazyFrame:
-        """The rows under a convention, with what each adds to counts (`with_events`)."""
-        return with_events(self.laid_out(frames=frames), convention)
+        """The rows under a convention, with what each adds to counts."""
+        return self.laid_out(frames=frames).with_counts(convention)
 
     def turns(self, convention: Convention, counts: Mapping[str, pl.Expr] | None = None) -> pl.LazyFrame:
         """The turn table, of whole states."""
@@ -70,13 +72,13 @@ class Part:
         if kept is not None:
             return kept.lazy()
         table = turn_table(self.rows(convention), counts=counts)
-        if convention in self._turns and not counts:
+        if not counts and convention in self._turns:
             self._turns[convention] = kept = collect(table)
             return kept.lazy()
-        # Most tables are asked for only once, and then only some of their columns.
-        if len(self._turns) >= _TURN_TABLES:
-            self._turns.clear()
-        self._turns[convention] = None
+        if not counts:  # most tables are asked for only once, and then only some of their columns
+            if len(self._turns) == _KEPT_TABLES:
+                self._turns.clear()
+            self._turns[convention] = None
         return table
 
     def counted(
@@ -87,27 +89,25 @@ class Part:
         scored = scored_turns(whole, convention)
         if view is None:
             return whole, scored, scored
-        counts = {**OF_FRAMES, **of_slots(counts or {})} if frames else counts
+        if frames:  # their rows have no slot, and add nothing to counts of slots
+            of_slots = {
+                name: pl.when(C("slot").is_not_null()).then(one).otherwise(0) for name, one in (counts or {}).items()
+            }
+            counts = {name: C(name) for name in ("is_frame", "right_intent", "requested_f1")} | of_slots
         in_view = turn_table(self.rows(convention, frames=frames), view, counts)
         return whole, scored, counted_turns(scored, in_view, view, convention, frames=frames)
 
-    def fingerprint(self, convention: Convention, scored: pl.DataFrame | None = None) -> int:
-        """The fingerprint (`runs.gold`) of gold under the convention, over some turns (`number`, `turn`); None: all."""
-        hashes = self.turn_hashes
-        if scored is not None and scored.height == hashes.height:
-            scored = None
-        # Most conventions find the same values in gold.
-        values = of_cells(self.laid_out(), convention)["g"].to_physical()
-        key = values.to_numpy().tobytes() if scored is None else convention
-        if key not in self._fingerprints:
-            counted = hashes if scored is None else hashes.join(scored, on=["number", "turn"], how="semi")
+    def fingerprint(self, convention: Convention, scored: pl.DataFrame) -> int:
+        """The fingerprint (`runs.gold`) of gold under the convention, over its scored turns (`number`, `turn`)."""
+        if convention not in self._fingerprints:
+            counted = self.turn_hashes.join(scored, on=["number", "turn"], how="semi")
             changes = collect(self.gold_changes(convention, counted).select(C("gold_hash").sum())).item()
-            self._fingerprints[key] = int(counted["hash"].sum() + changes) % 2**64
-        return self._fingerprints[key]
+            self._fingerprints[convention] = int(counted["hash"].sum() + changes) % 2**64
+        return self._fingerprints[convention]
 
     def gold_changes(self, convention: Convention, turns: pl.DataFrame) -> pl.LazyFrame:
         """(number, turn, gold_hash: `runs.gold.cell_hash`) per value that gold gets in some turns of `turn_hashes`."""
-        rows = judged(self.laid_out(), convention).filter(is_new("g"))
+        rows = self.laid_out().judged(convention).filter(is_new("g"))
         changes = rows.join(turns.lazy(), on=["number", "turn"])
         return changes.select("number", "turn", gold_hash=cell_hash("g"))
 
@@ -118,22 +118,21 @@ class Part:
         return collect(turns.select("number", "turn", hash=turn_hash()))
 
     @cached_property
-    def gold_slots(self) -> frozenset[str]:
-        """The slots that have a value in gold."""
-        return gold_slots(self.laid_out().cells)
-
-    @cached_property
     def is_multiwoz(self) -> bool:
         """Whether the dialogues are MultiWOZ's."""
-        dialogues = collect(self.laid_out().table.lazy().select(C("dialogue").filter("first").unique()))
-        return are_multiwoz(dialogues["dialogue"])
+        return are_multiwoz(self.long["dialogue"].unique())
 
     @cached_property
     def alternatives(self) -> str | None:
         """The first gold value, in alphabetical order, that lists alternatives; None: there is none."""
-        values = self.laid_out().cells.lazy().select(C("gold").unique().cast(pl.String))
-        first = collect(values.filter(C("gold").str.contains(BETWEEN, literal=True)).min()).item()
+        values = self.laid_out().cells["gold"].unique().cast(pl.String)
+        first = values.filter(values.str.contains(BETWEEN, literal=True)).min()
         return None if first is None else str(first)
+
+    @cached_property
+    def gold_slots(self) -> frozenset[str]:
+        """The slots that have a value in gold."""
+        return gold_slots(self.laid_out().cells)
 
 
 class Engine(Protocol):
@@ -151,84 +150,58 @@ def partitions(run: Run) -> list[tuple[int, int]]:
 
 
 def over_partitions(run: Run, function: Callable[[pl.DataFrame], T]) -> list[T]:
-    """Apply a function to the rows of every partition; see `over_parts`."""
+    """Apply a function to the rows of every partition, without those of frames; see `over_parts`."""
     return over_parts(run, lambda part: function(part.table))
 
 
-def over_parts(run: Run, function: Callable[[Part], T], *, frames: bool = False) -> list[T]:
+def over_parts(run: Run, function: Callable[[Part], T]) -> list[T]:
     """Apply a function to every partition; the results are in the partitions' order.
 
     The function may be called in several threads, or in other processes, and must not change the partition. Whatever it
-    refers to or returns must keep its meaning when it is pickled: strings or dictionary columns, never codes. With
-    `frames`, it gets the rows that describe frames, too.
-
-    Raises:
-        DstbenchError: Partitions cannot be read, or a dialogue is in two of them.
+    refers to or returns must keep its meaning when it is pickled: strings or dictionary columns, never codes.
     """
-    # What is pickled must not refer to the run, which is large.
-    name, make = run.name, _maker(run, frames=frames)
+    name, make = run.name, _maker(run)  # what is pickled must not refer to the run, which is large
 
-    def apply(get: Callable[[], Part]) -> tuple[list[str | None], T]:
+    def apply(part: Callable[[], Part]) -> T:
         try:
-            part = get()
-            return part.ends, function(part)
+            return function(part())
         except DstbenchError as error:
             raise error.in_file(name) from None
 
-    engine, parts = _ENGINE.get(), partitions(run)
+    engine, places = _ENGINE.get(), partitions(run)
     if engine is not None:
-        results = engine(run, lambda table: apply(lambda: make(table)))
-    elif len(parts) == 1:
-        results = [apply(lambda: _kept(run, parts[0], make, frames=frames))]
-    else:
-        results = []
-        # One thread more than there are cores, so that one can read while the others count.
-        with ThreadPoolExecutor(min(len(parts), pl.thread_pool_size() + 1)) as pool:
-            for result in pool.map(lambda place: apply(lambda: make(run.part(*place))), parts):
-                results.append(result)
-                _LOG.info("scoring %s", name, extra={"done": len(results), "of": len(parts)})
-    _check_order(name, [ends for ends, _ in results])
-    return [result for _, result in results]
+        return engine(run, lambda table: apply(lambda: make(table)))
+    if len(places) == 1:
+        return [apply(lambda: _part(run, places[0]))]
+    results = []
+    # One thread more than there are cores, so that one can read while the others count.
+    with ThreadPoolExecutor(min(len(places), pl.thread_pool_size() + 1)) as pool:
+        for result in pool.map(lambda place: apply(lambda: _part(run, place)), places):
+            results.append(result)
+            _LOG.info("scoring %s", name, extra={"done": len(results), "of": len(places)})
+    return results
 
 
 def each_part(run: Run) -> Iterator[Part]:
-    """The parts of a run, one after the other as they are needed, in this thread; without rows of frames."""
-    make, ends = _maker(run, frames=False), list[list[str | None]]()
-    for place in partitions(run):
-        part = _kept(run, place, make, frames=False)
-        ends.append(part.ends)
-        _check_order(run.name, ends)
-        yield part
+    """The parts of a run, one after the other as they are needed, in this thread."""
+    return (_part(run, place) for place in partitions(run))
 
 
-def _maker(run: Run, *, frames: bool) -> Callable[[pl.DataFrame], Part]:
+def _maker(run: Run) -> Callable[[pl.DataFrame], Part]:
     """A function that makes parts of rows of a run, and does not refer to it."""
-    derive, omits_frames = run.derive, "frames" in run.meta and not frames
-
-    def make(table: pl.DataFrame) -> Part:
-        table = table if derive is None else derive(table)
-        ends = [table["dialogue"][0], table["dialogue"][-1]] if table.height else []
-        return Part(table.filter(~IS_FRAME) if omits_frames else table, ends)
-
-    return make
+    derive, has_frames = run.derive, "frames" in run.meta
+    return lambda table: Part(table if derive is None else derive(table), has_frames)
 
 
-def _check_order(name: str, ends: Sequence[list[str | None]]) -> None:
-    """Refuse partitions, in the order of their rows, that share a dialogue or are not sorted."""
-    for (_, last), (first, _) in pairwise(filter(None, ends)):
-        if last is None or first is None or last >= first:  # `rows.lay_out` checks the order within a partition
-            raise unsorted(name)
-
-
-def _kept(run: Run, place: tuple[int, int], make: Callable[[pl.DataFrame], Part], *, frames: bool) -> Part:
+def _part(run: Run, place: tuple[int, int]) -> Part:
     """The partition of a run at a place; that of a small run, which has only one, is made once."""
-    if frames in run.kept:
+    if "part" in run.kept:
         run.check()
-        kept: Part = run.kept[frames]
+        kept: Part = run.kept["part"]
         return kept
-    part = make(run.part(*place))
+    part = _maker(run)(run.part(*place))
     if run.cuts[-1] <= _KEPT_ROWS and place == (0, run.cuts[-1]):
-        run.kept[frames] = part
+        run.kept["part"] = part
     return part
 
 
@@ -236,12 +209,10 @@ def count_rows(
     run: Run,
     rows_of: Callable[[Part], pl.LazyFrame],
     keys: Sequence[str],
-    *,
-    frames: bool = False,
     **sums: pl.Expr,
 ) -> pl.DataFrame:
     """Sums over rows of all parts, by some columns, which become strings."""
-    parts = over_parts(run, lambda part: collect(rows_of(part).group_by(keys).agg(**sums)), frames=frames)
+    parts = over_parts(run, lambda part: collect(rows_of(part).group_by(keys).agg(**sums)))
     return pl.concat(parts).group_by(keys).agg(C(list(sums)).sum()).with_columns(C(keys).cast(pl.String))
 
 

@@ -12,14 +12,14 @@ import os
 import pickle
 import platform
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import lru_cache
 from hashlib import blake2b
 from importlib.util import find_spec
 from logging import CRITICAL, getLogger
 from threading import Lock
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, Final, TypeVar
 
 import polars as pl
 
@@ -43,14 +43,6 @@ _SECONDS: Final = 5.0  # to wait for a cluster to answer, and for a task before 
 BY_ITSELF: Final = ("RAY_ENABLE_UV_RUN_RUNTIME_ENV", "0")
 
 
-class _Work(NamedTuple):
-    """What all tasks of a run share."""
-
-    run: Run  # its table is not read yet; it is empty if rows are sent
-    mark: str | None  # identifies the run's file on every machine; None: rows are sent
-    function: Callable[[pl.DataFrame], Any]  # to apply to each partition
-
-
 class Cluster:
     """A Ray cluster as an engine (see `partitions.engine`), which is joined or started when it is first needed."""
 
@@ -65,8 +57,9 @@ class Cluster:
 
     def __call__(self, run: Run, function: Callable[[pl.DataFrame], T]) -> list[T]:
         """Apply a function to every partition of a run (`partitions.Engine`), and raise what the function raises."""
-        self._join()
-        ray, is_sent = self._ray, run.path is None
+        with self._lock:
+            self._join()
+        ray, is_sent, places = self._ray, run.path is None, partitions(run)
         if is_sent and run.name not in self._sent:
             self._sent.add(run.name)
             warn(
@@ -76,15 +69,29 @@ class Cluster:
             )
         run.check()
         mark = None if run.path is None else _mark(run.path)
-        table = pl.LazyFrame() if is_sent else run.table
-        work = ray.put(ray.cloudpickle.dumps(_Work(replace(run, table=table, meta={}, derive=None), mark, function)))
+        without_rows = replace(run, table=pl.LazyFrame() if is_sent else run.table, meta={}, derive=None)
+        work = ray.put(ray.cloudpickle.dumps((without_rows, mark, function)))
         task = ray.remote(num_cpus=1, max_retries=_RETRIES)(_worker())
-
-        def start(part: tuple[int, int]) -> Any:
-            return task.remote(_VERSIONS, work, pickle.dumps(run.part(*part)) if is_sent else part)
-
+        results: dict[int, Any] = {}
+        waiting: dict[Any, int] = {}
         try:
-            return self._gather(run.name, partitions(run), start)
+            while len(results) < len(places):
+                if self.address is not None:
+                    _reach(self.address)  # Ray itself would wait for a lost head for a minute, and then end the process
+                cpus = int(ray.cluster_resources().get("CPU", 0))  # each time, as machines come and go
+                most = min(len(places), len(results) + max(_SUBMITTED_PER_CPU * cpus, 1))
+                for number in range(len(results) + len(waiting), most):
+                    place = pickle.dumps(run.part(*places[number])) if is_sent else places[number]
+                    waiting[task.remote(_VERSIONS, work, place)] = number
+                progress = {"done": len(results), "of": len(places)}
+                _LOG.info("%s: %d of %d tasks done, on %d CPUs", run.name, *progress.values(), cpus, extra=progress)
+                # After an error, running tasks are not cancelled: Ray 2.60 crashed when one was that had just ended.
+                for done in ray.wait(list(waiting), timeout=_SECONDS)[0]:
+                    result, fault, versions = ray.get(done)
+                    if fault is not None:
+                        raise fault
+                    _check_versions(*versions)
+                    results[waiting.pop(done)] = result
         except ray.exceptions.RayTaskError as error:  # any but a DstbenchError: raised as it would be without Ray
             raise error.cause from error
         except ray.exceptions.RayError as error:
@@ -92,6 +99,7 @@ class Cluster:
                 f"{run.name}: the cluster has lost a task for good: {_first_line(error)}",
                 hint="`ray status` shows which machines there are",
             ) from None
+        return [results[number] for number in range(len(places))]
 
     def close(self) -> None:
         """Leave the cluster if this engine joined it, and stop it if this engine started it."""
@@ -102,59 +110,42 @@ class Cluster:
             self._ray, self._is_ours = None, False
 
     def _join(self) -> None:
-        with self._lock:
-            if self._ray is not None:
-                return
-            os.environ.setdefault(*BY_ITSELF)
-            import ray
+        """Join the cluster, or start Ray on this machine, if that has not been done."""
+        if self._ray is not None:
+            return
+        os.environ.setdefault(*BY_ITSELF)
+        import ray
 
-            if not ray.is_initialized():
-                _connect(ray, self.address)
-                self._is_ours = True
-            elif self.address is not None:
+        if ray.is_initialized():
+            if self.address is not None:
                 raise UsageError("this process is in a Ray cluster already", hint="omit the address to use it")
             self._ray = ray
-
-    def _gather(self, name: str, parts: list[tuple[int, int]], start: Callable[[tuple[int, int]], Any]) -> list[Any]:
-        """The results of the partitions, in order."""
-        results: dict[int, Any] = {}
-        waiting: dict[Any, int] = {}
-        while len(results) < len(parts):
-            if self.address is not None:
-                _reach(self.address)  # Ray itself would wait for a lost head for a minute, and then end the process
-            cpus = int(self._ray.cluster_resources().get("CPU", 0))  # each time, as machines come and go
-            begun = len(results) + len(waiting)
-            for number in range(begun, min(len(parts), len(results) + max(_SUBMITTED_PER_CPU * cpus, 1))):
-                waiting[start(parts[number])] = number
-            progress = {"done": len(results), "of": len(parts)}
-            _LOG.info("%s: %d of %d tasks done, on %d CPUs", name, *progress.values(), cpus, extra=progress)
-            # After an error, running tasks are not cancelled: Ray 2.60 has crashed when one was that had just ended.
-            done, _ = self._ray.wait(list(waiting), timeout=_SECONDS)
-            for task in done:
-                results[waiting.pop(task)] = _outcome(self._ray.get(task))
-        return [results[number] for number in range(len(parts))]
-
-
-def _connect(ray: Any, address: str | None) -> None:
-    """Start Ray on this machine, or join a cluster."""
-    # Ray prints news of machines and tasks on stdout, where only data belongs, and has no option against it.
-    ray._private.worker._worker_logs_enabled = False
-    options: dict[str, Any] = {"address": address or "local", "log_to_driver": False, "logging_level": CRITICAL}
-    if address is None:
-        _LOG.info("starting Ray on this machine")
-        failure, hint = "Ray cannot be started on this machine", "is there memory and disk space for it?"
-        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-        options["include_dashboard"] = False
-    else:
-        _LOG.info("joining the Ray cluster at %s", address)
-        failure = f"the Ray cluster at {address} cannot be joined"
-        hint = "does `ray status` find it from here? if it asks for a token, set RAY_AUTH_MODE and RAY_AUTH_TOKEN_PATH"
-        _reach(address)
-        os.environ.setdefault("RAY_gcs_server_port_wait_time_s", "1")  # one attempt of up to 40 s, instead of 20
-    try:
-        ray.init(**options)
-    except Exception as error:  # some of Ray's errors have no class of their own
-        raise DstbenchError(f"{failure}: {_first_line(error)}", hint=hint) from None
+            return
+        # Ray prints news of machines and tasks on stdout, where only data belongs, and has no option against it.
+        ray._private.worker._worker_logs_enabled = False
+        options: dict[str, Any] = {
+            "address": self.address or "local",
+            "log_to_driver": False,
+            "logging_level": CRITICAL,
+        }
+        if self.address is None:
+            _LOG.info("starting Ray on this machine")
+            failure, hint = "Ray cannot be started on this machine", "is there memory and disk space for it?"
+            os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+            options["include_dashboard"] = False
+        else:
+            _LOG.info("joining the Ray cluster at %s", self.address)
+            failure = f"the Ray cluster at {self.address} cannot be joined"
+            hint = (
+                "does `ray status` find it from here? if it asks for a token, set RAY_AUTH_MODE and RAY_AUTH_TOKEN_PATH"
+            )
+            _reach(self.address)
+            os.environ.setdefault("RAY_gcs_server_port_wait_time_s", "1")  # one attempt of up to 40 s, instead of 20
+        try:
+            ray.init(**options)
+        except Exception as error:  # some of Ray's errors have no class of their own
+            raise DstbenchError(f"{failure}: {_first_line(error)}", hint=hint) from None
+        self._ray, self._is_ours = ray, True
 
 
 def _reach(address: str) -> None:
@@ -189,49 +180,41 @@ def _worker() -> Callable[..., Any]:
             except ImportError:
                 installed[name] = "not installed"
         if installed != versions:
-            return None, (platform.node(), installed)
+            return None, None, (platform.node(), installed)
         from dstbench.errors import DstbenchError
         from dstbench.scoring.ray import work_off
 
         try:
-            return work_off(packed, part), None
+            return work_off(packed, part), None, (platform.node(), installed)
         except DstbenchError as error:  # returned, as Ray would repeat, in vain, a task that raises it
-            return None, error
+            return None, error, (platform.node(), installed)
 
     return work
 
 
 def work_off(packed: bytes, part: tuple[int, int] | bytes) -> Any:
-    """The result of a task: of a pickled `_Work`, and a partition's place in the file, or its pickled rows."""
-    work = _unpacked(packed)
-    table = work.run.part(*part) if isinstance(part, tuple) else pickle.loads(part)  # noqa: S301 (of our own driver)
-    return work.function(table)
+    """The result of a task: of a pickled run and function, and a partition's place in the file, or its pickled rows."""
+    run, function = _unpacked(packed)
+    return function(run.part(*part) if isinstance(part, tuple) else pickle.loads(part))  # noqa: S301 (of our own driver)
 
 
 @lru_cache(maxsize=1)
-def _unpacked(packed: bytes) -> _Work:
-    """The work, after a check that its file is the driver's; cached, as Polars keeps the file's footer in the table."""
-    work: _Work = pickle.loads(packed)  # noqa: S301 (of our own driver)
-    path = work.run.path
-    if path is None:
-        return work
-    if _mark(path) != work.mark:
-        raise _unshared(path, f"another file on {platform.node()} than where the command runs")
-    return work._replace(run=replace(work.run, stamp=stamp_of(path)))  # a file's stamp differs between machines
+def _unpacked(packed: bytes) -> tuple[Run, Callable[[pl.DataFrame], Any]]:
+    """The run and the function, after a check of the file; cached, as Polars keeps the footer in the table."""
+    run, mark, function = pickle.loads(packed)  # noqa: S301 (of our own driver)
+    if mark is None:
+        return run, function
+    if _mark(run.path) != mark:
+        raise _unshared(run.path, f"another file on {platform.node()} than where the command runs")
+    return replace(run, stamp=stamp_of(run.path)), function  # a file's stamp differs between machines
 
 
-def _outcome(answer: tuple[Any, Any]) -> Any:
-    """The result that a worker has sent; if it has sent an error or other versions instead, raise an error."""
-    result, fault = answer
-    if fault is None:
-        return result
-    if isinstance(fault, DstbenchError):
-        raise fault
-    machine, installed = fault
+def _check_versions(machine: str, installed: Mapping[str, str]) -> None:
     differ = [
         f"{name} is {installed[name]}, and {own} here" for name, own in _VERSIONS.items() if installed[name] != own
     ]
-    raise DstbenchError(f"on worker {machine}, {'; '.join(differ)}", hint="install the same version everywhere")
+    if differ:
+        raise DstbenchError(f"on worker {machine}, {'; '.join(differ)}", hint="install the same version everywhere")
 
 
 def _mark(path: str) -> str:

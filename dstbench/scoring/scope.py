@@ -22,9 +22,10 @@ from dstbench.runs.align import named_under
 from dstbench.runs.open import Data, Reading, open_runs
 from dstbench.runs.run import Run
 from dstbench.scoring.partitions import Part, count_rows, over_parts
+from dstbench.scoring.rows import SPELLED
 from dstbench.scoring.sums import Sums, resolve, sum_up
 from dstbench.scoring.turns import TURN, counts_frames, view_of
-from dstbench.scoring.values import SPELLED, judged
+from dstbench.scoring.values import C
 
 _EXAMPLES: Final = 3  # slots that a warning names
 
@@ -61,20 +62,12 @@ def check_metrics(convention: Convention) -> None:
         raise UsageError(what, hint=error.hint) from None
 
 
-def scores_every_slot(run: Run, convention: Convention) -> bool:
-    """Whether the convention scores all slots of a run's long table."""
-    if convention.scope is None:
-        return True
-    slots = run.read(run.table.select(pl.col("slot").drop_nulls().unique().cast(pl.String)))["slot"]
-    return convention.scope.issuperset(slots)
-
-
 def check_gold_scope(run: Run, convention: Convention) -> None:
     """Warn of gold's slots that the convention does not score, and refuse the run if it scores none of them."""
-    if scores_every_slot(run, convention):  # read much faster than `gold_counts`
+    if _scores_every_slot(run, convention):  # read much faster than `gold_counts`
         return
     counts = gold_counts(run, convention)
-    outside = counts.filter(~pl.col("slot").is_in(convention.scope or ()))
+    outside = counts.filter(~C("slot").is_in(convention.scope or ()))
     if outside.is_empty():
         return
     # With SGD's evaluation of one kind of slots, frames without such a slot count too.
@@ -88,8 +81,6 @@ def check_gold_scope(run: Run, convention: Convention) -> None:
             if convention.slot_set is None
             else "--profile verbatim scores all slots; `dstbench ls profiles` says which slots others score",
         )
-    examples = ", ".join(f"{slot} ({n:,} values)" for slot, n in outside.head(_EXAMPLES).iter_rows())
-    more = f" and {outside.height - _EXAMPLES} more" if outside.height > _EXAMPLES else ""
     if convention.outside == "scored":
         outcome = "they are scored too, so that no turn is right by leaving them out (--outside dropped drops them)"
     else:
@@ -97,7 +88,7 @@ def check_gold_scope(run: Run, convention: Convention) -> None:
         outcome = f"they are left out{drops}"
     warn(
         f"{outside.height:,} of gold's {counts.height:,} slots, and {outside['n'].sum():,} of its "
-        f"{counts['n'].sum():,} values, are not in {convention.scope_name}: {examples}{more}; {outcome}",
+        f"{counts['n'].sum():,} values, are not in {convention.scope_name}: {_first(outside, ' values')}; {outcome}",
         run=run.name,
         kind=f"slots of gold that are not in {convention.scope_name}; {outcome}",
         count=outside.height,
@@ -108,15 +99,14 @@ def check_gold_scope(run: Run, convention: Convention) -> None:
 def warn_of_unscored(run: Run, convention: Convention) -> None:
     """Warn of predicted values that are in no score."""
     counts = unscored(run, convention)
-    slots = counts.filter(pl.col("unscored") > 0).select("slot", "unscored")
+    slots = counts.filter(C("unscored") > 0).select("slot", "unscored")
     if slots.is_empty():
         return
     choices = ", ".join(f"{key} {text}" for key, text in _leaving_out(convention).items())
-    examples = ", ".join(f"{slot} ({n:,})" for slot, n in slots.head(_EXAMPLES).iter_rows())
-    more = f" and {slots.height - _EXAMPLES} more slots" if slots.height > _EXAMPLES else ""
     what = f"are not scored under {convention.name} ({choices})"
     warn(
-        f"{slots['unscored'].sum():,} of {counts['predicted'].sum():,} predicted values {what}: {examples}{more}",
+        f"{slots['unscored'].sum():,} of {counts['predicted'].sum():,} predicted values {what}: "
+        f"{_first(slots, more='more slots')}",
         run=run.name,
         kind=f"predicted values {what}",
         count=slots["unscored"].sum(),
@@ -124,10 +114,16 @@ def warn_of_unscored(run: Run, convention: Convention) -> None:
     )
 
 
+def _first(counts: pl.DataFrame, noun: str = "", more: str = "more") -> str:
+    """The first slots of a table (slot, count) with their counts, and how many more there are."""
+    examples = ", ".join(f"{slot} ({count:,}{noun})" for slot, count in counts.head(_EXAMPLES).iter_rows())
+    return examples + (f" and {counts.height - _EXAMPLES} {more}" if counts.height > _EXAMPLES else "")
+
+
 def unscored(run: Run, convention: Convention) -> pl.DataFrame:
     """(slot, predicted, unscored): in how many turns a slot is predicted, and how many of these are in no score."""
     may = _leaving_out(convention).keys()
-    if may <= {"slots", "outside", "schema"} and scores_every_slot(run, convention):
+    if may <= {"slots", "outside", "schema"} and _scores_every_slot(run, convention):
         return pl.DataFrame(schema={"slot": pl.String, "predicted": pl.UInt32, "unscored": pl.UInt32})
     view = view_of((), convention)
     frames = "frames" in run.meta and counts_frames(convention, view)
@@ -135,16 +131,21 @@ def unscored(run: Run, convention: Convention) -> pl.DataFrame:
     def rows_of(part: Part) -> pl.LazyFrame:
         _, _, counted = part.counted(convention, view, frames=frames)
         keys = [*TURN, *([view] if view else [])]
-        return (
-            part.rows(convention)
-            .drop_nulls("slot")
-            .join(counted.select(*keys, counts=pl.lit(value=True)), on=keys, how="left")
-        )
+        counts = counted.select(*keys, counts=pl.lit(value=True))
+        return part.rows(convention).drop_nulls("slot").join(counts, on=keys, how="left")
 
-    predicted = (pl.col("n_pred") | pl.col("n_ignored")).sum()
-    scored = (pl.col("n_pred") & pl.col("counts").fill_null(value=False)).sum()
-    counts = count_rows(run, rows_of, ["slot"], frames=frames, predicted=predicted, unscored=predicted - scored)
+    predicted = (C("n_pred") | C("n_ignored")).sum()
+    scored = (C("n_pred") & C("counts").fill_null(value=False)).sum()
+    counts = count_rows(run, rows_of, ["slot"], predicted=predicted, unscored=predicted - scored)
     return counts.sort("unscored", "slot", descending=[True, False])
+
+
+def _scores_every_slot(run: Run, convention: Convention) -> bool:
+    """Whether the convention scores all slots of a run's long table."""
+    if convention.scope is None:
+        return True
+    slots = run.read(run.table.select(C("slot").drop_nulls().unique().cast(pl.String)))["slot"]
+    return convention.scope.issuperset(slots)
 
 
 def _leaving_out(convention: Convention) -> dict[str, str]:
@@ -162,24 +163,22 @@ def _leaving_out(convention: Convention) -> dict[str, str]:
 def gold_counts(run: Run, convention: Convention) -> pl.DataFrame:
     """(slot, n): in how many turns gold has a value of the slot, as the file has it; the most frequent first."""
     pairs = count_rows(run, lambda part: part.table.lazy().drop_nulls(["slot", "gold"]), ["slot", "gold"], n=pl.len())
-    values = pairs.filter(~pl.col("gold").is_in(absent_literals(convention, "gold")))
-    return values.group_by("slot").agg(pl.col("n").sum()).sort("n", "slot", descending=[True, False])
+    values = pairs.filter(~C("gold").is_in(absent_literals(convention, "gold")))
+    return values.group_by("slot").agg(C("n").sum()).sort("n", "slot", descending=[True, False])
 
 
 # A note is given if another option gains more than this in JGA.
 _WORTH: Final = 0.01
 # The profile that brings both sides to one spelling.
 _CANONICAL: Final = "star"
-_PAIRS: Final = 2  # in a note
-_WRONG: Final = pl.col("n_union").cast(pl.Int64) - pl.col("n_correct")
+_WRONG: Final = C("n_union").cast(pl.Int64) - C("n_correct")
 #: Statistics for `warn_of_scores`: the right turns, and those that are wrong by spelling alone.
 SPELLING: Final = {
     **stats_of(parse("jga")),
-    "spelled": ((_WRONG > 0) & (pl.col("n_spelling") == _WRONG)).cast(pl.Int64),
+    "spelled": ((_WRONG > 0) & (C("n_spelling") == _WRONG)).cast(pl.Int64),
 }
 # Runs of more turns are not scored again under the profile of their format.
 _MOST_TURNS: Final = 200_000
-_MOST: Final = 3  # runs in a note
 
 
 class Remedy(NamedTuple):
@@ -200,8 +199,17 @@ def warn_of_scores(scored: Sequence[tuple[Run, Sums]], metrics: Sequence[Metric]
                     "such turns score below 0",
                     run=run.name,
                 )
+        spelled, jga = sums.total("spelled") or 0, (sums.total("right") or 0) / max(sums.turns, 1)
+        if spelled > _WORTH * sums.turns and (remedy := spelling_remedy(run, convention, jga)) is not None:
+            what = "turns fail on spelling only"
+            warn(
+                f"{what}, such as {_examples(run, convention)}; with {remedy.option}, JGA is {100 * remedy.jga:.2f} "
+                f"instead of {100 * jga:.2f} ({number_of(spelled, 'turn')})",
+                run=run.name,
+                kind=f"{what}; {remedy.option} raises JGA",
+                count=spelled,
+            )
     _warn_of_order(scored, convention)
-    _warn_of_spelling(scored, convention)
 
 
 def warn_of_alternatives(run: Run, sums: Sums, convention: Convention) -> None:
@@ -243,31 +251,6 @@ def _warn_of_order(scored: Sequence[tuple[Run, Sums]], convention: Convention) -
         )
 
 
-def _warn_of_spelling(scored: Sequence[tuple[Run, Sums]], convention: Convention) -> None:
-    """Warn of runs that lose more than a point of JGA by spelling alone, and say which option avoids it."""
-    gains: dict[str, list[tuple[float, float, str, str]]] = {}
-    examples: list[str] = []
-    for run, sums in scored:
-        spelled = sums.total("spelled")
-        if spelled is None or spelled <= _WORTH * sums.turns:
-            continue
-        jga = (sums.total("right") or 0) / sums.turns
-        remedy = spelling_remedy(run, convention, jga)
-        if remedy is not None:
-            gain = remedy.jga, jga, run.name, number_of(spelled, "turn")
-            gains.setdefault(remedy.option, []).append(gain)
-            examples = examples or _examples(run, convention)
-    for option, of_runs in gains.items():
-        most = sorted(of_runs, key=lambda gain: gain[1] - gain[0])
-        each = [
-            f"{100 * new:.2f} instead of {100 * old:.2f} in {run} ({turns})" for new, old, run, turns in most[:_MOST]
-        ]
-        more = f", and higher in {len(most) - _MOST} more runs" if len(most) > _MOST else ""
-        warn(
-            f"turns fail on spelling only, such as {', '.join(examples)}; with {option}, JGA is {', '.join(each)}{more}"
-        )
-
-
 def spelling_remedy(run: Run, convention: Convention, jga: float) -> Remedy | None:
     """The option that makes values equal which differ by spelling only, if JGA under it is over a point above `jga`."""
     loose = convention.loosened()
@@ -295,9 +278,9 @@ def _jga(run: Run, convention: Convention) -> float | None:
     return right / turns if turns else None
 
 
-def _examples(run: Run, convention: Convention) -> list[str]:
-    """The most frequent pairs of values that differ by spelling, as text."""
+def _examples(run: Run, convention: Convention) -> str:
+    """The two most frequent pairs of values that differ by spelling."""
     cell = ("slot", "gold", "pred")
-    pairs = count_rows(run, lambda part: judged(part.laid_out(), convention).filter(SPELLED), cell, turns=pl.len())
+    pairs = count_rows(run, lambda part: part.laid_out().judged(convention).filter(SPELLED), cell, turns=pl.len())
     ordered = pairs.sort("turns", *cell, descending=[True, False, False, False], nulls_last=True)
-    return [f"{slot} {gold!r} / {pred!r}" for slot, gold, pred, _ in ordered.head(_PAIRS).iter_rows()]
+    return ", ".join(f"{slot} {gold!r} / {pred!r}" for slot, gold, pred, _ in ordered.head(2).iter_rows())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final, Literal, NamedTuple, Unpack, overload
+from typing import Any, Final, NamedTuple, Unpack, overload
 
 import polars as pl
 
@@ -19,13 +19,12 @@ from dstbench.metrics.built_in import PairMetric
 from dstbench.readers.options import SIGNED
 from dstbench.runs.open import Data, Reading
 from dstbench.runs.run import Run
-from dstbench.schema.core import GROUPS, LENGTH, SCORES
+from dstbench.schema.core import GROUPS, LENGTH
 from dstbench.scoring.scope import SPELLING, open_under, warn_of_scores
 from dstbench.scoring.sums import Sums, resolve, scores, scores_and_errors, sum_up
 from dstbench.scoring.turns import to_turns, view_of
 from dstbench.signature import meaning_of, sign
 from dstbench.signature import parse as parse_signature
-from dstbench.tables import collect
 from dstbench.typing import View
 
 
@@ -55,13 +54,17 @@ class Scores(pl.DataFrame):
         Raises:
             UsageError: There is no such row, or there are several.
         """
-        check_known([metric], self["metric"].unique(maintain_order=True), "there is no score of {!r}")
         check_known(group, self._keys, "scores have no column {!r} to choose by")
-        rows = self.filter(metric=metric)
-        for key, wanted in group.items():
+        rows: pl.DataFrame = self
+        for key, wanted in {"metric": metric, **group}.items():
             names = rows[key].unique(maintain_order=True).to_list()
             if wanted not in names:
-                check_known([str(wanted)], map(str, names), f"there is no score of {metric} with the {key} {{!r}}")
+                what = (
+                    "there is no score of {!r}"
+                    if key == "metric"
+                    else f"there is no score of {metric} with the {key} {{!r}}"
+                )
+                check_known([str(wanted)], map(str, names), what)
             rows = rows.filter(pl.col(key) == wanted)
         if rows.height > 1:
             apart = [key for key in self._keys if rows[key].n_unique() > 1]
@@ -73,9 +76,7 @@ class Scores(pl.DataFrame):
     @overload  # type: ignore[override] # without an argument, it is not what frames give
     def to_dict(self, *, as_series: None = None) -> dict[str, float | None]: ...
     @overload
-    def to_dict(self, *, as_series: Literal[True]) -> dict[str, pl.Series]: ...
-    @overload
-    def to_dict(self, *, as_series: Literal[False]) -> dict[str, list[Any]]: ...
+    def to_dict(self, *, as_series: bool) -> dict[str, Any]: ...
 
     def to_dict(self, *, as_series: bool | None = None) -> dict[str, Any]:
         """The values by name, for loggers and JSON.
@@ -91,7 +92,7 @@ class Scores(pl.DataFrame):
             UsageError: Two rows would have the same name.
         """
         if as_series is not None:
-            return super().to_dict(as_series=as_series)
+            return dict(super().to_dict(as_series=as_series))
         keys = [key for key in self._keys if key != "run" or self["run"].n_unique() > 1]
         names = self.select(pl.concat_str(pl.col(*keys, "metric").cast(pl.String), separator="/")).to_series()
         if repeated := first_repeated(names):
@@ -209,8 +210,13 @@ def open_and_score(
     chosen = choose_metrics(requested, runs, convention, groups)
     if convention.match.startswith("token-sort") and convention.unit == "frame" and convention.schema is None:
         warn("categorical slots are matched by similarity too; --schema schema.json says which they are")
-    if "slot" in groups:
-        _warn_of_accuracies(chosen)
+    accuracies = [metric for metric in chosen if isinstance(metric, PairMetric) and metric.is_accuracy_of_a_slot]
+    if "slot" in groups and accuracies:
+        micro = ",".join(str(replace(metric, avg="micro")) for metric in accuracies)
+        warn(
+            f"by slot, a mean over turns of {' or '.join(map(str, accuracies))} is the slot's accuracy, as jga is; "
+            f"-m {micro} is from summed counts"
+        )
     warn_of_frames(runs, convention)
     results = [score_run(run, chosen, groups, convention, spelling=True) for run in runs]
     warn_of_scores([(run, sums) for run, (_, sums) in zip(runs, results, strict=True)], chosen, convention)
@@ -250,6 +256,12 @@ def score_run(
     settings = convention.settings() | _further_settings(run, by, convention, sums)
     table = sums.table.sort(by) if by else sums.table
     values, errors = scores_and_errors(metrics, table)
+    columns = {"value": values, "se": pl.DataFrame(errors).fill_nan(None)}
+    if convention.is_fuzzy:
+        exact = sum_up(run, metrics, by, convention.exact(), signed=False).table
+        columns["exact"] = scores(
+            metrics, table.select(by).join(exact, on=by, how="left", maintain_order="left") if by else exact
+        )
     of_metrics = pl.DataFrame(
         {
             "metric": [str(metric) for metric in metrics],
@@ -257,17 +269,14 @@ def score_run(
             "signature": [sign(metric.settings(), settings) for metric in metrics],
         }
     )
-    groups = table.lazy().select(pl.lit(run.name).alias("run"), *by, pl.col("turns", "dialogues").cast(pl.UInt32))
-    rows = collect(groups.join(of_metrics.lazy(), how="cross", maintain_order="left_right")).hstack(
-        [_by_group(values).alias("value"), pl.Series("se", errors.ravel(), nan_to_null=True)]
+    groups = table.select(pl.lit(run.name).alias("run"), *by, pl.col("turns", "dialogues").cast(pl.UInt32))
+    rows = groups.join(of_metrics, how="cross", maintain_order="left_right").hstack(
+        [
+            of_groups.select(pl.concat_list(pl.all()).explode()).to_series().alias(name)
+            for name, of_groups in columns.items()
+        ]
     )
-    _, *others = SCORES.columns
-    if convention.is_fuzzy:
-        exact = sum_up(run, metrics, by, convention.exact(), signed=False).table
-        exact = table.select(by).join(exact, on=by, how="left", maintain_order="left") if by else exact
-        rows = rows.hstack([_by_group(scores(metrics, exact)).alias("exact")])
-        others.insert(others.index("se") + 1, "exact")
-    return rows[["run", *by, *others]], sums
+    return rows[["run", *by, "metric", "unit", *columns, "turns", "dialogues", "signature"]], sums
 
 
 class Whole(NamedTuple):
@@ -297,12 +306,12 @@ def values_of(run: Run, metrics: Sequence[Metric], convention: Convention) -> di
 
 def _further_settings(run: Run, by: Sequence[str], convention: Convention, sums: Sums) -> dict[str, str]:
     """The settings of a signature, in its order, that follow the choices of the convention."""
-    name = str(run.meta.get("format"))
+    name, frames = str(run.meta.get("format")), run.meta.get("frames")
     return {
         "missing": run.meta["missing"],
         **{name.replace("_", "-"): run.meta[name] for name in SIGNED if name in run.meta},
         "by": ",".join(by) or "run",
-        **_frames_counted(run, convention),
+        **({"frames": "unknown" if frames is None else str(frames["gold"])} if _counts_frames(convention) else {}),
         **({_FORMAT: name} if "@" in name else {}),  # with its package, if it is not built in
         "gold": f"{sums.fingerprint % 2**32:08x}",
         "d": str(sums.dialogues),
@@ -311,9 +320,9 @@ def _further_settings(run: Run, by: Sequence[str], convention: Convention, sums:
     }
 
 
-def _by_group(columns: pl.DataFrame) -> pl.Series:
-    """A table of groups (rows) and metrics (columns) as one column, group by group."""
-    return columns.select(pl.concat_list(pl.all()).explode()).to_series()
+def _counts_frames(convention: Convention) -> bool:
+    """Whether scores are means over gold's frames."""
+    return convention.unit == "frame" and convention.domain_turns == "frames"
 
 
 def _refuse_without_states(run: Run, metrics: Sequence[Metric], by: Sequence[str], convention: Convention) -> None:
@@ -338,20 +347,13 @@ def _refuse_without_states(run: Run, metrics: Sequence[Metric], by: Sequence[str
 
 def warn_of_frames(runs: Sequence[Run], convention: Convention) -> None:
     """Warn of runs that do not know which frames gold has, if the convention counts gold's frames."""
-    without = [run.name for run in runs if _frames_counted(run, convention).get("frames") == "unknown"]
+    without = [run.name for run in runs if _counts_frames(convention) and "frames" not in run.meta]
     if without:
         warn(
             f"{', '.join(without)}: gold does not say which frames there are; those that are empty on both sides, "
             "which the official evaluation counts, are not counted (a --gold in SGD's layout says which there are)",
             when="before",
         )
-
-
-def _frames_counted(run: Run, convention: Convention) -> dict[str, str]:
-    """The setting of signatures that has the number of gold's frames, if scores are means over frames; else empty."""
-    if convention.unit != "frame" or convention.domain_turns != "frames":
-        return {}
-    return {"frames": str(run.meta["frames"]["gold"]) if "frames" in run.meta else "unknown"}
 
 
 def _warn_of_differences(rows: pl.DataFrame) -> None:
@@ -371,14 +373,3 @@ def _warn_of_differences(rows: pl.DataFrame) -> None:
     for clause, metrics in clauses.items():
         hint = "; name the number of slots: -m sa:T=30" if clause.startswith("the metric is sa(") else ""
         warn(f"{', '.join(metrics)}: not comparable between all runs: {clause}{hint}", when="before")
-
-
-def _warn_of_accuracies(metrics: Sequence[Metric]) -> None:
-    """Warn of metrics that, by slot, equal the slot's accuracy."""
-    same = [metric for metric in metrics if isinstance(metric, PairMetric) and metric.is_accuracy_of_a_slot]
-    if same:
-        micro = ",".join(str(replace(metric, avg="micro")) for metric in same)
-        warn(
-            f"by slot, a mean over turns of {' or '.join(map(str, same))} is the slot's accuracy, as jga is; "
-            f"-m {micro} is from summed counts"
-        )

@@ -26,8 +26,8 @@ from dstbench.readers.frames import all_say
 from dstbench.runs.run import Run
 from dstbench.schema.core import LENGTH, SEEN, TURNS
 from dstbench.scoring.partitions import Part, over_parts
-from dstbench.scoring.rows import C
-from dstbench.scoring.turns import EMPTY_TURN, TURN, counts_frames, view_of, with_lengths
+from dstbench.scoring.turns import EMPTY_TURN, TURN, counts_frames, view_of
+from dstbench.scoring.values import C
 from dstbench.tables import collect, collect_all
 
 # Groups that turns have only in a view; they are dictionary columns until turns are summed.
@@ -35,9 +35,6 @@ _NAMES: Final = ("slot", "domain", SEEN)
 # A statistic's sum in a dialogue must be below this, so that the product of two such sums is exact.
 _SUM_LIMIT: Final = 2**31
 _STAT, _MOMENT = "stat:", "moment:"
-# Columns of extremes: of errors in a turn, of a ratio in a turn, and of a count's sum in a dialogue.
-_ERRORS: Final = "errors"
-_LEAST, _MOST = "least:", "most:"
 
 
 @dataclass(frozen=True)
@@ -94,66 +91,55 @@ def sum_up(
     counts, stats = counts_and_stats(metrics)
     stats |= more or {}
     _check_request(run, stats, by, convention)
-    with_slots = any(metric.needs_total for metric in metrics)
+    view = view_of(by, convention)
+    frames = "frames" in run.meta and counts_frames(convention, view)
     has_moments = errors and "slot" not in by and "dialogue" not in by
     of_errors = [metric for metric in metrics if has_moments and not metric.is_count]
     moments = list(dict.fromkeys(pair for metric in of_errors for pair in _pairs(metric)))
-    view = view_of(by, convention)
+    needs_slots = any(metric.needs_total for metric in metrics)
     takes_all_gold = convention.takes_gold_as_written and convention.turns == "all" and view is None
     fingerprint = (run.fingerprint if takes_all_gold and run.derive is None else None) if signed else 0
-    frames = "frames" in run.meta and counts_frames(convention, view)
     turn_groups = [name for name in by if name not in _NAMES]
+    of_turns = list(dict.fromkeys([*TURN, *turn_groups]))
 
     def sum_part(part: Part) -> tuple[dict[str, pl.DataFrame], dict[str, Any]]:
         _check_services(part, convention)
         whole, scored, counted = part.counted(convention, view, counts, frames=frames)
         if LENGTH in by:
-            scored, counted = with_lengths(scored, whole), with_lengths(counted, whole)
-        of_turn = list(dict.fromkeys([*TURN, *turn_groups]))
-        keys = list(dict.fromkeys(["number", *by])) if view else of_turn
+            lengths = whole.group_by("number").agg(pl.len().cast(pl.UInt32).alias(LENGTH))
+            scored, counted = (turns.join(lengths, on="number", maintain_order="left") for turns in (scored, counted))
+        keys = list(dict.fromkeys(["number", *by])) if view else of_turns
         # A statistic that is undefined adds nothing.
         values = counted.select(*keys, *(s.fill_null(0).fill_nan(0).alias(_STAT + name) for name, s in stats.items()))
-        turns, *others = collect_all([values, *([scored.select(of_turn)] if view else [])])
+        turns, *others = collect_all([values, *([scored.select(of_turns)] if view else [])])
         of_scored = others[0] if view else turns
-        ratios = C([name for name, dtype in turns.schema.items() if name.startswith(_STAT) and dtype.is_float()])
-        extremes = [ratios.min().name.prefix(_LEAST), ratios.max().name.prefix(_MOST)]
-        if ERRORS in stats:
-            extremes.append(C(_STAT + ERRORS).max().alias(_ERRORS))
-        queries = {
-            "sizes": of_scored.lazy().select(turns=pl.len(), dialogues=C("number").n_unique()),
-            "limits": turns.lazy().select(extremes),
+        sums = {
+            "sizes": pl.DataFrame({"turns": of_scored.height, "dialogues": of_scored["number"].n_unique()}),
             "table": _sum(turns, by, moments),
         }
         if view == "slot":
-            queries["all_turns"] = _sum(of_scored.select("number", *turn_groups), turn_groups)
-        sums = dict(zip(queries, collect_all(queries.values()), strict=True))
-        limits = sums.pop("limits")
-        _check(limits, sums["table"])
+            sums["all_turns"] = _sum(of_scored.select("number", *turn_groups), turn_groups)
         return sums, {
             "fingerprint": part.fingerprint(convention, of_scored) if fingerprint is None else 0,
-            "most_errors": (limits[_ERRORS].item() or 0) if ERRORS in stats else 0,
-            "gold_slots": part.gold_slots if with_slots else frozenset(),
-            "is_multiwoz": with_slots and part.is_multiwoz,
+            "most_errors": turns[_STAT + ERRORS].max() or 0 if ERRORS in stats else 0,
+            "gold_slots": part.gold_slots if needs_slots else frozenset(),
+            "is_multiwoz": needs_slots and part.is_multiwoz,
             "alternatives": part.alternatives if convention.multi == "literal" else None,
         }
 
-    results = over_parts(run, sum_part, frames=frames)
-    facts = {name: [of_part[name] for _, of_part in results] for name in results[0][1]}
-
-    def added(name: str, by: Sequence[str] = ()) -> pl.DataFrame:
-        tables = [tables[name] for tables, _ in results]
-        if len(tables) == 1:
-            return tables[0]
-        rows = pl.concat(tables)
-        return rows.group_by(by).agg(pl.all().sum()) if by else rows.sum()
-
-    table = added("table", by)
-    if view == "slot":
-        table = _pad(table, added("all_turns", turn_groups), stats, by, counts)
-    turns, dialogues = added("sizes").row(0)
-    in_numbers = from_parts(cs.starts_with(_STAT) & cs.by_dtype(pl.Int128))
+    parts = over_parts(run, sum_part)
+    facts = {name: [of_part[name] for _, of_part in parts] for name in parts[0][1]}
+    added = {name: pl.concat([tables[name] for tables, _ in parts]) for name in parts[0][0]}
+    if len(parts) > 1:
+        groups = {"table": by, "all_turns": turn_groups}
+        added = {
+            name: rows.group_by(groups[name]).agg(pl.all().sum()) if groups.get(name) else rows.sum()
+            for name, rows in added.items()
+        }
+    table = _pad(added["table"], added["all_turns"], stats, by, counts) if view == "slot" else added["table"]
+    turns, dialogues = added["sizes"].row(0)
     return Sums(
-        collect(table.lazy().with_columns(in_numbers).select(~cs.starts_with(_MOST))),
+        table.with_columns(from_parts(cs.starts_with(_STAT) & cs.by_dtype(pl.Int128))),
         sum(facts["fingerprint"]) % 2**64 if fingerprint is None else fingerprint,
         turns,
         dialogues,
@@ -164,44 +150,43 @@ def sum_up(
     )
 
 
-def _sum(turns: pl.DataFrame, by: Sequence[str], moments: Collection[tuple[str, str]] = ()) -> pl.LazyFrame:
-    """The columns of `Sums.table`, in which ratios are summed as whole numbers of parts."""
+def _sum(turns: pl.DataFrame, by: Sequence[str], moments: Collection[tuple[str, str]] = ()) -> pl.DataFrame:
+    """The columns of `Sums.table`, in which ratios are summed as whole numbers of parts.
+
+    Refuses statistics whose sums would be inexact: ratios outside 0 to 1, and counts whose squares would overflow.
+    """
     stats = [name for name in turns.columns if name.startswith(_STAT)]
     ratios = [name for name in stats if turns.schema[name].is_float()]
     counts = [name for name in stats if name not in ratios]
-    dialogues = (
+    extremes = collect(turns.lazy().select(pl.concat_list(C(name).min(), C(name).max()).alias(name) for name in ratios))
+    for name, (least_and_most,) in extremes.to_dict(as_series=False).items():
+        for extreme in least_and_most:
+            if extreme is not None and not 0 <= extreme <= 1:
+                raise UsageError(
+                    f"statistic {name.removeprefix(_STAT)!r} is {extreme:g} in a turn, and a float must be a ratio "
+                    "from 0 to 1",
+                    hint="make it a whole number (Int64), or divide it by the largest value it can have",
+                )
+    dialogues = collect(
         turns.lazy()
         .with_columns(in_parts(C(ratios).cast(pl.Float64).clip(0, 1)), C(counts).cast(pl.Int64))
         .group_by(list(dict.fromkeys([*by, "number"])))
         .agg(C(stats).sum(), turns=pl.len().cast(pl.Int64))
     )
+    for name, (most,) in dialogues.select(C(counts).abs().max()).to_dict(as_series=False).items():
+        if (most or 0) >= _SUM_LIMIT:
+            raise UsageError(
+                f"statistic {name.removeprefix(_STAT)!r} adds up to {most:,} in a dialogue, too much to sum exactly",
+                hint="divide it by the largest value it can have in a turn, so that it is a ratio",
+            )
     factor = {name: in_steps(C(name)) if name in ratios else C(name) for name in stats}
     sums = [
         C("turns", *stats).sum(),
         pl.len().cast(pl.Int64).alias("dialogues"),
         *((factor[_STAT + a] * factor[_STAT + b]).cast(pl.Int128).sum().alias(f"{_MOMENT}{a, b}") for a, b in moments),
-        C(counts).abs().max().name.prefix(_MOST),
     ]
-    table = dialogues.group_by(by).agg(sums) if by else dialogues.select(sums)
-    return table.with_columns(C(name).cast(pl.String) for name in by if name in _NAMES)
-
-
-def _check(limits: pl.DataFrame, sums: pl.DataFrame) -> None:
-    """Refuse statistics whose sums would be inexact: ratios outside 0 to 1, and counts whose squares would overflow."""
-    for name, (extreme,) in limits.select(cs.exclude(_ERRORS)).to_dict(as_series=False).items():
-        if extreme is not None and not 0 <= extreme <= 1:
-            raise UsageError(
-                f"statistic {name.partition(_STAT)[2]!r} is {extreme:g} in a turn, and a float must be a ratio from "
-                "0 to 1",
-                hint="make it a whole number (Int64), or divide it by the largest value it can have",
-            )
-    for column in sums.select(cs.starts_with(_MOST)):
-        if (most := column.to_numpy().max(initial=0)) >= _SUM_LIMIT:
-            stat = column.name.partition(_STAT)[2]
-            raise UsageError(
-                f"statistic {stat!r} adds up to {int(most):,} in a dialogue, too much to sum exactly",
-                hint="divide it by the largest value it can have in a turn, so that it is a ratio",
-            )
+    table = dialogues.lazy().group_by(by).agg(sums) if by else dialogues.lazy().select(sums)
+    return collect(table.with_columns(C(name).cast(pl.String) for name in by if name in _NAMES))
 
 
 def _pad(
@@ -215,12 +200,12 @@ def _pad(
     listed = listed.drop("dialogues").rename({"turns": "listed"})
     columns = {name: [EMPTY_TURN.get(name, 0)] for name in (*TURNS.columns, *counts)}
     empty = pl.DataFrame(columns, schema_overrides={"error_age": pl.UInt16})
-    added = pl.col("turns") - pl.col("listed").fill_null(0)
+    added = C("turns") - C("listed").fill_null(0)
     padded = []
     for name, stat in stats.items():
-        of_empty = in_parts(stat) if listed.schema["stat:" + name] == pl.Int128 else stat
-        sums = pl.col("stat:" + name).fill_null(0)
-        padded.append((sums + added * empty.select(of_empty.sum()).to_series()).alias("stat:" + name))
+        of_empty = in_parts(stat) if listed.schema[_STAT + name] == pl.Int128 else stat
+        of_listed = C(_STAT + name).fill_null(0)
+        padded.append((of_listed + added * empty.select(of_empty.sum()).to_series()).alias(_STAT + name))
     slots = listed.select(name for name in by if name in _NAMES).unique()
     return slots.join(all_turns, how="cross").join(listed, on=list(by), how="left").with_columns(padded)
 

@@ -11,10 +11,9 @@ from dstbench.conventions.convention import SLOT_KINDS, Convention
 from dstbench.conventions.slots import domain_of
 from dstbench.errors import UsageError
 from dstbench.metrics.base import summable
-from dstbench.schema.core import LENGTH, SEEN, TURNS
-from dstbench.scoring.events import COUNTS, with_events
-from dstbench.scoring.rows import C, lay_out
-from dstbench.scoring.values import SPELLED
+from dstbench.schema.core import SEEN, TURNS
+from dstbench.scoring.rows import COUNTS, SPELLED, lay_out
+from dstbench.scoring.values import C
 from dstbench.tables import collect
 from dstbench.typing import View
 
@@ -53,7 +52,7 @@ def to_turns(
     if view is not None and view not in get_args(View):
         raise UsageError(f"view={view!r} is none of {', '.join(get_args(View))}")
     convention = convention or Convention()
-    rows = with_events(lay_out(long), convention)
+    rows = lay_out(long).with_counts(convention)
     wanted = ["dialogue", "turn", *([view] if view else []), *list(TURNS.columns)[2:], *(counts or {})]
     table = turn_table(rows, view, summable(counts or {}))
     return collect(table.select(wanted if columns is None else list(columns)))
@@ -62,7 +61,7 @@ def to_turns(
 def turn_table(
     rows: pl.LazyFrame, view: View | None = None, counts: Mapping[str, pl.Expr] | None = None
 ) -> pl.LazyFrame:
-    """Counts per turn, or per turn and domain (slot), of what `with_events` returned.
+    """Counts per turn, or per turn and domain (slot), of what `Rows.with_counts` returned.
 
     In a view, a dialogue's turns are those from the first in which gold or prediction lists the domain (slot). The
     columns are number (UInt32, the dialogue's number in the table, from 1), the view's, a slot's `domain`, those of
@@ -94,11 +93,8 @@ def turn_table(
     )
     turn = (C("key") % 2**16).cast(pl.UInt16)
     turns = table.with_columns(number=(C("key") // 2**16).cast(pl.UInt32), turn=turn)
-    return with_local_errors(turns.sort(*(group if view else ()), "key").drop("key"), group)
-
-
-def with_local_errors(turns: pl.LazyFrame, group: Sequence[str]) -> pl.LazyFrame:
-    """FGA's columns: `local_error`, and `error_age` of the wrong turns that only carry an old error."""
+    turns = turns.sort(*(group if view else ()), "key").drop("key")
+    # FGA: a wrong turn is a local error, or only carries an old one.
     begins = pl.any_horizontal(C(group).ne_missing(C(group).shift(1)))
     wrong = C("n_correct") != C("n_union")
     local = wrong & (begins | ~wrong.shift(1, fill_value=False) | (C("n_fresh_errors") > 0))
@@ -118,6 +114,15 @@ def scored_turns(turns: pl.LazyFrame, convention: Convention) -> pl.LazyFrame:
     return turns if convention.turns == "all" else turns.filter(C(f"n_{convention.turns}") > 0)
 
 
+def with_is_scored(rows: pl.LazyFrame, convention: Convention) -> pl.LazyFrame:
+    """Rows of `Rows.with_counts` with `is_scored`, whether the convention scores the turn."""
+    if convention.turns == "all" and not convention.drops_turns:
+        return rows.with_columns(is_scored=pl.lit(value=True))
+    scored = scored_turns(turn_table(rows), convention).select(*TURN, is_scored=pl.lit(value=True))
+    joined = rows.join(scored, on=TURN, how="left", maintain_order="left")
+    return joined.with_columns(C("is_scored").fill_null(value=False))
+
+
 def view_of(by: Sequence[str], convention: Convention) -> View | None:
     """The view whose turns are grouped."""
     if "slot" in by:
@@ -135,53 +140,25 @@ def counted_turns(
 ) -> pl.LazyFrame:
     """The rows of a view (`in_view`) that are summed: those of scored turns that count for their domain (slot).
 
-    `frames`: whether the rows have gold's frames (`rows.with_frames`); then each must have one.
+    `scored` has the scored turns without a view. `in_view` has a domain's turns from the first that lists it, scored or
+    not, so it shows which domains a dialogue has. `frames`: whether its rows have gold's frames; then each must have
+    one.
     """
-    counted = in_view.join(scored.select(TURN), on=TURN, how="semi", maintain_order="left")
+    counted, in_gold = in_view.join(scored.select(TURN), on=TURN, how="semi", maintain_order="left"), C("n_gold") > 0
     if view == "domain" and frames:
         counted = counted.filter(C("is_frame") > 0)
         if convention.slots in SLOT_KINDS and convention.scope is not None:  # only services that have such a slot
             services = sorted({domain_of(slot) for slot in convention.scope})
             counted = counted.filter(C("domain").cast(pl.String).is_in(services))
+    elif view == "domain" and convention.domain_turns == "dialogue":
+        domains, keys = in_view.filter(in_gold).select("number", "domain").unique(), [*TURN, "domain"]
+        turns = scored.select(*TURN, "dialogue").join(domains, on="number", maintain_order="left")
+        counted = turns.join(counted.drop("dialogue"), on=keys, how="left", maintain_order="left")
+        names = [name for name in counted.collect_schema() if name not in ("dialogue", "error_age", *keys)]
+        counted = counted.with_columns(C(name).fill_null(EMPTY_TURN.get(name, 0)) for name in names)
     elif view == "domain":
-        counted = _of_domains(counted, in_view, scored, convention)
+        counted = counted.filter(in_gold | (C("n_pred") > 0) if convention.domain_turns == "either" else in_gold)
     if convention.seen is not None:
         seen = C("domain").cast(pl.String).is_in(sorted(convention.seen.services))
         counted = counted.with_columns(pl.when(seen).then(pl.lit("seen")).otherwise(pl.lit("unseen")).alias(SEEN))
     return counted
-
-
-def with_lengths(turns: pl.LazyFrame, whole: pl.LazyFrame) -> pl.LazyFrame:
-    """Rows of turns with the number of turns of their dialogue, scored or not; `whole`: the turn table."""
-    lengths = whole.group_by("number").agg(pl.len().cast(pl.UInt32).alias(LENGTH))
-    return turns.join(lengths, on="number", maintain_order="left")
-
-
-def _of_domains(
-    counted: pl.LazyFrame, in_view: pl.LazyFrame, scored: pl.LazyFrame, convention: Convention
-) -> pl.LazyFrame:
-    """The scored turns that count for each domain (`Choices.domain_turns`).
-
-    `in_view` has a domain's turns from the first that lists it, scored or not, so it shows which domains a dialogue
-    has; `counted` has only those of them that are scored; `scored` has the scored turns without a view.
-    """
-    in_gold = C("n_gold") > 0
-    if convention.domain_turns != "dialogue":
-        return counted.filter(in_gold | (C("n_pred") > 0) if convention.domain_turns == "either" else in_gold)
-    domains = in_view.filter(in_gold).select("number", "domain").unique()
-    turns = scored.select(*TURN, "dialogue").join(domains, on="number", maintain_order="left")
-    keys = [*TURN, "domain"]
-    joined = turns.join(counted.drop("dialogue"), on=keys, how="left", maintain_order="left")
-    names = [name for name in counted.collect_schema() if name not in ("dialogue", "error_age", *keys)]
-    return joined.with_columns(C(name).fill_null(EMPTY_TURN.get(name, 0)) for name in names)
-
-
-# --- gold's frames ----------------------------------------------------------------------------------------------------
-
-#: What a turn and domain counts of gold's frames, from the columns that `rows.with_frames` adds.
-OF_FRAMES: Final = {name: C(name) for name in ("is_frame", "right_intent", "requested_f1")}
-
-
-def of_slots(counts: Mapping[str, pl.Expr]) -> dict[str, pl.Expr]:
-    """Counts to which rows of frames, which have no slot, add nothing."""
-    return {name: pl.when(C("slot").is_not_null()).then(count).otherwise(0) for name, count in counts.items()}

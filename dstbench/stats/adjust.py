@@ -1,15 +1,13 @@
-"""p-values ("p") of several hypotheses, adjusted for the number of hypotheses.
+"""p-values ("p") of several hypotheses, adjusted for the number of hypotheses; to be compared with the level directly.
 
-Compare adjusted p with the significance level directly. Bonferroni's and Holm's adjustments bound the probability of
-even one false rejection under any dependence (Holm's is never weaker), Hochberg's under positive dependence. Benjamini
-& Hochberg's bounds the expected share of false rejections under positive dependence, Benjamini & Yekutieli's under any.
-`max_t` bounds the same probability as Holm's, and has more power because it uses the dependence between hypotheses; it
-needs resamples that all hypotheses share.
+Bonferroni's and Holm's adjustments bound the probability of even one false rejection under any dependence, Hochberg's
+under positive dependence. Benjamini & Hochberg's bounds the expected share of false rejections under positive
+dependence, Benjamini & Yekutieli's under any. `max_t` bounds the same probability as Holm's, and has more power because
+it uses the dependence between hypotheses, in resamples that all of them share.
 
-The smallest p of a resampling test is known before anything is drawn. With B resamples, p = (1 + c) / (B + 1) is at
+The smallest p of a resampling test is known before anything is drawn: with B resamples, p = (1 + c) / (B + 1) is at
 least 1 / (B + 1). If two runs differ in k dialogues, swapping them there gives at most 2ᵏ differences, of which two
-(nothing swapped, everything swapped) are as large as the observed one. So p is at least 2 / 2ᵏ, however many swaps are
-drawn. No adjustment gives a smaller p a larger adjusted p. So the smallest adjusted p are those of the smallest p.
+(nothing swapped, everything swapped) are as large as the observed one, so p is at least 2 / 2ᵏ.
 """
 
 from __future__ import annotations
@@ -100,10 +98,8 @@ def max_t(observed: ArrayLike, resampled: ArrayLike, tolerance: ArrayLike = 0.0)
 
     Args:
         observed: m statistics, each 0 if nothing differs.
-        resampled: B × m: the same statistics in B resamples in which differences are due to chance. NaN counts as
-            extreme.
-        tolerance: A resampled statistic that falls short of the observed one by no more than this counts as a tie; one
-            number, or m.
+        resampled: B × m: the same in B resamples in which differences are due to chance. NaN counts as extreme.
+        tolerance: A resampled statistic that falls short of the observed one by no more is a tie; a number, or m.
 
     Returns:
         m adjusted p, in the order of `observed`.
@@ -163,7 +159,7 @@ def smallest_p(bounds: ArrayLike, resamples: ArrayLike) -> Floats:
     """The smallest p that resampling can give.
 
     Args:
-        bounds: For each hypothesis, the smallest p that any number of resamples can give; 0 if there is no such bound.
+        bounds: For each hypothesis, the smallest p that any number of resamples can give; 0: there is no such bound.
         resamples: How many resamples are drawn, for all hypotheses or for each.
 
     Returns:
@@ -186,7 +182,7 @@ def resamples_needed(bounds: ArrayLike, alpha: float, adjust: Callable[[Floats],
     """The fewest resamples with which the adjusted p of each hypothesis can reach a level.
 
     Args:
-        bounds: For each hypothesis, the smallest p with any number of resamples; 0 if there is no such bound.
+        bounds: For each hypothesis, the smallest p with any number of resamples; 0: there is no such bound.
         alpha: The significance level, above 0.
         adjust: From p to adjusted p; a smaller p must not have a larger adjusted p.
 
@@ -194,10 +190,8 @@ def resamples_needed(bounds: ArrayLike, alpha: float, adjust: Callable[[Floats],
         The numbers of resamples, in the order of the bounds; None where no number is enough.
 
     >>> from dstbench.stats import holm
-    >>> resamples_needed([0, 0, 0, 0, 0, 0], 0.05, holm)
-    [119, 119, 119, 119, 119, 119]
-    >>> resamples_needed([0, 0.25], 0.05, holm)
-    [39, None]
+    >>> resamples_needed([0, 0, 0, 0, 0, 0], 0.05, holm), resamples_needed([0, 0.25], 0.05, holm)
+    ([119, 119, 119, 119, 119, 119], [39, None])
     """
     least = np.asarray(bounds, np.float64)
 

@@ -52,8 +52,7 @@ def kappa(
     Raises:
         UsageError: The ratings are not items × readers, of two readers or more.
 
-    Source: Cohen 1960 (Educational and Psychological Measurement 20:37); Fleiss 1971 (Psychological Bulletin 76:378);
-    bootstrap of groups: Davison & Hinkley 1997 (Bootstrap Methods and their Application, §3.8).
+    Source: Cohen 1960 (Educational and Psychological Measurement 20:37); Fleiss 1971 (Psychological Bulletin 76:378).
 
     >>> two = kappa([[1, 1]] * 20 + [[1, 0]] * 5 + [[0, 1]] * 10 + [[0, 0]] * 15)
     >>> two.observed, round(two.kappa, 3)

@@ -1,9 +1,8 @@
 """Pearson correlations, their intervals, and the difference of two of them.
 
 The formulas are those that Diedenhofen & Musch (2015) collect in the R package cocor, under its names. All p are
-two-sided. n is the number of independent units: dialogues, not turns, because the turns of a dialogue are not
-independent and tests over them would reject too often. Ten tests of one difference are ten chances to reject: prefer
-Zou's interval, or choose a test before you look at results.
+two-sided. n is the number of independent units: dialogues, as the turns of a dialogue are not independent. Ten tests of
+one difference are ten chances to reject: prefer Zou's interval, or choose a test before you look at results.
 """
 
 from __future__ import annotations
@@ -74,12 +73,8 @@ def compare_overlapping(r_jk: float, r_jh: float, r_kh: float, n: int, *, level:
         r_jk: The first correlation.
         r_jh: The second.
         r_kh: The correlation of the two variables that are not shared.
-        n: Independent units in the sample.
+        n: Independent units in the sample; four or more.
         level: Confidence level of the intervals.
-
-    Raises:
-        UsageError: A correlation is ±1 or beyond; no three variables can have these correlations; or there are fewer
-            than four units.
 
     >>> comparison = compare_overlapping(0.59, 0.40, 0.69, 1344)
     >>> [round(limit, 4) for limit in comparison.zou], round(comparison.tests["williams1959"].statistic, 4)
@@ -131,12 +126,8 @@ def compare_nonoverlapping(
         r_jm: The correlation of j and m.
         r_kh: The correlation of k and h.
         r_km: The correlation of k and m.
-        n: Independent units in the sample.
+        n: Independent units in the sample; four or more.
         level: Confidence level of the interval.
-
-    Raises:
-        UsageError: A correlation is ±1 or beyond; no four variables can have these correlations; or there are fewer
-            than four units.
 
     >>> round(compare_nonoverlapping(0.3, 0.4, 0.5, 0.8, 0.6, 0.7, 100).tests["steiger1980"].statistic, 4)
     -1.0744
@@ -167,13 +158,10 @@ def compare_independent(r1: float, n1: int, r2: float, n2: int, *, level: float 
 
     Args:
         r1: The first correlation.
-        n1: Independent units in its sample.
+        n1: Independent units in its sample; four or more.
         r2: The second.
         n2: Independent units in its sample.
         level: Confidence level of the interval.
-
-    Raises:
-        UsageError: A correlation is ±1 or beyond, or a sample has fewer than four units.
 
     >>> round(compare_independent(0.4, 100, 0.5, 100).tests["fisher1925"].statistic, 6)
     -0.875101
@@ -196,14 +184,11 @@ def interval(r: float, n: int, level: float = 0.95) -> tuple[float, float]:
 
     Args:
         r: The correlation.
-        n: Independent units in the sample.
+        n: Independent units in the sample; four or more.
         level: Confidence level.
 
     Returns:
         Its lower and upper end.
-
-    Raises:
-        UsageError: r is beyond ±1, or there are fewer than four units.
 
     >>> [round(limit, 4) for limit in interval(0.5, 103)]
     [0.3393, 0.6323]
@@ -278,9 +263,6 @@ def matrix(columns: Mapping[str, ArrayLike] | Sequence[ArrayLike], level: float 
 
     Returns:
         Columns × columns, in their order.
-
-    Raises:
-        UsageError: The columns have different lengths, or the level is not between 0 and 1.
 
     >>> matrix({"a": [1, 2, 3, 4], "b": [1, 3, 2, 4]}).r.round(3).tolist()
     [[1.0, 0.8], [0.8, 1.0]]

@@ -29,17 +29,13 @@ _POWER_LEVEL: Final = 2 * 0.8 - 1
 def linearised_se(numerators: ArrayLike, denominators: ArrayLike) -> float:
     """The standard error of a ratio of sums over dialogues, linearised (the sandwich estimate for clusters).
 
-    √(D/(D−1) · Σ (s − p·n)²) / Σ n, with p = Σ s / Σ n and D dialogues. It is close to the bootstrap's standard error,
-    and needs no resampling.
+    √(D/(D−1) · Σ (s − p·n)²) / Σ n, with p = Σ s / Σ n and D dialogues.
 
     Args:
         numerators: One per dialogue, such as its number of right turns (s).
         denominators: One per dialogue, such as its number of turns (n).
 
-    Returns:
-        NaN where the ratio is undefined.
-
-    >>> round(linearised_se([1, 2, 0], [2, 2, 3]), 4)
+    >>> round(linearised_se([1, 2, 0], [2, 2, 3]), 4)  # NaN where the ratio is undefined
     0.302
     """
     return _spread(_residuals(numerators, denominators))
@@ -53,11 +49,8 @@ def linearised_se_of_difference(
     Args:
         numerators: One run's, one per dialogue.
         denominators: One run's, one per dialogue.
-        other_numerators: The other run's, one per dialogue, in the same order.
-        other_denominators: The other run's, one per dialogue, in the same order.
-
-    Returns:
-        NaN where a ratio is undefined.
+        other_numerators: The other run's, in the same order.
+        other_denominators: The other run's, in the same order.
 
     Raises:
         UsageError: The numbers of dialogues differ.

@@ -1,11 +1,10 @@
 """Standard errors, intervals and p from what each dialogue (cluster) adds: its influence.
 
-Of scores and models' mean scores, of ratios and slopes over units in clusters, and of correlations. The influence of a
-dialogue on a score is g·s_d, less its mean over dialogues, times √(D/(D−1)), where s_d are the dialogue's sums and g is
-the score's gradient at the sums of all D dialogues. That on a correlation is how much lower it is without the dialogue
-(the jackknife over clusters, Efron & Stein 1981), so columns need not be normal, and the rows of a cluster may be
-alike. The squares of influences add up to the variance (the sandwich estimate). Where few dialogues make most of it,
-that estimate is itself uncertain; so it has few degrees of freedom.
+The influence of a dialogue on a score is g·s_d, less its mean over dialogues, times √(D/(D−1)), where s_d are the
+dialogue's sums and g is the score's gradient at the sums of all D dialogues. That on a correlation is how much lower it
+is without the dialogue (the jackknife over clusters, Efron & Stein 1981), so columns need not be normal, and the rows
+of a cluster may be alike. The squares of influences add up to the variance (the sandwich estimate). Where few dialogues
+make most of it, that estimate is itself uncertain; so it has few degrees of freedom.
 """
 
 from __future__ import annotations
@@ -50,7 +49,7 @@ class Spread(Shown):
     Attributes:
         se: The standard error; NaN: undefined; 0: no dialogue differs from the others, so nothing is known of it.
         df: Its degrees of freedom.
-        skew: The skewness of what it is the standard error of, as an estimate; 0: intervals are symmetric.
+        skew: The skewness of the estimate; 0: intervals are symmetric.
     """
 
     se: float
@@ -110,7 +109,7 @@ class Spread(Shown):
         return count + shift - reach, count + shift + reach
 
     def limits_of_share(self, share: float, dialogues: int, level: float) -> tuple[float, float] | None:
-        """The interval of a share, honest near 0 and 1: Wilson's, with the effective number of independent units.
+        """The interval of a share, honest near 0 and 1: Wilson's, with the effective number of units.
 
         Args:
             share: The share; if it is below 0 or above 1, as slot accuracy can be, its interval is `limits`.
@@ -137,8 +136,7 @@ def influences(score: Score, sums: Floats) -> Floats:
         sums: Runs × dialogues × statistics.
 
     Returns:
-        Runs × dialogues, which add up to 0 for each run, and whose squares add up to the variance of its score; NaN for
-        a run whose score is undefined.
+        Runs × dialogues; those of a run add up to 0, and their squares to the variance of its score; NaN if undefined.
 
     >>> right_and_all = np.array([[[1.0, 2], [2, 2], [0, 3]]])
     >>> round(spread(influences(lambda sums: sums[:, 0] / sums[:, 1], right_and_all)[0]).se, 4)
@@ -168,8 +166,7 @@ def spread(of_dialogues: Floats, *, skewed: bool = False) -> Spread:
 
     Args:
         of_dialogues: The influence of each dialogue; of a difference, those on one value less those on the other.
-        skewed: Whether the estimate has a skewness, for which its interval must allow. A share has none: Wilson's
-            interval is right near 0 and 1.
+        skewed: Whether the interval allows for skewness. That of a share does not: Wilson's is right near 0 and 1.
     """
     size, squares = len(of_dialogues), of_dialogues**2
     total = float(squares.sum())
@@ -184,7 +181,7 @@ def spread(of_dialogues: Floats, *, skewed: bool = False) -> Spread:
 
 
 def spread_over_seeds(scores: Sequence[Floats], of_dialogues: Sequence[Floats]) -> Spread:
-    """The standard error of a model's mean over its seeds, or of a difference of such means, on dialogues as these.
+    """The standard error of a model's mean over its seeds, or of a difference of means, on dialogues as these.
 
     The variance between seeds is that of Welch's t test (1947). To it comes the part of the dialogues' variance that
     all seeds of a model share: that of their mean influence, less what differences between seeds add to it (0 if that
@@ -300,8 +297,7 @@ class Jackknifed(Shown):
             fisher: Whether it is made in Fisher's z, for a single correlation, or on the scale of r.
 
         Returns:
-            Its lower and upper end; None if there are fewer than four clusters, or a column does not vary, or does not
-            without one of them.
+            Its lower and upper end; None with fewer than four clusters, or if a column does not vary (without one).
         """
         of = self.spread
         if len(self.influence) < LEAST or np.isnan(of.se):
@@ -321,13 +317,12 @@ class Jackknifed(Shown):
 def jackknifed_correlation(x: ArrayLike, y: ArrayLike, clusters: ArrayLike | None = None) -> Jackknifed:
     """Pearson's r of two columns over the rows in which both are defined, and each cluster's influence on it.
 
+    One less another has the interval and p of their difference, if both are over the same rows.
+
     Args:
         x: Numbers; NaN where undefined.
         y: As many numbers.
         clusters: For each row, the number of its cluster; None: each row is its own.
-
-    Returns:
-        r; one less another has the interval and p of their difference, if both are over the same rows.
 
     Raises:
         UsageError: The columns have different lengths.

@@ -1,9 +1,7 @@
 """Rank correlations, Spearman's and Kendall's, with intervals that allow for ties and for rows in clusters.
 
-Conventions: tied values share the mean of their ranks, and Kendall's coefficient is tau-b. The standard errors are
-linearised (each row's influence on the coefficient, summed over the rows of a cluster), so ties and clusters of any
-kind may occur. With many clusters, they agree with those from resampling whole clusters, but need no resamples.
-Intervals are symmetric in Fisher's z.
+Tied values share the mean of their ranks, and Kendall's coefficient is tau-b. The standard errors are linearised (each
+row's influence on the coefficient, summed over the rows of a cluster). Intervals are symmetric in Fisher's z.
 """
 
 from __future__ import annotations
@@ -59,9 +57,6 @@ def spearman(x: ArrayLike, y: ArrayLike, clusters: ArrayLike | None = None, *, l
         clusters: For each row, the number of the cluster that it is in, from 0; None: each row is its own.
         level: Confidence level of the interval.
 
-    Raises:
-        UsageError: The columns have different lengths, or a number is NaN.
-
     >>> round(spearman([1, 2, 3, 4, 5], [2, 1, 4, 3, 5]).value, 9)
     0.8
     """
@@ -86,9 +81,6 @@ def kendall(x: ArrayLike, y: ArrayLike, clusters: ArrayLike | None = None, *, le
         clusters: For each row, the number of the cluster that it is in, from 0; None: each row is its own.
         level: Confidence level of the interval.
 
-    Raises:
-        UsageError: The columns have different lengths, or a number is NaN.
-
     >>> round(kendall([1, 2, 3, 4, 5], [2, 1, 4, 3, 5]).value, 9)
     0.6
     """
@@ -103,13 +95,12 @@ def kendall(x: ArrayLike, y: ArrayLike, clusters: ArrayLike | None = None, *, le
 def compare_rank_correlations(first: RankCorrelation, second: RankCorrelation) -> Comparison:
     """Compare two rank correlations over the same rows: the first minus the second.
 
+    The interval is Zou's (2007), from both intervals and the correlation of the two estimates. The test is of the
+    difference of Fisher's z, by Student's t; the degrees of freedom are the number of clusters less one.
+
     Args:
         first: One of `spearman` or `kendall`.
         second: Another one, by the same function, over the same rows, in the same clusters, at the same level.
-
-    Returns:
-        Its interval is Zou's (2007), from both intervals and the correlation of the two estimates. Its test is of the
-        difference of Fisher's z, by Student's t; the degrees of freedom are the number of clusters less one.
 
     Raises:
         UsageError: A coefficient is undefined or ±1, there are fewer than four clusters, or the two coefficients move

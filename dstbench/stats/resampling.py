@@ -5,8 +5,7 @@ The unit is the dialogue, never the turn: a tracker's errors persist, so the tur
 A resample is a row of counts, one per dialogue; its sums are this row times the sums per dialogue. All sums are
 multiples of a power of two, small enough for every partial sum to be a double without rounding. So the matrix product
 has the same bits in any order of addition, on any number of threads. Rows are drawn one after another from one stream
-per random seed, and the number of rows that are drawn at a time does not change them. All runs and all metrics share
-the same draws, so differences are paired.
+per random seed. All runs and all metrics share the same draws, so differences are paired.
 
 The bootstrap draws dialogues with replacement. A resample in which the score is undefined is left out and counted.
 
@@ -15,10 +14,10 @@ each resample, a coin decides for each dialogue whether the predictions of the t
 resamples, p = (1 + c) / (R + 1), where c is the number of resamples with a difference at least as large as the observed
 one. Ties count, and so do resamples in which a score is undefined. If few dialogues differ, p is never below the
 smallest that all their possible swaps could give (`adjust.smallest_p_of_swaps`). The interval of the difference is the
-test turned round, so that it excludes 0 exactly if p is at most 1 − level. Swaps keep Σ d² of the dialogues'
+test turned round, so that it excludes 0 exactly if p is at most 1 − level: swaps keep Σ d² of the dialogues'
 differences d, so each size c of a resampled difference is a size of Student's t,
-c / √((d̄² + (D − 1)·se² − c²) / (D − 1)), and the larger the one, the larger the other. The interval reaches as many
-standard errors as the largest t that is not significant.
+c / √((d̄² + (D − 1)·se² − c²) / (D − 1)), and the interval reaches as many standard errors as the largest t that is not
+significant.
 """
 
 from __future__ import annotations
@@ -57,18 +56,14 @@ _DIALOGUES, _SWAPS, _ORDERS = range(3)
 def as_exact_floats(sums: ArrayLike) -> Floats:
     """Sums as doubles that resampling can add up without rounding.
 
-    Sums of counts are returned as they are. Sums of ratios can have too many digits (down to 2⁻⁶²). Then each statistic
-    is rounded to multiples of a power of two; with D dialogues, this changes sums by less than D · 2⁻⁵¹ of the largest
-    sum (2·10⁻¹¹ for 50,000 dialogues).
+    Sums of counts are returned as they are. Sums of ratios, which can have too many digits (down to 2⁻⁶²), are rounded
+    to multiples of a power of two; with D dialogues, this changes sums by less than D · 2⁻⁵¹ of the largest sum.
 
     Args:
         sums: Runs × dialogues × statistics.
 
     Returns:
         The sums in the same shape.
-
-    Raises:
-        UsageError: The sums have another shape, there are fewer than two dialogues, or a sum is undefined.
 
     >>> as_exact_floats([[[3.0, 2.0**62 + 2**20], [5.0, 2.0**60]]]).tolist() == [[[3, 2**62 + 2**20], [5, 2**60]]]
     True
@@ -111,9 +106,6 @@ def weights(dialogues: int, resamples: int, seed: int = 0) -> Iterator[Floats]:
     Yields:
         Blocks of counts, resamples × dialogues; each row adds up to `dialogues`.
 
-    Raises:
-        UsageError: There is no dialogue or no resample, or the seed is negative.
-
     >>> [block.sum(axis=1).tolist() for block in weights(5, 3)]
     [[5.0, 5.0, 5.0]]
     """
@@ -134,9 +126,6 @@ def swaps(dialogues: int, resamples: int, seed: int = 0) -> Iterator[Floats]:
 
     Yields:
         Blocks of 1 (swapped) and 0, resamples × dialogues.
-
-    Raises:
-        UsageError: There is no dialogue or no resample, or the seed is negative.
 
     >>> {float(coin) for block in swaps(5, 30) for coin in block.ravel()} == {0.0, 1.0}
     True
@@ -213,9 +202,7 @@ class Estimate(Shown):
 
 @dataclass(frozen=True)
 class Replicates(Shown):
-    """A score over all dialogues, and in each resample.
-
-    Replicates of the same `Bootstrap` share their draws, so their difference is paired.
+    """A score over all dialogues, and in each resample; the difference of two from one `Bootstrap` is paired.
 
     Attributes:
         observed: The score over all dialogues; NaN where undefined.
@@ -254,13 +241,13 @@ class Replicates(Shown):
         return Estimate(self.observed, se, (float(low), float(high)), level, undefined)
 
     def limits(self, level: float = 0.95) -> tuple[float, float] | None:
-        """The percentile interval, unless the score is too often undefined.
+        """The percentile interval, unless the score is undefined, also in more than 5 % of the resamples.
 
         Args:
             level: Confidence level of the interval.
 
         Returns:
-            Its lower and upper end; None if the score is undefined, or is so in more than 5 % of the resamples.
+            Its lower and upper end; or None.
         """
         estimate = self.estimate(level)
         if np.isnan(estimate.percentile[0]) or estimate.undefined > _MOST_UNDEFINED * len(self.resampled):
@@ -305,9 +292,6 @@ class Bootstrap(Shown):
             sums: Runs × dialogues × statistics, as `as_exact_floats` gives them.
             resamples: How many times.
             seed: Random seed; the same seed gives the same bits on every machine.
-
-        Raises:
-            UsageError: The sums have another shape, or cannot be added up without rounding.
         """
         exact = checked(sums)
         return cls(exact.sum(axis=1), multiply(weights(exact.shape[1], resamples, seed), exact, resamples))
@@ -403,9 +387,6 @@ class Randomisation(Shown):
             sums: Runs × dialogues × statistics, as `as_exact_floats` gives them.
             resamples: How many times.
             seed: Random seed; the same seed gives the same bits on every machine.
-
-        Raises:
-            UsageError: The sums have another shape, or cannot be added up without rounding.
         """
         exact = checked(sums)
         return cls(exact.sum(axis=1), multiply(swaps(exact.shape[1], resamples, seed), exact, resamples))

@@ -7,8 +7,7 @@
 >>> check_metric(dstbench.parse("jga"), corpora=5)
 """
 
-from dstbench.testing.laws import Outcome
-from dstbench.testing.of_formats import check_format, try_format
-from dstbench.testing.of_metrics import check_metric, try_metric
+from dstbench.testing.of_formats import check_format
+from dstbench.testing.of_metrics import check_metric
 
-__all__ = ["Outcome", "check_format", "check_metric", "try_format", "try_metric"]
+__all__ = ["check_format", "check_metric"]

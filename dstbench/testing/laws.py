@@ -1,10 +1,9 @@
-"""Trying a law: the outcome, and the corpora on which it is tried."""
+"""Trying laws, and the random corpora on which those of metrics are tried."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -14,7 +13,6 @@ from dstbench.plugins import fault_of
 
 #: Turns, as `dstbench.score` takes them: dialogue_id, turn, gold, pred.
 States: TypeAlias = list[dict[str, Any]]
-
 #: Slots of random corpora.
 SLOTS: Final = ("hotel-area", "hotel-name", "hotel-book day", "train-day", "train-leaveat")
 #: Values of random corpora; "none" and "" mean absent under the default convention, but a listed one is a value to GCA.
@@ -25,27 +23,12 @@ class BrokenLawError(AssertionError):
     """A law is broken; the message says how."""
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """The outcome of trying a law.
-
-    Attributes:
-        law: The law, as a sentence without a full stop.
-        fault: How it is broken; None: it was kept.
-        example: A counterexample, line by line.
-        is_note: Whether this is not a law, but something that the author of the metric may want to know.
-    """
-
-    law: str
-    fault: str | None = None
-    example: tuple[str, ...] = ()
-    is_note: bool = False
-
-    def lines(self) -> list[str]:
-        """The outcome in lines of text."""
-        said = [self.fault, *self.example] if self.fault else []
-        word = "broken" if self.fault else "note  " if self.is_note else "kept  "
-        return [f"  {word}  {self.law}", *(f"          {line}" for line in said)]
+def check_laws(what: str, laws: Mapping[str, Callable[[], object]]) -> None:
+    """Raise a `BrokenLawError` that lists the laws that are broken, each with what its function raises."""
+    faults = {law: fault for law, attempt in laws.items() if (fault := fault_in(attempt))}
+    if faults:
+        listed = "".join(f"\n  {law}:\n    {fault}" for law, fault in faults.items())
+        raise BrokenLawError(f"{what} breaks laws:{listed}")
 
 
 def fault_in(attempt: Callable[[], object]) -> str | None:
@@ -61,13 +44,6 @@ def fault_in(attempt: Callable[[], object]) -> str | None:
     except Exception as error:
         return fault_of(error)
     return None
-
-
-def raise_if_broken(what: str, outcomes: Iterable[Outcome]) -> None:
-    """Raise a `BrokenLawError` that lists the broken laws, if there are any."""
-    lines = [line for outcome in outcomes if outcome.fault for line in outcome.lines()]
-    if lines:
-        raise BrokenLawError("\n".join([f"{what} breaks laws:", *lines]))
 
 
 def random_states(rng: np.random.Generator, most_dialogues: int = 4, most_turns: int = 5) -> States:

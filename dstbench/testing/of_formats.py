@@ -19,7 +19,7 @@ from dstbench.readers import FORMATS, Format, Source
 from dstbench.readers.foreign import checked_format
 from dstbench.readers.states import States, sides_of
 from dstbench.runs.align import to_long
-from dstbench.testing.laws import BrokenLawError, Outcome, fault_in, raise_if_broken
+from dstbench.testing.laws import BrokenLawError, check_laws, fault_in
 
 #: Contents that are of no format.
 _NOBODYS: Final = (b"{}", b"[]", b'{"a": 1}', b'[{"a": 1}]', b"a,b\n1,2\n", b"JGA 54.2\n", b"\xff\xfe\0", b'"text"')
@@ -44,14 +44,8 @@ def check_format(form: Format, *, sample: bytes | str | None = None, damages: in
     Raises:
         AssertionError: The format breaks a law; the message says how, and shows a damaged file that breaks it.
     """
-    raise_if_broken(f"format {form.name!r}", try_format(form, sample=sample, damages=damages, seed=seed))
-
-
-def try_format(form: Format, *, sample: bytes | str | None = None, damages: int = 200, seed: int = 0) -> list[Outcome]:
-    """The outcome of each law for a format; the arguments are those of `check_format`."""
-    named = "it has a name, an example, a sniffer and a reader"
-    if fault := fault_in(lambda: checked_format(form, "here")):
-        return [Outcome(named, fault)]
+    what = f"format {getattr(form, 'name', form)!r}"
+    check_laws(what, {"it has a name, an example, a sniffer and a reader": lambda: checked_format(form, "here")})
     content = form.example if sample is None else sample
     content = content.encode() if isinstance(content, str) else content
     with tempfile.TemporaryDirectory() as folder:
@@ -62,21 +56,30 @@ def try_format(form: Format, *, sample: bytes | str | None = None, damages: int 
             path.write_bytes(content)
             return Source(path)
 
-        laws: dict[str, Callable[[], None]] = {
-            "its example is of this format, and of no other": lambda: _is_recognised(form, file(content)),
-            "no other format's example is of this format": lambda: _recognises_no_other(form, file),
-            "its example is read, with the sides that it holds": lambda: _is_read(form, file(content), sample is None),
-        }
-        outcomes = [Outcome(named), *(Outcome(law, fault_in(attempt)) for law, attempt in laws.items())]
-        rng = np.random.default_rng(seed)
-        damaged = [_damaged(content, rng) for _ in range(damages)]
-        faults = {changed: fault_in(partial(_is_read_or_refused, form, file, changed)) for changed in damaged}
-    law = f"each of {damages:,} damaged files is read completely or refused with a message"
-    broken = min((changed for changed, fault in faults.items() if fault), key=len, default=None)
-    if broken is None:
-        return [*outcomes, Outcome(law)]
-    shown = broken[:400].decode(errors="replace").splitlines()[:4]
-    return [*outcomes, Outcome(law, faults[broken], ("the file:", *shown))]
+        check_laws(
+            what,
+            {
+                "its example is of this format, and of no other": lambda: _is_recognised(form, file(content)),
+                "no other format's example is of this format": lambda: _recognises_no_other(form, file),
+                "its example is read, with the sides that it holds": lambda: _is_read(
+                    form, file(content), sample is None
+                ),
+                f"each of {damages:,} damaged files is read completely or refused with a message": lambda: _damage(
+                    form, file, content, damages, np.random.default_rng(seed)
+                ),
+            },
+        )
+
+
+def _damage(
+    form: Format, file: Callable[[bytes], Source], content: bytes, damages: int, rng: np.random.Generator
+) -> None:
+    """Read damaged files; the shortest that breaks the law is shown."""
+    damaged = [_damaged(content, rng) for _ in range(damages)]
+    faults = {changed: fault_in(partial(_is_read_or_refused, form, file, changed)) for changed in damaged}
+    if broken := sorted((changed for changed, fault in faults.items() if fault), key=len):
+        shown = broken[0][:400].decode(errors="replace").splitlines()[:4]
+        raise BrokenLawError("\n    ".join([f"{faults[broken[0]]}; the file:", *shown]))
 
 
 def _damaged(content: bytes, rng: np.random.Generator) -> bytes:

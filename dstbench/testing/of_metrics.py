@@ -1,4 +1,4 @@
-"""The laws of metrics: each takes a metric, a corpus and random numbers, and says how the scores break it."""
+"""The laws of metrics: each takes a metric, a corpus and random numbers, and raises how the scores break it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dstbench.metrics.registry import checked_metric, with_parameters
 from dstbench.scoring.score import score, turns
 from dstbench.scoring.sums import scores
 from dstbench.signature import parse, sign
-from dstbench.testing.laws import BrokenLawError, Outcome, States, fault_in, raise_if_broken, random_states
+from dstbench.testing.laws import BrokenLawError, States, check_laws, fault_in, random_states
 
 Law: TypeAlias = Callable[[Metric, States, np.random.Generator], None]
 
@@ -32,48 +32,26 @@ def check_metric(metric: Metric | type[Metric], *, corpora: int = 30, seed: int 
     Raises:
         AssertionError: The metric breaks a law; the message says how, and shows a small corpus that breaks it.
     """
-    outcomes = try_metric(metric, corpora=corpora, seed=seed)
-    raise_if_broken(f"metric {getattr(metric, 'name', metric)!r}", outcomes)
-
-
-def try_metric(metric: Metric | type[Metric], *, corpora: int = 30, seed: int = 0) -> list[Outcome]:
-    """The outcome of each law for a metric; the arguments are those of `check_metric`."""
-    named = "it has a name, and a score of sums of numbers that each turn has by itself"
-    if fault := fault_in(lambda: checked_metric(metric) if isinstance(metric, type) else check_own(metric, REGISTRY)):
-        return [Outcome(named, fault)]
+    what, named = f"metric {getattr(metric, 'name', metric)!r}", "it has a name, and statistics that can be summed"
+    check_laws(
+        what, {named: lambda: checked_metric(metric) if isinstance(metric, type) else check_own(metric, REGISTRY)}
+    )
     made = metric() if isinstance(metric, type) else metric
-    written = Outcome("its notation and its signature can be read back", fault_in(lambda: _is_read_back(made)))
     # The small corpora first.
     drawn = [random_states(np.random.default_rng([seed, at]), 1 + at // 6, 1 + at // 6) for at in range(corpora)]
-    outcomes = [Outcome(named), written, *(_outcome(text, law, made, drawn, seed) for text, law in LAWS.items())]
-    return outcomes if any(outcome.fault for outcome in outcomes) else [*outcomes, _of_perfect(made, corpora, seed)]
+    laws: dict[str, Callable[[], object]] = {
+        "its notation and its signature can be read back": partial(_is_read_back, made),
+        **{text: partial(_check, law, made, drawn, seed) for text, law in LAWS.items()},
+    }
+    check_laws(what, laws)
 
 
-def _outcome(text: str, law: Law, metric: Metric, corpora: list[States], seed: int) -> Outcome:
-    """The outcome of a law on corpora: of the first that breaks it."""
+def _check(law: Law, metric: Metric, corpora: list[States], seed: int) -> None:
+    """Try a law on corpora; the first that breaks it is shown."""
     for number, states in enumerate(corpora):
         if fault := fault_in(partial(law, metric, states, np.random.default_rng([seed, number]))):
-            at = "{dialogue_id}, turn {turn}: gold {gold}, pred {pred}"
-            return Outcome(text, fault, tuple(at.format(**state) for state in states))
-    return Outcome(text)
-
-
-def _of_perfect(metric: Metric, corpora: int, seed: int) -> Outcome:
-    """A perfect prediction's score against others: a note, not a law, as a metric need not be about right slots."""
-    better: set[bool] = set()
-
-    def compare() -> None:
-        for number in range(corpora):
-            states = random_states(np.random.default_rng([seed, number]))
-            perfect = _value(metric, [{**state, "pred": state["gold"]} for state in states])
-            other = _value(metric, states)
-            if perfect is not None and other is not None and perfect != other:
-                better.add(perfect > other)
-
-    fault_in(compare)
-    extreme = {(True,): "higher than", (False,): "lower than", (): "the same as"}
-    text = extreme.get(tuple(better), "now higher, now lower than")
-    return Outcome(f"of a perfect prediction it is {text} of others", is_note=True)
+            turn = "\n    {dialogue_id}, turn {turn}: gold {gold}, pred {pred}"
+            raise BrokenLawError(fault + "".join(turn.format(**state) for state in states))
 
 
 def _value(metric: Metric, states: States) -> float | None:
@@ -86,9 +64,9 @@ def _is_read_back(metric: Metric) -> None:
     again = with_parameters(type(metric), parts, str(metric))
     if again != metric:
         raise BrokenLawError(f"{metric!r} is written {metric}, which is read as {again!r}")
-    read = parse(sign(metric.settings(), {"d": "1"})).metric
-    if read != metric.settings() or "+" in read:
-        raise BrokenLawError(f"{read}: a plus joins the signatures of several metrics")
+    signed = parse(sign(metric.settings(), {"d": "1"})).metric
+    if signed != metric.settings() or "+" in signed:
+        raise BrokenLawError(f"{signed}: a plus joins the signatures of several metrics")
 
 
 def _order_changes_nothing(metric: Metric, states: States, rng: np.random.Generator) -> None:
@@ -110,9 +88,7 @@ def _parts_add_up(metric: Metric, states: States, rng: np.random.Generator) -> N
     columns = [in_parts(stat).sum().alias(f"stat:{name}") for name, stat in stats.items()]
     sums = pl.concat([turns(one, counts=counts).select(columns) for one in parts if one]).sum()
     value = scores([summed], sums.select(from_parts(pl.all()))).item()
-    whole = _value(summed, states)
-    if repr(value) != repr(whole):  # NaN breaks another law
-        raise BrokenLawError(f"{summed} is {whole} of the whole, and {value} of the sums of its parts")
+    _are_same(summed, "of the whole, and of the sums of its parts,", _value(summed, states), value)
 
 
 def _undefined_is_null(metric: Metric, states: States, rng: np.random.Generator) -> None:

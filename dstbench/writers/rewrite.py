@@ -19,16 +19,16 @@ from dstbench.errors import DstbenchError, UsageError, warn
 from dstbench.io import archives
 from dstbench.io.atomic import refuse_overwriting, replacing, replacing_folder
 from dstbench.readers import Format, Source, find_files
-from dstbench.readers.contexts import contexts
 from dstbench.readers.document import Document
 from dstbench.readers.registry import WRITABLE
-from dstbench.readers.states import Side, States, error_in
+from dstbench.readers.states import States, error_in
 
-#: The columns of edits of states, and of utterances.
+#: The columns of edits of states, and of utterances; but for the last, they say what is edited.
 STATES: Final = pl.Schema({"dialogue": pl.String, "turn": pl.UInt16, "slot": pl.String, "value": pl.String})
 SAID: Final = pl.Schema({"dialogue": pl.String, "turn": pl.UInt16, "speaker": pl.String, "text": pl.String})
-_CELL: Final = ["dialogue", "turn", "slot"]
-_WORDS: Final = ["dialogue", "turn", "speaker"]
+_CELL, _WORDS = [*STATES][:-1], [*SAID][:-1]
+# What is wrong with an edit of a dialogue, of a turn's state, and of an utterance.
+_NOWHERE: Final = ("no such dialogue", "no turn with a state", "no such turn, or no text of this speaker in it")
 
 
 def rewrite(
@@ -54,24 +54,24 @@ def rewrite(
 
     Raises:
         DstbenchError: The format cannot be written or cannot hold an edit, or an edit has no place in the data.
-        UsageError: `out` is the dataset itself, or lies in it.
+        UsageError: `out` is the dataset itself.
 
     The same edits give the same bytes.
     """
     source, target = Source(fspath(path)), Path(fspath(out))
     source.check()
     refuse_overwriting([source.path], [target])
-    edits = _Edits(source, states, said, without)
+    edits = _Edits(states, said, without)
     if source.is_folder:
         with replacing_folder(target) as folder:
             _rewrite_folder(source, folder, edits, format)
-            edits.check_all_used()
+            edits.check_all_used(source)
         return
     file, form = next(find_files(source, format))
     with replacing(target) as part:
         if not edits.write(file, form, part, target):
             raise source.error("no dialogue would be left in it")
-        edits.check_all_used()
+        edits.check_all_used(source)
 
 
 def spoken(path: str | PathLike[str], *, format: str | None = None) -> pl.DataFrame:  # noqa: A002
@@ -89,84 +89,80 @@ def spoken(path: str | PathLike[str], *, format: str | None = None) -> pl.DataFr
     Raises:
         DstbenchError: The dataset cannot be read, or its format cannot be written.
     """
-    parts = [_spoken(_open(file, form, with_words=True)[0]) for file, form in find_files(Source(fspath(path)), format)]
-    return pl.concat(parts).sort(_WORDS)
-
-
-def _spoken(document: Document) -> pl.DataFrame:
-    """The utterances of one file."""
-    turns = document.turns()
-    texts = [(turn.dialogue, int(turn.number), speaker, turn.text(speaker)) for turn in turns for speaker in turn.texts]
+    texts = [
+        (turn.dialogue, int(turn.number), speaker, turn.text(speaker))
+        for file, form in find_files(Source(fspath(path)), format)
+        for turn in _open(file, form, with_words=True)[0].turns()
+        for speaker in turn.texts
+    ]
     table = pl.DataFrame(texts, schema=SAID, orient="row").filter(pl.col("text") != "")
-    return table.with_columns(canonical_dialogue(pl.col("dialogue")))
+    return table.with_columns(canonical_dialogue(pl.col("dialogue"))).sort(_WORDS)
 
 
 class _Edits:
     """Edits, checked; and the keys of the edits that have not been applied yet."""
 
-    def __init__(
-        self, source: Source, states: pl.DataFrame | None, said: pl.DataFrame | None, without: Collection[str]
-    ) -> None:
-        self._source = source
-        self._states = _checked(states, STATES, _CELL)
-        self._said = _checked(said, SAID, _WORDS).drop_nulls("text")
-        self._without = set(_canonical(without))
-        grouped = self._states.group_by("dialogue", "turn", maintain_order=True).agg("slot", "value")
-        self._cells = {
-            (dialogue, turn): dict(zip(slots, values, strict=True)) for dialogue, turn, slots, values in grouped.rows()
-        }
-        self._words = {(dialogue, turn, speaker): text for dialogue, turn, speaker, text in self._said.rows()}
+    def __init__(self, states: pl.DataFrame | None, said: pl.DataFrame | None, without: Collection[str]) -> None:
+        self._states = _checked(states, STATES)
+        self._without = {*_canonical(without)}
+        self._cells: dict[tuple[str, int], dict[str, str | None]] = {}
+        for dialogue, turn, slot, value in self._states.rows():
+            self._cells.setdefault((dialogue, turn), {})[slot] = value
+        self._words = {tuple(key): text for *key, text in _checked(said, SAID).drop_nulls("text").rows()}
         self._there: set[str] = set()  # the dialogues of the files read so far
         self._unused: set[tuple[Any, ...]] = {*self._cells, *self._words, *((name,) for name in self._without)}
 
     def write(self, source: Source, form: Format, part: Path, target: Path) -> bool:
         """Write one file's edited content; returns whether a dialogue is left in it."""
         document, before = _open(source, form, with_words=bool(self._words))
-        spellings = list(dict.fromkeys(turn.dialogue for turn in document.turns()))
-        names = dict(zip(spellings, _canonical(spellings), strict=True))
-        self._there.update(names.values())
-        left_out = self._without & {*names.values()}
-        self._unused -= {(name,) for name in left_out}
-        for turn in document.turns():
+        turns = [*document.turns()]
+        spelled = list(dict.fromkeys(turn.dialogue for turn in turns))
+        names = dict(zip(spelled, _canonical(spelled), strict=True))
+        self._there |= {*names.values()}
+        for turn in turns:
             key = (names[turn.dialogue], int(turn.number))
-            if turn.state is not None and (changes := self._cells.get(key)):
-                document.edit(turn, changes)
+            if turn.content is not None and key in self._cells:
+                document.edit(turn, self._cells[key])
                 self._unused.discard(key)
             for speaker, (holder, name) in turn.texts.items():
-                if (text := self._words.get((*key, speaker))) is not None:
-                    holder[name] = text
-                    self._unused.discard((*key, speaker))
-        document.drop({name for name, canonical in names.items() if canonical in left_out})
+                if (words := (*key, speaker)) in self._words:
+                    holder[name] = self._words[words]
+                    self._unused.discard(words)
+        left_out = {name for name, canonical in names.items() if canonical in self._without}
+        self._unused -= {(names[name],) for name in left_out}
+        document.drop(left_out)
         if len(left_out) == len(names):
             return False
-        if before.pred is not None and not before.either and (left_out or self._states.height or self._words):
+        if before.pred is not None and not before.either and (left_out or self._cells or self._words):
             warn("its predictions stay as they are, though gold or what is said changes", file=source.name)
-        content = document.dump()
-        part.write_bytes(archives.packed_as(target.name, content))
+        part.write_bytes(archives.packed_as(target.name, document.dump()))
         written = Source(part)
         written.name = str(target)
         self._check_states(before, form.read(written))
-        if self._words:
-            self._check_words(written, form)
+        for dialogue, number, *texts in form.spoken(written) if self._words else ():
+            for speaker, read in zip(("system", "user"), texts, strict=True):
+                text = self._words.get((names[dialogue], int(number), speaker))
+                if text not in (None, read or ""):
+                    what = f"files of format {form.name} cannot hold the {speaker}'s words {text!r}"
+                    raise written.error(what, dialogue=dialogue, turn=number)
         return True
 
-    def check_all_used(self) -> None:
+    def check_all_used(self, source: Source) -> None:
         """Refuse edits that have no place in the data."""
         if not self._unused:
             return
         first = min(self._unused, key=str)  # (dialogue), (dialogue, turn) or (dialogue, turn, speaker)
-        what = ("no such dialogue", "no turn with a state", "no such turn, or no text of this speaker in it")
         more = f", and {len(self._unused) - 1:,} more" if len(self._unused) > 1 else ""
-        where = dict(zip(("dialogue", "turn"), first, strict=False))
         is_there = first[0] in self._there
         hint = None if is_there else hint_at_dialogue(first[0], pl.Series(sorted(self._there), dtype=pl.String))
-        fault = what[len(first) - 1 if is_there else 0]
-        raise self._source.error(f"an edit has no place in the data: {fault}{more}", hint, **where)
+        what = f"an edit has no place in the data: {_NOWHERE[len(first) - 1 if is_there else 0]}{more}"
+        raise source.error(what, hint, **dict(zip(("dialogue", "turn"), first, strict=False)))
 
     def _check_states(self, before: States, after: States) -> None:
         """Check that the file holds the old states with the edits."""
-        old = _cells(before).filter(~pl.col("dialogue").is_in(list(self._without)))
-        new = self._states.join(_gold(before).turns, on=["dialogue", "turn"], how="semi")
+        old = _cells(before).filter(~pl.col("dialogue").is_in([*self._without]))
+        turns = pl.DataFrame() if before.gold is None else before.gold.turns
+        new = self._states.join(turns, on=["dialogue", "turn"], how="semi")
         wanted = pl.concat([old.join(new, on=_CELL, how="anti"), new.drop_nulls("value")])
         both = wanted.join(_cells(after), on=_CELL, how="full", coalesce=True, suffix="_read")
         wrong = both.filter(pl.col("value").ne_missing(pl.col("value_read"))).sort(_CELL)
@@ -175,18 +171,6 @@ class _Edits:
             read_as = "no value" if read is None else repr(read)
             what = f"files of format {after.format} cannot hold {value!r}: it would be read as {read_as}"
             raise error_in(after, what, dialogue=dialogue, turn=turn, slot=slot)
-
-    def _check_words(self, written: Source, form: Format) -> None:
-        """Check that the file holds the edited utterances, except the system's last, which contexts do not have."""
-        texts = contexts(written.path, format=form.name).unpivot(
-            ["system", "user"], index=["dialogue", "turn"], variable_name="speaker", value_name="read"
-        )
-        both = self._said.join(texts, on=_WORDS)
-        wrong = both.filter(pl.col("text").ne_missing(pl.col("read").fill_null(""))).sort(_WORDS)
-        if wrong.height:
-            dialogue, turn, speaker, text, _ = wrong.row(0)
-            what = f"files of format {form.name} cannot hold the {speaker}'s words {text!r}"
-            raise written.error(what, dialogue=dialogue, turn=turn)
 
 
 def _open(source: Source, form: Format, *, with_words: bool) -> tuple[Document, States]:
@@ -198,43 +182,37 @@ def _open(source: Source, form: Format, *, with_words: bool) -> tuple[Document, 
         what = f"its dialogues are under {' and '.join(source.inside)}, and only whole files are written again"
         raise source.error(what, "write that part to its own file")
     states = form.read(source)
-    if with_words:
-        for _ in form.spoken(source):
-            pass
+    for _ in form.spoken(source) if with_words else ():
+        pass
     return form.document(source), states
 
 
 def _canonical(dialogues: Collection[str]) -> list[str]:
     """The canonical names of dialogues."""
-    table = pl.DataFrame({"name": list(dialogues)}, schema={"name": pl.String})
+    table = pl.DataFrame({"name": [*dialogues]}, schema={"name": pl.String})
     return table.select(canonical_dialogue(pl.col("name"))).to_series().to_list()
 
 
-def _checked(edits: pl.DataFrame | None, schema: pl.Schema, key: list[str]) -> pl.DataFrame:
-    """Edits with the columns and types of `schema`, and only one edit per key."""
+def _checked(edits: pl.DataFrame | None, schema: pl.Schema) -> pl.DataFrame:
+    """Edits with the columns and types of `schema`, and only one edit of each cell or text."""
     if edits is None:
         return pl.DataFrame(schema=schema)
     if missing := [name for name in schema if name not in edits.columns]:
         raise UsageError(f"edits without the column {', '.join(missing)}", hint=f"columns: {', '.join(schema)}")
     typed = edits.select(pl.col(name).cast(dtype) for name, dtype in schema.items())
     typed = typed.with_columns(canonical_dialogue(pl.col("dialogue"))).unique(maintain_order=True)
-    twice = typed.filter(pl.struct(key).is_duplicated())
+    twice = typed.filter(pl.struct([*schema][:-1]).is_duplicated())
     if twice.height:
-        dialogue, turn, what, *_ = twice.row(0)
+        dialogue, turn, what, _ = twice.row(0)
         raise DstbenchError(f"two edits of {what}", dialogue=dialogue, turn=turn)
     return typed
 
 
-def _gold(states: States) -> Side:
-    if states.gold is None:
-        raise error_in(states, f"no gold inside ({states.format})")
-    return states.gold
-
-
 def _cells(states: States) -> pl.DataFrame:
     """The gold states, in the form of edits."""
-    side = _gold(states)
-    table = side.cells.join(side.turns.with_row_index("at"), on="at", maintain_order="left")
+    if states.gold is None:
+        raise error_in(states, f"no gold inside ({states.format})")
+    table = states.gold.cells.join(states.gold.turns.with_row_index("at"), on="at", maintain_order="left")
     return table.select(pl.col(name).cast(dtype) for name, dtype in STATES.items())
 
 

@@ -112,15 +112,6 @@ def test_a_run_and_itself() -> None:
     assert changes.dialogues.is_empty()
 
 
-def test_the_other_way_round() -> None:
-    before = corpus(2)
-    after = worse(before, 5)
-    one, other = diff(before, after, resamples=199), diff(after, before, resamples=199)
-    turned = other.totals.rename({"fixed": "broken", "broken": "fixed", "better": "worse", "worse": "better"})
-    names = one.totals.columns
-    assert one.totals.equals(turned.with_columns(net=-pl.col("net")).select(names))
-
-
 def test_p_is_that_of_compare() -> None:
     """The test of turns is the test of JGA."""
     before = corpus(3, dialogues=40)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 import statistics
 from dataclasses import replace
 from pathlib import Path
@@ -18,10 +17,9 @@ from hypothesis import strategies as st
 from scipy import stats as reference
 
 import dstbench
+from dstbench.analysis import findings as sentences
 from dstbench.analysis.associations import TESTS
-from dstbench.analysis.correlate import COLUMNS
 from dstbench.demo import synthetic
-from dstbench.rendering import sentences
 from dstbench.rendering.tables import layout_of
 from dstbench.stats import (
     Jackknifed,
@@ -30,11 +28,10 @@ from dstbench.stats import (
     compare_overlapping,
     jackknifed_correlation,
 )
-from dstbench.stats.adjust import holm
 from dstbench.typing import Per
 from tests import formats, oracle
 from tests.analysis.test_diagnose import by_dialogue
-from tests.commands import ok, run
+from tests.commands import run
 from tests.corpora import LARGE, States, corpora
 
 Rows = list[dict[str, Any]]
@@ -107,25 +104,6 @@ def test_dialogues_by_plain_loops(states: States, level: float) -> None:
     assert found.tests.is_empty()
 
 
-@settings(max_examples=6)
-@given(corpora(LARGE))
-@pytest.mark.filterwarnings("ignore:.* has no interval:dstbench.errors.DstbenchWarning")
-@pytest.mark.filterwarnings("ignore:.* is undefined in :dstbench.errors.DstbenchWarning")
-@pytest.mark.filterwarnings("ignore:.*gold never has:dstbench.errors.DstbenchWarning")
-def test_turns_by_plain_loops(states: States) -> None:
-    found = dstbench.correlate(states, metrics="rsa,aga,turn,n_gold", per="turn")
-    turns = [turn for _, ts in sorted(by_dialogue(states).items()) for turn in ts]
-    check_matrix(
-        found.matrix,
-        {
-            "rsa": [oracle.rsa([t]) for t in turns],
-            "aga": [oracle.aga([t]) for t in turns],
-            "turn": [float(i) for _, ts in sorted(by_dialogue(states).items()) for i in range(len(ts))],
-            "n_gold": [float(len(t.gold)) for t in turns],
-        },
-    )
-
-
 def test_the_default_matrix_by_scipy() -> None:
     runs = synthetic(80)
     found = dstbench.correlate(runs)
@@ -162,60 +140,12 @@ def test_a_run_and_its_copies_are_as_uncertain_as_the_run() -> None:
     assert pooled == pytest.approx(alone, abs=1e-9)
 
 
-def test_pooled_is_one_run_of_all_dialogues() -> None:
-    tables = list(synthetic(40).values())[:2]
-    renamed = [
-        table.with_columns(pl.format("{}-{}", pl.lit(i), "dialogue").alias("dialogue"))
-        for i, table in enumerate(tables)
-    ]
-    together = dstbench.correlate({"one": pl.concat(renamed)}, differences=["jga,fga,gca"])
-    apart = dstbench.correlate({"a": renamed[0], "b": renamed[1]}, differences=["jga,fga,gca"])
-    for frame in ("matrix", "differences"):
-        pooled = getattr(apart, frame).filter(run="pooled").drop("run", "other_run", "p_adjusted", strict=False)
-        alone = getattr(together, frame).drop("run", "other_run", "p_adjusted", strict=False)
-        assert pooled.equals(alone), frame
-    assert apart.differences["p_adjusted"].to_list() == pytest.approx(holm(apart.differences["p"]).tolist())
-
-
-@pytest.mark.filterwarnings("ignore:.* has no interval:dstbench.errors.DstbenchWarning")
-def test_columns_are_taken_as_they_are_named() -> None:
-    states = synthetic(30)["careful"]
-    for name in COLUMNS["dialogue"]:
-        assert dstbench.correlate(states, metrics=["jga", name]).matrix["second"].item() == name
-    with pytest.warns(dstbench.DstbenchWarning) as caught:
-        found = dstbench.correlate(states, metrics=[*COLUMNS["turn"]], per="turn")
-    told = " ".join(str(warning.message) for warning in caught)
-    assert "has no interval: too few dialogues, or all but one have the same value" in told
-    assert re.search(
-        r"table: error_age is undefined in \d+ of \d+ turns: its correlations are over the other \d+", told
-    )
-    assert found.matrix["n"].max() == dstbench.turns(states).height
-    assert found.signatures.is_empty()
-    one = dstbench.correlate(states, metrics=" jga, fga:lam=0.50").matrix
-    other = dstbench.correlate(states, metrics=[dstbench.parse("jga"), "fga"]).matrix
-    assert one.equals(other)
-    assert one.equals(dstbench.correlate(states, metrics=["jga, fga"]).matrix)  # as `-m jga,fga` gives it
-
-
 def test_a_metric_that_is_not_the_same_in_all_runs_is_told() -> None:
     few = [{"dialogue_id": "MUL1", "turn": t, "gold": {"hotel-area": "north"}, "pred": {}} for t in range(2)]
     more = [{"dialogue_id": "MUL2", "turn": 0, "gold": {"hospital-department": "eyes"}, "pred": {}}]
     with pytest.warns(dstbench.DstbenchWarning, match=r"sa has different parameters in the pooled runs: sa\(T=30"):
         dstbench.correlate({"few": few, "more": more}, metrics="sa,jga")
     dstbench.correlate({"few": few, "more": more}, metrics="sa:T=30,jga")
-
-
-@pytest.mark.filterwarnings("ignore:.*MultiWOZ:dstbench.errors.DstbenchWarning")
-def test_the_last_bits_of_scores_are_not_correlated() -> None:
-    """GCA of 1 right and 1 wrong change is that of 7 and 7, but for a bit."""
-    states = []
-    for name, size, turns in (("A", 1, 1), ("B", 7, 2), ("C", 1, 1), ("D", 7, 3)):
-        gold = {f"hotel-{i}": "a" for i in range(2 * size)}
-        pred = {slot: "a" if i < size else "b" for i, slot in enumerate(gold)}
-        states += [{"dialogue_id": name, "turn": t, "gold": gold, "pred": pred} for t in range(turns)]
-    assert scored(states, "gca")["gca"].n_unique() == 2
-    found = dstbench.correlate(states, metrics="gca,turns").matrix
-    assert found.select("r", "low", "fisher_low", "n").row(0) == (None, None, None, 4)
 
 
 # --- differences ---------------------------------------------------------------------------------------------------
@@ -341,36 +271,6 @@ def test_what_cannot_be_compared_is_null_and_told() -> None:
 # --- traits --------------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=6)
-@given(corpora(LARGE))
-@pytest.mark.filterwarnings("ignore:.*gold never has:dstbench.errors.DstbenchWarning")
-def test_traits_are_correlated_over_complete_dialogues(states: States) -> None:
-    found = dstbench.traits(states, metrics="fga,gca,jga")
-    names = ["to_mean", "nu_paper", "fga", "gca", "jga"]
-    rows = found.dialogues.drop_nulls(names)
-    check_matrix(found.correlations, {name: rows[name].to_list() for name in names})
-    assert set(found.correlations["rows"]) == {"complete"}
-    places = found.differences.select("first", "second", "n_first").rows()
-    assert places == [(f"{t},fga", f"{t},gca", rows.height) for t in ("to_mean", "nu_paper")]
-
-
-def test_differences_of_traits_are_those_of_correlate() -> None:
-    runs = synthetic(100)
-    found = dstbench.traits(runs, level=0.9)
-    asked = [f"{trait},fga,gca" for trait in ("to_mean", "nu_paper")]
-    wanted = dstbench.correlate(
-        {name: _with_mistakes(table) for name, table in runs.items()}, differences=asked, level=0.9
-    )
-    assert found.differences.equals(wanted.differences)
-    assert set(found.differences["run"]) == {*runs, "pooled"}
-    assert dstbench.traits(runs, metrics="jga").differences.is_empty()
-
-
-def _with_mistakes(table: pl.DataFrame) -> pl.DataFrame:
-    defined = dstbench.traits(table).dialogues.drop_nulls(["to_mean", "gca"]).select("dialogue")
-    return table.join(defined, on="dialogue", how="semi", maintain_order="left")
-
-
 def as_released(rows: Rows) -> dict[str, list[float | None]]:
     """The GCA authors' protocol by plain loops."""
     names = ["to_released", "nu_released", "fga:lam=0.75", "gca"]
@@ -408,20 +308,6 @@ def test_the_released_protocol_by_plain_loops(data: Path) -> None:
     )
 
 
-def test_the_released_protocol_pools_and_names_one_run_as_it_is() -> None:
-    runs = synthetic(80)
-    pooled = dstbench.traits(runs, protocol="released")
-    check_matrix(pooled.correlations, as_released(pooled.dialogues.to_dicts()))
-    assert set(pooled.correlations["run"]) == {"pooled"}
-    one = dstbench.traits({"careful": runs["careful"]}, protocol="released", metrics="fga,gca", to="sum")
-    assert set(one.correlations["run"]) == {"careful"}
-    assert one.correlations["first"].unique(maintain_order=True).to_list() == ["to_sum", "nu_released", "fga"]
-    with pytest.raises(dstbench.UsageError, match="the released protocol needs two metrics"):
-        dstbench.traits(runs, protocol="released", metrics="jga")
-    with pytest.raises(dstbench.UsageError, match="protocol='paper' is none of plain, released"):
-        dstbench.traits(runs, protocol="paper")  # type: ignore[arg-type] # the point
-
-
 # --- on the command line -------------------------------------------------------------------------------------------
 
 
@@ -433,26 +319,6 @@ def models(here: Path) -> list[str]:
         names.append(f"{name}.parquet")
         dstbench.write_long(dstbench.open_runs({name: table})[0], here / names[-1])
     return names
-
-
-def test_a_difference_in_words(models: list[str]) -> None:
-    """Every run in one of three groups, by its adjusted p and which correlation is stronger; all are positive here."""
-    runs = synthetic(40)
-    pers: tuple[Per, ...] = ("turn", "dialogue")
-    for per in pers:
-        found = dstbench.correlate(runs, metrics="jga,rsa", per=per, differences=["jga,rsa,sa"])
-        groups: dict[str, list[str]] = {"weaker": [], "stronger": [], "chance": []}
-        assert (found.differences.select((pl.col("r_first", "r_second") > 0).all()).row(0)) == (True, True)
-        for name, difference, p in found.differences.select("run", "difference", "p_adjusted").iter_rows():
-            groups["chance" if p > 0.05 else "weaker" if difference < 0 else "stronger"].append(name)
-        lines = sentences.differences(found.differences)
-        said = {"weaker": "weaker than r(jga, sa) in {}", "chance": "could be chance in {}"}
-        said["stronger"] = "stronger than it in {}" if groups["weaker"] else "stronger than r(jga, sa) in {}"
-        for group, names in groups.items():
-            assert (said[group].format(", ".join(names)) in "\n".join(lines)) == bool(names)
-        assert max(map(len, lines)) <= 100
-    out = ok("correlate", *models, "-m", "jga,rsa", "--versus", "jga,rsa,sa").splitlines()
-    assert out[0].startswith("r(jga, rsa) is ")
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,8 @@ import pytest
 from scipy import stats as scipy_stats
 
 import dstbench
-from dstbench.analysis.orders import limits_of_order
-from dstbench.analysis.paired import Paired, pair_up
+from dstbench.analysis.dialogue_sums import Paired, pair_up
+from dstbench.analysis.rankings import limits_of_order
 from dstbench.analysis.reliability import Judged, by_size, contests, of_pairs, split_halves, swap_share
 from dstbench.cli.help import topics
 from dstbench.conventions.profiles import as_convention

@@ -23,7 +23,6 @@ from dstbench.metrics import Metric
 from dstbench.runs.open import open_runs
 from dstbench.runs.run import Run
 from dstbench.scoring.score import score_whole
-from tests.commands import ok, run
 from tests.corpora import EXAMPLE, LARGE, States, corpora
 from tests.schemas import schema
 
@@ -148,31 +147,6 @@ def test_by_chance_is_the_mean_over_all_scores_that_may_be_published() -> None:
     assert several["by_chance"].unique().to_list() == pytest.approx([min(by_chance[0], alone)])
 
 
-def test_lines_say_what_agrees_and_never_what_is(here: Path) -> None:
-    dstbench.write_long(dstbench.open_runs(EXAMPLE)[0], "a.parquet")
-    words = ("sweep", "a.parquet", "--profiles", "verbatim,star", "-m", "jga,f1", "--target")
-    targets = ("50.00", "f1=0.944", "jga=50.0,f1=94.4%", "49.9", "2", "jga=50,f1=93")
-    lines = [ok(*words, target).splitlines()[0] for target in targets]
-    chance = "under verbatim, star; by chance"
-    assert lines == [
-        f"a: agrees with jga 50.00 {chance}, 2.0 of 2 profiles would agree",
-        f"a: agrees with f1 0.944 {chance}, 2.0 of 2 profiles would agree",
-        f"a: agrees with jga 50.0 and f1 94.4% {chance}, at most 2.0 of 2 profiles would agree",
-        "a: no profile agrees with jga 49.9; the nearest is jga 50.00 under verbatim, star, 0.10 points higher",
-        "a: no profile agrees with jga 2; the nearest is jga 50.00 under verbatim, star, 48.00 points higher",
-        "a: no profile agrees with jga 50 and f1 93; jga 50 alone: verbatim, star; "
-        "the nearest is f1 94.44 under verbatim, star, 1.44 points higher",
-    ]
-    assert ok(*words[:-2], "missed", "--target", "0").startswith("a: agrees with missed 0 under verbatim, star; ")
-    assert "a: agrees with jga 50.00 " in ok(*words, "50.00", "--format", "latex")
-    assert set(json.loads(ok(*words, "50", "--format", "json"))["sweep"][0]) >= set(TARGETS)
-    assert "target" not in ok(*words[:-1], "--format", "json")
-    # A metric that only a target names is scored too.
-    assert ok("sweep", "a.parquet", "--profiles", "star", "--target", "sa=98.3").startswith(
-        "a: agrees with sa 98.3 under"
-    )
-
-
 @pytest.mark.parametrize(
     ("text", "share"),
     [("39.5", 0.395), ("39.5%", 0.395), ("0.395", 0.395), ("0.395%", 0.00395), (".395", 0.395), ("1", 0.01),
@@ -191,16 +165,6 @@ def test_a_score_is_read_as_what_it_says(text: str, share: float) -> None:
 def test_a_target_that_is_no_score_is_refused(target: str) -> None:
     with pytest.raises(dstbench.UsageError, match="is not a score"):
         dstbench.sweep(EXAMPLE, target=target)
-
-
-def test_targets_of_unknown_metrics_or_of_one_twice_are_refused(here: Path) -> None:
-    for target, message in (
-        ("jgaa=24.0", "there is no metric 'jgaa'"),
-        ("jga=24.0,jga=25.0", "has several scores of jga"),
-    ):
-        code, out, err = run("sweep", "nowhere.json", "--target", target)
-        assert (code, out) == (2, "")
-        assert message in err
 
 
 def test_profiles_that_do_not_suit_are_said() -> None:

@@ -10,7 +10,6 @@ import pytest
 from tests import formats
 from tests.commands import ok, run, tables
 from tests.corpora import EXAMPLE
-from tests.readers.test_datasets import multiwoz_with_splits
 
 
 @pytest.fixture
@@ -28,26 +27,6 @@ def files(here: Path) -> dict[str, list[str]]:
         "diff": ["train.tsv", "test.jsonl"],
         "scores": ["model.json", "--version", "2.0=train.tsv", "--version", "2.1=test.jsonl"],
     }
-
-
-def test_bias_of_one_set_says_nothing_of_others(files: dict[str, list[str]]) -> None:
-    out = ok("audit", "bias", "train.tsv", "--counting", "final")
-    assert "split" not in out
-    assert "Values of other splits" not in out
-    assert "cumulative" not in out
-    two = ok("audit", "bias", "test.jsonl", "model.json", "--counting", "final")
-    assert "--train NAME" in two
-    assert "Values of other splits that are in test too" in ok(
-        "audit", "bias", "test.jsonl", "model.json", "--train", "test", "--all"
-    )
-
-
-def test_top_is_how_many_values_are_shown(here: Path) -> None:
-    lines = [{"dialogue_id": f"D{n}", "turn": 0, "gold": {"hotel-name": f"inn {n}"}} for n in range(9)]
-    Path("gold.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
-    assert ok("audit", "bias", "gold.jsonl", "--all").count("inn") == 1 + 5
-    assert ok("audit", "bias", "gold.jsonl", "--top", "2").count("inn") == 1 + 2
-    assert "no state has a slot" in ok("audit", "bias", "gold.jsonl", "--least", "2")
 
 
 def test_slots_are_sorted_as_asked(here: Path) -> None:
@@ -114,31 +93,3 @@ def test_columns_of_versions_are_over_the_same_dialogues(here: Path) -> None:
     code, out, err = run("audit", "scores", *words[:3], "--version", "other=other.jsonl")
     assert (code, out) == (1, "")
     assert "error: other: model has no dialogue there that is also in all\nhint: versions are compared" in err
-
-
-def test_models_as_text(files: dict[str, list[str]]) -> None:
-    lines = [{**turn, "pred": {}} for turn in EXAMPLE]
-    Path("nothing.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
-    words = [*files["scores"], "nothing.jsonl", "--model", "m=*", "--only", "2.1=nothing"]
-    code, out, err = run("audit", "scores", *words, "--profile", "verbatim", "--format", "md")
-    assert (code, err) == (0, "")
-    assert "### jga: mean ± standard deviation over runs" in out
-    assert "| model | runs | 2.0 (n=1) | 2.1 (n=1) |" in out
-    assert "| m | 1, 2 | 50.00 | 0.00 ± 0.00 |" in out
-
-
-def test_splits_beside_each_other(here: Path) -> None:
-    Path("MULTIWOZ").mkdir()
-    for name, content in multiwoz_with_splits().items():
-        Path(name).write_bytes(content)
-    later = [{"dialogue_id": f"MUL{n}", "turn": 0, "gold": {"hotel-area": "south"}} for n in range(1, 4)]
-    Path("later.jsonl").write_text("".join(f"{json.dumps(turn)}\n" for turn in later))
-    words = ["audit", "diff", "MULTIWOZ", "later.jsonl"]
-    code, out, _ = run(*words)
-    assert code == 0
-    table = tables(out)["Turns that differ, of those with the domain, by split"]
-    assert table[0] == ["name", "dev", "dev", "%", "test", "test", "%", "all", "all", "%"]
-    assert [row[:3] for row in table[1:]] == [[name, "1", "100.00"] for name in ("hotel", "hotel-area", "all")]
-    assert "by split" not in run(*words, "--split", "test")[1]
-    Path("later.jsonl").write_text(json.dumps(later[0]))
-    assert "by split" not in run(*words)[1]  # as all that is compared is of one split

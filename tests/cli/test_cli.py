@@ -27,7 +27,6 @@ from tests.commands import ok, run, run_apart
 from tests.corpora import EXAMPLE, EXAMPLE_SCORES, OF_FRAMES
 from tests.once import compute_once
 from tests.planted import consistent
-from tests.terminal import in_terminal
 
 
 @pytest.fixture
@@ -65,13 +64,6 @@ def test_undefined_is_null_in_json_empty_in_csv_and_a_dash_in_text(here: Path) -
     assert [row["value"] for row in json.loads(ok(*words, "--format", "json"))["scores"]] == [None, None, 1.0]
     assert [row["value"] for row in csv.DictReader(io.StringIO(ok(*words, "--format", "csv")))] == ["", "", "1.0"]
     assert ok(*words).splitlines()[2].split() == ["p", "-", "-", "100.00"]
-
-
-def test_by_adds_a_column_each(example: Path) -> None:
-    rows = json.loads(ok("score", "model.json", "-m", "jga", "--by", "domain,turn", "--format", "json"))["scores"]
-    assert [(row["domain"], row["turn"], row["value"]) for row in rows] == [
-        ("hotel", 0, 1.0), ("hotel", 1, 1.0), ("train", 1, 0.0),
-    ]  # fmt: skip
 
 
 def test_by_slot_shows_counts(example: Path) -> None:
@@ -119,14 +111,8 @@ def test_scores_along_a_number_of_the_runs(here: Path) -> None:
         code, _, err = run(*words[:-1], wrong)
         assert (code != 0, said in err) == (True, True)
     code, _, err = run("score", *runs[:1], "-m", "jga", "--along", "share")
-    assert (code, "the runs' names differ in no number" in err) == (2, True)
+    assert (code, "the runs' names do not differ in one number only" in err) == (2, True)
     assert run(*words, "--by", "domain")[0] == run(*words, "--group", "a=t5*")[0] == 2
-
-
-def test_by_slot_a_convention_of_frames_counts_turns(example: Path) -> None:
-    lines = run("score", "model.json", "--by", "slot", "--profile", "sgd")[1].splitlines()
-    assert re.split(r"  +", lines[0].strip())[2:4] == ["accuracy (jga)", "accuracy (jga) exact"]
-    assert "scores in %, counts as they are; 2 turns, 1 dialogue" in lines
 
 
 def test_by_slot_means_over_turns_that_are_asked_for_are_named(example: Path) -> None:
@@ -140,11 +126,6 @@ def test_by_slot_means_over_turns_that_are_asked_for_are_named(example: Path) ->
         "-m f1:avg=micro,precision:avg=micro:wrong=missed is from summed counts\n"
     )
     assert ok(*words, "f1:avg=micro,precision:avg=micro:wrong=missed")
-
-
-def test_names_given_to_runs(example: Path) -> None:
-    out = ok("score", "model.json", "model.json", "--name", "a", "--name", "b", "--format", "csv", "-m", "jga")
-    assert [row["run"] for row in csv.DictReader(io.StringIO(out))] == ["a", "b"]
 
 
 def test_a_file_in_place_of_a_command_is_scored(example: Path) -> None:
@@ -208,19 +189,6 @@ def test_convert_then_score_is_score(example: Path) -> None:
     assert dstbench.scan("long.parquet").collect().height == dstbench.scan(EXAMPLE).collect().height
 
 
-def test_a_format_can_be_named(example: Path) -> None:
-    assert "50.00" in ok("score", "model.json", "--from", "gtpr", "-m", "jga")
-    code, out, err = run("score", "model.json", "--from", "som")
-    assert (code, out) == (1, "")
-    assert err.startswith("error: model.json: expected a list")
-
-
-def test_output_goes_to_a_file_when_asked(example: Path) -> None:
-    assert ok("score", "model.json", "-m", "jga", "--format", "json", "-o", "scores.json") == ""
-    assert json.loads(Path("scores.json").read_text())["scores"][0]["value"] == 0.5
-    assert sorted(p.name for p in example.iterdir()) == ["bare.json", "gold.tsv", "model.json", "scores.json"]
-
-
 @pytest.mark.parametrize(
     ("name", "form"),
     [("x.json", "json"), ("x.csv", "csv"), ("x.md", "md"), ("x.tex", "latex"), ("x.TEX", "latex"), ("x.out", "text")],
@@ -249,12 +217,6 @@ def test_a_full_disk_under_standard_output(example: Path) -> None:
     assert done.returncode == 1
     assert done.stderr == "error: cannot print: No space left on device\n"
     assert "Traceback" not in done.stderr
-
-
-def test_metrics_in_capitals_and_repeated_options(example: Path) -> None:
-    assert ok("score", "model.json", "-m", "JGA", "-m", "F1:avg=micro").splitlines()[0].split() == [
-        "run", "jga", "f1:avg=micro",
-    ]  # fmt: skip
 
 
 @pytest.mark.filterwarnings("ignore::dstbench.errors.DstbenchWarning")
@@ -290,14 +252,6 @@ def test_all_metrics(words: tuple[str, ...], without: tuple[str, ...], here: Pat
     assert {text for text in texts if text not in out} == set()
 
 
-def test_notes_go_to_stderr_and_do_not_fail(example: Path) -> None:
-    Path("part.jsonl").write_text(json.dumps(EXAMPLE[0]) + "\n")
-    code, out, err = run("score", "part.jsonl", "--gold", "gold.tsv", "--missing", "empty", "-m", "jga")
-    assert code == 0
-    assert "note: part.jsonl: 1 gold turn without a prediction" in err
-    assert "note" not in out
-
-
 def test_a_reader_that_stops_reading_is_no_error(example: Path) -> None:
     command = f"{sys.executable} -m dstbench ls slots | head -n 1"
     done = subprocess.run(command, shell=True, capture_output=True, text=True, check=True)  # noqa: S602 (our own command)
@@ -310,11 +264,6 @@ def test_a_terminal_without_unicode_gets_codes_not_a_crash(here: Path) -> None:
     code, out, _ = run_apart("demo", "--dialogues", "1", env={"PYTHONIOENCODING": "ascii"})  # without a report
     assert code == 0
     assert "P\\xb9" in out
-
-
-def test_names_are_never_markup(example: Path) -> None:
-    (example / "model.json").rename(example / "[red]x.json")
-    assert "[red]x" in ok("score", "[red]x.json", "-m", "jga")
 
 
 @pytest.mark.parametrize("what", get_args(Listing))
@@ -330,12 +279,6 @@ def test_ls(what: str) -> None:
     options = overview[what]["option"].split(", ")
     assert options
     assert {option for option in options if option not in ok("score", "--help")} == set()
-
-
-def test_ls_alone_says_what_can_be_listed() -> None:
-    text = ok("ls")
-    assert all(what in text for what in get_args(Listing))
-    assert max(map(len, text.splitlines())) <= 100
 
 
 def test_version_and_help() -> None:
@@ -393,21 +336,10 @@ def test_help_loads_nothing_that_computes() -> None:
     assert done.stderr.strip() == "[]"
 
 
-def test_a_command_does_not_look_for_garbage_as_it_exits() -> None:
-    """Python does so several times, which takes a third of the time of a small command; what is frozen is left out."""
-    script = (
-        "import atexit, gc, sys; from dstbench.__main__ import main; sys.argv = ['dstbench', '--version']\n"
-        "atexit.register(lambda: print(gc.get_freeze_count() > 1000, len(gc.get_objects()) < 1000))\n"
-        "main()"
-    )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)  # noqa: S603
-    assert done.stdout.splitlines()[-1] == "True True"
-
-
 def test_scoring_a_long_table_loads_no_more_than_it_needs(example: Path) -> None:
     assert run("convert", "model.json", "-o", "model.parquet")[0] == 0
     script = (
-        "import sys\n"
+        "import sys; sys.argv = ['dstbench', 'score']\n"
         "from dstbench.cli import main\n"
         "for form in ('json', 'text'):\n"
         "    sys.argv = ['dstbench', 'score', 'model.parquet', '--format', form]\n"
@@ -438,20 +370,6 @@ def test_a_process_of_its_own_has_the_options_of_the_command_that_it_runs(words:
     code, out, _ = run_apart(*words)
     assert code == 0
     assert re.findall(r"--[a-z-]*[a-z]", out) == re.findall(r"--[a-z-]*[a-z]", run(*words)[1])
-
-
-def test_notes_stand_on_lines_of_their_own_beside_a_spinner(here: Path) -> None:
-    """On a terminal, a spinner shows what is being read; a note between must not stand on its line."""
-    pytest.importorskip("pty", reason="terminals are made by the operating system")
-    lines = [{"dialogue_id": f"D{n}", "turn": 0, "gold": {"hotel-area": "north"}, "pred": {}} for n in range(3)]
-    Path("gold.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    Path("run.jsonl").write_text(json.dumps(lines[0]) + "\n")
-    (shown,) = in_terminal([("score", "run.jsonl", "--gold", "gold.jsonl", "--missing", "wrong")], 80, here)
-    assert shown.code == 0
-    text = shown.err
-    assert "scoring" in text, "there is a spinner"
-    assert text.count("note: ") == len(re.findall(r"(?:^|\n|\x1b\[2K)note: ", text)) > 0
-    assert all(line.endswith("\r") for line in re.findall(r"note: [^\n]*", text))
 
 
 def test_check_says_what_fails_and_under_strict_exits_with_1(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,14 +7,13 @@ import io
 import json
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 import dstbench
 from dstbench.rendering.tables import render
 from dstbench.typing import TableFormat
-from tests.commands import ok, run, tables, whole
+from tests.commands import run
 from tests.corpora import States
 from tests.once import compute_once
 
@@ -48,47 +47,17 @@ def test_a_seed_draws_its_own_swaps(runs: list[str]) -> None:
     assert found["1"] != found["2"]
 
 
-def test_what_is_significant_is_said_in_words(runs: list[str]) -> None:
-    words = ["compare", *runs, "--adjust", "none", "--resamples", "500"]
-    # Of all swaps, one in four differs as much for three dialogues, one in two for two, all for one.
-    out = run(*words, "--level", "0.6")[1]
-    assert "jga: every difference that can be tested is significant at 40 %: best and worst" in out.splitlines()
-    assert "adjusted" not in out
-    out = run(*words, "--level", "0.4")[1]
-    assert "jga: every difference that can be tested is significant at 60 %: best and middle; best and worst" in out
-    out = run(*words, "--level", "0.4", "--baseline", "worst.jsonl", "-m", "jga,wrong", "--all")[1]
-    rows = tables(out)["Differences in wrong"][1:]
-    assert [row[:3] for row in rows] == [["middle", "worst", "-1"], ["best", "worst", "-3"]]
-    assert "jga: every difference that can be tested is significant at 60 %: best and worst" in out.splitlines()
-    out = ok("compare", *runs[:2], "--level", "0.4")
-    assert "jga: every difference is significant at 60 %" in out.splitlines()
-
-
 def run_of(right: set[int]) -> States:
     """Forty dialogues of one turn, of which some are right."""
     gold = {"hotel-area": "north"}
     return [{"dialogue_id": f"D{i}", "turn": 0, "gold": gold, "pred": gold if i in right else {}} for i in range(40)]
 
 
-def test_some_differences_are_significant_and_others_not() -> None:
-    """With twelve dialogues of twelve, with six of twelve, and with three, of which nothing can be known."""
-    runs = {"a": run_of(set(range(12))), "b": run_of(set()), "c": run_of({0, 1, 2, 12, 13, 14})}
-    found = dstbench.compare(runs, resamples=500)
-    text = render(found, "text").splitlines()
-    assert "jga: 1 of 3 differences are significant at 5 %: a and b" in text
-    nearly = {**runs, "d": run_of(set(range(9)))}
-    with pytest.warns(dstbench.DstbenchWarning, match=r"where so few dialogues differ: a and d \(3\)$"):
-        found = dstbench.compare(nearly, resamples=500, adjust="none")
-    text = render(found, "text").splitlines()
-    # b and c: two of all 64 swaps differ as much; a, b, d: fewer.
-    assert "jga: 3 of 5 differences that can be tested are significant at 5 %: all but a and c; d and c" in text
-
-
 @pytest.mark.parametrize("form", ["text", "md", "latex", "json", "csv"])
 def test_every_format_says_which_differences_could_not_be_tested(form: TableFormat) -> None:
     """Of four runs that clearly differ; six differences are too many for a hundred resamples."""
     runs = {f"run{i}": run_of(set(range(12 * i))) for i in range(4)}
-    told = "jga: with 100 resamples and 6 differences no adjusted p can be below 0.0594; --resamples 119 or more can reach 0.05"  # fmt: skip  # noqa: E501
+    told = "jga: with 100 resamples and 6 differences no adjusted p can reach 0.05; --resamples 119 or more can"  # fmt: skip  # noqa: E501
     in_python = told.replace("--resamples", "`resamples`")  # who calls a function has no options
     with pytest.warns(dstbench.DstbenchWarning, match=f"^{re.escape(in_python)}$"):
         found = dstbench.compare(runs, resamples=100, seed=1)
@@ -107,33 +76,6 @@ def test_every_format_says_which_differences_could_not_be_tested(form: TableForm
     assert enough.differences["significant"].null_count() == 0
 
 
-def test_models_as_text(runs: list[str]) -> None:
-    code, out, err = run("compare", *runs, "--model", "ours=best,m*", "--baseline", "worst", "--all")
-    assert (code, err) == (
-        0,
-        "note: not tested: models with fewer than 3 seeds, whose spread is unknown: ours, worst\n",
-    )
-    found = tables(out)
-    (models,) = (table for title, table in found.items() if title.startswith("Models: mean"))
-    assert models[0] == ["model", "n", "jga", "sd", "of", "jga", "95", "%", "of", "jga"]
-    assert [row[:4] for row in models[1:]] == [["ours", "2", "70.00", "14.14"], ["worst", "1", "50.00", "-"]]
-    assert found["Differences in jga"][1][:3] == ["ours", "worst", "20.00"]
-    assert "wins" not in out
-    assert "Welch's t over seeds, with the variance of dialogues" in out
-    assert "models with fewer than 3 runs are not tested; one of a single run has its interval" in out
-    again = run("compare", *runs, "--model", "ours=best", "--model", "ours=m*", "--baseline", "worst", "--all")
-    assert again == (code, out, err)
-
-
-def test_undefined_is_a_dash(here: Path) -> None:
-    states: list[dict[str, Any]] = [{"dialogue_id": f"D{i}", "turn": 0, "gold": {}, "pred": {}} for i in range(3)]
-    found = dstbench.compare({"one": states, "other": states}, metrics="gca", resamples=10)
-    text = tables(whole(found))
-    assert text["Scores and 95 % intervals"][1] == ["one", "-", "-"]
-    assert text["Differences in gca"][1] == ["one", "other", "-", "-", "-", "-", "-", "0", "0", "-"]
-    assert "gca: no difference is defined" in render(found, "text").splitlines()
-
-
 @pytest.mark.filterwarnings("ignore:.* not tried:dstbench.DstbenchWarning")
 @pytest.mark.parametrize("command", ["score", "compare", "sweep",
                                      *(pytest.param(command, marks=pytest.mark.looks)
@@ -147,31 +89,15 @@ def test_counts_alone_are_no_shares(
     if name == "report":  # whose figures of counts tests/rendering/test_odd_runs.py draws
         request.getfixturevalue("undrawn")
     for form in ("text", "md", "latex", "csv", "json") if name != "report" else ("html", "md", "latex", "json"):
-        code, out, _ = run(
+        code, *_ = run(
             name, *runs, *options, "-m", "missed", "--format", form, *(["-o", "-"] if name == "report" else ["--all"])
         )
         assert code == 0
-        if name == "sweep" and form in ("text", "md"):
-            counts = dstbench.sweep(runs, metrics="missed")["value"]
-            told = {int(n) for ends in re.findall(r"missed (\d+) \(.*?\) to (\d+) \(", out) for n in ends}
-            assert {counts.min(), counts.max()} <= told <= set(counts)
     if name in ("compare", "sweep"):
         assert run(name, *runs, "-m", "missed", "--figures", "figures")[0] == 0
         drawn = [path.read_text() for path in Path("figures").iterdir()]
         assert drawn
         assert not any("%<" in text for text in drawn)
-
-
-def test_other_gold_is_told_with_its_place(runs: list[str]) -> None:
-    text = Path("best.jsonl").read_text().replace('"D7", "turn": 0, "gold": {"hotel-area": "north"}', '"D7", "turn": 0, "gold": {"hotel-area": "east"}')  # fmt: skip  # noqa: E501
-    Path("changed.jsonl").write_text(text)
-    code, out, err = run("compare", "worst.jsonl", "changed.jsonl")
-    assert (code, out) == (1, "")
-    assert err.splitlines() == [
-        "error: changed: its gold is not that of worst: 'east' instead of 'north'; turns that differ: 1 "
-        "(dialogue D7, turn 0, slot hotel-area)",
-        "hint: all runs must have the same version of a dataset; --gold FILE gives it to all",
-    ]
 
 
 def test_real_runs(data: Path) -> None:

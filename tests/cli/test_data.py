@@ -72,28 +72,6 @@ def test_several_files_are_the_run_that_one_file_of_them_is(missing: Missing, he
     check()
 
 
-def test_a_file_that_has_changed_is_read_again(here: Path) -> None:
-    """Though a call before it, which failed at another file, had read the old one."""
-    write("gold.jsonl", [{**turn, "pred": {}} for turn in dialogues(2)])
-
-    def lines(number: int, value: str) -> str:
-        return "".join(f"d.json|||D{number}|||{2 * turn}|||0|||hotel|||area|||['{value}']\n" for turn in range(3))
-
-    first, second = Path("one.txt"), Path("two.txt")
-    first.write_text(lines(0, "north"))
-    words = ["convert", "one.txt", "two.txt", "-o", str(OUT), "--gold", "gold.jsonl"]
-    second.write_text(lines(1, "north") + "d.json\n")
-    assert "two.txt: line 4 has 1 parts" in run(*words)[2]
-    second.write_text(lines(1, "east"))
-    first.write_text(lines(0, "south"))
-    for path, right in ((first, 0), (second, 3), (first, 6)):
-        if right:
-            path.write_text(lines(int(path is second), "north"))
-        code, _, err = run(*words)
-        assert code == 0, err
-        assert dstbench.score(OUT, metrics="jga")["value"].item() == right / 6
-
-
 def test_a_broken_file_is_named_and_nothing_is_written(here: Path) -> None:
     for number, name in enumerate(("one", "two", "three")):
         write(f"{name}.jsonl", [turn for turn in dialogues(3) if turn["dialogue_id"] == f"D{number}"])
@@ -113,13 +91,6 @@ def test_a_file_that_is_not_there_is_told_before_one_is_read(here: Path) -> None
     assert "error: none.json: no such file" in run("convert", "broken.jsonl", "--gold", "none.json", "-o", str(OUT))[2]
 
 
-def test_a_turn_in_two_files_is_refused(here: Path) -> None:
-    write("one.jsonl", dialogues(2))
-    write("two.jsonl", dialogues(1))
-    code, _, err = run("convert", "one.jsonl", "two.jsonl", "-o", str(OUT))
-    assert (code, "the same turn in two files" in err, OUT.exists()) == (1, True, False)
-
-
 def test_a_folder_is_its_files(here: Path) -> None:
     for split in ("dev", "test"):
         for number in range(2):
@@ -134,10 +105,3 @@ def test_a_folder_is_its_files(here: Path) -> None:
         found = pl.read_parquet(OUT)["dialogue"].unique()
         assert len(found) == 2
         assert found.str.contains(split).all()
-
-
-def test_the_output_has_to_have_a_folder(here: Path) -> None:
-    write("one.jsonl", dialogues(2))
-    code, _, err = run("convert", "one.jsonl", "-o", "none/out.parquet")
-    assert code == 1
-    assert err.splitlines()[0] == "error: none/out.parquet: cannot be written: No such file or directory"

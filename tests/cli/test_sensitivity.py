@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ import dstbench
 from dstbench.cli.help import topics
 from dstbench.demo import synthetic, write_sample
 from dstbench.metrics.registry import REGISTRY
-from tests.commands import ok, run
+from tests.commands import ok
 
 
 @pytest.fixture
@@ -21,26 +20,6 @@ def gold(here: Path) -> Path:
     runs = synthetic(30)
     dstbench.write_long(dstbench.open_runs({"gold": runs["careful"]})[0], "gold.parquet")
     return here
-
-
-def test_text_begins_with_what_matters_most_and_shows_each_kind(gold: Path) -> None:
-    out = ok("sensitivity", "gold.parquet", "--gold-only", "-m", "jga,fga,tla", "--kinds", "late,missed", "--all")
-    found = dstbench.sensitivity("gold.parquet", metrics="jga,fga,tla", kinds=["missed", "late"])
-    conclusion, *_ = out.partition("\n\n")
-    first, last = 100 * found.costs.filter(kind="missed", metric="jga")["loss"].gather([0, -1])
-    mean = 100 * found.bias.filter(kind="missed", metric="tla")["loss"].item()
-    assert conclusion.splitlines() == [
-        "jga depends most on the position: one missed value costs "
-        f"{first:.2f} points at 0-20 %, {last:.2f} at 80-100 %",
-        f"tla does not depend on the position: one missed value costs {mean:.2f} points on average (bias 0)",
-    ]
-    bias = found.bias.filter(kind="missed", metric="jga").row(0, named=True)
-    shown = [f"{100 * bias[name]:.2f}" for name in ("bias", "low", "high")]
-    assert [*shown[:2], "to", shown[2], f"{bias['relative']:.3f}"] == next(
-        line.split()[-5:] for line in out.splitlines() if line.startswith(" jga")
-    )
-    assert out.index("missed: the slot") < out.index("late: the value")
-    assert all(len(line) <= 100 for line in out.splitlines() if not line.startswith("signature"))
 
 
 @pytest.mark.parametrize(
@@ -70,47 +49,6 @@ def test_the_conclusion_names_all_metrics_that_depend_on_the_position_alike(
     lines = out.partition("\n\n")[0].splitlines()
     assert len(lines) == len(wanted)
     assert all(re.fullmatch(pattern, line) for pattern, line in zip(wanted, lines, strict=True)), lines
-
-
-def test_what_is_drawn_is_said(gold: Path) -> None:
-    words = ("sensitivity", "gold.parquet", "--gold-only", "-m", "jga,sa", "--kinds", "missed", "--sample")
-    out = ok(*words, "2", "--seed", "7", "--all")
-    assert all(line.endswith(", estimated from a sample") for line in out.partition("\n\n")[0].splitlines())
-    assert re.search(r"missed: .*; 60 drawn of \d+ errors", out)
-    assert "estimated from a sample: at most 2 errors of each kind in a dialogue, seed 7" in out
-    for form in ("md", "latex"):
-        assert "estimated from a sample" in ok(*words, "2", "--format", form)
-    assert "sample" not in ok(*words, "1000")
-
-
-def test_a_kind_without_errors_has_no_table(here: Path) -> None:
-    states = [{"dialogue_id": "A", "turn": n, "gold": {"hotel-area": "north"}} for n in range(3)]
-    Path("gold.jsonl").write_text("".join(f"{json.dumps(state)}\n" for state in states))
-    code, out, err = run(
-        "sensitivity", "gold.jsonl", "--gold-only", "-m", "jga", "--kinds", "missed,wrong,over", "--all"
-    )
-    assert code == 0
-    assert "wrong" not in out
-    assert "error wrong (gold has no other value of the slot), over (the domain" in err
-    for form in ("md", "latex"):
-        _, out, _ = run("sensitivity", "gold.jsonl", "--gold-only", "-m", "jga", "--format", form)
-        assert "over:" not in out
-        assert "dropped: the value" in out
-
-
-def test_a_hundred_bins_are_called_apart(gold: Path) -> None:
-    out = ok("sensitivity", "gold.parquet", "--gold-only", "-m", "jga", "--kinds", "late", "--bins", "100", "--all")
-    assert " 0-1 %   1-2 %" in out
-    assert run("sensitivity", "gold.parquet", "--gold-only", "--bins", "101")[0] == 2
-
-
-def test_one_dialogue_says_what_it_cannot_tell(here: Path) -> None:
-    turn = {"dialogue_id": "A", "gold": {"hotel-area": "north"}, "pred": {}}
-    Path("gold.jsonl").write_text("".join(f"{json.dumps({**turn, 'turn': n})}\n" for n in range(2)))
-    code, out, err = run("sensitivity", "gold.jsonl", "--gold-only")
-    assert code == 0
-    assert out.startswith("whether one missed value costs more early or late in a dialogue cannot be said")
-    assert "no dialogue has errors in two turns" in err
 
 
 # --- the topic --------------------------------------------------------------------------------------------------------

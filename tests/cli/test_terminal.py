@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import io
 import json
-import logging
 import re
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,8 +15,6 @@ import pytest
 from rich.cells import cell_len
 
 import dstbench
-from dstbench.cli import spinner
-from dstbench.cli.output import progress
 from dstbench.demo import synthetic, write_sample
 from tests import planted
 from tests.commands import ok, run
@@ -169,16 +164,6 @@ def test_a_note_that_the_table_has_below_it_is_not_told_again(files: Path, monke
     assert [said in " ".join(plain(text).split()) for text in found[1:]] == [True, False]
 
 
-def test_columns_that_do_not_fit_are_counted_and_there_when_asked_for(shown: Callable[[str, int], Shown]) -> None:
-    some, every = (shown(name, 80).lines for name in ("score by slot", "score by slot, wide"))
-    (line,) = (line for line in some if line.endswith("--all"))
-    assert int(line.split()[0]) > 1
-    assert not any(line.endswith("--all") for line in every)
-    for column in ("accuracy", "precision:", "error-turns"):
-        assert any(column in line for line in every)
-    assert not any("error-turns" in line for line in some[: some.index(line)])
-
-
 def test_a_file_and_a_pipe_get_all_columns_and_no_colours(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(files)
     text = ok("check", *RUNS)
@@ -195,14 +180,6 @@ def test_colours_only_where_wanted(files: Path, shown: Callable[[str, int], Show
     (grey,) = in_terminal([COMMANDS["check"]], 100, files, NO_COLOR="1")
     assert "\x1b" not in grey.out
     assert [line.rstrip() for line in grey.lines] == [line.rstrip() for line in found.lines]
-
-
-def test_the_best_value_of_each_share_is_bold(shown: Callable[[str, int], Shown], files: Path) -> None:
-    scores = dstbench.score([str(files / run) for run in RUNS])
-    best = {f"{100 * value:.2f}" for _, value in scores.group_by("metric").agg(pl.col("value").max()).iter_rows()}
-    assert set(re.findall(r"\x1b\[1m *([0-9.]+) ± [0-9.]+\x1b\[0m", shown("score", 160).out)) == best
-    (jga,) = scores.filter(metric="jga").select(100 * pl.col("value").max()).row(0)
-    assert re.search(rf"\x1b\[1m *{jga:.2f}[^ ]* +\[[0-9., ]+\]\x1b", shown("compare", 160).out)
 
 
 def test_a_query_shows_fifty_rows_and_says_how_many_there_are(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -222,31 +199,3 @@ def test_a_wrapped_signature_can_be_pasted(shown: Callable[[str, int], Shown], f
     assert pasted.count("\n") > 1
     printed = dstbench.score([str(files / run) for run in RUNS], metrics="tla")["signature"][0].partition("|")[2]
     assert ok("signature", pasted, f"jga|{printed}") == ok("signature", pasted.replace("\n  ", ""), f"jga|{printed}")
-
-
-def test_a_bar_shows_how_much_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Terminal(io.StringIO):
-        def isatty(self) -> bool:
-            return True
-
-    terminal = Terminal()
-    monkeypatch.setattr(sys, "stderr", terminal)
-    monkeypatch.setattr(spinner, "_DELAY", 0)
-    monkeypatch.setenv("TERM", "xterm")
-    seen = []
-    with progress("working"):
-        for done, of in ((1, 2), (2, 2), (0, 0)):
-            logging.getLogger("dstbench").info("at %d", done, extra={"done": done, "of": of})
-            time.sleep(0.25)  # it is drawn ten times a second
-            seen.append(plain(terminal.getvalue()).split("\n")[-1])
-    assert ["━" in line for line in seen] == [True, False, False]
-    assert ["at 1" in seen[0], "at 2" in seen[1]] == [True, True]
-
-
-def test_what_is_done_at_once_draws_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    terminal = io.StringIO()
-    monkeypatch.setattr(sys, "stderr", terminal)
-    with spinner.Spinner("working") as drawn:
-        logging.getLogger("dstbench").info("at 1", extra={"done": 1, "of": 2})
-        drawn.print("note: a [note]")
-    assert terminal.getvalue() == "note: a [note]\n"

@@ -55,7 +55,7 @@ LINES: Final = {
                     "--profile verbatim",
     "report": f"report {RUNS} -m jga,fga --most 1",
 }  # fmt: skip
-#: Lines that only the second layer draws: `test_page.py` reads the charts of a report; the others are drawn as above.
+#: Lines that only the second layer draws: others draw the same charts.
 LATER: Final = (
     "report", "score by n_gold", "compare by a count", "diagnose a little", "audit diff without splits",
     "audit memorisation without training",
@@ -116,7 +116,6 @@ class Marks:
         size: The column of how large they are.
         sign: The column each of whose names, or both of whose signs, have a colour of their own.
         of: Their rows, if these are not the chart's.
-        near: Whether they only have to be at this place or above it, in the same order (labels).
     """
 
     kind: str
@@ -127,7 +126,6 @@ class Marks:
     size: str = ""
     sign: str = ""
     of: Of | None = None
-    near: bool = False
 
 
 @dataclass(frozen=True)
@@ -477,17 +475,7 @@ def _costs_of(result: dict[str, Any]) -> Rows:
     return [{**row, "middle": (row["start"] + row["end"]) / 2} for row in rows]
 
 
-def _ends_of(result: dict[str, Any]) -> Rows:
-    rows = _costs_of(result)
-    last = {(row["kind"], row["metric"]): row for row in sorted(rows, key=lambda row: row["middle"])}
-    return [*last.values()]
-
-
-_COSTS: Final = replace(
-    _lines(_costs_of, "middle", "loss", "metric", "kind"),
-    marks=(Marks("line", "middle", "loss"), Marks("point", "middle", "loss"),
-           Marks("text", "middle", "loss", text="metric", of=_ends_of, near=True)),
-)  # fmt: skip
+_COSTS: Final = _lines(_costs_of, "middle", "loss", "metric", "kind")
 
 # --- audits -----------------------------------------------------------------------------------------------------------
 

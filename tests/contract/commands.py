@@ -9,7 +9,7 @@ import signal
 import sys
 import warnings
 from collections.abc import Callable
-from functools import cache
+from functools import cache, wraps
 from importlib import import_module
 from importlib.metadata import entry_points
 from typing import Any, Final, NamedTuple
@@ -87,6 +87,7 @@ def compute_once(set_attribute: Callable[[Any, str, Any], None]) -> None:
 def once(compute: Callable[..., Any], kept: Kept) -> Callable[..., Any]:
     """A function that keeps what it returns and warns of, and returns and warns of it again when it is asked again."""
 
+    @wraps(compute)
     def get(*args: Any, **options: Any) -> Any:
         with pl.Config(tbl_width_chars=100):  # otherwise frames are printed as wide as the terminal
             key = compute, repr((os.getcwd(), args, options))

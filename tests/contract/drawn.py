@@ -225,18 +225,34 @@ def read(svg: str | bytes) -> Drawing:
     return Drawing(panels, reader.legend, reader.shapes)
 
 
-def on_page(svg: str, colours: dict[str, str]) -> list[tuple[str, str]]:
-    """What the mouse shows on each mark of a drawing on a page, and the mark's colour."""
-    found = []
-    for node in Xml.fromstring(svg).iter():  # noqa: S314 (our own drawing)
+#: The width of a drawing of one panel or two on a page, at the scale of paper.
+PAGE_WIDTH = 340
+#: What the mouse shows of a mark, its colour, and its path and place.
+OfMark = tuple[str, str, str, str]
+
+
+def on_page(svg: str, colours: dict[str, str]) -> tuple[float, list[OfMark]]:
+    """The width of a drawing on a page, at the scale of paper, and its marks."""
+    root, marks = Xml.fromstring(svg), list[OfMark]()  # noqa: S314 (our own drawing)
+    for node in root.iter():
         if (title := node.find("title")) is not None:
-            fill = node.get("fill", "none")
-            colour = node.get("stroke", "") if fill in ("none", "transparent") else fill
-            known = re.fullmatch(r"var\(--(s\d)\)", colour)
-            found.append((title.text or "", colours[known[1]] if known else "#000000"))
-    return found
+            variable = re.fullmatch(r"var\(--(s\d)\)", _colour(node))
+            colour = colours[variable[1]] if variable else "#000000"
+            marks.append((title.text or "", colour, node.get("d", ""), node.get("transform", "")))
+    return float(root.get("width", 0)) / 1.5, marks
 
 
-def in_percent(told: str) -> str:
-    """What the mouse shows of a mark, as pages spell shares."""
-    return re.sub(r"(\d+\.\d{6})%", lambda share: f"{float(share[1]):.2f} %", told)
+def on_paper(svg: str) -> list[OfMark]:
+    """The marks of a figure, spelled as pages do."""
+    marks = []
+    for node in Xml.fromstring(svg).iter():  # noqa: S314 (our own drawing)
+        if (told := node.get("aria-label")) and node.get("aria-roledescription") != "axis" and not len(node):
+            told = re.sub(r"(\d+\.\d{6})%", lambda share: f"{float(share[1]):.2f} %", told)
+            path, place = (re.sub(r"(\.\d\d)\d+", r"\1", node.get(key, "")) for key in ("d", "transform"))
+            marks.append((told, _colour(node), path, place))
+    return marks
+
+
+def _colour(node: Xml.Element) -> str:
+    fill = node.get("fill", "none")
+    return node.get("stroke", "") if fill in ("none", "transparent") else fill

@@ -245,7 +245,7 @@ _SIGNED: Final = ("score", "compare", "diagnose", "traits", "correlate", "show",
 _add(WIDE, all=_WIDE, signature=Row(form="text", idle="its text has no signature"))
 _add((*_SIGNED, "demo"), signature=Row(form="text", changes="text"))
 _add(
-    ("audit review", "audit inconsistency", "audit replace", "reconcile"),
+    ("audit replace", "reconcile"),
     all=replace(_WIDE, changes="", idle="its tables show all columns in any terminal"),
 )  # fmt: skip
 _add("query", all=replace(_WIDE, line="query LONG RUN"))

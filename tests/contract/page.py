@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from tests.contract import shown
 from tests.contract.shown import Row, Shows, Table, View, number, value
@@ -69,31 +68,6 @@ class _Parser(HTMLParser):
         self.open[-1].children.append(data)
 
 
-class Mark(NamedTuple):
-    """What is drawn: its panel (from 0), what the mouse tells of it, its text, and its edges within the panel."""
-
-    panel: int
-    told: dict[str, str]
-    text: str
-    left: float
-    top: float
-    right: float
-    bottom: float
-
-
-Place = tuple[float, float, str]
-
-
-def in_reading_order(texts: Sequence[Place]) -> list[str]:
-    """Texts from the left to the right, row by row: those of a row may be some points higher than others."""
-    rows: list[list[Place]] = []
-    for place in sorted(texts):
-        if not rows or place[0] - rows[-1][-1][0] > 15:
-            rows.append([])
-        rows[-1].append(place)
-    return [text for row in rows for _, _, text in sorted(row, key=lambda place: place[1])]
-
-
 class Page:
     """A page: its root and its chapters, by their names in links."""
 
@@ -119,14 +93,6 @@ class Page:
         parts = [self.chapters[chapter]] if chapter else self.chapters.values()
         return [_table(node) for part in parts for node in part.all("table")]
 
-    def charts(self) -> Iterator[tuple[str, list[Mark], list[Place]]]:
-        """The charts, each with its caption, its marks, and its other texts."""
-        for part in self.chapters.values():
-            for block in (*part.all("figure"), *part.all("div", "folded")):
-                caption = next(block.all("figcaption" if block.tag == "figure" else "summary")).text()
-                for svg in block.all("svg"):
-                    yield caption, *_marks(svg)
-
 
 def _table(node: Node) -> Table:
     """A table; an interval that stands small beside its value is put in brackets, as in text."""
@@ -141,41 +107,6 @@ def _table(node: Node) -> Table:
         rows.append(tuple(cells))
     title, columns = next(node.all("caption")).text(), tuple(cell.text() for cell in next(node.all("tr")).all("th"))
     return Table(f"{title} of one run" if columns[0] == "metric" and title == "Scores" else title, columns, tuple(rows))
-
-
-def _marks(svg: Node) -> tuple[list[Mark], list[Place]]:
-    marks: list[tuple[tuple[float, float], Mark]] = []
-    texts: list[Place] = []
-
-    def walk(node: Node, x: float, y: float) -> None:
-        moves = re.findall(r"translate\(([-\d.]+),([-\d.]+)\)", node.attributes.get("transform", ""))
-        dx, dy = map(float, moves[0]) if moves else (0.0, 0.0)
-        told = "".join(child.text() for child in node.children if isinstance(child, Node) and child.tag == "title")
-        if told:
-            marks.append(((round(y), round(x)), _mark(node, told, dx, dy)))
-        elif node.tag == "text":
-            texts.append((round(y + dy), x + dx, node.text()))
-        for child in node.children if not told else ():
-            if isinstance(child, Node):
-                walk(child, x + dx, y + dy)
-
-    walk(svg, 0, 0)
-    panels = in_reading_order([(y, x, f"{y} {x}") for y, x in {panel for panel, _ in marks}])
-    return [mark._replace(panel=panels.index(f"{y} {x}")) for (y, x), mark in marks], texts
-
-
-def _mark(node: Node, told: str, x: float, y: float) -> Mark:
-    keys = dict(part.split(": ", 1) for part in told.replace("\N{MINUS SIGN}", "-").split("; ") if ": " in part)
-    if node.tag == "line":
-        edges = [x, y, x + float(node.attributes.get("x2", 0)), y + float(node.attributes.get("y2", 0))]
-    elif box := re.match(r"M([-\d.e]+),([-\d.e]+)h([-\d.e]+)v([-\d.e]+)h", node.attributes.get("d", "")):
-        left, top, width, height = map(float, box.groups())
-        edges = [left, top, left + width, top + height] if not (x or y) else [x, y, x, y]
-    else:  # a line is told of at its first point
-        points = re.findall(r"^M([-\d.]+),([-\d.]+)L", node.attributes.get("d", "")) if not (x or y) else []
-        x, y = map(float, points[0]) if points else (x, y)
-        edges = [x, y, x, y]
-    return Mark(0, keys, node.text("title").replace("\N{MINUS SIGN}", "-"), *edges)
 
 
 # --- what tables show ------------------------------------------------------------------------------------------------
@@ -362,83 +293,6 @@ def telling(rows: Sequence[Row], most: int) -> list[str]:
         for name, own in measures.items()
     }
     return sorted(sorted(ranks, key=lambda name: (ranks[name], name))[:most])
-
-
-# --- the charts ------------------------------------------------------------------------------------------------------
-
-
-class Drawn(NamedTuple):
-    """What the marks of a chart tell of a row.
-
-    Attributes:
-        table: The rows, as `prepared` has them.
-        keys: What names the row: keys of the mark to those of the row.
-        shows: What they tell: keys of the mark to those of the row, with a factor.
-        panels: The key of the row that panels are of, if each has a value of its own.
-        edge: Which edge of the mark is at the value.
-    """
-
-    table: str
-    keys: Mapping[str, str]
-    shows: Mapping[str, tuple[str, float]]
-    panels: str = ""
-    edge: str = ""
-
-
-#: Charts by the beginnings of their captions.
-CHARTS: Final = {
-    "Scores and intervals": Drawn("standings", {"run": "run"}, {
-        "value": ("value", 1), "low": ("low", 1), "high": ("high", 1)}, "metric", "left"),
-    "Differences in": Drawn("compare:differences", {"run": "run", "other": "other"},
-                            {"difference": ("difference", 1), "text": ("difference", 1)}),
-    "JGA by domain, worst first": Drawn("by_domain", {"run": "run", "domain": "domain"}, {
-        "value": ("value", 0.01), "text": ("value", 1)}),
-    "F1 by slot, worst first": Drawn("by_slot", {"run": "run", "slot": "slot"}, {
-        "value": ("value", 0.01), "text": ("value", 1)}),
-    "Scores by domain, worst first": Drawn("by_domain", {"metric": "metric", "domain": "domain"}, {
-        "value": ("value", 0.01), "text": ("value", 1)}),
-    "Scores by slot, worst first": Drawn("by_slot", {"metric": "metric", "slot": "slot"}, {
-        "value": ("value", 0.01), "text": ("value", 1)}),
-    "Kinds of errors": Drawn("diagnose:errors", {"class": "class", "kind": "kind"},
-                             {"n": ("n", 1), "Slots of turns": ("n", 1)}, "run", "right"),
-    "Timing of errors": Drawn("timing", {"run": "run"}, {"share": ("share", 100)}, "of", "right"),
-    "First wrong turn": Drawn("diagnose:first_failures", {
-        "low": "low", "First wrong turn, as a share of the dialogue": "low"}, {"Dialogues": ("dialogues", 1)}, "run"),
-    "Largest number": Drawn("diagnose:gold_slots", {
-        "run": "run", "Largest number of gold slots in a turn": "n_gold_max",
-    }, {"Dialogues": ("dialogues", 1)}, "", "top"),
-    "JGA by turn": Drawn("diagnose:by_turn", {"run": "run", "Turn": "turn"}, {"JGA": ("value", 100)}, "", "top"),
-    "JGA by number of turns": Drawn("diagnose:by_length", {"run": "run", "Turns of the dialogue": "length"},
-                                    {"JGA": ("value", 100)}, "", "top"),
-    "Scores by turn": Drawn("by_turn", {"run": "run", "Turn": "turn"}, {"JGA": ("value", 100)}, "", "top"),
-    "JGA of the same predictions": Drawn(
-        "sweep", {"run": "run", "label": "profile"}, {"JGA": ("value", 100)}, "", "left"
-    ),
-    "Correlations of metrics": Drawn("correlations", {"first": "first", "second": "second"}, {
-        "r": ("r", 1), "text": ("r", 1)}, "run"),
-    "What one error costs": Drawn("sensitivity:costs", {"metric": "metric", "middle": "bin"},
-                                  {"Loss": ("loss", 100)}, "kind", "top"),
-}  # fmt: skip
-
-
-def is_of(text: str, row: Row, key: str, names: Mapping[str, str]) -> bool:
-    """Whether what a mark tells names the row by this key: names, numbers, or the lower end or the middle of a bin."""
-    text = text.partition(" +")[0]
-    if key == "bin":
-        middle: float = 50 * (row["start"] + row["end"])
-        return int(text[:-1]) == round(middle)
-    if isinstance(row[key], float):
-        return math.isclose(float(text.partition("%")[0]), 100 * float(row[key]), abs_tol=1e-6)
-    name: str = names.get(text, text)
-    return name == str(row[key])
-
-
-def is_line(places: Sequence[tuple[float, float]]) -> bool:
-    """Whether places are in proportion to their values, as on an axis."""
-    (low_at, low), (high_at, high) = (pick(places, key=lambda place: place[1]) for pick in (min, max))
-    if high == low:
-        return len({round(at) for at, _ in places}) == 1
-    return all(abs(low_at + (v - low) / (high - low) * (high_at - low_at) - at) < 1.5 for at, v in places)
 
 
 #: How the titles of the tables of each chapter begin.

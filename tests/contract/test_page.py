@@ -1,4 +1,7 @@
-"""The report's page: its tables, sentences, charts and dialogues are those of the commands that show the same."""
+"""The report's page: its tables, sentences and dialogues are those of the commands that show the same.
+
+`test_charts.py` has its charts.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ import pytest
 import dstbench
 from tests.contract import corpora, page, shown, small_corpus
 from tests.contract.commands import compute_once, run
-from tests.contract.page import Mark, Page
+from tests.contract.page import Page
 
 pytestmark = pytest.mark.filterwarnings("ignore::dstbench.DstbenchWarning")
 
@@ -274,80 +277,6 @@ def test_the_front_and_the_notes(make: Callable[..., Made], name: str) -> None:
     assert lead.startswith(
         f"Here are {most} of {len(dialogues)} d" if most < len(dialogues) else f"Here are all {len(dialogues)}"
     )
-
-
-# --- charts ----------------------------------------------------------------------------------------------------------
-
-
-def told(mark: Mark) -> Iterator[tuple[str, float, float]]:
-    """The numbers that the mouse tells of a mark, each with its key and its accuracy."""
-    for key, text in mark.told.items():
-        if match := re.fullmatch(r"(-?[\d.]+)( ?%)?\*?", text):
-            yield key, float(match[1]), 0.5001 * 10.0 ** -len(match[1].partition(".")[2]) if "." in match[1] else 0.5001
-
-
-@pytest.mark.parametrize("name", NAMED)
-def test_marks_tell_and_show_the_numbers_of_the_commands(make: Callable[..., Made], name: str) -> None:
-    made = make(name)
-    truth, names = page.prepared(made.parts), {of: key for key, of in page.NAMES.items()}
-    looked = set()
-    for caption, marks, texts in made.page.charts():
-        title = next((title for title in page.CHARTS if caption.startswith(title)), "")
-        if not title:
-            continue
-        looked.add(title)
-        chart = page.CHARTS[title]
-        rows = truth[chart.table]
-        if "metric" in rows[0] and "metric" not in (*chart.keys.values(), chart.panels):
-            of = {"F1 by slot, worst first": "f1:avg=micro", "Differences in": names.get(caption[15:])}.get(
-                title, "jga"
-            )
-            rows = [row for row in rows if row["metric"] == of]
-        places: dict[int, list[tuple[float, float]]] = {}
-        key, of_panels = chart.panels, dict[str, str]()
-        for row in rows if key else ():
-            of_panels[page.NAMES[row[key]] if key == "metric" else row[key]] = row[key]
-        heads = [(y, x, text.removesuffix(" (%)")) for y, x, text in texts if text.removesuffix(" (%)") in of_panels]
-        panels = [of_panels[text] for text in page.in_reading_order(heads)]
-        panels = panels or [*of_panels.values()]
-        assert marks
-        for mark in marks:
-            mine = [row for row in rows if not chart.panels or row[chart.panels] == panels[mark.panel]]
-            for key in chart.keys.keys() & mark.told.keys():
-                mine = [row for row in mine if page.is_of(mark.told[key], row, chart.keys[key], names)]
-            if title.startswith(("Diff", "Corr")) and not mine:  # the pair the other way round
-                first, second = (names.get(mark.told[key], mark.told[key]) for key in chart.keys)
-                one, other = chart.keys.values()
-                mine = [row for row in rows if (row[one], row[other]) == (second, first)
-                        and (not chart.panels or row[chart.panels] == panels[mark.panel])]  # fmt: skip
-            assert len(mine) == 1, (caption, mark, len(mine))
-            for key, value, accuracy in told(mark):
-                if key not in chart.shows:
-                    continue
-                of, factor = chart.shows[key]
-                true = (
-                    mine[0][of] * factor * (100 if mine[0].get("unit") == "share" and "%" not in mark.told[key] else 1)
-                )
-                if key == "JGA":
-                    true = 100 * mine[0][of]
-                if title == "First wrong turn":
-                    true = (
-                        mine[0]["recovered"]
-                        if "right" in mark.told["then"]
-                        else mine[0]["dialogues"] - mine[0]["recovered"]
-                    )
-                assert abs(value - true) <= accuracy, (caption, mark, true)
-                if key == "text":
-                    assert mark.text == mark.told["text"]
-                    assert mark.text.endswith("*") is bool(mine[0].get("significant"))
-                elif chart.edge and not mark.text:
-                    edge = mark.right if key == "high" else getattr(mark, chart.edge)
-                    places.setdefault(mark.panel, []).append((edge, value))
-        for of_panel in places.values():
-            assert page.is_line(of_panel), (caption, of_panel)
-    of_one = {"Scores by domain, worst first", "Scores by slot, worst first"}
-    of_several = {"Differences in", "JGA by domain, worst first", "F1 by slot, worst first"}
-    assert looked == {*page.CHARTS} - (of_several if len(ASKED[name].runs) == 1 else of_one)
 
 
 # --- dialogues -------------------------------------------------------------------------------------------------------

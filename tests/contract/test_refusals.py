@@ -113,7 +113,7 @@ MISTAKES: Final = (
     Mistake("report keen.jsonl -m jga --paper -o paper --format md", 2, "--paper writes several files"),
     Mistake("report keen.jsonl -m jga --paper -o -", 2, "--paper writes several files"),
     Mistake(
-        "compare keen.jsonl gold.jsonl", 1, "gold: & keen & '9' & '4' & 8 & D00, turn 0, slot hotel-stars", "--gold"
+        "compare keen.jsonl gold.jsonl", 1, "gold: & keen & '9' & '4' & 23 & D00, turn 0, slot hotel-stars", "--gold"
     ),
     Mistake("compare keen.jsonl hasty.jsonl --baseline nobody", 2, "nobody", "keen, hasty"),
     Mistake("compare keen.jsonl hasty.jsonl --model m=nobody", 2, "'m' & nobody", "keen, hasty"),

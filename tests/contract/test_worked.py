@@ -129,8 +129,8 @@ SPELT: Final = (
 )
 LOWERED: Final = (
     r"spelt: gold lists alternatives, such as 'monday\|friday', .*, which takes jga from 20\.00 to 30\.00",
-    r"turns fail on spelling only, such as hotel-area 'north' / 'North', taxi-leaveat None / 'None'; with --profile "
-    r"star, JGA is 50\.00 instead of 20\.00 in spelt \(3 turns\)",
+    r"spelt: turns fail on spelling only, such as hotel-area 'north' / 'North', taxi-leaveat None / 'None'; with "
+    r"--profile star, JGA is 50\.00 instead of 20\.00 \(3 turns\)",
     r"spelt: a turn has 2 wrong slots, more than the T = 1 of sa:T=1; .*",
 )
 

@@ -6,7 +6,6 @@ import gc
 import io
 import random
 import sys
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,39 +21,6 @@ from dstbench.io.files import File
 from dstbench.runs.open import open_runs
 
 pytestmark = pytest.mark.filterwarnings("ignore::dstbench.DstbenchWarning")
-
-
-def bits(content: bytes, step: int) -> Iterator[bytes]:
-    """The content with one bit flipped; a step that is odd meets all places of a byte."""
-    for at in range(0, len(content) * 8, step):
-        yield content[: at // 8] + bytes([content[at // 8] ^ 1 << at % 8]) + content[at // 8 + 1 :]
-
-
-def read_as_before_or_refused(path: str, step: int, use: Callable[[str], Any]) -> None:
-    content, wanted, refused = Path(path).read_bytes(), use(path), 0
-    for number, changed in enumerate(bits(content, step)):
-        Path(path).write_bytes(changed)
-        try:
-            assert use(path) == wanted, f"flip {number}"
-        except dstbench.DstbenchError:
-            refused += 1
-    assert refused > 0.9 * number > 0  # all but flips in the seal's size and name
-
-
-def test_a_flipped_bit_of_a_long_table_changes_no_score(here: Path) -> None:
-    for name in ("x.parquet", "other.parquet"):
-        dstbench.write_long(open_runs(synthetic(3, trackers=["eager"]))[0], name)
-    ways = {
-        101: lambda path: dstbench.score(path, metrics="jga,f1", by="dialogue").rows(),
-        401: lambda path: dstbench.query("SELECT dialogue, turn, slot, gold, pred FROM long", path).rows(),
-        1009: lambda path: dstbench.scan(path).collect().rows(),
-        3001: lambda path: dstbench.check(path).rows(),
-        2003: lambda path: dstbench.score("other.parquet", gold=path, metrics="jga").rows(),
-    }
-    content = Path("x.parquet").read_bytes()
-    for step, use in ways.items():
-        Path("x.parquet").write_bytes(content)
-        read_as_before_or_refused("x.parquet", step, use)
 
 
 def test_no_byte_or_bit_of_a_long_table_is_read_otherwise(here: Path) -> None:
@@ -116,12 +82,10 @@ def test_a_table_is_read_as_it_was_written(here: Path) -> None:
     assert parquet.read(File("x.parquet"), Path("x.parquet").read_bytes()).equals(table)
 
 
-def test_a_seal_that_is_forged_lifts_no_limit(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    unsealed = {parquet.CHECKSUMS: "[]", parquet._SEAL: parquet._UNSEALED}
-    rows = pa.table({"gold": pa.nulls(1_000_000, pa.string())}).replace_schema_metadata(unsealed)
-    pq.write_table(rows, "x.parquet")
-    parquet._seal(Path("x.parquet"))
-    assert parquet.scan(File("x.parquet")).table.select(pl.len()).collect().item() == 1_000_000
+def test_a_seal_lifts_no_limit(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = pl.DataFrame({"gold": pl.Series([None] * 1_000_000, dtype=pl.String)})
+    parquet.write("x.parquet", table.schema, [table])
+    assert parquet.scan(File("x.parquet")).is_sealed
     monkeypatch.setenv("DSTBENCH_MAX_UNPACKED", "15")
     for use in (parquet.read, parquet.scan):
         with pytest.raises(

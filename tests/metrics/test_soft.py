@@ -12,8 +12,6 @@ from hypothesis import strategies as st
 
 import dstbench
 from dstbench.conventions.matching import Matcher, ValueMatcher
-from dstbench.demo import synthetic
-from dstbench.stats import jackknife_se
 from tests import oracle
 from tests.corpora import FEW, LARGE, SLOTS, States, corpora, dialogues
 
@@ -115,20 +113,6 @@ def test_partial_credit_by_hand() -> None:
     found = values(states, "soft-rsa,soft-gca:alpha=1", match="levenshtein")
     assert found["soft-rsa"] == pytest.approx(1.75 / 3)
     assert found["soft-gca:alpha=1.0"] == pytest.approx(5 / (2 / (1.75 / 2) + 3 / (1.75 / 3)))
-
-
-def test_standard_errors_of_partial_credit_are_about_those_of_the_jackknife() -> None:
-    """The sum of similarities is in two statistics, a whole number and the rest, which vary together."""
-    table = synthetic(25, trackers=["eager"])["eager"]
-    fuzzy = dstbench.profile("verbatim", match="levenshtein")
-    rows = dstbench.score({"all": table}, metrics="soft-rsa,soft-gca", profile=fuzzy)
-    names = table["dialogue"].cast(pl.String)
-    without = [
-        dstbench.score({"rest": table.filter(names != name)}, metrics="soft-rsa,soft-gca", profile=fuzzy)["value"]
-        for name in names.unique(maintain_order=True)
-    ]
-    for number, (metric, se) in enumerate(rows.select("metric", "se").iter_rows()):
-        assert se == pytest.approx(jackknife_se([values[number] for values in without]), rel=0.05), metric
 
 
 @FEW

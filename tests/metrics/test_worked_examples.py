@@ -32,25 +32,6 @@ def test_the_demo_shows_them_as_they_are() -> None:
     assert rows["printed"].to_list() == rows["measured"].to_list()
 
 
-@pytest.mark.parametrize(
-    ("right", "n"),
-    [([0, 0, 1, 0, 0, 0], 6), ([1, 1, 1, 1, 0, 1, 0], 7)],
-    ids=["Kim et al. 2022, Table A3", "Kim et al. 2022, Table A4"],
-)
-def test_jga_may_recover(right: list[int], n: int) -> None:
-    """JGA of a turn does not depend on the turns before: an error may be mended.
-
-    The tables' patterns of right and wrong turns, on states of our own.
-    """
-    states = [
-        {"dialogue_id": "D", "turn": t, "gold": {"hotel-area": "north"}, "pred": {"hotel-area": ["east", "north"][ok]}}
-        for t, ok in enumerate(right)
-    ]
-    rows = dstbench.score(states, metrics="jga", by="turn")
-    assert rows["value"].to_list() == right
-    assert rows.height == n
-
-
 @pytest.mark.parametrize(("step", "fga"), [(1, 0.342), (2, 0.499)])
 @pytest.mark.filterwarnings("ignore:.*turn numbers:dstbench.errors.DstbenchWarning")
 def test_fga_of_an_error_that_is_only_carried(step: int, fga: float) -> None:

@@ -140,7 +140,7 @@ def test_convlab_splits_are_called_as_all_are(here: Path) -> None:
         assert dstbench.score("run.json", gold="dialogues.json", metrics="jga")["value"].item() == 0.5
     del gold[0]["turns"][2]["state"]
     Path("dialogues.json").write_text(json.dumps(gold))
-    with pytest.raises(dstbench.DstbenchError, match=r"a user turn without a state \(dialogue MUL7001.json, turn 1\)"):
+    with pytest.raises(dstbench.DstbenchError, match=r"no state here \(dialogue MUL7001.json, turn 1\)"):
         dstbench.read("dialogues.json")
 
 
@@ -173,7 +173,7 @@ def test_values_beside_the_first_of_a_prediction_are_counted(here: Path) -> None
 def test_sgd_says_where_something_is_wrong(here: Path) -> None:
     dialogue = sgd("1_00000", {"Hotels_2": {"rooms": ["2"]}}, {"Hotels_2": {"rooms": [2]}})  # type: ignore[list-item]
     Path("p.json").write_text(json.dumps([dialogue]))
-    where = "dialogue 1_00000, turn 2, slot rooms"  # the file numbers the system's turns too
+    where = "dialogue 1_00000, turn 1, slot rooms"
     with pytest.raises(dstbench.DstbenchError, match=rf"item 0: expected a string, found 2 \({where}\)"):
         dstbench.read("p.json")
 
@@ -330,7 +330,7 @@ def test_crosswoz_states_are_those_of_the_next_answer(here: Path) -> None:
     )
     del messages[1]["sys_state_init"]
     Path("test.json").write_text(json.dumps({"12": {"messages": messages}}))
-    with pytest.raises(dstbench.DstbenchError, match=r"message has no sys_state_init \(dialogue 12, turn 0\)"):
+    with pytest.raises(dstbench.DstbenchError, match=r"no sys_state_init here \(dialogue 12, turn 0\)"):
         dstbench.read("test.json")
 
 

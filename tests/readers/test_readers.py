@@ -225,7 +225,7 @@ BROKEN: dict[str, tuple[str | bytes, list[str]]] = {
     "labels without predictions": (formats.dstc10(), ["only with the gold states (dstc10)"]),
     "a DSTC10 value": (
         formats.dstc10().replace('["ely"]', '"ely"'),
-        ["expected a list", "dialogue 1, slot train-semi"],
+        ["expected a list", "dialogue 1, slot train-destination"],
     ),
     "an LDST value": (formats.ldst().replace("['west']", "west", 1), ["line 4: the value 'west'", "turn 0"]),
     "an LDST turn": (
@@ -239,9 +239,9 @@ BROKEN: dict[str, tuple[str | bytes, list[str]]] = {
         json.dumps({"dataset_name": "x", "class_types": ["none"], "slots": [], "label_maps": {}}),
         ["TripPy's configuration, not its predictions", "hint: ", "pred_res.*.json", "`labels`"],
     ),
-    "packed twice": (gzip.compress(gzip.compress(b"{}")), ["packed (gzip)", "hint: unpack it first"]),
-    "packed in two ways": (bz2.compress(gzip.compress(b"{}")), ["packed (gzip)", "hint: unpack it first"]),
-    "a tar": (b"p.json".ljust(257, b"\0") + b"ustar", ["packed (tar)", "hint: unpack it first"]),
+    "packed twice": (gzip.compress(gzip.compress(b"{}")), ["packed (", "hint: unpack it first"]),
+    "packed in two ways": (bz2.compress(gzip.compress(b"{}")), ["packed (", "hint: unpack it first"]),
+    "a tar": (b"p.json".ljust(257, b"\0") + b"ustar", ["packed (", "hint: unpack it first"]),
     "other objects": (
         json.dumps({"version": 2, "a": "b"}),
         ["no known format: a JSON object with the keys version, a"],
@@ -270,7 +270,7 @@ BROKEN: dict[str, tuple[str | bytes, list[str]]] = {
     "gold only": (json.dumps({"dialogue_id": "D", "turn": 0, "gold": {}}), ["no predictions", "`gold`"]),
     "neither": (
         json.dumps({"dialogue_id": "D", "turn": 0, "perdiction": {}}),  # misspelt
-        ["neither gold nor pred; unknown keys: perdiction", "did you mean pred"],  # misspelt
+        ["neither gold nor pred; unknown keys: perdiction", "`keys` gold=KEY,pred=KEY"],  # misspelt
     ),
     "a line's value": (
         _line(gold={"hotel": {"stars": {"4": "5"}}}),
@@ -299,7 +299,7 @@ BROKEN: dict[str, tuple[str | bytes, list[str]]] = {
     ),
     "a line with neither among others": (
         _line() + json.dumps({"dialogue_id": "MUL1", "turn": 1, "gould": {}}),
-        ["line 2: neither gold nor pred; unknown keys: gould", "dialogue MUL1, turn 1", "did you mean gold"],
+        ["line 2: neither gold nor pred; unknown keys: gould", "dialogue MUL1, turn 1"],
     ),
     "a turn beyond any integer": (_line() + _line(turn=10**20), ["the turn is not a number from 0", "turn 1000000"]),
     "a TSV with a column twice": (formats.star_tsv().replace("hotel-area", "hotel-name", 1), ["names a column twice"]),
@@ -307,7 +307,7 @@ BROKEN: dict[str, tuple[str | bytes, list[str]]] = {
     "UTF-16": (formats.gtpr().encode("utf-16"), ["it looks like UTF-16, where UTF-8 text is expected"]),
     "other turns in a SimpleTOD dialogue": (
         json.dumps({"D": {"target_turn_belief": [[]], "generated_turn_belief": []}}),
-        ["1 gold turns and 0 generated ones", "dialogue D"],
+        ["no generated_turn_belief here", "dialogue D, turn 0"],
     ),
     "a ParlAI line without its turn": (
         formats.parlai().replace('"turn_num"', '"turn"', 1),
@@ -317,11 +317,11 @@ BROKEN: dict[str, tuple[str | bytes, list[str]]] = {
     "a span that is none": (json.dumps({"d": {"0": {"bspn": "", "bspn_gen": None}}}), ["expected a string", "turn 0"]),
     "a KAGE value": (
         json.dumps([{"example_id": "A-1", "bs_pred_dict": {"hotel day": 1}, "bs_ref_dict": {}}]),
-        ["item 0: expected a string, found 1", "dialogue A-1, slot hotel day"],
+        ["item 0: expected a string, found 1", "dialogue A, turn 1, slot hotel day"],
     ),
     "a ConvLab value": (
         formats.convlab().replace('"10:30"', "10"),
-        ["item 1: expected a string, found 10", "dialogue MUL7001.json, turn 2, slot train-leave at"],
+        ["item 1: expected a string, found 10", "dialogue MUL7001.json, turn 1, slot train-leave at"],
     ),
     "no gold in a log": (
         json.dumps([{"ID": "D", "turn_id": 0, "slot_values": None}]),
@@ -358,7 +358,10 @@ BROKEN: dict[str, tuple[str | bytes, list[str]]] = {
         json.dumps({"D_0": [["hotel"], ["hotel"]], "D_1": [["hotel"], []]}),
         ["dialogue D, turn 0"],
     ),
-    "one list of two": (json.dumps({"D_0": [[], []], "D_1": [[]]}), ["of length 2", "D_1"]),
+    "one list of two": (
+        json.dumps({"D_0": [[], []], "D_1": [[]]}),
+        ["expected a list with an item 1", "dialogue D, turn 1"],
+    ),
     "a key without a turn": (json.dumps({"D_0": [[], []], "D": [[], []]}), ["'D' is not of the form"]),
     "no predicted list": (
         json.dumps({"D": {"0": {"turn_belief": [], "pred_bs_ptr": []}, "1": {"turn_belief": []}}}),

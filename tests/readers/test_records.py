@@ -12,12 +12,12 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import dstbench
 from tests import formats
-from tests.corpora import EXAMPLE, FEW, LARGE, States, corpora
+from tests.corpora import EXAMPLE, States, corpora
 from tests.formats import _nested as nested
 from tests.formats import _pairs as pairs
 from tests.records import notes_of, quiet, table_of
@@ -186,28 +186,19 @@ def test_any_way_to_write_records_gives_the_same_table_of(
 
 
 @quiet
-@settings(max_examples=max(1, FEW.max_examples * 2 // 3))
-@given(states=corpora(LARGE), text=st.booleans())
-def test_frames_of_records_are_read_as_lists(
-    states: States, text: bool, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    cell: Callable[[dict[str, str]], Any] = json.dumps if text else dict
+def test_frames_of_records_are_read_as_lists(here: Path) -> None:
     rows = [
-        {"dial_id": s["dialogue_id"], "turn_id": s["turn"], "gt": cell(s["gold"]), "predicted": cell(s["pred"])}
-        for s in states
+        {"dial_id": s["dialogue_id"], "turn_id": s["turn"], "gt": s["gold"], "predicted": json.dumps(s["pred"])}
+        for s in EXAMPLE
     ]
-    assume(text or all(any(s[side] for s in states) for side in ("gold", "pred")))  # Parquet has no empty structs
-    frame = pl.DataFrame(rows, infer_schema_length=None)
-    path = tmp_path_factory.mktemp("frames") / "any"
-    frame.write_parquet(path)
-    wanted = table_of(states)
-    for data in (frame, frame.lazy(), frame.to_arrow(), path):
+    frame, wanted = pl.DataFrame(rows, infer_schema_length=None), table_of(EXAMPLE)
+    frame.write_parquet("any")
+    for data in (frame, frame.lazy(), frame.to_arrow(), "any"):
         assert table_of(data).equals(wanted)
     both = pl.concat([frame.with_columns(run=pl.lit(name)) for name in ("a", "b")])
     assert dstbench.scan(both).collect()["run"].unique(maintain_order=True).to_list() == ["a", "b"]
-    keys = {"id": "A", "turn": "B", "gold": "C", "pred": "D"}
-    frame.rename(dict(zip(frame.columns, "ABCD", strict=True))).write_parquet(path)
-    assert table_of(path, keys=keys).equals(wanted)
+    frame.rename(dict(zip(frame.columns, "ABCD", strict=True))).write_parquet("any")
+    assert table_of("any", keys={"id": "A", "turn": "B", "gold": "C", "pred": "D"}).equals(wanted)
 
 
 def test_a_frame_of_slots_under_other_names() -> None:
@@ -217,14 +208,6 @@ def test_a_frame_of_slots_under_other_names() -> None:
     assert table_of(frame, keys=keys).rows() == [("MUL1", 0, "hotel-area", "north", "south")]
     with pytest.raises(dstbench.DstbenchError, match="no record has the key 'q'"):
         table_of(dstbench.scan(EXAMPLE).drop("run"), keys={"pred": "q"})
-
-
-def test_a_frame_whose_states_are_lists_of_slots() -> None:
-    """As Arrow writes maps."""
-    state = [{"key": "hotel-area", "value": "north"}]
-    frame = pl.DataFrame({"dialogue_id": ["MUL1"], "turn": [0], "gold": [state], "pred": [state]})
-    assert table_of(frame).rows() == [("MUL1", 0, "hotel-area", "north", "north")]
-    assert notes_of(frame) == []
 
 
 def test_a_frame_of_pandas_may_hold_anything() -> None:
@@ -265,13 +248,8 @@ N, NESTED = {"hotel-area": "north"}, {"hotel": {"area": "north"}}
 #: What repositories write, or might, that looks like another format at a glance.
 LAYOUTS: dict[str, Any] = {
     "not FGA's, and not STAR's": {"MUL1": {"0": {"gt": N, "pred": N}, "1": {"gt": N, "pred": N}}},
-    "the same in lists": {"MUL1": [{"gt": NESTED, "pred": NESTED}, {"gt": NESTED, "pred": NESTED}]},
-    "the same as text": {"MUL1": {str(turn): {"gt": json.dumps(N), "pred": json.dumps(N)} for turn in (0, 1)}},
     "by index": {str(turn): {"dialogue_id": "MUL1", "turn_id": turn, "gold": N, "pred": N} for turn in (0, 1)},
     "not IC-DST's": [{"ID": "MUL1.json", "turn_id": turn, "slot_values": N, "prediction": N} for turn in (0, 1)],
-    "under predictions": {"metadata": {"model": "x"}, "predictions": [
-        {"dialogue_id": "MUL1", "turn": turn, "ground_truth": N, "prediction": N} for turn in (0, 1)
-    ]},
     "turns in a dialogue": {"MUL1.json": {"domains": ["hotel"], "turns": [
         {"user": "hello", "gold_state": NESTED, "pred_state": NESTED} for _ in range(2)
     ]}},
@@ -282,16 +260,10 @@ LAYOUTS: dict[str, Any] = {
         {"dialogue_id": "MUL1", "turn_id": turn, "belief_state": {"gold": NESTED, "prediction": NESTED}}
         for turn in (0, 1)
     ],
-    "lists of dialogues": [[{"dialogue_id": "MUL1", "turn": turn, "gold": N, "pred": N} for turn in (0, 1)]],
-    "by dialogue and turn in one": {f"MUL1.json_{turn}": {"pred": N, "gold": N} for turn in (0, 1)},
     "in words": [
         {"Dialogue ID": "MUL1", "Turn ID": str(turn), "Gold State": json.dumps(N), "Predicted State": str(N)}
         for turn in (0, 1)
     ],
-    "TRADE's keys, in records": {"results": [
-        {"dialogue_idx": "MUL1.json", "turn_idx": turn, "turn_belief": pairs(N), "pred_bs_ptr": pairs(N)}
-        for turn in (0, 1)
-    ]},
     "TRADE's data, and predictions": [{"dialogue_idx": "MUL1.json", "domains": ["hotel"], "dialogue": [
         {"turn_idx": turn, "belief_state": [{"slots": [["hotel-area", "north"]], "act": "inform"}], "turn_label": [],
          "transcript": "hello", "pred_belief": N} for turn in (0, 1)
@@ -299,26 +271,13 @@ LAYOUTS: dict[str, Any] = {
     "T5DST's keys, in records": {"details": [
         {"dial_id": "MUL1", "turn_id": turn, "turn_belief": pairs(N), "pred_belief": pairs(N)} for turn in (0, 1)
     ]},
-    "T5DST's data, and predictions": [{"dial_id": "MUL1.json", "turns": [
-        {"system": "none", "user": "hello", "state": N, "pred": N} for turn in (0, 1)
-    ]}],
     "the dialogue in the turn's id": [{"turn_id": f"MUL1.json-{turn}", "gold": N, "pred": N} for turn in (0, 1)],
     "turns in words": {"MUL1": {f"turn_{turn}": {"gold": N, "pred": N} for turn in (0, 1)}},
-    "turns in words, in records": [{"id": "MUL1", "turn_id": f"Turn {turn}", "gold": N, "pred": N} for turn in (0, 1)],
     "a log of turns": {"MUL1.json": {"log": [{"text": "hello", "gold": N, "pred": N} for _ in range(2)]}},
-    "spans": {"results": [
-        {"dial_id": "mul1", "turn_num": turn, "bspn": "[hotel] area north", "bspn_gen": "[hotel] area north"}
-        for turn in (0, 1)
-    ]},
-    "texts": [{"sample_id": f"MUL1_{turn}", "target": "hotel-area = north", "generated_text": "- hotel-area: north"}
-              for turn in (0, 1)],
     "deltas and states before": [
         {"dialogue_id": "MUL1", "turn_id": turn, "true_belief_state": N, "predicted_belief_state": N,
          "true_belief_state_delta": {"hotel-area": "x"}, "previous_belief_state": {"hotel-stars": "4"}}
         for turn in (0, 1)
-    ],
-    "what a language model puts around JSON": [
-        {"id": f"MUL1_{turn}", "label": json.dumps(N), "output": f"```json\n{json.dumps(N)}\n```"} for turn in (0, 1)
     ],
 }  # fmt: skip
 
@@ -351,21 +310,114 @@ def test_other_files_are_not_taken_for_records(document: Any, here: Path) -> Non
         dstbench.read("p.json")
 
 
-@quiet
-def test_the_keys_of_another_format_with_other_states_are_records(here: Path) -> None:
-    listed = [
-        {"ID": turn["dialogue_id"], "turn_id": turn["turn"], "slot_values": turn["gold"], "pred": pairs(turn["pred"])}
-        for turn in EXAMPLE
-    ]
-    Path("icdst.json").write_text(json.dumps(listed))
-    assert dstbench.score("icdst.json", metrics="jga").value("jga") == 0.5
-    for side in ("gold", "pred"):
-        by_dialogue: dict[str, list[dict[str, Any]]] = {}
-        for turn in EXAMPLE:
-            by_dialogue.setdefault(turn["dialogue_id"], []).append({"state": turn[side]})
-        Path(f"{side}.json").write_text(json.dumps(by_dialogue))
-    assert dstbench.score("pred.json", gold="gold.json", metrics="jga").value("jga") == 0.5
+# --- layouts in the habits of public repositories -------------------------------------------------------------------
 
+TOLD: list[tuple[str, int, dict[str, str], dict[str, str]]] = [
+    ("MUL0012", 0, {"hotel-area": "north"}, {"hotel-area": "north"}),
+    ("MUL0012", 1, {"hotel-area": "north", "hotel-stars": "4"}, {"hotel-area": "north", "hotel-stars": "3"}),
+    ("PMUL4415", 0, {"train-day": "friday"}, {}),
+    ("PMUL4415", 1, {"train-day": "friday", "train-leaveat": "09:15"}, {"train-day": "friday"}),
+]
+
+
+def _lines(items: list[Any]) -> str:
+    return "".join(json.dumps(item) + "\n" for item in items)
+
+
+def by_name(write: Callable[[int, dict[str, str], dict[str, str]], Any]) -> dict[str, list[Any]]:
+    lists: dict[str, list[Any]] = {}
+    for name, turn, gold, pred in TOLD:
+        lists.setdefault(name, []).append(write(turn, gold, pred))
+    return lists
+
+
+def _pandas() -> str:
+    text = io.StringIO()
+    writer = csv.writer(text)
+    writer.writerow(["", "dialog", "turn_num", "history", "gt_state", "model_state"])
+    for number, (name, turn, gold, pred) in enumerate(TOLD):
+        writer.writerow([number, name, float(turn), "[user] hi, [sys] ok", gold, pred])
+    return text.getvalue()
+
+
+#: Text or document of each.
+HABITS: dict[str, Any] = {
+    "a chat model's answers as JSON Lines": _lines([
+        {"sample_id": f"{name}.json-{turn}", "messages": [{"role": "user", "content": "hi"}], "gold_state": gold,
+         "response": f"Here is the state.\n```json\n{json.dumps(nested(pred))}\n```"}
+        for name, turn, gold, pred in TOLD
+    ]),
+    "a frame that pandas wrote as CSV": _pandas(),
+    "a frame that pandas wrote as JSON": {
+        column: {str(number): row[at] for number, row in enumerate(TOLD)}
+        for at, column in enumerate(("dialogue_id", "turn_id", "gold", "pred"))
+    },
+    "columns": {
+        "ids": [f"{name}-{turn}" for name, turn, *_ in TOLD], "golds": [gold for *_, gold, _ in TOLD],
+        "preds": [pred for *_, pred in TOLD],
+    },
+    "dialogues with lists of pairs": [
+        {"dial_id": name, "golds": [gold for gold, _ in sides], "preds": [pred for _, pred in sides]}
+        for name, sides in by_name(lambda _, gold, pred: (
+            [f"{slot}-{value}" for slot, value in gold.items()], [f"{slot}-{value}" for slot, value in pred.items()]
+        )).items()
+    ],
+    "a table of slots": "dialogue_id\tturn_id\tslot\ttrue_value\tpred_value\n" + "".join(
+        f"{name}\t{turn}\t{slot}\t{gold[slot]}\t{pred.get(slot, '')}\n"
+        for name, turn, gold, pred in TOLD for slot in gold
+    ),
+    "words of their own": [
+        {"conv": name, "step": turn, "oracle": gold, "tracker_out": pred} for name, turn, gold, pred in TOLD
+    ],
+    "words of their own, in dialogues": {"run": "x", "items": [
+        {"conv": name, "exchanges": exchanges}
+        for name, exchanges in by_name(lambda turn, gold, pred: {"n": turn, "oracle": gold, "ours": pred}).items()
+    ]},
+    "what is known apart from what is predicted": [
+        {"metadata": {"dialogue_id": name, "turn": turn, "gold": gold}, "prediction": pred}
+        for name, turn, gold, pred in TOLD
+    ],
+    "function calls": [
+        {"dialogue_id": name, "turn": turn, "gold": nested(gold),
+         "pred": [{"name": domain, "arguments": slots} for domain, slots in nested(pred).items()]}
+        for name, turn, gold, pred in TOLD
+    ],
+}  # fmt: skip
+WANTED = [{"dialogue_id": name, "turn": turn, "gold": gold, "pred": pred} for name, turn, gold, pred in TOLD]
+LINE = re.compile(r"--keys ([^ ;]+) (?:may be what it needs|takes that)")
+
+
+@quiet
+@pytest.mark.parametrize("name", HABITS)
+def test_a_layout_is_read_as_it_is_or_by_the_line_that_the_error_prints(name: str, here: Path) -> None:
+    layout = HABITS[name]
+    Path("run").write_text(layout if isinstance(layout, str) else json.dumps(layout))
+    said = ""
+    try:
+        table = table_of("run")
+    except dstbench.DstbenchError as error:
+        said = error.args[0]
+    if said:
+        line = LINE.search(said)
+        assert line is not None, said
+        table = table_of("run", keys=dict(pair.split("=") for pair in line[1].split(",")))
+    assert table.equals(table_of(WANTED))
+
+
+@quiet
+def test_keys_say_where_turns_are(here: Path) -> None:
+    dialogues = [
+        {"conv": name, "turn_details": turns}
+        for name, turns in by_name(lambda _, gold, pred: {"truth_st": gold, "ours": pred}).items()
+    ]
+    Path("run").write_text(json.dumps({"runs": {"first": dialogues}}))
+    keys = {"id": "conv", "turns": "turn_details", "gold": "truth_st", "pred": "ours"}
+    assert table_of("run", keys=keys).equals(table_of(WANTED))
+    with pytest.raises(dstbench.DstbenchError, match="no object has the key 'turn_detail'"):
+        table_of("run", keys={**keys, "turns": "turn_detail"})
+
+
+# --- folders --------------------------------------------------------------------------------------------------------
 
 #: A file of one dialogue in a folder: its name, from its number and its dialogue; and its content.
 FOLDERS: dict[str, tuple[str, Callable[[list[dict[str, Any]]], str | pl.DataFrame]]] = {

@@ -1,4 +1,4 @@
-"""TripPy's files: what tokens and marks become, names without domains, and that a large file is not loaded."""
+"""TripPy's files: what tokens and marks become and names without domains."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from math import exp
 from pathlib import Path
 from typing import Any
 
-import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -21,8 +20,6 @@ from dstbench.analysis.show import walk_through
 from dstbench.analysis.sweep import sweep
 from dstbench.analysis.traits import traits
 from dstbench.audit import scores as audit_scores
-from dstbench.conventions.slots import SLOT_SETS
-from dstbench.readers import Source, find_format
 from tests import formats
 from tests.corpora import FEW
 
@@ -88,24 +85,6 @@ def test_tokens_are_counted(here: Path) -> None:
 )
 def test_slots_without_a_domain_get_that_of_their_dataset(slots: tuple[str, ...], first: str, here: Path) -> None:
     assert _pred([_turn(0, **dict.fromkeys(slots, ("a", "a")))])[0][2] == first
-
-
-@pytest.mark.filterwarnings("ignore:.*MultiWOZ's:dstbench.DstbenchWarning")
-def test_an_id_with_hyphens_is_put_together(here: Path) -> None:
-    assert _pred([_turn(0, "a-b-c", x=("1", "1"))])[0][:2] == ("a-b-c", 0)
-
-
-def test_a_large_file_is_neither_loaded_to_find_its_format_nor_to_read_it(
-    here: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    Path("p.json").write_text(formats.trippy())
-    monkeypatch.setattr(Source, "raw", property(lambda _: pytest.fail("the whole file is read")))
-    source = Source("p.json")
-    form = find_format(source)
-    assert form.name == "trippy"
-    gold = form.read(source).gold
-    assert gold is not None
-    assert gold.turns.height == 2
 
 
 @pytest.mark.parametrize(
@@ -184,13 +163,6 @@ def test_marks_score_as_their_authors_script_scores_them(
 
 
 @_SAID
-def test_a_slot_that_is_mended_while_another_stays_wrong_is_a_new_error(here: Path) -> None:
-    """Of states the second turn would score 1 − e^(−λ); of marks it scores 0, the third 1 − e^(−λ)."""
-    marks: Marks = {"D": {"0": [0, 0, 1], "1": [0, 1, 1], "2": [0, 1, 1]}}
-    assert of_file(marks, here / "r.json")[3] == pytest.approx((1 - exp(-0.5)) / 3)
-
-
-@_SAID
 def test_what_marks_cannot_tell_is_refused(here: Path) -> None:
     Path("r.json").write_text(formats.fga_trippy())
     assert dstbench.score("r.json", by=["turn"], metrics="jga")["value"].to_list() == [1, 0]
@@ -218,26 +190,3 @@ def test_what_marks_cannot_tell_is_refused(here: Path) -> None:
     ):
         with pytest.raises(dstbench.UsageError, match=r"r: it holds no states, and .*\nhint: "):
             refused()
-
-
-@_SAID
-def test_marks_of_real_predictions(data: Path, here: Path) -> None:
-    """Of the run that is at hand; the marks that the authors released are of another, with a label map."""
-    path = data / "predictions" / "trippy" / "trippy_result.json"
-    slots = sorted(SLOT_SETS["multiwoz-30"])
-    said = pl.col("gold", "pred").cast(pl.String).replace(["none", ""], None)
-    table = dstbench.scan(path).with_columns(said).filter(pl.col("gold").ne_missing(pl.col("pred"))).collect()
-    wrong: dict[tuple[str, int], set[str]] = {}
-    for dialogue, turn, slot in table.select("dialogue", "turn", pl.col("slot").cast(pl.String)).rows():
-        wrong.setdefault((dialogue, turn), set()).add(slot)
-    marks: Marks = {
-        name: {
-            turn: [int(slot not in wrong.get((name.removesuffix(".json"), int(turn)), ())) for slot in slots]
-            for turn in turns
-        }
-        for name, turns in json.loads(path.read_text()).items()
-    }
-    found = of_file(marks, here / "marks.json")
-    assert found == pytest.approx(of_marks(marks), rel=1e-12)
-    asked = dstbench.score(path, metrics="jga,sa:T=30")["value"].to_list()
-    assert found[:2] == asked  # what is right is the same

@@ -11,7 +11,6 @@ import pytest
 
 import dstbench
 from dstbench.readers.states import States
-from dstbench.writers.rewrite import rewrite
 from tests import formats
 from tests.records import notes_of, quiet, table_of
 
@@ -100,10 +99,3 @@ def test_a_wrapper_that_is_broken_behind_its_data_is_refused(end: str, here: Pat
     (here / "p.json").write_bytes(f'{{"summary": {{"jga": 0.5}}, "predictions": {formats.som()}{end}'.encode("latin-1"))
     with pytest.raises(dstbench.DstbenchError, match=r"ends too early|broken JSON|not UTF-8"):
         dstbench.open_runs("p.json")
-
-
-def test_a_wrapped_dataset_is_not_written_again(here: Path) -> None:
-    Path("p.json").write_text(json.dumps({"data": json.loads(formats.multiwoz())}))
-    with pytest.raises(dstbench.DstbenchError, match="its dialogues are under data, and only whole files"):
-        rewrite("p.json", "q.json")
-    assert not Path("q.json").exists()

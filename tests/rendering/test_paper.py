@@ -25,22 +25,6 @@ def seven(dialogues: int = 40) -> Report:
     return dstbench.report({**runs, **twice, HOSTILE: runs["eager"]}, metrics="jga,fga,f1", most=1)
 
 
-@pytest.mark.looks
-def test_no_paragraph_is_cut_and_no_option_is_in_the_paper() -> None:
-    """All default metrics: the paragraph on tests is long, and some p are close to the level."""
-    named = {f"{name} of a rather long name": run for name, run in synthetic(36).items()}
-    runs = {"eager": synthetic(36)["eager"], **named}
-    page = dstbench.report(runs, most=1)
-    texts = {name: text.decode() for name, text in page.to_paper().items() if name.endswith(".tex")}
-    (claims,) = (part for part in texts["methods.tex"].split("\n\n") if "has the highest" in part)
-    assert len(claims) > 1200
-    for name, text in texts.items():
-        assert "\N{HORIZONTAL ELLIPSIS}" not in text, name
-        assert "-{}-" not in text, name
-    assert page.leaderboard.differences["may_flip"].any()
-    assert "another seed may give the other verdict" in texts["table.tex"]
-
-
 @pytest.fixture(scope="module")
 def files() -> dict[str, str]:
     return {

@@ -210,22 +210,6 @@ def test_what_is_warned_of_is_noted_once(here: Path) -> None:
     assert note in html.unescape(found.to_html())
 
 
-def test_what_is_true_of_several_runs_is_noted_once_with_their_names(here: Path) -> None:
-    states = [{**s, "pred": {**s["pred"], "hotel-color": "red"}, "dialogue_id": n} for n in "AB" for s in EXAMPLE]
-    found = dstbench.report({"one": states, "two": states}, metrics="jga")
-    (note,) = (note for note in found.notes if "not tried" in note)
-    assert note.startswith("one, two: not tried")
-
-
-def test_many_dialogues_are_not_scored_again_with_errors(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dstbench.rendering.report._MOST_COSTED", 9)
-    nine, ten = (synthetic(number, trackers=["eager"]) for number in (9, 10))
-    assert dstbench.report(nine, metrics="jga", most=1).costs is not None
-    found = dstbench.report(ten, metrics="jga", most=1)
-    assert found.costs is None
-    assert any("there are 10 dialogues" in note for note in found.notes)
-
-
 def test_the_chapter_on_metrics_begins_with_what_it_shows_and_says_how_it_was_computed() -> None:
     found = dstbench.report(synthetic(20, trackers=["careful", "eager"]), metrics="jga,tla", most=1, seed=3)
     _, chapter, _ = re.split(r"## Metrics|## Figures", found.to_markdown())
@@ -237,13 +221,6 @@ def test_the_chapter_on_metrics_begins_with_what_it_shows_and_says_how_it_was_co
     means = found.leaderboard.scores.group_by("metric").agg(pl.col("value").mean())
     for metric, mean in means.iter_rows():
         assert f"\n| {metric} | {100 * mean:.2f} |" in chapter.partition("### Spread")[2]
-
-
-def test_what_costs_of_errors_leave_out_is_noted() -> None:
-    lone = [{**EXAMPLE[0], "dialogue_id": f"MUL800{n}"} for n in range(2)]
-    states = [*({**state, "dialogue_id": name} for name in ("MUL7001", "MUL7002") for state in EXAMPLE), *lone]
-    notes = dstbench.report(states, metrics="jga", most=1).notes
-    assert any(re.match("gold: .* are in dialogues of one turn, which have no position", note) for note in notes)
 
 
 def test_why_no_cost_of_errors_is_shown_is_said(demo: Report) -> None:

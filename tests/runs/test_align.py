@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
@@ -89,11 +88,6 @@ def test_nothing_in_common_is_always_an_error() -> None:
         assert "spelled alike" in str(caught.value)
 
 
-def test_a_misspelt_policy_is_an_error() -> None:
-    with pytest.raises(dstbench.UsageError, match="missing='ignore' is none of error, wrong, empty, intersect"):
-        dstbench.score(PRED, gold=GOLD, missing="ignore")  # type: ignore[arg-type] # the mistake
-
-
 def test_dialogue_ids_are_matched_in_any_spelling() -> None:
     gold = [{"dialogue_id": "PMUL1.json", "turn": 0, "gold": AREA}]
     pred = [{"dialogue_id": "pmul1", "turn": 0, "pred": AREA}]
@@ -107,17 +101,6 @@ def test_given_gold_replaces_the_gold_inside() -> None:
     for data in (states, dstbench.scan(states)):
         with pytest.warns(dstbench.DstbenchWarning, match="its own gold is not used, but that of gold"):
             assert dstbench.score(data, gold=new, metrics="jga")["value"].item() == 1
-
-
-@pytest.mark.parametrize(
-    ("number", "said"),
-    [(lambda t: t + 1, "`turns_from` 1 renumbers them"), (lambda t: 2 * t, "`turn_step` 2 renumbers them")],
-)
-@pytest.mark.filterwarnings("ignore:.*without gold, left out:dstbench.errors.DstbenchWarning")
-def test_turns_that_are_numbered_otherwise_are_recognised(number: Callable[[int], int], said: str) -> None:
-    pred = [{"dialogue_id": s["dialogue_id"], "turn": number(s["turn"]), "pred": {}} for s in GOLD]
-    with pytest.raises(dstbench.DstbenchError, match=said):
-        dstbench.score(pred, gold=GOLD)
 
 
 def test_unknown_slots_are_counted_with_near_matches_and_kept() -> None:

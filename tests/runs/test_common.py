@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 import dstbench
 from dstbench.errors import DstbenchWarning
-from dstbench.runs.align import over_common_turns
 from tests.corpora import States, dialogues, states_of_a_turn
 
 METRICS = "jga,sa,rsa,f1,fga,gca,tla,missed"
@@ -64,29 +63,6 @@ def test_a_comparison_over_common_turns_is_one_without_the_others(
         ]
         * differ
     )
-
-
-def _run(turns: range, missing: str = "intersect") -> dstbench.Run:
-    states = [
-        {"dialogue_id": "D", "turn": turn, "gold": {"hotel-area": "north"}}
-        | ({"pred": {"hotel-area": "north"}} if turn in turns else {})
-        for turn in range(6)
-    ]
-    return dstbench.open_runs({f"{turns.start}": states}, missing=missing)[0]  # type: ignore[arg-type]
-
-
-@pytest.mark.filterwarnings("ignore::dstbench.errors.DstbenchWarning")
-def test_runs_are_cut_only_where_turns_were_left_out() -> None:
-    same, other = _run(range(4)), _run(range(2, 6))
-    assert over_common_turns([same]) == [same]
-    assert over_common_turns([same, same]) == [same, same]
-    wrong = [_run(range(4), "wrong"), _run(range(2, 6), "wrong")]
-    assert over_common_turns(wrong) == wrong
-    cut = over_common_turns([same, other, wrong[0]])
-    assert [run.read()["turn"].to_list() for run in cut] == [[2, 3]] * 3
-    assert [run.meta["coverage"]["turns"] for run in cut] == [2, 2, 2]
-    with pytest.raises(dstbench.DstbenchError, match="0, 4: no turn is in all runs\nhint: are they of one test set"):
-        over_common_turns([_run(range(2)), _run(range(4, 6))])
 
 
 @pytest.mark.filterwarnings("ignore::dstbench.errors.DstbenchWarning")

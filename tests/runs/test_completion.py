@@ -89,12 +89,6 @@ def test_a_slot_that_ldst_leaves_out_is_no_value(here: Path) -> None:
     assert found.equals(dstbench.scan(EXAMPLE).drop("run").collect())
 
 
-def test_dialogues_that_are_named_need_no_place(here: Path) -> None:
-    Path("run").write_text(formats.ldst().replace("dialogues_001.json|||0|||", "data.json|||MUL7001.json|||"))
-    Path("gold").write_text(formats.jsonl())
-    assert dstbench.score("run", gold="gold", metrics="jga")["value"].item() == 0.5
-
-
 def test_nothing_in_a_file_is_evaluated(here: Path) -> None:
     Path("run").write_text(formats.ldst().replace("['west']", "[open('made', 'w').name]", 1))
     with pytest.raises(dstbench.DstbenchError, match="is not a list of strings"):

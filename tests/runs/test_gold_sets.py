@@ -226,16 +226,6 @@ def test_a_real_run_that_lacks_dialogues_is_scored_on_a_part(data: Path) -> None
         assert text_of(str(runs / name), gold=gold, missing=missing) == text
 
 
-def test_gold_that_is_like_two_sets_is_like_none() -> None:
-    gold = {f"MUL{at}": [{"hotel-area": "north"}] * 3 for at in range(30)}
-    other = {**gold, "MUL0": [{"hotel-area": "south"}]}
-    part = [{**turn, "pred": {}} for turn in states_of(gold) if turn["dialogue_id"] not in ("MUL0", "MUL1")]
-    with registered(line(states_of(gold))):
-        assert text_of(part) == "like Invented 1.0 test, ours, but 2 of its 30 dialogues are missing"
-    with registered(line(states_of(gold)), line(states_of(other), "theirs")):
-        assert text_of(part) is None
-
-
 def test_predictions_that_are_public_gold_look_swapped() -> None:
     turns = [{"dialogue_id": "D", "turn": 0, "gold": {"hotel-area": "east"}, "pred": {"hotel-area": "west"}}]
     swapped = [{**turn, "gold": turn["pred"], "pred": turn["gold"]} for turn in turns]
@@ -245,12 +235,3 @@ def test_predictions_that_are_public_gold_look_swapped() -> None:
             assert gold_lines(open_runs(swapped)) == []
         told = dstbench.check(swapped)["found"].to_list()
         assert "predictions are the gold of Invented 1.0 test, ours: are the two swapped?" in told
-
-
-def test_a_few_dialogues_are_like_nothing() -> None:
-    gold = {f"MUL{at}": [{"hotel-area": "north"}] for at in range(30)}
-    with registered(line(states_of(gold))), pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "_FEWEST", 20)
-        few, enough = ([{**turn, "pred": {}} for turn in states_of(gold)[:number]] for number in (19, 20))
-        assert text_of(few) is None
-        assert text_of(enough) == "like Invented 1.0 test, ours, but 10 of its 30 dialogues are missing"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 
 import polars as pl
@@ -228,14 +227,3 @@ def test_turns_without_a_prediction_stay_so_in_a_long_table(here: Path) -> None:
         assert own["value"].to_list() == alone["value"].to_list()
         assert f"|missing:{'wrong' if missing == 'wrong' else 'error'}|" in own["signature"][0]
     assert signed == {"wrong": "wrong", "empty": "empty+wrong"}
-
-
-def test_a_link_stays_a_link_and_what_is_no_file_is_not_replaced(here: Path) -> None:
-    dstbench.write_long(open_runs(EXAMPLE[:1])[0], "real.parquet")
-    Path("link.parquet").symlink_to("real.parquet")
-    dstbench.write_long(open_runs(EXAMPLE)[0], "link.parquet")
-    assert Path("link.parquet").is_symlink()
-    assert dstbench.score("real.parquet", metrics="jga")["turns"].item() == 2
-    os.mkfifo("pipe")
-    with pytest.raises(dstbench.DstbenchError, match="pipe: not a file that can be replaced"):
-        dstbench.write_long(open_runs(EXAMPLE)[0], "pipe")

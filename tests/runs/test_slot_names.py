@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 import dstbench
 from dstbench.readers import read
-from tests.commands import run
 from tests.corpora import States
 from tests.formats import RESTAURANT
 
@@ -59,24 +58,6 @@ def test_a_perfect_tracker_with_names_of_its_own_is_refused_with_the_map_that_me
     assert jga(pred, gold, slot_map=map_in(str(caught.value))) == 1
 
 
-def test_the_command_line_shows_both_spellings_and_the_map(here: Path) -> None:
-    gold, pred = turns(MOVIE, {slot.partition("-")[2]: value for slot, value in MOVIE.items()})
-    Path("gold.json").write_text(json.dumps(gold))
-    Path("run.json").write_text(json.dumps(pred))
-    for command in ("score", "check"):
-        code, _, err = run(command, "run.json", "--gold", "gold.json")
-        assert code == 1
-        assert (
-            "run.json: gold has none of the 3 predicted slots: date, theatre_name, time in the predictions, "
-            "movie-date, movie-theatre_name, movie-time in gold"
-        ) in err
-        assert "--slot-map slots.json" in err
-    Path("slots.json").write_text(json.dumps(map_in(err)))
-    code, out, _ = run("score", "run.json", "--gold", "gold.json", "-m", "jga", "--slot-map", "slots.json")
-    assert code == 0
-    assert "100.00" in out
-
-
 @pytest.mark.filterwarnings("ignore:.*is MultiWOZ's:dstbench.errors.DstbenchWarning")
 def test_a_fifth_of_the_values_is_noted_above_the_table() -> None:
     for others, is_noted in ((1, False), (2, True)):
@@ -117,18 +98,6 @@ def test_a_listed_slot_without_a_value_is_not_predicted() -> None:
     with pytest.warns(dstbench.DstbenchWarning) as said:
         assert jga(pred, gold) == 1
     assert not any("gold never has" in str(warning.message) for warning in said)
-
-
-@pytest.mark.filterwarnings("ignore:.*is MultiWOZ's:dstbench.errors.DstbenchWarning")
-def test_files_that_are_converted_one_by_one_are_judged_together(here: Path) -> None:
-    for number, slot in enumerate(["a-x", "a-y", "a-x"]):
-        name = {"dialogue_id": str(number), "turn": 0}
-        Path(f"{number}.json").write_text(json.dumps([{**name, "gold": {"a-x": "1"}, "pred": {slot: "1"}}]))
-    code, _, err = run("convert", "0.json", "1.json", "2.json", "-o", "long.parquet")
-    assert code == 0
-    assert "0.json and 2 more: 1 of 3 predicted values are of slots that gold never has" in err
-    assert run("convert", "1.json", "-o", "other.parquet")[0] == 1
-    assert not Path("other.parquet").exists()
 
 
 @pytest.mark.filterwarnings("ignore:.*slots that MultiWOZ does not have:dstbench.errors.DstbenchWarning")

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 import dstbench
 from tests import formats
-from tests.commands import run
 from tests.corpora import EXAMPLE, EXAMPLE_SCORES
 from tests.io.test_archives import pack_zip
 
@@ -108,14 +107,6 @@ def test_predictions_of_two_splits_are_not_one_run(here: Path) -> None:
         dstbench.score("run")
 
 
-@pytest.mark.filterwarnings("ignore::dstbench.DstbenchWarning")
-def test_a_long_table_finds_its_split_too(here: Path) -> None:
-    write_layout(here / "gold", "STAR")
-    dstbench.write_long(dstbench.open_runs([{**state, "gold": {}} for state in EXAMPLE])[0], "run.parquet")
-    with pytest.warns(dstbench.DstbenchWarning, match="scored on the split test"):
-        assert dstbench.score("run.parquet", gold="gold", metrics="jga")["value"].item() == 0.5
-
-
 sizes = st.dictionaries(st.sampled_from(["1_0", "1_1", "2_0", "2_1"]), st.integers(1, 3), min_size=1)
 split_sizes = st.dictionaries(st.sampled_from(SPLITS), sizes, min_size=2)
 
@@ -151,17 +142,6 @@ def test_ids_that_repeat_across_splits(
     (alone,) = dstbench.open_runs(predicted(*run), gold=root / split, missing="wrong")
     assert found.read().equals(alone.read())
     assert found.meta["coverage"] == alone.meta["coverage"]
-
-
-@pytest.mark.filterwarnings("ignore::dstbench.DstbenchWarning")
-def test_converted_files_find_their_split_together(here: Path) -> None:
-    """One file alone fits two splits; all together fit one."""
-    write_root(here / "sgd", {"train": {"1_0": 2, "1_1": 3}, "test": {"1_0": 2, "1_1": 2}})
-    Path("run").mkdir()
-    for number in (0, 1):
-        Path(f"run/dialogues_00{number}.json").write_text(sgd({f"1_{number}": 2}, "a"))
-    assert run("convert", "run", "--gold", "sgd", "-o", "run.parquet")[0] == 0
-    assert dstbench.score("run.parquet", metrics="jga")["value"].item() == 1
 
 
 def test_no_dialogue_is_in_any_split(here: Path) -> None:

@@ -7,7 +7,6 @@ import re
 from pathlib import Path
 from typing import Any, get_args
 
-import polars as pl
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
@@ -91,16 +90,6 @@ def test_partial_runs_with_golds_numbers_are_never_refused(sizes: list[int], dat
         assert jga == (len(kept) - len(wrong)) / turns
 
 
-def test_one_state_that_agrees_tells_if_more_turns_meet() -> None:
-    gold, pred = gold_of([4]), predicted(gold_of([4]), first=1)
-    for state in pred[1:]:
-        state["pred"] = {"hotel-stars": "9"}
-    with pytest.raises(dstbench.DstbenchError, match=r"3 are in gold, 0 of them .* makes that 4 and 1"):
-        scored(pred, gold=gold, missing="intersect")
-    pred[1]["pred"] = gold[2]["gold"]  # as many agree either way
-    assert scored(pred, gold=gold, missing="intersect")[0] == (1 / 3, 3, 1)
-
-
 def test_gold_that_counts_from_1_is_met_too() -> None:
     gold = [{**state, "turn": state["turn"] + 1} for state in gold_of([3, 4])]
     pred = predicted(gold_of([3, 4]))
@@ -158,18 +147,3 @@ def test_on_the_command_line_and_in_signatures(here: Path) -> None:
     assert code == 2
     assert "a long table keeps its names and turn numbers" in err
     assert run("score", "long.parquet", "--gold", "gold.json", "--turns-from", "0")[0] == 0
-
-
-def test_files_that_are_converted_one_by_one(here: Path) -> None:
-    gold, pred = gold_of([1, 3, 4]), predicted(gold_of([1, 3, 4]), first=1, step=2)
-    Path("gold.json").write_text(json.dumps(gold))
-    files = [f"{number}.json" for number in range(3)]
-    for number, path in enumerate(files):
-        Path(path).write_text(json.dumps([state for state in pred if state["dialogue_id"] == f"MUL{number}"]))
-    how = ("--gold", "gold.json", "--missing", "wrong", "-o", "long.parquet")
-    code, _, err = run("convert", *files, *how)
-    assert code == 1
-    assert "0.json and 2 more: turns are numbered differently than gold's" in err
-    assert not Path("long.parquet").exists()
-    assert run("convert", *files, *how, "--turns-from", "1", "--turn-step", "2")[0] == 0
-    assert dstbench.scan("long.parquet").filter(pl.col("gold").ne_missing(pl.col("pred"))).collect().is_empty()

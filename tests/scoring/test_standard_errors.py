@@ -15,24 +15,10 @@ import dstbench.runs.run as runs
 from dstbench.demo import synthetic
 from dstbench.rendering.tables import render
 from dstbench.scoring import partitions as partition
-from dstbench.stats import jackknife_se, linearised_se
+from dstbench.stats import jackknife_se
 from tests.corpora import FEW, LARGE, States, corpora
 
 SHARES = "jga,sa:T=30,rsa,aga,f1,f1:avg=micro,fga,gca,tla,precision,recall,soft-jga,soft-rsa,soft-gca,gca-vp,gca-lr"
-
-
-def test_a_ratio_has_the_standard_error_of_a_cluster_sample() -> None:
-    runs = synthetic(60)
-    rows = dstbench.score(runs, metrics="jga,rsa,sa:T=30")
-    turns = dstbench.turns(runs)
-    per_turn = {
-        "jga": pl.col("n_correct") == pl.col("n_union"),
-        "rsa": (pl.col("n_correct") / pl.col("n_union")).fill_nan(0),
-        "sa:T=30": 1 - (pl.col("n_union") - pl.col("n_correct")) / 30,
-    }
-    for run, metric, found in rows.select("run", "metric", "se").iter_rows():
-        sums = turns.filter(pl.col("run") == run).group_by("dialogue").agg(per_turn[metric].sum().alias("s"), pl.len())
-        assert found == pytest.approx(linearised_se(sums["s"], sums["len"]), rel=1e-5)
 
 
 def test_any_share_has_about_the_standard_error_of_the_jackknife() -> None:

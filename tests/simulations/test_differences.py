@@ -22,7 +22,7 @@ import pytest
 from numpy.typing import NDArray
 
 import dstbench
-from dstbench.analysis.paired import Paired, pair_up
+from dstbench.analysis.dialogue_sums import Paired, pair_up
 from dstbench.metrics import parse_all
 from dstbench.runs.align import over_common_turns
 from dstbench.runs.open import open_runs

@@ -19,8 +19,8 @@ import polars as pl
 import pytest
 
 from dstbench.analysis.associations import CONTROLS, Rows, given, limits_of
-from dstbench.analysis.orders import limits_of_order, signs, stability, tau_b
-from dstbench.analysis.paired import Paired
+from dstbench.analysis.dialogue_sums import Paired
+from dstbench.analysis.rankings import limits_of_order, signs, stability, tau_b
 from dstbench.analysis.reliability import Judged, Power, contests, of_pairs, split_halves, swap_share
 from dstbench.metrics import parse_all, stats_of
 from dstbench.stats import Bootstrap

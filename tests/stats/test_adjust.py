@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import statistics
 from typing import get_args
 
@@ -13,7 +12,7 @@ from hypothesis import strategies as st
 from scipy import stats as reference
 
 import dstbench
-from dstbench.analysis.verdicts import judge
+from dstbench.analysis.significance import judge
 from dstbench.stats import (
     Null,
     benjamini_hochberg,
@@ -107,18 +106,6 @@ def extreme(counts: list[int | None], resamples: int) -> list[Null]:
         Null(float(2 + number), np.zeros(resamples), 0.0, 0.0 if k is None else smallest_p_of_swaps(k))
         for number, k in enumerate(counts)
     ]
-
-
-@given(st.integers(1, 8), st.integers(1, 2000))
-def test_the_smallest_adjusted_p_by_formulas(m: int, resamples: int) -> None:
-    factors = {"holm": m, "bonferroni": m, "by": sum(1 / i for i in range(1, m + 1))}
-    for adjust in ADJUSTMENTS:
-        wanted = min(1, factors.get(adjust, 1) / (resamples + 1))
-        for row in judge(extreme([None] * m, resamples), adjust, 0.95):
-            assert row["p_smallest"] == pytest.approx(wanted)
-            assert row["p_adjusted"] == row["p_smallest"]
-            assert row["resamples_needed"] == max(1, math.ceil(factors.get(adjust, 1) * 20 - 1e-9) - 1)
-            assert row["significant"] == (True if resamples >= row["resamples_needed"] else None)
 
 
 @given(discordant, st.sampled_from(ADJUSTMENTS), levels)

@@ -37,15 +37,6 @@ def test_what_is_undefined_or_alike_has_no_error() -> None:
         assert np.isnan(of.p(0.1))
 
 
-def test_degrees_of_freedom_are_those_of_the_dialogues_that_make_the_variance() -> None:
-    normal = np.random.default_rng(3).normal(size=4_000)
-    assert spread(normal - normal.mean()).df == pytest.approx(4_000, rel=0.1)
-    few = np.zeros(1_000)
-    few[:4] = [1, -1, 1, -1]
-    assert spread(few).df == pytest.approx(8, rel=0.02)  # 2 · 4
-    assert spread(np.array([1.0, -1.0])).df == 1
-
-
 @given(st.floats(0.001, 0.999), st.floats(0.001, 0.2), st.floats(1, 500), st.floats(0.5, 0.999))
 def test_the_interval_of_a_share_is_of_its_effective_number(share: float, se: float, df: float, level: float) -> None:
     low, high = Spread(se, df).limits_of_share(share, 100, level) or (np.nan, np.nan)

@@ -81,42 +81,6 @@ def test_sums_per_dialogue_give_what_rows_give(rows: tuple[list[Floats], Dialogu
     check(difference, left_out, level)
 
 
-@given(rows_of_dialogues(), st.integers(2, 4))
-def test_copies_of_rows_in_their_dialogues_are_no_evidence(rows: tuple[list[Floats], Dialogues], copies: int) -> None:
-    """Pooling a run with copies of itself changes nothing; taken as independent, the interval would shrink."""
-    (x, y, _), dialogues = rows
-    once = jackknifed_correlation(x, y, dialogues)
-    pooled = jackknifed_correlation(*(np.tile(column, copies) for column in (x, y, dialogues)))
-    assert pooled.value == pytest.approx(once.value, abs=1e-9, nan_ok=True)
-    assert pooled.influence == pytest.approx(once.influence, abs=1e-9, nan_ok=True)
-
-
-@given(st.integers(0, 99), st.floats(0.5, 0.999))
-def test_interval_and_p_never_contradict(seed: int, level: float) -> None:
-    rng = np.random.default_rng(seed)
-    x, y, z = rng.random((3, 30)) ** 3
-    difference = jackknifed_correlation(x, y) - jackknifed_correlation(x, z)
-    limits = difference.limits(level)
-    assert limits is not None
-    assume(abs(difference.p() - (1 - level)) > 1e-9)
-    assert (limits[0] <= 0 <= limits[1]) == (difference.p() > 1 - level)
-
-
-def test_a_difference_is_as_uncertain_as_resampled_dialogues_say() -> None:
-    """Turns of 200 dialogues; each resample is a corpus of its own, in which a dialogue may be several times."""
-    rng = np.random.default_rng(11)
-    dialogues = np.repeat(np.arange(200), rng.integers(1, 6, 200))
-    base = rng.random(200)[dialogues]
-    x, y, z = (base + spread * rng.random(len(base)) for spread in (0.5, 1, 1.5))
-    difference = jackknifed_correlation(x, y, dialogues) - jackknifed_correlation(x, z, dialogues)
-    rows_of = [np.flatnonzero(dialogues == d) for d in range(200)]
-    drawn = []
-    for _ in range(1000):
-        rows = np.concatenate([rows_of[d] for d in rng.integers(200, size=200)])
-        drawn.append(pearson(x[rows], y[rows])[0] - pearson(x[rows], z[rows])[0])
-    assert difference.spread.se == pytest.approx(np.std(drawn), rel=0.1)
-
-
 def test_few_dialogues_that_decide_leave_few_degrees_of_freedom() -> None:
     """Two of a hundred dialogues are wrong, and a correlation with what is right says nearly nothing."""
     x, y = np.ones(100), np.random.default_rng(0).random(100)

@@ -9,7 +9,6 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -54,19 +53,6 @@ def test_order_and_monotone_changes_do_not_matter(pair: Columns, random: object)
         assert math.isnan(found.low) or found.low - 1e-12 <= found.value <= found.high + 1e-12
 
 
-def test_a_cluster_counts_once() -> None:
-    """Rows that are there k times, each time in the same cluster, say no more than once."""
-    rng = np.random.default_rng(0)
-    x = rng.integers(0, 5, 50)
-    y = x + rng.integers(0, 6, 50)
-    for coefficient in COEFFICIENTS:
-        once = coefficient(x, y)
-        again = coefficient(np.repeat(x, 3), np.repeat(y, 3), np.repeat(np.arange(50), 3))
-        assert numbers(again) == pytest.approx(numbers(once), abs=1e-12)
-        alone = coefficient(np.repeat(x, 3), np.repeat(y, 3))
-        assert alone.high - alone.low < 0.7 * (once.high - once.low)
-
-
 # --- differences -----------------------------------------------------------------------------------------------------
 
 
@@ -94,37 +80,3 @@ def test_a_difference_turns_with_its_columns(pair: Columns, random: Any) -> None
         assert falling.tests["linearised"].statistic == pytest.approx(outcome.statistic, abs=1e-9)
         twice = compare_rank_correlations(*(coefficient(c + c, x + x, clusters + clusters) for c in (y, z)))
         assert (*twice.zou, twice.tests["linearised"].p) == pytest.approx((*found.zou, outcome.p), abs=1e-7)
-
-
-@pytest.mark.parametrize("coefficient", COEFFICIENTS)
-def test_a_difference_is_as_uncertain_as_resampled_dialogues_say(coefficient: Callable[..., RankCorrelation]) -> None:
-    """Turns of 200 dialogues; each resample is a corpus of its own, in which a dialogue may be several times."""
-    rng = np.random.default_rng(2)
-    lengths = rng.integers(2, 9, 200)
-    dialogues = np.repeat(np.arange(200), lengths)
-    base = rng.standard_normal(200)[dialogues]
-    columns = [np.round(base + rng.standard_normal(200)[dialogues] + rng.standard_normal(len(base)), d) for d in (0, 1)]
-    rating = np.clip(np.round(3 + base + 0.5 * rng.standard_normal(len(base))), 1, 5)
-    found = compare_rank_correlations(*(coefficient(column, rating, dialogues, level=0.9) for column in columns))
-    drawn = []
-    rows_of = [np.flatnonzero(dialogues == d) for d in range(200)]
-    for _ in range(400):
-        rows = np.concatenate([rows_of[d] for d in rng.integers(200, size=200)])
-        one, other = (coefficient(column[rows], rating[rows]).value for column in columns)
-        drawn.append(one - other)
-    low, high = np.quantile(drawn, [0.05, 0.95])
-    width = high - low
-    assert found.zou == pytest.approx((low, high), abs=0.12 * width)
-    assert found.zou[1] - found.zou[0] == pytest.approx(width, rel=0.12)
-    far = np.mean(np.abs(np.subtract(drawn, np.mean(drawn))) >= abs(found.difference))
-    assert found.tests["linearised"].p == pytest.approx(far, abs=0.06)
-
-
-def corpus(rng: np.random.Generator, size: int, most: int, noise: tuple[float, float]) -> list[Any]:
-    """Ratings from 1 to 5, two metrics that follow them, and the dialogues of their rows (turns, if several)."""
-    dialogues = np.repeat(np.arange(size), rng.integers(1, most + 1, size))
-    own, shared = rng.standard_normal((4, size))[:, dialogues], rng.standard_normal((4, len(dialogues)))
-    base, both, one, other = own + 0.5 * shared
-    rating = np.clip(np.round(3 + base), 1, 5)
-    return [rating, *(np.round(base + 0.5 * both + s * own, 1) for s, own in zip(noise, (one, other), strict=True)),
-            dialogues]  # fmt: skip

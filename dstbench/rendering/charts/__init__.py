@@ -1,1 +1,1 @@
-"""One description of each chart, in Vega-Lite, and how it is drawn: on the page of a report and in papers."""
+"""Charts: declared once, of marks and axes, and drawn for the page of a report and for papers."""

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import textwrap
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-import altair as alt
 import polars as pl
 
 from dstbench.audit.entity_bias import frequent_values, slot_order
 from dstbench.audit.version_diff import split_rows
-from dstbench.rendering.charts.runs import COLOURS, INK, Chart, apart, bars, chart, named_axis, points, share, unique
+from dstbench.rendering.charts.chart import COLOURS, INK, Axis, Chart, Mark, bars, chart
 from dstbench.rendering.of_audits import pair_texts
 from dstbench.schema.audit import KINDS
 from dstbench.typing import SlotOrder
@@ -33,15 +32,19 @@ def bias_charts(bias: Bias, top: int, sort: SlotOrder = "slot") -> dict[str, Cha
     measures = bias.slots.unpivot(
         on=list(_MEASURES), index=["split", "counting", "slot"], variable_name="measure", value_name="value"
     ).with_columns(measure=pl.col("measure").replace_strict(_MEASURES) + counting)
-    x = alt.X("value:Q", title=None, scale=alt.Scale(domain=[0, 1]))
-    dots = points().encode(x, named_axis(alt.Y, "slot", order), **apart("split", unique(measures["split"]), "shape"))
-    evenness = chart("How evenly values are distributed", measures, dots, panel="measure", height=alt.Step(10))
+    x = Axis("value", scale={"domain": [0, 1]}, axis={"format": ""})
+    dots = Mark("point", x, Axis("slot", names=order), "split")
     frequent = frequent_values(bias, top).sort(pl.col("slot").cast(pl.Enum(order)), maintain_order=True)
-    values = alt.Y("value:N", sort=None, title=None, axis=alt.Axis(labelLimit=80, minExtent=80))
+    labels = {"labelLimit": 80, "minExtent": 80}
+    values = Axis("value", channel={"sort": None, "scale": {}, "axis": labels})  # each panel has values of its own
+    shares = Axis("share", "Share of the slot's values", axis={"tickCount": 2})
     width = 40  # the values of 30 slots fit on a page
-    shares = share(alt.X, "share", "Share of the slot's values", 2)
-    frequent_chart = bars("Most frequent values", frequent, shares, values, "split", panel="slot", own="y", least=width)
-    return {"bias": evenness, "values": frequent_chart}
+    return {
+        "bias": chart("How evenly values are distributed", measures, dots, panel="measure", step=10),
+        "values": bars(
+            "Most frequent values", frequent, shares, values, "split", beside=True, panel="slot", own="y", least=width
+        ),
+    }
 
 
 def difference_charts(differences: Differences) -> dict[str, Chart]:
@@ -104,9 +107,9 @@ def _slot_bars(
     parts = rows.group_by("slot", *panels, *([] if stacked else [by])).agg(pl.col("share").sum())
     largest = -pl.col("share").round(9)  # sums of the same shares may differ in their last bits
     order = parts.group_by("slot").agg(pl.col("share").max()).sort(largest, "slot")["slot"].to_list()
-    x = share(alt.X, "share", x_title, 3 if panel and rows[panel].n_unique() > 1 else 5)
+    x = Axis("share", x_title, axis={"tickCount": 3 if panel and rows[panel].n_unique() > 1 else 5})
     least = 60  # so many slots are high: more panels beside each other
-    return bars(title, rows, x, named_axis(alt.Y, "slot", order), by, stacked=stacked, panel=panel, least=least)
+    return bars(title, rows, x, Axis("slot", names=order), by, beside=not stacked, panel=panel, least=least)
 
 
 def _side_by_side(pairs: pl.DataFrame) -> Chart:
@@ -114,20 +117,23 @@ def _side_by_side(pairs: pl.DataFrame) -> Chart:
     rows: list[tuple[str, int, str, str]] = []
     at = 0
     for slot, *turns in pairs.iter_rows():
-        texts = [[turns[0], *turns[1]], [turns[2], *turns[3]]]
-        # What gold has comes last.
-        wrapped = [[(line, text is of[-1]) for text in of for line in textwrap.wrap(text, _LINE)] for of in texts]
         rows.append(("not annotated", at, str(slot), "slot"))
-        for side, lines in zip(("not annotated", "annotated"), wrapped, strict=True):
-            rows += [
-                (side, at + 1 + line, text, "gold" if is_gold else "said") for line, (text, is_gold) in enumerate(lines)
-            ]
-        at += max(map(len, wrapped)) + 2
+        lengths = []
+        for side, first, more in (("not annotated", *turns[:2]), ("annotated", *turns[2:])):
+            parts = [*("said" for _ in more), "gold"]  # what gold has comes last
+            lines = [(line, part) for text, part in zip((first, *more), parts, strict=True)
+                     for line in textwrap.wrap(text, _LINE)]  # fmt: skip
+            rows += [(side, at + place, *line) for place, line in enumerate(lines, 1)]
+            lengths.append(len(lines))
+        at += max(lengths) + 2
         rows.append(("annotated", at - 1, "", "said"))  # a blank line
     schema = {"side": pl.String, "line": pl.UInt16, "text": pl.String, "part": pl.String}
+    looks = {"domain": ["slot", "gold", "said"], "range": [COLOURS[6], COLOURS[0], INK]}
+    channels = {
+        "x": {"value": 0}, "text": {"field": "text", "type": "nominal"},
+        "color": {"field": "part", "type": "nominal", "scale": looks, "legend": None},
+    }  # fmt: skip
+    line = Axis("line", channel={"type": "ordinal", "axis": None})
+    text = Mark("text", None, line, options={"align": "left", "baseline": "middle"}, channels=channels)
     table = pl.DataFrame(rows, schema=schema, orient="row")
-    looks = alt.Scale(domain=["slot", "gold", "said"], range=[COLOURS[6], COLOURS[0], INK])
-    encoding: dict[str, Any] = {"x": alt.value(0), "y": alt.Y("line:O", axis=None), "text": "text:N"}
-    text = alt.Chart().mark_text(align="left", baseline="middle")
-    text = text.encode(**encoding, color=alt.Color("part:N", scale=looks, legend=None))
-    return chart("Alike in what is said", table, text, panel="side", height=alt.Step(9), wide=True)
+    return chart("Alike in what is said", table, text, panel="side", step=9, least=200)

@@ -15,7 +15,7 @@ import vl_convert
 from markupsafe import Markup
 
 from dstbench.errors import visible
-from dstbench.rendering.charts.runs import COLOURS, INK, LABEL, Chart, in_lines
+from dstbench.rendering.charts.chart import COLOURS, INK, LABEL, Chart, cut
 from dstbench.rendering.html import markup
 from dstbench.typing import FigureFormat
 
@@ -26,47 +26,35 @@ _WIDTH: Final = 219
 _WIDE: Final = 455
 _ON_PAGE: Final = {_WIDTH: 340, _WIDE: 620}
 _PAGE_SCALE: Final = 1.5
-# The usual least width of a plot in points, the number of panels that make a figure wide, and the absolute least width.
-_LEAST: Final = 80
-_MANY_PANELS: Final = 3
-_NARROWEST: Final = 40
-# A drawing may leave this share of its width empty. Plots keep at least this share of their least width if there is
-# less room beside the labels than estimated.
-_GAP_LEFT: Final = 0.02
-_STILL_WIDE: Final = 0.9
+_MANY_PANELS: Final = 3  # so many panels make a figure wide
+_NARROWEST: Final = 40  # the least width of a plot
 _SPACING: Final = 12
-# The shortest line of a label above a panel, in characters, and the width of a character in points.
-_SHORTEST_LINE: Final = 10
-_LETTER: Final = 4.2
-_OWN_LABELS: Final = 48  # the least room for labels beside each panel, in points
+_LETTER: Final = 4.2  # the width of a character above a panel
 # About how much room a vertical axis takes in points: an axis of names, plus each character; or an axis of numbers.
 _OF_NAMES: Final = 9
 _OF_CHARACTER: Final = 3.4
-_OF_NUMBERS: Final = 44
+_OF_NUMBERS: Final = 34
 _DOTS_PER_INCH: Final = 300
 _VEGA_LITE: Final = "6.1"
-# The width and height in the opening tag of an SVG, with the text before each.
-_SIZE: Final = re.compile(r'(<svg [^>]*?width=")([0-9.]+)(" height=")([0-9.]+)"')
+# The opening tag of an SVG up to its width, its width and its height.
+_SIZE: Final = re.compile(r'(<svg [^>]*?width=")([0-9.]+)" height="([0-9.]+)"')
+_TEXT: Final[Spec] = {"labelFontSize": 7, "titleFontSize": 8, "titleFontWeight": "normal", "labelColor": INK}
 _CONFIG: Final[Spec] = {
     "font": "Helvetica, Arial, sans-serif",
     "padding": 2,
     "view": {"continuousHeight": 120, "step": 12, "stroke": None},
     "axis": {
-        "labelFontSize": 7, "titleFontSize": 8, "titleFontWeight": "normal", "labelLimit": 120, "tickSize": 3,
-        "labelColor": INK, "titleColor": INK, "domainColor": "#888888", "tickColor": "#888888",
-        "labelFlush": False, "gridColor": "#dddddd", "gridWidth": 0.5, "domainWidth": 0.5, "tickWidth": 0.5,
+        **_TEXT, "titleColor": INK, "labelLimit": 120, "labelFlush": False, "tickSize": 3, "tickWidth": 0.5,
+        "tickColor": "#888888", "domainColor": "#888888", "domainWidth": 0.5, "gridColor": "#dddddd", "gridWidth": 0.5,
     },
     "axisX": {"labelOverlap": True},
     "facet": {"spacing": {"column": _SPACING, "row": 4}},
-    "header": {
-        "labelFontSize": 8, "titleFontSize": 8, "titleFontWeight": "normal", "labelColor": INK, "labelLimit": 0,
-        "labelPadding": 4},
+    "header": {**_TEXT, "labelFontSize": 8, "labelLimit": 0, "labelPadding": 4},
     "legend": {
-        "orient": "top", "offset": 4, "labelFontSize": 7, "titleFontSize": 8, "titleFontWeight": "normal",
-        "labelLimit": 120, "layout": {"top": {"direction": "vertical"}}, "symbolSize": 30,
-        "symbolStrokeWidth": 1, "symbolOpacity": 1,
-        "labelColor": INK, "titleColor": INK,
+        **_TEXT, "titleColor": INK, "labelLimit": 120, "orient": "top", "offset": 4,
+        "layout": {"top": {"direction": "vertical"}}, "symbolSize": 30, "symbolStrokeWidth": 1, "symbolOpacity": 1,
     },
+    "title": {"orient": "bottom", "anchor": "middle", "fontSize": 8, "fontWeight": "normal", "color": INK, "offset": 6},
     "line": {"strokeWidth": 1},
     "point": {"size": 14},
     "rule": {"color": INK},
@@ -74,30 +62,24 @@ _CONFIG: Final[Spec] = {
 }  # fmt: skip
 
 
-_BELOW: Final[Spec] = {
-    "orient": "bottom", "anchor": "middle", "fontSize": 8, "fontWeight": "normal", "color": INK, "offset": 2,
-}  # fmt: skip
-
-
 def draw_figure(chart: Chart, form: FigureFormat, width: float | None = None) -> bytes:
     """A chart as the content of a file."""
     spec = specification(chart)
-    svg = _fit({**spec, "background": "white"}, width or (_WIDE if is_wide(spec) else _WIDTH))
+    width, unit = width or (_WIDE if is_wide(spec) else _WIDTH), "pt" if form == "svg" else ""
+    svg = _drawn({**spec, "background": "white"}, width, 1, unit)
     if form == "pdf":
         return vl_convert.svg_to_pdf(svg)
     if form == "png":
         return vl_convert.svg_to_png(svg, ppi=_DOTS_PER_INCH)
-    return _SIZE.sub(r'\1\2pt\3\4pt"', svg, count=1).encode()
+    return svg.encode()
 
 
 def draw_on_page(chart: Chart) -> Markup:
     """A chart as an element of a page, without colours of its own: these are variables (`LIGHT`)."""
     spec = specification(chart)
-    svg = _fit({**spec, "background": None}, _ON_PAGE[_WIDE if is_wide(spec) else _WIDTH])
+    svg = _drawn({**spec, "background": None}, _ON_PAGE[_WIDE if is_wide(spec) else _WIDTH], _PAGE_SCALE)
     root = Xml.fromstring(svg)  # noqa: S314 # our own drawing
     _clean(root)
-    for side in ("width", "height"):
-        root.set(side, f"{_PAGE_SCALE * float(root.get(side, 0)):.0f}")
     root.set("role", "img")
     root.set("aria-label", str(spec["title"]))
     return markup(Xml.tostring(root, encoding="unicode"))
@@ -108,51 +90,71 @@ def specification(chart: Chart) -> Spec:
     return {**chart.to_dict(validate=False), "config": {"range": {"category": list(COLOURS)}}}
 
 
+def is_wide(spec: Spec) -> bool:
+    """Whether a paper with two columns has a chart across both."""
+    return _panels(spec) >= _MANY_PANELS or _panels(spec) * spec["usermeta"]["least"] > _WIDTH
+
+
 # --- the layout -------------------------------------------------------------------------------------------------------
 
 
-def _panels(chart: Spec) -> int:
-    """The number of panels that may stand beside each other."""
-    return len(chart["facet"]["sort"]) if "facet" in chart else 1
+def _panels(spec: Spec) -> int:
+    return len(spec["facet"]["sort"]) if "facet" in spec else 1
 
 
-def is_wide(chart: Spec) -> bool:
-    """Whether a paper with two columns has it across both."""
-    return _panels(chart) >= _MANY_PANELS or "wide" in chart["usermeta"]
-
-
-def _fit(chart: Spec, width: float) -> str:
+def _drawn(spec: Spec, width: float, scale: float, unit: str = "") -> str:
     """The drawing of a chart in this width, with as many panels beside each other as there is room for.
 
-    The room that labels take beside the plots is estimated. If the drawing is then too wide, or much too narrow, its
-    width shows how much room they need, and the chart is drawn again, up to twice.
+    Vega-Lite fits a single plot into a width, but not several panels: their width follows from about how much room the
+    labels need, and what is then a little too narrow or too wide is scaled.
     """
-    panels, least = _panels(chart), chart["usermeta"].get("least", _LEAST)
-    own_labels = "y" in chart.get("resolve", {}).get("scale", {})  # each panel has labels of its own beside it
-    beside, columns, svg, excess = _room_beside(chart), panels, "", 0.0
-    for least_now in (least, _STILL_WIDE * least, _STILL_WIDE * least):
-        between = _SPACING + (beside if own_labels else 0)
-        most = max(1, min(columns, int((width - beside + between) / (least_now + between))))
-        columns = -(-panels // -(-panels // most))  # rows of equal length
-        plot = max(_NARROWEST, (width - beside - (columns - 1) * between) / columns)
-        sized, before = _sized(_legible(chart), plot, columns, width), excess
-        svg = vl_convert.vegalite_to_svg(sized, vl_version=_VEGA_LITE, allowed_base_urls=[])  # it may fetch nothing
-        size = _SIZE.search(svg)
-        excess = (float(size[2]) if size else 0.0) - width
-        if -_GAP_LEFT * width <= excess <= columns or excess == before:  # a legend may be as wide as before
-            break
-        beside += excess / (columns if own_labels else 1)
-    return svg
+    spec = _legible(spec)
+    config = {**_CONFIG, "legend": {**_CONFIG["legend"], "columns": max(2, int(width / 105))}, **spec["config"]}
+    spec |= {"config": config, "title": spec["usermeta"]["below"]}
+    if "facet" in spec:
+        _set_out(spec, width)
+    else:
+        spec |= {"width": width, "autosize": {"type": "fit-x", "contains": "padding"}}
+    svg = vl_convert.vegalite_to_svg(spec, vl_version=_VEGA_LITE, allowed_base_urls=[])  # it may fetch nothing
+    drawn = _SIZE.search(svg)
+    if drawn is None:
+        return svg
+    height = scale * float(drawn[3]) * width / float(drawn[2])
+    return _SIZE.sub(rf'\g<1>{scale * width:g}{unit}" height="{height:.2f}{unit}"', svg, count=1)
 
 
-def _room_beside(chart: Spec) -> float:
-    """About how much room the vertical axis takes, in points."""
-    axis = chart.get("spec", chart)["layer"][0]["encoding"]["y"]
-    if axis.get("axis", {}) is None:
+def _set_out(spec: Spec, width: float) -> None:
+    """Set out the panels of a chart in rows, with one title below them all."""
+    panels, least, plot = _panels(spec), spec["usermeta"]["least"], spec["spec"]
+    has_own_labels = "y" in spec.get("resolve", {}).get("scale", {})
+    beside = _room_beside(plot["layer"][0]["encoding"]["y"])
+    between = _SPACING + (beside if has_own_labels else 0)
+    most = max(1, min(panels, int((width - beside + between) / (least + between))))
+    columns = -(-panels // -(-panels // most))  # rows of equal length
+    plot["width"] = max(_NARROWEST, (width - beside - (columns - 1) * between) / columns)
+    spec["columns"] = columns
+    if panels % columns:  # no axis below an empty place
+        spec.setdefault("resolve", {})["axis"] = {"x": "independent"}
+    room = plot["width"] + (beside if has_own_labels else 0)
+    length = int(room / _LETTER)  # of a title, which has two lines if it is longer and has a comma
+    is_long = f"length(datum.label) > {length} && indexof(datum.label, ', ') > 0"
+    title = f"{is_long} ? split(replace(datum.label, ', ', ',\\n'), '\\n') : {cut(length)}"
+    spec["facet"]["header"] = {"labelExpr": title}
+    if columns > 1:
+        axes = [layer["encoding"]["x"] for layer in plot["layer"] if layer["encoding"]["x"].get("title")]
+        spec["title"] = " / ".join(dict.fromkeys(axis["title"] for axis in axes))
+        for axis in axes:
+            axis["title"] = None
+
+
+def _room_beside(axis: Spec) -> float:
+    """About how much room a vertical axis takes, in points."""
+    looks = axis.get("axis") or {}
+    if not looks:
         return 0
     if axis["type"] == "quantitative":
         return _OF_NUMBERS
-    return round(_OF_NAMES + _OF_CHARACTER * min(LABEL, max(map(len, axis["sort"] or [""]))))
+    return looks.get("minExtent", 0) or _OF_NAMES + _OF_CHARACTER * min(LABEL, max(map(len, axis["sort"]), default=0))
 
 
 def _legible(part: Any) -> Any:
@@ -167,27 +169,6 @@ def _legible(part: Any) -> Any:
     if isinstance(part, dict):
         return {_legible(key): _legible(value) for key, value in part.items()}
     return [_legible(value) for value in part] if isinstance(part, list) else part
-
-
-def _sized(chart: Spec, width: float, columns: int, whole: float) -> Spec:
-    """Give the chart our style, and plots of this width in so many columns; the legend is as wide as the whole."""
-    chart["title"] = {"text": chart["usermeta"].get("below", ""), **_BELOW}
-    legend = {**_CONFIG["legend"], "columns": max(2, int(whole / 105))}
-    chart["config"] = {**_CONFIG, "legend": legend, **chart.get("config", {})}
-    if "facet" in chart:
-        chart["columns"] = columns
-        if len(chart["facet"]["sort"]) % columns:  # no axis below an empty place
-            chart.setdefault("resolve", {})["axis"] = {"x": "independent"}
-        room = width + (_OWN_LABELS if "y" in chart.get("resolve", {}).get("scale", {}) else 0)
-        chart["facet"]["header"] = {"labelExpr": in_lines(max(_SHORTEST_LINE, int(room / _LETTER)))}
-    plot = chart.get("spec", chart)
-    plot["width"] = width
-    axes = [part["encoding"]["x"] for part in plot["layer"] if "title" in part["encoding"]["x"]]
-    if columns > 1:  # one title below all panels, in place of one below each column
-        chart["title"]["text"] = " / ".join({axis["title"]: 0 for axis in axes if axis["title"]})
-        for axis in axes:
-            axis["title"] = None
-    return chart
 
 
 # --- the page ---------------------------------------------------------------------------------------------------------
@@ -215,21 +196,19 @@ _ATTRIBUTES: Final = frozenset({
 def _clean(element: Xml.Element) -> None:
     """Keep only what is visible, in the page's colours; labels for screen readers become titles, shown by the mouse."""
     label = element.get("aria-label") if element.get("aria-roledescription") != "axis" and not len(element) else None
-    for key, value in list(element.attrib.items()):
-        if key not in _ATTRIBUTES or (key.endswith("opacity") and value == "1"):
-            del element.attrib[key]
-        elif key in ("fill", "stroke"):
-            element.set(key, _THEME.get(value, value))
-        elif key in ("d", "transform"):
-            element.set(key, _MORE_DECIMALS.sub(r"\1", value))
+    kept = {key: value for key, value in element.items() if key in _ATTRIBUTES and (key, value) not in _WHOLE}
+    for key, value in kept.items():
+        kept[key] = _MORE_DECIMALS.sub(r"\1", value) if key in ("d", "transform") else _THEME.get(value, value)
+    element.attrib.clear()
+    element.attrib.update(kept)
     element.tag = element.tag.removeprefix(_SVG)  # HTML needs no namespaces
     for child in list(element):
-        hidden = child.get("display") == "none" or child.get("d") in ("", "M0,0h0v0h0Z")
-        if hidden or child.tag.removeprefix(_SVG) not in _ELEMENTS:
+        is_hidden = child.get("display") == "none" or child.get("d") in ("", "M0,0h0v0h0Z")
+        _clean(child)
+        if is_hidden or child.tag not in _ELEMENTS or (child.tag == "g" and not len(child)):
             element.remove(child)
-        else:
-            _clean(child)
-            if child.tag == "g" and not len(child):
-                element.remove(child)
     if label:
         Xml.SubElement(element, "title").text = _PERCENT.sub(lambda text: f"{float(text[1]):.2f} %", label)
+
+
+_WHOLE: Final = {(key, "1") for key in ("opacity", "fill-opacity", "stroke-opacity")}

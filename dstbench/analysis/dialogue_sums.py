@@ -16,17 +16,15 @@ from dstbench.arrays import Floats
 from dstbench.conventions.convention import Convention
 from dstbench.errors import DstbenchError, warn
 from dstbench.metrics import Metric, score_of, stats_of
-from dstbench.readers.frames import IS_FRAME
 from dstbench.runs.run import Run
 from dstbench.scoring.partitions import Part, over_parts
 from dstbench.scoring.scope import warn_of_scores
 from dstbench.scoring.score import score_run, warn_of_frames
-from dstbench.scoring.sums import Sums, resolve
+from dstbench.scoring.sums import resolve
 from dstbench.scoring.turns import scored_turns
 from dstbench.signature import differences, parse, sign
 from dstbench.stats import as_exact_floats
 
-_TURN: Final = ("dialogue", "turn")
 _SCORES: Final = ("run", "metric", "unit", "value", "turns", "dialogues", "signature")
 
 
@@ -54,14 +52,13 @@ class Paired:
 
 def pair_up(runs: Sequence[Run], metrics: Sequence[Metric], convention: Convention) -> Paired:
     """The sums per dialogue of runs over one gold."""
-    signatures: list[str] = []
-    scored: list[tuple[Run, Sums]] = []
-    corpora: set[tuple[int, ...]] = set()
     warn_of_frames(runs, convention)
+    scored, signatures = [], []
     for run in runs:
         rows, sums = score_run(run, metrics, ["dialogue"], convention, spelling=True)
-        corpora.add((sums.fingerprint, sums.turns, sums.dialogues))
-        if len(corpora) > 1:
+        scored.append((run, sums))
+        first = scored[0][1]
+        if (sums.fingerprint, sums.turns, sums.dialogues) != (first.fingerprint, first.turns, first.dialogues):
             raise _difference(runs[0], run, convention)
         if sums.dialogues < 2:
             raise DstbenchError(
@@ -70,7 +67,6 @@ def pair_up(runs: Sequence[Run], metrics: Sequence[Metric], convention: Conventi
                 hint="`dstbench score` works with any number",
             )
         signatures.append(sign("any metric", {**parse(rows["signature"][0]).settings, "by": "run"}))
-        scored.append((run, sums))
     warn_of_scores(scored, metrics, convention)
     for run, signature in zip(runs, signatures, strict=True):
         for clause in differences(signatures[0], signature):
@@ -86,54 +82,44 @@ def pair_up(runs: Sequence[Run], metrics: Sequence[Metric], convention: Conventi
         for _, sums in scored
     ]
     scores = [score_run(run, resolved, [], convention)[0].select(_SCORES) for run in runs]
-    return Paired(
-        [run.name for run in runs], resolved, statistics, as_exact_floats(np.stack(of_runs)), pl.concat(scores)
-    )
+    names = [run.name for run in runs]
+    return Paired(names, resolved, statistics, as_exact_floats(np.stack(of_runs)), pl.concat(scores))
 
 
 def _difference(one: Run, other: Run, convention: Convention) -> DstbenchError:
-    """The error for two runs whose scored turns or gold differ: how many turns, and the first of them."""
+    """The error for two runs whose scored turns or gold differ: the first place, and in how many turns."""
 
-    def of_part(part: Part) -> pl.DataFrame:
-        """The scored turns, each with a hash of the changes in its gold."""
-        changes = part.gold_changes(convention, part.turn_hashes)
-        hashes = changes.group_by("number", "turn").agg(pl.all().sum())
-        scored = scored_turns(part.turns(convention), convention).join(hashes, on=["number", "turn"], how="left")
-        return scored.select(*_TURN, pl.col("gold_hash").fill_null(0)).collect()
+    def gold_of_part(part: Part) -> pl.DataFrame:
+        """The scored turns, each with the values that gold has."""
+        values = part.laid_out().judged(convention).drop_nulls("g").select("number", "turn", "slot", "g", "gold")
+        turns = scored_turns(part.turns(convention), convention).select("number", "dialogue", "turn")
+        return turns.join(values, on=["number", "turn"], how="left").drop("number").cast(pl.String).collect()
 
-    of_one, of_other = (pl.concat(over_parts(run, of_part)) for run in (one, other))
-    both = of_one.join(of_other, on=_TURN, how="full", coalesce=True, suffix="_other")
-    differing = both.filter(pl.col("gold_hash").ne_missing(pl.col("gold_hash_other"))).sort(_TURN)
-    dialogue, turn, hash_of_one, hash_of_other = differing.row(0)
-    place = {"dialogue": dialogue, "turn": turn}
-    if hash_of_one is not None and hash_of_other is not None:
-        values_of_turn = pl.col("slot", "gold").cast(pl.String)
-        gold_of_one, gold_of_other = (
-            run.read(run.table.filter(~IS_FRAME, **place).drop_nulls("slot").select(values_of_turn))
-            for run in (one, other)
+    turn, cell = ["dialogue", "turn"], ["dialogue", "turn", "slot"]
+    of_one, of_other = (pl.concat(over_parts(run, gold_of_part)).cast({"turn": pl.Int64}) for run in (one, other))
+    only = [of_one.join(of_other, on=turn, how="anti"), of_other.join(of_one, on=turn, how="anti")]
+    if turns := sum(rows.select(turn).n_unique() for rows in only):
+        has, lacks, rows = (one, other, only[0]) if only[0].height else (other, one, only[1])
+        hint = (
+            "all runs must have the same test set: --gold FILE gives it to all; --missing wrong counts turns that a "
+            "run lacks as wrong, and --missing intersect leaves them out for all runs"
         )
-        slots = gold_of_one.join(gold_of_other, on="slot", how="full", coalesce=True, suffix="_other").sort("slot")
-        unequal = slots.filter(pl.col("gold").ne_missing(pl.col("gold_other"))).rows()
-        slot, *values = unequal[0] if unequal else (None, None, None)
-        wanted, value = ("no value" if text is None else repr(text) for text in values)
+        if convention.turns == "pred":
+            hint = "which turns are scored depends on what is predicted; --turns all scores all of them"
         return DstbenchError(
-            f"its gold is not that of {one.name}: {value} instead of {wanted}; turns that differ: {differing.height:,}",
-            file=other.name,
-            **place,
-            slot=slot,
-            hint="all runs must have the same version of a dataset; --gold FILE gives it to all",
+            f"it lacks a turn that {has.name} has; turns scored in one of them only: {turns:,}",
+            file=lacks.name,
+            **rows.sort(turn).select(turn).row(0, named=True),
+            hint=hint,
         )
-    lacking = differing.filter(pl.col("gold_hash").is_null() | pl.col("gold_hash_other").is_null())
-    has, lacks = (one, other) if hash_of_other is None else (other, one)
-    hint = (
-        "all runs must have the same test set: --gold FILE gives it to all; --missing wrong counts turns that a run "
-        "lacks as wrong, and --missing intersect leaves them out for all runs"
-    )
-    if convention.turns == "pred":
-        hint = "which turns are scored depends on what is predicted; --turns all scores all of them"
+    both = of_one.join(of_other, on=cell, how="full", coalesce=True, nulls_equal=True, suffix="_other")
+    differing = both.filter(pl.col("g").ne_missing(pl.col("g_other"))).sort(cell)
+    first = differing.row(0, named=True)
+    wanted, value = ("no value" if first[name] is None else repr(first[name]) for name in ("gold", "gold_other"))
+    turns = differing.select(turn).n_unique()
     return DstbenchError(
-        f"it lacks a turn that {has.name} has; turns scored in one of them only: {lacking.height:,}",
-        file=lacks.name,
-        **place,
-        hint=hint,
+        f"its gold is not that of {one.name}: {value} instead of {wanted}; turns that differ: {turns:,}",
+        file=other.name,
+        **{name: first[name] for name in cell},
+        hint="all runs must have the same version of a dataset; --gold FILE gives it to all",
     )

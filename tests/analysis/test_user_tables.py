@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dstbench.analysis.along import numbers_along
+from dstbench.analysis.user_tables import numbers_along
 from dstbench.errors import DstbenchError
 
 

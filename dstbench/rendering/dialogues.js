@@ -1,0 +1,373 @@
+// The dialogues of a report: a list of them, and the one that is open, turn by turn. What is chosen is in the address.
+
+const data = JSON.parse(document.getElementById("data").textContent);
+const MARKS = { correct: "✓", missed: "○", wrong: "✗", over: "+", "no-prediction": "?" };
+const KINDS = { missed: "missed", wrong: "wrong", over: "over-predicted", "no-prediction": "no prediction" };
+const several = data.runs.length > 1;
+const main = data.metrics[0];
+const FILTER = { interest: "all", search: "", errors: "", slot: "", sort: "", order: "" };
+// The address has what differs from this.
+const DEFAULTS = { run: data.runs[0], beside: data.runs[1] ?? "", ...FILTER, dialogue: "", turn: "", carried: "" };
+const state = { ...DEFAULTS };
+let order = []; // the dialogues that are listed, by index
+
+// --- numbers -----------------------------------------------------------------------------------------------------
+
+const named = (name) => data.names[name] ?? name;
+const isShare = (metric) => !data.counts.includes(metric);
+const shownNumber = (value, share) => {
+  if (value === null || value === undefined) return "–";
+  if (typeof value === "string") return value;
+  return share ? (100 * value).toFixed(2) : String(Math.round(1000 * value) / 1000);
+};
+// As it is shown, so that what looks equal is sorted as equal.
+const difference = (one, other) => (one === null || other === null ? null : Math.round(1e4 * (one - other)) / 1e4);
+const dataOf = (run) => data.of_runs[data.runs.indexOf(run)];
+const ofAll = (get) => data.of_runs.map(get).filter((value) => value !== null);
+const disagreement = (i) => {
+  const values = ofAll(({ scores }) => scores[main][i]);
+  return values.length > 1 ? difference(Math.max(...values), Math.min(...values)) : null;
+};
+const wrongAtEnd = (i) => ofAll(({ numbers }) => numbers.wrong_slots_last[i]);
+const nearest = (i) => Math.min(...wrongAtEnd(i).filter((slots) => slots > 0));
+const firstFailure = (i) => dataOf(state.run).numbers.first_failure[i];
+const score = (i) => dataOf(state.run).scores[main][i];
+
+// --- the list ----------------------------------------------------------------------------------------------------
+
+const byDisagreement = (a, b) => compare(disagreement(a), disagreement(b), true);
+/** What the buttons choose: which dialogues, in which order. All begin with what is worth seeing. */
+const INTERESTS = {
+  all: { title: "All dialogues", order: (a, b) => byDisagreement(a, b) || compare(nearest(a), nearest(b)) },
+  ...(several ? { apart: { title: "Runs disagree most", order: byDisagreement } } : {}),
+  near: {
+    title: "One slot away from right",
+    has: (i) => Math.min(...wrongAtEnd(i)) === 1,
+    order: (a, b) => compare(score(a), score(b), true),
+  },
+  early: {
+    title: "First failure early",
+    has: (i) => firstFailure(i) !== null,
+    order: (a, b) => compare(firstFailure(a), firstFailure(b)),
+  },
+};
+
+/** The columns of the list: the title of each, and its value for a dialogue. */
+function columns() {
+  const { scores, numbers } = dataOf(state.run);
+  const other = dataOf(state.beside)?.scores[main];
+  const title = `${named(main)}: ${state.run} less ${state.beside}`;
+  const less = { key: "difference", title, get: (i) => difference(scores[main][i], other[i]), share: isShare(main) };
+  return [
+    { key: "dialogue", title: "Dialogue", get: (i) => data.dialogues[i] },
+    ...(other ? [less] : []),
+    ...data.metrics.map((m) => ({ key: m, title: named(m), get: (i) => scores[m][i], share: isShare(m) })),
+    ...data.traits.map((t) => ({ key: t, title: named(t), get: (i) => numbers[t][i] })),
+  ];
+}
+
+/** Whether a dialogue's id, its words or a value in it has the text that is searched for. */
+function isFound(i) {
+  const values = [data.gold, ...data.of_runs.map(({ pred }) => pred)].flatMap(({ value }) => value[i]);
+  const said = data.said ? [...data.said.system[i], ...data.said.user[i]] : [];
+  const search = state.search.trim().toLowerCase();
+  const texts = [data.dialogues[i], ...said, ...values.map((value) => data.values[value])];
+  return texts.some((text) => text?.toLowerCase().includes(search));
+}
+
+/** Whether a dialogue has an error of the chosen kind in the chosen slot. */
+function hasError(i) {
+  const { slot, class: classes } = dataOf(state.run).pred;
+  return classes[i].some((index, at) => {
+    const kind = index < 0 ? "correct" : data.classes[index][1];
+    const isKind = state.errors === "any" ? kind !== "correct" : kind === state.errors;
+    return isKind && (state.slot === "" || data.slots[slot[i][at]] === state.slot);
+  });
+}
+
+/** The dialogues to list, by index, in the chosen order. */
+function listed() {
+  const { has, order: byInterest } = INTERESTS[state.interest];
+  const get = columns().find(({ key }) => key === state.sort)?.get;
+  const by = get ? (a, b) => compare(get(a), get(b), state.order === "descending") : byInterest;
+  return [...data.dialogues.keys()]
+    .filter((i) => (has?.(i) ?? true) && (!state.errors || hasError(i)) && (!state.search || isFound(i)))
+    .sort((a, b) => by(a, b) || a - b);
+}
+
+const same = (values) => values.map((value) => [value, value]);
+const select = (key, options) =>
+  el("select", { change: ({ target }) => go({ [key]: target.value }) },
+    options.map(([value, text]) => el("option", { value }, text)));
+const input = ({ target }) => go({ search: target.value }, { replace: true, drawn: drawList });
+const fields = {
+  run: select("run", same(data.runs)),
+  beside: select("beside", [["", "no other"], ...same(data.runs)]),
+  search: el("input", { type: "search", placeholder: "id, words, values", input }),
+  errors: select("errors", [["", "any or no error"], ["any", "any error"], ...Object.entries(KINDS)]),
+  slot: select("slot", [["", "any slot"], ...same([...data.slots].sort((a, b) => a.localeCompare(b)))]),
+};
+const LABELS = { run: "Run", beside: "beside", search: "search", errors: "with", slot: "in" };
+const controls = el("form", { class: "controls", submit: (event) => event.preventDefault() },
+  Object.entries(fields).map(([key, element]) => el("label", {}, `${LABELS[key]} `, element)).slice(several ? 0 : 2));
+const interests = el("p", { class: "controls", role: "group", "aria-label": "Dialogues of interest" },
+  Object.entries(INTERESTS).map(([interest, { title }]) =>
+    button(title, () => go({ ...FILTER, interest }), { "data-key": interest })));
+const notice = el("p", { role: "alert" });
+const count = el("p", { role: "status" });
+const list = el("div", { class: "list" });
+const dialogue = document.getElementById("dialogue");
+
+function drawList() {
+  Object.entries(fields).forEach(([key, element]) => (element.value = state[key]));
+  [...interests.children].forEach((one) => one.setAttribute("aria-pressed", one.dataset.key === state.interest));
+  order = listed();
+  const [some, whole] = [order, data.dialogues].map(({ length }) => length.toLocaleString("en"));
+  count.textContent = `${some} of ${whole} dialogues; shares in percent`;
+  const all = columns();
+  const sort = (key) => () => {
+    const down = state.sort === key ? state.order === "" : key !== "dialogue";
+    go({ sort: key, order: down ? "descending" : "" });
+    list.querySelector('[aria-sort$="scending"] button').focus();
+  };
+  const heads = all.map(({ key, title }) => {
+    const sorted = key !== state.sort ? "none" : state.order || "ascending";
+    return columnHead(button(title, sort(key)), { "aria-sort": sorted, class: key !== "dialogue" && "n" });
+  });
+  const rows = order.map((i) => {
+    const id = data.dialogues[i];
+    const click = (event) => {
+      if (isModified(event)) return;
+      event.preventDefault();
+      go({ dialogue: id, turn: "" });
+      showTitle();
+    };
+    return el("tr", { class: id === state.dialogue && "open" },
+      rowHead(el("a", { href: `#/${new URLSearchParams({ dialogue: id })}`, "data-number": i, click }, id)),
+      all.slice(1).map(({ get, share }) => numberCell(shownNumber(get(i), share))));
+  });
+  list.replaceChildren(tableOf(`Dialogues: scores of ${state.run}`, heads, rows));
+  asOneStop(list.querySelector("table"), "thead button");
+}
+
+// --- a dialogue: a grid of slots × turns per run, and the turns that are open ---------------------------------------
+
+/** The state after each turn, from its changes: slot to its value and class, and whether the value is new. */
+function replay(changes, i) {
+  let now = new Map();
+  let at = 0;
+  return data.turns[i].map((_, turn) => {
+    now = new Map([...now].filter(([slot]) => slot >= 0).map(([slot, cell]) => [slot, { ...cell, isNew: false }]));
+    for (; at < changes.turn[i].length && changes.turn[i][at] === turn; at++) {
+      const slot = changes.slot[i][at];
+      const value = changes.value[i][at];
+      now.set(slot, { value, class: changes.class?.[i][at] ?? -1, isNew: value !== (now.get(slot)?.value ?? -1) });
+    }
+    return now;
+  });
+}
+
+/** A value as it is written; in quotation marks where spaces in it would not be seen. */
+function valueText(cell) {
+  if (!cell || cell.value < 0) return "–";
+  const text = data.values[cell.value];
+  return /^$|^\s|\s$|\s\s/.test(text) ? `'${text}'` : text;
+}
+const slotName = (slot) => (slot < 0 ? "no prediction" : data.slots[slot]);
+const bySlot = (slots) => [...slots].sort((a, b) => (a < 0) - (b < 0) || slotName(a).localeCompare(slotName(b)));
+
+/** How a prediction is shown: the kind of its class, the class in words, and its sign. Empty: there is none. */
+function classOf(cell) {
+  if (!cell || cell.class < 0) return {};
+  const [name, kind] = data.classes[cell.class];
+  const sign = el("span", { class: "sign", role: "img", "aria-label": kind }, MARKS[kind]);
+  return { kind, words: name.replaceAll("-", " "), sign };
+}
+
+/** The states of a run, slots × turns. A cell or the head of a turn opens that turn. */
+function grid({ name, own, states }, gold, i, slots, openTurn) {
+  const cellOf = (slot) => (cells, at) => {
+    const [right, cell] = [gold[at].get(slot), cells.get(slot)];
+    const { kind, words, sign } = classOf(cell);
+    const values = `${words}; gold ${valueText(right)}, predicted ${valueText(cell)}`;
+    const title = `${slotName(slot)}, turn ${data.turns[i][at]}: ${sign ? values : "neither in gold nor predicted"}`;
+    return el("td", { class: kind, "data-at": at, title }, sign ?? []);
+  };
+  const open = (event) => {
+    const cell = event.target.closest("[data-at]");
+    if (cell && (event.type === "click" || event.key === "Enter")) openTurn(Number(cell.dataset.at));
+  };
+  const heads = data.turns[i].map((turn, at) => columnHead(turn, { "data-at": at, title: `turn ${turn}` }));
+  const shownSlots = slots.filter((slot) => slot >= 0 || states.some((cells) => cells.has(slot)));
+  const rows = shownSlots.map((slot) => el("tr", {}, rowHead(slotName(slot)), states.map(cellOf(slot))));
+  const caption = `${name}: ${named(main)} ${shownNumber(own.scores[main][i], isShare(main))}`;
+  const attributes = { class: "cells", role: "grid", click: open, keydown: open };
+  const region = tableOf(caption, [el("td"), ...heads], rows, attributes);
+  asOneStop(region.firstChild, "[data-at]");
+  return region;
+}
+
+/** Gold and what each run predicts in a turn, without what is carried over and correct, unless it is asked for. */
+function stateTable(turn, gold, runs) {
+  const predicted = runs.flatMap(({ cells }) => [...cells].filter(([, cell]) => cell.class >= 0));
+  const all = bySlot(new Set([...[...gold].filter(([, cell]) => cell.value >= 0), ...predicted].map(([slot]) => slot)));
+  const isCarried = (slot, cell) => !cell?.isNew && !gold.get(slot)?.isNew;
+  const isHidden = (slot) =>
+    runs.every(({ cells }) => cells.get(slot)?.class === 0 && isCarried(slot, cells.get(slot)));
+  const slots = all.filter((slot) => state.carried || !isHidden(slot));
+  const predictionCell = (slot) => ({ cells }) => {
+    const cell = cells.get(slot);
+    const { kind, words, sign } = classOf(cell);
+    if (!sign) return el("td", {}, valueText(cell));
+    const small = kind === "correct" ? [] : [" ", el("small", {}, words)];
+    return el("td", { class: `${kind}${isCarried(slot, cell) ? " carried" : ""}` }, sign, " ", valueText(cell), small);
+  };
+  const rows = slots.map((slot) => {
+    const isNew = gold.get(slot)?.isNew;
+    const right = el("td", { class: isNew && "new" }, valueText(gold.get(slot)), isNew ? el("small", {}, " new") : "");
+    return el("tr", {}, rowHead(slotName(slot)), right, runs.map(predictionCell(slot)));
+  });
+  const hidden = all.length - slots.length;
+  const caption = `States in turn ${turn}` + (hidden ? `; ${hidden} more are carried over and correct` : "");
+  const heads = ["slot", "gold", ...runs.map(({ name }) => name)].map((text) => columnHead(text));
+  return rows.length ? tableOf(caption, heads, rows, { class: "states" }) : el("p", { class: "below" }, caption);
+}
+
+/** A table of numbers: a row per run. */
+function numberTable(caption, titles, runs, textsOf) {
+  const heads = [columnHead("run"), ...titles.map((text) => columnHead(text, { class: "n" }))];
+  return tableOf(caption, heads, runs.map((run) => el("tr", {}, rowHead(run.name), textsOf(run.own).map(numberCell))));
+}
+
+function turnSection(i, at, gold, runs) {
+  const turn = data.turns[i][at];
+  const speakers = ["system", "user"].filter((who) => data.said?.[who][i][at]);
+  const said = speakers.map((who) =>
+    el("p", { class: `said ${who}` }, el("b", {}, `${who}: `), el("span", { dir: "auto" }, data.said[who][i][at])));
+  const titles = [...data.metrics.map(named), ...Object.keys(runs[0].own.events).map((name) => `${name} changes`)];
+  const textsOf = ({ turn_scores: scores, events }) => [
+    ...data.metrics.map((m) => shownNumber(data.score_values[scores[m][i][at]], isShare(m))),
+    ...Object.values(events).map((counts) => shownNumber(counts[i][at])),
+  ];
+  return el("section", { class: "turn", "aria-labelledby": `turn-${turn}-title` },
+    el("h4", { id: `turn-${turn}-title` }, `Turn ${turn}`), said,
+    stateTable(turn, gold[at], runs.map(({ name, states }) => ({ name, cells: states[at] }))),
+    numberTable(`Scores of turn ${turn}, and changes of state as GCA counts them`, titles, runs, textsOf));
+}
+
+function drawDialogue() {
+  if (!state.dialogue) return dialogue.replaceChildren();
+  const i = data.dialogues.indexOf(state.dialogue);
+  const gold = replay(data.gold, i);
+  const runs = data.runs.map((name, at) => ({ name, own: data.of_runs[at], states: replay(data.of_runs[at].pred, i) }));
+  const cells = runs.flatMap(({ states }) => states.flatMap((now) => [...now]));
+  const slots = bySlot(new Set(cells.filter(([, cell]) => cell.class >= 0).map(([slot]) => slot)));
+  // Without a choice, the first turn with an error of the run is open.
+  const { states } = runs[data.runs.indexOf(state.run)];
+  const firstWrong = states.findIndex((now) => [...now.values()].some((cell) => cell.class > 0));
+  const turns = el("div", {});
+  const drawTurns = () => {
+    const at = state.turn === "" ? Math.max(firstWrong, 0) : data.turns[i].indexOf(Number(state.turn));
+    const open = state.turn === "all" ? [...data.turns[i].keys()] : [at];
+    turns.replaceChildren(...open.map((turn) => turnSection(i, turn, gold, runs)));
+    grids.querySelectorAll("[data-at]").forEach((cell) => cell.classList.toggle("now", Number(cell.dataset.at) === at));
+    allTurns.firstChild.checked = state.turn === "all";
+  };
+  const openTurn = (at) => {
+    go({ turn: String(data.turns[i][at]) }, { replace: true, drawn: drawTurns });
+    turns.scrollIntoView({ block: "nearest" });
+  };
+  const grids = el("div", { class: "grids" }, runs.map((run) => grid(run, gold, i, slots, openTurn)));
+  const check = (label, key, value) => {
+    const change = (event) => go({ [key]: event.target.checked ? value : "" }, { replace: true, drawn: drawTurns });
+    return el("label", {}, el("input", { type: "checkbox", checked: state[key] === value, change }), ` ${label}`);
+  };
+  const allTurns = check("all turns", "turn", "all");
+  const step = (text, places) => {
+    const next = data.dialogues[order[order.indexOf(i) + places]];
+    const open = () => {
+      go({ dialogue: next, turn: "" }, { replace: true });
+      showTitle();
+    };
+    return button(text, open, { disabled: next === undefined || !order.includes(i) });
+  };
+  const legend = ["correct", ...Object.keys(KINDS)].map((kind) => `${MARKS[kind]} ${KINDS[kind] ?? kind}`).join(", ");
+  const textsOf = ({ scores, numbers }) => [
+    ...data.metrics.map((m) => shownNumber(scores[m][i], isShare(m))),
+    ...data.traits.map((t) => shownNumber(numbers[t][i])),
+  ];
+  dialogue.replaceChildren(
+    el("h3", { tabindex: "-1" }, `Dialogue ${state.dialogue}`),
+    el("p", { class: "controls" },
+      step("← Previous", -1), step("Next →", 1), button("Close", () => go({ dialogue: "", turn: "" })),
+      allTurns, check("also slots that are carried over and correct", "carried", "shown")),
+    grids,
+    el("p", { class: "below" }, `${legend}. A cell or the number of a turn opens the turn.`),
+    turns,
+    numberTable("The whole dialogue", [...data.metrics, ...data.traits].map(named), runs, textsOf));
+  drawTurns();
+}
+
+function showTitle() {
+  const title = dialogue.querySelector("h3");
+  title.focus({ preventScroll: true });
+  title.scrollIntoView();
+}
+
+// --- the address -------------------------------------------------------------------------------------------------
+
+const isChosen = ([key, value]) => value !== DEFAULTS[key];
+const address = () => new URLSearchParams(Object.entries(state).filter(isChosen)).toString();
+
+/** Set the state to what an address says; say what of it the report does not have. */
+function read(text) {
+  const asked = Object.fromEntries(new URLSearchParams(text));
+  const turns = data.turns[data.dialogues.indexOf(asked.dialogue)] ?? [];
+  const known = {
+    ...{ run: data.runs, beside: ["", ...data.runs], interest: Object.keys(INTERESTS), dialogue: data.dialogues },
+    ...{ errors: ["any", ...Object.keys(KINDS)], slot: data.slots, turn: ["all", ...turns.map(String)] },
+  };
+  const isUnknown = ([key, value]) => !(key in DEFAULTS) || (known[key] && !known[key].includes(value));
+  const unknown = Object.entries(asked).filter(isUnknown);
+  Object.assign(state, DEFAULTS, asked, Object.fromEntries(unknown.map(([key]) => [key, DEFAULTS[key]])));
+  if (state.slot && !state.errors) state.errors = "any";
+  const names = unknown.map(([key, value]) => visible(`${key} “${value}”`)).join(", ");
+  notice.textContent = names && `The address asks for what is not in this report: ${names}.`;
+}
+
+/** Change the state, write its address, and draw it. A step to another dialogue or turn replaces it: Back closes. */
+function go(changes, { replace = false, drawn = draw } = {}) {
+  Object.assign(state, changes);
+  if (changes.errors === "") state.slot = "";
+  if (state.slot && !state.errors) state.errors = "any";
+  notice.textContent = "";
+  // The slash tells an address of a view from a link to a place on the page.
+  const hash = address() ? `#/${address()}` : "#dialogues";
+  if (address() !== history.state) history[replace ? "replaceState" : "pushState"](address(), "", hash);
+  drawn();
+}
+
+/** Show what the address asks for. A link to a chapter leaves the view as it is, and keeps it for Back. */
+function follow() {
+  const hash = location.hash.replace(/^#\/?/, "");
+  const isAddress = hash.includes("=");
+  const asked = isAddress ? hash : history.state;
+  const before = data.dialogues.indexOf(state.dialogue);
+  if (asked !== null) read(asked);
+  history.replaceState(address(), "");
+  draw();
+  // Only an address of a view leads there: when the page is loaded again, it stays where the reader was.
+  if (isAddress && state.dialogue) showTitle();
+  else if (isAddress) document.getElementById("dialogues").scrollIntoView();
+  else if (asked !== null && before >= 0 && !state.dialogue) list.querySelector(`[data-number="${before}"]`)?.focus();
+}
+
+function draw() {
+  drawList();
+  drawDialogue();
+}
+
+document.querySelector("nav").prepend(el("a", { class: "skip", href: "#dialogues" }, "Skip to the dialogues"));
+document.getElementById("explorer").append(notice, interests, controls, count, list);
+addEventListener("hashchange", follow);
+follow();
