@@ -92,8 +92,11 @@ def is_record(record: Mapping[str, Any], given: Keys | None = None) -> bool:
         return True
     sides = {fields.gold, fields.pred} - {None}
     looks = {key: _looks(record[key]) for key in sides if key is not None}
-    is_named = bool(named(record, (*DIALOGUE, *TURN))) or len(sides) > 1 or any(map(says_its_side, looks))
-    return True in looks.values() or (is_named and None in looks.values()) or (is_named and fields.slot is not None)
+    if True in looks.values():
+        return True
+    # Empty states, and the values of one slot, look like anything: other keys must tell.
+    may_be_one = None in looks.values() or fields.slot is not None
+    return may_be_one and (bool(named(record, DIALOGUE + TURN)) or len(sides) > 1 or any(map(says_its_side, looks)))
 
 
 def has_states(record: Mapping[str, Any], least: int = 1) -> bool:
