@@ -25,7 +25,8 @@ KINDS: Final = {"missed": COLOURS[5], "wrong": COLOURS[1], "over": COLOURS[4], "
 #: The colour of everything that is not a run: text, reference lines.
 INK: Final = "#000000"
 #: Longer labels are cut in the middle: the names of seeds often differ at their ends.
-LABEL: Final = 32
+LABEL: Final = 24
+IN_LEGEND: Final = 20
 # What tells names apart besides colour. The number of dashes and that of colours have no common divisor, so 56 lines
 # differ in colour or dash; stacked bars beside each other differ in depth.
 _DASHES: Final = [[1, 0], [5, 2], [2, 2], [7, 2, 2, 2], [1, 1], [9, 3], [4, 1, 1, 1, 1, 1]]
@@ -178,7 +179,7 @@ def _encoding(mark: Mark, rows: pl.DataFrame) -> dict[str, Any]:
                 channels[f"{way}2"] = {"field": axis.to}
     if mark.by:
         names = unique(rows[mark.by])
-        legend = {"labelExpr": cut()} if len(names) > 1 else None
+        legend = {"labelExpr": cut(IN_LEGEND)} if len(names) > 1 else None
         is_kind = KINDS.keys() >= {*names}
         colours = {"range": [KINDS[name] for name in names]} if is_kind else {}
         channels["color"] = {**_named(mark.by, names, colours), "legend": legend}
