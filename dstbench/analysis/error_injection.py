@@ -224,7 +224,7 @@ def _with_errors(
 ) -> pl.DataFrame:
     """Changes of gold with the values and slots that their errors need; null where there is no such value or slot.
 
-    These are a `wrong` value; an`other` slot of the domain, its `usual` value, and whether the change's value can stand
+    These are a `wrong` value; `other`, a slot of the domain, its `usual` value, and whether the new value can stand
     in it (`swaps`); and whether the old value is not the new one (`is_late`).
     """
     changes = with_domains(changes.lazy()).collect().with_row_index("change")

@@ -109,7 +109,12 @@ def _steps_to(
 
 
 def _with_ids(steps: list[tuple[Step, Any]]) -> Path:
-    """The steps, with what the keys and indices of lists and objects say of dialogue and turn."""
+    """The steps, with what the keys and indices of lists and objects say of dialogue and turn.
+
+    ``{"MUL1": [record, record]}`` is an object whose keys are dialogues, and a list whose indices are turns;
+    so is ``{"MUL1": {"0": record}}``. In ``{"MUL1-0": record}``, the key is called a dialogue, and divided later. In
+    ``[{"id": "MUL1", "turns": [record]}]``, the inner list has turns, as an object above it names the dialogue.
+    """
     path = [step for step, _ in steps]
     through = [at for at, step in enumerate(path) if step.kind in ("list", "object")]
     if not through:
@@ -118,16 +123,15 @@ def _with_ids(steps: list[tuple[Step, Any]]) -> Path:
     is_list = path[last].kind == "list"
     is_number = is_list or turn_in(str(steps[last][1])) is not None
     objects = [at for at in through if path[at].kind == "object"]
-    named = {id_.of: at for at, step in enumerate(path) for id_ in step.ids}
-    names = {}
-    if "dialogue" in named:
-        if is_number and last > named["dialogue"] and named.get("turn", -1) < last:
-            names[last] = "turn"
-    elif is_list or (is_number and len(objects) > 1):
-        if above := [at for at in objects if at < last]:
-            names = {above[-1]: "dialogue", last: "turn"}
-    else:
-        names[last] = "dialogue"
+    by_key = {id_.of: at for at, step in enumerate(path) for id_ in step.ids}  # ids under keys of objects
+    names: dict[int, str] = {}
+    if "dialogue" in by_key:
+        if is_number and last > by_key["dialogue"] and by_key.get("turn", -1) < last:
+            names = {last: "turn"}
+    elif not is_list and not (is_number and len(objects) > 1):
+        names = {last: "dialogue"}
+    elif above := [at for at in objects if at < last]:
+        names = {above[-1]: "dialogue", last: "turn"}
     for at, of in names.items():
         path[at] = replace(path[at], ids=(Id(of),))
     return tuple(path)

@@ -11,10 +11,10 @@ import polars as pl
 
 from dstbench._version import __version__
 from dstbench.analysis.check import GOLD
-from dstbench.analysis.findings import listed, percent, verdicts
+from dstbench.analysis.findings import listed, verdicts
 from dstbench.analysis.significance import pairs_text
 from dstbench.conventions.profiles import PROFILES
-from dstbench.errors import number_of
+from dstbench.errors import number_of, percent
 from dstbench.io.escape import latex_text
 from dstbench.metrics.registry import find_metric, name_of
 from dstbench.rendering.html import rendered

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import statistics
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +16,8 @@ from hypothesis import strategies as st
 from scipy import stats as reference
 
 import dstbench
-from dstbench.analysis import findings as sentences
 from dstbench.analysis.associations import TESTS
 from dstbench.demo import synthetic
-from dstbench.rendering.tables import layout_of
 from dstbench.stats import (
     Jackknifed,
     compare_independent,
@@ -102,24 +99,6 @@ def test_dialogues_by_plain_loops(states: States, level: float) -> None:
     assert set(found.matrix["level"]) == {level}
     assert found.differences.is_empty()
     assert found.tests.is_empty()
-
-
-def test_the_default_matrix_by_scipy() -> None:
-    runs = synthetic(80)
-    found = dstbench.correlate(runs)
-    metrics = ["jga", "sa", "rsa", "aga", "f1", "fga", "gca"]
-    assert found.matrix.height == 21 * (len(runs) + 1)
-    for name, table in runs.items():
-        scores = scored({name: table}, ",".join(metrics))
-        for row in found.matrix.filter(run=name).iter_rows(named=True):
-            witness = reference.pearsonr(*complete(scores[row["first"]], scores[row["second"]]))
-            limits = witness.confidence_interval(0.95)
-            shown = row["r"], row["fisher_low"], row["fisher_high"]
-            assert shown == pytest.approx((witness.statistic, *limits), abs=1e-9)
-    assert found.signatures["metric"].to_list() == metrics * len(runs)
-    assert found.signatures["signature"].to_list() == dstbench.score(runs, metrics=metrics, by="dialogue")[
-        "signature"
-    ].unique(maintain_order=True).to_list() * len(runs)
 
 
 def test_a_run_and_its_copies_are_as_uncertain_as_the_run() -> None:
@@ -319,29 +298,6 @@ def models(here: Path) -> list[str]:
         names.append(f"{name}.parquet")
         dstbench.write_long(dstbench.open_runs({name: table})[0], here / names[-1])
     return names
-
-
-@pytest.mark.parametrize(
-    ("p", "zou", "differs"),
-    [
-        (0.01, (0.1, 0.3), False),
-        (0.2, (-0.1, 0.5), False),
-        (0.2, (0.01, 0.4), True),
-        (0.03, (-0.01, 0.4), True),
-        (0.03, (-0.4, -0.01), False),
-        (0.03, (None, None), False),
-    ],
-)
-def test_a_line_says_where_zou_differs(p: float, zou: tuple[float | None, float | None], differs: bool) -> None:
-    """The verdict is that of p over dialogues."""
-    found = dstbench.correlate(synthetic(40)["careful"], differences=["jga,rsa,sa"])
-    low, high = (pl.lit(end, pl.Float64) for end in zou)
-    changed = found.differences.with_columns(p=pl.lit(p), p_adjusted=pl.lit(p), zou_low=low, zou_high=high)
-    lines = sentences.differences(changed)
-    assert ("could be chance" in lines[0]) == (p > 0.05)
-    assert (lines[1:] == ["by Zou's interval, which assumes normal data, it is otherwise in table"]) == differs
-    (_, table), *_ = layout_of(replace(found, differences=changed)).sections
-    assert ("(differs)" in str(table.to_dicts())) == differs
 
 
 @pytest.mark.parametrize(

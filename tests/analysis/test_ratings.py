@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 from typing import Any
@@ -267,26 +266,6 @@ def test_too_few_or_equal_ratings_leave_nothing_defined() -> None:
     assert found.rated_differences.select("value", "low", "p").null_count().row(0) == (3, 3, 3)
 
 
-def test_metrics_that_cannot_correlate_are_told(here: Path) -> None:
-    """GCA is undefined where nothing happens, and no slot is over-predicted."""
-    area = {"hotel-area": "north"}
-    states = [{"dialogue_id": f"D{n}", "turn": 0, "gold": area if n < 3 else {}, "pred": {}} for n in range(8)]
-    ratings = pl.DataFrame({"dialogue": [f"D{n}" for n in range(8)], "rating": range(8)})
-    with pytest.warns(dstbench.DstbenchWarning) as caught:
-        found = dstbench.correlate(states, metrics="gca,over,missed", ratings=ratings)
-    told = [str(warning.message) for warning in caught]
-    assert "states: gca is defined in 3 rated dialogues only, and a correlation with the ratings needs 4" in told
-    assert "states: over is the same in all rated dialogues, so nothing correlates with it" in told
-    assert found.rated.drop_nulls("value")["metric"].unique().to_list() == ["missed"]
-    Path("model.jsonl").write_text("".join(json.dumps(state) + "\n" for state in states))
-    ratings.write_csv("ratings.csv")
-    code, out, _ = run("correlate", "model.jsonl", "-m", "missed,over", "--ratings", "ratings.csv")
-    assert code == 0
-    assert out.startswith("model: correlations with the ratings")
-    _, out, _ = run("correlate", "model.jsonl", "-m", "gca,missed", "--ratings", "ratings.csv")
-    assert out.startswith("no score has a correlation with the ratings\n")
-
-
 def test_a_column_that_seldom_varies_has_no_interval() -> None:
     """One dialogue of ten is wrong, so the others say nothing of what goes with mistakes."""
     area = {"hotel-area": "north"}
@@ -336,24 +315,6 @@ def test_a_bad_table_is_told(text: str, here: Path) -> None:
         dstbench.correlate(RUNS["eager"], ratings=here / "ratings.csv")
 
 
-def test_other_bad_ratings_are_told(here: Path) -> None:
-    Path("ratings.parquet").write_bytes(b"PAR1 and no more")
-    Path("latin.csv").write_bytes(b"dialogue,rating\nA\xe9,1\n")
-    lists = pl.DataFrame({"dialogue": ["A"], "rating": [[1, 2]]})
-    for ratings, error, why in (
-        ("ratings.parquet", dstbench.DstbenchError, "damaged Parquet file"),
-        ("latin.csv", dstbench.DstbenchError, "not a CSV file"),
-        ("nowhere.csv", dstbench.DstbenchError, "no such file"),
-        (lists, dstbench.DstbenchError, "column rating is List"),
-        ([1, 2], dstbench.UsageError, "list holds no ratings"),
-    ):
-        with pytest.raises(error, match=why):
-            dstbench.correlate(RUNS["eager"], ratings=ratings)
-    turns = invented({"eager": RUNS["eager"]}, "dialogue", "turn")
-    with pytest.raises(dstbench.UsageError, match="ratings rates turns, not dialogues\nhint: `per` turn"):
-        dstbench.correlate(RUNS["eager"], ratings=turns, per="dialogue")
-
-
 # --- on the command line ---------------------------------------------------------------------------------------------
 
 
@@ -371,13 +332,6 @@ def rated(here: Path) -> list[str]:
         "-m",
         NAMES,
     ]
-
-
-def test_ratings_that_fall_with_scores_are_told(rated: list[str]) -> None:
-    pl.read_csv("ratings.csv").with_columns(-pl.col("rating")).write_csv("ratings.csv")
-    out = ok(*rated)
-    assert out.startswith("no metric rises with the ratings")
-    assert "is a high rating a good one?" in out.splitlines()[0]
 
 
 def test_turns_are_correlated_without_being_asked(rated: list[str]) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
@@ -16,13 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dstbench
-from dstbench.conventions.convention import Convention
 from dstbench.conventions.profiles import PROFILES, suits
 from dstbench.demo import synthetic
-from dstbench.metrics import Metric
 from dstbench.runs.open import open_runs
-from dstbench.runs.run import Run
-from dstbench.scoring.score import score_whole
 from tests.corpora import EXAMPLE, LARGE, States, corpora
 from tests.schemas import schema
 
@@ -45,27 +40,6 @@ def test_a_sweep_is_every_profiles_own_score(states: States) -> None:
         assert (alone["value"].item(), alone["signature"].item()) == (value, signature)
     leading = rows.filter(metric="jga")["value"].drop_nulls().to_list()
     assert leading == sorted(leading, reverse=True)
-
-
-@pytest.mark.filterwarnings("ignore:.*are not scored under:dstbench.errors.DstbenchWarning")
-@pytest.mark.parametrize(("metrics", "fewer"), [("jga", True), ("rsa,aga", False)])
-def test_conventions_that_count_alike_are_scored_once(
-    metrics: str, fewer: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    scored: list[str] = []
-
-    def scoring(run: Run, chosen: Sequence[Metric], convention: Convention) -> Any:
-        scored.append(convention.name)
-        return score_whole(run, chosen, convention)
-
-    monkeypatch.setattr("dstbench.analysis.sweep.score_whole", scoring)
-    states = synthetic(5)["eager"]
-    rows = dstbench.sweep(states, metrics=metrics)
-    assert (len(scored) < rows["profile"].n_unique() - 4) == fewer  # if wrong values are counted, they may cost two
-    for (name,), of_profile in rows.group_by("profile"):
-        alone = dstbench.score(states, metrics=metrics, profile=str(name))
-        columns = ["metric", "value", "turns", "dialogues", "signature"]
-        assert of_profile.select(columns).rows() == alone.select(columns).rows()
 
 
 def test_what_changed_is_told_from_line_to_line() -> None:
