@@ -244,10 +244,6 @@ _SIGNED: Final = ("score", "compare", "diagnose", "traits", "correlate", "show",
                   "audit scores", "audit memorisation")  # fmt: skip
 _add(WIDE, all=_WIDE, signature=Row(form="text", idle="its text has no signature"))
 _add((*_SIGNED, "demo"), signature=Row(form="text", changes="text"))
-_add(
-    ("audit replace", "reconcile"),
-    all=replace(_WIDE, changes="", idle="its tables show all columns in any terminal"),
-)  # fmt: skip
 _add("query", all=replace(_WIDE, line="query LONG RUN"))
 _add("sweep", all=replace(_WIDE, line=f"sweep RUN -m {_MANY}"))
 _add("check", all=Row(form="text", changes="text", line="check RUNS"))
