@@ -80,4 +80,6 @@ def may_repeat_keys(data: bytes, document: Any) -> bool:
     """
     if b"\\" in data and rb"\u0022" in data:
         return True
-    return data.count(b'"') != msgspec.json.encode(document).count(b'"')
+    parts = [[*document], *document.values()] if isinstance(document, dict) else document
+    encoded = map(msgspec.json.encode, parts if isinstance(parts, list) else [parts])  # not all at once: memory
+    return data.count(b'"') != sum(part.count(b'"') for part in encoded)
