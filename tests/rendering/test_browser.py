@@ -244,6 +244,7 @@ def test_an_address_restores_the_view_and_back_closes_a_dialogue(browser: Any, d
     choose(browser, "beside", "eager")
     choose(browser, "with", "missed")
     control(browser, "search").send_keys("hotel")
+    until(browser, lambda: "search=hotel" in address(browser))  # each letter lists the dialogues anew
     found(browser, "#explorer thead button")[2].click()
     chosen = listed(browser)[1]
     found(browser, "#explorer tbody a")[1].click()
@@ -272,9 +273,9 @@ def test_an_address_restores_the_view_and_back_closes_a_dialogue(browser: Any, d
     browser.forward()
     shows(browser, "#dialogue h3", f"Dialogue {second}")
     found(browser, "nav li a")[0].click()  # a link to a chapter leaves the dialogue open, and leads to the chapter
-    browser.execute_script("return new Promise(done => setTimeout(done, 100))")
+    leads_there = "return scrollY < document.getElementById('dialogues').offsetTop - innerHeight"
+    until(browser, lambda: browser.execute_script(leads_there))
     shows(browser, "#dialogue h3", f"Dialogue {second}")
-    assert browser.execute_script("return scrollY < document.getElementById('dialogues').offsetTop - innerHeight")
     quiet(browser, demo)
 
 
