@@ -247,6 +247,15 @@ def number_of(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
+def percent(level: float) -> str:
+    """A level in percent, in words.
+
+    >>> percent(0.95)
+    '95 %'
+    """
+    return f"{round(100 * level, 9):g} %"
+
+
 def shortened(text: str, most: int = 1000) -> str:
     """The text; if it is longer than `most`, its beginning and its length: ``aaa… (5,000 characters)``."""
     return text if len(text) <= most else f"{text[:most]}… ({len(text):,} characters)"

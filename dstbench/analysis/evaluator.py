@@ -135,23 +135,23 @@ class Evaluator:
                 hint="one of each for every turn",
             )
         rows = [self._row(name, number) for name, number in zip(names, numbers, strict=True)]
-        batch = self._merged({}, zip(rows, predicted, strict=True))
+        batch = self._new(zip(rows, predicted, strict=True), {})
         is_plain = all(
             isinstance(state, dict) and all(isinstance(text, str) for text in chain(state, state.values()))
             for state in batch.values()
         )
-        self._states = self._merged(self._states, (batch if is_plain else self._read(batch)).items())
+        added = self._new((batch if is_plain else self._read(batch)).items(), self._states)
+        self._states |= {row: dict(state) for row, state in added.items()}
 
-    def _merged(self, before: Mapping[int, Any], states: Iterable[tuple[int, Any]]) -> dict[int, Any]:
-        """States by their rows in gold with further ones; refuses a turn that has another state already."""
-        merged, changed = dict(before), list[tuple[int, Any, Any]]()
+    def _new(self, states: Iterable[tuple[int, Any]], before: Mapping[int, Any]) -> dict[int, Any]:
+        """Those states, by their rows in gold, that were not there before; refuses a turn that has another state."""
+        new, changed = dict[int, Any](), list[tuple[int, Any, Any]]()
         for row, state in states:
-            if row not in merged:
-                merged[row] = dict(state) if isinstance(state, dict) else state
-            elif merged[row] != state:
-                changed.append((row, merged[row], state))
+            first = before[row] if row in before else new.setdefault(row, state)
+            if first is not state and first != state:
+                changed.append((row, first, state))
         if not changed:
-            return merged
+            return new
         row, one, other = min(changed, key=operator.itemgetter(0))
         dialogue, turn = self._turns.row(row)
         difference = f"{one!r} and {other!r}"
@@ -187,7 +187,7 @@ class Evaluator:
         ):
             if not is_same:
                 raise UsageError(f"the two evaluators have different {what}", hint="make both of them alike")
-        self._states = self._merged(self._states, other._states.items())
+        self._states |= self._new(other._states.items(), self._states)
 
     def compute(self) -> dict[str, float | None]:
         """The scores of the states that were added since the last `reset`, bit for bit those of `dstbench.score`.

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 import polars as pl
 
 from dstbench.analysis.check import COVERAGE
-from dstbench.errors import number_of
+from dstbench.errors import number_of, percent
 from dstbench.metrics.registry import name_of, parse, sign_of
 from dstbench.signature import parse as parse_signature
 
@@ -80,15 +80,6 @@ def listed(names: Sequence[str], most: int = _MOST) -> str:
     """
     shown = list(names) if len(names) <= most else [*names[:most], f"{len(names) - most:,} more"]
     return " and ".join([", ".join(shown[:-1]), shown[-1]]) if len(shown) > 1 else shown[0]
-
-
-def percent(level: float) -> str:
-    """A level in percent, in words.
-
-    >>> percent(0.95)
-    '95 %'
-    """
-    return f"{round(100 * level, 9):g} %"
 
 
 def place(above: int, of: int) -> str:
@@ -492,15 +483,12 @@ def spread_over_profiles(rows: pl.DataFrame) -> list[str]:
         shown = pl.col("value") if is_count else (100 * pl.col("value")).round(1)
         ends = of_run.drop_nulls("value").group_by(shown=shown).agg("profile").sort("shown")
         which = f"{of_run['profile'].n_unique()} conventions that suit {run}"
-        low, *_, high = [
-            f"{f'{value:,.0f}' if is_count else _shown(value)} ({listed(names, 1)})"
-            for value, names in ends.iter_rows()
-        ] * 2 or [""] * 2
-        if ends.height < 2:
-            value = low.partition(" (")[0] or "undefined"
-            lines.append(f"{metric} is {value} under all {which}")
-        else:
-            lines.append(f"{metric} depends on the convention: from {low} to {high} under the {which}")
+        written = [f"{value:,.0f}" if is_count else _shown(value) for value in ends["shown"]]
+        if len(written) < 2:
+            lines.append(f"{metric} is {written[0] if written else 'undefined'} under all {which}")
+            continue
+        low, high = (f"{written[at]} ({listed(ends['profile'][at].to_list(), 1)})" for at in (0, -1))
+        lines.append(f"{metric} depends on the convention: from {low} to {high} under the {which}")
     return lines
 
 
@@ -664,9 +652,8 @@ def _suspects(result: Reconciliation) -> list[str]:
         *(["whether it accepted variants of values (--label-map)"] if "label-map" not in given else []),
         "which checkpoint and split it was",
     ]
-    return [*(f"{choice} ({metric} {_of_metric(metric, value)})" for choice, value in first.iter_rows()), *further][
-        :_FEW
-    ]
+    named = [f"{choice} ({metric} {_of_metric(metric, value)})" for choice, value in first.iter_rows()]
+    return [*named, *further][:_FEW]
 
 
 # --- metrics ----------------------------------------------------------------------------------------------------------
@@ -803,12 +790,9 @@ def costs(sensitivity: Sensitivity) -> list[str]:
     sizes, lines = rows["size"].unique().sort(descending=True), list[str]()
     for extreme, rank in {sizes[0]: " most", sizes[-1]: " least" if len(sizes) > 1 else ""}.items():
         row, *alike = rows.filter(size=extreme).iter_rows(named=True)
-        does = (
-            f"do{'es' if len(alike) == 1 else ''} {listed([other['metric'] for other in alike], len(alike))}"
-            if alike
-            else ""
-        )
-        link = f", {'as' if extreme else 'nor'} {does}" if alike else ""
+        others = [other["metric"] for other in alike]
+        does = f"do{'' if others[1:] else 'es'} {listed(others, len(others))}" if others else ""
+        link = f", {'as' if extreme else 'nor'} {does}" if does else ""
         depends = f"depends{rank} on" if extreme else "does not depend on"
         cost = _mean_cost(row)
         if extreme >= 1:  # a larger bias, of a loss that falls to almost nothing, says less than the losses

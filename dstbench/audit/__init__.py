@@ -14,8 +14,7 @@ from dstbench.audit.memorised_values import Memorisation, memorisation
 from dstbench.audit.missing_annotations import Inconsistency, correct, inconsistency, write_log
 from dstbench.audit.missing_tables import additions
 from dstbench.audit.replacement import Replacement, replace
-from dstbench.audit.reviewing import Agreement, Review, agreement, review
-from dstbench.audit.sheet import review_sheet
+from dstbench.audit.reviewing import Agreement, Review, agreement, review, review_sheet
 from dstbench.audit.version_diff import Differences, diff
 from dstbench.audit.version_scores import VersionScores, scores
 from dstbench.errors import name_keywords

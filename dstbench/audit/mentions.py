@@ -95,6 +95,11 @@ def find_mentions(texts: pl.DataFrame, patterns: pl.DataFrame) -> pl.DataFrame:
     return mentions.sort("mention", "slot", "value")
 
 
+def marked(text: pl.Expr, start: pl.Expr, end: pl.Expr) -> pl.Expr:
+    """A text with the words that say a value, from `start` to before `end`, between ``>>`` and ``<<``."""
+    return pl.format("{}>>{}<<{}", text.str.head(start), text.str.slice(start, end - start), text.str.slice(end))
+
+
 # --- wording ----------------------------------------------------------------------------------------------------------
 
 

@@ -129,33 +129,20 @@ def find_pairs(corpus: Corpus, gold: pl.DataFrame, candidates: pl.DataFrame, ann
     )
     pairs = one.join(other, on=[*_PLACE, "same"]).filter(pl.col("missing_dialogue") != pl.col("annotated_dialogue"))
     counts = missing.group_by(_PLACE).agg(in_place=pl.len().cast(pl.Int64))
-    counts = counts.with_columns(missing=pl.col("in_place").sum().over("slot"))
-    # The words of all pairs would take much memory, so only pairs that are otherwise tied are compared by words.
-    pairs = pairs.join(counts, on=_PLACE).with_columns(
-        of_any=pl.col("same") == "", lists=pl.col("annotated_gold").str.contains(BETWEEN, literal=True)
-    )
-    rank = ["of_any", "lists", *_PLACE]
-    best = pairs.sort("slot", "of_any", "lists", -pl.col("in_place"), *_PLACE)
-    best = best.unique("slot", keep="first", maintain_order=True)
-    pairs = pairs.join(best.select(rank), on=rank, how="semi", nulls_equal=True)
-    text, speaker = pl.col("text"), pl.col("speaker")
-    for which in OF_PAIR:
-        said = corpus.texts.rename({"row": f"{which}_row"}).join(pairs, on=f"{which}_row", how="semi")
-        said = said.group_by(f"{which}_row").agg(
-            *(text.filter(speaker == who).first().alias(f"{which}_{who}") for who in ("system", "user")),
-            pl.col("words").list.explode().drop_nulls().unique().alias(f"{which}_words"),
-        )
-        pairs = pairs.join(said, on=f"{which}_row")
+    pairs = pairs.join(counts.with_columns(missing=pl.col("in_place").sum().over("slot")), on=_PLACE)
     words, others = pl.col("missing_words").list, pl.col("annotated_words")
     common = words.set_intersection(others).list.len() / words.set_union(others).list.len()
+    is_list = pl.col("annotated_gold").str.contains(BETWEEN, literal=True)
     ties = [f"{which}_{name}" for which in OF_PAIR for name in _SAID]
-    pairs = pairs.with_columns(common=common).sort("slot", -pl.col("common"), *ties)
-    pairs = pairs.unique("slot", keep="first", maintain_order=True)
-    return PAIRS.conform(pairs.sort("missing", "slot", descending=[True, False]))
+    best = pairs.with_columns(common=common).sort(
+        "slot", pl.col("same") == "", is_list, -pl.col("in_place"), *_PLACE, -pl.col("common"), *ties
+    )
+    best = best.unique("slot", keep="first", maintain_order=True)
+    return PAIRS.conform(best.sort("missing", "slot", descending=[True, False]))
 
 
 def _shortest(mentions: pl.DataFrame, which: str, corpus: Corpus, gold: pl.DataFrame) -> pl.DataFrame:
-    """The mentions of the turns with the fewest words, with what `PAIRS` has of each, and its `row`.
+    """The mentions of the turns with the fewest words, with what `PAIRS` has of each, and the turn's words.
 
     Each is there twice: with its value as `same`, and with the empty text, which matches mentions of any value.
     """
@@ -166,5 +153,9 @@ def _shortest(mentions: pl.DataFrame, which: str, corpus: Corpus, gold: pl.DataF
         mentions.with_columns(same=same).group_by(*_PLACE, "same", maintain_order=True).head(_COMPARED)
         for same in (pl.col("value"), pl.lit(""))
     )
-    of_pair = (pl.col(name).alias(f"{which}_{name}") for name in (*_SAID, "end", "gold", "row"))
-    return mentions.join(gold, on=_CELL, how="left").select(*_PLACE, "same", *of_pair)
+    turns = corpus.texts.join(mentions, on="row", how="semi").group_by("row").agg(
+        *(pl.col("text").filter(pl.col("speaker") == who).first().alias(who) for who in ("system", "user")),
+        words=pl.col("words").list.explode().drop_nulls().unique(),
+    )  # fmt: skip
+    of_pair = pl.col(*_SAID, "end", "gold", "system", "user", "words").name.prefix(f"{which}_")
+    return mentions.join(gold, on=_CELL, how="left").join(turns, on="row").select(*_PLACE, "same", of_pair)

@@ -5,7 +5,7 @@ name the same entity, and so do the alternatives of a value (``a|b``). Every ent
 in the whole dialogue: in all its slots, and in what user and system say. Where values overlap, the longest is replaced
 (not ``cambridge`` in ``cambridge belfry``, if that is a value of any dialogue). Words that misspell a name
 (``ashely hotel``) are replaced with it. Numbers, times, days, yes and no, and
-dontcare are no names and stay, in states and texts, and so do values that are ordinary words (`known_values`), in all
+dontcare are no names and stay, in states and texts, and so do values that are ordinary words (`donors`), in all
 dialogues. Any other value must have been said by the time a state first has it; else its dialogue is omitted, or kept
 unchanged.
 """
@@ -22,9 +22,19 @@ from typing import Final
 import numpy as np
 import polars as pl
 
-from dstbench.audit.donors import FORM, Donors, donor_values, unseen
+from dstbench.audit.donors import (
+    FORM,
+    LEAST,
+    Content,
+    Donors,
+    donor_values,
+    longer_values,
+    ordinary_words,
+    read_content,
+    unseen,
+    value_key,
+)
 from dstbench.audit.inputs import gold_cells
-from dstbench.audit.known_values import LEAST, Content, longer_values, ordinary_words, read_content, value_key
 from dstbench.audit.mentions import bare_words, squeezed
 from dstbench.audit.places import ALIKE
 from dstbench.conventions.normalise import is_text

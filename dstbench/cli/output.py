@@ -78,7 +78,7 @@ def _line(warnings: list[DstbenchWarning]) -> str:
         counts[warning.file or warning.run or ""] += warning.count or 1
     place = f"{len(counts):,} {'files' if first.file else 'runs'}" if len(counts) > 1 else next(iter(counts))
     if all(warning.text == first.text for warning in others) and len({*counts.values()}) == 1:
-        what = first.text
+        what = first.text if (first.count or 1) == 1 else f"{first.count:,} {first.kind}"
     elif first.count is None:
         what = f"{first.kind}, {len(warnings):,} times"
     elif len(counts) == 1:

@@ -94,7 +94,7 @@ class File:
     def foreign(self) -> Foreign | None:
         """The kind of file that this is, if no data are read from that kind, such as a pickle; None: it may be data."""
         names = self._place.root.namelist() if isinstance(self._place, zipfile.Path) else []
-        if self.path.is_file() and (kind := by_members(names)):  # the zip itself, not a path into it
+        if os.path.isfile(self.path) and (kind := by_members(names)):  # the zip itself, not a path into it
             return kind
         if self.is_folder:
             return None

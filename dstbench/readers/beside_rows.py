@@ -23,7 +23,8 @@ _TOO_GOOD, _ENOUGH = 0.99, 100
 
 def are_marks(turn: Turn) -> bool:
     """Whether a turn is a list of marks."""
-    return isinstance(turn.content, list) and bool(turn.content) and {*map(repr, turn.content)} <= {"0", "1"}
+    marks = turn.content if isinstance(turn.content, list) and str(turn.number).isdecimal() else []
+    return bool(marks) and {*map(repr, marks)} <= {"0", "1"}
 
 
 def after_marks(source: Source, states: StatesBuilder, turns: Sequence[Turn]) -> None:
@@ -49,7 +50,7 @@ def is_som(turn: Turn) -> bool:
 
 def note_leaked_gold(_: Source, states: StatesBuilder, turns: Sequence[Turn]) -> None:
     """Note that nearly every turn is right, as in the file that ``--eval_all`` leaves: that run was given gold."""
-    wrong = sum(set(pred) != set(gold) for pred, gold in (turn.content for turn in turns))
+    wrong = sum({*turn.content[0]} != {*turn.content[1]} for turn in turns)
     if len(turns) >= _ENOUGH and wrong <= len(turns) - math.ceil(_TOO_GOOD * len(turns)):
         states.note(
             f"{len(turns) - wrong:,} of {len(turns):,} turns are right: was this run given the gold states? "

@@ -1,4 +1,4 @@
-"""The entries of a JSON list or object one by one, so that large ones are never decoded as a whole; repeated keys."""
+"""The items of a JSON list one by one, so that a large list is never decoded as a whole; keys that repeat."""
 
 from __future__ import annotations
 
@@ -14,39 +14,37 @@ if TYPE_CHECKING:
     from dstbench.readers.source import Source
 
 _BEHIND: Final = re.compile(r"trailing characters \(byte (\d+)\)")  # the decoder counts bytes from 1
-# What precedes the first and each further entry of an object or a list.
-_FIRST, _NEXT = (
-    re.compile(rb"\s*" + sign + rb'\s*(?:("(?:[^"\\]++|\\.)*+")\s*:\s*)?', re.DOTALL) for sign in (rb"[{\[]", b",")
-)
 _EMPTY: Final = re.compile(rb"\s*\[\s*\]\s*")
+# What precedes the first and each further item of a list.
+_FIRST, _NEXT = re.compile(rb"\s*\["), re.compile(rb"\s*,")
 _RAW: Final = msgspec.json.Decoder(msgspec.Raw)
 _FIELDS: Final = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
-def _entries(data: bytes) -> Iterator[tuple[bytes | None, memoryview]]:
-    """The key (None in a list) and the undecoded value of each entry; the last value goes on to the end of broken JSON.
+def _undecoded(data: bytes) -> Iterator[memoryview]:
+    """The items of a JSON list, undecoded; of a broken list, the last one goes on to its end.
 
-    The decoder says where a value ends: of ``{"a": 1}, {"b": 2}]``, it complains about the characters behind the first.
+    The decoder says where an item ends: of ``{"a": 1}, {"b": 2}]``, it complains about the characters behind the first.
     """
     view, at = memoryview(data), 0
     while start := (_NEXT if at else _FIRST).match(data, at):
-        value = view[start.end() :]
+        item = view[start.end() :]
         try:
-            _RAW.decode(value)
+            _RAW.decode(item)
         except (msgspec.DecodeError, RecursionError) as error:
             if behind := _BEHIND.search(str(error)):
-                value = value[: int(behind[1]) - 1]
-        yield start[1], value
-        at = start.end() + len(value)
+                item = item[: int(behind[1]) - 1]
+        yield item
+        at = start.end() + len(item)
 
 
 def items(source: Source, keep: tuple[str, ...]) -> Iterator[tuple[str, dict[str, Any]]]:
     """(``item N: ``, object) of a JSON list; of each object, only the keys that begin with one of `keep`."""
     data = source.raw
-    if not data.lstrip().startswith(b"["):
+    if not _FIRST.match(data):
         raise source.misshapen("not a JSON list")
     place = "item 0: "
-    for number, (_, item) in enumerate(() if _EMPTY.fullmatch(data) else _entries(data)):
+    for number, item in enumerate(() if _EMPTY.fullmatch(data) else _undecoded(data)):
         place = f"item {number}: "
         try:
             fields = _FIELDS.decode(item)
@@ -82,4 +80,6 @@ def may_repeat_keys(data: bytes, document: Any) -> bool:
     """
     if b"\\" in data and rb"\u0022" in data:
         return True
-    return data.count(b'"') != msgspec.json.encode(document).count(b'"')
+    parts = [[*document], *document.values()] if isinstance(document, dict) else document
+    encoded = map(msgspec.json.encode, parts if isinstance(parts, list) else [parts])  # not all at once: memory
+    return data.count(b'"') != sum(part.count(b'"') for part in encoded)

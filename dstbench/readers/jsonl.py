@@ -41,7 +41,8 @@ class Turn(_Editable):
 def _sniff(source: Source) -> bool:
     if source.kind == "jsonl":
         return source.first_line("dialogue_id") is not None
-    return any("dialogue_id" in item and "turn" in item for item in source.objects_at(1, list))
+    items = source.sample if source.kind == "json" and isinstance(source.sample, list) else []
+    return any({"dialogue_id", "turn"} <= item.keys() for item in items if isinstance(item, dict))
 
 
 def _read(source: Source, states: StatesBuilder) -> None:

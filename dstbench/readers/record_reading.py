@@ -82,8 +82,8 @@ def _opened(source: Source, rows: Sequence[Turn], *, need_states: bool = True) -
 
 def guessed(source: Source, rows: Sequence[Turn], *, need_states: bool = True) -> Records:
     """The records of single turns, and their keys. A `KeysError`: these do not say what they hold."""
-    if rows[0].dialogue is None:  # a key of the records may say otherwise
-        rows = [row._replace(dialogue=source.dialogue) for row in rows]
+    if rows[0].dialogue is None and (name := source.dialogue) is not None:  # a key of the records may say otherwise
+        rows = [row._replace(dialogue=name) for row in rows]
     fields = guess(
         [row.content for row in rows],
         source.keys,
@@ -247,8 +247,8 @@ class Records:
         given = vars(self._source.keys).values() if self._source.keys else ()
         if not further and all(key in usual or key in given for key, _ in keys):
             return ""
-        told = ", ".join(key if key in usual else f"{key} as {word}" for key, word in keys)
-        return "; ".join([f"keys used: {told}", *further])
+        names = ", ".join(key if key in usual else f"{key} as {word}" for key, word in keys)
+        return "; ".join([f"keys used: {names}", *further])
 
     # --- turns -----------------------------------------------------------------------------------------------------
 

@@ -237,19 +237,20 @@ class Row:
         for speaker, path in zip(("system", "user"), self.said, strict=True):
             holder = (before and before.content) if path.startswith("<") else turn.content
             *above, last = path.removeprefix("<").split(".")
-            if not last or holder is None or (speaker == "system" and self.is_silent_first and turn.number == 0):
+            is_first = before is None and path.startswith("<")
+            if not last or is_first or (speaker == "system" and self.is_silent_first and turn.number == 0):
                 continue
             for key in above:
                 if isinstance(holder, dict):
                     holder = holder.get(key, msgspec.UNSET)
                 elif isinstance(holder, list) and key == "-1":
                     holder = holder[-1] if holder else msgspec.UNSET
-            if isinstance(holder, list) and last == "-1" and holder:
-                texts[speaker] = holder, -1
+            if isinstance(holder, list) and last == "-1":
+                texts |= {speaker: (holder, -1)} if holder else {}
             elif isinstance(holder, dict) and (not above or last in holder):
                 texts[speaker] = holder, last
-            elif holder not in (msgspec.UNSET, []):
-                texts[speaker] = [holder], 0  # which is no text, and so refused
+            elif holder is not msgspec.UNSET:
+                texts[speaker] = [None], 0  # which is no text, and so refused
         return texts
 
     def _end(self, turn: Turn) -> Iterator[Turn]:
@@ -323,7 +324,8 @@ class Row:
             states.note(self.unanswered.format(unanswered))
         turns = [turn for turn in turns if turn.content is not None or not turn.texts]
         domains = self.domains(turns)
-        states.domains |= {name: domain.removesuffix("-") for name, domain in domains.items()}
+        if "gold" in self.sides:
+            states.domains |= {name: domain.removesuffix("-") for name, domain in domains.items()}
         unreadable = set[int]()
         for turn in turns:
             at = states.turn(turn.dialogue, turn.number or 0)

@@ -19,6 +19,11 @@ class Dump(msgspec.Struct):
     predictions: dict[str, dict[str, list[str]]]
 
 
+def _sniff(source: Source) -> bool:
+    document = source.sample if source.kind == "json" else None
+    return isinstance(document, dict) and document.keys() >= {"slots", "predictions"}
+
+
 def _read(source: Source, states: StatesBuilder) -> None:
     dump = source.whole(Dump, None, "dialogue", "turn")
     if len(set(dump.slots)) < len(dump.slots):
@@ -37,7 +42,7 @@ FORMAT: Final = Format(
     holds=("pred",),
     example='{"slots": ["hotel-area", "hotel-name"], "predictions": {"MUL9901.json": {"0": ["north", "none"]}}}',
     shape=Dump,
-    sniff=lambda source: any(document.keys() >= {"slots", "predictions"} for document in source.objects_at(0)),
+    sniff=_sniff,
     reader=_read,
     omits=("none",),
 )

@@ -18,7 +18,7 @@ from dstbench.io.files import File
 from dstbench.readers.json_stream import items, may_repeat_keys
 from dstbench.readers.options import Keys
 from dstbench.readers.shapes import clipped, first_misfit
-from dstbench.readers.wrappers import keys_around, values
+from dstbench.readers.wrappers import keys_around
 from dstbench.typing import Unreadable
 
 T = TypeVar("T")
@@ -144,19 +144,6 @@ class Source(File):
         if isinstance(self.json, dict):
             return dict(islice(self.json.items(), _SAMPLE))
         return self.json[:_SAMPLE] if isinstance(self.json, list) else self.json
-
-    def values(self, depth: int, top: type = object) -> list[Any]:
-        """Some of the values so many levels down in a JSON document of the type `top`, for sniffing.
-
-        A wrapper (`around`) has no such values, because its keys are not those of a format.
-        """
-        if self.kind != "json" or not isinstance(self.sample, top) or (depth and self.around):
-            return []
-        return values(self.sample, depth)
-
-    def objects_at(self, depth: int, top: type = object) -> list[dict[str, Any]]:
-        """The objects among `values`."""
-        return [value for value in self.values(depth, top) if isinstance(value, dict)]
 
     def first_line(self, *keys: str) -> dict[str, Any] | None:
         """The first of the JSON Lines, if it is an object with these keys, for sniffing."""

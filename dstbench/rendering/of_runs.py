@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 import polars as pl
 
 from dstbench.analysis import findings as sentences
-from dstbench.analysis.findings import highest, percent
-from dstbench.errors import UsageError, number_of
+from dstbench.analysis.findings import highest
+from dstbench.errors import UsageError, number_of, percent
 from dstbench.metrics.registry import name_of, parse
 from dstbench.rendering.tables import render, signature_lines
 from dstbench.rendering.text_tables import UNDEFINED

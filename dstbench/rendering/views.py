@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 import polars as pl
 
-from dstbench.analysis.findings import percent
+from dstbench.errors import percent
 from dstbench.metrics.registry import name_of, sign_of
 from dstbench.rendering.latex import PaperTable, cell
 from dstbench.rendering.text_tables import RAISED, UNDEFINED, Styles

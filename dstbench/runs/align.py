@@ -233,11 +233,17 @@ def _spine(
     source = states.source
     spine = gold.sorted_turns.join(
         pred.turns.with_row_index("at_pred"), on=_KEY, how="left", maintain_order="left"
-    ).join(wrong.with_columns(is_wrong=True), on=_KEY, how="left", maintain_order="left")
-    spine = spine.with_columns(C("is_wrong").fill_null(value=False), predicted=C("at_pred").is_not_null())
+    ).with_columns(predicted=C("at_pred").is_not_null(), is_wrong=pl.lit(value=False))
+    if wrong.height:
+        marked = spine.drop("is_wrong").join(
+            wrong.with_columns(is_wrong=True), on=_KEY, how="left", maintain_order="left"
+        )
+        spine = marked.with_columns(C("is_wrong").fill_null(value=False))
     absent = spine.filter(~C("predicted") & ~C("is_wrong"))
     predicted = pl.concat([pred.turns, wrong])
-    extra = predicted.join(gold.turns, on=_KEY, how="anti", maintain_order="left")
+    extra = predicted.clear()
+    if spine.height - absent.height < predicted.height:
+        extra = predicted.join(gold.turns, on=_KEY, how="anti", maintain_order="left")
     coverage = {
         "missing_turns": absent.height,
         "missing_dialogues": absent.join(pred.turns, on="dialogue", how="anti")["dialogue"].n_unique(),

@@ -99,9 +99,9 @@ def check_gold_scope(run: Run, convention: Convention) -> None:
 def warn_of_unscored(run: Run, convention: Convention) -> None:
     """Warn of predicted values that are in no score."""
     counts = unscored(run, convention)
-    slots = counts.filter(C("unscored") > 0).select("slot", "unscored")
-    if slots.is_empty():
+    if not counts["unscored"].sum():
         return
+    slots = counts.filter(C("unscored") > 0).select("slot", "unscored")
     choices = ", ".join(f"{key} {text}" for key, text in _leaving_out(convention).items())
     what = f"are not scored under {convention.name} ({choices})"
     warn(

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dstbench.audit.known_values import LEAST, SHARE, Content, ordinary_words
+from dstbench.audit.donors import LEAST, SHARE, Content, ordinary_words
 from dstbench.writers.rewrite import STATES
 
 #: Dialogues: what is said, and the values of all states.

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 
 import dstbench
 from dstbench.audit import Replacement, replace, rewrite, spoken
-from dstbench.audit.donors import donor_values
-from dstbench.audit.known_values import LEAST, Content, read_content
+from dstbench.audit.donors import LEAST, Content, donor_values, read_content
 from tests import formats
 from tests.audit.test_known_values import Told, letters, plainly_ordinary
 from tests.commands import run

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import dstbench
 from dstbench import audit
-from dstbench.audit.sheet import evidence_in_words
+from dstbench.audit.reviewing import evidence_in_words
 from dstbench.io.escape import csv_text
 from dstbench.schema.audit import PROPOSALS
 from tests.planted import States, consistent, find, memory, said, take_out

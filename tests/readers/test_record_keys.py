@@ -127,13 +127,6 @@ def test_one_record_among_others_is_refused_with_its_place() -> None:
             dstbench.scan([*good, bad])
 
 
-def test_a_turn_without_a_prediction_is_none_with_an_empty_one() -> None:
-    records = [_record(0, gold=NORTH, pred=NORTH), _record(1, gold=NORTH)]
-    with pytest.raises(dstbench.DstbenchError, match="1 gold turn without a prediction"):
-        dstbench.scan(records)
-    assert notes_of([*records[:1], _record(1, gold=NORTH, pred=None)]) == ["1 state that is null taken as empty"]
-
-
 def test_a_side_that_is_null_everywhere_is_not_there() -> None:
     records = [_record(turn, gold=NORTH, pred=None) for turn in range(2)]
     with (

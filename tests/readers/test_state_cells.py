@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import json
 from typing import Any
 
@@ -12,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dstbench.readers.state_cells import StateCells, could_be_state, split_text
-from dstbench.readers.state_text import Misfit, Repeated, parsed
+from dstbench.readers.state_text import Misfit
 
 
 def _read(cell: Any) -> dict[str, str]:
@@ -107,24 +106,6 @@ def test_a_state_as_text_says_what_the_state_says(state: dict[str, Any]) -> None
         json.dumps(json.dumps(state)),
     ):
         assert dict(StateCells().read(text)) == dict(wanted)
-
-
-@given(texts.map(lambda inner: "{" + inner + "}"))
-def test_a_text_is_read_as_python_reads_it_or_as_json(text: str) -> None:
-    """The quick way through JSON must never give what neither JSON nor Python would."""
-    meant = []
-    for how in (json.loads, ast.literal_eval):
-        try:
-            meant.append(how(text))
-        except (ValueError, SyntaxError, TypeError):
-            continue
-    try:
-        found = parsed(text)
-    except Misfit:
-        assert not meant
-        return
-    if meant and not isinstance(found, Repeated):
-        assert found == (list(meant[0]) if isinstance(meant[0], tuple) else meant[0])
 
 
 @pytest.mark.parametrize("write", [str, lambda text: text.replace("'", '"')])

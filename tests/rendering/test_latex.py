@@ -117,26 +117,6 @@ def test_golden(here: Path) -> None:
     assert re.fullmatch(r"jga\|profile:verbatim\.1\|missing:error\|by:domain\|gold:\w{8}\|d:1\|t:2\|v:.*", readable)
 
 
-def columns_of(row: list[str]) -> int:
-    """How many columns the cells of a row take."""
-    return sum(int((re.findall(r"^\\multicolumn\{(\d+)\}", text) or ["1"])[0]) for text in row)
-
-
-@pytest.mark.looks
-@pytest.mark.filterwarnings("ignore::dstbench.errors.DstbenchWarning")
-def test_every_row_has_every_column_and_every_table_its_caption_and_label() -> None:
-    for name, page in pages(None).items():
-        parts = tables(page)
-        for caption, columns, rows in parts:
-            assert {columns_of(row) for row in rows} == {len(columns)}, (name, caption)
-            assert caption.endswith("."), (name, caption)
-        labels = re.findall(r"^\\label\{(.*)\}$", page, re.MULTILINE)
-        assert len(set(labels)) == len(labels) == {"report": 4}.get(name, 1), name
-        assert page.count("usepackage") == 1
-        assert ("ignature" in page) == (name not in ("sweep", "rows")), name
-        assert "-{}-format" not in page
-
-
 def test_equal_scores_are_bold_both_and_a_single_one_is_not() -> None:
     corpus = synthetic(10)
     page = render({"scores": dstbench.score({"a": corpus["eager"], "b": corpus["eager"]}, metrics="jga")}, "latex")

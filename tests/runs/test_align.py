@@ -37,22 +37,18 @@ def test_missing_turns_are_an_error_that_names_them_and_the_choices() -> None:
         assert f"`missing` {choice}" in message
 
 
-def test_missing_turns_may_count_as_wrong_also_where_gold_is_empty() -> None:
-    with pytest.warns(dstbench.DstbenchWarning, match="counted as wrong"):
-        assert scores("wrong") == {"jga": 0.4, "fga": 0.4, "rsa": 0.2, "tla": 0.4, "f1": 0.4}
-
-
-def test_missing_turns_may_be_scored_as_empty_states() -> None:
-    with pytest.warns(dstbench.DstbenchWarning, match="scored as empty"):
-        found = scores("empty")
-    assert found["jga"] == 0.6  # B's first turn is right to be empty
-    assert found["tla"] == 0.8  # B's last turn only carries the error on
-
-
-def test_missing_turns_may_be_left_out() -> None:
-    with pytest.warns(dstbench.DstbenchWarning, match="left out"):
-        rows = dstbench.score(PRED, gold=GOLD, missing="intersect", metrics="jga")
-    assert rows.select("value", "turns", "dialogues").row(0) == (1, 2, 1)
+@pytest.mark.parametrize(
+    ("missing", "said", "wanted"),
+    [
+        ("wrong", "counted as wrong", {"jga": 0.4, "fga": 0.4, "rsa": 0.2, "tla": 0.4, "f1": 0.4}),
+        # B's first turn is right to be empty, and its last only carries the error on.
+        ("empty", "scored as empty", {"jga": 0.6, "tla": 0.8}),
+        ("intersect", "left out", {"jga": 1}),
+    ],
+)
+def test_missing_turns_are_treated_as_asked(missing: Missing, said: str, wanted: dict[str, float]) -> None:
+    with pytest.warns(dstbench.DstbenchWarning, match=said):
+        assert scores(missing, ",".join(wanted)) == wanted
 
 
 def test_a_missing_turn_between_others_leaves_a_gap_that_is_reported() -> None:

@@ -82,13 +82,6 @@ def test_files_of_one_name_in_several_splits_are_told_apart(here: Path) -> None:
     assert kept["dialogue"].to_list() == [formats.ID]
 
 
-def test_a_slot_that_ldst_leaves_out_is_no_value(here: Path) -> None:
-    lines = formats.ldst().replace("dialogues_001.json|||0|||", "data.json|||MUL7001.json|||")
-    Path("run").write_text(lines.replace("NONE", "not mentioned", 20).replace("['NONE']", "[]", 3))
-    found = dstbench.scan("run", gold=EXAMPLE).drop("run").collect()
-    assert found.equals(dstbench.scan(EXAMPLE).drop("run").collect())
-
-
 def test_nothing_in_a_file_is_evaluated(here: Path) -> None:
     Path("run").write_text(formats.ldst().replace("['west']", "[open('made', 'w').name]", 1))
     with pytest.raises(dstbench.DstbenchError, match="is not a list of strings"):

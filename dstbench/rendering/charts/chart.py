@@ -25,7 +25,8 @@ KINDS: Final = {"missed": COLOURS[5], "wrong": COLOURS[1], "over": COLOURS[4], "
 #: The colour of everything that is not a run: text, reference lines.
 INK: Final = "#000000"
 #: Longer labels are cut in the middle: the names of seeds often differ at their ends.
-LABEL: Final = 32
+LABEL: Final = 24
+IN_LEGEND: Final = 20
 # What tells names apart besides colour. The number of dashes and that of colours have no common divisor, so 56 lines
 # differ in colour or dash; stacked bars beside each other differ in depth.
 _DASHES: Final = [[1, 0], [5, 2], [2, 2], [7, 2, 2, 2], [1, 1], [9, 3], [4, 1, 1, 1, 1, 1]]
@@ -59,7 +60,7 @@ class Axis(NamedTuple):
     names: Sequence[str] = ()  # the names, if they are not those of the rows in their order
     scale: Options = _NONE
     axis: Options = _NONE  # such as the number of ticks and their format
-    channel: Options = _NONE  # what else Vega-Lite is told of the channel
+    channel: Options = _NONE  # other properties of the channel, as Vega-Lite writes them
 
 
 class Mark(NamedTuple):
@@ -93,10 +94,10 @@ def chart(
     """
     layers: list[alt.Chart] = []
     for mark in marks:
-        of = rows if mark.rows is None else mark.rows
-        layer = alt.Chart(alt.Undefined if mark.rows is None else _data(of))
+        own_rows = rows if mark.rows is None else mark.rows
+        layer = alt.Chart(alt.Undefined if mark.rows is None else _data(own_rows))
         layer.mark = {"type": mark.kind, **_MARKS.get(mark.kind, {}), **mark.options}
-        layer.encoding = alt.FacetedEncoding(**_encoding(mark, of))
+        layer.encoding = alt.FacetedEncoding(**_encoding(mark, own_rows))
         layers.append(layer.transform_calculate(text=mark.calculate) if mark.calculate else layer)
     whole: Any = alt.layer(*layers, data=_data(rows))
     if step is None and rows.schema.get(marks[0].y.column) == pl.String:
@@ -178,7 +179,7 @@ def _encoding(mark: Mark, rows: pl.DataFrame) -> dict[str, Any]:
                 channels[f"{way}2"] = {"field": axis.to}
     if mark.by:
         names = unique(rows[mark.by])
-        legend = {"labelExpr": cut()} if len(names) > 1 else None
+        legend = {"labelExpr": cut(IN_LEGEND)} if len(names) > 1 else None
         is_kind = KINDS.keys() >= {*names}
         colours = {"range": [KINDS[name] for name in names]} if is_kind else {}
         channels["color"] = {**_named(mark.by, names, colours), "legend": legend}

@@ -15,7 +15,7 @@ import vl_convert
 from markupsafe import Markup
 
 from dstbench.errors import visible
-from dstbench.rendering.charts.chart import COLOURS, INK, LABEL, Chart, cut
+from dstbench.rendering.charts.chart import COLOURS, IN_LEGEND, INK, LABEL, Chart, cut
 from dstbench.rendering.html import markup
 from dstbench.typing import FigureFormat
 
@@ -30,8 +30,10 @@ _MANY_PANELS: Final = 3  # so many panels make a figure wide
 _NARROWEST: Final = 40  # the least width of a plot
 _SPACING: Final = 12
 _LETTER: Final = 4.2  # the width of a character above a panel
-# About how much room a vertical axis takes in points: an axis of names, plus each character; or an axis of numbers.
+# About how much room labels take in points: an axis of names or a symbol with a name, plus each character; or an axis
+# of numbers.
 _OF_NAMES: Final = 9
+_OF_SYMBOL: Final = 20
 _OF_CHARACTER: Final = 3.4
 _OF_NUMBERS: Final = 34
 _DOTS_PER_INCH: Final = 300
@@ -109,7 +111,11 @@ def _drawn(spec: Spec, width: float, scale: float, unit: str = "") -> str:
     labels need, and what is then a little too narrow or too wide is scaled.
     """
     spec = _legible(spec)
-    config = {**_CONFIG, "legend": {**_CONFIG["legend"], "columns": max(2, int(width / 105))}, **spec["config"]}
+    layers = spec.get("spec", spec)["layer"]
+    scales = [layer["encoding"].get("color", {}).get("scale", {}) for layer in layers]
+    letters = min(IN_LEGEND, max((len(name) for scale in scales for name in scale.get("domain", ())), default=0))
+    columns = max(1, int((width - _OF_NUMBERS) / (_OF_SYMBOL + _OF_CHARACTER * letters)))
+    config = {**_CONFIG, "legend": {**_CONFIG["legend"], "columns": columns}, **spec["config"]}
     spec |= {"config": config, "title": spec["usermeta"]["below"]}
     if "facet" in spec:
         _set_out(spec, width)
