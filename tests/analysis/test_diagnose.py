@@ -210,6 +210,7 @@ def test_a_turn_without_a_prediction_is_not_early() -> None:
 
 @FEW
 @given(corpora(LARGE))
+@pytest.mark.filterwarnings("ignore:.*gold never has:dstbench.errors.DstbenchWarning")
 def test_classes_and_timing_by_plain_loops(states: States) -> None:
     """Also where a matcher decides: three letters of five suffice, so north matches south, and no other value."""
     runs, ts = dstbench.open_runs(states), oracle.turns(states)
@@ -226,6 +227,7 @@ def test_classes_and_timing_by_plain_loops(states: States) -> None:
 
 @FEW
 @given(corpora(LARGE))
+@pytest.mark.filterwarnings("ignore:.*gold never has:dstbench.errors.DstbenchWarning")
 def test_dialogues_by_plain_loops(states: States) -> None:
     found = dstbench.traits(states, metrics="jga,gca").dialogues
     groups = by_dialogue(states)
