@@ -121,6 +121,7 @@ texts_of_a_turn = st.one_of(st.none(), st.lists(st.sampled_from(WORDS), max_size
 
 
 @pytest.mark.filterwarnings("ignore:.*gold lists alternatives:dstbench.errors.DstbenchWarning")
+@pytest.mark.filterwarnings("ignore:.*slots that gold never has:dstbench.errors.DstbenchWarning")
 @FEW
 @given(st.lists(st.lists(st.tuples(slots_of_a_turn, slots_of_a_turn, texts_of_a_turn, texts_of_a_turn), min_size=1,
                          max_size=4), min_size=1, max_size=12))  # fmt: skip

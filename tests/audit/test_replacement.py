@@ -16,7 +16,7 @@ import dstbench
 from dstbench.audit import Replacement, replace, rewrite, spoken
 from dstbench.audit.donors import LEAST, Content, donor_values, read_content
 from tests import formats
-from tests.audit.test_known_values import Told, letters, plainly_ordinary
+from tests.audit.test_donors import Told, letters, plainly_ordinary
 from tests.commands import run
 from tests.writers.test_rewrite import read_states
 
