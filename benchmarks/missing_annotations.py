@@ -1,8 +1,8 @@
 """Missing annotations beside what the script of Qian et al. (2021) adds to the validation set of MultiWOZ 2.1.
 
-Purpose: `dstbench audit inconsistency` should find what their script finds (at least 76 % of it, and 88 % of what the
-database confirms), and add little else (at least 93 % of its additions are the script's, too). The script also adds
-offers that the user refuses, and values of slots that do not matter to the user; dstbench does not.
+Purpose: `dstbench audit inconsistency` should find what their script finds (at least 77 % of it, and 90 % of what the
+database confirms), and add little else (at least 92 % of its additions are the script's, too). The script also adds
+facts of offers that the user refuses; dstbench does not.
 
 With `--as qian2021`, it should change as many dialogues as their Table 1 says: within 15 % for each slot, and within 3
 points in all.
@@ -38,7 +38,7 @@ from dstbench.audit.mentions import CANONICAL
 from dstbench.audit.places import ALIKE
 
 #: The required figures.
-BARS = {"recall": 0.76, "recall_confirmed": 0.88, "confirmed": 0.93}
+BARS = {"recall": 0.77, "recall_confirmed": 0.90, "confirmed": 0.92}
 #: Dialogues of the validation set that the paper changes, by slot and domain (Table 1), and their share in all.
 TABLE_1 = {
     "attraction-area": 86, "attraction-name": 151, "attraction-type": 102, "attraction": 283,

@@ -34,7 +34,6 @@ from dstbench.schema.core import BETWEEN
 
 _CELL: Final = ["row", "slot"]
 _OF_DOMAIN: Final = ["row", "domain"]
-_IS_ABOUT: Final = ("is_topic", "was_topic", "is_named")
 # Whether gold has the value that is said, alone or among alternatives.
 _IS_NOW: Final = pl.col("every").list.contains(pl.col("value")).fill_null(False)
 #: Least number of similar places in other dialogues that gold must annotate.
@@ -237,7 +236,6 @@ def _with_facts(discussion: Discussion, places: Places, rules: Rules) -> pl.Data
     offers = offers.join(turns.filter(pl.col("system_names") > 1).select(*_OF_DOMAIN, "system_names"), on=_OF_DOMAIN)
     each = offers.join(facts.rename({"fact": "value"}), on=["domain", "entity"])
     each = each.group_by(*_OF_DOMAIN, "slot", "value").agg(each_has_it=pl.len() == pl.col("system_names").first())
-    unimportant = places.indifference.join(turns, on=_OF_DOMAIN).filter(pl.any_horizontal(_IS_ABOUT))
     for frame in (
         facts.rename({"entity": "place"}),
         facts.select("domain", place="entity", has_row=True).unique(),
@@ -246,7 +244,6 @@ def _with_facts(discussion: Discussion, places: Places, rules: Rules) -> pl.Data
         each,
         state.filter("changed").select("row", "value", taken_by="slot").unique(["row", "value"], keep="none"),
         state.group_by(*_OF_DOMAIN, "value").agg(holders=pl.len()),
-        unimportant.group_by("talk", "domain", "slot").agg(indifferent_from=pl.col("row").min()),
     ):
         said = look_up(said, frame)
     several = pl.col("slot").str.contains(rules.lists) & (pl.col("system_names") > 1)
@@ -276,7 +273,6 @@ def conditions(rules: Rules) -> dict[Condition, pl.Expr]:
     takes_lists = pl.col("slot").str.contains(rules.lists)
     agrees = (pl.col("fact") == pl.col("value")).fill_null(False)
     of_domain = pl.col("of_domain") | ~pl.col("of_other")
-    is_indifferent = (pl.col("indifferent_from") <= pl.col("row")).fill_null(False)
     beside = pl.col("is_beside") & ~pl.col("in_address")
     names_none = pl.col("system_names") == 0
     of_place = names_none & pl.col("was_topic") & ~pl.col("elsewhere") & of_domain
@@ -301,7 +297,6 @@ def conditions(rules: Rules) -> dict[Condition, pl.Expr]:
         "not contradicted": agrees | pl.col("fact").is_null() | needs_none,
         "needs no row": needs_none,
         "every place has it": pl.col("each_has_it"),
-        "it matters": ~is_indifferent | pl.col("slot").str.contains(rules.over_dontcare),
         "of the place": pl.col("system_names_place") | of_place,
         "of no other place": names_none | pl.col("system_names_place"),
         "of all places": pl.col("of_all"),

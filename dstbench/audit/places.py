@@ -37,8 +37,6 @@ class Places:
         mentions: As `mentions.find_mentions` returns them, with `domain`, `words`, and what the rules say of the
             sentence and the utterance; `sentence` is its number in the utterance.
         refusals: (row, domain), turns in which the user asks for another place.
-        indifference: (row, domain, slot, is_named: whether the domain is, too), turns in which the user says that the
-            slot does not matter, if this is about the domain.
     """
 
     slots: list[str]
@@ -47,7 +45,6 @@ class Places:
     names: pl.DataFrame
     mentions: pl.DataFrame
     refusals: pl.DataFrame
-    indifference: pl.DataFrame
 
 
 def lay_out_places(corpus: Corpus, folder: str | None, rules: Rules) -> Places | None:
@@ -100,7 +97,6 @@ def lay_out_places(corpus: Corpus, folder: str | None, rules: Rules) -> Places |
         names=names,
         mentions=_with_sentences(mentions, corpus, rules),
         refusals=_refusals(corpus, rules),
-        indifference=_indifference(corpus, slots, rules),
     )
 
 
@@ -251,30 +247,3 @@ def _refusals(corpus: Corpus, rules: Rules) -> pl.DataFrame:
     sentences = sentences.join(corpus.domains.select("domain").unique(), how="cross")
     own, other = (_says_domain(sentence, rules, own=own) for own in (True, False))
     return sentences.filter(own | ~other).select("row", "domain").unique()
-
-
-def _indifference(corpus: Corpus, slots: pl.Series, rules: Rules) -> pl.DataFrame:
-    """`Places.indifference`: of slots that the user's sentence names, else of those that the system asks about."""
-    user, system = (
-        corpus.texts.filter(speaker=who).select("row", _sentences(pl.col("text"), rules).alias(who))
-        for who in ("user", "system")
-    )
-    sentence, question, names_slot = pl.col("user"), pl.col("system"), "|".join(rules.asked_as.values())
-    # A question that names no slot ("which do you prefer?") is about what was said before it.
-    before = pl.when(question.str.contains(names_slot)).then(pl.lit("")).otherwise(question.shift(1).over("row"))
-    questions = system.explode("system").with_columns(before=before).filter(question.str.contains(rules.preference))
-    with_before = pl.concat_str("before", "system", separator=" ", ignore_nulls=True)
-    questions = questions.group_by("row").agg(system=with_before.str.join(" "))
-    said = user.with_columns(first=sentence.list.first()).explode("user").join(questions, on="row", how="left")
-    declines = (pl.col("first") == sentence) & sentence.str.contains(rules.no_preference) & question.is_not_null()
-    said = said.filter(sentence.str.contains(rules.indifference) | declines)
-    texts = said.select("row", text=pl.when(sentence.str.contains(names_slot)).then(sentence).otherwise(question))
-    domains = corpus.domains.filter(pl.col("slot").is_in(slots.implode()))
-    rows = [
-        texts.filter(pl.col("text").str.contains(words)).join(
-            domains.filter(pl.col("slot").str.contains(slot)), how="cross"
-        )
-        for slot, words in rules.asked_as.items()
-    ]
-    named = pl.concat(rows).with_columns(is_named=_says_domain(pl.col("text"), rules, own=True))
-    return named.group_by("row", "domain", "slot").agg(pl.col("is_named").any())

@@ -30,7 +30,7 @@ Condition: TypeAlias = Literal[
     "by the user", "by the system", "by either",
     "the only name", "the only value", "the place is named", "an offer that stands", "not refused",
     "the row agrees", "confirmed", "not contradicted", "needs no row", "every place has it",
-    "it matters", "of the place", "of no other place", "of all places", "of the domain", "of the topic", "no trip",
+    "of the place", "of no other place", "of all places", "of the domain", "of the topic", "no trip",
     "in no other slot", "set in no other", "a kind is asked for", "no kind that users ask for", "a stated kind",
     "indefinite", "yes", "not denied", "not asked", "no question",
 ]  # fmt: skip
@@ -45,10 +45,6 @@ class Rules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     refusal: Pattern  # the user asks for another place
     negation: Pattern  # a sentence denies something
     excluded: Pattern  # the words before a value that is not meant ("not a")
-    indifference: Pattern  # the user says that something does not matter
-    preference: Pattern  # the system asks what the user prefers
-    no_preference: Pattern  # the user's answer begins so if there is no preference
-    asked_as: dict[Pattern, Pattern]  # by slot (a pattern), the words that ask about it
     request: Pattern  # the user asks for information
     query: Pattern  # the user asks whether a place has a value
     offer: Pattern  # the system asks whether the user wants something

@@ -146,22 +146,6 @@ def test_what_is_said_of_the_place_under_discussion(database: str) -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("question", "answer", "slots"),
-    [
-        ("which area do you prefer ?", "i do not care", {"hotel-area"}),
-        ("do you have a certain area or star rating in mind ?", "no , book it for two", {"hotel-area", "hotel-stars"}),
-        ("how many nights ?", "the area does not matter", {"hotel-area"}),
-        ("how many nights ?", "no idea", set()),
-    ],
-)
-def test_what_does_not_matter_to_the_user_is_not_added(
-    question: str, answer: str, slots: set[str], database: str
-) -> None:
-    dialogue = [_BEGIN, (question, answer, _BEGIN[2]), (_ACORN, "great", _BEGIN[2])]
-    assert added(database, dialogue) == [{(2, slot, value) for slot, value in _ALL.items() if slot not in slots}]
-
-
 @settings(max_examples=2)
 @given(gone=st.sets(st.tuples(st.integers(0, 59), st.sampled_from(sorted(_ALL))), min_size=1))
 def test_what_was_taken_out_is_found_and_nothing_else_and_twice_is_once(
