@@ -287,4 +287,5 @@ def _check(name: str, errors: pl.DataFrame, bias: pl.DataFrame) -> None:
             of = f"{undefined:,} of {errors['errors'].sum():,} errors"
             warn(f"{metric} is undefined with {of}, which its means leave out", run=name)
     if (bias["slopes"] < 2).all():
-        warn("fewer than two dialogues have errors in two turns, so position bias has no interval", run=name)
+        drawn = "errors" if (errors["errors"] == errors["possible"]).all() else "drawn errors"
+        warn(f"fewer than two dialogues have {drawn} in two turns, so position bias has no interval", run=name)

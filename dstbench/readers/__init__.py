@@ -8,10 +8,10 @@
 - `declared`: rows in a file of the user's
 - `registry`: all formats, and `read`; `folder`: which files of a folder to read
 - `format`: what a format is; `source`: a file and its JSON; `builder` collects the `states`, `document` opens a file
-  for changes; `shapes`: where JSON is not of a type; `json_stream`: JSON lists by their entries
-- `records`: turns under any keys; `record_path` says where they are, `record_keys` under which keys, and
-  `record_reading` reads them; `key_names` and `state_cells` (with `state_text`) know what people call keys and how they
-  write states; `state_lists` are built on these
+  for changes; `shapes`: where JSON is not of a type; `json_stream`: the items of large JSON lists
+- `records`: turns under any keys; `record_keys` says which objects are records, and what their keys hold; `record_path`
+  says where they are, and `record_reading` reads them; `key_names` and `state_cells` (with `state_text`) know what
+  people call keys and how they write states; `state_lists` are built on these
 - `contexts`: what was said; `frames`: intents and requested slots; `ontology`: the values that slots may have
 
 The names below are imported when they are first used, because a run that already is a long table needs no reader.

@@ -14,9 +14,19 @@ from itertools import islice
 from typing import Any, Final, TypeAlias
 
 from dstbench.errors import did_you_mean
-from dstbench.readers.key_names import DIALOGUE, DOMAIN, SLOT, TURN, Meaning, Side, folded, meaning, turn_in
+from dstbench.readers.key_names import (
+    DIALOGUE,
+    DOMAIN,
+    SLOT,
+    TURN,
+    Meaning,
+    Side,
+    folded,
+    meaning,
+    says_its_side,
+    turn_in,
+)
 from dstbench.readers.options import Keys
-from dstbench.readers.record_path import with_dots
 from dstbench.readers.state_cells import could_be_state, is_missing, states_in, without_numpy
 
 #: The values under each key, in a sample of the records.
@@ -66,6 +76,53 @@ class Fields:
         """Whether the keys are dstbench's own."""
         own = (self.dialogue, "dialogue_id"), (self.turn, "turn"), (self.gold, "gold"), (self.pred, "pred")
         return self.slot is None and all(key in (None, name) for key, name in own)
+
+
+def is_record(record: Mapping[str, Any], given: Keys | None = None) -> bool:
+    """Whether an object alone, without others beside it, looks like the record of a turn, or of a whole dialogue."""
+    if given is not None and given.turns is not None:
+        return False  # the path ends below that key
+    keys = replace(given, optional=True) if given is not None else Keys()
+    record = with_inner(record, keys)
+    if keys.gold in record or keys.pred in record:
+        return True
+    try:
+        fields = guess([record], keys, names_dialogue=True, need_states=False)
+    except KeysError:  # reading says what is wrong
+        return True
+    sides = {fields.gold, fields.pred} - {None}
+    looks = {key: _looks(record[key]) for key in sides if key is not None}
+    if True in looks.values():
+        return True
+    # Empty states, and the values of one slot, look like anything: other keys must tell.
+    may_be_one = None in looks.values() or fields.slot is not None
+    return may_be_one and (bool(named(record, DIALOGUE + TURN)) or len(sides) > 1 or any(map(says_its_side, looks)))
+
+
+def has_states(record: Mapping[str, Any], least: int = 1) -> bool:
+    """Whether at least so many values in an object, under keys of any name, look like states."""
+    values = [value for key, value in with_dots(record).items() if turn_in(key) is None]
+    return sum(could_be_state(value) is True for value in values) >= least
+
+
+def with_inner(record: Any, given: Keys) -> Any:
+    """A record in which what the user's keys with a dot lead to (``meta.gold``) is under these keys."""
+    inner: dict[str, Any] = {}
+    for path in vars(given).values():
+        outer, dot, name = path.partition(".") if isinstance(path, str) else ("", "", "")
+        above = record.get(outer) if dot and isinstance(record, Mapping) else None
+        if isinstance(above, Mapping) and name in above:
+            inner[path] = above[name]
+    return {**record, **inner} if inner else record
+
+
+def with_dots(record: Mapping[Any, Any]) -> dict[str, Any]:
+    """A record in which what is in an object under a key is also under both keys, joined by a dot."""
+    flat: dict[str, Any] = {}
+    for key, value in record.items():
+        is_object = isinstance(value, Mapping) and not could_be_state(value)
+        flat |= {str(key): value, **({f"{key}.{name}": inner for name, inner in value.items()} if is_object else {})}
+    return flat
 
 
 def columns_of(records: Iterable[Mapping[str, Any]]) -> Columns:
@@ -230,8 +287,15 @@ def _are_empty(column: list[Any]) -> bool:
 
 def _hold_states(column: list[Any]) -> bool:
     """Whether most values look like states, or like the states of a dialogue's turns."""
-    looks = [True if (look := could_be_state(value)) is False and states_in(value) else look for value in column]
+    looks = [*map(_looks, column)]
     return looks.count(True) > looks.count(False)
+
+
+def _looks(cell: Any) -> bool | None:
+    """Whether a cell looks like a state, or like the states of a dialogue's turns; None: it is empty."""
+    if (several := states_in(cell)) is None:
+        return could_be_state(cell)
+    return not any(isinstance(state, Mapping) and is_record(state) for state in several.values())
 
 
 def _line(records: Sequence[Mapping[str, Any]], *, names_dialogue: bool) -> str | None:

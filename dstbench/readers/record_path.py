@@ -10,9 +10,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Final, TypeAlias
 
-from dstbench.readers.key_names import DIALOGUE, TURN, folded, meaning, turn_in
+from dstbench.readers.key_names import DIALOGUE, TURN, folded, turn_in
 from dstbench.readers.options import Keys
-from dstbench.readers.state_cells import could_be_state, states_in
 from dstbench.readers.walk import Id, Step
 
 Path: TypeAlias = tuple[Step, ...]
@@ -21,53 +20,6 @@ LIST: Final[Path] = (Step("list", or_object=True),)
 # Items of a list or an object that are looked at, and the deepest nesting of records.
 _SAMPLE: Final = 20
 _DEEPEST: Final = 4
-_IDS: Final = frozenset(DIALOGUE + TURN)
-
-
-def is_record(record: Mapping[str, Any], given: Keys | None = None) -> bool:
-    """Whether an object alone, without others beside it, looks like the record of a turn, or of a whole dialogue."""
-    if given is not None and given.turns is not None:
-        return False  # the path ends below that key
-    if given is not None and any(key in with_inner(record, given) for key in (given.gold, given.pred) if key):
-        return True
-    has_id = any(isinstance(key, str) and folded(key) in _IDS for key in record)
-    for key, value in record.items():
-        of_key = meaning(key) if isinstance(key, str) else None
-        if of_key is None:
-            continue
-        looks = could_be_state(value)
-        if (has_id or of_key.rank < 4) and (several := states_in(value)) is not None:
-            looks = not any(isinstance(state, Mapping) and is_record(state) for state in several.values())
-        if looks or (looks is None and (of_key.rank == 0 or has_id)):
-            return True
-        has_id = has_id or looks is None  # two empty states are more than one
-    return False
-
-
-def has_states(record: Mapping[str, Any], least: int = 1) -> bool:
-    """Whether at least so many values in an object, under keys of any name, look like states."""
-    values = [value for key, value in with_dots(record).items() if turn_in(key) is None]
-    return sum(could_be_state(value) is True for value in values) >= least
-
-
-def with_inner(record: Any, given: Keys) -> Any:
-    """A record in which what the user's keys with a dot lead to (``meta.gold``) is under these keys."""
-    inner: dict[str, Any] = {}
-    for path in vars(given).values():
-        outer, dot, name = path.partition(".") if isinstance(path, str) else ("", "", "")
-        above = record.get(outer) if dot and isinstance(record, Mapping) else None
-        if isinstance(above, Mapping) and name in above:
-            inner[path] = above[name]
-    return {**record, **inner} if inner else record
-
-
-def with_dots(record: Mapping[Any, Any]) -> dict[str, Any]:
-    """A record in which what is in an object under a key is also under both keys, joined by a dot."""
-    flat: dict[str, Any] = {}
-    for key, value in record.items():
-        is_object = isinstance(value, Mapping) and not could_be_state(value)
-        flat |= {str(key): value, **({f"{key}.{name}": inner for name, inner in value.items()} if is_object else {})}
-    return flat
 
 
 def find_path(document: Any, is_one: Callable[[Mapping[str, Any]], bool], given: Keys | None = None) -> Path | None:

@@ -247,8 +247,8 @@ class Records:
         given = vars(self._source.keys).values() if self._source.keys else ()
         if not further and all(key in usual or key in given for key, _ in keys):
             return ""
-        told = ", ".join(key if key in usual else f"{key} as {word}" for key, word in keys)
-        return "; ".join([f"keys used: {told}", *further])
+        names = ", ".join(key if key in usual else f"{key} as {word}" for key, word in keys)
+        return "; ".join([f"keys used: {names}", *further])
 
     # --- turns -----------------------------------------------------------------------------------------------------
 

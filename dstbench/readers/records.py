@@ -33,8 +33,8 @@ from dstbench.io.tables import separators
 from dstbench.readers.format import Format, Source, States, StatesBuilder
 from dstbench.readers.key_names import DIALOGUE, says_its_side
 from dstbench.readers.options import Keys, is_long
-from dstbench.readers.record_keys import KeysError, keys_for, line_for, named
-from dstbench.readers.record_path import LIST, Path, find_path, has_states, is_record, with_inner
+from dstbench.readers.record_keys import KeysError, has_states, is_record, keys_for, line_for, named, with_inner
+from dstbench.readers.record_path import LIST, Path, find_path
 from dstbench.readers.record_reading import collect, guessed, spoken
 from dstbench.readers.states import noting_vanishing_slots
 from dstbench.readers.tsv import CUT_OFF

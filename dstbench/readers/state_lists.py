@@ -12,8 +12,8 @@ from typing import Any, Final
 from dstbench.conventions.slots import KNOWN_SLOTS, canonical_slot
 from dstbench.readers.format import Format, Source, StatesBuilder
 from dstbench.readers.key_names import meaning
-from dstbench.readers.record_keys import FLAG, Fields, turn_number
-from dstbench.readers.record_path import find_path, is_record
+from dstbench.readers.record_keys import FLAG, Fields, is_record, turn_number
+from dstbench.readers.record_path import find_path
 from dstbench.readers.record_reading import Records, is_multiwoz
 from dstbench.readers.state_cells import could_be_state, lists_slots, states_in
 from dstbench.readers.state_text import named

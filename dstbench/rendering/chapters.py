@@ -121,9 +121,10 @@ def _slots(page: Report, charts: Charts) -> Chapter:
         "The stronger the colour, the lower the score. By domain: states are restricted to the domain, and only turns "
         "with a gold slot of it count. By slot: all turns count, and a slot in neither gold nor prediction is right."
     )
-    figures = {"domains": "Domains", "slots": charts["slots"].title if "slots" in charts else ""}
+    figures = [Block(charts[key].title, chart=charts[key], folded=key != "domains") for key in ("domains", "slots")
+               if key in charts]  # fmt: skip
     blocks = [
-        *(Block(title, chart=charts[key], folded=key != "domains") for key, title in figures.items() if key in charts),
+        *figures,
         Block(f"Scores by domain, {_unit(page.by_domain)}", _wide(page.by_domain)),
         Block(f"Scores by slot, {_unit(page.by_slot)}", _wide(page.by_slot)),
     ]

@@ -102,7 +102,7 @@ def _methods(page: Report) -> Iterator[str]:
     scores, design, differences = by_first_metric(leaderboard.scores), leaderboard.design, leaderboard.differences
     runs, metrics = (scores[column].unique(maintain_order=True).to_list() for column in ("run", "metric"))
     texts = page.checks.filter(pl.col("status") != "warn", check=GOLD)["found"].to_list()
-    known = len(texts) == len(runs) and len(set(texts)) == 1
+    is_public_gold = len(texts) == len(runs) and len(set(texts)) == 1
     settings = [parse(signature).settings for signature in scores["signature"].unique(maintain_order=True)]
     profile, tested = settings[0]["profile"], differences.drop_nulls("p")
     classes = [(metric, find_metric(metric.partition(":")[0])) for metric in metrics]
@@ -116,7 +116,7 @@ def _methods(page: Report) -> Iterator[str]:
         number=number_of(len(runs), "run"),
         runs=listed(runs, len(runs)),
         sizes=sizes_of(scores, " of "),
-        gold=re.sub(r"\([\d,]+ dialogues; ", "(", texts[0]) if known else "gold whose hash the signature has",
+        gold=re.sub(r"\([\d,]+ dialogues; ", "(", texts[0]) if is_public_gold else "gold whose hash the signature has",
         missing=dict.fromkeys(one["missing"] for one in settings),
         version=__version__,
         profile=profile,

@@ -50,9 +50,11 @@ def bias_charts(bias: Bias, top: int, sort: SlotOrder = "slot") -> dict[str, Cha
 def difference_charts(differences: Differences) -> dict[str, Chart]:
     """The figure of two versions: in which share of the turns each slot differs, by kind, a panel per split."""
     rows = split_rows(differences)
-    of = rows.filter(pl.col("domain").is_null(), pl.col("slot").is_null()).select("split", of="turns")
+    totals = rows.filter(pl.col("domain").is_null(), pl.col("slot").is_null()).select("split", of="turns")
     cells = rows.unpivot(on=sorted(KINDS), index=["split", "slot"], variable_name="kind", value_name="cells")
-    cells = cells.filter(pl.col("slot").is_not_null(), pl.col("cells") > 0).join(of, on="split", maintain_order="left")
+    cells = cells.filter(pl.col("slot").is_not_null(), pl.col("cells") > 0).join(
+        totals, on="split", maintain_order="left"
+    )
     shares = cells.with_columns(pl.col("kind").str.replace("_", " "), share=pl.col("cells") / pl.col("of"))
     return {"differences": _slot_bars("Slots that differ", shares, "Share of turns", by="kind", panel="split")}
 

@@ -60,7 +60,7 @@ class Axis(NamedTuple):
     names: Sequence[str] = ()  # the names, if they are not those of the rows in their order
     scale: Options = _NONE
     axis: Options = _NONE  # such as the number of ticks and their format
-    channel: Options = _NONE  # what else Vega-Lite is told of the channel
+    channel: Options = _NONE  # other properties of the channel, as Vega-Lite writes them
 
 
 class Mark(NamedTuple):
@@ -94,10 +94,10 @@ def chart(
     """
     layers: list[alt.Chart] = []
     for mark in marks:
-        of = rows if mark.rows is None else mark.rows
-        layer = alt.Chart(alt.Undefined if mark.rows is None else _data(of))
+        own_rows = rows if mark.rows is None else mark.rows
+        layer = alt.Chart(alt.Undefined if mark.rows is None else _data(own_rows))
         layer.mark = {"type": mark.kind, **_MARKS.get(mark.kind, {}), **mark.options}
-        layer.encoding = alt.FacetedEncoding(**_encoding(mark, of))
+        layer.encoding = alt.FacetedEncoding(**_encoding(mark, own_rows))
         layers.append(layer.transform_calculate(text=mark.calculate) if mark.calculate else layer)
     whole: Any = alt.layer(*layers, data=_data(rows))
     if step is None and rows.schema.get(marks[0].y.column) == pl.String:

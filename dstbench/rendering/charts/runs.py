@@ -450,5 +450,5 @@ def _scale(trait: str) -> dict[str, Any]:
 def _binned(dialogues: pl.DataFrame, bins: pl.DataFrame, trait: str) -> pl.DataFrame:
     """Dialogues in which the trait is defined, with the ends of its bin."""
     edges = bins.select("low", "high").unique().sort("low")
-    of = dialogues.drop_nulls(trait).sort(trait)
-    return of.join_asof(edges, left_on=trait, right_on="low", strategy="backward")
+    defined = dialogues.drop_nulls(trait).sort(trait)
+    return defined.join_asof(edges, left_on=trait, right_on="low", strategy="backward")
