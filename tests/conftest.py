@@ -64,9 +64,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if {"data", "shared"} & set(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.data)
-    if config.getoption("-m"):
+    chosen = config.getoption("-m")
+    omitted = {"simulation"} if config.getoption("--all") or chosen else {"simulation", *SECOND_LAYER}
+    if "simulation" in chosen:  # by its name only: a simulation on real data has the marker `data`, too
         return
-    omitted = {"simulation"} if config.getoption("--all") else {"simulation", *SECOND_LAYER}
     left_out = [item for item in items if any(mark.name in omitted for mark in item.iter_markers())]
     config.hook.pytest_deselected(items=left_out)
     items[:] = [item for item in items if item not in set(left_out)]
