@@ -93,11 +93,12 @@ def chart(
     least width of a panel in points on paper.
     """
     layers: list[alt.Chart] = []
+    is_labelled = any(mark.kind == "text" and mark.by for mark in marks)  # names beside marks need no legend
     for mark in marks:
         own_rows = rows if mark.rows is None else mark.rows
         layer = alt.Chart(alt.Undefined if mark.rows is None else _data(own_rows))
         layer.mark = {"type": mark.kind, **_MARKS.get(mark.kind, {}), **mark.options}
-        layer.encoding = alt.FacetedEncoding(**_encoding(mark, own_rows))
+        layer.encoding = alt.FacetedEncoding(**_encoding(mark, own_rows, has_legend=not is_labelled))
         layers.append(layer.transform_calculate(text=mark.calculate) if mark.calculate else layer)
     whole: Any = alt.layer(*layers, data=_data(rows))
     if step is None and rows.schema.get(marks[0].y.column) == pl.String:
@@ -170,7 +171,7 @@ def _data(rows: pl.DataFrame) -> alt.Data:
     return alt.Data(values=rows.to_dicts())  # type: ignore[no-untyped-call]
 
 
-def _encoding(mark: Mark, rows: pl.DataFrame) -> dict[str, Any]:
+def _encoding(mark: Mark, rows: pl.DataFrame, *, has_legend: bool) -> dict[str, Any]:
     channels: dict[str, Any] = {}
     for way, axis in (("x", mark.x), ("y", mark.y)):
         if axis is not None:
@@ -179,7 +180,7 @@ def _encoding(mark: Mark, rows: pl.DataFrame) -> dict[str, Any]:
                 channels[f"{way}2"] = {"field": axis.to}
     if mark.by:
         names = unique(rows[mark.by])
-        legend = {"labelExpr": cut(IN_LEGEND)} if len(names) > 1 else None
+        legend = {"labelExpr": cut(IN_LEGEND)} if has_legend and len(names) > 1 else None
         is_kind = KINDS.keys() >= {*names}
         colours = {"range": [KINDS[name] for name in names]} if is_kind else {}
         channels["color"] = {**_named(mark.by, names, colours), "legend": legend}

@@ -40,6 +40,9 @@ _FITTED: Final = {"zero": False, "nice": False, "padding": 4}  # an axis that be
 _FIFTHS: Final = {"values": [0, 0.2, 0.4, 0.6, 0.8, 1]}
 _SLOPING: Final = {"labelAngle": -60}
 _WHOLE: Final = {"domain": [0, 1]}
+# The least distance of two names at the ends of lines, as a share of the axis; the end of an axis with such names.
+_BETWEEN_NAMES: Final = 0.065
+_WITH_NAMES: Final = 1.35
 
 
 def score_charts(scores: pl.DataFrame) -> dict[str, Chart]:
@@ -127,13 +130,23 @@ def reconciliation_charts(result: Reconciliation) -> dict[str, Chart]:
 
 
 def sensitivity_charts(sensitivity: Sensitivity) -> dict[str, Chart]:
-    """Mean loss by position, a panel per kind of error, a line per metric."""
-    shown = with_names(sensitivity.costs.drop_nulls("loss"))
-    shown = shown.with_columns(middle=(pl.col("start") + pl.col("end")) / 2)
+    """Mean loss by position, a panel per kind of error, a line per metric with its name at its end."""
+    middle, loss = (pl.col("start") + pl.col("end")) / 2, pl.col("loss")
+    shown = with_names(sensitivity.costs.drop_nulls("loss").with_columns(middle=middle))
+    low, high = min(0, *shown["loss"], 0), 1.05 * max(0.01, *shown["loss"], 0)
+    # Each name is at its line's end, or so far above the name below it that both can be read.
+    ends = shown.filter(pl.col("middle") == pl.col("middle").max().over("kind", "metric"))
+    ends = ends.sort("loss", maintain_order=True)
+    apart = pl.int_range(pl.len()) * (high - low) * _BETWEEN_NAMES
+    places = ends.select("kind", "metric", "middle", at=((loss - apart).cum_max() + apart).over("kind"))
+    shown = shown.join(places, on=["kind", "metric", "middle"], how="left", maintain_order="left")
     title = "When the error happens: t/(n − 1)"  # noqa: RUF001 # a minus
-    x = Axis("middle", title, scale=_WHOLE, axis={**_FIFTHS, "grid": False})
+    x = Axis("middle", title, scale={"domain": [0, _WITH_NAMES], "nice": False}, axis={**_FIFTHS, "grid": False})
+    y = Axis("loss", "Loss", scale={"domain": [low, high], "nice": False})
+    looks, text = {"align": "left", "dx": 5, "dy": -3, "aria": False}, {"field": "metric", "type": "nominal"}
+    names = Mark("text", x, y._replace(column="at"), "metric", looks, {"text": text})
     heading = "What one error costs, by when it happens" + (" (a sample)" if sensitivity.is_sample else "")
-    return {"sensitivity": lines(heading, shown, x, Axis("loss", "Loss"), "metric", panel="kind")}
+    return {"sensitivity": lines(heading, shown, x, y, "metric", names, panel="kind")}
 
 
 def slot_charts(by_domain: pl.DataFrame, by_slot: pl.DataFrame) -> dict[str, Chart]:
