@@ -157,6 +157,11 @@ def unique(column: pl.Series) -> list[str]:
     return column.unique(maintain_order=True).to_list()
 
 
+def long(rows: pl.DataFrame, parts: Mapping[str, pl.Expr], name: str, value: str) -> pl.DataFrame:
+    """Rows with a row per part: its name is in the column `name`, what it is of the row in the column `value`."""
+    return rows.with_columns(**parts).unpivot(list(parts), index=rows.columns, variable_name=name, value_name=value)
+
+
 def cut(length: int = LABEL) -> str:
     """The expression of a label that is cut in the middle if it has more characters."""
     half = length // 2

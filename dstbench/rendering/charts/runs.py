@@ -11,8 +11,8 @@ from dstbench.errors import UsageError
 from dstbench.metrics import parse
 from dstbench.metrics.base import divide, exact_sum
 from dstbench.metrics.registry import name_of
-from dstbench.rendering.charts.chart import INK, Axis, Chart, Mark, bars, chart, lines, squares, unique
-from dstbench.rendering.of_runs import best_first
+from dstbench.rendering.charts.chart import INK, Axis, Chart, Mark, bars, chart, lines, long, squares, unique
+from dstbench.rendering.of_runs import best_first, named_in_short, profiles_alike
 from dstbench.rendering.views import IS_COUNT
 from dstbench.schema.core import SCORES
 from dstbench.scoring.error_classes import TIMING
@@ -99,17 +99,12 @@ def sweep_charts(rows: pl.DataFrame) -> dict[str, Chart]:
     """
     metric, is_count = rows["metric"].item(0), rows.select(IS_COUNT.any()).item()
     rows = rows.filter(pl.col("metric") == metric).drop_nulls("value")
-    of_profiles = rows.group_by("profile", maintain_order=True).agg(
-        scores=pl.col("value").round(9), mean=exact_sum(pl.col("value")) / pl.len()
-    )
-    alike = of_profiles.group_by("scores", maintain_order=True).agg("profile", pl.col("mean").first())
-    first, others = pl.col("profile").list.first(), pl.col("profile").list.len() - 1
-    label = first + pl.when(others > 0).then(pl.format(" +{}", others)).otherwise(pl.lit(""))
-    places = alike.with_columns(profile=first, label=label).sort("mean", "label", descending=[True, False])
-    shown = rows.join(places.select("profile", "label"), on="profile").select("run", "label", "value", "profile")
+    shown = named_in_short(profiles_alike(rows, []))
+    order = shown.group_by("profile").agg(mean=exact_sum(pl.col("value")) / pl.len())
+    order = order.sort("mean", "profile", descending=[True, False])
     x = Axis("value", name_of(metric), scale={"zero": False}, axis={"format": ""} if is_count else {})
-    y = Axis("label", names=places["label"].to_list(), axis={"grid": True})
-    title = f"{name_of(metric)} of the same predictions under {of_profiles.height} conventions"
+    y = Axis("profile", names=order["profile"].to_list(), axis={"grid": True})
+    title = f"{name_of(metric)} of the same predictions under {rows['profile'].n_unique()} conventions"
     least = _OF_A_RUN * rows["run"].n_unique()
     return {"conventions": chart(title, shown, Mark("point", x, y, "run", {"size": 18}), least=least)}
 
@@ -376,32 +371,26 @@ def _gold_slots(rows: pl.DataFrame) -> Chart:
 def _first_failures(rows: pl.DataFrame) -> Chart:
     """When failing dialogues first fail (Kim et al. 2022, Fig 1): bars, with a part for those that are right again."""
     parts = {"right again later": pl.col("recovered"), "never again": pl.col("dialogues") - pl.col("recovered")}
-    split = rows.select("run", "low", "high", "dialogues", **parts).unpivot(
-        on=list(parts), index=["run", "low", "high", "dialogues"], variable_name="then", value_name="n"
-    )
     binned = {"bin": {"binned": True, "step": 0.1}}
     x = Axis("low", "First wrong turn, as a share of the dialogue", "high", axis=_FIFTHS, channel=binned)
     y = Axis("n", "Dialogues", axis={"tickCount": 3}, channel={"stack": "zero"})
-    return chart("Where dialogues first fail", split, Mark("bar", x, y, "then"), panel="run")
+    shown = long(rows, parts, "then", "n")
+    return chart("Where dialogues first fail", shown, Mark("bar", x, y, "then"), panel="run")
 
 
 def _kinds_of_errors(rows: pl.DataFrame) -> Chart:
     """How many slots of turns are in each class of errors, from `Diagnosis.errors`, a panel per run."""
-    errors = rows.filter(pl.col("kind") != "correct").select("run", "class", "kind", "n")
-    shown = errors.filter(pl.col("n") > 0)
-    classes = [text for text in unique(errors["class"]) if text in set(shown["class"])]
+    shown = rows.filter(pl.col("kind") != "correct", pl.col("n").sum().over("class") > 0)
+    classes = unique(shown["class"])
     x = Axis("n", "Slots of turns", axis={"tickCount": 3, "format": "~s"})
-    return bars("Kinds of errors", shown, x, Axis("class", names=classes), "kind", panel="run")
+    return bars("Kinds of errors", shown.filter(pl.col("n") > 0), x, Axis("class", names=classes), "kind", panel="run")
 
 
 def _timing(rows: pl.DataFrame) -> Chart:
     """The shares of missed slots that are late and of over-predicted ones that are early, from `Diagnosis.timing`."""
-    shown = pl.concat([
-        rows.select("run", timing=pl.lit(f"{timed}, of {name_of(kind).lower()}"), share=f"{timed}_share", slots=kind)
-        for kind, timed in TIMING.items()
-    ])  # fmt: skip
+    shares = {f"{timed}, of {name_of(kind).lower()}": pl.col(f"{timed}_share") for kind, timed in TIMING.items()}
     x = Axis("share", "Share of these slots of turns", scale={"zero": True}, axis={"tickCount": 3})
-    return bars("Errors of timing", shown, x, Axis("run"), panel="timing")
+    return bars("Errors of timing", long(rows, shares, "timing", "share"), x, Axis("run"), panel="timing")
 
 
 def _along_trait(dialogues: pl.DataFrame, bins: pl.DataFrame) -> Chart:
