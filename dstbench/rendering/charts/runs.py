@@ -13,7 +13,7 @@ from dstbench.metrics.base import divide, exact_sum
 from dstbench.metrics.registry import name_of
 from dstbench.rendering.charts.chart import INK, Axis, Chart, Mark, bars, chart, lines, long, squares, unique
 from dstbench.rendering.of_runs import best_first, named_in_short, profiles_alike
-from dstbench.rendering.views import IS_COUNT
+from dstbench.rendering.views import IS_COUNT, with_names
 from dstbench.schema.core import SCORES
 from dstbench.scoring.error_classes import TIMING
 from dstbench.stats.normal import wilson
@@ -246,14 +246,6 @@ def jga_line(rows: pl.DataFrame, by: str) -> Chart:
     x, y = _across(by, labelExpr=f"[datum.label, 'n=' + {n}[datum.value]]"), Axis("value", "JGA", scale=_WHOLE)
     band = Mark("area", x, y._replace(column="low", to="high"), "run", {"opacity": 0.15, "aria": False})
     return lines(f"JGA by {by}", shown, x, y, "run", *([band] if by == "turn" else []))
-
-
-def with_names(rows: pl.DataFrame, *columns: str) -> pl.DataFrame:
-    """Rows whose columns of metrics and traits (default: `metric`) have the names of papers in place of notations."""
-    columns = columns or ("metric",)
-    notations = {text for column in columns for text in rows[column].unique()}
-    names = {text: name_of(text) for text in notations}
-    return rows.with_columns(pl.col(columns).replace_strict(names, default=None, return_dtype=pl.String))
 
 
 def _only(column: pl.Series) -> str | None:
