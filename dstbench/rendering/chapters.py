@@ -29,7 +29,7 @@ from dstbench.rendering.latex import PaperTable, latex_page
 from dstbench.rendering.of_runs import beaten, best_first, sizes_of
 from dstbench.rendering.tables import draw, escape_lines, layout_of, signature_lines
 from dstbench.rendering.text_tables import UNDEFINED
-from dstbench.rendering.views import IS_COUNT, OwnLines, pivoted, text_of
+from dstbench.rendering.views import IS_COUNT, OwnLines, pivoted, text_of, with_names
 from dstbench.signature import parse
 
 if TYPE_CHECKING:
@@ -210,12 +210,9 @@ def _unit(rows: pl.DataFrame) -> str:
 
 def _standings(scores: pl.DataFrame, name: str, differences: pl.DataFrame | None) -> pl.DataFrame:
     """A row per run, numbered, with values and intervals in a column per metric; of one run, a row per metric."""
-    names = {metric: name_of(metric) for metric in scores["metric"].unique()}
     interval = text_of("{value:score} ({low:score} to {high:score})")
-    cells = scores.with_columns(
-        pl.col("metric").replace_strict(names, default=None, return_dtype=pl.String),
-        cell=pl.when(pl.col("low").is_null()).then(text_of("{value:score}")).otherwise(interval),
-    )
+    cell = pl.when(pl.col("low").is_null()).then(text_of("{value:score}")).otherwise(interval)
+    cells = with_names(scores.with_columns(cell=cell))
     runs = best_first(scores, scores["metric"][0]).select(run=name)
     if runs.height == 1:
         return pivoted(cells, name, "metric", "cell")

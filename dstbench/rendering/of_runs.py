@@ -292,17 +292,15 @@ def sweep(frames: Mapping[str, pl.DataFrame]) -> Layout:
         order = pl.col("metric").cast(pl.Enum(metrics))
         ordered = rows.sort(order, mean, pl.col("run").cast(pl.Enum(runs)), descending=[False, True, False],
                             nulls_last=True, maintain_order=True)  # fmt: skip
-        view = View("{}", _alike(ordered, ["metric"]), schema.SWEEP, ["profile"], {"{}": "{value}"}, "run",
+        view = View("{}", profiles_alike(ordered, ["metric"]), schema.SWEEP, ["profile"], {"{}": "{value}"}, "run",
                     split="metric", best=["profile", "metric"])  # fmt: skip
-        names = pl.col("profile").str.split(", ")  # of profiles with the same scores, of which the first is named
-        more = pl.when(names.list.len() > 1).then(pl.format(" +{}", names.list.len() - 1)).otherwise(pl.lit(""))
-        first = view._replace(rows=view.rows.with_columns(profile=names.list.first() + more))
+        first = view._replace(rows=named_in_short(view.rows))
         about = [*sentences.spread_over_profiles(rows), "what changes between profiles: sweep a single run"]
         found, rest = sentences.order_over_profiles(rows), "the range of each run, the names of all profiles"
     else:
         title = f"{runs[0]}: the same predictions under {number_of(rows['profile'].n_unique(), 'convention')}"
         view = View(
-            title, _alike(rows, [], only_beside=True), schema.SWEEP, ["profile"], {"{}": "{value}"}, "metric",
+            title, profiles_alike(rows, [], only_beside=True), schema.SWEEP, ["profile"], {"{}": "{value}"}, "metric",
             {"changed from the line above": "{changed}"},
         )  # fmt: skip
         first, about, found, rest = view, [], sentences.spread_over_profiles(rows), ""
@@ -316,7 +314,7 @@ def render_sweep(rows: pl.DataFrame, form: TableFormat) -> str:
     return render({"sweep": rows}, form)
 
 
-def _alike(rows: pl.DataFrame, within: Sequence[str], *, only_beside: bool = False) -> pl.DataFrame:
+def profiles_alike(rows: pl.DataFrame, within: Sequence[str], *, only_beside: bool = False) -> pl.DataFrame:
     """Rows in which profiles with the same scores share a row; perhaps only those that are beside each other."""
     same = pl.struct("run", "metric", "value").implode().hash()
     scores = rows.group_by(*within, "profile", maintain_order=True).agg(same.first().alias("same"))
@@ -328,6 +326,13 @@ def _alike(rows: pl.DataFrame, within: Sequence[str], *, only_beside: bool = Fal
     )  # fmt: skip
     alike = rows.join(names, on=[*within, "profile"], maintain_order="left").filter("is_first")
     return alike.with_columns(profile=pl.col("names"))
+
+
+def named_in_short(rows: pl.DataFrame) -> pl.DataFrame:
+    """Rows of `profiles_alike` with the first profile of each, and how many more share its row."""
+    names = pl.col("profile").str.split(", ")
+    more = pl.when(names.list.len() > 1).then(pl.format(" +{}", names.list.len() - 1)).otherwise(pl.lit(""))
+    return rows.with_columns(profile=names.list.first() + more)
 
 
 def checks(frames: Mapping[str, pl.DataFrame]) -> Layout:

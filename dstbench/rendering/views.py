@@ -292,6 +292,13 @@ def pivoted(rows: pl.DataFrame, on: str, index: str | Sequence[str], values: str
     return rows.pivot(on=on, on_columns=columns, index=index, values=values, maintain_order=True)
 
 
+def with_names(rows: pl.DataFrame, *columns: str) -> pl.DataFrame:
+    """Rows whose columns of metrics and traits (default: `metric`) have the names of papers in place of notations."""
+    names = {text: name_of(text) for column in columns or ("metric",) for text in rows[column].unique()}
+    named = pl.col(columns or ("metric",)).replace_strict(names, default=None, return_dtype=pl.String)
+    return rows.with_columns(named)
+
+
 def apart(names: pl.Series, columns: Collection[str]) -> pl.Series:
     """Names of columns to add beside these; a run with the name of one of these gets invisible spaces at the end."""
     taken_names, renamed = {*columns, *names}, {}

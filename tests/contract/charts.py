@@ -116,6 +116,7 @@ class Marks:
         size: The column of how large they are.
         sign: The column each of whose names, or both of whose signs, have a colour of their own.
         of: Their rows, if these are not the chart's.
+        near: Whether they only have to be at this place or above it, in the same order (names of lines).
     """
 
     kind: str
@@ -126,6 +127,7 @@ class Marks:
     size: str = ""
     sign: str = ""
     of: Of | None = None
+    near: bool = False
 
 
 @dataclass(frozen=True)
@@ -475,7 +477,14 @@ def _costs_of(result: dict[str, Any]) -> Rows:
     return [{**row, "middle": (row["start"] + row["end"]) / 2} for row in rows]
 
 
-_COSTS: Final = _lines(_costs_of, "middle", "loss", "metric", "kind")
+def _ends_of(result: dict[str, Any]) -> Rows:
+    rows = sorted(_costs_of(result), key=lambda row: row["middle"])
+    return [*{(row["kind"], row["metric"]): row for row in rows}.values()]
+
+
+_COST_LINES: Final = _lines(_costs_of, "middle", "loss", "metric", "kind")
+_AT_ENDS: Final = Marks("text", "middle", "loss", text="metric", of=_ends_of, near=True)
+_COSTS: Final = replace(_COST_LINES, marks=(*_COST_LINES.marks, _AT_ENDS))
 
 # --- audits -----------------------------------------------------------------------------------------------------------
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -100,8 +101,9 @@ def compare(chart: Chart, drawing: Drawing, result: dict[str, Any]) -> None:
     assert [panel.title for panel in drawing.panels] == (names if is_divided else [chart.below.format(**rows[0])])
     colours = in_order(rows, chart.colour) if chart.colour else []
     if len(colours) > 1:
-        known = drawing.legend
-        assert [*known][: len(colours)] == colours
+        known = drawing.legend or {mark.text: mark.colour for panel in drawing.panels for mark in panel.of("text")}
+        assert {*colours} <= known.keys()
+        assert not drawing.legend or [*known][: len(colours)] == colours
         assert len({known[name] for name in colours}) == len(colours)
     else:
         known = {}
@@ -176,6 +178,8 @@ def check_marks(chart: Chart, marks: Marks, panel: Panel, rows: Rows, colours: d
         wanted = places(panel, marks, row, shift)
         is_named = [isinstance(row[ends(column)[0]], str) for column in (marks.x, marks.y)]
         rooms = [3.0 if named else 1.5 for named in is_named * 2]  # letters stand a little below their middle
+        if marks.near:
+            rooms = 2 * [8, panel.bottom]  # beside the place, or above it
         fit = [mark for mark in left
                if all(abs(a - b) <= room for a, b, room in zip(box(mark, marks), wanted, rooms, strict=True))
                and colour in (None, mark.colour) and says(mark, row.get(marks.text))]  # fmt: skip
@@ -187,9 +191,15 @@ def check_marks(chart: Chart, marks: Marks, panel: Panel, rows: Rows, colours: d
         shades.append((abs(row.get(marks.shade, 0)), mark.opacity))
         sizes.setdefault(mark.colour, []).append((row.get(marks.size, 0), mark.size))
         signs.append((row.get(marks.sign, 0) < 0, mark.colour))
+        if marks.near:
+            assert mark.top <= wanted[1] + 3
     assert not left, left
     assert not marks.shade or grows(shades), shades
     assert not marks.size or all(map(grows, sizes.values())), sizes
+    if marks.near:
+        ordered = sorted(rows, key=lambda row: row[ends(marks.y)[0]])
+        tops = {mark.text: mark.top for mark in panel.of(marks.kind)}
+        assert all(tops[a[marks.text]] > tops[b[marks.text]] + 7 for a, b in pairwise(ordered))  # letters' height
     assert not marks.sign or one_to_one(signs)
     if not colours and not marks.sign and marks.kind != "text":
         assert len({mark.colour for mark in panel.of(marks.kind)}) == 1
@@ -221,7 +231,7 @@ def check_looks(chart: Chart, drawing: Drawing, colours: list[str], known: dict[
         own = [shapes[kind, known[name]] for name in colours]
         assert all(len(of) == 1 for of in own)
         assert len(set.union(*own)) == len(own)
-        if kind == "point":
+        if kind == "point" and drawing.legend:
             assert [of.copy().pop() for of in own] == [drawing.shapes[name] for name in colours]
 
 

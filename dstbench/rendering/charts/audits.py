@@ -9,7 +9,7 @@ import polars as pl
 
 from dstbench.audit.entity_bias import frequent_values, slot_order
 from dstbench.audit.version_diff import split_rows
-from dstbench.rendering.charts.chart import COLOURS, INK, Axis, Chart, Mark, bars, chart
+from dstbench.rendering.charts.chart import COLOURS, INK, Axis, Chart, Mark, bars, chart, long
 from dstbench.rendering.of_audits import pair_texts
 from dstbench.schema.audit import KINDS
 from dstbench.typing import SlotOrder
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 # Lines of text are wrapped to so many characters.
 _LINE: Final = 58
-_MEASURES: Final = {"h1_h0": "H1/H0", "hinf_h0": "H∞/H0"}
+_MEASURES: Final = {"H1/H0": pl.col("h1_h0"), "H∞/H0": pl.col("hinf_h0")}
 
 
 def bias_charts(bias: Bias, top: int, sort: SlotOrder = "slot") -> dict[str, Chart]:
@@ -29,9 +29,7 @@ def bias_charts(bias: Bias, top: int, sort: SlotOrder = "slot") -> dict[str, Cha
     """
     order = slot_order(bias, sort)
     counting = pl.format(", {}", "counting") if bias.slots["counting"].n_unique() > 1 else pl.lit("")
-    measures = bias.slots.unpivot(
-        on=list(_MEASURES), index=["split", "counting", "slot"], variable_name="measure", value_name="value"
-    ).with_columns(measure=pl.col("measure").replace_strict(_MEASURES) + counting)
+    measures = long(bias.slots, _MEASURES, "measure", "value").with_columns(pl.col("measure") + counting)
     x = Axis("value", scale={"domain": [0, 1]}, axis={"format": ""})
     dots = Mark("point", x, Axis("slot", names=order), "split")
     frequent = frequent_values(bias, top).sort(pl.col("slot").cast(pl.Enum(order)), maintain_order=True)
@@ -49,14 +47,11 @@ def bias_charts(bias: Bias, top: int, sort: SlotOrder = "slot") -> dict[str, Cha
 
 def difference_charts(differences: Differences) -> dict[str, Chart]:
     """The figure of two versions: in which share of the turns each slot differs, by kind, a panel per split."""
-    rows = split_rows(differences)
-    totals = rows.filter(pl.col("domain").is_null(), pl.col("slot").is_null()).select("split", of="turns")
-    cells = rows.unpivot(on=sorted(KINDS), index=["split", "slot"], variable_name="kind", value_name="cells")
-    cells = cells.filter(pl.col("slot").is_not_null(), pl.col("cells") > 0).join(
-        totals, on="split", maintain_order="left"
-    )
-    shares = cells.with_columns(pl.col("kind").str.replace("_", " "), share=pl.col("cells") / pl.col("of"))
-    return {"differences": _slot_bars("Slots that differ", shares, "Share of turns", by="kind", panel="split")}
+    of_split = pl.col("turns").filter(pl.col("domain").is_null(), pl.col("slot").is_null()).first().over("split")
+    shares = {kind.replace("_", " "): pl.col(kind) / pl.col("of_split") for kind in sorted(KINDS)}
+    slots = split_rows(differences).with_columns(of_split=of_split).drop_nulls("slot")
+    shown = long(slots, shares, "kind", "share").filter(pl.col("share") > 0)
+    return {"differences": _slot_bars("Slots that differ", shown, "Share of turns", by="kind", panel="split")}
 
 
 def inconsistency_charts(inconsistency: Inconsistency, pairs: int) -> dict[str, Chart]:
@@ -92,11 +87,11 @@ def memorisation_charts(memorisation: Memorisation) -> dict[str, Chart]:
     turns = {"in training": pl.col("in_train"), "not in training": pl.col("ungrounded") - pl.col("in_train")}
     if memorisation.runs["in_train"].is_null().all():
         turns = {"unknown": pl.col("ungrounded")}
-    sums = memorisation.slots.group_by("run", "slot", maintain_order=True).agg(
-        pl.col("searched").sum(), **{value: n.sum() for value, n in turns.items()}
-    )
-    values = sums.unpivot(on=list(turns), index=["run", "slot", "searched"], variable_name="value", value_name="turns")
-    shown = values.filter(pl.col("turns") > 0).with_columns(share=pl.col("turns") / pl.col("searched"))
+    counts = pl.col("searched", "ungrounded", "in_train").sum()
+    sums = memorisation.slots.group_by("run", "slot", maintain_order=True).agg(counts)
+    sums = sums.filter(pl.col("ungrounded") > 0)
+    shares = {value: n / pl.col("searched") for value, n in turns.items()}
+    shown = long(sums, shares, "value", "share").filter(pl.col("share") > 0)
     title = "Share of wrong values that nobody has said"
     return {"memorised": _slot_bars("Values that nobody has said", shown, title, by="value", panel="run")}
 

@@ -93,11 +93,12 @@ def chart(
     least width of a panel in points on paper.
     """
     layers: list[alt.Chart] = []
+    is_labelled = any(mark.kind == "text" and mark.by for mark in marks)  # names beside marks need no legend
     for mark in marks:
         own_rows = rows if mark.rows is None else mark.rows
         layer = alt.Chart(alt.Undefined if mark.rows is None else _data(own_rows))
         layer.mark = {"type": mark.kind, **_MARKS.get(mark.kind, {}), **mark.options}
-        layer.encoding = alt.FacetedEncoding(**_encoding(mark, own_rows))
+        layer.encoding = alt.FacetedEncoding(**_encoding(mark, own_rows, has_legend=not is_labelled))
         layers.append(layer.transform_calculate(text=mark.calculate) if mark.calculate else layer)
     whole: Any = alt.layer(*layers, data=_data(rows))
     if step is None and rows.schema.get(marks[0].y.column) == pl.String:
@@ -156,6 +157,11 @@ def unique(column: pl.Series) -> list[str]:
     return column.unique(maintain_order=True).to_list()
 
 
+def long(rows: pl.DataFrame, parts: Mapping[str, pl.Expr], name: str, value: str) -> pl.DataFrame:
+    """Rows with a row per part: its name is in the column `name`, what it is of the row in the column `value`."""
+    return rows.with_columns(**parts).unpivot(list(parts), index=rows.columns, variable_name=name, value_name=value)
+
+
 def cut(length: int = LABEL) -> str:
     """The expression of a label that is cut in the middle if it has more characters."""
     half = length // 2
@@ -170,7 +176,7 @@ def _data(rows: pl.DataFrame) -> alt.Data:
     return alt.Data(values=rows.to_dicts())  # type: ignore[no-untyped-call]
 
 
-def _encoding(mark: Mark, rows: pl.DataFrame) -> dict[str, Any]:
+def _encoding(mark: Mark, rows: pl.DataFrame, *, has_legend: bool) -> dict[str, Any]:
     channels: dict[str, Any] = {}
     for way, axis in (("x", mark.x), ("y", mark.y)):
         if axis is not None:
@@ -179,7 +185,7 @@ def _encoding(mark: Mark, rows: pl.DataFrame) -> dict[str, Any]:
                 channels[f"{way}2"] = {"field": axis.to}
     if mark.by:
         names = unique(rows[mark.by])
-        legend = {"labelExpr": cut(IN_LEGEND)} if len(names) > 1 else None
+        legend = {"labelExpr": cut(IN_LEGEND)} if has_legend and len(names) > 1 else None
         is_kind = KINDS.keys() >= {*names}
         colours = {"range": [KINDS[name] for name in names]} if is_kind else {}
         channels["color"] = {**_named(mark.by, names, colours), "legend": legend}

@@ -11,9 +11,9 @@ from dstbench.errors import UsageError
 from dstbench.metrics import parse
 from dstbench.metrics.base import divide, exact_sum
 from dstbench.metrics.registry import name_of
-from dstbench.rendering.charts.chart import INK, Axis, Chart, Mark, bars, chart, lines, squares, unique
-from dstbench.rendering.of_runs import best_first
-from dstbench.rendering.views import IS_COUNT
+from dstbench.rendering.charts.chart import INK, Axis, Chart, Mark, bars, chart, lines, long, squares, unique
+from dstbench.rendering.of_runs import best_first, named_in_short, profiles_alike
+from dstbench.rendering.views import IS_COUNT, with_names
 from dstbench.schema.core import SCORES
 from dstbench.scoring.error_classes import TIMING
 from dstbench.stats.normal import wilson
@@ -40,6 +40,9 @@ _FITTED: Final = {"zero": False, "nice": False, "padding": 4}  # an axis that be
 _FIFTHS: Final = {"values": [0, 0.2, 0.4, 0.6, 0.8, 1]}
 _SLOPING: Final = {"labelAngle": -60}
 _WHOLE: Final = {"domain": [0, 1]}
+# The least distance of two names at the ends of lines, as a share of the axis; the end of an axis with such names.
+_BETWEEN_NAMES: Final = 0.065
+_WITH_NAMES: Final = 1.35
 
 
 def score_charts(scores: pl.DataFrame) -> dict[str, Chart]:
@@ -96,17 +99,12 @@ def sweep_charts(rows: pl.DataFrame) -> dict[str, Chart]:
     """
     metric, is_count = rows["metric"].item(0), rows.select(IS_COUNT.any()).item()
     rows = rows.filter(pl.col("metric") == metric).drop_nulls("value")
-    of_profiles = rows.group_by("profile", maintain_order=True).agg(
-        scores=pl.col("value").round(9), mean=exact_sum(pl.col("value")) / pl.len()
-    )
-    alike = of_profiles.group_by("scores", maintain_order=True).agg("profile", pl.col("mean").first())
-    first, others = pl.col("profile").list.first(), pl.col("profile").list.len() - 1
-    label = first + pl.when(others > 0).then(pl.format(" +{}", others)).otherwise(pl.lit(""))
-    places = alike.with_columns(profile=first, label=label).sort("mean", "label", descending=[True, False])
-    shown = rows.join(places.select("profile", "label"), on="profile").select("run", "label", "value", "profile")
+    shown = named_in_short(profiles_alike(rows, []))
+    order = shown.group_by("profile").agg(mean=exact_sum(pl.col("value")) / pl.len())
+    order = order.sort("mean", "profile", descending=[True, False])
     x = Axis("value", name_of(metric), scale={"zero": False}, axis={"format": ""} if is_count else {})
-    y = Axis("label", names=places["label"].to_list(), axis={"grid": True})
-    title = f"{name_of(metric)} of the same predictions under {of_profiles.height} conventions"
+    y = Axis("profile", names=order["profile"].to_list(), axis={"grid": True})
+    title = f"{name_of(metric)} of the same predictions under {rows['profile'].n_unique()} conventions"
     least = _OF_A_RUN * rows["run"].n_unique()
     return {"conventions": chart(title, shown, Mark("point", x, y, "run", {"size": 18}), least=least)}
 
@@ -127,13 +125,23 @@ def reconciliation_charts(result: Reconciliation) -> dict[str, Chart]:
 
 
 def sensitivity_charts(sensitivity: Sensitivity) -> dict[str, Chart]:
-    """Mean loss by position, a panel per kind of error, a line per metric."""
-    shown = with_names(sensitivity.costs.drop_nulls("loss"))
-    shown = shown.with_columns(middle=(pl.col("start") + pl.col("end")) / 2)
+    """Mean loss by position, a panel per kind of error, a line per metric with its name at its end."""
+    middle, loss = (pl.col("start") + pl.col("end")) / 2, pl.col("loss")
+    shown = with_names(sensitivity.costs.drop_nulls("loss").with_columns(middle=middle))
+    low, high = min(0, *shown["loss"], 0), 1.05 * max(0.01, *shown["loss"], 0)
+    # Each name is at its line's end, or so far above the name below it that both can be read.
+    ends = shown.filter(pl.col("middle") == pl.col("middle").max().over("kind", "metric"))
+    ends = ends.sort("loss", maintain_order=True)
+    apart = pl.int_range(pl.len()) * (high - low) * _BETWEEN_NAMES
+    places = ends.select("kind", "metric", "middle", at=((loss - apart).cum_max() + apart).over("kind"))
+    shown = shown.join(places, on=["kind", "metric", "middle"], how="left", maintain_order="left")
     title = "When the error happens: t/(n − 1)"  # noqa: RUF001 # a minus
-    x = Axis("middle", title, scale=_WHOLE, axis={**_FIFTHS, "grid": False})
+    x = Axis("middle", title, scale={"domain": [0, _WITH_NAMES], "nice": False}, axis={**_FIFTHS, "grid": False})
+    y = Axis("loss", "Loss", scale={"domain": [low, high], "nice": False})
+    looks, text = {"align": "left", "dx": 5, "dy": -3, "aria": False}, {"field": "metric", "type": "nominal"}
+    names = Mark("text", x, y._replace(column="at"), "metric", looks, {"text": text})
     heading = "What one error costs, by when it happens" + (" (a sample)" if sensitivity.is_sample else "")
-    return {"sensitivity": lines(heading, shown, x, Axis("loss", "Loss"), "metric", panel="kind")}
+    return {"sensitivity": lines(heading, shown, x, y, "metric", names, panel="kind")}
 
 
 def slot_charts(by_domain: pl.DataFrame, by_slot: pl.DataFrame) -> dict[str, Chart]:
@@ -238,14 +246,6 @@ def jga_line(rows: pl.DataFrame, by: str) -> Chart:
     x, y = _across(by, labelExpr=f"[datum.label, 'n=' + {n}[datum.value]]"), Axis("value", "JGA", scale=_WHOLE)
     band = Mark("area", x, y._replace(column="low", to="high"), "run", {"opacity": 0.15, "aria": False})
     return lines(f"JGA by {by}", shown, x, y, "run", *([band] if by == "turn" else []))
-
-
-def with_names(rows: pl.DataFrame, *columns: str) -> pl.DataFrame:
-    """Rows whose columns of metrics and traits (default: `metric`) have the names of papers in place of notations."""
-    columns = columns or ("metric",)
-    notations = {text for column in columns for text in rows[column].unique()}
-    names = {text: name_of(text) for text in notations}
-    return rows.with_columns(pl.col(columns).replace_strict(names, default=None, return_dtype=pl.String))
 
 
 def _only(column: pl.Series) -> str | None:
@@ -363,32 +363,26 @@ def _gold_slots(rows: pl.DataFrame) -> Chart:
 def _first_failures(rows: pl.DataFrame) -> Chart:
     """When failing dialogues first fail (Kim et al. 2022, Fig 1): bars, with a part for those that are right again."""
     parts = {"right again later": pl.col("recovered"), "never again": pl.col("dialogues") - pl.col("recovered")}
-    split = rows.select("run", "low", "high", "dialogues", **parts).unpivot(
-        on=list(parts), index=["run", "low", "high", "dialogues"], variable_name="then", value_name="n"
-    )
     binned = {"bin": {"binned": True, "step": 0.1}}
     x = Axis("low", "First wrong turn, as a share of the dialogue", "high", axis=_FIFTHS, channel=binned)
     y = Axis("n", "Dialogues", axis={"tickCount": 3}, channel={"stack": "zero"})
-    return chart("Where dialogues first fail", split, Mark("bar", x, y, "then"), panel="run")
+    shown = long(rows, parts, "then", "n")
+    return chart("Where dialogues first fail", shown, Mark("bar", x, y, "then"), panel="run")
 
 
 def _kinds_of_errors(rows: pl.DataFrame) -> Chart:
     """How many slots of turns are in each class of errors, from `Diagnosis.errors`, a panel per run."""
-    errors = rows.filter(pl.col("kind") != "correct").select("run", "class", "kind", "n")
-    shown = errors.filter(pl.col("n") > 0)
-    classes = [text for text in unique(errors["class"]) if text in set(shown["class"])]
+    shown = rows.filter(pl.col("kind") != "correct", pl.col("n").sum().over("class") > 0)
+    classes = unique(shown["class"])
     x = Axis("n", "Slots of turns", axis={"tickCount": 3, "format": "~s"})
-    return bars("Kinds of errors", shown, x, Axis("class", names=classes), "kind", panel="run")
+    return bars("Kinds of errors", shown.filter(pl.col("n") > 0), x, Axis("class", names=classes), "kind", panel="run")
 
 
 def _timing(rows: pl.DataFrame) -> Chart:
     """The shares of missed slots that are late and of over-predicted ones that are early, from `Diagnosis.timing`."""
-    shown = pl.concat([
-        rows.select("run", timing=pl.lit(f"{timed}, of {name_of(kind).lower()}"), share=f"{timed}_share", slots=kind)
-        for kind, timed in TIMING.items()
-    ])  # fmt: skip
+    shares = {f"{timed}, of {name_of(kind).lower()}": pl.col(f"{timed}_share") for kind, timed in TIMING.items()}
     x = Axis("share", "Share of these slots of turns", scale={"zero": True}, axis={"tickCount": 3})
-    return bars("Errors of timing", shown, x, Axis("run"), panel="timing")
+    return bars("Errors of timing", long(rows, shares, "timing", "share"), x, Axis("run"), panel="timing")
 
 
 def _along_trait(dialogues: pl.DataFrame, bins: pl.DataFrame) -> Chart:
