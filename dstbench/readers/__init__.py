@@ -4,7 +4,7 @@
 
 - `table` (with `beside_rows`): the formats, a row each; `rows`: how a row is recognised, read, checked and opened for
   changes; `walk`: paths to the turns of a file, and the walker of them; `notations`: the ways in which states are
-  written. `trippy`, `tsv`, `ldst`, `parlai`, `savn`, `jsonl`: formats that a row cannot say
+  written. `trippy`, `tsv`, `ldst`, `savn`, `jsonl`: formats that a row cannot say
 - `declared`: rows in a file of the user's
 - `registry`: all formats, and `read`; `folder`: which files of a folder to read
 - `format`: what a format is; `source`: a file and its JSON; `builder` collects the `states`, `document` opens a file

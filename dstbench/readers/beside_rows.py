@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from itertools import pairwise
@@ -86,6 +87,19 @@ def note_oracle(source: Source, states: StatesBuilder, _: Sequence[Turn]) -> Non
     """Note that the model was given gold states, if the file's name says so."""
     if "oracleBelief" in source.path.name:
         states.note("its name says oracleBelief: the model was given the gold states")
+
+
+def is_world_log(source: Source) -> bool:
+    """Whether the first line has a list ``dialog``."""
+    return isinstance((source.first_line("dialog") or {}).get("dialog"), list)
+
+
+def last_in_world_log(text: str) -> tuple[str | None, str | None]:
+    """What system and user said last in ``<user> a <system> b <user> c``; None: it does not say."""
+    words = [word.strip() for word in re.split(r"<(user|system)>", text)[1:]]
+    user = words[-1] if words[-2:-1] == ["user"] else None
+    system = words[-3] if user is not None and words[-4:-3] == ["system"] else None
+    return system, user
 
 
 def note_unreached(_: Source, states: StatesBuilder, turns: Sequence[Turn]) -> None:

@@ -347,6 +347,31 @@ def _triples(state: list[str]) -> State:
     return [split_triple(triple) for triple in state if triple.strip()]
 
 
+class ParlaiTeacher(msgspec.Struct):
+    """What ParlAI's teacher says: the turn, its gold, whose key depends on the split, and what was said up to it."""
+
+    dial_id: str
+    turn_num: int
+    eval_labels: list[str] | msgspec.UnsetType = msgspec.UNSET
+    labels: list[str] | msgspec.UnsetType = msgspec.UNSET
+    text: str = ""
+
+
+class ParlaiModel(msgspec.Struct):
+    """What the model answers: the predicted state."""
+
+    text: str
+
+
+def _labels(exchange: list[dict[str, Any]]) -> State:
+    """The gold in ``[{"eval_labels": ["hotel area north, hotel stars 4"]}, …]``, an exchange with ParlAI's teacher."""
+    teacher = exchange[0]
+    gold = teacher.get("eval_labels") or teacher.get("labels") or []
+    if len(gold) != 1:
+        raise Misfit(f"{len(gold) or 'no'} gold states, where there must be one (eval_labels, or labels)")
+    return _commas(gold[0])
+
+
 def _commas(state: str) -> State:
     """``hotel area north, hotel stars 4``, which may be between ``<bs>`` and ``</bs>``."""
     return _triples(state.strip().removeprefix("<bs>").removesuffix("</bs>").split(","))
@@ -424,6 +449,7 @@ NOTATIONS: Final[dict[str, Notation]] = {
     "pairs": Text(list[str], _hyphens),
     "triples": Text(list[str], _triples),
     "commas": Text(str, _commas),
+    "labels": Text(tuple[ParlaiTeacher, ParlaiModel], _labels),
     "span": Text(str, split_span),
     "lists": Lists(),
     "acts": Acts(),

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from dstbench.errors import DstbenchError, UsageError, did_you_mean
 from dstbench.plugins import Plugins, Table, origin_of
-from dstbench.readers import jsonl, ldst, parlai, records, savn, state_lists, trippy, tsv
+from dstbench.readers import jsonl, ldst, records, savn, state_lists, trippy, tsv
 from dstbench.readers.declared import row_of
 from dstbench.readers.folder import data_files
 from dstbench.readers.foreign import checked_format
@@ -25,7 +25,6 @@ FORMATS: Final[dict[str, Format]] = {
     for form in (
         trippy.FORMAT,  # first, as it looks no further than the first turn
         jsonl.FORMAT,
-        parlai.FORMAT,
         savn.FORMAT,
         ldst.FORMAT,
         *tsv.FORMATS,

@@ -29,7 +29,7 @@ from dstbench.readers.shapes import clipped
 from dstbench.readers.source import Source
 from dstbench.readers.state_cells import StateCells, no_state
 from dstbench.readers.state_text import Misfit
-from dstbench.readers.walk import Broken, Step, Turn, Walker
+from dstbench.readers.walk import Broken, Step, Turn, Walker, follow
 
 _NOT_THERE: Final = (KeyError, IndexError, TypeError, AttributeError, ValueError, Misfit)
 # Entries of a file, and turns, that are looked at to recognise a format.
@@ -53,25 +53,7 @@ class Side:
 
     def find(self, turn: Any) -> Any:
         """The state in a turn; ``msgspec.UNSET``: there is none. A `Misfit`: the turn has another type."""
-        for key in self.keys:
-            if key.isdecimal():
-                if not isinstance(turn, list) or int(key) >= len(turn):
-                    raise Misfit(f"expected a list with an item {key}, found {clipped(repr(turn))}")
-                turn = turn[int(key)]
-            elif not isinstance(turn, dict):
-                raise Misfit(f"expected an object, found {clipped(repr(turn))}")
-            elif key[-1] == "*":
-                keys = [name for name in turn if name.startswith(key[:-1])]
-                if len(keys) != 1:
-                    raise Misfit(f"a turn needs one {key} list, found {', '.join(turn) or 'nothing'}")
-                turn = turn[keys[0]]
-            elif key not in turn and key == self.keys[-1]:
-                return msgspec.UNSET
-            elif key not in turn:
-                raise Misfit(f"no {key} here")
-            else:
-                turn = turn[key]
-        return turn
+        return follow(turn, self.keys)
 
     def read(self, state: Any, loose: StateCells) -> State:
         """The slots and values of a state. A `Misfit`: there is none, or it is written otherwise."""
@@ -141,6 +123,7 @@ class Row:
         absent: The one of them that is written for a slot that is removed; None: its key is dropped.
         said: The keys of what the system says and of what the user says in a turn; one key in a list of both speakers.
         is_silent_first: Whether what the system says in turn 0 is no utterance.
+        divide: Finds what system and user said last in a text of all that was said; None: texts are of one speaker.
         domain: The domain of slots without one, or a function that finds it in a dialogue.
         naming: Makes a function that names a dialogue's object, of the whole document; None: by the path.
         after: Adds notes, splits and so on, after reading.
@@ -162,6 +145,7 @@ class Row:
     absent: str | None = None
     said: tuple[str, ...] = ()
     is_silent_first: bool = False
+    divide: Callable[[str], tuple[str | None, str | None]] | None = None
     domain: str | Callable[[Any], str] = ""
     naming: Callable[[Any], Callable[[Any], str]] | None = None
     after: Callable[[Source, StatesBuilder, list[Turn]], None] | None = None
@@ -177,14 +161,13 @@ class Row:
             name=self.name,
             title=self.title,
             example=self.example,
-            sniff=self.sniff,
             reader=self.read,
             shape=self.shape,
             holds=tuple(self.sides),
             omits=self.omits,
             said=self.spoken if self.said else None,
             document=(lambda source: opened(source, self)) if opened and is_writable else None,
-            **self.options,
+            **{"sniff": self.sniff, **self.options},
         )
 
     @cached_property
@@ -215,7 +198,10 @@ class Row:
         walker = self.walker(source)
         try:
             for place, document in source.whole_lines() if self.lines else [("", source.json)]:
-                yield from walker.walk(document, self.steps, place)
+                turns: Iterable[Turn] = walker.walk(document, self.steps, place)
+                if self.lines and not (turns := [*turns]):
+                    raise source.misshapen(f"{place}a dialogue without turns")
+                yield from turns
         except Broken as error:
             raise source.misshapen(str(error), **error.where) from None
 
@@ -240,11 +226,10 @@ class Row:
             is_first = before is None and path.startswith("<")
             if not last or is_first or (speaker == "system" and self.is_silent_first and turn.number == 0):
                 continue
-            for key in above:
-                if isinstance(holder, dict):
-                    holder = holder.get(key, msgspec.UNSET)
-                elif isinstance(holder, list) and key == "-1":
-                    holder = holder[-1] if holder else msgspec.UNSET
+            try:
+                holder = follow(holder, above)
+            except Misfit:
+                holder = None  # refused below
             if isinstance(holder, list) and last == "-1":
                 texts |= {speaker: (holder, -1)} if holder else {}
             elif isinstance(holder, dict) and (not above or last in holder):
@@ -272,7 +257,8 @@ class Row:
                     raise source.misshapen(what, dialogue=turn.dialogue, turn=turn.number)
                 texts[speaker] = text
             if turn.content is not None:
-                yield turn.dialogue, turn.number, texts.get("system"), texts.get("user")
+                system, user = texts.get("system"), texts.get("user")
+                yield turn.dialogue, turn.number, *((system, user) if self.divide is None else self.divide(user or ""))
 
     def domains(self, turns: Iterable[Turn]) -> dict[str, str]:
         """What stands before the slots of dialogues whose slots have no domain: this and a hyphen."""
@@ -381,7 +367,8 @@ def _type_of(steps: Sequence[Step], sides: Sequence[Side]) -> Any:
             inner = {name: _list_of(inner[name]) for name in step.names}
         else:
             if isinstance(inner, dict):
-                ids = {id_.key: str if "-" in id_.of else id_.kind for id_ in step.ids if id_.key}
+                under_keys = (id_ for id_ in step.ids if id_.key and "." not in id_.key)
+                ids = {id_.key: str if "-" in id_.of else id_.kind for id_ in under_keys}
                 speaker = {step.key: Literal[*[n for of in step.speakers for n in of]]} if step.speakers else {}
                 inner = _struct({**ids, **speaker, **inner})
             if step.kind == "object":

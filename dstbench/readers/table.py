@@ -83,6 +83,20 @@ ROWS: Final[dict[str, Format]] = {
             omits=("not mentioned",),
             after=beside.note_oracle,
         ),
+        # likewise, a value that contains a comma is split there
+        Row(
+            name="parlai",
+            title="ParlAI world logs of DST-BART (Qian et al. 2021)",
+            example=(
+                '{"dialog": [[{"dial_id": "mul9901.json", "turn_num": 0, "eval_labels": ["hotel area north,"]}, '
+                '{"text": "hotel area north,"}]]}'
+            ),
+            path="dialog [dialogue=0.dial_id,turn=0.turn_num]", lines=True, gold=":labels", pred="1.text:commas",
+            omits=("not mentioned",), said=("", "0.text"), divide=beside.last_in_world_log,
+            options={"sniff": beside.is_world_log, "finish": noting_gaps(
+                ": is it the sample of 3,000 validation turns that ParlAI evaluates unless told otherwise?"
+            )},
+        ),
         # a value that contains a comma is split there, as in the authors' code
         Row(
             name="checkdst",

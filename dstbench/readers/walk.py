@@ -12,6 +12,7 @@ Conventions: the path to the turns is written in steps, separated by spaces.
 | `[dialogue-turn=example_id]` | likewise, with both in one, as `MUL0484-3` |
 | `[turn=utt_idx/2]` | likewise, numbers that count both speakers' turns |
 | `[dialogue=dialogue_idx:int]` | likewise, ids that are numbers |
+| `[dialogue=0.dial_id]` | likewise, under several keys, or indices, joined by dots |
 | `[speaker:user\|system]` | a list of both speakers' turns, with the speaker under a key; the user's are the turns |
 | `[role:usr\|sys>]` | likewise; the state is in what the system answers |
 | `[>]` | likewise; user and system alternate |
@@ -35,6 +36,7 @@ from dstbench.errors import UsageError
 from dstbench.readers.notations import Place
 from dstbench.readers.shapes import clipped
 from dstbench.readers.source import Source
+from dstbench.readers.state_text import Misfit
 
 _ID: Final = re.compile(r"(dialogue|turn|dialogue-turn)=([^,:/\]>}]+)(?::(int|any))?(?:/(\d))?")
 _OBJECT: Final = re.compile(r"\{(?:dialogue|turn|dialogue_turn)?\}")
@@ -117,6 +119,30 @@ class Turn(NamedTuple):
         return holder.get(key) if isinstance(holder, dict) else holder[key]
 
 
+def follow(node: Any, keys: Sequence[str]) -> Any:
+    """What is under keys, of which numbers are indices; ``msgspec.UNSET``: nothing. A `Misfit`: it is nested otherwise.
+
+    A star at the end of a key stands for any letters.
+    """
+    for key in keys:
+        if key == "-1" or key.isdecimal():
+            if not isinstance(node, list) or int(key) >= len(node):
+                raise Misfit(f"expected a list with an item {key}, found {clipped(repr(node))}")
+            node = node[int(key)] if node else msgspec.UNSET
+        elif not isinstance(node, dict):
+            raise Misfit(f"expected an object, found {clipped(repr(node))}")
+        elif key[-1] == "*":
+            names = [name for name in node if name.startswith(key[:-1])]
+            if len(names) != 1:
+                raise Misfit(f"a turn needs one {key} list, found {', '.join(node) or 'nothing'}")
+            node = node[names[0]]
+        else:
+            node = node.get(key, msgspec.UNSET)
+        if node is msgspec.UNSET:
+            break
+    return node
+
+
 class Broken(TypeError):  # noqa: N818 (readers turn it into an error about the file)
     """What is there is not nested as the path says."""
 
@@ -195,15 +221,20 @@ class Walker:
         """The value of an id; None: there is none."""
         if not id_.key:
             return key
-        _check(isinstance(turn.content, dict), "an object", turn)
-        value = turn.content.get(id_.key)
+        *above, last = [id_.key] if self.is_guess else id_.key.split(".")
+        try:
+            node = follow(turn.content, above)
+        except Misfit as error:
+            raise Broken(error.what, turn) from None
+        _check(isinstance(node, dict), "an object", turn._replace(content=node))
+        value = node.get(last)
         if isinstance(value, id_.kind) and not isinstance(value, bool):
             return value
         if self.is_guess and id_.of == "turn":
             return None
-        if id_.key in turn.content:
+        if last in node:
             raise Broken("expected an integer" if id_.kind is int else "expected a string", turn, value)
-        raise Broken(f"no {id_.key} here", turn)
+        raise Broken(f"no {last} here", turn)
 
     def _listed(self, step: Step, dialogue: Turn) -> Iterator[Turn]:
         """The turns whose states, and utterances, are in lists of a dialogue."""
