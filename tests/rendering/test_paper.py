@@ -116,7 +116,8 @@ def test_the_command_writes_a_folder(here: Path) -> None:
 
 @pytest.mark.tex
 @pytest.mark.skipif(
-    not has_tex("natbib.sty") or shutil.which("bibtex") is None, reason="no pdflatex with natbib and BibTeX here: parsed only"
+    not has_tex("natbib.sty") or shutil.which("bibtex") is None,
+    reason="no pdflatex with natbib and BibTeX here: parsed only",
 )
 def test_seven_runs_compile_without_a_warning(here: Path) -> None:
     Path("paper").mkdir()
