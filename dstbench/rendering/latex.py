@@ -2,7 +2,7 @@ r"""Tables as a paper prints them: LaTeX in the style of the package booktabs.
 
 Numbers are in columns of the package siunitx, which align them by their points; raised and small text beside them is in
 further columns. siunitx's columns cannot underline numbers, so a line is drawn below the number afterwards. A table
-that is too wide for a column spans both, and is scaled down if it is still too wide; long texts break.
+that is too wide for a column spans both, and is scaled down if it is still too wide or too high; long texts break.
 """
 
 from __future__ import annotations
@@ -40,13 +40,14 @@ _PACKAGES: Final = "% \\usepackage{booktabs,graphicx,siunitx}\n"
 # Versions of siunitx before 3 take only what is `\protected` before a number.
 _TABLE: Final = r"""\begin{%(place)s}[t]
 \centering\footnotesize\sisetup{detect-all,group-digits=false}\protected\def\best{\bfseries}
+\resizebox*{!}{\ifdim\totalheight>.7\textheight.7\textheight\else\totalheight\fi}{%%
 \resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%%
 \begin{tabular}{%(columns)s}
 \toprule
 %(head)s
 \midrule
 %(rows)s\bottomrule
-\end{tabular}}
+\end{tabular}}}
 %(notes)s\caption{%(caption)s}
 \label{%(label)s}
 \end{%(place)s}

@@ -35,6 +35,7 @@ GOLDEN = r"""% \usepackage{booktabs,graphicx,siunitx}
 
 \begin{table}[t]
 \centering\footnotesize\sisetup{detect-all,group-digits=false}\protected\def\best{\bfseries}
+\resizebox*{!}{\ifdim\totalheight>.7\textheight.7\textheight\else\totalheight\fi}{%
 \resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%
 \begin{tabular}{lS[table-format=3.2]S[table-format=1.0]S[table-format=1.0]}
 \toprule
@@ -43,7 +44,7 @@ Domain & {JGA} & {Turns} & {Dialogues} \\
 hotel & 100.00 & 2 & 1 \\
 train & 0.00 & 1 & 1 \\
 \bottomrule
-\end{tabular}}
+\end{tabular}}}
 \par\smallskip{\scriptsize\raggedright by domain: a turn counts if gold has a slot of the domain; predictions of the domain in other turns are not scored; signature: \texttt{SIGNATURE}.\par}
 \caption{JGA (\%) by domain.}
 \label{tab:score-domain}
