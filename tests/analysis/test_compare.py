@@ -18,7 +18,7 @@ from dstbench.analysis.compare import Leaderboard
 from dstbench.demo import synthetic
 from dstbench.rendering.tables import render
 from dstbench.typing import Adjustment
-from tests.corpora import EXAMPLE, States
+from tests.corpora import EXAMPLE, States, corpora
 
 # Most corpora here are so small that no difference can be significant, which is what few tests are about.
 pytestmark = pytest.mark.filterwarnings(
@@ -457,3 +457,106 @@ def test_there_must_be_runs_and_dialogues() -> None:
     convention = dstbench.profile("verbatim", turns="gold")
     with pytest.raises(dstbench.DstbenchError, match="fewer than two dialogues"):
         dstbench.compare({"one": silent, "other": silent}, profile=convention)
+
+
+@pytest.mark.again
+@given(corpora(max_dialogues=8), corpora(max_dialogues=8))
+@settings(max_examples=7)
+def test_values_are_those_of_score_for_any_states(first: States, second: States) -> None:
+    """Of two runs that are those of one corpus and of gold itself; SA over the slots of both."""
+    states = [{**s, "dialogue_id": f"{s['dialogue_id']}{part}"} for part, c in (("a", first), ("b", second)) for s in c]
+    runs = {"model": states, "gold": [{**s, "pred": s["gold"]} for s in states]}
+    found = dstbench.compare(runs, metrics="jga,aga,gca,f1,correct", resamples=20)
+    scored = dstbench.score(runs, metrics="jga,aga,gca,f1,correct")
+    assert found.scores["value"].to_list() == scored["value"].to_list()
+    for row in found.differences.iter_rows(named=True):
+        a, b = (scored.filter(run=row[side], metric=row["metric"])["value"].item() for side in ("run", "other"))
+        assert row["difference"] == (None if a is None or b is None else pytest.approx(a - b, abs=1e-9))
+        assert (row["p"] is None) == (row["difference"] is None) == (row["p_smallest"] is None)
+        if row["p"] is not None:
+            assert row["p_adjusted"] >= row["p_smallest"] >= min(1, 2 ** (1 - row["discordant"]))
+            assert (row["significant"] is None) == (row["p_smallest"] > 0.05)
+        assert row["wins"] + row["ties"] + row["losses"] + row["unscored"] == found.design["dialogues"].item()
+
+
+def test_another_run_changes_no_pair(found: Leaderboard, three: dict[str, Any]) -> None:
+    two = {name: three[name] for name in ("careful", "forgetful")}
+    alone = dstbench.compare(two, metrics=METRICS, resamples=400, seed=3).differences
+    among = found.differences.filter(run="careful", other="forgetful")
+    same = ["metric", *SIGNED, "se", "wins", "losses"]
+    alone, among = (
+        rows.join(other, ["metric", "resamples"], "semi") for rows, other in ((alone, among), (among, alone))
+    )
+    assert alone.height > 3  # in the other metrics, more resamples are drawn for one of them
+    for one, other in zip(alone.select(same).iter_rows(), among.select(same).iter_rows(), strict=True):
+        assert one[1:] == pytest.approx(other[1:], abs=1e-12)
+
+
+def test_the_level_is_that_of_intervals_and_tests(three: dict[str, Any]) -> None:
+    narrow, wide = (dstbench.compare(three, resamples=400, level=level) for level in (0.5, 0.99))
+    assert (narrow.scores["low"] > wide.scores["low"]).all()
+    assert (narrow.scores["high"] < wide.scores["high"]).all()
+    assert wide.design["level"].item() == 0.99
+    assert wide.differences["significant"].to_list() == [p <= 0.01 for p in wide.differences["p_adjusted"]]
+
+
+@pytest.mark.filterwarnings("ignore::dstbench.errors.DstbenchWarning")
+def test_a_verdict_never_flips_in_silence() -> None:
+    """Where seeds disagree, the results say so."""
+    runs, flipped = synthetic(30), 0
+    of_seeds = [
+        verdicts_of(dstbench.compare(runs, metrics=METRICS, resamples=99, seed=seed).differences, 0.95)
+        for seed in range(6)
+    ]
+    for of_pair in zip(*of_seeds, strict=True):
+        for which in (2, 4):  # by p, and by the adjusted p
+            if len({verdict[which] for verdict in of_pair}) > 1:
+                flipped += 1
+                assert any(verdict[5] for verdict in of_pair)
+    assert flipped
+
+
+def test_standard_errors_and_intervals_are_of_one_kind(three: dict[str, Any]) -> None:
+    """Those of `score`, and Wilson's interval around them."""
+    rows = dstbench.compare(three, metrics=METRICS, resamples=99).scores
+    scored = dstbench.score(three, metrics=METRICS)
+    assert "share" in rows["unit"].to_list()
+    for row, se in zip(rows.iter_rows(named=True), scored["se"], strict=True):
+        assert row["low"] < row["value"] < row["high"]
+        if row["unit"] == "share":
+            assert row["se"] == pytest.approx(se, rel=1e-4)
+            low, high = stats.wilson(row["value"], row["value"] * (1 - row["value"]) / se**2)
+            assert row["low"] <= low + 1e-6
+            assert row["high"] >= high - 1e-6
+
+
+@pytest.mark.filterwarnings("ignore:not tested")
+def test_the_order_of_models_and_their_runs_does_not_matter(three: dict[str, Any]) -> None:
+    a, b, c = three
+    runs = {**three, "another": three[b], "third": three[a], "last": three[c]}
+    x, y = [a, b, "third"], [c, "another", "last"]
+    one = dstbench.compare(runs, models={"x": x, "y": y})
+    other = dstbench.compare(dict(reversed(runs.items())), models={"y": y[::-1], "x": ",".join(x[::-1])})
+    names = ["value", "sd", "se", "low", "high"]
+    for row, same in zip(one.models.sort("model")[names].rows(), other.models.sort("model")[names].rows(), strict=True):
+        assert row == pytest.approx(same, abs=1e-12)
+    assert one.differences["low"].item() == pytest.approx(-other.differences["high"].item())
+    assert one.differences["p"].item() == pytest.approx(other.differences["p"].item())
+
+
+def test_missing_predictions_count_as_wrong_in_all_runs() -> None:
+    gold = [{k: s[k] for k in ("dialogue_id", "turn", "gold")} for s in two()]
+    runs = {"one": without_gold(two()), "other": without_gold(two()[:3])}
+    with pytest.warns(dstbench.DstbenchWarning, match="without a prediction"):
+        found = dstbench.compare(runs, gold=gold, missing="wrong", resamples=50)
+    assert found.scores["value"].to_list() == [1, 0.75]
+    assert set(found.scores["turns"]) == {4}
+
+
+@pytest.mark.filterwarnings("ignore:.*slots that gold never has:dstbench.DstbenchWarning")
+def test_slots_of_gold_make_t_of_slot_accuracy() -> None:
+    runs = {"one": two(), "other": two(pred={"hotel-area": "north", "zoo-name": "x"})}
+    with pytest.warns(dstbench.DstbenchWarning, match="1 slot that MultiWOZ does not have"):
+        found = dstbench.compare(runs, metrics="sa", resamples=5).scores
+    assert found["signature"].str.starts_with("sa(T=1,slots=gold)|").all()
+    assert found["value"].to_list() == [1, 0.5]

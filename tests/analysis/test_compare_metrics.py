@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
@@ -18,12 +19,13 @@ import dstbench
 from dstbench import stats
 from dstbench.analysis.compare_metrics import TRAITS, MetricComparison
 from dstbench.analysis.findings import metrics_apart as finding
-from dstbench.analysis.rankings import compare_orders
+from dstbench.analysis.rankings import compare_orders, spread_of
 from dstbench.demo import synthetic
 from dstbench.rendering.charts.runs import metric_charts
 from dstbench.rendering.tables import render
 from tests import formats
 from tests.commands import run, whole
+from tests.once import compute_once
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore:.* (p can (be below|reach)|another `seed` may) :dstbench.errors.DstbenchWarning"
@@ -363,3 +365,111 @@ def test_marks_have_no_traits(here: Path) -> None:
 
 
 # --- what is printed and drawn ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.filterwarnings(NO_DIALOGUES)
+def test_the_spelling_of_a_table_changes_nothing(here: Path) -> None:
+    """Semicolons, tabs, spaces, a mark of byte order, blank lines; Parquet; columns that are not asked for."""
+    table = kim()
+    table.write_csv("kim.csv")
+    text = Path("kim.csv").read_text()
+    Path("semicolons.csv").write_text(text.replace(",", ";"))
+    Path("tabs.csv").write_text(text.replace(",", " \t ") + "\n\n")
+    Path("spaces.csv").write_text("\ufeff" + text.replace(",", ", "))
+    Path("notes.csv").write_text(
+        "\n".join(f"{line},note,1" for line in text.splitlines()).replace("note,1", "note,note", 1)
+    )
+    table.write_parquet("kim.parquet")
+    wanted = dstbench.compare_metrics(table=table)
+    for name in ("kim.csv", "semicolons.csv", "tabs.csv", "spaces.csv", "notes.csv", "kim.parquet", table.lazy()):
+        found = dstbench.compare_metrics(table=name)
+        assert found.spread.equals(wanted.spread), name
+        assert found.agreement.equals(wanted.agreement), name
+
+
+@given(values, st.randoms())
+def test_the_spread_is_of_runs_in_any_order(row: list[float], random: Any) -> None:
+    turned = [*row]
+    random.shuffle(turned)
+    one, other = (spread_of(scores_of({"a": each})) for each in (row, turned))
+    assert one.equals(other)
+    mean, sd, span = one.select("mean", "sd", "range").row(0)
+    assert (mean, sd, span) == pytest.approx((np.mean(row), np.std(row, ddof=1), max(row) - min(row)))
+
+
+def test_few_resamples_tell_nothing_apart(three: dict[str, Any]) -> None:
+    few = dstbench.compare_metrics(three, metrics="jga", resamples=10)
+    assert few.power.select("apart", "apart_adjusted", "untestable").row(0) == (0, 0, 3)
+    assert few.power.select("power", "power_adjusted").row(0) == (None, None)
+    text = whole(few)
+    assert text.startswith("no pair of runs can be told apart: too few resamples, or too few dialogues differ\n")
+    assert "pairs whose adjusted p cannot reach 0.05 (resamples, dialogues): jga (3)" in text
+    assert text.partition("Metrics over 3 runs")[2].partition(" jga ")[2].split()[6:8] == ["-", "-"]
+    # Enough for one pair, not for three; but each p is so close to the level that more are drawn.
+    more = dstbench.compare_metrics(three, metrics="jga", resamples=25)
+    apart, adjusted = more.power.select("apart", "apart_adjusted").row(0)
+    assert more.power["untestable"].item() == 0
+    assert more.power.select("power", "power_adjusted").row(0) == (apart / 3, adjusted / 3)
+
+
+def test_two_runs_have_two_orders(three: dict[str, Any]) -> None:
+    runs = {name: three[name] for name in ("eager", "careful")}
+    with pytest.warns(dstbench.DstbenchWarning, match="two runs have two orders only, so each tau is 1 or -1"):
+        two = dstbench.compare_metrics(runs, metrics="jga,sa", resamples=100)
+    assert abs(two.agreement["tau"].item()) == 1
+
+
+@given(values, values, st.randoms())
+def test_the_runs_may_stand_in_any_order(one: list[float], other: list[float], random: Any) -> None:
+    rows = scores_of({"a": one, "b": other[: len(one)]})
+    names = sorted(set(rows["run"]))
+    random.shuffle(names)
+    turned = pl.concat([rows.filter(metric=metric, run=name) for metric in ("a", "b") for name in names])
+    (agreement, reversals), (again, also) = compare_orders(rows), compare_orders(turned)
+    assert agreement.equals(again)
+    assert sorted(reversals.rows()) == sorted(also.rows())
+
+
+def test_the_headlines_rest_on_tests(three: dict[str, Any], found: MetricComparison) -> None:
+    """No count is a headline: metrics differ by adjusted p, and reversals are significant in both metrics."""
+    power, *orders = finding(found)
+    contests = found.contests.filter(pl.col("p_adjusted") <= 0.05, measure="power")
+    if contests.is_empty():
+        assert power == "no metric tells significantly more pairs of runs apart than another"
+    else:
+        named = re.match(r"(\w+) tells significantly more pairs of runs apart than (\w+): (\d) and (\d) of 3", power)
+        assert named is not None
+        counts = dict(found.power.select("metric", "apart").iter_rows())
+        assert (counts[named[1]], counts[named[2]]) == (int(named[3]), int(named[4]))
+    p = dstbench.compare(three, metrics="jga,sa,wrong,gca", resamples=300, seed=3).differences
+    sure = {(row["metric"], frozenset((row["run"], row["other"]))) for row in p.filter("significant").to_dicts()}
+    for row in found.reversals.to_dicts():
+        both = frozenset((row["run"], row["other"]))
+        assert row["significant"] == all((row[side], both) in sure for side in ("first", "second"))
+    surely = found.reversals.filter("significant").height
+    assert surely == found.agreement["reversed_surely"].sum()
+    if found.reversals.height:
+        turned = found.reversals.height
+        said = (
+            f"of {turned} pairs that two metrics reverse, {surely} are" if surely else f"both of two metrics; {turned}"
+        )
+        assert said in orders[-1]
+    else:
+        assert orders == ["the orders of all metrics agree: tau 1.00"]
+
+
+@pytest.mark.again
+def test_the_figures_and_the_formats(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from dstbench.demo import write_sample
+
+    compute_once(monkeypatch.setattr)
+    write_sample(synthetic(10), Path())
+    words = ["compare-metrics", *sorted(str(path) for path in Path().glob("*.parquet")), "--resamples", "200"]
+    code, out, err = run(*words, "-m", "jga,sa,fga,gca", "--figures", "figures")
+    assert code == 0
+    assert sorted(path.name for path in Path("figures").iterdir()) == ["judged.svg", "orders.svg", "spread.svg"]
+    assert err.splitlines()[-1].startswith("wrote figures")
+    lines = [line for line in out.splitlines() if not line.startswith("signature")]
+    assert max(map(len, lines)) <= 100
+    assert "tab:compare-metrics" in run(*words, "--format", "latex")[1]
+    assert run(*words, "--format", "md")[1].startswith("report ")

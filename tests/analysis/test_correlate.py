@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import statistics
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +18,11 @@ from hypothesis import strategies as st
 from scipy import stats as reference
 
 import dstbench
+from dstbench.analysis import findings as sentences
 from dstbench.analysis.associations import TESTS
+from dstbench.analysis.correlate import COLUMNS
 from dstbench.demo import synthetic
+from dstbench.rendering.tables import layout_of
 from dstbench.stats import (
     Jackknifed,
     compare_independent,
@@ -25,10 +30,11 @@ from dstbench.stats import (
     compare_overlapping,
     jackknifed_correlation,
 )
+from dstbench.stats.adjust import holm
 from dstbench.typing import Per
 from tests import formats, oracle
 from tests.analysis.test_diagnose import by_dialogue
-from tests.commands import run
+from tests.commands import ok, run
 from tests.corpora import LARGE, States, corpora
 
 Rows = list[dict[str, Any]]
@@ -343,3 +349,175 @@ def test_what_cannot_be_had_is_told(models: list[str], here: Path) -> None:
     assert run("correlate", "nowhere.json")[0] == 1
     with pytest.raises(dstbench.UsageError, match="per='slot' is none of dialogue, turn"):
         dstbench.correlate(models, per="slot")  # type: ignore[arg-type] # the point
+
+
+def _with_mistakes(table: pl.DataFrame) -> pl.DataFrame:
+    defined = dstbench.traits(table).dialogues.drop_nulls(["to_mean", "gca"]).select("dialogue")
+    return table.join(defined, on="dialogue", how="semi", maintain_order="left")
+
+
+@settings(max_examples=6)
+@given(corpora(LARGE))
+@pytest.mark.filterwarnings("ignore:.* has no interval:dstbench.errors.DstbenchWarning")
+@pytest.mark.filterwarnings("ignore:.* is undefined in :dstbench.errors.DstbenchWarning")
+@pytest.mark.filterwarnings("ignore:.*gold never has:dstbench.errors.DstbenchWarning")
+def test_turns_by_plain_loops(states: States) -> None:
+    found = dstbench.correlate(states, metrics="rsa,aga,turn,n_gold", per="turn")
+    turns = [turn for _, ts in sorted(by_dialogue(states).items()) for turn in ts]
+    check_matrix(
+        found.matrix,
+        {
+            "rsa": [oracle.rsa([t]) for t in turns],
+            "aga": [oracle.aga([t]) for t in turns],
+            "turn": [float(i) for _, ts in sorted(by_dialogue(states).items()) for i in range(len(ts))],
+            "n_gold": [float(len(t.gold)) for t in turns],
+        },
+    )
+
+
+def test_the_default_matrix_by_scipy() -> None:
+    runs = synthetic(80)
+    found = dstbench.correlate(runs)
+    metrics = ["jga", "sa", "rsa", "aga", "f1", "fga", "gca"]
+    assert found.matrix.height == 21 * (len(runs) + 1)
+    for name, table in runs.items():
+        scores = scored({name: table}, ",".join(metrics))
+        for row in found.matrix.filter(run=name).iter_rows(named=True):
+            witness = reference.pearsonr(*complete(scores[row["first"]], scores[row["second"]]))
+            limits = witness.confidence_interval(0.95)
+            shown = row["r"], row["fisher_low"], row["fisher_high"]
+            assert shown == pytest.approx((witness.statistic, *limits), abs=1e-9)
+    assert found.signatures["metric"].to_list() == metrics * len(runs)
+    assert found.signatures["signature"].to_list() == dstbench.score(runs, metrics=metrics, by="dialogue")[
+        "signature"
+    ].unique(maintain_order=True).to_list() * len(runs)
+
+
+def test_pooled_is_one_run_of_all_dialogues() -> None:
+    tables = list(synthetic(40).values())[:2]
+    renamed = [
+        table.with_columns(pl.format("{}-{}", pl.lit(i), "dialogue").alias("dialogue"))
+        for i, table in enumerate(tables)
+    ]
+    together = dstbench.correlate({"one": pl.concat(renamed)}, differences=["jga,fga,gca"])
+    apart = dstbench.correlate({"a": renamed[0], "b": renamed[1]}, differences=["jga,fga,gca"])
+    for frame in ("matrix", "differences"):
+        pooled = getattr(apart, frame).filter(run="pooled").drop("run", "other_run", "p_adjusted", strict=False)
+        alone = getattr(together, frame).drop("run", "other_run", "p_adjusted", strict=False)
+        assert pooled.equals(alone), frame
+    assert apart.differences["p_adjusted"].to_list() == pytest.approx(holm(apart.differences["p"]).tolist())
+
+
+@pytest.mark.filterwarnings("ignore:.* has no interval:dstbench.errors.DstbenchWarning")
+def test_columns_are_taken_as_they_are_named() -> None:
+    states = synthetic(30)["careful"]
+    for name in COLUMNS["dialogue"]:
+        assert dstbench.correlate(states, metrics=["jga", name]).matrix["second"].item() == name
+    with pytest.warns(dstbench.DstbenchWarning) as caught:
+        found = dstbench.correlate(states, metrics=[*COLUMNS["turn"]], per="turn")
+    told = " ".join(str(warning.message) for warning in caught)
+    assert "has no interval: too few dialogues, or all but one have the same value" in told
+    assert re.search(
+        r"table: error_age is undefined in \d+ of \d+ turns: its correlations are over the other \d+", told
+    )
+    assert found.matrix["n"].max() == dstbench.turns(states).height
+    assert found.signatures.is_empty()
+    one = dstbench.correlate(states, metrics=" jga, fga:lam=0.50").matrix
+    other = dstbench.correlate(states, metrics=[dstbench.parse("jga"), "fga"]).matrix
+    assert one.equals(other)
+    assert one.equals(dstbench.correlate(states, metrics=["jga, fga"]).matrix)  # as `-m jga,fga` gives it
+
+
+@pytest.mark.filterwarnings("ignore:.*MultiWOZ:dstbench.errors.DstbenchWarning")
+def test_the_last_bits_of_scores_are_not_correlated() -> None:
+    """GCA of 1 right and 1 wrong change is that of 7 and 7, but for a bit."""
+    states = []
+    for name, size, turns in (("A", 1, 1), ("B", 7, 2), ("C", 1, 1), ("D", 7, 3)):
+        gold = {f"hotel-{i}": "a" for i in range(2 * size)}
+        pred = {slot: "a" if i < size else "b" for i, slot in enumerate(gold)}
+        states += [{"dialogue_id": name, "turn": t, "gold": gold, "pred": pred} for t in range(turns)]
+    assert scored(states, "gca")["gca"].n_unique() == 2
+    found = dstbench.correlate(states, metrics="gca,turns").matrix
+    assert found.select("r", "low", "fisher_low", "n").row(0) == (None, None, None, 4)
+
+
+@settings(max_examples=6)
+@given(corpora(LARGE))
+@pytest.mark.filterwarnings("ignore:.*gold never has:dstbench.errors.DstbenchWarning")
+def test_traits_are_correlated_over_complete_dialogues(states: States) -> None:
+    found = dstbench.traits(states, metrics="fga,gca,jga")
+    names = ["to_mean", "nu_paper", "fga", "gca", "jga"]
+    rows = found.dialogues.drop_nulls(names)
+    check_matrix(found.correlations, {name: rows[name].to_list() for name in names})
+    assert set(found.correlations["rows"]) == {"complete"}
+    places = found.differences.select("first", "second", "n_first").rows()
+    assert places == [(f"{t},fga", f"{t},gca", rows.height) for t in ("to_mean", "nu_paper")]
+
+
+def test_differences_of_traits_are_those_of_correlate() -> None:
+    runs = synthetic(100)
+    found = dstbench.traits(runs, level=0.9)
+    asked = [f"{trait},fga,gca" for trait in ("to_mean", "nu_paper")]
+    wanted = dstbench.correlate(
+        {name: _with_mistakes(table) for name, table in runs.items()}, differences=asked, level=0.9
+    )
+    assert found.differences.equals(wanted.differences)
+    assert set(found.differences["run"]) == {*runs, "pooled"}
+    assert dstbench.traits(runs, metrics="jga").differences.is_empty()
+
+
+def test_the_released_protocol_pools_and_names_one_run_as_it_is() -> None:
+    runs = synthetic(80)
+    pooled = dstbench.traits(runs, protocol="released")
+    check_matrix(pooled.correlations, as_released(pooled.dialogues.to_dicts()))
+    assert set(pooled.correlations["run"]) == {"pooled"}
+    one = dstbench.traits({"careful": runs["careful"]}, protocol="released", metrics="fga,gca", to="sum")
+    assert set(one.correlations["run"]) == {"careful"}
+    assert one.correlations["first"].unique(maintain_order=True).to_list() == ["to_sum", "nu_released", "fga"]
+    with pytest.raises(dstbench.UsageError, match="the released protocol needs two metrics"):
+        dstbench.traits(runs, protocol="released", metrics="jga")
+    with pytest.raises(dstbench.UsageError, match="protocol='paper' is none of plain, released"):
+        dstbench.traits(runs, protocol="paper")  # type: ignore[arg-type] # the point
+
+
+def test_a_difference_in_words(models: list[str]) -> None:
+    """Every run in one of three groups, by its adjusted p and which correlation is stronger; all are positive here."""
+    runs = synthetic(40)
+    pers: tuple[Per, ...] = ("turn", "dialogue")
+    for per in pers:
+        found = dstbench.correlate(runs, metrics="jga,rsa", per=per, differences=["jga,rsa,sa"])
+        groups: dict[str, list[str]] = {"weaker": [], "stronger": [], "chance": []}
+        assert (found.differences.select((pl.col("r_first", "r_second") > 0).all()).row(0)) == (True, True)
+        for name, difference, p in found.differences.select("run", "difference", "p_adjusted").iter_rows():
+            groups["chance" if p > 0.05 else "weaker" if difference < 0 else "stronger"].append(name)
+        lines = sentences.differences(found.differences)
+        said = {"weaker": "weaker than r(jga, sa) in {}", "chance": "could be chance in {}"}
+        said["stronger"] = "stronger than it in {}" if groups["weaker"] else "stronger than r(jga, sa) in {}"
+        for group, names in groups.items():
+            assert (said[group].format(", ".join(names)) in "\n".join(lines)) == bool(names)
+        assert max(map(len, lines)) <= 100
+    out = ok("correlate", *models, "-m", "jga,rsa", "--versus", "jga,rsa,sa").splitlines()
+    assert out[0].startswith("r(jga, rsa) is ")
+
+
+@pytest.mark.parametrize(
+    ("p", "zou", "differs"),
+    [
+        (0.01, (0.1, 0.3), False),
+        (0.2, (-0.1, 0.5), False),
+        (0.2, (0.01, 0.4), True),
+        (0.03, (-0.01, 0.4), True),
+        (0.03, (-0.4, -0.01), False),
+        (0.03, (None, None), False),
+    ],
+)
+def test_a_line_says_where_zou_differs(p: float, zou: tuple[float | None, float | None], differs: bool) -> None:
+    """The verdict is that of p over dialogues."""
+    found = dstbench.correlate(synthetic(40)["careful"], differences=["jga,rsa,sa"])
+    low, high = (pl.lit(end, pl.Float64) for end in zou)
+    changed = found.differences.with_columns(p=pl.lit(p), p_adjusted=pl.lit(p), zou_low=low, zou_high=high)
+    lines = sentences.differences(changed)
+    assert ("could be chance" in lines[0]) == (p > 0.05)
+    assert (lines[1:] == ["by Zou's interval, which assumes normal data, it is otherwise in table"]) == differs
+    (_, table), *_ = layout_of(replace(found, differences=changed)).sections
+    assert ("(differs)" in str(table.to_dicts())) == differs

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import math
+import re
 from collections import defaultdict
 from pathlib import Path
 from typing import Any
@@ -16,11 +19,14 @@ import dstbench.runs.run as runs
 from dstbench.analysis.diagnose import Diagnosis
 from dstbench.conventions.convention import Convention
 from dstbench.demo import synthetic
+from dstbench.rendering.charts.runs import diagnosis_charts
 from dstbench.runs.open import open_runs
 from dstbench.scoring import partitions as partition
 from dstbench.scoring.error_classes import CLASSES, count_classes
 from tests import oracle
+from tests.commands import run
 from tests.corpora import FEW, LARGE, States, corpora
+from tests.once import compute_once
 
 
 def by_dialogue(states: States) -> dict[str, list[oracle.Turn]]:
@@ -357,3 +363,175 @@ def test_partitions_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
     correlated.append(dstbench.correlate({"run": table}, differences=["jga,fga,gca"]))
     for one, other in zip(*(vars(each).values() for each in correlated), strict=True):
         assert one.equals(other)
+
+
+CHOICES = st.fixed_dictionaries(
+    {},
+    optional={
+        "none": st.sampled_from(["drop", "drop-gold", "drop-pred", "keep"]),
+        "dontcare": st.sampled_from(["keep", "drop", "drop-gold", "drop-pred", "skip"]),
+        "over": st.sampled_from(["count", "free", "gold-domains"]),
+        "multi": st.sampled_from(["literal", "any", "all"]),
+        "match": st.sampled_from(["exact", "levenshtein:least=0.5"]),
+        "turns": st.sampled_from(["all", "gold", "pred", "last"]),
+    },
+)
+
+
+def test_gold_slots_counted_by_hand() -> None:
+    two, none = {AREA: "north", NAME: "alpha"}, dict[str, str]()
+    states = [*dialogue("A", (none, none)), *dialogue("B", ({AREA: "north"}, none), (two, none), (none, two))]
+    found = dstbench.diagnose(states, few=2)
+    assert found.gold_slots.rows() == [("states", 0, 1, 0.5), ("states", 2, 1, 0.5)]
+    assert found.runs.select("with_few_slots", "share_with_few_slots").row(0) == (1, 0.5)
+    with pytest.raises(dstbench.UsageError, match="few=-1 is not a number of slots"):
+        dstbench.diagnose(states, few=-1)
+
+
+@pytest.mark.filterwarnings("ignore::dstbench.DstbenchWarning")
+def test_a_turn_without_a_prediction_is_nowhere_shown_as_over_predicted(
+    here: Path, monkeypatch: pytest.MonkeyPatch, undrawn: None
+) -> None:
+    compute_once(monkeypatch.setattr)
+    states = dialogue("D", ({AREA: "east"}, {AREA: "east"}), ({AREA: "east"}, {}), ({AREA: "east"}, {AREA: "east"}))
+    states += dialogue("E", ({AREA: "east"}, {AREA: "east"}))
+    for name, side, kept in (("gold", "gold", states), ("run", "pred", [states[0], *states[2:]])):
+        lines = (json.dumps({key: state[key] for key in ("dialogue_id", "turn", side)}) for state in kept)
+        Path(f"{name}.jsonl").write_text("\n".join(lines))
+    reading = ("--gold", "gold.jsonl", "--missing", "wrong")
+    text = run("diagnose", "run.jsonl", *reading, "--all")[1]
+    assert (
+        "Missed slots are the most frequent errors: 100.0 %, wrong values 0.0 % and over-predicted slots 0.0 %" in text
+    )
+    assert "run: 1 turn without a prediction" in text
+    assert re.search(r"no-prediction +no-prediction +1 +- +- +-\n", text)
+    assert "run: 1 turn without a prediction" in run("diagnose", "run.jsonl", *reading, "--format", "latex")[1]
+    rows = json.loads(run("diagnose", "run.jsonl", *reading, "--format", "json")[1])
+    assert {row["inactive"] for row in rows["errors"]} == {0}  # gold has the one slot in each turn
+    assert {row["n"] for name in rows if name.startswith("errors") for row in rows[name] if row["kind"] == "over"} == {
+        0
+    }
+    (over,) = {row["over"] for row in [*rows["timing"], *rows["timing_by_slot"]]}
+    assert over == 0
+    diagnosis = dstbench.diagnose("run.jsonl", gold="gold.jsonl", missing="wrong")
+    drawn = [(row["kind"], row["n"]) for row in diagnosis_charts(diagnosis)["errors"]["data"]["values"]]
+    assert sorted(drawn) == [("missed", 1), ("no-prediction", 1)]
+    assert re.search(r"\? +\(no prediction\) .* no-prediction\n", run("show", "run.jsonl", "D", *reading)[1])
+    page = dstbench.report("run.jsonl", gold="gold.jsonl", missing="wrong").to_html()
+    assert '["no-prediction","no-prediction"]' in page.replace(", ", ",")
+
+
+def test_a_last_turn_without_a_prediction_is_one_more_wrong_slot() -> None:
+    north = {"hotel-area": "north"}
+    gold = [{"dialogue_id": d, "turn": t, "gold": north, "pred": {}} for d in ("D1", "D2") for t in (0, 1)]
+    pred = [{"dialogue_id": d, "turn": t, "pred": north} for d, t in (("D1", 0), ("D1", 1), ("D2", 0))]
+    with pytest.warns(dstbench.DstbenchWarning, match="1 gold turn without a prediction"):
+        found = dstbench.traits(pred, gold=gold, missing="wrong", metrics="jga").dialogues
+    assert found["wrong_slots_last"].to_list() == [0, 2]
+
+
+@FEW
+@given(corpora(LARGE))
+def test_histograms_add_up_to_the_dialogues(states: States) -> None:
+    runs = dstbench.open_runs(states)
+    found, dialogues = dstbench.diagnose(runs), dstbench.traits(runs).dialogues
+    failing = dialogues.filter("ends_wrong")
+    counted = failing.group_by("first_failure_bin").len().sort("first_failure_bin").rows()
+    shown = found.first_failures.filter(pl.col("dialogues") > 0).select("bin", "dialogues").rows()
+    assert shown == counted
+    assert found.first_failures["recovered"].sum() == failing["recovered"].sum() == found.runs["recovered"].item()
+    assert found.gold_slots["dialogues"].sum() == dialogues.height == found.runs["dialogues"].item()
+
+
+@FEW
+@given(corpora(LARGE), CHOICES, st.data())
+@pytest.mark.filterwarnings("ignore::dstbench.errors.DstbenchWarning")
+def test_classes_add_up_to_the_turn_table_under_any_convention(
+    states: States, choices: dict[str, Any], data: st.DataObject
+) -> None:
+    convention = Convention(**choices)
+    kept = [data.draw(st.booleans()) for _ in states]
+    gold = [{k: s[k] for k in ("dialogue_id", "turn", "gold")} for s in states]
+    pred = [{k: s[k] for k in ("dialogue_id", "turn", "pred")} for s, there in zip(states, kept, strict=True) if there]
+    missing: dict[str, Any] = {"gold": gold, "missing": "wrong"} if pred and len(pred) < len(states) else {}
+    runs = dstbench.open_runs(pred if missing else states, **missing)
+    kinds = ["correct", "wrong", "missed", "over"]
+
+    whole = dstbench.score(runs, metrics=kinds, profile=convention)
+    found = dstbench.diagnose(runs, profile=convention)
+    timing = found.timing.row(0, named=True)
+    sums = dict(found.errors.group_by("kind").agg(pl.col("n").sum()).iter_rows())
+    assert {kind: timing[kind] for kind in ("missed", "over")} == {kind: sums[kind] for kind in ("missed", "over")}
+    assert found.timing_by_slot.select("missed", "late", "over", "early").sum().row(0) == tuple(
+        timing[name] for name in ("missed", "late", "over", "early")
+    )
+    assert convention.turns != "last" or timing["late"] == timing["early"] == 0
+    for slots, of in (("gold", ("correct", "missed", "wrong")), ("predicted", ("correct", "wrong", "over"))):
+        assert found.errors[slots].unique().to_list() == [sum(sums[kind] for kind in of)]
+    unpredicted = sums.pop("no-prediction")
+    assert unpredicted == 0 or missing
+    assert {**sums, "over": sums["over"] + unpredicted} == dict(whole.select("metric", "value").iter_rows())
+
+    by_slot = dstbench.score(runs, metrics=kinds, by="slot", profile=convention)
+    wanted = {(s, m): v for s, m, v in by_slot.select("slot", "metric", "value").iter_rows() if v}
+    per_kind = found.errors_by_slot.drop_nulls("slot").group_by("slot", "kind").agg(pl.col("n").sum())
+    assert {(s, k): n for s, k, n in per_kind.iter_rows() if n} == wanted
+    of_domains = found.errors_by_domain.group_by("class").agg(pl.col("n").sum())
+    assert {c: n for c, n in of_domains.iter_rows() if n} == {
+        c: n for c, n in found.errors.select("class", "n").iter_rows() if n
+    }
+
+
+@FEW
+@given(corpora(LARGE), st.sampled_from(["mean", "sum", "released"]), st.sampled_from(["paper", "released"]))
+def test_bins_by_plain_loops(states: States, to: Any, nu: Any) -> None:
+    found = dstbench.traits(states, metrics="fga,gca", to=to, nu=nu)
+    rows = found.dialogues.to_dicts()
+    for trait in (f"to_{to}", f"nu_{nu}"):
+        bins = found.bins.filter(trait=trait)
+        there = [row for row in rows if row[trait] is not None]
+        if not there:
+            assert trait == "to_mean" or bins.is_empty()
+        else:
+            assert bins["low"].min() <= min(row[trait] for row in there)
+            assert bins["high"].max() >= max(row[trait] for row in there) - 1e-12
+        for metric in ("fga", "gca"):
+            part = bins.filter(metric=metric)
+            scored = [row[metric] for row in there if row[metric] is not None]
+            assert part["dialogues"].sum() == len(scored)
+            if scored:
+                total = part.select((pl.col("value") * pl.col("dialogues")).sum()).item()
+                assert total == pytest.approx(sum(scored), rel=1e-12, abs=1e-12)
+
+
+def test_bins_of_non_uniformity_are_equal_in_the_root() -> None:
+    """Squares: most dialogues have small ones, and one may have a very large one."""
+    found = dstbench.traits({"a": pattern("A", "0000"), "b": pattern("B", "1011")}, metrics="jga", nu="paper")
+    bins = found.bins.filter(trait="nu_paper", run="a")
+    low, high = found.dialogues["nu_paper"].min(), found.dialogues["nu_paper"].max()
+    edges = [*bins["low"], bins["high"][-1]]
+    assert (edges[0], edges[-1]) == (low, high)
+    roots = [math.sqrt(edge - edges[0]) for edge in edges]
+    assert roots == pytest.approx([n / 10 * roots[-1] for n in range(11)])
+
+
+def test_runs_share_their_bins() -> None:
+    many, few = pattern("A", "000"), pattern("A", "110")
+    bins = dstbench.traits({"many": many, "few": few}, to="sum").bins
+    edges = [part.select("trait", "bin", "low", "high", "metric").rows() for _, part in bins.group_by("run")]
+    assert len(edges) == 2
+    assert edges[0] == edges[1]
+
+
+@pytest.mark.filterwarnings("ignore:.*gold never has:dstbench.errors.DstbenchWarning")
+@FEW
+@given(corpora(LARGE), st.integers(1, 3))
+def test_disagreements_by_plain_loops(states: States, most: int) -> None:
+    found = dstbench.traits(states, metrics=[], disagree=["fga", "gca"], most=most)
+    rows = [row for row in found.dialogues.to_dicts() if row["fga"] is not None and row["gca"] is not None]
+    for high, low in (("fga", "gca"), ("gca", "fga")):
+        wanted = sorted((row[low] - row[high], row["dialogue"]) for row in rows if row[high] > row[low])[:most]
+        shown = found.disagreements.filter(higher=high, lower=low)
+        assert list(zip(shown["difference"], shown["dialogue"], strict=True)) == [(-d, name) for d, name in wanted]
+        assert shown["place"].to_list() == list(range(1, len(wanted) + 1))
+    assert found.pooled_disagreements.equals(found.disagreements)
