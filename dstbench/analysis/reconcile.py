@@ -96,7 +96,6 @@ class Choice:
 
 
 _Set: TypeAlias = tuple[Choice, ...]
-_NOTHING_CHOSEN: Final = {"choice": "", "meaning": ""}
 
 
 def reconcile(
