@@ -257,7 +257,8 @@ def test_a_score_does_not_depend_on_what_else_is_asked_for(
         assert row == whole[row["metric"]]
 
 
-@pytest.mark.parametrize("profile", ["mwzeval", pytest.param("sgd", marks=pytest.mark.again)])
+@pytest.mark.again
+@pytest.mark.parametrize("profile", ["mwzeval", "sgd"])
 def test_every_function_gives_one_signature_one_value(profile: str) -> None:
     opened = open_runs(synthetic(40, trackers=["careful", "eager"]))  # whose rows are laid out once for all functions
     runs = {run.name: run for run in opened}

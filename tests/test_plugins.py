@@ -77,6 +77,7 @@ def test_each_package_of_the_topic_has_fewer_than_30_lines() -> None:
         assert sum(len(text.splitlines()) for text in texts) < 30
 
 
+@pytest.mark.again
 def test_what_is_installed_is_used_by_its_name_and_signed_with_its_package(installed: Path) -> None:
     lines = ok("score", LOG, "-m", "no-extra,jga", "--profile", "mylab", "--signature").splitlines()
     assert lines[2].split() == ["predictions", "50.00", "50.00"]
@@ -266,6 +267,7 @@ def test_a_file_with_the_name_of_another_module_is_refused(named: str, here: Pat
     assert (code, f"module {named}: another module has its name" in err) == (2, True)
 
 
+@pytest.mark.again
 def test_another_source_is_another_signature(here: Path) -> None:
     Path(LOG).write_text(BARRED)
     found = set()

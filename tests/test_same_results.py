@@ -143,7 +143,8 @@ print(json.dumps([polars.thread_pool_size(), digests(sys.argv[1], backwards=True
 """
 
 
-@pytest.mark.parametrize("corpus", ["ties", pytest.param("sample", marks=pytest.mark.again)])
+@pytest.mark.again
+@pytest.mark.parametrize("corpus", ["ties", "sample"])
 def test_any_number_of_threads_and_any_order_give_the_same_bits(corpus: str) -> None:
     """In this process, which has one thread if nobody has chosen another number, and in one that has seven."""
     names = ("POLARS_MAX_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
@@ -162,6 +163,7 @@ def test_any_number_of_threads_and_any_order_give_the_same_bits(corpus: str) -> 
 requests = st.tuples(st.sampled_from(list(PROFILES.values())), st.sampled_from(["run", "domain"]))
 
 
+@pytest.mark.again
 @pytest.mark.filterwarnings("ignore::dstbench.DstbenchWarning")
 @settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(corpora(max_dialogues=12), st.lists(requests, min_size=4, max_size=8))

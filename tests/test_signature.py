@@ -67,6 +67,7 @@ def test_every_choice_of_a_convention_is_in_the_signature() -> None:
     assert len(found) == 1 + len(OTHER)
 
 
+@pytest.mark.again
 @pytest.mark.filterwarnings("ignore:.*categorical slots:dstbench.errors.DstbenchWarning")
 def test_every_parameter_of_every_metric_is_in_the_signature() -> None:
     other = {"T": 5, "lam": 0.25, "alpha": 0.5, "avg": "micro", "counting": "paper", "wrong": "missed"}
@@ -147,6 +148,7 @@ ALL_METRICS = [
 ]
 
 
+@pytest.mark.again
 @pytest.mark.filterwarnings("ignore::dstbench.errors.DstbenchWarning")
 def test_what_is_printed_is_explained_without_a_doubt() -> None:
     """Of every metric under every profile, with every choice, by every group, one by one and joined as tables do."""

@@ -129,6 +129,7 @@ def test_what_differs_in_gold_is_refused() -> None:
         diff(states, other)
 
 
+@pytest.mark.again
 def test_the_dialogues_to_read_are_one_page_as_show_has_them(here: Path) -> None:
     """Each as `show` prints it, in the order of the list."""
     before = corpus(4)

@@ -263,6 +263,7 @@ def flat(table: pl.DataFrame) -> States:
     return [state for states in states_of(table).values() for state in states]
 
 
+@pytest.mark.again
 def test_what_can_be_detected_is_of_the_adjusted_test(three: dict[str, Any]) -> None:
     factors = {"none": 1, "holm": 3, "bonferroni": 3, "hochberg": 3, "bh": 3, "by": 3 * (1 + 1 / 2 + 1 / 3)}
     for adjust, factor in factors.items():
@@ -500,6 +501,7 @@ def test_the_level_is_that_of_intervals_and_tests(three: dict[str, Any]) -> None
     assert wide.differences["significant"].to_list() == [p <= 0.01 for p in wide.differences["p_adjusted"]]
 
 
+@pytest.mark.again
 @pytest.mark.filterwarnings("ignore::dstbench.errors.DstbenchWarning")
 def test_a_verdict_never_flips_in_silence() -> None:
     """Where seeds disagree, the results say so."""

@@ -238,6 +238,7 @@ def slow_tau(one: list[float], other: list[float]) -> float:
     return sum(a * b for a, b in sign) / np.sqrt(untied) if untied else np.nan
 
 
+@pytest.mark.again
 def test_intervals_are_those_of_resamples_by_hand() -> None:
     """Every resample as a corpus of its own; for traits, each dialogue left out with its scores in all runs."""
     times, seed, metrics = 40, 4, ("jga", "gca")

@@ -107,6 +107,7 @@ def test_dialogues_by_plain_loops(states: States, level: float) -> None:
     assert found.tests.is_empty()
 
 
+@pytest.mark.again
 def test_a_run_and_its_copies_are_as_uncertain_as_the_run() -> None:
     """Rows of one dialogue are one piece of evidence, in several runs and over turns."""
     table = synthetic(40)["careful"]
@@ -333,6 +334,7 @@ def test_wrong_usage_is_told(here: Path, words: list[str], told: str) -> None:
     assert told in err
 
 
+@pytest.mark.again
 def test_what_cannot_be_had_is_told(models: list[str], here: Path) -> None:
     code, out, err = run("correlate", *models, "--name", "pooled", "--name", "b")
     assert (code, out) == (2, "")
@@ -408,6 +410,7 @@ def test_pooled_is_one_run_of_all_dialogues() -> None:
     assert apart.differences["p_adjusted"].to_list() == pytest.approx(holm(apart.differences["p"]).tolist())
 
 
+@pytest.mark.again
 @pytest.mark.filterwarnings("ignore:.* has no interval:dstbench.errors.DstbenchWarning")
 def test_columns_are_taken_as_they_are_named() -> None:
     states = synthetic(30)["careful"]
@@ -454,6 +457,7 @@ def test_traits_are_correlated_over_complete_dialogues(states: States) -> None:
     assert places == [(f"{t},fga", f"{t},gca", rows.height) for t in ("to_mean", "nu_paper")]
 
 
+@pytest.mark.again
 def test_differences_of_traits_are_those_of_correlate() -> None:
     runs = synthetic(100)
     found = dstbench.traits(runs, level=0.9)

@@ -388,6 +388,7 @@ def test_gold_slots_counted_by_hand() -> None:
         dstbench.diagnose(states, few=-1)
 
 
+@pytest.mark.again
 @pytest.mark.filterwarnings("ignore::dstbench.DstbenchWarning")
 def test_a_turn_without_a_prediction_is_nowhere_shown_as_over_predicted(
     here: Path, monkeypatch: pytest.MonkeyPatch, undrawn: None

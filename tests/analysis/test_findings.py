@@ -200,6 +200,7 @@ def test_a_metric_with_another_winner_is_named_if_it_is_no_chance() -> None:
     assert text.endswith(" By other metrics, others are first: b by JGA (80.0 %).")
 
 
+@pytest.mark.again
 def test_models_are_compared_where_they_are_named() -> None:
     data = {f"{model}{seed}": wrong_in(3 + seed + more) for model, more in (("x", 0), ("y", 9)) for seed in (0, 1, 2)}
     rest = computed(data, checked=False)[1:]

@@ -30,6 +30,7 @@ def plain(table: pl.DataFrame) -> pl.DataFrame:
     return table.with_columns(integers.cast(pl.Int64), pl.selectors.categorical().cast(pl.String))
 
 
+@pytest.mark.again
 @pytest.mark.filterwarnings("ignore:.*not comparable between all runs:dstbench.errors.DstbenchWarning")
 def test_tables_are_what_functions_give() -> None:
     assert dstbench.query("SELECT * FROM long", RUNS).equals(plain(dstbench.scan(RUNS).collect()))

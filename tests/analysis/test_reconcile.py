@@ -16,6 +16,7 @@ from dstbench.analysis.reconcile import reconcile
 pytestmark = pytest.mark.filterwarnings("ignore::dstbench.DstbenchWarning")
 
 
+@pytest.mark.again
 def test_a_label_map_is_for_the_profiles_that_need_one_too(states: list[dict[str, Any]], here: Path) -> None:
     (here / "labels.json").write_text('{"north": ["northern"]}', encoding="utf-8")
     without, with_map = (
@@ -88,6 +89,7 @@ def test_a_choice_has_the_score_of_its_option(states: list[dict[str, Any]]) -> N
             assert dstbench.score(states, metrics="jga", profile=convention).value("jga") == value, name
 
 
+@pytest.mark.again
 def test_another_gold_and_turns_without_a_prediction_together(states: list[dict[str, Any]]) -> None:
     """Both are opened at once: the pair has the score of both options."""
     gold = [{key: one[key] for key in ("dialogue_id", "turn", "gold")} for one in states]

@@ -39,6 +39,7 @@ def paired() -> Paired:
     return paired_runs(60, "jga,gca")
 
 
+@pytest.mark.again
 def test_halves_and_samples_are_those_by_hand(paired: Paired) -> None:
     pairs = {str(metric): of_pairs(paired, metric, Bootstrap.draw(paired.sums, 50)) for metric in paired.metrics}
     found, _ = split_halves(paired, pairs, 200, seed=1, level=0.95)

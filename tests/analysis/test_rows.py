@@ -83,6 +83,7 @@ def test_the_topics_answers_are_those_of_plain_loops() -> None:
     assert shown == answers(synthetic(200))
 
 
+@pytest.mark.again
 def test_rows_are_the_same_of_files_frames_and_states_and_in_parts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -134,6 +134,7 @@ def slope_within(dialogue: np.ndarray[Any, Any], x: Floats, y: Floats) -> float 
     return float(np.linalg.lstsq(columns, y, rcond=None)[0][0])
 
 
+@pytest.mark.again
 @settings(max_examples=5)
 @given(corpora(max_dialogues=10, max_turns=5))
 def test_it_is_what_loops_over_changes_find(states: States) -> None:
@@ -223,6 +224,7 @@ def equal(one: Any, other: Any) -> bool:
     return all(getattr(one, name).equals(getattr(other, name)) for name in ("costs", "bias"))
 
 
+@pytest.mark.again
 def test_all_changes_and_samples_of_a_seed_are_exactly_repeatable(monkeypatch: pytest.MonkeyPatch) -> None:
     (gold,) = open_runs({"gold": synthetic(12)["careful"]})
     costs = partial(dstbench.sensitivity, gold, metrics="jga,fga,f1", kinds="missed,wrong,swap", gold_only=True)
@@ -482,6 +484,7 @@ def test_predictions_and_the_kind_of_file_do_not_matter(here: Path) -> None:
         assert found.signatures.select(cut).equals(whole.signatures.select(cut))
 
 
+@pytest.mark.again
 def test_turns_and_slots_that_only_a_run_has_do_not_matter(here: Path) -> None:
     gold = [turn(name, t, NORTH | (STARS if t else {})) for name in "AB" for t in range(3)]
     for state in gold:

@@ -54,6 +54,7 @@ def search(states: States, **options: Any) -> audit.Inconsistency:
     return audit.inconsistency(memory(states), said=said(states), **{"ontology": ONTOLOGY, **options})
 
 
+@pytest.mark.again
 @pytest.mark.parametrize(("with_database", "rules"), [(False, None), (True, "qian2021")])
 def test_every_candidate_says_what_came_of_it(missing: Missing, with_database: bool, rules: str | None) -> None:
     found = missing(with_database, rules)

@@ -60,6 +60,7 @@ def test_rates_add_up() -> None:
     assert whole["share"].to_list() == pytest.approx([1.0] * whole.height)
 
 
+@pytest.mark.again
 def test_similar_places_judge_on_request_and_only_domains_without_names() -> None:
     states, _ = take_out(consistent(200, 6), 0.2, 6)
     assert set(find(states).proposals["rule"]) >= {"name"}
@@ -99,6 +100,7 @@ def hotels(*, name: bool) -> States:
     return found
 
 
+@pytest.mark.again
 def test_an_offer_that_is_taken_elsewhere(similar_only: Path) -> None:
     found = find(hotels(name=False), support=10, rules=similar_only)
     row = found.proposals.row(0, named=True)

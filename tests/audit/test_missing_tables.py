@@ -63,6 +63,7 @@ def counted(parts: dict[str | None, States], proposals: pl.DataFrame) -> dict[Ro
     return found
 
 
+@pytest.mark.again
 @settings(max_examples=2)
 @given(st.integers(0, 10**6), st.integers(2, 5), st.sampled_from([None, "qian2021"]))
 def test_modified_dialogues_by_plain_loops_and_splits_add_up(seed: int, parts: int, rules: str | None) -> None:

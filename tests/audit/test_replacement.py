@@ -91,6 +91,7 @@ KNOWN = dict.fromkeys(SLOTS, "quill house|great hall|high moor")
 FEW = {key: ["Aa", "Bb Bb", "cc", "Dd-d", "Ee", "Ff", "Gg"] for key in SLOTS}
 
 
+@pytest.mark.again
 @settings(max_examples=10)
 @given(
     content=dialogues(),

@@ -31,6 +31,7 @@ def exchange(turn: dict[str, Any]) -> str:
     return "\n".join(f"{who}: {turn[who]}" for who in ("system", "user") if turn[who] is not None)
 
 
+@pytest.mark.again
 def test_the_sheet_is_a_sample_with_all_additions_to_it() -> None:
     states = take_out(consistent(150, 8), 0.2, 8)[0]
     found, sheet = sheet_of(states, sample=10, seed=3)

@@ -56,6 +56,7 @@ def test_each_score_is_that_of_the_run_on_the_version(runs: Runs, versions: Runs
     assert found.models.filter(model="careful", metric="jga")["value"].n_unique() == 2
 
 
+@pytest.mark.again
 def test_models_are_means_over_their_seeds(runs: Runs, versions: Runs) -> None:
     a, b, c = runs
     found = audit.scores(runs, versions, metrics="jga,error-turns", models={"pair": [a, b]})
@@ -92,6 +93,7 @@ def test_error_turns_are_what_loops_give(runs: Runs, versions: Runs) -> None:
             assert not missed
 
 
+@pytest.mark.again
 def test_a_run_of_one_version_is_scored_on_that_only(runs: Runs, versions: Runs) -> None:
     a, b, c = runs
     found = audit.scores(runs, versions, only={"new": f"{a},{b}"}, models={"m": [a, c]})

@@ -152,6 +152,7 @@ def test_usual_names_of_metrics_are_answered_with_ours(example: Path) -> None:
     assert (code, err.splitlines()[-1]) == (2, "hint: did you mean jga?; did you mean sa?")
 
 
+@pytest.mark.again
 def test_the_demo_ends_with_a_command_that_can_be_pasted(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """After `uv run dstbench demo`, the shell knows no command `dstbench`."""
     monkeypatch.delenv("UV_RUN_RECURSION_DEPTH", raising=False)

@@ -76,6 +76,7 @@ def test_every_format_says_which_differences_could_not_be_tested(form: TableForm
     assert enough.differences["significant"].null_count() == 0
 
 
+@pytest.mark.again
 @pytest.mark.filterwarnings("ignore:.* not tried:dstbench.DstbenchWarning")
 @pytest.mark.parametrize("command", ["score", "compare", "sweep",
                                      *(pytest.param(command, marks=pytest.mark.looks)

@@ -86,6 +86,7 @@ def test_a_wrong_value_that_is_similar_costs_less_with_partial_credit(losses: An
     assert float(line.split()[1]) < float(rows["rsa", "wrong"][0])
 
 
+@pytest.mark.again
 def test_every_figure_of_the_topic_is_what_the_command_prints(losses: Any) -> None:
     printed, rows = losses
     quoted = FIGURES.findall(TOPIC)

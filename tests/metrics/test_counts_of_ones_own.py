@@ -47,6 +47,7 @@ class Credit(PutRight):
         return pl.when(sums["turns"] > 0).then(sums["sum"] / sums["turns"])
 
 
+@pytest.mark.again
 @pytest.mark.filterwarnings("ignore:.*gold never has:dstbench.errors.DstbenchWarning")
 @pytest.mark.parametrize("metric", [PutRight(), Credit()], ids=str)
 def test_such_a_metric_keeps_the_laws(metric: dstbench.Metric) -> None:

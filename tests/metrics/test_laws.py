@@ -141,6 +141,7 @@ def test_predictions_outside_golds_domains_are_as_if_they_had_never_been(states:
 BY_VALUE = ",".join(["gca:counting=paper", *(name for name in ALL_NAMES if "gca" not in name)])
 
 
+@pytest.mark.again
 @FEW
 @given(corpora(LARGE))
 def test_what_means_absent_is_as_if_it_were_not_there(states: States) -> None:
@@ -154,6 +155,7 @@ def test_what_means_absent_is_as_if_it_were_not_there(states: States) -> None:
     assert under(run, BY_VALUE, none="drop") == under(keeping(gold, "pred", is_there), BY_VALUE, none="keep")
 
 
+@pytest.mark.again
 @pytest.mark.filterwarnings("ignore:.*are not scored under:dstbench.errors.DstbenchWarning")
 @FEW
 @given(corpora(LARGE))

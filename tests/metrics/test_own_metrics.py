@@ -44,6 +44,7 @@ def values(states: States, metrics: list[str | Metric], **how: Any) -> dict[str,
     return dict(zip(rows["metric"], rows["value"], strict=True))
 
 
+@pytest.mark.again
 @settings(max_examples=6)
 @given(
     corpora(LARGE),

@@ -191,6 +191,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 FEW = settings(max_examples=max(1, settings().max_examples // 6))
 
 
+@pytest.mark.again
 @FEW
 @given(predicted())
 def test_the_profile_gives_the_official_numbers_wherever_a_run_comes_from(

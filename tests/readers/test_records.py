@@ -92,6 +92,7 @@ def _csv(rows: list[dict[str, Any]], separator: str) -> str:
     return text.getvalue()
 
 
+@pytest.mark.again
 @quiet
 @given(data=st.data(), states=corpora(), write=st.sampled_from([*WRITTEN.values()]), names=st.sampled_from(SIDES))
 def test_any_way_to_write_records_gives_the_same_table_of(

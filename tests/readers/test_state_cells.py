@@ -96,6 +96,7 @@ states = st.dictionaries(st.text(max_size=5), values, max_size=4)
 texts = st.text(st.sampled_from("'\"\\ {}[],:Nonetrue\n\té1-"), max_size=14)
 
 
+@pytest.mark.again
 @given(states | st.dictionaries(texts, texts | st.none(), max_size=3))
 def test_a_state_as_text_says_what_the_state_says(state: dict[str, Any]) -> None:
     wanted = StateCells().read(state)

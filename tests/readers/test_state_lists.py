@@ -90,6 +90,7 @@ def test_values_that_are_no_strings_do_not_refuse_a_file_of_responses(here: Path
 # --- records of whole dialogues, with a list of states per side ----------------------------------------------------
 
 
+@pytest.mark.again
 @quiet
 @settings(max_examples=12)
 @given(states=corpora(), data=st.data())

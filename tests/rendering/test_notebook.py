@@ -221,6 +221,7 @@ def test_numbers_are_shown_by_name() -> None:
     assert {*stats.Matrix._fields} <= {*several}
 
 
+@pytest.mark.again
 def test_the_finding_comes_first_and_then_the_whole_first_table(of_all: dict[str, Any]) -> None:
     for name, record in of_all.items():
         text = Text(record._repr_html_()).texts[1:]  # after the styles
@@ -238,12 +239,14 @@ def test_the_finding_comes_first_and_then_the_whole_first_table(of_all: dict[str
             assert wanted in rest or wanted in finding or wanted == "", (name, wanted)
 
 
+@pytest.mark.again
 def test_no_name_becomes_markup(of_all: dict[str, Any]) -> None:
     shown = {name: Text(record._repr_html_()) for name, record in of_all.items()}
     assert not {name for name, text in shown.items() if "img" in text.names}
     assert sum(any(HOSTILE in text for text in page.texts) for page in shown.values()) >= 9
 
 
+@pytest.mark.again
 def test_long_tables_are_cut_and_say_so() -> None:
     many = dict.fromkeys([f"run {number:02}" for number in range(30)], synthetic(4, trackers=["eager"])["eager"])
     text = Text(dstbench.compare(many, metrics="jga", resamples=20)._repr_html_()).texts

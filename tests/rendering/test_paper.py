@@ -15,7 +15,7 @@ from dstbench.rendering.report import Report
 from tests.commands import run
 from tests.rendering.test_latex import ACL, HOSTILE, has_tex, typeset
 
-pytestmark = pytest.mark.filterwarnings("ignore::dstbench.DstbenchWarning")
+pytestmark = [pytest.mark.again, pytest.mark.filterwarnings("ignore::dstbench.DstbenchWarning")]
 
 
 def seven(dialogues: int = 40) -> Report:

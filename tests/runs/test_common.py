@@ -29,6 +29,7 @@ def runs_with_gaps(draw: st.DrawFn) -> dict[str, States]:
     return runs
 
 
+@pytest.mark.again
 @settings(max_examples=7)  # of several runs, each opened and compared twice
 @given(runs=runs_with_gaps(), as_tables=st.booleans())
 def test_a_comparison_over_common_turns_is_one_without_the_others(
@@ -65,6 +66,7 @@ def test_a_comparison_over_common_turns_is_one_without_the_others(
     )
 
 
+@pytest.mark.again
 @pytest.mark.filterwarnings("ignore::dstbench.errors.DstbenchWarning")
 def test_every_command_that_compares_runs_does_so() -> None:
     gold = {"hotel-area": "north"}

@@ -30,6 +30,7 @@ def jga(data: Any, **reading: Any) -> dict[str, float]:
     return dict(zip(rows["run"], rows["value"], strict=True))
 
 
+@pytest.mark.again
 @pytest.mark.filterwarnings("ignore:.*(own gold is not used|left out):dstbench.errors.DstbenchWarning")
 def test_a_table_of_two_runs_is_two_runs_both_ways(here: Path) -> None:
     table = dstbench.scan({"good": EXAMPLE, "bad": WRONG}).collect()

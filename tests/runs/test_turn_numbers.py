@@ -77,6 +77,7 @@ def test_a_perfect_tracker_is_refused_with_the_options_that_mend_it(
         assert scored(predicted(part, *numbering), gold=gold, missing=missing, **options) == right
 
 
+@pytest.mark.again
 @given(st.lists(st.integers(1, 6), min_size=1, max_size=4), st.data())
 def test_partial_runs_with_golds_numbers_are_never_refused(sizes: list[int], data: st.DataObject) -> None:
     gold = gold_of(sizes)

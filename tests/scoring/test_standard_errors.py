@@ -21,6 +21,7 @@ from tests.corpora import FEW, LARGE, States, corpora
 SHARES = "jga,sa:T=30,rsa,aga,f1,f1:avg=micro,fga,gca,tla,precision,recall,soft-jga,soft-rsa,soft-gca,gca-vp,gca-lr"
 
 
+@pytest.mark.again
 def test_any_share_has_about_the_standard_error_of_the_jackknife() -> None:
     table = synthetic(25, trackers=["careful"])["careful"]
     rows = dstbench.score({"all": table}, metrics=SHARES)
@@ -65,6 +66,7 @@ def test_the_standard_error_of_a_perfect_run_is_unknown() -> None:
     assert "± one standard error over dialogues (without: unknown, as all dialogues are alike)" in text
 
 
+@pytest.mark.again
 def test_the_same_bits_however_a_run_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
     table = synthetic(60, trackers=["forgetful"])["forgetful"]
     whole = dstbench.score(table, metrics=SHARES, by="length")

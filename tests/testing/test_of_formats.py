@@ -98,6 +98,7 @@ def test_a_spoilt_format_breaks_the_laws_that_it_breaks(name: str) -> None:
     assert fault in str(caught.value)
 
 
+@pytest.mark.again
 def test_the_command_says_what_is_broken_and_exits_with_1(here: Path) -> None:
     Path("lab.py").write_text(
         "from dstbench.readers import Format\n"
