@@ -121,6 +121,25 @@ def test_p_is_that_of_compare() -> None:
     assert p == pytest.approx(compared, abs=0.02)
 
 
+def test_p_of_groups_are_those_of_each_alone_after_holm() -> None:
+    before = corpus(3, dialogues=40)
+    after = worse(before, 6)
+
+    def only(states: list[State], slot: str) -> list[State]:
+        sides = ("gold", "pred")
+        return [{**state, **{side: {s: v for s, v in state[side].items() if s == slot} for side in sides}}
+                for state in states]  # fmt: skip
+
+    alone = {slot: diff(only(before, slot), only(after, slot)).totals.filter(of="values")["p"].item() for slot in SLOTS}
+    wanted, least = dict[str, float](), 0.0
+    for place, slot in enumerate(sorted(SLOTS, key=lambda slot: alone[slot])):
+        least = max(least, min(1.0, (len(SLOTS) - place) * alone[slot]))
+        wanted[slot] = least
+    assert max(wanted.values()) > 2 * min(alone.values())
+    found = dict(diff(before, after).groups.filter(by="slot").select("group", "p").iter_rows())
+    assert found == pytest.approx(wanted, abs=0.05)
+
+
 @pytest.mark.filterwarnings("ignore::dstbench.DstbenchWarning")
 def test_what_differs_in_gold_is_refused() -> None:
     states = corpus(1)

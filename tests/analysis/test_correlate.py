@@ -457,6 +457,21 @@ def test_traits_are_correlated_over_complete_dialogues(states: States) -> None:
     assert places == [(f"{t},fga", f"{t},gca", rows.height) for t in ("to_mean", "nu_paper")]
 
 
+def test_partial_correlations_are_those_of_residuals() -> None:
+    """Of regressions on the dialogues' numbers of mistakes and turns, by least squares."""
+    found = dstbench.traits(synthetic(60, trackers=["careful"]), metrics="fga,gca")
+    names = ["to_mean", "nu_paper", "fga", "gca"]
+    rows = found.dialogues.drop_nulls(names)
+    controls = np.column_stack([np.ones(rows.height), rows["mistakes"], rows["turns"]])
+    residual = {
+        name: rows[name].to_numpy() - controls @ np.linalg.lstsq(controls, rows[name].to_numpy(), rcond=None)[0]
+        for name in names
+    }
+    assert found.given.height == 4
+    for first, second, r in found.given.select("first", "second", "r").iter_rows():
+        assert r == pytest.approx(np.corrcoef(residual[first], residual[second])[0, 1], abs=1e-9)
+
+
 @pytest.mark.again
 def test_differences_of_traits_are_those_of_correlate() -> None:
     runs = synthetic(100)

@@ -89,6 +89,14 @@ def test_a_choice_has_the_score_of_its_option(states: list[dict[str, Any]]) -> N
             assert dstbench.score(states, metrics="jga", profile=convention).value("jga") == value, name
 
 
+def test_a_change_is_of_its_own_metric(states: list[dict[str, Any]]) -> None:
+    result = reconcile("jga=1,sa=2", states, most=1)
+    before = dict(result.steps.filter(step=0).select("metric", "value").iter_rows())
+    assert before["jga"] != before["sa"]
+    for metric, value, change in result.choices.select("metric", "value", "change").iter_rows():
+        assert change == pytest.approx(value - before[metric])
+
+
 @pytest.mark.again
 def test_another_gold_and_turns_without_a_prediction_together(states: list[dict[str, Any]]) -> None:
     """Both are opened at once: the pair has the score of both options."""

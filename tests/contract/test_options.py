@@ -178,6 +178,24 @@ def test_every_option_of_every_command_has_a_row() -> None:
     assert {*ROWS} - listed == set(), "rows of options that are gone"
 
 
+@pytest.mark.parametrize(
+    ("line", "least", "most"),
+    [
+        ("sensitivity gold.jsonl -m jga --kinds missed --sample 1 --bins", 1, 100),
+        ("reconcile 50 keen.jsonl --most", 1, 4),
+    ],
+)
+def test_a_number_may_be_as_small_or_large_as_help_says_and_no_more(line: str, least: int, most: int) -> None:
+    codes = [run(*line.split(), str(number)).code for number in (least - 1, least, most, most + 1)]
+    assert codes == [2, 0, 0, 2]
+
+
+def test_runs_of_a_model_may_be_given_one_by_one() -> None:
+    words = ("compare", *(f"{name}.jsonl" for name in TRACKERS), "-m", "jga", "--resamples", "40", "--format", "json")
+    together, apart = "two=steady,hasty", ("--model", "two=steady", "--model", "two=hasty")
+    assert json.loads(run(*words, "--model", together).out) == json.loads(run(*words, *apart).out)
+
+
 def test_defaults_are_those_of_the_functions_of_the_same_names() -> None:
     compared = 0
     for command in LINES:

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dstbench
+from dstbench.conventions.slots import DATASET_SLOTS
 from dstbench.metrics import DEFAULT, DEFAULT_PER_SLOT, REGISTRY, parse_all
 from dstbench.metrics.built_in import GCA, SA
 from tests.corpora import EXAMPLE
@@ -94,6 +95,8 @@ def test_slot_accuracy_needs_its_number_of_slots() -> None:
         (["hotel-area"], "sa(T=30,slots=multiwoz-30)"),
         (["hotel-area", "hospital-department"], "sa(T=31,slots=multiwoz-31)"),
         (["bus-day"], "sa(T=35,slots=multiwoz-35)"),
+        (sorted(DATASET_SLOTS["multiwoz-30"]), "sa(T=30,slots=multiwoz-30)"),
+        (sorted(DATASET_SLOTS["multiwoz-31"]), "sa(T=31,slots=multiwoz-31)"),
         (["hotel-area", "hotel-sauna"], "sa(T=2,slots=gold)"),
     ],
 )
