@@ -34,7 +34,7 @@ from dstbench.conventions.profiles import as_convention
 from dstbench.errors import UsageError, check_known, did_you_mean, warn
 from dstbench.metrics import Metric, parse_all, stats_of
 from dstbench.runs.align import over_common_turns
-from dstbench.runs.open import Data, Reading, parts_to_open
+from dstbench.runs.open import Data, Reading, parts_to_open, short_names
 from dstbench.schema.analysis import DESIGN, MODELS, RUN_DIFFERENCES, STANDINGS
 from dstbench.schema.record import Record
 from dstbench.scoring.scope import open_under
@@ -320,10 +320,12 @@ def seeds_of(models: Mapping[str, str | Sequence[str]], names: Sequence[str]) ->
 
 
 def runs_called(patterns: str | Sequence[str], names: Sequence[str], what: str) -> list[int]:
-    """Indices of the runs with these names, or with names that fit these patterns."""
-    runs: list[int] = []
+    """Indices of the runs with these names, whole or short, or with names that fit these patterns."""
+    runs, short = list[int](), short_names(names)
     for pattern in [part.strip() for part in patterns.split(",")] if isinstance(patterns, str) else patterns:
-        matching = [i for i, name in enumerate(names) if name == pattern or fnmatchcase(name, pattern)]
+        matching = [
+            i for i, name in enumerate(names) if pattern in (name, short.get(name)) or fnmatchcase(name, pattern)
+        ]
         if not matching:
             raise UsageError(f"{what}: no run is called {pattern!r}", hint=_hint(pattern, names))
         runs += matching
@@ -331,10 +333,11 @@ def runs_called(patterns: str | Sequence[str], names: Sequence[str], what: str) 
 
 
 def index_of(baseline: str, data: Data, names: Sequence[str], seeds: Models | None) -> int:
-    """Index of the run or model with this name, or of the run with this path."""
+    """Index of the run or model with this name, or of the run with this short name or path."""
     compared = list(names if seeds is None else seeds)
     paths = [str(item) for item in data] if isinstance(data, Sequence) else []
-    name = names[paths.index(baseline)] if baseline in paths and baseline not in compared else baseline
+    others = dict(zip(paths, names, strict=False)) | {short: name for name, short in short_names(names).items()}
+    name = baseline if baseline in compared else others.get(baseline, baseline)
     if name in compared:
         return compared.index(name)
     of = [model for model, runs in (seeds or {}).items() if name in (names[run] for run in runs)]

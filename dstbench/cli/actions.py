@@ -55,10 +55,12 @@ def score(call: Call, *, group: Mapping[str, str] | None = None, along: str | No
     number, numbers = numbers_along(along, names) if along else ("", {})
     opened, rows = open_and_score(**{"metrics": None, **call.arguments})
     gold = gold_lines(opened)
+    if not group and not along:  # which find runs by their names
+        rows, gold = call.for_people([rows, gold])
     if not along:
         return Result(render({"scores": rows}, form, groups=group, gold=gold), call.drawn(rows))
     of_run = pl.col("run").replace_strict(numbers, return_dtype=pl.Float64)
-    numbered = rows.with_columns(of_run.alias(number)).sort(number, maintain_order=True)
+    numbered, gold = call.for_people([rows.with_columns(of_run.alias(number)).sort(number, maintain_order=True), gold])
     drawn = call.drawn(numbered, number, charts="rendering.charts.runs:along_charts")
     return Result(render({"scores": numbered}, form, gold=gold, along=number), drawn)
 
@@ -90,7 +92,7 @@ def check(call: Call, *, strict: bool = False) -> Result:
     """
     from dstbench.analysis.findings import failed
 
-    rows = call.compute()
+    rows = call.for_people(call.compute())
     shown = rows if call.form in ("text", "md", "latex") else rows.drop("short", "n", "jga")
     return call.shown({"checks": shown})._replace(summary=failed(rows), code=1 if strict and failed(rows) else 0)
 
@@ -153,14 +155,14 @@ def report(call: Call, *, output: Path, form: ReportFormat | None = None, paper:
     if paper:
         if form or output.suffix or str(output) == "-":
             raise UsageError("--paper writes several files", hint="-o paper, a folder, without --format")
-        page = call.compute()
+        page = call.with_short_names(call.compute())
         return Result(written=[*call.drawn(page), *write_files(page.to_paper(output.name), output)])
     form = form or promised(output, ReportFormat) or "html"
     ending = "tex" if form == "latex" else form
     if output.suffix not in ("", f".{ending}"):
         hint = f"-o {output.stem}.{ending}, or another --format"
         raise UsageError(f"{output}: the report's format is {form}", hint=hint)
-    page = call.compute()
+    page = call.compute() if form == "json" else call.with_short_names(call.compute())
     renderers = {"html": page.to_html, "md": page.to_markdown, "latex": page.to_latex, "json": page.to_json}
     return Result(renderers[form](), [*call.drawn(page), *([output] if str(output) != "-" else [])], output=output)
 

@@ -236,12 +236,30 @@ class Call:
         """The format of its table."""
         return self.shared.form
 
+    @cached_property
+    def _short_names(self) -> Mapping[str, str]:
+        if self.reading.get("names") or "data" not in self.arguments:
+            return {}
+        parts = load("runs.open:parts_to_open")(self.arguments["data"], **self.reading)
+        names: Mapping[str, str] = load("runs.open:short_names")([name for name, _ in parts])
+        return names
+
+    def for_people(self, result: Any) -> Any:
+        """A result for its format: with short names where people read it, but those that a query asks for."""
+        is_read = self.form in ("text", "md", "latex") and self.command.name != "query"
+        return self.with_short_names(result) if is_read else result
+
+    def with_short_names(self, result: Any) -> Any:
+        """A result in which files' runs have the names that people read: without what all have in common."""
+        return load("rendering.short_names:renamed")(result, self._short_names)
+
     def compute(self) -> Any:
         """What the function `Command.of` returns."""
         return load(self.command.of)(**self.arguments)
 
     def shown(self, result: Any, *drawn: Any, **shown: Any) -> Result:
         """A result as text and charts; both may depend on further options."""
+        result, *drawn = self.for_people([result, *drawn])
         return Result(load(self.command.show)(result, self.form, **shown), self.drawn(result, *drawn))
 
     def drawn(self, *results: Any, charts: str = "") -> list[Path]:
@@ -304,6 +322,7 @@ def _run(command: Command, options: Sequence[Option], given: Mapping[str, Any]) 
             _enter(shared, stack, given)
             call = Call(command, options, given, shared)
             result: Result = load(command.run)(call, **call.own)
+            notes.rename = call.for_people
         notes.tell("before")
         if result.text is not None:
             text = result.text

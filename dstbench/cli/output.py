@@ -8,6 +8,7 @@ import os
 import sys
 import warnings
 from collections import Counter
+from collections.abc import Callable
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from threading import Timer
@@ -33,6 +34,8 @@ class Notes:
         self._verbose = verbose
         self._kept: list[DstbenchWarning] = []
         self._on_screen = ""  # in one line
+        #: Gives runs their names as the command shows them.
+        self.rename: Callable[[str], str] = str
 
     def shown(self, text: str) -> None:
         """Remember what the user has on the screen: a note that stands there is not printed once more."""
@@ -50,7 +53,8 @@ class Notes:
         for time in ("before", "after") if when is None else (when,):
             due = [warning for warning in self._kept if warning.when == time]
             self._kept = [warning for warning in self._kept if warning.when != time]
-            for line in dict.fromkeys(warning.args[0] for warning in due) if self._verbose else folded(due):
+            lines = dict.fromkeys(str(warning.args[0]) for warning in due) if self._verbose else folded(due)
+            for line in map(self.rename, lines):
                 if " ".join(line.split()) not in self._on_screen:
                     _tell("note", line)
 

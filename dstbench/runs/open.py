@@ -9,12 +9,13 @@ from __future__ import annotations
 import json
 import logging
 import os
+import re
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from os import PathLike
 from os.path import realpath
 from pathlib import Path
@@ -235,6 +236,22 @@ def parts_to_open(data: Data, **reading: Unpack[Reading]) -> list[tuple[str, Any
             raise UsageError(f"{same[0]} is given twice", hint="give it once, or give each a name of its own")
         raise UsageError(f"two runs are called {repeated!r}", hint="give each a name of its own")
     return parts
+
+
+def short_names(names: Sequence[str]) -> dict[str, str]:
+    """Each name to what tells it apart: without the words with which all of them begin or end.
+
+    >>> short_names(["ratio_0.1_seed_557_prediction", "ratio_1.0_seed_557_prediction"])
+    {'ratio_0.1_seed_557_prediction': '0.1', 'ratio_1.0_seed_557_prediction': '1.0'}
+    """
+    if len(names) < 2:
+        return {}
+    words = [re.split(r"([/_ -]+)", name) for name in names]  # words and, between them, what divides them
+    for _ in range(2):  # from the beginning, then from the end
+        same = len([*takewhile(lambda column: len({*column}) == 1, zip(*words, strict=False))])
+        same = min(same, min(map(len, words)) - 1) // 2 * 2  # a word with what divides it from the next
+        words = [parts[same:][::-1] for parts in words]
+    return dict(zip(names, map("".join, words), strict=True))
 
 
 def is_path(item: object) -> TypeGuard[str | PathLike[str]]:

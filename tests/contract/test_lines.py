@@ -14,6 +14,7 @@ from tests.contract import small_corpus
 from tests.contract.commands import run
 
 RUNS = ("keen.jsonl", "steady.jsonl", "hasty.jsonl")
+JSON = ("--format", "json")
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -61,3 +62,37 @@ def test_a_profile_counts_the_others_with_the_same_scores() -> None:
         assert more == len(alike) - 1, profile
     assert sum(named.values()) + len(named) == len(of_profile)
     assert max(named.values()) > 0
+
+
+#: Commands that show runs by name, and what they take before the runs.
+NAMING = ("score -m jga", "compare -m jga --resamples 40", "check", "sweep -m jga", "diagnose", "traits -m jga,sa",
+          "correlate -m jga,sa", "report -m jga,sa --most 1 --format md -o -")  # fmt: skip
+
+
+@pytest.mark.parametrize("line", NAMING)
+def test_runs_are_called_by_what_tells_their_files_apart(line: str, folder: Path) -> None:
+    """Where people read them; JSON, which programs read, has the whole names."""
+    files = []
+    for name, share in zip(RUNS, ("0.1", "0.25", "1.0"), strict=True):
+        files.append(f"t5_{share}_seed-3_pred.jsonl")
+        (folder / files[-1]).write_bytes((folder / name).read_bytes())
+    said = run(*line.split(), *files)
+    assert not said.code, said.err
+    for file in files:
+        name = file.removesuffix(".jsonl")
+        assert re.search(rf"(?<![\w.]){name.split('_')[1]}(?![\w.])", said.out + said.err)
+        assert name not in said.out
+        assert not re.search(rf"{name}(?!\.jsonl)", said.err)
+    whole = run(*line.replace("--format md", "--format json").split(), *files, *(() if "md" in line else JSON)).out
+    assert all(file.removesuffix(".jsonl") in whole for file in files)
+
+
+def test_a_short_name_is_understood_where_a_name_is_asked_for(folder: Path) -> None:
+    files = []
+    for name in RUNS:
+        files.append(f"run_{name}")
+        (folder / files[-1]).write_bytes((folder / name).read_bytes())
+    line = ("compare", *files, "-m", "jga", "--resamples", "40", *JSON)
+    assert run(*line, "--baseline", "keen").out == run(*line, "--baseline", "run_keen").out
+    models = (run(*line, "--model", f"both={names}").out for names in ("keen,hasty", "run_keen,run_hasty"))
+    assert len({*models}) == 1
