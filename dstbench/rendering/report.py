@@ -13,7 +13,7 @@ import polars as pl
 
 from dstbench.analysis.check import check
 from dstbench.analysis.compare import Design, Leaderboard, index_of, resample, seeds_of
-from dstbench.analysis.correlate import CORRELATED, Correlations, correlate
+from dstbench.analysis.correlate import Correlations, correlate
 from dstbench.analysis.diagnose import Diagnosis, diagnose
 from dstbench.analysis.dialogue_sums import pair_up
 from dstbench.analysis.explorer import Explorer, explore
@@ -194,7 +194,7 @@ def report(
         raise UsageError(f"most={most} dialogues cannot be shown", hint="1 or more")
     design = Design(seed=seed, level=level, adjust=adjust)
     convention = as_convention(profile)
-    chosen = parse_all(metrics or CORRELATED)
+    chosen = parse_all(metrics or DEFAULT)
     names = [name for name, _ in parts_to_open(data, **reading)]
     seeds_in_data = None if models is None else seeds_of(models, names)
     baseline_name = (

@@ -66,7 +66,7 @@ def test_a_profile_counts_the_others_with_the_same_scores() -> None:
 
 #: Commands that show runs by name, and what they take before the runs.
 NAMING = ("score -m jga", "compare -m jga --resamples 40", "check", "sweep -m jga", "diagnose", "traits -m jga,sa",
-          "correlate -m jga,sa", "report -m jga,sa --most 1 --format md -o -")  # fmt: skip
+          "report -m jga,sa --most 1 --format md -o -")  # fmt: skip
 
 
 @pytest.mark.parametrize("line", NAMING)
