@@ -25,7 +25,7 @@ from dstbench.analysis.traits import PROTOCOLS, Traits, traits
 from dstbench.conventions.convention import Convention
 from dstbench.conventions.profiles import as_convention
 from dstbench.errors import DstbenchError, DstbenchWarning, UsageError, warn
-from dstbench.metrics import Metric, parse_all
+from dstbench.metrics import DEFAULT, Metric, parse_all
 from dstbench.readers.contexts import contexts
 from dstbench.rendering.chapters import TITLE, render_html, render_markdown
 from dstbench.rendering.html import rendered
