@@ -120,6 +120,15 @@ def test_two_slots_of_one_name(here: Path) -> None:
     assert "(dialogue D, turn 0, slot hotel-name)" in str(told.value)
 
 
+def test_gold_of_a_file_of_its_own_is_renamed_too(here: Path) -> None:
+    for side in ("gold", "pred"):
+        state = {"dialogue_id": "MUL1", "turn": 0, side: {"hotel-quarter": "north"}}
+        Path(f"{side}.jsonl").write_text(json.dumps(state), encoding="utf-8")
+    scores = dstbench.score("pred.jsonl", gold="gold.jsonl", slot_map={"hotel-quarter": "hotel-area"}, metrics="jga,sa")
+    assert scores["value"].to_list() == [1, 1]
+    assert "sa(T=30" in scores["signature"][1]
+
+
 def test_two_dialogues_of_one_id(here: Path) -> None:
     states = [{"dialogue_id": name, "turn": 0, "gold": {}, "pred": {}} for name in "ab"]
     with pytest.raises(dstbench.DstbenchError, match=r"two dialogues get this id .*\(dialogue C, turn 0\)"):
