@@ -141,14 +141,13 @@ def doubts(differences: pl.DataFrame, resamples: int, level: float) -> list[str]
         if never.height:
             no = f"with any number of resamples no {p} can reach {alpha} where so few dialogues differ"
             clauses.append(f"{no}: {pairs_text(never, 'discordant')}")
-        if (close := rows.filter("may_flip")).height:
-            drawn = max(close["resamples"])
-            clauses.append(
-                f"p is so close to {alpha} that another --seed may give the other verdict, even with {drawn:,} "
-                f"resamples: {pairs_text(close)}; `compare --resamples {10 * drawn}` says more"
-            )
         for clause in clauses:
             metrics_of.setdefault(clause, []).append(str(metric))
+    if (close := differences.filter("may_flip")).height:
+        drawn, metrics = max(close["resamples"]), close["metric"].unique(maintain_order=True).to_list()
+        which = pairs_text(close) if len(metrics) == 1 else number_of(close.height, "difference")
+        clause = f"p is so close to {alpha} that another --seed may give the other verdict, even with {drawn:,}"
+        metrics_of[f"{clause} resamples: {which}; `compare --resamples {10 * drawn}` says more"] = metrics
     return [f"{', '.join(metrics)}: {clause}" for clause, metrics in metrics_of.items()]
 
 
