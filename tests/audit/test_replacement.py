@@ -264,6 +264,17 @@ def test_what_has_not_been_said_is_refused_or_kept(here: Path) -> None:
         replace("data", "none", train="train")
 
 
+@pytest.mark.parametrize(("old", "new"), [("Pine Cone Lodge", "Golden Gable"), ("pine cone lodge", "golden gable")])
+def test_names_are_written_as_the_old_ones_are(old: str, new: str, here: Path) -> None:
+    Path("data").write_text(json.dumps([told_dialogue(0, [({"hotel-name": old}, "", f"book the {old} for me")])]))
+    Path("train").write_text(json.dumps([told_dialogue(1, [({"hotel-name": "Old Mill"}, "", "the Old Mill")])]))
+    for donor in ("golden gable", "Golden Gable"):
+        replace("data", "out", train="train", donors={"hotel-name": [donor]})
+        assert spoken("out")["text"].to_list() == [f"book the {new} for me"]
+        (dialogue,) = json.loads(Path("out").read_text())
+        assert dialogue["turns"][0]["state"]["slot_values"] == {"hotel-name": new}
+
+
 def test_misspelt_names_are_replaced_too(here: Path) -> None:
     """Not what is like a name only because of words that many say, nor another name of the dialogue."""
     said = [

@@ -175,3 +175,35 @@ def test_the_worst_dialogues_are_first_and_of_these_those_with_the_most_wrong_tu
     assert [row["dialogue"] for row in rows] == sorted(keen, key=lambda name: (-wrong[name], -sum(keen[name]), name))
     shown = run("show", "keen.jsonl", "-m", "jga", "--most", "24").out
     assert re.findall(r"^ (D\d\d)", shown, re.MULTILINE) == worst
+
+
+def one_turn(file: str, gold: dict[str, str], pred: dict[str, str]) -> None:
+    turn = {"dialogue_id": "MUL1", "turn": 0, "gold": gold, "pred": pred}
+    Path(file).write_text(json.dumps(turn), encoding="utf-8")
+
+
+def test_what_only_a_label_map_accepts_is_wrong_in_the_exact_score_and_listed() -> None:
+    one_turn("lodge.jsonl", {"hotel-type": "guest house"}, {"hotel-type": "lodge"})
+    Path("map.json").write_text('{"guest house": ["lodge"]}', encoding="utf-8")
+    words = ("lodge.jsonl", "--label-map", "map.json", "--format", "json")
+    (row,) = json.loads(run("score", *words, "-m", "jga").out)["scores"]
+    assert (row["value"], row["exact"]) == (1, 0)
+    (pair,) = json.loads(run("pairs", *words).out)["pairs"]
+    assert (pair["gold"], pair["pred"]) == ("guest house", "lodge")
+
+
+@pytest.mark.parametrize("slot", ["hotel-internet", "hotel-parking"])
+def test_true_is_yes_under_star(slot: str) -> None:
+    one_turn("true.jsonl", {slot: "yes"}, {slot: "true"})
+    for profile, value in (("star", 1), ("verbatim", 0)):
+        rows = json.loads(run("score", "true.jsonl", "--profile", profile, "-m", "jga", "--format", "json").out)
+        assert rows["scores"][0]["value"] == value
+
+
+@pytest.mark.parametrize(
+    ("pred", "value"), [("north|south", 1), ("south|north", 1), ("north", 0), ("north|south|east", 0)]
+)
+def test_all_alternatives_and_no_more(pred: str, value: int) -> None:
+    one_turn("alternatives.jsonl", {"hotel-area": "north|south"}, {"hotel-area": pred})
+    rows = json.loads(run("score", "alternatives.jsonl", "--multi", "all", "-m", "jga", "--format", "json").out)
+    assert rows["scores"][0]["value"] == value
