@@ -207,3 +207,19 @@ def test_all_alternatives_and_no_more(pred: str, value: int) -> None:
     one_turn("alternatives.jsonl", {"hotel-area": "north|south"}, {"hotel-area": pred})
     rows = json.loads(run("score", "alternatives.jsonl", "--multi", "all", "-m", "jga", "--format", "json").out)
     assert rows["scores"][0]["value"] == value
+
+
+def test_above_scores_stands_which_profile_is_made_for_the_format_if_it_orders_runs_otherwise() -> None:
+    """One run is right in two turns of three; the other in one, and in all where true is yes."""
+    for file, preds in (("one.json", ("yes", "no", "none")), ("other.json", ("true", "true", "yes"))):
+        cells = [
+            {"hotel-internet": {"pred": pred, "gt": "yes"}, "hotel-area": {"pred": "x", "gt": "x"}} for pred in preds
+        ]
+        Path(file).write_text(json.dumps({f"MUL{n}.json_0": cell for n, cell in enumerate([*cells, *cells])}))
+    Path("one.json").write_text(Path("one.json").read_text().replace('"no"', '"yes"'))
+    for command in ("score", "compare"):
+        said = run(command, "one.json", "other.json", "-m", "jga")
+        (note,) = re.findall(r"^note: --profile star is made for this format .*$", said.err, re.M)
+        assert re.search(r"one is number 2 of 2 under it, and number 1 here|other is number 1 of 2 under it", note)
+        assert not re.search("made for this format", run(command, "one.json", "other.json", "--profile", "star").err)
+    assert "made for this format" not in run("score", "one.json", "one.json", "--name", "a,b", "-m", "jga").err
