@@ -11,10 +11,10 @@ from typing import Any, Final
 
 from dstbench.conventions.slots import canonical_slot
 from dstbench.io import archives
+from dstbench.readers.document import Document
 from dstbench.readers.folder import SPLITS
 from dstbench.readers.format import Source, States, StatesBuilder
 from dstbench.readers.key_names import name_record, name_sides
-from dstbench.readers.rows import RowDocument
 from dstbench.readers.states import with_note
 from dstbench.readers.walk import Turn
 
@@ -152,7 +152,7 @@ def is_dstc10(turn: Turn) -> bool:
     return any(part and part.keys() <= {"semi", "book"} for part in turn.content.values() if isinstance(part, dict))
 
 
-class ActsDocument(RowDocument):
+class ActsDocument(Document):
     """TRADE's and WOZ 2.0's: a ``turn_label``, which repeats changes of the state, follows them."""
 
     def edit(self, turn: Turn, changes: Mapping[str, str | None]) -> None:

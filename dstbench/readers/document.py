@@ -7,65 +7,82 @@ literal such as ``none``, or by dropping its key. Other annotations (dialogue ac
 except the ``turn_label`` of TRADE's and WOZ 2.0's files, which repeats the changes of the state.
 """
 
+from __future__ import annotations
+
+import io
 import re
 from collections.abc import Collection, Iterator, Mapping
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from dstbench.conventions.slots import canonical_slot
 from dstbench.readers.notations import Cell, Place
 from dstbench.readers.source import Source
+from dstbench.readers.state_text import Misfit
 from dstbench.readers.walk import Turn
+
+if TYPE_CHECKING:
+    from dstbench.readers.rows import Row
 
 
 class Document:
-    """A decoded file; each subclass knows the layout of a format, or of several."""
+    """A file that a row describes, open for changes."""
 
-    #: The value of a slot that is not in the state; None: such a slot is not listed.
-    absent: ClassVar[str | None] = None
-
-    def __init__(self, source: Source) -> None:
-        self.source = source
+    def __init__(self, source: Source, row: Row) -> None:
+        self.source, self.row, self._gold = source, row, row.sides["gold"]
+        self.content = self.items = row.decode(source)
+        self.domains = row.domains(self.turns())  # before any edit, which may remove the slots that show them
+        for turn in self.turns():
+            try:
+                if turn.content is not None:
+                    self._gold.notation.check(self._gold.find(turn.content))
+            except Misfit as error:
+                where = {"dialogue": turn.dialogue, "turn": turn.number, "slot": error.slot}
+                raise source.misshapen(f"{turn.place}it cannot be edited: {error.what}", **where) from None
 
     def turns(self) -> Iterator[Turn]:
-        """The turns with the places of their utterances; one without content is what the system says at the end."""
-        raise NotImplementedError
+        """The turns with the places of their utterances; those without content have no state."""
+        for turn in self.row.turns_with_texts(self.source, self.content):
+            lacks = turn.content is not None and self._gold.find(turn.content) is msgspec.UNSET
+            yield turn._replace(content=None) if lacks else turn
 
     def drop(self, dialogues: Collection[str]) -> None:
         """Leave out the dialogues of these names, spelled as in the file."""
-        raise NotImplementedError
+        walker, step, top = self.row.walker(self.source), self.row.steps[0], Turn(None, None, self.content)
+
+        def is_kept(key: Any, item: Any) -> bool:
+            return walker.below(step, key, item, top).dialogue not in dialogues
+
+        if isinstance(self.content, dict):
+            self.content = {key: item for key, item in self.content.items() if is_kept(key, item)}
+        else:
+            self.content = [item for key, item in enumerate(self.content) if is_kept(key, item)]
 
     def dump(self) -> bytes:
         """The file's new content, laid out as the old one is."""
-        raise NotImplementedError
+        return laid_out_as(self.source.raw, self.content)
 
     def cells(self, turn: Turn) -> Iterator[Cell]:
-        """The slots of a turn's state."""
-        raise NotImplementedError
-
-    def make(self, turn: Turn, slot: str, spelling: Any) -> Place:
-        """The place for a slot that a turn's state does not have (see `Notation.make`)."""
-        raise NotImplementedError
-
-    def put(self, place: Place, value: str | None) -> None:
-        """Write a value, or leave the slot out."""
-        holder, key = place
-        if value is None and self.absent is None:
-            del holder[key]
-        else:
-            holder[key] = self.absent if value is None else value
+        """The slots of a turn's state, by canonical names."""
+        domain = self.domains.get(turn.dialogue, "")
+        for slot, place, spelling in self._gold.notation.cells(self._gold.find(turn.content)):
+            yield canonical_slot(f"{domain}{slot}"), place, spelling
 
     def edit(self, turn: Turn, changes: Mapping[str, str | None]) -> None:
         """Set slots of a turn's state, by canonical names; None removes a slot."""
+        notation, state = self._gold.notation, self._gold.find(turn.content)
         places: dict[str, list[Place]] = {}
         for slot, place, _ in self.cells(turn):
             places.setdefault(slot, []).append(place)
         for slot, value in changes.items():
             if slot not in places and value is not None:
-                places[slot] = [self.make(turn, slot, self._spellings.get(slot))]
+                name = slot.removeprefix(self.domains.get(turn.dialogue, ""))
+                places[slot] = [notation.make(state, name, self._spellings.get(slot))]
             for place in places.get(slot, ()):
-                self.put(place, value)
+                notation.put(place, value, self.row.absent)
+        notation.tidy(state)
 
     @cached_property
     def _spellings(self) -> dict[str, Any]:
@@ -75,6 +92,27 @@ class Document:
             for slot, _, spelling in self.cells(turn) if turn.content is not None else ():
                 spellings.setdefault(slot, spelling)
         return spellings
+
+
+class LinesDocument(Document):
+    """A file of lines, of which those that are not edited stay as they are."""
+
+    def is_item(self, line: bytes) -> bool:
+        """Whether a line is a turn."""
+        return bool(line.strip())
+
+    def written(self, line: bytes, item: Any) -> bytes:
+        """The line for a turn, which was this one."""
+        return line if msgspec.json.decode(line) == item else laid_out_as(line, item)
+
+    def dump(self) -> bytes:
+        lines, items, kept = [], iter(self.items), {*map(id, self.content)}
+        for line in io.BytesIO(self.source.raw):
+            text = line.rstrip(b"\r\n")
+            item = next(items) if self.is_item(text) else None
+            if item is None or id(item) in kept:
+                lines.append(line if item is None else self.written(text, item) + line[len(text) :])
+        return b"".join(lines)
 
 
 def laid_out_as(raw: bytes, content: Any) -> bytes:

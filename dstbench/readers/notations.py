@@ -101,6 +101,13 @@ class Flat(Notation):
         return state, spelling or slot
 
 
+class Columns(Flat):
+    """The same, beside other keys, which have no hyphen."""
+
+    def cells(self, state: Any) -> Iterator[Cell]:
+        yield from (cell for cell in super().cells(state) if "-" in cell[0])
+
+
 class Nested(Notation):
     """``{"hotel": {"area": "north"}}``; in CrossWOZ, results of the search stand beside a domain's slots."""
 
@@ -444,6 +451,7 @@ def _wrong(marks: list[int]) -> State:
 #: The notations, by their names in rows.
 NOTATIONS: Final[dict[str, Notation]] = {
     "flat": Flat(),
+    "columns": Columns(),
     "nested": Nested(),
     "nested lists": Nested(shape=dict[str, dict[str, str | list[str]]]),
     "pairs": Text(list[str], _hyphens),

@@ -9,7 +9,7 @@ an item of a list (`dialog.usr.-1`); one that begins with `<` is in the turn bef
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -18,13 +18,12 @@ from typing import Any, Final, Literal, get_args
 
 import msgspec
 
-from dstbench.conventions.slots import canonical_slot
 from dstbench.errors import DstbenchError
 from dstbench.readers.builder import State, StatesBuilder
-from dstbench.readers.document import Document, laid_out_as
+from dstbench.readers.document import Document
 from dstbench.readers.format import Format, Said
 from dstbench.readers.key_names import name_sides
-from dstbench.readers.notations import NOTATIONS, Cell, Loose, Notation, Place
+from dstbench.readers.notations import NOTATIONS, Loose, Notation, Place
 from dstbench.readers.shapes import clipped
 from dstbench.readers.source import Source
 from dstbench.readers.state_cells import StateCells, no_state
@@ -63,48 +62,6 @@ class Side:
         return loose.read(state) if isinstance(self.notation, Loose) else self.notation.pairs(state)
 
 
-class RowDocument(Document):
-    """A file that a row describes, open for changes."""
-
-    def __init__(self, source: Source, row: Row) -> None:
-        super().__init__(source)
-        self._row, self._gold, self.content = row, row.sides["gold"], source.json
-        self.domains = row.domains(row.turns(source))  # before any edit, which may remove the slots that show them
-
-    def turns(self) -> Iterator[Turn]:
-        return self._row.turns_with_texts(self.source)
-
-    def cells(self, turn: Turn) -> Iterator[Cell]:
-        domain = self.domains.get(turn.dialogue, "")
-        for slot, place, spelling in self._gold.notation.cells(self._gold.find(turn.content)):
-            yield canonical_slot(f"{domain}{slot}"), place, spelling
-
-    def make(self, turn: Turn, slot: str, spelling: Any) -> Place:
-        name = slot.removeprefix(self.domains.get(turn.dialogue, ""))
-        return self._gold.notation.make(self._gold.find(turn.content), name, spelling)
-
-    def put(self, place: Place, value: str | None) -> None:
-        self._gold.notation.put(place, value, self._row.absent)
-
-    def edit(self, turn: Turn, changes: Mapping[str, str | None]) -> None:
-        super().edit(turn, changes)
-        self._gold.notation.tidy(self._gold.find(turn.content))
-
-    def drop(self, dialogues: Collection[str]) -> None:
-        walker, step, top = self._row.walker(self.source), self._row.steps[0], Turn(None, None, self.content)
-
-        def is_kept(key: Any, item: Any) -> bool:
-            return walker.below(step, key, item, top).dialogue not in dialogues
-
-        if isinstance(self.content, dict):
-            self.content = {key: item for key, item in self.content.items() if is_kept(key, item)}
-        else:
-            self.content = [item for key, item in enumerate(self.content) if is_kept(key, item)]
-
-    def dump(self) -> bytes:
-        return laid_out_as(self.source.raw, self.content)
-
-
 @dataclass(frozen=True, kw_only=True)
 class Row:
     """A format as a row of the table.
@@ -128,6 +85,7 @@ class Row:
         naming: Makes a function that names a dialogue's object, of the whole document; None: by the path.
         after: Adds notes, splits and so on, after reading.
         document: Opens a file of gold for changes; None: such files cannot be written again.
+        decode: Decodes a file.
         options: Further parts of the `Format`.
         unanswered: The note on utterances of users without an answer, which has the state.
     """
@@ -149,7 +107,8 @@ class Row:
     domain: str | Callable[[Any], str] = ""
     naming: Callable[[Any], Callable[[Any], str]] | None = None
     after: Callable[[Source, StatesBuilder, list[Turn]], None] | None = None
-    document: Callable[[Source, Row], Document] | None = RowDocument
+    document: Callable[[Source, Row], Document] | None = Document
+    decode: Callable[[Source], Any] = lambda source: source.json
     options: Mapping[str, Any] = field(default_factory=dict)
     unanswered: str = ""
 
@@ -193,11 +152,12 @@ class Row:
         naming = None if self.naming is None else self.naming(source.json)
         return Walker(source, self.said, naming)
 
-    def turns(self, source: Source) -> Iterator[Turn]:
-        """The turns of a file; their states are not checked."""
+    def turns(self, source: Source, content: Any = None) -> Iterator[Turn]:
+        """The turns of a file, whose content may be decoded already; their states are not checked."""
         walker = self.walker(source)
         try:
-            for place, document in source.whole_lines() if self.lines else [("", source.json)]:
+            documents = source.whole_lines() if self.lines else [("", content or self.decode(source))]
+            for place, document in documents:
                 turns: Iterable[Turn] = walker.walk(document, self.steps, place)
                 if self.lines and not (turns := [*turns]):
                     raise source.misshapen(f"{place}a dialogue without turns")
@@ -205,10 +165,10 @@ class Row:
         except Broken as error:
             raise source.misshapen(str(error), **error.where) from None
 
-    def turns_with_texts(self, source: Source) -> Iterator[Turn]:
+    def turns_with_texts(self, source: Source, content: Any = None) -> Iterator[Turn]:
         """The turns with the places of their utterances, and what the system says at the end of a dialogue."""
         before: Turn | None = None
-        for turn in self.turns(source):
+        for turn in self.turns(source, content):
             if before is not None and before.dialogue != turn.dialogue:
                 yield from self._end(before)
                 before = None
