@@ -15,7 +15,6 @@ import msgspec
 from dstbench.conventions.slots import OWN_ID
 from dstbench.errors import DstbenchError, first_repeated
 from dstbench.io.files import File
-from dstbench.readers.json_stream import items, may_repeat_keys
 from dstbench.readers.options import Keys
 from dstbench.readers.shapes import clipped, first_misfit
 from dstbench.readers.wrappers import keys_around
@@ -27,6 +26,7 @@ Kind = Literal["json", "jsonl", "tsv", "text"]
 _NOTE: Final = re.compile(r"readme|licen[cs]e|changelog|.*\.(md|rst|pdf)$", re.IGNORECASE)
 _SAMPLE: Final = 200  # entries of a document; no format needs more to be recognised
 _MEMBERS: Final = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_ITEMS: Final = msgspec.json.Decoder(list[msgspec.Raw])
 # The attributes that keep the content, in various forms.
 _DECODED: Final = frozenset({"raw", "text", "sample", "json", "kind", "around"})
 _NOT_JSON: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
@@ -95,8 +95,22 @@ class Source(File):
             return stream.read(size)
 
     def items(self, *keep: str) -> Iterator[tuple[str, dict[str, Any]]]:
-        """(``item N: ``, object) of a JSON list, one by one; see `json_stream.items`."""
-        return items(self, keep)
+        """(``item N: ``, object) of a JSON list, of which only the keys that begin with one of `keep` are decoded."""
+        place = ""
+        try:
+            for number, item in enumerate(_ITEMS.decode(self.raw)):
+                place, text = f"item {number}: ", bytes(item)
+                fields = _MEMBERS.decode(text)
+                kept = {key: msgspec.json.decode(value) for key, value in fields.items() if key.startswith(keep)}
+                # A repeated key is in `kept` once but in the text twice. The text may contain it for other reasons, or
+                # spell it with escapes, so the slow decoder decides.
+                if sum(text.count(f'"{start}'.encode()) for start in keep) != len(kept) or b"\\u" in text:
+                    json.loads(text, object_pairs_hook=self.refuse_repeated_keys)
+                yield place, kept
+        except msgspec.ValidationError:
+            raise self.misshapen(f"{place}expected an object" if place else "not a JSON list") from None
+        except _NOT_JSON as error:
+            raise self.broken(error, place) from None
 
     @cached_property
     def kind(self) -> Kind:
@@ -171,7 +185,12 @@ class Source(File):
     def _decode(self, data: bytes, place: str = "") -> Any:
         try:
             document = msgspec.json.decode(data)
-            if may_repeat_keys(data, document):  # the slow decoder decides
+            # A key that decoding lost, because it is there twice, took its quotation marks with it: the document has
+            # fewer than the text, unless the text escapes some. The slow decoder decides.
+            parts = [[*document], *document.values()] if isinstance(document, dict) else document
+            encoded = map(msgspec.json.encode, parts if isinstance(parts, list) else [parts])  # one by one: memory
+            has_escapes = b"\\" in data and rb"\u0022" in data
+            if has_escapes or data.count(b'"') != sum(part.count(b'"') for part in encoded):
                 json.loads(data, object_pairs_hook=self.refuse_repeated_keys)
             return document
         except _NOT_JSON as error:
