@@ -37,7 +37,7 @@ class Document:
         for turn in self.turns():
             try:
                 if turn.content is not None:
-                    self._gold.notation.check(self._gold.find(turn.content))
+                    self._gold.notation.pairs(self._gold.find(turn.content))
             except Misfit as error:
                 where = {"dialogue": turn.dialogue, "turn": turn.number, "slot": error.slot}
                 raise source.misshapen(f"{turn.place}it cannot be edited: {error.what}", **where) from None

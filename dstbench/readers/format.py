@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from dstbench.readers.builder import Pairs, SideBuilder, StatesBuilder
 from dstbench.readers.source import Source
@@ -30,8 +30,6 @@ class Format:
         example: A small file, or its beginning, that shows the shape.
         sniff: Whether a source looks like this format.
         reader: Adds the turns of a source to a builder.
-        shape: The type of the decoded file (for JSON Lines and TSV: of one line), from which its JSON Schema is made;
-            a format that is not built in has none.
         holds: Which sides it can hold: ``gold``, ``pred``, or both.
         omits: Values that say that a slot is not in the state, in files that list every slot.
         finish: Changes the states after reading, to add a note, for example; None: nothing is changed.
@@ -51,7 +49,6 @@ class Format:
     example: str
     sniff: Callable[[Source], bool]
     reader: Callable[[Source, StatesBuilder], None]
-    shape: Any = None
     holds: tuple[str, ...] = ("gold", "pred")
     omits: tuple[str, ...] = ()
     finish: Callable[[States], States] | None = None

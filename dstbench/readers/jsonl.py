@@ -12,23 +12,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Final
 
-import msgspec
-
 from dstbench.readers import records
 from dstbench.readers.document import Document, LinesDocument
 from dstbench.readers.format import Format, Source, StatesBuilder
 from dstbench.readers.rows import Row
-
-
-class Turn(msgspec.Struct):
-    """One turn."""
-
-    dialogue_id: str
-    turn: int
-    gold: dict[str, str] | msgspec.UnsetType = msgspec.UNSET
-    pred: dict[str, str] | msgspec.UnsetType = msgspec.UNSET
-    system: str | msgspec.UnsetType = msgspec.UNSET
-    user: str | msgspec.UnsetType = msgspec.UNSET
 
 
 def _decoded(source: Source) -> list[Any]:
@@ -57,6 +44,6 @@ _ROW: Final = Row(
     document=lambda source, row: (Document if source.kind == "json" else LinesDocument)(source, row),
 )  # fmt: skip
 FORMAT: Final[Format] = replace(
-    _ROW.format(), shape=Turn, sniff=_sniff, reader=_read, said=records.FORMAT.said,
+    _ROW.format(), sniff=_sniff, reader=_read, said=records.FORMAT.said,
     finish=records.FORMAT.finish, free_keys=True,
 )  # fmt: skip

@@ -10,7 +10,6 @@ from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Final
 
-import msgspec
 import polars as pl
 
 from dstbench.readers.format import Format, Pairs, Source, States, StatesBuilder
@@ -21,19 +20,7 @@ from dstbench.schema.core import BETWEEN
 _BAR: Final = "|||"
 
 
-class LdstLine(msgspec.Struct):
-    """The parts of a line of LDST (Feng et al. 2023), between ``|||``."""
-
-    file: str
-    dialogue: str
-    turn: str
-    frame: str
-    domain: str
-    slot: str
-    value: str
-
-
-_PARTS: Final = len(LdstLine.__struct_fields__)
+_PARTS: Final = 7
 
 
 @lru_cache(maxsize=65_536)
@@ -65,15 +52,15 @@ def _read(source: Source, states: StatesBuilder) -> None:
             continue
         if len(parts) != _PARTS:
             raise source.misshapen(f"line {number} has {len(parts)} parts between {_BAR}")
-        line = LdstLine(*parts)
-        where = {"dialogue": line.dialogue, "turn": line.turn[:20]}
-        values = literal(line.value.strip())
+        file, dialogue, turn, _, domain, slot, value = parts
+        where = {"dialogue": dialogue, "turn": turn[:20]}
+        values = literal(value.strip())
         if values is None:
-            raise source.misshapen(f"line {number}: the value {line.value[:40]!r} is not a list of strings", **where)
-        if not (line.turn.isdecimal() and len(line.turn) < 10):
+            raise source.misshapen(f"line {number}: the value {value[:40]!r} is not a list of strings", **where)
+        if not (turn.isdecimal() and len(turn) < 10):
             raise source.misshapen(f"line {number}: the turn is not a number", **where)
-        turn = (line.file, line.dialogue, int(line.turn) // 2)  # both speakers' turns are counted
-        turns.setdefault(turn, []).append((f"{line.domain}-{line.slot}", BETWEEN.join(values)))
+        at = (file, dialogue, int(turn) // 2)  # both speakers' turns are counted
+        turns.setdefault(at, []).append((f"{domain}-{slot}", BETWEEN.join(values)))
     are_places = all(dialogue.isdecimal() for _, dialogue, _ in turns)
     for (file, dialogue, turn_number), pairs in turns.items():
         name = f"{file}{_BAR}{dialogue}" if are_places else dialogue
@@ -115,7 +102,6 @@ FORMAT: Final = Format(
     title="LDST (test_LLM_result.txt); needs the dataset as --gold",
     holds=("pred",),
     example="dialogues_001.json|||0|||0|||4|||hotel|||area|||['north']",
-    shape=LdstLine,
     sniff=_sniff,
     reader=_read,
     omits=("", "NONE", "not mentioned"),

@@ -14,18 +14,8 @@ from itertools import islice
 from typing import Any, Final, TypeAlias
 
 from dstbench.errors import did_you_mean
-from dstbench.readers.key_names import (
-    DIALOGUE,
-    DOMAIN,
-    SLOT,
-    TURN,
-    Meaning,
-    Side,
-    folded,
-    meaning,
-    says_its_side,
-    turn_in,
-)
+from dstbench.readers import key_names
+from dstbench.readers.key_names import DIALOGUE, TURN, Meaning, Side, folded, meaning, says_its_side, turn_in
 from dstbench.readers.options import Keys
 from dstbench.readers.state_cells import could_be_state, is_missing, states_in, without_numpy
 
@@ -107,20 +97,16 @@ def has_states(record: Mapping[str, Any], least: int = 1) -> bool:
 
 def with_inner(record: Any, given: Keys) -> Any:
     """A record in which what the user's keys with a dot lead to (``meta.gold``) is under these keys."""
-    inner: dict[str, Any] = {}
-    for path in vars(given).values():
-        outer, dot, name = path.partition(".") if isinstance(path, str) else ("", "", "")
-        above = record.get(outer) if dot and isinstance(record, Mapping) else None
-        if isinstance(above, Mapping) and name in above:
-            inner[path] = above[name]
-    return {**record, **inner} if inner else record
+    paths = [path for path in vars(given).values() if isinstance(path, str) and "." in path]
+    flat = with_dots(record, always=True) if paths and isinstance(record, Mapping) else {}
+    return {**record, **{path: flat[path] for path in paths if path in flat}} if flat else record
 
 
-def with_dots(record: Mapping[Any, Any]) -> dict[str, Any]:
-    """A record in which what is in an object under a key is also under both keys, joined by a dot."""
+def with_dots(record: Mapping[Any, Any], *, always: bool = False) -> dict[str, Any]:
+    """A record in which what is in an object under a key is under both keys, joined by a dot, unless it is a state."""
     flat: dict[str, Any] = {}
     for key, value in record.items():
-        is_object = isinstance(value, Mapping) and not could_be_state(value)
+        is_object = isinstance(value, Mapping) and (always or not could_be_state(value))
         flat |= {str(key): value, **({f"{key}.{name}": inner for name, inner in value.items()} if is_object else {})}
     return flat
 
@@ -144,26 +130,21 @@ def guess(
     names_dialogue: bool = False,
     need_states: bool = True,
 ) -> Fields:
-    """The keys of each field.
-
-    Args:
-        records: The records.
-        keys: The keys that the user gives.
-        outside: Keys of ids in the objects around the records.
-        names_dialogue: Whether these, or the file's name, say which dialogue it is.
-        need_states: Whether records without states are an error.
-    """
+    """The keys of each field; `names_dialogue`: objects around say which it is."""
     columns = columns_of(records)
     given = present(columns, keys or Keys(), outside)
     taken = {given.dialogue, given.turn, given.gold, given.pred, given.system, given.user}
     free = [key for key in columns if isinstance(key, str) and key not in taken]
-    slot = next((k for k in named(free, SLOT) if all(isinstance(c, str) or is_missing(c) for c in columns[k])), None)
+    slot = next(
+        (k for k in named(free, key_names.SLOT) if all(isinstance(c, str) or is_missing(c) for c in columns[k])), None
+    )
     holding = [key for key, column in columns.items() if key != slot and _hold_states(column)]
     meanings = {key: of_key for key in free if key != slot and (of_key := meaning(key)) is not None}
     is_long = slot is not None and not {*meanings, given.gold, given.pred} & {*holding}
+    empty = [key for key in meanings if all(could_be_state(value) is None for value in columns[key])]
     states = {
         key: of_key for key, of_key in meanings.items()
-        if key in holding or key in _OWN or (of_key.rank not in (2, 3) and (is_long or _are_empty(columns[key])))
+        if key in holding or key in _OWN or (of_key.rank not in (2, 3) and (is_long or key in empty))
     }  # fmt: skip
     gold, pred = _sides(states, given)
     if gold is None and pred is None and need_states:
@@ -174,7 +155,7 @@ def guess(
         plain = {of_key.side: key for key, of_key in reversed(meanings.items()) if of_key.rank == 0}
         gold, pred = gold or plain.get("gold"), pred or plain.get("pred")
     rest = [key for key in free if key not in (gold, pred)]
-    dialogue = given.dialogue or _first(columns, _is_id, named(rest, DIALOGUE))
+    dialogue = given.dialogue or _first(columns, _may_be_id, named(rest, DIALOGUE))
     dialogue = dialogue or next((key for key in named(rest, TURN) if _mostly(_is_flag, columns[key])), None)
     if dialogue is None and not names_dialogue:
         line = _line(records, names_dialogue=False) or "--keys id=KEY names it"
@@ -183,7 +164,7 @@ def guess(
     fields = Fields(dialogue, given.turn or _turn(columns, free), gold, pred, unused=tuple(unused))
     if not is_long:
         return fields
-    return replace(fields, slot=slot, domain=next(iter(named(free, DOMAIN)), None), unused=())
+    return replace(fields, slot=slot, domain=next(iter(named(free, key_names.DOMAIN)), None), unused=())
 
 
 def present(columns: Collection[Any], given: Keys, outside: Collection[str] = ()) -> Keys:
@@ -281,10 +262,6 @@ def _sides(states: Mapping[str, Meaning], given: Keys) -> tuple[str | None, str 
     return gold, pred
 
 
-def _are_empty(column: list[Any]) -> bool:
-    return all(could_be_state(value) is None for value in column)
-
-
 def _hold_states(column: list[Any]) -> bool:
     """Whether most values look like states, or like the states of a dialogue's turns."""
     looks = [*map(_looks, column)]
@@ -327,10 +304,10 @@ def _mostly(kind: Callable[[Any], bool], column: list[Any]) -> bool:
     return 2 * sum(map(kind, values)) > len(values)
 
 
-def _is_id(value: Any) -> bool:
+def _may_be_id(value: Any, words: int = 3) -> bool:
     """Whether a value may be an id, rather than an utterance."""
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return is_number or (isinstance(value, str) and "\n" not in value and len(value.split()) < 4)
+    return is_number or (isinstance(value, str) and "\n" not in value and len(value.split()) <= words)
 
 
 def _is_name(value: Any) -> bool:

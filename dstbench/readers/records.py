@@ -252,12 +252,10 @@ FORMAT: Final = _format(
     name="records",
     title="records of turns under any keys, as JSON, JSON Lines or Parquet",
     example='[{"dial_id": "MUL9901", "turn_id": 0, "ground_truth": {"hotel-area": "north"}, "predicted": {}}]',
-    shape=list[dict[str, Any]],
 )
 CSV: Final = _format(
     is_csv=True,
     name="csv",
     title="CSV of turns, their states as JSON, or of slots (dialogue,turn,slot,gold,pred)",
     example="dialogue,turn,slot,gold,pred⏎MUL9901,0,hotel-area,north,north",
-    shape=dict[str, Any],
 )

@@ -8,13 +8,12 @@ an item of a list (`dialog.usr.-1`); one that begins with `<` is in the turn bef
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import count
-from typing import Any, Final, Literal, get_args
+from typing import Any, Final
 
 import msgspec
 
@@ -58,8 +57,8 @@ class Side:
         """The slots and values of a state. A `Misfit`: there is none, or it is written otherwise."""
         if state is msgspec.UNSET:
             raise Misfit(f"no {'.'.join(self.keys)} here")
-        self.notation.check(state)
-        return loose.read(state) if isinstance(self.notation, Loose) else self.notation.pairs(state)
+        pairs = self.notation.pairs(state)
+        return loose.read(state) if isinstance(self.notation, Loose) else pairs
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,7 +120,6 @@ class Row:
             title=self.title,
             example=self.example,
             reader=self.read,
-            shape=self.shape,
             holds=tuple(self.sides),
             omits=self.omits,
             said=self.spoken if self.said else None,
@@ -139,11 +137,6 @@ class Row:
         """The sides that the file has."""
         texts = {"gold": self.gold, "pred": self.pred}
         return {side: Side.of(text) for side, text in texts.items() if text is not None}
-
-    @cached_property
-    def shape(self) -> Any:
-        """The type of the decoded file, or of a line, in msgspec's sense."""
-        return _type_of(self.steps, [*self.sides.values()])
 
     # --- turns --------------------------------------------------------------------------------------------------------
 
@@ -312,64 +305,3 @@ def _unanswered(turns: Sequence[Turn]) -> int:
         number += int(turn.number) - following + (turn.content is None and "user" in turn.texts)
         last, following = turn.dialogue, int(turn.number) + 1
     return number
-
-
-# --- types ------------------------------------------------------------------------------------------------------------
-
-
-def _type_of(steps: Sequence[Step], sides: Sequence[Side]) -> Any:
-    """The type, in msgspec's sense, of a file with states at the end of these steps."""
-    inner = _type_of_turn(sides, may_lack=bool(steps[-1].speakers))
-    for step in reversed(steps):
-        if step.kind == "key":
-            inner = {step.key: inner}
-        elif step.kind == "lists":
-            inner = {name: _list_of(inner[name]) for name in step.names}
-        else:
-            if isinstance(inner, dict):
-                under_keys = (id_ for id_ in step.ids if id_.key and "." not in id_.key)
-                ids = {id_.key: str if "-" in id_.of else id_.kind for id_ in under_keys}
-                speaker = {step.key: Literal[*[n for of in step.speakers for n in of]]} if step.speakers else {}
-                inner = _struct({**ids, **speaker, **inner})
-            if step.kind == "object":
-                inner = _object_of(inner)
-            elif step.kind != "dialogue":
-                inner = _list_of(inner)
-    return _struct(inner) if isinstance(inner, dict) else inner
-
-
-def _type_of_turn(sides: Sequence[Side], *, may_lack: bool) -> Any:
-    """The type of a turn with these states, which it may lack; a dictionary stands for an object."""
-    fields: dict[str, Any] = {}
-    for side in sides:
-        shape = side.notation.shape
-        if not side.keys:
-            return shape
-        if side.keys[-1][-1] == "*":
-            return _object_of(shape)
-        if side.keys[-1].isdecimal():
-            return tuple[*(other.notation.shape for other in sides)]  # type: ignore[misc] # made at run time
-        inner = fields
-        for key in side.keys[:-1]:
-            inner = inner.setdefault(key, {})
-        inner[side.keys[-1]] = shape | msgspec.UnsetType if side.is_optional or may_lack else shape
-    return fields
-
-
-def _list_of(item: Any) -> Any:
-    return list[item]
-
-
-def _object_of(item: Any) -> Any:
-    return dict[str, item]
-
-
-def _struct(fields: Mapping[str, Any]) -> Any:
-    """A msgspec type of an object with these keys."""
-    made: list[Any] = []
-    for number, (key, inner) in enumerate(fields.items()):
-        kind = _struct(inner) if isinstance(inner, dict) else inner
-        default = {"default": msgspec.UNSET} if msgspec.UnsetType in get_args(kind) else {}
-        made.append((f"field{number}", kind, msgspec.field(name=key, **default)))
-    title = "".join(word.capitalize() for word in re.findall(r"[A-Za-z]+", " ".join(fields)))
-    return msgspec.defstruct(title or "Object", made, kw_only=True)

@@ -5,18 +5,12 @@ slot, in the same order, cumulative. Every slot is always there, so ``none`` say
 ``dontcare`` is kept as written. No gold inside.
 """
 
-from typing import Final
+from typing import Any, Final
 
-import msgspec
-
-from dstbench.readers.format import Format, Source, StatesBuilder
-
-
-class Dump(msgspec.Struct):
-    """The whole file."""
-
-    slots: list[str]
-    predictions: dict[str, dict[str, list[str]]]
+from dstbench.readers.format import Format, Source
+from dstbench.readers.notations import typed
+from dstbench.readers.rows import Row
+from dstbench.readers.state_text import Misfit
 
 
 def _sniff(source: Source) -> bool:
@@ -24,25 +18,31 @@ def _sniff(source: Source) -> bool:
     return isinstance(document, dict) and document.keys() >= {"slots", "predictions"}
 
 
-def _read(source: Source, states: StatesBuilder) -> None:
-    dump = source.whole(Dump, None, "dialogue", "turn")
-    if len(set(dump.slots)) < len(dump.slots):
-        raise source.misshapen("a slot is listed twice in slots")
-    for dialogue, turns in dump.predictions.items():
-        for turn, state in turns.items():
-            if len(state) != len(dump.slots):
-                what = f"{len(state)} values for {len(dump.slots)} slots"
-                raise source.misshapen(what, dialogue=dialogue, turn=turn)
-            states.pred.flat(states.turn(dialogue, turn), dict(zip(dump.slots, state, strict=True)))
+def _decoded(source: Source) -> dict[str, dict[str, dict[str, Any]]]:
+    """The states by dialogue and turn."""
+    where: dict[str, str] = {}
+    try:
+        document, states = typed(source.json, dict), dict[str, dict[str, Any]]()
+        slots = [typed(slot, str) for slot in typed(document["slots"], list)]
+        if len(set(slots)) < len(slots):
+            raise source.misshapen("a slot is listed twice in slots")
+        for dialogue, turns in typed(document["predictions"], dict).items():
+            where = {"dialogue": dialogue}
+            for turn, values in typed(turns, dict).items():
+                where = {"dialogue": dialogue, "turn": turn}
+                if len(typed(values, list)) != len(slots):
+                    raise source.misshapen(f"{len(values)} values for {len(slots)} slots", **where)
+                states.setdefault(dialogue, {})[turn] = dict(zip(slots, values, strict=True))
+    except KeyError as error:
+        raise source.misshapen(f"no {error.args[0]} here") from None
+    except Misfit as error:
+        raise source.misshapen(error.what, **where) from None
+    return states
 
 
-FORMAT: Final = Format(
+FORMAT: Final[Format] = Row(
     name="savn",
     title="dump of SAVN (see `dstbench help own-data`); needs --gold",
-    holds=("pred",),
     example='{"slots": ["hotel-area", "hotel-name"], "predictions": {"MUL9901.json": {"0": ["north", "none"]}}}',
-    shape=Dump,
-    sniff=_sniff,
-    reader=_read,
-    omits=("none",),
-)
+    path="{dialogue} {turn}", pred=":flat", omits=("none",), decode=_decoded, options={"sniff": _sniff},
+).format()  # fmt: skip

@@ -244,10 +244,6 @@ class Source(File):
             raise self.error(f"{what} {key!r} is not of the form <dialogue>{separator}<turn>")
         return dialogue, turn
 
-    def whole(self, shape: type[T], *levels: str | None) -> T:
-        """The JSON document, checked (see `convert`)."""
-        return self.convert(self.json, shape, *levels)
-
     def convert(self, document: Any, shape: type[T], *levels: str | None, place: str = "", **where: Any) -> T:
         """Convert decoded JSON to a type, in msgspec's sense; a `DstbenchError` says what has another type, and where.
 

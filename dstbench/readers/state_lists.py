@@ -102,7 +102,7 @@ def _read(source: Source, states: StatesBuilder) -> None:
     sides = [side for side in ("gold", "pred") if any(side in row.content for row in rows.values())]
     fields = Fields(gold="gold", pred="pred") if sides else Fields(gold="either", pred="either")
     records = Records(source, [*rows.values()], fields, are_named=False)
-    if rows and records.turns() and records.counted:
+    if rows and records.turns and records.counted:
         what = "one state, where the states of a dialogue must be, as the key does not end in the turn"
         raise source.misshapen(what, dialogue=next(iter(rows.values())).dialogue)
     records.add(states)
@@ -134,7 +134,6 @@ FORMAT: Final = Format(
     name="state-lists",
     title="lists of states per dialogue (gold_states.json); as predictions, they need --gold",
     example='{"mul9901": [{"hotel": {"area": "north"}}, {"hotel": {"area": "north", "stars": "4"}}]}',
-    shape=dict[str, list[dict[str, Any]] | dict[str, dict[str, Any]]],
     sniff=_sniff,
     reader=_read,
     finish=noting_vanishing_slots,

@@ -15,19 +15,7 @@ import re
 from functools import lru_cache
 from typing import Final
 
-import msgspec
-
 from dstbench.readers.format import Format, Source, StatesBuilder
-
-
-class Turn(msgspec.Struct):
-    """One turn: ``guid`` is the split, the dialogue (in several parts if its id has hyphens) and the turn.
-
-    For every slot there are ``slot_prediction_<slot>`` and ``slot_groundtruth_<slot>``, too.
-    """
-
-    guid: list[str]
-
 
 _PRED, _GOLD = "slot_prediction_", "slot_groundtruth_"
 _OMITTED: Final = "none"
@@ -35,7 +23,7 @@ _INFORMED: Final = "§§"
 _KEPT: Final = f"{_INFORMED}none"
 _LIST: Final = re.compile(rb"\s*\[\s*\{")
 #: Slots without a domain that show the dataset, and the domain of that dataset.
-_TELLING: Final = {"food": "restaurant", "restaurant_name": "restaurant", "movie": "movie"}
+_TELLING: Final = {"food": "restaurant-", "restaurant_name": "restaurant-", "movie": "movie-"}
 
 
 @lru_cache(maxsize=65_536)
@@ -63,11 +51,12 @@ def _read(source: Source, states: StatesBuilder) -> None:
     last, before = "", dict[str, str]()
     tokens = kept = 0
     for place, item in source.items("guid", _PRED, _GOLD):
-        guid = source.convert(item, Turn, place=place).guid
+        if "guid" not in item:
+            raise source.misshapen(f"{place}no guid here")
+        guid = source.convert(item.pop("guid"), list[str], place=place)
         if len(guid) < 3 or not guid[-1].isdecimal():
             raise source.misshapen(f"{place}the guid {guid} is not of the form [split, dialogue, turn]")
         dialogue, turn = "-".join(guid[1:-1]), guid[-1]
-        del item["guid"]
         cells = source.convert(item, dict[str, str], "slot", place=place, dialogue=dialogue, turn=turn)
         pred, gold = (
             {key.removeprefix(start): value for key, value in cells.items() if key.startswith(start)}
@@ -78,11 +67,11 @@ def _read(source: Source, states: StatesBuilder) -> None:
             raise source.misshapen(f"{place}not both {_PRED}… and {_GOLD}… of {odd}", dialogue=dialogue, turn=turn)
         if dialogue != last:
             last, before = dialogue, {}
-        state = {slot: detokenised(value) if value != _KEPT else None for slot, value in pred.items()}
-        kept += sum(value is None for value in state.values())
-        tokens += sum(value not in (None, pred[slot]) for slot, value in state.items())
-        before = {slot: before.get(slot, _OMITTED) if value is None else value for slot, value in state.items()}
-        domain = next((f"{_TELLING[slot]}-" for slot in pred if slot in _TELLING), "")
+        state = {slot: detokenised(value) for slot, value in pred.items() if value != _KEPT}
+        kept += len(pred) - len(state)
+        tokens += sum(value != pred[slot] for slot, value in state.items())
+        before = {slot: state.get(slot, before.get(slot, _OMITTED)) for slot in pred}
+        domain = next((_TELLING[slot] for slot in pred if slot in _TELLING), "")
         at = states.turn(dialogue, turn)
         for side, of_side in ((states.pred, before), (states.gold, gold)):
             side.flat(at, {domain + slot: value for slot, value in of_side.items() if value != _OMITTED})
@@ -99,7 +88,6 @@ FORMAT: Final = Format(
         '[{"guid": ["test", "MUL9901.json", "0"], "slot_prediction_hotel-area": "north", '
         '"slot_groundtruth_hotel-area": "north"}]'
     ),
-    shape=list[Turn],
     sniff=_sniff,
     reader=_read,
 )

@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-import msgspec
 import polars as pl
 
 from dstbench.conventions.slots import domain_of
@@ -109,10 +108,7 @@ class _Table:
             name=name, title=title, example=example, path="[dialogue=dialogue,turn=turn:any]", gold=":columns",
             absent=OMITTED, said=("system", "user"), decode=self.decode, document=TsvDocument,
         )  # fmt: skip
-        fields = [(f"column{at}", str, msgspec.field(name=column)) for at, column in enumerate(self.texts + self.slots)]
-        doc = "A line's columns, as strings; where there is a header, one column per slot follows."
-        shape = msgspec.defstruct(f"{title.split(maxsplit=1)[0]}Line", fields, namespace={"__doc__": doc})
-        return replace(row.format(), shape=shape, sniff=self.sniff, reader=self.read, said=self.said)
+        return replace(row.format(), sniff=self.sniff, reader=self.read, said=self.said)
 
 
 class TsvDocument(LinesDocument):
