@@ -14,23 +14,22 @@ from typing import Any, Final
 import msgspec
 
 from dstbench.errors import DstbenchError, UsageError, number_of
-from dstbench.readers import jsonl, records, state_lists
+from dstbench.readers import lines, records
 from dstbench.readers.format import Format, Source
 from dstbench.readers.key_names import DIALOGUE, DIALOGUE_ONLY, folded
 from dstbench.readers.options import AS_USUAL, ReadOptions
 from dstbench.readers.record_keys import FLAG
 from dstbench.readers.record_reading import is_multiwoz
 from dstbench.readers.registry import find_format, sniff
-from dstbench.readers.state_lists import are_lists
+from dstbench.readers.source import values
 from dstbench.readers.states import States, noting_doubts
-from dstbench.readers.wrappers import values
 
 # Objects of a list that are looked at.
 _SAMPLE: Final = 200
 _NOT_JSON: Final = (TypeError, UnicodeEncodeError, OverflowError, RecursionError)
 # Texts that are paths, and not, for example, the name of a model.
 _ENDINGS: Final = (".json", ".jsonl", ".csv", ".tsv", ".parquet", ".txt", ".gz", ".zip")
-_RECORDS: Final = (jsonl.FORMAT, records.CSV, records.FORMAT)
+_RECORDS: Final = (lines.JSONL, records.CSV, records.FORMAT)
 
 
 class Document(Source):
@@ -66,9 +65,9 @@ def is_document(data: Mapping[Any, Any], options: ReadOptions) -> bool:
 def read_document(data: Any, name: str, options: ReadOptions) -> States | None:
     """The states of a document; None: it is a list of records, or of objects that JSON does not have."""
     try:
-        if are_lists(data):
+        if records.are_lists(data):
             data = {str(number): states for number, states in enumerate(data)}
-            return state_lists.FORMAT.read(Document(name, msgspec.json.encode(data), options))
+            return records.STATE_LISTS.read(Document(name, msgspec.json.encode(data), options))
         if isinstance(data, Mapping):
             source = Document(name, msgspec.json.encode(data), options)
             return noting_doubts(find_format(source, options.format).read(source))
@@ -83,7 +82,7 @@ def read_document(data: Any, name: str, options: ReadOptions) -> States | None:
 
 def check_parallel(predicted: Any, gold: Any) -> None:
     """Raise a `UsageError` if there are more predictions than gold, or other dialogues, in two parallel lists."""
-    if not (are_lists(predicted) and are_lists(gold)):
+    if not (records.are_lists(predicted) and records.are_lists(gold)):
         return
     if len(predicted) != len(gold):
         what = f"predicted states of {number_of(len(predicted), 'dialogue')}, and gold states of {len(gold):,}"

@@ -13,30 +13,15 @@ from types import NoneType
 from typing import Any, ClassVar, Final, TypeAlias
 
 from dstbench.conventions.slots import KNOWN_SLOTS, canonical_slot, split_pair
-from dstbench.readers.builder import State
 from dstbench.readers.frames import frame_slot, frame_value
-from dstbench.readers.shapes import clipped
-from dstbench.readers.state_text import Misfit
+from dstbench.readers.shapes import Kinds, Misfit, clipped, typed
+from dstbench.readers.states import State
 from dstbench.schema.core import BETWEEN
 
 #: The place of a value or a text: a list or an object, and the index or key in it.
 Place: TypeAlias = tuple[Any, Any]
 #: A slot of a state: its name, its place, and its spelling, from which `Notation.make` makes other places.
 Cell: TypeAlias = tuple[str, Place, Any]
-_Kinds: TypeAlias = type | tuple[type, ...]
-
-_NAMES: Final[dict[_Kinds, str]] = {
-    dict: "an object", (dict, NoneType): "an object", list: "a list", str: "a string", int: "an integer",
-    (str, list): "a string or a list", (int, float): "a number",
-}  # fmt: skip
-
-
-def typed(value: Any, kind: _Kinds, slot: str | None = None) -> Any:
-    """A value of a type of JSON. A `Misfit`: it has another one."""
-    if not isinstance(value, kind) or (type(value) is bool and kind is not bool):
-        shown = repr(value) if isinstance(value, str) else str(value)
-        raise Misfit(f"expected {_NAMES[kind]}, found {clipped(shown)}", slot)
-    return value
 
 
 class Notation:
@@ -44,7 +29,7 @@ class Notation:
 
     is_writable = True
 
-    def __init__(self, values: _Kinds = str) -> None:
+    def __init__(self, values: Kinds = str) -> None:
         self._values = values
 
     def pairs(self, state: Any) -> State:
@@ -249,7 +234,7 @@ class Text(Notation):
 
     is_writable = False
 
-    def __init__(self, kind: _Kinds, divided: Callable[[Any], State], items: type | None = None) -> None:
+    def __init__(self, kind: Kinds, divided: Callable[[Any], State], items: type | None = None) -> None:
         super().__init__(kind)
         self._divided, self._items = divided, items
 

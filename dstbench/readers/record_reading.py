@@ -16,15 +16,21 @@ from typing import Any, Final
 from dstbench.conventions.slots import OWN_ID
 from dstbench.errors import number_of
 from dstbench.readers import key_names
-from dstbench.readers.builder import StatesBuilder
 from dstbench.readers.format import Said
 from dstbench.readers.key_names import folded
 from dstbench.readers.record_keys import FLAG, Fields, KeysError, guess, named, turn_number
-from dstbench.readers.shapes import clipped
+from dstbench.readers.shapes import Misfit, clipped, in_words
 from dstbench.readers.source import Source
-from dstbench.readers.state_cells import StateCells, is_missing, lists_slots, no_state, states_in, without_numpy
-from dstbench.readers.state_text import Misfit, says_nothing
-from dstbench.readers.state_text import named as name_of
+from dstbench.readers.state_cells import (
+    StateCells,
+    is_missing,
+    lists_slots,
+    no_state,
+    says_nothing,
+    states_in,
+    without_numpy,
+)
+from dstbench.readers.states import StatesBuilder
 from dstbench.readers.walk import Turn
 
 # If records are in so few groups without a digit in their names, a note names these; others are dialogues.
@@ -315,7 +321,7 @@ class Records:
         if isinstance(dialogue, float) and dialogue.is_integer():
             dialogue = int(dialogue)
         if isinstance(dialogue, bool) or not isinstance(dialogue, (str, int)):
-            what = f"{key}: {name_of(dialogue)} is not an id" if dialogue is not None else f"no {key or 'dialogue id'}"
+            what = f"{key}: {in_words(dialogue)} is not an id" if dialogue is not None else f"no {key or 'dialogue id'}"
             raise self._source.misshapen(f"{row.place}{what} here", **self._where(row))
         return str(dialogue)
 

@@ -6,15 +6,13 @@ from typing import Any, Final
 
 from dstbench.errors import DstbenchError, UsageError, did_you_mean
 from dstbench.plugins import Plugins, Table, origin_of
-from dstbench.readers import jsonl, ldst, records, savn, state_lists, trippy, tsv
-from dstbench.readers.declared import row_of
+from dstbench.readers import lines, records, trippy
 from dstbench.readers.folder import data_files
-from dstbench.readers.foreign import checked_format
-from dstbench.readers.format import Format, Source, States
+from dstbench.readers.format import Format, Source, States, checked_format
 from dstbench.readers.options import Keys
 from dstbench.readers.record_keys import KeysError, present
-from dstbench.readers.rows import Row
-from dstbench.readers.state_text import named
+from dstbench.readers.rows import Row, row_of
+from dstbench.readers.shapes import in_words
 from dstbench.readers.states import in_split, merge_states, noting_doubts, only_split
 from dstbench.readers.table import ROWS
 from dstbench.typing import Unreadable
@@ -24,15 +22,14 @@ FORMATS: Final[dict[str, Format]] = {
     form.name: form
     for form in (
         trippy.FORMAT,  # first, as it looks no further than the first turn
-        jsonl.FORMAT,
-        savn.FORMAT,
-        ldst.FORMAT,
-        *tsv.FORMATS,
+        lines.JSONL,
+        lines.LDST,
+        *lines.FORMATS,
         *ROWS.values(),
         # last, as they take any keys
         records.CSV,
         records.FORMAT,
-        state_lists.FORMAT,
+        records.STATE_LISTS,
     )
 }
 
@@ -208,7 +205,7 @@ def _describe(source: Source) -> str:
     if not document:
         return f"an empty JSON {'object' if document == {} else 'list'}"
     if not isinstance(document, dict):
-        return f"a JSON list that begins with {named(document)}"
+        return f"a JSON list that begins with {in_words(document)}"
     return f"{what} the keys {', '.join([*document][:6])}"
 
 

@@ -8,7 +8,9 @@ an item of a list (`dialog.usr.-1`); one that begins with `<` is in the turn bef
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import io
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -17,16 +19,15 @@ from typing import Any, Final
 
 import msgspec
 
-from dstbench.errors import DstbenchError
-from dstbench.readers.builder import State, StatesBuilder
-from dstbench.readers.document import Document
+from dstbench.conventions.slots import canonical_slot
+from dstbench.errors import DstbenchError, UsageError, did_you_mean
 from dstbench.readers.format import Format, Said
 from dstbench.readers.key_names import name_sides
-from dstbench.readers.notations import NOTATIONS, Loose, Notation, Place
-from dstbench.readers.shapes import clipped
+from dstbench.readers.notations import NOTATIONS, Cell, Loose, Notation, Place
+from dstbench.readers.shapes import Misfit, clipped
 from dstbench.readers.source import Source
 from dstbench.readers.state_cells import StateCells, no_state
-from dstbench.readers.state_text import Misfit
+from dstbench.readers.states import State, StatesBuilder
 from dstbench.readers.walk import Broken, Step, Turn, Walker, follow
 
 _NOT_THERE: Final = (KeyError, IndexError, TypeError, AttributeError, ValueError, Misfit)
@@ -59,6 +60,110 @@ class Side:
             raise Misfit(f"no {'.'.join(self.keys)} here")
         pairs = self.notation.pairs(state)
         return loose.read(state) if isinstance(self.notation, Loose) else pairs
+
+
+class Document:
+    """A file that a row describes, open for changes."""
+
+    def __init__(self, source: Source, row: Row) -> None:
+        self.source, self.row, self._gold = source, row, row.sides["gold"]
+        self.content = self.items = row.decode(source)
+        self.domains = row.domains(self.turns())  # before any edit, which may remove the slots that show them
+        for turn in self.turns():
+            try:
+                if turn.content is not None:
+                    self._gold.notation.pairs(self._gold.find(turn.content))
+            except Misfit as error:
+                where = {"dialogue": turn.dialogue, "turn": turn.number, "slot": error.slot}
+                raise source.misshapen(f"{turn.place}it cannot be edited: {error.what}", **where) from None
+
+    def turns(self) -> Iterator[Turn]:
+        """The turns with the places of their utterances; those without content have no state."""
+        for turn in self.row.turns_with_texts(self.source, self.content):
+            lacks = turn.content is not None and self._gold.find(turn.content) is msgspec.UNSET
+            yield turn._replace(content=None) if lacks else turn
+
+    def drop(self, dialogues: Collection[str]) -> None:
+        """Leave out the dialogues of these names, spelled as in the file."""
+        walker, step, top = self.row.walker(self.source), self.row.steps[0], Turn(None, None, self.content)
+
+        def is_kept(key: Any, item: Any) -> bool:
+            return walker.below(step, key, item, top).dialogue not in dialogues
+
+        if isinstance(self.content, dict):
+            self.content = {key: item for key, item in self.content.items() if is_kept(key, item)}
+        else:
+            self.content = [item for key, item in enumerate(self.content) if is_kept(key, item)]
+
+    def dump(self) -> bytes:
+        """The file's new content, laid out as the old one is."""
+        return laid_out_as(self.source.raw, self.content)
+
+    def cells(self, turn: Turn) -> Iterator[Cell]:
+        """The slots of a turn's state, by canonical names."""
+        domain = self.domains.get(turn.dialogue, "")
+        for slot, place, spelling in self._gold.notation.cells(self._gold.find(turn.content)):
+            yield canonical_slot(f"{domain}{slot}"), place, spelling
+
+    def edit(self, turn: Turn, changes: Mapping[str, str | None]) -> None:
+        """Set slots of a turn's state, by canonical names; None removes a slot."""
+        notation, state = self._gold.notation, self._gold.find(turn.content)
+        places: dict[str, list[Place]] = {}
+        for slot, place, _ in self.cells(turn):
+            places.setdefault(slot, []).append(place)
+        for slot, value in changes.items():
+            if slot not in places and value is not None:
+                name = slot.removeprefix(self.domains.get(turn.dialogue, ""))
+                places[slot] = [notation.make(state, name, self._spellings.get(slot))]
+            for place in places.get(slot, ()):
+                notation.put(place, value, self.row.absent)
+        notation.tidy(state)
+
+    @cached_property
+    def _spellings(self) -> dict[str, Any]:
+        """The first spelling of each slot of the file, as `cells` gives it."""
+        spellings: dict[str, Any] = {}
+        for turn in self.turns():
+            for slot, _, spelling in self.cells(turn) if turn.content is not None else ():
+                spellings.setdefault(slot, spelling)
+        return spellings
+
+
+class LinesDocument(Document):
+    """A file of lines, of which those that are not edited stay as they are."""
+
+    def is_item(self, line: bytes) -> bool:
+        """Whether a line is a turn."""
+        return bool(line.strip())
+
+    def written(self, line: bytes, item: Any) -> bytes:
+        """The line for a turn, which was this one."""
+        return line if msgspec.json.decode(line) == item else laid_out_as(line, item)
+
+    def dump(self) -> bytes:
+        lines, items, kept = [], iter(self.items), {*map(id, self.content)}
+        for line in io.BytesIO(self.source.raw):
+            text = line.rstrip(b"\r\n")
+            item = next(items) if self.is_item(text) else None
+            if item is None or id(item) in kept:
+                lines.append(line if item is None else self.written(text, item) + line[len(text) :])
+        return b"".join(lines)
+
+
+def laid_out_as(raw: bytes, content: Any) -> bytes:
+    """JSON with the indentation, spaces, escapes and last newline of a file, `raw`."""
+    indent = re.match(rb"\s*[\[{]\r?\n([ \t]+)", raw)
+    spaced = re.search(rb'"\s*:( ?)', raw[: 1 << 16])
+    width = len(indent[1]) if indent else 0 if spaced and spaced[1] else -1
+    data = msgspec.json.format(msgspec.json.encode(content), indent=width)
+    if raw.isascii():
+        data = re.sub(r"[^\x00-\x7f]", _escaped, data.decode()).encode()
+    return data + (b"\n" if raw.endswith(b"\n") else b"")
+
+
+def _escaped(letter: re.Match[str]) -> str:
+    units = letter[0].encode("utf-16-be")
+    return "".join(f"\\u{units[i : i + 2].hex()}" for i in range(0, len(units), 2))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -305,3 +410,47 @@ def _unanswered(turns: Sequence[Turn]) -> int:
         number += int(turn.number) - following + (turn.content is None and "user" in turn.texts)
         last, following = turn.dialogue, int(turn.number) + 1
     return number
+
+
+# --- rows of users ----------------------------------------------------------------------------------------------------
+
+
+_KINDS: Final[dict[str, Any]] = {
+    **dict.fromkeys(("name", "path", "gold", "pred", "title", "example", "absent", "domain"), str),
+    **dict.fromkeys(("marks", "omits", "said"), list),
+    "lines": bool,
+}
+_IN_WORDS: Final = {bool: "true or false", list: "a list of texts", str: "a text"}
+
+
+def row_of(table: Mapping[str, Any]) -> Row:
+    """The row that a table declares.
+
+    Raises:
+        UsageError: It has a word that rows do not have, or no dialogue, state or notation follows from its words.
+    """
+    for key, value in table.items():
+        if (kind := _KINDS.get(key)) is None:
+            raise UsageError(f"a row has no {key!r}", hint=did_you_mean(key, _KINDS) or f"one of {', '.join(_KINDS)}")
+        if not isinstance(value, kind) or (kind is list and not all(isinstance(item, str) for item in value)):
+            raise UsageError(f"{key} = {value!r} is not {_IN_WORDS[kind]}")
+    for key, example in (("name", "my-tracker"), ("path", "[dialogue=dial_id] turns [turn]")):
+        if not table.get(key):
+            raise UsageError(f"a row without {key}", hint=f'{key} = "{example}"')
+    sides = {side: table[side] for side in ("gold", "pred") if side in table}
+    if not sides:
+        raise UsageError("a row without states", hint='gold = "state:flat", or pred = "prediction:flat"')
+    for side, text in sides.items():
+        if text.rpartition(":")[2] not in NOTATIONS:
+            raise UsageError(f"{side} = {text!r} has no known notation", hint=f"one of {', '.join(NOTATIONS)}")
+    listed = [f"{side} at {text}" for side, text in sides.items()]
+    words: dict[str, Any] = {"title": "a row of yours", "example": f"turns at {table['path']}, {', '.join(listed)}"}
+    words |= {key: tuple(value) if isinstance(value, list) else value for key, value in table.items()}
+    row = Row(**words)
+    if not any("dialogue" in id_.of for step in row.steps for id_ in step.ids):
+        raise UsageError(f"the path {row.path!r} names no dialogue", hint="[dialogue=KEY], {dialogue}, …")
+    are_of_both = any(step.kind == "speakers" for step in row.steps)
+    if row.said and len(row.said) != 2 - are_of_both:
+        hint = 'said = ["text"]' if are_of_both else 'said = ["system", "user"]'
+        raise UsageError(f"said = {table['said']!r} names other keys than those of what is said", hint=hint)
+    return row

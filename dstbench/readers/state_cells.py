@@ -13,22 +13,26 @@ is counted for a note. Anything else raises `Misfit`.
 
 from __future__ import annotations
 
+import ast
+import json
 import math
 import re
+import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
+import msgspec
+
 from dstbench.conventions.slots import KNOWN_SLOTS, canonical_slot, split_pair
 from dstbench.errors import DstbenchError, number_of
-from dstbench.readers.builder import Pairs, SideBuilder
 from dstbench.readers.key_names import says_its_side, turn_in
 from dstbench.readers.notations import split_span, split_triple
-from dstbench.readers.shapes import clipped
+from dstbench.readers.shapes import Misfit, Repeated, clipped, in_words
 from dstbench.readers.source import Source
-from dstbench.readers.state_text import Misfit, Repeated, found_in, named, parsed, says_nothing, unfenced
-from dstbench.readers.states import UNREADABLE
+from dstbench.readers.states import UNREADABLE, Pairs, SideBuilder
 from dstbench.schema.core import BETWEEN
 from dstbench.typing import Unreadable
 
@@ -151,7 +155,7 @@ class StateCells:
         if isinstance(value, (int, float)) and abs(value) < _LARGE:
             self._loose["number"] += 1
             return str(int(value)) if value == int(value) else repr(value)
-        raise Misfit(f"{named(value)}, where a value must be", slot)
+        raise Misfit(f"{in_words(value)}, where a value must be", slot)
 
     def _parsed(self, text: str) -> Any:
         if _SPAN.match(text.strip()) and None not in (pairs := split_span(text)):
@@ -184,10 +188,10 @@ def _entries(state: Any) -> Iterator[tuple[str, Any]]:
             if (entries := _slots_of(element)) is None:
                 is_text = isinstance(element, str)
                 what = "is not of the form domain-slot-value" if is_text else ", where a slot with its value must be"
-                raise Misfit(f"{element!r} {what}" if is_text else f"{named(element)}{what}")
+                raise Misfit(f"{element!r} {what}" if is_text else f"{in_words(element)}{what}")
             yield from entries
     elif state is not None:
-        raise Misfit(f"{named(state)}, where a state must be")
+        raise Misfit(f"{in_words(state)}, where a state must be")
 
 
 def _items(state: Mapping[Any, Any] | Repeated, domain: str | None) -> Iterator[tuple[str, Any]]:
@@ -340,3 +344,87 @@ def _slots_of(element: Any) -> list[tuple[str, Any]] | None:
             return None
         return [(joined(*element[:2]) if len(element) == 3 else element[0], element[-1])]
     return None
+
+
+# --- texts ------------------------------------------------------------------------------------------------------------
+
+
+# Texts that mean no state, in lower case.
+_NOTHING: Final = frozenset({"", "null", "none", "nan"})
+_FENCE: Final = re.compile(r"```\w*\n(.*?)\s*```", re.DOTALL)
+# A lone surrogate is a ValueError, and so is msgspec's error from its version 0.20.
+_NOT_JSON: Final = (ValueError, msgspec.DecodeError, RecursionError)
+# Names that are no Python literals, but that JSON has, or Python prints for NaN.
+_LITERALS: Final = {"null": None, "nan": None, "NaN": None, "true": True, "false": False}
+
+
+def parsed(text: str) -> Any:
+    """What a text says as JSON, or as Python prints it. A `Misfit`: it is neither."""
+    stripped = unfenced(text)
+    if says_nothing(stripped):
+        return None
+    try:
+        msgspec.json.decode(stripped.encode())  # stricter than Python's decoder, which accepts half characters
+        value = json.loads(stripped, object_pairs_hook=_object)
+    except _NOT_JSON:
+        value = _from_python(stripped)
+    return parsed(value) if isinstance(value, str) and value != text else value
+
+
+def found_in(text: str) -> Any:
+    """The one object in the prose of a language model; None: there is none.
+
+    What a model thinks before it answers is no answer.
+
+    >>> found_in('<think>{"a": 1}?</think> Here it is: {"hotel-area": "north"}. Is there more?')
+    {'hotel-area': 'north'}
+    >>> found_in('{"hotel-area": "north"} or {"hotel-area": "south"}'), found_in('<think>Is it {"a": "b"}')
+    (None, None)
+    """
+    answer = text.rpartition("</think>")[2]
+    begin, end = answer.find("{"), answer.rfind("}") + 1
+    if not 0 <= begin < end or "<think>" in answer:
+        return None
+    with suppress(Misfit):
+        value = parsed(answer[begin:end])
+        return value if isinstance(value, (dict, Repeated)) else None
+    return None
+
+
+def says_nothing(text: str) -> bool:
+    """Whether a text is empty, or a word for null."""
+    return text.strip().casefold() in _NOTHING
+
+
+def unfenced(text: str) -> str:
+    """A text without the space around it, or the Markdown fence in which language models put JSON."""
+    stripped = text.strip()
+    fence = _FENCE.fullmatch(stripped) if stripped.startswith("```") else None
+    return fence[1] if fence else stripped
+
+
+def _from_python(text: str) -> Any:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about backslashes before other letters
+            return _value_of(ast.parse(text, mode="eval").body)
+    except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
+        raise Misfit(f"the text {clipped(text)!r} is neither JSON nor a Python literal") from None
+
+
+def _value_of(node: ast.expr) -> Any:
+    """The value of a Python literal, in which repeated keys are not lost."""
+    if isinstance(node, ast.Dict):
+        keys = [ast.literal_eval(key) for key in node.keys if key is not None]  # None: another object is unpacked
+        return _object(zip(keys, map(_value_of, node.values), strict=True))
+    if isinstance(node, (ast.List, ast.Tuple)):
+        return [_value_of(element) for element in node.elts]
+    if isinstance(node, ast.Name) and node.id in _LITERALS:
+        return _LITERALS[node.id]
+    return ast.literal_eval(node)
+
+
+def _object(pairs: Iterable[tuple[Any, Any]]) -> dict[Any, Any] | Repeated:
+    pairs = list(pairs)
+    content = dict(pairs)
+    return content if len(content) == len(pairs) else Repeated(pairs)

@@ -34,9 +34,8 @@ import msgspec
 
 from dstbench.errors import UsageError
 from dstbench.readers.notations import Place
-from dstbench.readers.shapes import clipped
+from dstbench.readers.shapes import Misfit, clipped
 from dstbench.readers.source import Source
-from dstbench.readers.state_text import Misfit
 
 _ID: Final = re.compile(r"(dialogue|turn|dialogue-turn)=([^,:/\]>}]+)(?::(int|any))?(?:/(\d))?")
 _OBJECT: Final = re.compile(r"\{(?:dialogue|turn|dialogue_turn)?\}")

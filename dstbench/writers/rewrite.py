@@ -19,8 +19,8 @@ from dstbench.errors import DstbenchError, UsageError, warn
 from dstbench.io import archives
 from dstbench.io.atomic import refuse_overwriting, replacing, replacing_folder
 from dstbench.readers import Format, Source, find_files
-from dstbench.readers.document import Document
 from dstbench.readers.registry import WRITABLE
+from dstbench.readers.rows import Document
 from dstbench.readers.states import States, error_in
 
 #: The columns of edits of states, and of utterances; but for the last, they say what is edited.

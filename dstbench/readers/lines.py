@@ -1,0 +1,308 @@
+"""Files of lines: TSV, of STAR (Ye et al. 2021) and SUMBT (Lee et al. 2019); LDST's; and dstbench's own JSON Lines.
+
+Conventions: TSV is gold only; one line per turn, cumulative, one column per tracked slot after the text columns. As
+every slot has a column, ``none`` says that a slot is not in the state; ``do not care`` is kept as written. No quoting.
+Lines that start with ``#`` are comments. SUMBT's copy of WOZ 2.0 (Wen et al. 2017) has no header line, and its slots
+have no domain.
+
+LDST (Feng et al. 2023) has a line per turn and slot, which names a dialogue by its id, or by its file and its place in
+it; then gold must be the dataset that has this file. States are cumulative. ``NONE``, ``not mentioned`` and an empty
+list say that a slot is not in the state. Several values are joined by ``|``.
+
+dstbench's own lines have ``dialogue_id``, ``turn`` (user turns from 0), and cumulative states ``gold`` and ``pred``,
+``{"hotel-area": "north"}``; slots that are not in the state are left out. A line may lack ``gold`` (then ``--gold``
+gives it) or ``pred`` (then the turn has no prediction). ``system`` is what was said before the user's turn, ``user``
+what the user says. A JSON list of such objects is read, too; files with other keys or values are read as `records`.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial
+from typing import Any, Final
+
+import polars as pl
+
+from dstbench.conventions.slots import domain_of
+from dstbench.readers import records
+from dstbench.readers.format import Format, Pairs, Said, Source, States, StatesBuilder
+from dstbench.readers.records import CUT_OFF
+from dstbench.readers.rows import Document, LinesDocument, Row
+from dstbench.readers.states import error_in
+from dstbench.schema.core import BETWEEN
+
+OMITTED: Final = "none"
+DIALOGUE, TURN, SYSTEM, USER = "# Dialogue ID", "Turn Index", "System Response", "User Utterance"
+# Keys of the columns that are no slots, in lines as objects.
+_KEYS: Final = {DIALOGUE: "dialogue", TURN: "turn", SYSTEM: "system", USER: "user", "Last Turn": "last"}
+
+
+@dataclass(frozen=True)
+class _Table:
+    """The columns of a format.
+
+    Attributes:
+        texts: Its first columns, before those of slots.
+        slots: The slots, if files have no header that names them; they are of one domain, which files do not name.
+    """
+
+    texts: tuple[str, ...]
+    slots: tuple[str, ...] = ()
+
+    def sniff(self, source: Source) -> bool:
+        first = source.raw.lstrip().partition(b"\n")[0].decode(errors="replace").rstrip("\r")
+        if not self.slots:
+            return source.kind == "tsv" and first.startswith("\t".join(self.texts))
+        fields = first.removesuffix("\t").split("\t")
+        return source.kind == "text" and len(fields) == len(self.texts + self.slots) and fields[1].isdecimal()
+
+    def columns(self, source: Source) -> tuple[list[str], str]:
+        """The columns, and the lines below the header, if there is one."""
+        if self.slots:
+            return [*self.texts, *self.slots, ""], source.text
+        header, _, body = source.text.lstrip().partition("\n")
+        return header.rstrip("\r").split("\t"), body
+
+    def read_table(self, source: Source) -> tuple[pl.DataFrame, list[str]]:
+        """The lines, as a column of strings per column, and the names of those that are slots."""
+        columns, body = self.columns(source)
+        slots = [name for name in columns if "-" in name]
+        if not self.slots:
+            self._check_header(source, columns, slots)
+        width, line, fields = columns.index(slots[-1]) + 1, pl.col("line"), pl.col("line").str.split("\t")
+        lines = pl.DataFrame({"line": body.split("\n")}).with_columns(line.str.strip_chars_end("\r"))
+        lines = lines.with_row_index("number", offset=1 + (not self.slots))
+        lines = lines.filter(line != "", ~line.str.starts_with("#"))
+        if lines.is_empty():
+            raise source.error("no dialogue in the file")
+        are_whole = fields.list.len().is_between(width, len(columns)) & (fields.list.slice(width).list.join("") == "")
+        if (broken := lines.filter(~are_whole).head(1)).height:
+            number, size = broken.select("number", fields.list.len()).row(0)
+            raise source.error(f"line {number} has {size} fields, where {width} have a name", CUT_OFF)
+        cells = line.str.split_exact("\t", width - 1).struct.rename_fields(columns[:width])
+        return lines.select(cells).unnest("line"), slots
+
+    def _check_header(self, source: Source, columns: list[str], slots: list[str]) -> None:
+        if source.kind != "tsv":
+            raise source.misshapen(f"no header line that starts with `{DIALOGUE}`")
+        names = [name for name in columns if name]
+        if not slots or not {*self.texts} <= {*names} or len({*names}) < len(names):
+            raise source.misshapen(f"the header lacks slots or one of {', '.join(self.texts)}, or names a column twice")
+        every = dict.fromkeys(columns[: columns.index(slots[-1])] + names)
+        if others := [name for name in every if name not in (*slots, *self.texts)]:
+            shown = ", ".join(name or "one without a name" for name in others)
+            raise source.misshapen(f"the header has columns that are not slots: {shown}")
+
+    def read(self, source: Source, states: StatesBuilder) -> None:
+        lines, slots = self.read_table(source)
+        if self.slots:
+            states.domains = dict.fromkeys(lines[DIALOGUE], domain_of(slots[0]))
+        cells = lines.with_row_index("at").unpivot(slots, index="at", variable_name="slot")
+        states.lines(lines[DIALOGUE], lines[TURN], cells.filter(pl.col("value") != OMITTED))
+
+    def said(self, source: Source) -> Iterator[Said]:
+        lines, _ = self.read_table(source)
+        yield from lines.select(DIALOGUE, TURN, SYSTEM, USER).iter_rows()
+
+    def decode(self, source: Source) -> list[dict[str, str]]:
+        """The lines as objects."""
+        columns, body = self.columns(source)
+        width = max(at for at, name in enumerate(columns, 1) if "-" in name)
+        keys = [_KEYS.get(name, name) for name in columns[:width]]
+        lines = [line.rstrip("\r") for line in body.split("\n") if line.strip() and not line.startswith("#")]
+        return [dict(zip(keys, line.split("\t"), strict=False)) for line in lines]
+
+    def format(self, name: str, title: str, example: str) -> Format:
+        row = Row(
+            name=name, title=title, example=example, path="[dialogue=dialogue,turn=turn:any]", gold=":columns",
+            absent=OMITTED, said=("system", "user"), decode=self.decode, document=TsvDocument,
+        )  # fmt: skip
+        return replace(row.format(), sniff=self.sniff, reader=self.read, said=self.said)
+
+
+class TsvDocument(LinesDocument):
+    """Lines of fields, which may be below a header; a new slot is a new column, behind the others."""
+
+    def __init__(self, source: Source, row: Row) -> None:
+        super().__init__(source, row)
+        self._columns = [*self.items[0]]
+        self._new: list[str] = []
+
+    def is_item(self, line: bytes) -> bool:
+        return bool(line.strip()) and not line.startswith(b"#")
+
+    def written(self, line: bytes, item: Any) -> bytes:
+        width, fields = len(self._columns), [item.get(name, OMITTED) for name in (*self._columns, *self._new)]
+        for text in fields:
+            if re.search(r"[\t\r\n]", text):
+                raise self.source.error(f"{text!r} has a tab or a line break, which these files cannot hold")
+        return b"\t".join([*map(str.encode, fields), *line.split(b"\t")[width:]])
+
+    def dump(self) -> bytes:
+        self._new = [*dict.fromkeys(name for item in self.items for name in item if name not in self._columns)]
+        lines = super().dump()
+        if not self._new:
+            return lines
+        if not lines.lstrip().startswith(b"#"):
+            raise self.source.error("no column for this slot, and no header to add one to", slot=self._new[0])
+        head, end, body = lines.partition(b"\n")
+        return (
+            self.written(
+                head,
+                dict(zip(self._columns, head.decode().split("\t"), strict=False)) | {name: name for name in self._new},
+            )
+            + end
+            + body
+        )
+
+
+_STAR: Final = (DIALOGUE, TURN, "Last Turn", SYSTEM, USER)
+_SUMBT: Final = (DIALOGUE, TURN, USER, SYSTEM)
+FORMATS: Final = (
+    _Table(_STAR).format(
+        "star-tsv",
+        "STAR's preprocessed MultiWOZ, gold",
+        "# Dialogue ID⇥Turn Index⇥Last Turn⇥System Response⇥User Utterance⇥attraction-area⇥…",
+    ),
+    _Table(_SUMBT).format(
+        "sumbt-tsv",
+        "SUMBT's preprocessed MultiWOZ, gold",
+        "# Dialogue ID⇥Turn Index⇥User Utterance⇥System Response⇥attraction-area⇥…",
+    ),
+    _Table(_SUMBT, ("restaurant-area", "restaurant-food", "restaurant-pricerange")).format(
+        "woz-tsv", "SUMBT's copy of WOZ 2.0, gold", "9901⇥0⇥cheap food⇥⇥none⇥none⇥cheap"
+    ),
+)
+
+
+# --- LDST -------------------------------------------------------------------------------------------------------------
+
+
+#: The separator of a line's parts.
+_BAR: Final = "|||"
+
+
+_PARTS: Final = 7
+
+
+@lru_cache(maxsize=65_536)
+def literal(text: str) -> tuple[str, ...] | None:
+    """The strings of a list that Python printed; None: the text is not such a list. Nothing is ever evaluated.
+
+    >>> literal("['north']"), literal("north")
+    (('north',), None)
+    """
+    try:
+        value = ast.literal_eval(text)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return None
+    return tuple(value) if isinstance(value, list) and all(isinstance(item, str) for item in value) else None
+
+
+def _sniff_bars(source: Source) -> bool:
+    first = source.raw.lstrip().partition(b"\n")[0]
+    return source.kind == "text" and first.count(_BAR.encode()) >= _PARTS - 1
+
+
+def _read_bars(source: Source, states: StatesBuilder) -> None:
+    if source.kind != "text":
+        raise source.misshapen(f"no lines with {_BAR}")
+    turns: dict[tuple[str, str, int], Pairs] = {}
+    for number, text in enumerate(source.text.split("\n"), start=1):
+        parts = text.strip().split(_BAR, _PARTS - 1)
+        if parts == [""]:
+            continue
+        if len(parts) != _PARTS:
+            raise source.misshapen(f"line {number} has {len(parts)} parts between {_BAR}")
+        file, dialogue, turn, _, domain, slot, value = parts
+        where = {"dialogue": dialogue, "turn": turn[:20]}
+        values = literal(value.strip())
+        if values is None:
+            raise source.misshapen(f"line {number}: the value {value[:40]!r} is not a list of strings", **where)
+        if not (turn.isdecimal() and len(turn) < 10):
+            raise source.misshapen(f"line {number}: the turn is not a number", **where)
+        at = (file, dialogue, int(turn) // 2)  # both speakers' turns are counted
+        turns.setdefault(at, []).append((f"{domain}-{slot}", BETWEEN.join(values)))
+    are_places = all(dialogue.isdecimal() for _, dialogue, _ in turns)
+    for (file, dialogue, turn_number), pairs in turns.items():
+        name = f"{file}{_BAR}{dialogue}" if are_places else dialogue
+        states.pred.cells(states.turn(name, turn_number), pairs)
+
+
+def _needing_gold(lines: States) -> States:
+    """The lines as they are, or, if they name places, as predictions that need gold to find the dialogues."""
+    if lines.pred is None or not lines.pred.turns["dialogue"].str.contains(_BAR, literal=True).all():
+        return lines
+    return replace(lines, pred=None, complete=partial(_by_place, lines))
+
+
+def _by_place(lines: States, gold: States) -> States:
+    """The states with the ids of the dialogues at the places that the lines name."""
+    if gold.places is None or lines.pred is None:
+        what = f"it names dialogues by their place in a dataset's files, and {gold.source} is no such dataset"
+        raise error_in(lines, what, "give the dataset itself as --gold: the folder with dialogues_001.json …")
+    twice = gold.places.filter(pl.struct("file", "position").is_duplicated())
+    if twice.height:
+        what = f"it names dialogues by their place in a file, and {gold.source} has several files {twice['file'][0]}"
+        raise error_in(lines, what, "choose the split: --split test, or the folder of that split as --gold")
+    place = pl.col("dialogue").str.split_exact(_BAR, 1).struct
+    file = place.field("field_0").str.split("/").list.last().alias("file")
+    position = place.field("field_1").cast(pl.UInt32, strict=False).alias("position")
+    turns = lines.pred.turns.select("turn", file, position)
+    turns = turns.join(gold.places, on=["file", "position"], how="left", maintain_order="left")
+    unknown = turns.filter(pl.col("dialogue").is_null())
+    if unknown.height:
+        name, at = unknown.select("file", "position").row(0)
+        raise error_in(
+            lines, f"{gold.source} has no dialogue at place {at} of {name}", "is it the same dataset and split?"
+        )
+    return replace(lines, pred=replace(lines.pred, turns=turns.select("dialogue", "turn")), complete=None)
+
+
+LDST: Final = Format(
+    name="ldst",
+    title="LDST (test_LLM_result.txt); needs the dataset as --gold",
+    holds=("pred",),
+    example="dialogues_001.json|||0|||0|||4|||hotel|||area|||['north']",
+    sniff=_sniff_bars,
+    reader=_read_bars,
+    omits=("", "NONE", "not mentioned"),
+    finish=_needing_gold,
+)
+
+
+# --- dstbench's own ---------------------------------------------------------------------------------------------------
+
+
+def _decoded_own(source: Source) -> list[Any]:
+    return source.json if source.kind == "json" else [item for _, item in source.json_lines()]
+
+
+def _sniff_own(source: Source) -> bool:
+    if source.kind == "jsonl":
+        return source.first_line("dialogue_id") is not None
+    items = source.sample if source.kind == "json" and isinstance(source.sample, list) else []
+    return any({"dialogue_id", "turn"} <= item.keys() for item in items if isinstance(item, dict))
+
+
+def _read_own(source: Source, states: StatesBuilder) -> None:
+    if source.kind not in ("json", "jsonl"):
+        raise source.misshapen("not JSON Lines")
+    records.FORMAT.reader(source, states)
+
+
+_ROW: Final = Row(
+    name="jsonl",
+    title="dstbench's own: one JSON object per line and turn",
+    example='{"dialogue_id": "MUL9901", "turn": 0, "gold": {"hotel-area": "north"}, "pred": {"hotel-area": "north"}}',
+    path="[dialogue=dialogue_id,turn=turn]", gold="gold?:flat", pred="pred?:flat", said=("system", "user"),
+    decode=_decoded_own,
+    document=lambda source, row: (Document if source.kind == "json" else LinesDocument)(source, row),
+)  # fmt: skip
+JSONL: Final[Format] = replace(
+    _ROW.format(), sniff=_sniff_own, reader=_read_own, said=records.FORMAT.said,
+    finish=records.FORMAT.finish, free_keys=True,
+)  # fmt: skip
