@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from dataclasses import dataclass, replace
+from functools import wraps
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from dstbench.errors import DstbenchError, UsageError, warn
+from dstbench.plugins import fault_of
 from dstbench.readers.source import Source
 from dstbench.readers.states import Pairs, SideBuilder, States, StatesBuilder
 
 if TYPE_CHECKING:
     from dstbench.readers.rows import Document
-import re
-from dataclasses import replace
-from functools import wraps
-from typing import Any, Final
-
-from dstbench.errors import DstbenchError, UsageError, warn
-from dstbench.plugins import fault_of
 
 #: What a format's module imports, including names that are defined elsewhere.
 __all__ = ["Format", "Pairs", "Said", "SideBuilder", "Source", "States", "StatesBuilder"]
@@ -105,16 +102,17 @@ _SIDES: Final = frozenset({"gold", "pred"})
 
 def checked_format(form: Format, origin: str) -> Format:
     """The format as it is used: its states say where it is from, and errors in its code name it and the file."""
-    for part in ("name", "title", "example", "sniff", "reader"):
-        is_text, value = part in ("name", "title", "example"), getattr(form, part)
-        if not (isinstance(value, str) if is_text else callable(value)):
-            raise UsageError(f"the format's {part} is {value!r}, not a {'string' if is_text else 'function'}")
+    kinds = dict.fromkeys(("name", "title", "example"), "string") | dict.fromkeys(("sniff", "reader"), "function")
+    for part, kind in kinds.items():
+        value = getattr(form, part)
+        if not (isinstance(value, str) if kind == "string" else callable(value)):
+            raise UsageError(f"the format's {part} is {value!r}, not a {kind}")
     if not _NAME.fullmatch(form.name):
         hint = "lower-case letters, digits and hyphens: my-format"
         raise UsageError(f"the format cannot be called {form.name!r}", hint=hint)
     if not isinstance(form.holds, tuple) or not form.holds or not _SIDES.issuperset(form.holds):
         raise UsageError(f"the format's holds is {form.holds!r}", hint='("gold", "pred"), ("gold",) or ("pred",)')
-    signed, said = f"{form.name}@{origin}", form.said
+    signed, said, finish = f"{form.name}@{origin}", form.said, form.finish
 
     def guarded(function: Callable[..., Any]) -> Callable[..., Any]:
         """The function; an error of any other type becomes a `DstbenchError` that names the file and the format."""
@@ -141,14 +139,11 @@ def checked_format(form: Format, origin: str) -> Format:
             warn(f"cannot tell whether it is of format {signed}: {fault_of(error)}", file=source.name)
             return False
 
-    def finish(states: States) -> States:
-        return replace(states if form.finish is None else guarded(form.finish)(states), format=signed)
-
     return replace(
         form,
         sniff=sniff,
         reader=guarded(form.reader),
-        finish=finish,
-        said=None if said is None else guarded(lambda source: list(said(source))),
-        document=None if form.document is None else guarded(form.document),
+        finish=lambda states: replace(guarded(finish)(states) if finish else states, format=signed),
+        said=said and guarded(lambda source: list(said(source))),
+        document=form.document and guarded(form.document),
     )

@@ -226,10 +226,6 @@ class Source(File):
             parts.append(part)
         return parts
 
-    def become(self, part: Source) -> None:
-        """Become the same source as one of the parts."""
-        self.__dict__ = part.__dict__
-
     # --- ids and errors -----------------------------------------------------------------------------------------------
 
     @property
