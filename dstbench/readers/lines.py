@@ -149,14 +149,9 @@ class TsvDocument(LinesDocument):
         if not lines.lstrip().startswith(b"#"):
             raise self.source.error("no column for this slot, and no header to add one to", slot=self._new[0])
         head, end, body = lines.partition(b"\n")
-        return (
-            self.written(
-                head,
-                dict(zip(self._columns, head.decode().split("\t"), strict=False)) | {name: name for name in self._new},
-            )
-            + end
-            + body
-        )
+        text = head.rstrip(b"\r")
+        names = dict(zip(self._columns, text.decode().split("\t"), strict=False)) | {name: name for name in self._new}
+        return self.written(text, names) + head[len(text) :] + end + body
 
 
 _STAR: Final = (DIALOGUE, TURN, "Last Turn", SYSTEM, USER)
@@ -180,12 +175,8 @@ FORMATS: Final = (
 
 # --- LDST -------------------------------------------------------------------------------------------------------------
 
-
-#: The separator of a line's parts.
-_BAR: Final = "|||"
-
-
-_PARTS: Final = 7
+#: The separator of a line's parts, and their number.
+_BAR, _PARTS = "|||", 7
 
 
 @lru_cache(maxsize=65_536)
@@ -232,15 +223,8 @@ def _read_bars(source: Source, states: StatesBuilder) -> None:
         states.pred.cells(states.turn(name, turn_number), pairs)
 
 
-def _needing_gold(lines: States) -> States:
-    """The lines as they are, or, if they name places, as predictions that need gold to find the dialogues."""
-    if lines.pred is None or not lines.pred.turns["dialogue"].str.contains(_BAR, literal=True).all():
-        return lines
-    return replace(lines, pred=None, complete=partial(_by_place, lines))
-
-
 def _by_place(lines: States, gold: States) -> States:
-    """The states with the ids of the dialogues at the places that the lines name."""
+    """The states with the ids of the dialogues at the places in a dataset that the lines name."""
     if gold.places is None or lines.pred is None:
         what = f"it names dialogues by their place in a dataset's files, and {gold.source} is no such dataset"
         raise error_in(lines, what, "give the dataset itself as --gold: the folder with dialogues_001.json …")
@@ -270,7 +254,11 @@ LDST: Final = Format(
     sniff=_sniff_bars,
     reader=_read_bars,
     omits=("", "NONE", "not mentioned"),
-    finish=_needing_gold,
+    finish=lambda lines: (
+        replace(lines, pred=None, complete=partial(_by_place, lines))
+        if lines.pred is not None and lines.pred.turns["dialogue"].str.contains(_BAR, literal=True).all()
+        else lines
+    ),
 )
 
 

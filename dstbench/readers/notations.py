@@ -13,7 +13,7 @@ from types import NoneType
 from typing import Any, ClassVar, Final, TypeAlias
 
 from dstbench.conventions.slots import KNOWN_SLOTS, canonical_slot, split_pair
-from dstbench.readers.frames import frame_slot, frame_value
+from dstbench.readers.frames import FRAME, frame_value
 from dstbench.readers.shapes import Kinds, Misfit, clipped, typed
 from dstbench.readers.states import State
 from dstbench.schema.core import BETWEEN
@@ -196,7 +196,7 @@ class Frames(Notation):
             intent, requested = (frame["state"].get(key) for key in ("active_intent", "requested_slots"))
             names = None if requested is None else [typed(name, str) for name in typed(requested, list)]
             value = frame_value(None if intent is None else typed(intent, str), names)
-            pairs.append((frame_slot(frame["service"]), value))
+            pairs.append((frame["service"] + FRAME, value))
         return pairs
 
     def cells(self, state: Any) -> Iterator[Cell]:

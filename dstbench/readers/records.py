@@ -118,15 +118,13 @@ def _without_nulls(value: Any) -> Any:
     return [_without_nulls(inner) for inner in value] if isinstance(value, list) else value
 
 
-def _path(documents: Documents, is_one: Callable[[Mapping[str, Any]], bool], keys: Keys | None) -> Path | None:
-    """The path to the records, in the first of these documents that shows one."""
-    ways = (find_path(document, is_one, keys) for _, document in documents[:_SAMPLE])
+def _path(
+    source: Source, documents: Documents, is_one: Callable[[Mapping[str, Any]], bool] | None = None
+) -> Path | None:
+    """The path to the records, whose keys the user may give, in the first of these documents that shows one."""
+    is_one = is_one or partial(is_record, given=source.keys)
+    ways = (find_path(document, is_one, source.keys) for _, document in documents[:_SAMPLE])
     return next((way for way in ways if way is not None), None)
-
-
-def _path_of(source: Source, documents: Documents) -> Path | None:
-    """The path to the records of a file, whose keys the user may give."""
-    return _path(documents, partial(is_record, given=source.keys), source.keys)
 
 
 def _walked(source: Source, documents: Documents, path: Path) -> Iterator[Turn]:
@@ -138,9 +136,11 @@ def _walked(source: Source, documents: Documents, path: Path) -> Iterator[Turn]:
             yield turn._replace(content=with_inner(turn.content, source.keys)) if source.keys else turn
 
 
-def _turns_of(source: Source, documents: Documents, *, is_csv: bool = False) -> list[Turn]:
-    """The records in documents."""
-    path = () if is_csv else _path_of(source, documents)
+def _turns_of(source: Source, documents: Documents | None = None) -> list[Turn]:
+    """The records in a file, or in documents."""
+    path: Path | None = () if documents is None and _is_csv(source) else None
+    documents = _documents(source) if documents is None else documents
+    path = _path(source, documents) if path is None else path
     if path is None:  # reading says what is wrong
         path = LIST if documents and isinstance(documents[0][1], list) else ()
     try:
@@ -151,7 +151,7 @@ def _turns_of(source: Source, documents: Documents, *, is_csv: bool = False) -> 
 
 def _sniff(source: Source) -> bool:
     documents = _documents(source, sample=True)
-    path = () if _is_csv(source) else _path_of(source, documents)
+    path = () if _is_csv(source) else _path(source, documents)
     if path is None or (source.raw.startswith(parquet.MAGIC) and is_long([*documents[0][1]], source.keys)):
         return False
     rows: list[Turn] = []
@@ -168,9 +168,9 @@ def _sniff(source: Source) -> bool:
 def line_that_works(source: Source) -> str | None:
     """The option with the keys by which a file can be read as records; None: nothing in it looks like states."""
     documents = _documents(source, sample=True)
-    path = next((way for least in (2, 1) if (way := _path(documents, partial(has_states, least=least), None))), ())
     trial = Source(source.path)
     trial.split = source.split
+    path = next((way for least in (2, 1) if (way := _path(trial, documents, partial(has_states, least=least)))), ())
     inner = max((at for at, step in enumerate(path) if step.kind == "key"), default=0)
     try:
         records, around = (
@@ -178,7 +178,7 @@ def line_that_works(source: Source) -> str | None:
         )
         trial.keys = keys_for(records, around if inner else ())
         if trial.keys is not None:
-            path = _path_of(trial, documents) or path
+            path = _path(trial, documents) or path
             guessed(trial, [*islice(_walked(trial, documents, path), _SAMPLE)])
     except (KeysError, Broken, AttributeError, TypeError):  # of a layout that is none of records'
         return None
@@ -244,37 +244,27 @@ def _csv_lines(source: Source, *, beginning: bool = False) -> Iterator[tuple[str
 # --- formats ----------------------------------------------------------------------------------------------------------
 
 
-def _format(*, is_csv: bool, **words: Any) -> Format:
-    """A format of records."""
-
-    def turns_of(source: Source) -> list[Turn]:
-        return _turns_of(source, _documents(source), is_csv=_is_csv(source))
-
-    def read(source: Source, states: StatesBuilder) -> None:
-        collect(source, states, turns_of(source))
-
-    return Format(
-        sniff=lambda source: _is_csv(source) == is_csv and _sniff(source),
-        reader=read,
-        said=lambda source: spoken(source, turns_of(source)),
-        finish=noting_vanishing_slots,
-        free_keys=True,
-        loose=True,
-        **words,
-    )
+def _read(source: Source, states: StatesBuilder) -> None:
+    collect(source, states, _turns_of(source))
 
 
-FORMAT: Final = _format(
-    is_csv=False,
+FORMAT: Final = Format(
     name="records",
     title="records of turns under any keys, as JSON, JSON Lines or Parquet",
     example='[{"dial_id": "MUL9901", "turn_id": 0, "ground_truth": {"hotel-area": "north"}, "predicted": {}}]',
+    sniff=lambda source: not _is_csv(source) and _sniff(source),
+    reader=_read,
+    said=lambda source: spoken(source, _turns_of(source)),
+    finish=noting_vanishing_slots,
+    free_keys=True,
+    loose=True,
 )
-CSV: Final = _format(
-    is_csv=True,
+CSV: Final = replace(
+    FORMAT,
     name="csv",
     title="CSV of turns, their states as JSON, or of slots (dialogue,turn,slot,gold,pred)",
     example="dialogue,turn,slot,gold,pred⏎MUL9901,0,hotel-area,north,north",
+    sniff=lambda source: _is_csv(source) and _sniff(source),
 )
 
 

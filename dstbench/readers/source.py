@@ -298,15 +298,13 @@ def keys_around(document: Any) -> tuple[str, ...]:
     if not isinstance(document, dict):
         return ()
     inner = ((key, item) for key, item in document.items() if isinstance(item, (dict, list)) and item)
-    return tuple(key for key, item in islice(inner, _MOST) if _names_others(key) or _has_others(key, item))
+    return tuple(key for key, item in islice(inner, _MOST) if _is_around(key, item))
 
 
-def _names_others(key: str) -> bool:
-    return not any(map(str.isdecimal, key)) and not _AROUND.isdisjoint(folded(key).split("_"))
-
-
-def _has_others(key: str, content: Any) -> bool:
-    """Whether objects under a key, or a level or two below, name a dialogue of another id."""
+def _is_around(key: str, content: Any) -> bool:
+    """Whether a key's words say so, or objects under it, or a level or two below, name a dialogue of another id."""
+    if not any(map(str.isdecimal, key)) and not _AROUND.isdisjoint(folded(key).split("_")):
+        return True
     for item in (content, *values(content, 1), *values(content, 2)):
         for name, text in item.items() if isinstance(item, Mapping) else ():
             if isinstance(text, str) and folded(name) in DIALOGUE_ONLY:

@@ -16,7 +16,7 @@ import polars as pl
 
 from dstbench.conventions.slots import canonical_dialogue, canonical_slot, merged_spellings, spelled_with_book
 from dstbench.errors import DstbenchError, number_of, shortened, warn
-from dstbench.readers.frames import IS_FRAME, is_frame
+from dstbench.readers.frames import FRAME, IS_FRAME
 from dstbench.schema.core import MAX_TURN
 from dstbench.schema.record import Record
 
@@ -327,11 +327,6 @@ def only_split(states: States, split: str) -> States:
     return replace(states_of_split, places=places, aliases=aliases, splits=kept)
 
 
-def same_turns(gold: Side, pred: Side) -> bool:
-    """Whether both sides have the same turns, in the same order."""
-    return gold.turns is pred.turns or gold.turns.equals(pred.turns)
-
-
 def only_turns(side: Side, kept: pl.Series) -> Side:
     """The turns for which `kept` is true, and their cells."""
     place = pl.select(pl.when(kept).then(kept.cum_sum() - 1)).to_series().cast(pl.UInt32)
@@ -384,19 +379,9 @@ class SideBuilder:
 class StatesBuilder:
     """Collects the turns of a file one by one; `build` makes the columns canonical and checks them.
 
-    Args:
-        source: Name of the file, for messages.
-        format: Name of its format.
-        omits: Values that say that a slot is not in the state.
-
-    Attributes:
-        gold: The gold side.
-        pred: The predicted side.
-        places: (dialogue, file, position) of each dialogue; for `States`, as are `splits`, `either`, `only`, `instead`.
-        aliases: (dialogue, its other name), for `States`.
-        domains: Each dialogue's domain, likewise.
-        has_frames: Whether the format has frames, even if no turn of this file has one.
-        are_in_order: Whether turns have no ids: they are gold, or predictions for gold's turns in its order.
+    `places`, `splits`, `either`, `only`, `instead`, `aliases` and `domains` are as in `States`. `has_frames`: the
+    format has frames, even if no turn of this file has one. `are_in_order`: turns have no ids; they are gold, or
+    predictions for gold's turns in its order.
     """
 
     def __init__(self, source: str, format: str, omits: Collection[str] = ()) -> None:  # noqa: A002 (the field's word)
@@ -431,11 +416,6 @@ class StatesBuilder:
         """Add a note on this file (see `States.notes`)."""
         self._notes.append(text)
 
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """The notes so far, as `States.notes` has them."""
-        return tuple(f"{self._source}: {note}" for note in self._notes)
-
     def turns(self) -> pl.DataFrame:
         """The opened turns, canonical and checked: (dialogue: String, turn: UInt16), in the order of the file."""
         if not self._dialogues:
@@ -444,9 +424,9 @@ class StatesBuilder:
             numbers = pl.Series(self._turns).cast(pl.UInt16, strict=False)
         except (TypeError, OverflowError):  # an integer larger than any that Polars has
             numbers = pl.Series([str(turn) for turn in self._turns]).cast(pl.UInt16, strict=False)
-        wrong = numbers.is_null().arg_max() if numbers.null_count() else None
-        if wrong is not None:
-            raise self._turn_error(f"the turn is not a number from 0 to {MAX_TURN}", wrong, "number user turns from 0")
+        if numbers.null_count():
+            what = f"the turn is not a number from 0 to {MAX_TURN}"
+            raise self._turn_error(what, numbers.is_null().arg_max() or 0, "number user turns from 0")
         names = pl.Series("name", self._dialogues, dtype=pl.String).to_frame()
         canonical = names.unique().with_columns(dialogue=canonical_dialogue(pl.col("name")))
         dialogues = names.join(canonical, on="name", how="left", maintain_order="left")["dialogue"]
@@ -478,7 +458,7 @@ class StatesBuilder:
             self._format,
             gold,
             pred,
-            notes=self.notes,
+            notes=tuple(f"{self._source}: {note}" for note in self._notes),
             either=self.either,
             places=_by_dialogue(self.places, file=pl.String, position=pl.UInt32),
             splits=_by_dialogue(self.splits.items(), split=pl.String),
@@ -507,7 +487,7 @@ class StatesBuilder:
         cells = cells.with_columns(pl.col("slot").replace_strict(spelled, names, return_dtype=pl.Categorical))
         cells = self._without_repeated(name, turns, cells)
         frames = None
-        if self.has_frames or any(map(is_frame, names)):
+        if self.has_frames or any(name.endswith(FRAME) for name in names):
             cells, frames = cells.filter(~IS_FRAME), cells.filter(IS_FRAME)
         whole = Side(turns, cells, frames, spelled_with_book(spelled.to_list()))
         if len(side.present) == turns.height:

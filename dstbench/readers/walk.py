@@ -27,6 +27,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import chain
 from types import MappingProxyType
 from typing import Any, Final, Literal, NamedTuple
 
@@ -94,23 +96,14 @@ class Step:
 
 
 class Turn(NamedTuple):
-    """A turn of a file.
-
-    Attributes:
-        dialogue: Its dialogue, as the file spells it.
-        number: Its number, likewise.
-        content: The object or list that it is; None: the user says nothing, or has no answer.
-        around: The dialogue's object or list.
-        texts: The places of the utterances of the ``user``, and of the ``system`` before the user.
-        place: Where it is in the file, for messages.
-    """
+    """A turn of a file, as it spells it, with the places of what the ``user`` says, and the ``system`` before."""
 
     dialogue: Any
     number: Any
-    content: Any
-    around: Any = None
+    content: Any  # the object or list that it is; None: the user says nothing, or has no answer
+    around: Any = None  # the dialogue's object or list
     texts: Mapping[str, Place] = _NO_TEXTS
-    place: str = ""
+    place: str = ""  # where it is in the file, for messages
 
     def text(self, speaker: str) -> Any:
         """What a speaker says; None: nothing."""
@@ -168,19 +161,12 @@ class Walker:
         """The turns below a node, which is at this place; `Broken`: they are nested in another way."""
         turns: Iterable[Turn] = [Turn(None, None, node, place=place)]
         for step in steps:
-            turns = self._follow(step, turns)
+            follow_step = {"speakers": self._exchanges, "lists": self._listed}.get(step.kind, self._below)
+            turns = chain.from_iterable(map(partial(follow_step, step), turns))
         return iter(turns)
 
-    def _follow(self, step: Step, turns: Iterable[Turn]) -> Iterator[Turn]:
-        """What a step leads to from each of the places that the steps before it led to."""
-        for above in turns:
-            if step.kind == "speakers":
-                yield from self._exchanges(step, above)
-            elif step.kind == "lists":
-                yield from self._listed(step, above)
-            else:
-                for key, item in self._children(step, above):
-                    yield self.below(step, key, item, above)
+    def _below(self, step: Step, above: Turn) -> Iterator[Turn]:
+        return (self.below(step, key, item, above) for key, item in self._children(step, above))
 
     def _children(self, step: Step, above: Turn) -> Iterable[tuple[Any, Any]]:
         """What a step leads to, each with its key or index; None: it leads to where it is."""
