@@ -239,8 +239,9 @@ class Text(Notation):
         self._divided, self._items = divided, items
 
     def pairs(self, state: Any) -> State:
-        for item in typed(state, self._values) if self._items is not None else ():
-            typed(item, self._items)
+        if self._items is not None:
+            for item in typed(state, self._values):
+                typed(item, self._items)
         try:
             return self._divided(typed(state, self._values))
         except KeyError as error:

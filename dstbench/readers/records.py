@@ -1,7 +1,7 @@
 """Records of turns under any keys: what most trackers of language models write, and frames and lists in memory.
 
 Conventions: a record is a turn, with the dialogue's id, the turn's number, and a gold or a predicted state or both,
-cumulative. Records may be nested in objects and lists (`record_path`), under any keys (`record_keys`); `record_reading`
+cumulative. Records may be nested in objects and lists, under any keys (`record_keys`); `record_reading`
 numbers the turns, and `state_cells` reads the states. A key may hold dialogue and turn together, ``MUL0484.json-3``.
 Without turn numbers, turns are counted in the order of a dialogue's records. A record may also be one slot of a turn
 (``slot``, with its gold and predicted value): then the turn has the slots of all its records; or a whole dialogue, with

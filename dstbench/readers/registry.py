@@ -14,7 +14,7 @@ import msgspec
 
 from dstbench.errors import DstbenchError, UsageError, did_you_mean, number_of
 from dstbench.plugins import Plugins, Table, origin_of
-from dstbench.readers import lines, records, trippy
+from dstbench.readers import records, special
 from dstbench.readers.folder import data_files
 from dstbench.readers.format import Format, Source, States, checked_format
 from dstbench.readers.key_names import DIALOGUE, DIALOGUE_ONLY, folded
@@ -32,10 +32,10 @@ from dstbench.typing import Unreadable
 FORMATS: Final[dict[str, Format]] = {
     form.name: form
     for form in (
-        trippy.FORMAT,  # first, as it looks no further than the first turn
-        lines.JSONL,
-        lines.LDST,
-        *lines.FORMATS,
+        special.TRIPPY,  # first, as it looks no further than the first turn
+        special.JSONL,
+        special.LDST,
+        *special.FORMATS,
         *ROWS.values(),
         # last, as they take any keys
         records.CSV,
@@ -294,7 +294,7 @@ def read_document(data: Any, name: str, options: ReadOptions) -> States | None:
             return noting_doubts(find_format(source, options.format).read(source))
         for between in (None, b"\n"):
             form = _Decoded(name, data[:_SAMPLE], options, between).form(options.format)
-            if form is not None and form not in (lines.JSONL, records.CSV, records.FORMAT):
+            if form is not None and form not in (special.JSONL, records.CSV, records.FORMAT):
                 return noting_doubts(form.read(_Decoded(name, data, options, between)))
     except _NOT_JSON:
         pass

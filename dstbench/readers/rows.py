@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from functools import cached_property
 from itertools import count
 from typing import Any, Final
@@ -20,14 +21,14 @@ from typing import Any, Final
 import msgspec
 
 from dstbench.conventions.slots import canonical_slot
-from dstbench.errors import DstbenchError, UsageError, did_you_mean
+from dstbench.errors import UsageError, did_you_mean
 from dstbench.readers.format import Format, Said
 from dstbench.readers.key_names import name_sides
 from dstbench.readers.notations import NOTATIONS, Cell, Loose, Notation, Place
 from dstbench.readers.shapes import Misfit, clipped
 from dstbench.readers.source import Source
 from dstbench.readers.state_cells import StateCells, no_state
-from dstbench.readers.states import State, StatesBuilder
+from dstbench.readers.states import StatesBuilder
 from dstbench.readers.walk import Broken, Step, Turn, Walker, follow
 
 _NOT_THERE: Final = (KeyError, IndexError, TypeError, AttributeError, ValueError, Misfit)
@@ -53,13 +54,6 @@ class Side:
     def find(self, turn: Any) -> Any:
         """The state in a turn; ``msgspec.UNSET``: there is none. A `Misfit`: the turn has another type."""
         return follow(turn, self.keys)
-
-    def read(self, state: Any, loose: StateCells) -> State:
-        """The slots and values of a state. A `Misfit`: there is none, or it is written otherwise."""
-        if state is msgspec.UNSET:
-            raise Misfit(f"no {'.'.join(self.keys)} here")
-        pairs = self.notation.pairs(state)
-        return loose.read(state) if isinstance(self.notation, Loose) else pairs
 
 
 class Document:
@@ -350,23 +344,23 @@ class Row:
 
     def _is_one(self, turn: Turn) -> bool:
         """Whether a turn has the marks."""
-        side = self.sides.get("pred") or self.sides["gold"]
+        side, content = self.sides.get("pred") or self.sides["gold"], turn.content
         marks = side.keys[:1] if self.marks is None else self.marks
-        if isinstance(turn.content, dict):
-            if "pred" not in self.sides and name_sides(turn.content, "pred"):
+        if isinstance(content, dict):
+            if "pred" not in self.sides and name_sides(content, "pred"):
                 return False
-            for mark in marks:
-                if not any(key.startswith(mark[:-1]) if mark[-1] == "*" else key == mark for key in turn.content):
-                    return False
-        return isinstance(turn.content, dict if marks else (dict, list)) and self.matches(turn)
+            if not all(mark in content or any(fnmatchcase(key, mark) for key in content) for mark in marks):
+                return False
+        return isinstance(content, dict if marks else (dict, list)) and self.matches(turn)
 
     def read(self, source: Source, states: StatesBuilder) -> None:
         """Add the turns of a file."""
         loose = StateCells(source.unreadable)
         turns = [*self.turns(source)]
-        if self.unanswered and (unanswered := _unanswered(turns)):
-            states.note(self.unanswered.format(unanswered))
+        spoken = {turn.dialogue: turn for turn in turns if turn.content is not None or "user" in turn.texts}
         turns = [turn for turn in turns if turn.content is not None or not turn.texts]
+        if self.unanswered and (number := sum(int(last.number) + 1 for last in spoken.values()) - len(turns)):
+            states.note(self.unanswered.format(number))
         domains = self.domains(turns)
         if "gold" in self.sides:
             states.domains |= {name: domain.removesuffix("-") for name, domain in domains.items()}
@@ -378,10 +372,16 @@ class Row:
                 try:
                     if (state := side.find(state)) is msgspec.UNSET and side.is_optional:
                         continue
-                    pairs = side.read(state, loose)
+                    if state is msgspec.UNSET:
+                        raise Misfit(f"no {'.'.join(side.keys)} here")
+                    pairs = side.notation.pairs(state)
+                    pairs = loose.read(state) if isinstance(side.notation, Loose) else pairs
                 except Misfit as error:
                     if name == "gold" or source.unreadable == "error" or state is msgspec.UNSET:
-                        raise self._misfit(source, turn, side, error) from None
+                        where = {"dialogue": turn.dialogue, "turn": turn.number}
+                        if isinstance(side.notation, Loose):
+                            raise no_state(source, error, turn.place, is_gold=name == "gold", **where) from None
+                        raise source.misshapen(f"{turn.place}{error.what}", **where, slot=error.slot) from None
                     loose.take_unreadable(states.pred, at, state)
                     unreadable.add(at)
                     continue
@@ -393,23 +393,6 @@ class Row:
             states.note(note)
         if self.after is not None:
             self.after(source, states, [turn for at, turn in enumerate(turns) if at not in unreadable])
-
-    def _misfit(self, source: Source, turn: Turn, side: Side, error: Misfit) -> DstbenchError:
-        """The error for a state that is none."""
-        where = {"dialogue": turn.dialogue, "turn": turn.number}
-        if isinstance(side.notation, Loose):
-            return no_state(source, error, turn.place, is_gold=side is self.sides.get("gold"), **where)
-        return source.misshapen(f"{turn.place}{error.what}", **where, slot=error.slot)
-
-
-def _unanswered(turns: Sequence[Turn]) -> int:
-    """The number of utterances of users without an answer, which has the state."""
-    number, last, following = 0, None, 0
-    for turn in turns:
-        following = following if turn.dialogue == last else 0
-        number += int(turn.number) - following + (turn.content is None and "user" in turn.texts)
-        last, following = turn.dialogue, int(turn.number) + 1
-    return number
 
 
 # --- rows of users ----------------------------------------------------------------------------------------------------

@@ -416,6 +416,11 @@ class StatesBuilder:
         """Add a note on this file (see `States.notes`)."""
         self._notes.append(text)
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """The notes so far, as `States.notes` has them."""
+        return tuple(f"{self._source}: {note}" for note in self._notes)
+
     def turns(self) -> pl.DataFrame:
         """The opened turns, canonical and checked: (dialogue: String, turn: UInt16), in the order of the file."""
         if not self._dialogues:
@@ -458,7 +463,7 @@ class StatesBuilder:
             self._format,
             gold,
             pred,
-            notes=tuple(f"{self._source}: {note}" for note in self._notes),
+            notes=self.notes,
             either=self.either,
             places=_by_dialogue(self.places, file=pl.String, position=pl.UInt32),
             splits=_by_dialogue(self.splits.items(), split=pl.String),

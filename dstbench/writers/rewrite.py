@@ -1,7 +1,7 @@
 """Rewrites a dataset in its own format, with edited states or utterances.
 
-Conventions: only what is edited changes (see `readers.document`). Each file that is written is read back before it gets
-its name; if its states or utterances are not as requested, the file is discarded.
+Conventions: only what is edited changes (see `readers.rows.Document`). Each file that is written is read back
+before it gets its name; if its states or utterances are not as requested, the file is discarded.
 """
 
 from __future__ import annotations
