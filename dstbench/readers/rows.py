@@ -57,7 +57,12 @@ class Side:
 
 
 class Document:
-    """A file that a row describes, open for changes."""
+    """A file that a row describes, open for changes: the decoded file, in which only what is edited changes.
+
+    Callers use canonical names of slots; the file keeps its own spelling. A slot that is new in a turn is spelled as in
+    other turns of the file, and by its canonical name if the file has it nowhere. It is removed as the format leaves
+    slots out. Other annotations stay as they are, but for the ``turn_label`` of TRADE's and WOZ 2.0's files.
+    """
 
     def __init__(self, source: Source, row: Row) -> None:
         self.source, self.row, self._gold = source, row, row.sides["gold"]

@@ -1,9 +1,9 @@
 """Formats that a row alone cannot say: TSV, LDST's lines, dstbench's own JSON Lines, and TripPy's.
 
-Conventions: STAR (Ye et al. 2021) and SUMBT (Lee et al. 2019) have gold as TSV; one line per turn, cumulative, one column per tracked slot after the text columns. As
-every slot has a column, ``none`` says that a slot is not in the state; ``do not care`` is kept as written. No quoting.
-Lines that start with ``#`` are comments. SUMBT's copy of WOZ 2.0 (Wen et al. 2017) has no header line, and its slots
-have no domain.
+Conventions: STAR (Ye et al. 2021) and SUMBT (Lee et al. 2019) have gold as TSV: one line per turn, cumulative, one
+column per tracked slot after the text columns. As every slot has a column, ``none`` says that a slot is not in the
+state; ``do not care`` is kept as written. No quoting. Lines that start with ``#`` are comments. SUMBT's copy of WOZ 2.0
+(Wen et al. 2017) has no header line, and its slots have no domain.
 
 LDST (Feng et al. 2023) has a line per turn and slot, which names a dialogue by its id, or by its file and its place in
 it; then gold must be the dataset that has this file. States are cumulative. ``NONE``, ``not mentioned`` and an empty
