@@ -150,8 +150,9 @@ def guess(
     gold, pred = _sides(states, given)
     if gold is None and pred is None and need_states:
         what = f"neither gold nor pred; unknown keys: {_listed(key for key in free if folded(key) not in _IDS)}"
-        line = _line(records, names_dialogue=names_dialogue) or "--keys gold=KEY,pred=KEY names them"
-        raise KeysError(what, line)
+        line, keys = line_for(records[:_LISTED], names_dialogue=names_dialogue) or ("", Keys())
+        is_whole = keys.dialogue is not None or names_dialogue
+        raise KeysError(what, line if line and is_whole else "--keys gold=KEY,pred=KEY names them")
     if gold != pred:  # a plain name is believed if no other key is of its side, so that reading says what is wrong
         plain = {of_key.side: key for key, of_key in reversed(meanings.items()) if of_key.rank == 0}
         gold, pred = gold or plain.get("gold"), pred or plain.get("pred")
@@ -159,8 +160,9 @@ def guess(
     dialogue = given.dialogue or _first(columns, _may_be_id, named(rest, DIALOGUE))
     dialogue = dialogue or next((key for key in named(rest, TURN) if _mostly(_is_flag, columns[key])), None)
     if dialogue is None and not names_dialogue:
-        line = _line(records, names_dialogue=False) or "--keys id=KEY names it"
-        raise KeysError(f"no key for the dialogue (there are: {_listed(columns)})", line)
+        line, keys = line_for(records[:_LISTED]) or ("", Keys())
+        hint = line if keys.dialogue is not None else "--keys id=KEY names it"
+        raise KeysError(f"no key for the dialogue (there are: {_listed(columns)})", hint)
     unused = [key for key in holding if key not in (*taken, dialogue, gold, pred)]
     fields = Fields(dialogue, given.turn or _turn(columns, free), gold, pred, unused=tuple(unused))
     if not is_long:
@@ -187,16 +189,16 @@ def named(keys: Collection[str], names: Sequence[str]) -> list[str]:
     return [by_name[name] for name in names if name in by_name]
 
 
-def keys_for(records: Iterable[Mapping[str, Any]], around: Sequence[Mapping[str, Any]] = ()) -> Keys | None:
-    """The keys that records under unknown keys seem to need; None: nothing in them looks like states.
+def line_for(
+    records: Iterable[Mapping[str, Any]], around: Sequence[Mapping[str, Any]] = (), *, names_dialogue: bool = False
+) -> tuple[str, Keys] | None:
+    """The option, and its keys, that records under unknown keys seem to need; None: nothing in them looks like states.
 
     Which of two states is gold, the user knows; here, it is the first. The dialogue's id may be in the objects `around`
-    the records.
+    the records, or be known (`names_dialogue`).
     """
     columns = columns_of(map(with_dots, records))
     states = [key for key, column in columns.items() if turn_in(str(key)) is None and _hold_states(column)]
-    if not states:
-        return None
     sides: dict[str, str] = {}
     for key in states:
         if (of_key := meaning(key.rpartition(".")[2])) is not None and of_key.side != "either":
@@ -206,24 +208,20 @@ def keys_for(records: Iterable[Mapping[str, Any]], around: Sequence[Mapping[str,
         if side not in sides and rest:
             sides[side] = rest.pop(0)
 
-    def first(
-        columns: Columns, names: Sequence[str], kind: Callable[[Any], bool], taken: Collection[str | None]
-    ) -> str | None:
+    def first(columns: Columns, names: Sequence[str], kind: Callable[[Any], bool], *taken: str | None) -> str | None:
         keys = [key for key, column in columns.items() if key not in taken and _mostly(kind, column)]
         last_parts = {folded(key.rpartition(".")[2]): key for key in reversed(keys)}
         return next((last_parts[name] for name in names if name in last_parts), keys[0] if keys else None)
 
-    turn = first(columns, TURN, _is_number, sides.values())
-    dialogue = first(columns, DIALOGUE, _is_name, [*sides.values(), turn])
+    turn = first(columns, TURN, _is_number, *sides.values())
+    dialogue = None if names_dialogue else first(columns, DIALOGUE, _is_name, *sides.values(), turn)
     if dialogue is None and len(around) > 1:
-        dialogue = first(columns_of(around), DIALOGUE, _is_name, ())
-    return Keys(dialogue, turn, sides.get("gold"), sides.get("pred"))
-
-
-def line_for(keys: Keys) -> str:
-    """The option that gives these keys."""
-    given = {"id": keys.dialogue, "turn": keys.turn, "gold": keys.gold, "pred": keys.pred}
-    return "--keys " + ",".join(f"{field}={key}" for field, key in given.items() if key is not None)
+        dialogue = first(columns_of(around), DIALOGUE, _is_name)
+    given = {"id": dialogue, "turn": turn, "gold": sides.get("gold"), "pred": sides.get("pred")}
+    line = "--keys " + ",".join(f"{field}={key}" for field, key in given.items() if key is not None)
+    return (
+        (f"{line} may be what it needs", Keys(dialogue, turn, sides.get("gold"), sides.get("pred"))) if states else None
+    )
 
 
 def turn_number(value: Any) -> int | None:
@@ -274,14 +272,6 @@ def _looks(cell: Any) -> bool | None:
     if (several := states_in(cell)) is None:
         return could_be_state(cell)
     return not any(isinstance(state, Mapping) and is_record(state) for state in several.values())
-
-
-def _line(records: Sequence[Mapping[str, Any]], *, names_dialogue: bool) -> str | None:
-    """The hint with the line that may read records; None: nothing in them looks like states, or names dialogues."""
-    keys = keys_for(records[:_LISTED])
-    if keys is not None and names_dialogue:
-        keys = replace(keys, dialogue=None)
-    return f"{line_for(keys)} may be what it needs" if keys and (keys.dialogue or names_dialogue) else None
 
 
 def _turn(columns: Columns, free: Collection[str]) -> str | None:

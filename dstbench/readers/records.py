@@ -43,7 +43,6 @@ from dstbench.readers.record_keys import (
     find_path,
     has_states,
     is_record,
-    keys_for,
     line_for,
     named,
     turn_number,
@@ -176,13 +175,13 @@ def line_that_works(source: Source) -> str | None:
         records, around = (
             [turn.content for turn in islice(_walked(trial, documents, way), _SAMPLE)] for way in (path, path[:inner])
         )
-        trial.keys = keys_for(records, around if inner else ())
+        line, trial.keys = line_for(records, around if inner else ()) or (None, None)
         if trial.keys is not None:
             path = _path(trial, documents) or path
             guessed(trial, [*islice(_walked(trial, documents, path), _SAMPLE)])
     except (KeysError, Broken, AttributeError, TypeError):  # of a layout that is none of records'
         return None
-    return None if trial.keys is None else line_for(trial.keys)
+    return line
 
 
 def keys_in(source: Source) -> list[str]:

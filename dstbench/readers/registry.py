@@ -181,7 +181,7 @@ def _unknown(source: Source) -> DstbenchError:
         return source.error(what, "score pred_res.*.json; this file is what --label-map takes")
     hint = "`dstbench ls formats` shows each with an example; --from FORMAT says which it is"
     if (line := records.line_that_works(source)) is not None:
-        hint = f"{line} may be what it needs; {hint}"
+        hint = f"{line}; {hint}"
     elif source.kind in ("json", "jsonl"):
         hint += "; if its objects are turns, --keys id=KEY,turn=KEY,gold=KEY,pred=KEY says which key holds what"
     return source.error(f"no known format: {_describe(source)}", hint)

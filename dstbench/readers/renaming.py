@@ -16,11 +16,11 @@ from typing import Final, Literal, Self, TypeAlias
 import polars as pl
 
 from dstbench.conventions.files import UserFile, read_json
-from dstbench.conventions.slots import canonical_dialogue, canonical_slot
+from dstbench.conventions.slots import canonical_slot
 from dstbench.errors import UsageError, number_of
 from dstbench.io.files import File
 from dstbench.io.tables import read_pairs
-from dstbench.readers.states import Side, States, error_in, only_turns, sides_of, with_note, with_sides
+from dstbench.readers.states import Side, States, canonical_ids, error_in, only_turns, sides_of, with_note, with_sides
 from dstbench.schema.core import MAX_TURN
 
 #: A map of names: a file, or a mapping in memory.
@@ -75,8 +75,7 @@ def _pairs(file: File, kind: str) -> list[tuple[str, str]]:
 def _canonical(names: Collection[str], kind: str) -> list[str]:
     if kind == "slot":
         return [canonical_slot(name.strip()) for name in names]
-    table = pl.DataFrame({"name": [name.strip() for name in names]}, schema={"name": pl.String})
-    return table.select(canonical_dialogue(pl.col("name"))).to_series().to_list()
+    return canonical_ids([name.strip() for name in names])
 
 
 def rename(states: States, slots: Names | None, dialogues: Names | None = None) -> States:

@@ -14,10 +14,10 @@ dstbench's own lines have ``dialogue_id``, ``turn`` (user turns from 0), and cum
 gives it) or ``pred`` (then the turn has no prediction). ``system`` is what was said before the user's turn, ``user``
 what the user says. A JSON list of such objects is read, too; files with other keys or values are read as `records`.
 
-TripPy's ``pred_res.<split>.<step>.json`` and its forks' (Heck et al. 2020) are one JSON list of turns in
-order; per slot the running prediction and the cumulative gold, and nine further keys that are not decoded, so that large files need little memory. As every slot is always there, ``none`` says
-that one is not in the state; ``dontcare``, ``true`` and ``false`` are kept as written. A slot without a domain gets
-the domain of its dataset: ``restaurant`` in WOZ 2.0 and sim-R, ``movie`` in sim-M.
+TripPy's ``pred_res.<split>.<step>.json`` and its forks' (Heck et al. 2020) are one JSON list of turns in order, with
+the running prediction and the cumulative gold of every slot, and nine further keys that are not decoded, so that large
+files need little memory. ``none`` says that a slot is not in the state; ``dontcare``, ``true`` and ``false`` are kept.
+A slot without a domain gets the domain of its dataset: ``restaurant`` in WOZ 2.0 and sim-R, ``movie`` in sim-M.
 
 Predicted values are turned from tokens into text: ``§§``, which marks a value that the system informed, is removed;
 ``09 : 45`` becomes ``09:45``; pieces with ``Ġ`` are joined there. Nothing else is undone (``rosa ' s`` stays). A slot

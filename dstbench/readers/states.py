@@ -106,6 +106,12 @@ def with_sides(states: States, change: Callable[[Side], Side], **others: Any) ->
     return replace(states, gold=gold, pred=pred, **others)
 
 
+def canonical_ids(names: Collection[str]) -> list[str]:
+    """The canonical ids of dialogues."""
+    table = pl.DataFrame({"name": [*names]}, schema={"name": pl.String})
+    return table.select(canonical_dialogue(pl.col("name"))).to_series().to_list()
+
+
 def error_in(states: States, what: str, hint: str | None = None, **where: Any) -> DstbenchError:
     """A `DstbenchError` about the file of these states."""
     return DstbenchError(what, file=states.source, hint=hint, **where)

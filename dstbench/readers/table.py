@@ -154,11 +154,6 @@ def refuse_responses(source: Source, states: StatesBuilder, turns: Sequence[Turn
         raise source.error("no turn has a state: the file holds responses only", hint)
 
 
-def is_dstc10(turn: Turn) -> bool:
-    """Whether a domain of the state has its slots under ``semi`` and ``book``."""
-    return any(part and part.keys() <= {"semi", "book"} for part in turn.content.values() if isinstance(part, dict))
-
-
 class ActsDocument(Document):
     """TRADE's and WOZ 2.0's: a ``turn_label``, which repeats changes of the state, follows them."""
 
@@ -239,12 +234,6 @@ def simulated_domain(dialogue: Any) -> str:
     return ""
 
 
-def is_dump(source: Source) -> bool:
-    """Whether a document has slots and predictions."""
-    document = source.sample if source.kind == "json" else None
-    return isinstance(document, dict) and document.keys() >= {"slots", "predictions"}
-
-
 def decoded_dump(source: Source) -> dict[str, dict[str, dict[str, Any]]]:
     """The states by dialogue and turn."""
     where: dict[str, str] = {}
@@ -273,10 +262,12 @@ ROWS: Final[dict[str, Format]] = {
     row.name: row.format()
     for row in (
         # a value per slot and turn; every slot is always there
-        Row(name="savn",
-    title="dump of SAVN (see `dstbench help own-data`); needs --gold",
-    example='{"slots": ["hotel-area", "hotel-name"], "predictions": {"MUL9901.json": {"0": ["north", "none"]}}}',
-    path="{dialogue} {turn}", pred=":flat", omits=("none",), decode=decoded_dump, options={"sniff": is_dump},
+        Row(
+            name="savn",
+            title="dump of SAVN (see `dstbench help own-data`); needs --gold",
+            example='{"slots": ["hotel-area", "hotel-name"], "predictions": {"MUL9901": {"0": ["north", "none"]}}}',
+            path="{dialogue} {turn}", pred=":flat", omits=("none",), decode=decoded_dump,
+            options={"sniff": lambda source: source.kind == "json" and source.first_line_has("slots", "predictions")},
         ),
         # Its states are only the wrong slots, whose values change with every change of these, as the authors' script
         # counts each as a new error. This gives JGA, FGA and the slot accuracy over all slots of the file.
@@ -427,7 +418,9 @@ ROWS: Final[dict[str, Format]] = {
             title="DSTC10 track 2, predictions and labels.json; need --gold, in its order",
             example='[{"hotel": {"semi": {"area": ["north"]}, "book": {"people": ["3"]}}}]',
             path="[dialogue]", pred=":semi/book lists", marks=(),
-            matches=is_dstc10, omits=("",),
+            matches=lambda turn: any(
+                part and part.keys() <= {"semi", "book"} for part in turn.content.values() if isinstance(part, dict)
+            ), omits=("",),
             options={"finish": lambda states: replace(
                 states, gold=states.pred, pred=None, complete=partial(in_order, states)
             )},
