@@ -99,6 +99,8 @@ class Source(File):
     def items(self, *keep: str) -> Iterator[tuple[str, dict[str, Any]]]:
         """(``item N: ``, object) of a JSON list, of which only the keys that begin with one of `keep` are decoded."""
         place = ""
+        if not self.raw[:1024].lstrip().startswith(b"["):
+            raise self.misshapen("not a JSON list")
         try:
             for number, item in enumerate(_ITEMS.decode(self.raw)):
                 place, text = f"item {number}: ", bytes(item)
@@ -110,7 +112,7 @@ class Source(File):
                     json.loads(text, object_pairs_hook=self.refuse_repeated_keys)
                 yield place, kept
         except msgspec.ValidationError:
-            raise self.misshapen(f"{place}expected an object" if place else "not a JSON list") from None
+            raise self.misshapen(f"{place}expected an object") from None
         except _NOT_JSON as error:
             raise self.broken(error, place or self._broken_item) from None
 

@@ -40,7 +40,7 @@ from dstbench.readers.shapes import Misfit, clipped
 from dstbench.readers.source import Source
 
 _ID: Final = re.compile(r"(dialogue|turn|dialogue-turn)=([^,:/\]>}]+)(?::(int|any))?(?:/(\d))?")
-_OBJECT: Final = re.compile(r"\{(?:dialogue|turn|dialogue_turn)?\}")
+_KEYS: Final = re.compile(r"(?:\{(dialogue|turn|dialogue_turn|)\}|\[(dialogue|turn|)\])")
 _LISTS: Final = re.compile(r"\(([^()]+)\)\[turn\]")
 _SPEAKERS: Final = re.compile(r"\[([^:\]]*):([^|\]]+\|[^\]>]+)(>?)\]")
 _NAMED: Final = re.compile(rf"(?:\[|\[{{|<)((?:{_ID.pattern},?)+)(?:\]|}}\]|>)")
@@ -71,10 +71,9 @@ class Step:
     @classmethod
     def of(cls, word: str) -> Step:
         """The step that a word of a path stands for."""
-        if _OBJECT.fullmatch(word):
-            return cls("object", ids=(Id(word[1:-1].replace("_", "-")),) if word != "{}" else ())
-        if word in ("[turn]", "[dialogue]", "[]"):
-            return cls("list", ids=(Id(word[1:-1]),) if word != "[]" else ())
+        if match := _KEYS.fullmatch(word):
+            of = (match[1] or match[2] or "").replace("_", "-")
+            return cls("object" if word[0] == "{" else "list", ids=(Id(of),) if of else ())
         if word == "[>]":
             return cls("speakers", is_answer=True)
         if match := _LISTS.fullmatch(word):
@@ -166,20 +165,18 @@ class Walker:
         return iter(turns)
 
     def _below(self, step: Step, above: Turn) -> Iterator[Turn]:
-        return (self.below(step, key, item, above) for key, item in self._children(step, above))
-
-    def _children(self, step: Step, above: Turn) -> Iterable[tuple[Any, Any]]:
-        """What a step leads to, each with its key or index; None: it leads to where it is."""
+        """What a step leads to: an object or a list leads to all that is in it, a dialogue to itself."""
         node = above.content
         wanted, name = (list, "a list") if step.kind == "list" else (dict, "an object")
         _check(isinstance(node, (dict, list) if step.or_object else wanted), name, above)
+        items: Iterable[tuple[Any, Any]] = node.items() if isinstance(node, dict) else enumerate(node)
         if step.kind == "dialogue":
-            return [(None, node)]
-        if step.kind == "key":
-            if step.key not in node:
-                raise Broken(f"no {step.key} here", above)
-            return [(step.key, node[step.key])]
-        return node.items() if isinstance(node, dict) else enumerate(node)
+            items = [(None, node)]
+        elif step.kind == "key" and step.key not in node:
+            raise Broken(f"no {step.key} here", above)
+        elif step.kind == "key":
+            items = [(step.key, node[step.key])]
+        return (self.below(step, key, item, above) for key, item in items)
 
     def below(self, step: Step, key: Any, item: Any, above: Turn) -> Turn:
         """What is under a key, or an index, to which a step leads."""
