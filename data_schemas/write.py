@@ -6,7 +6,6 @@ A test compares them with the code. After a change to the code, run this; name n
 from __future__ import annotations
 
 import json
-from inspect import cleandoc
 from pathlib import Path
 from typing import Any
 
@@ -117,14 +116,23 @@ TYPES: dict[str, dict[str, Any]] = {
 }
 
 
+class Turn(msgspec.Struct):
+    """One turn."""
+
+    dialogue_id: str
+    turn: int
+    gold: dict[str, str] | msgspec.UnsetType = msgspec.UNSET
+    pred: dict[str, str] | msgspec.UnsetType = msgspec.UNSET
+    system: str | msgspec.UnsetType = msgspec.UNSET
+    user: str | msgspec.UnsetType = msgspec.UNSET
+
+
 def schemas() -> dict[str, dict[str, Any]]:
-    """File name to JSON Schema: the tables, then the native formats (of a line, for JSON Lines and TSV)."""
+    """File name to JSON Schema: the tables, then a line of dstbench's own format."""
     found = {f"{name}.schema.json": of_table(table) for name, table in TABLES.items()}
-    for form in FORMATS.values():
-        schema = msgspec.json.schema(form.shape)
-        head = {"$schema": DRAFT, "title": form.title}
-        found[f"format_{form.name}.schema.json"] = {**head, "examples": [form.example], **_without_indents(schema)}
-    return found
+    own = FORMATS["jsonl"]
+    head = {"$schema": DRAFT, "title": own.title, "examples": [own.example]}
+    return found | {"format_jsonl.schema.json": {**head, **msgspec.json.schema(Turn)}}
 
 
 def of_table(table: core.Table) -> dict[str, Any]:
@@ -144,15 +152,6 @@ def of_table(table: core.Table) -> dict[str, Any]:
         "required": list(table.columns),
         "additionalProperties": table.is_open,
     }
-
-
-def _without_indents(schema: Any) -> Any:
-    """A schema whose texts are dedented: some are docstrings, which Python dedents itself from 3.13 on."""
-    if isinstance(schema, dict):
-        return {key: _without_indents(at) for key, at in schema.items()}
-    if isinstance(schema, list):
-        return [_without_indents(at) for at in schema]
-    return cleandoc(schema) if isinstance(schema, str) else schema
 
 
 def text(schema: dict[str, Any]) -> str:

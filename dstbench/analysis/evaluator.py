@@ -21,10 +21,9 @@ from dstbench.conventions.profiles import as_convention
 from dstbench.conventions.slots import canonical_dialogue
 from dstbench.errors import DstbenchError, UsageError, did_you_mean, naming_keywords
 from dstbench.metrics import Metric
-from dstbench.readers.builder import StatesBuilder
 from dstbench.readers.options import Keys, ReadOptions
 from dstbench.readers.records import from_memory
-from dstbench.readers.states import States, sides_of, warn_of_notes
+from dstbench.readers.states import States, StatesBuilder, sides_of, warn_of_notes
 from dstbench.runs.align import check_missing, gold_of, named_under, usable_aliases
 from dstbench.runs.gold import gold_fingerprint
 from dstbench.runs.open import Data, gold_alone, open_gold, open_runs

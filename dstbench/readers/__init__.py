@@ -2,16 +2,14 @@
 
 `read` recognises the format by the file's content, never by its name, and returns `States`.
 
-- `table` (with `beside_rows`): the formats, a row each; `rows`: how a row is recognised, read, checked and opened for
-  changes; `walk`: paths to the turns of a file, and the walker of them; `notations`: the ways in which states are
-  written. `trippy`, `tsv`, `ldst`, `savn`, `jsonl`: formats that a row cannot say
-- `declared`: rows in a file of the user's
-- `registry`: all formats, and `read`; `folder`: which files of a folder to read
-- `format`: what a format is; `source`: a file and its JSON; `builder` collects the `states`, `document` opens a file
-  for changes; `shapes`: where JSON is not of a type; `json_stream`: JSON lists by their entries
-- `records`: turns under any keys; `record_keys` says which objects are records and what their keys hold, `record_path`
-  where they are, and `record_reading` reads them; `key_names` and `state_cells` (with `state_text`) know what people
-  call keys and how they write states; `state_lists` are built on these
+- `table`: the formats, a row each, and what a row cannot say of them; `rows`: how a row is recognised, read, checked
+  and opened for changes; `walk`: paths to the turns of a file, and the walker of them; `notations`: the ways in which
+  states are written; `special`: TSV, LDST's, TripPy's and dstbench's own files
+- `registry`: all formats, and `read`, of files and of decoded JSON in memory; `folder`: which files of a folder to read
+- `format`: what a format is; `source`: a file and its JSON; `states`: what is read, and its builder; `shapes`: where
+  JSON is not of a type; `options`, and `renaming` by the user's maps
+- `records`: turns under any keys, and lists of states; `record_keys` says where records are and what their keys hold,
+  and `record_reading` reads them; `key_names` and `state_cells` know what people call keys and how they write states
 - `contexts`: what was said; `frames`: intents and requested slots; `ontology`: the values that slots may have
 
 The names below are imported when they are first used, because a run that already is a long table needs no reader.

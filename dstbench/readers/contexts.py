@@ -8,10 +8,9 @@ import polars as pl
 from dstbench.errors import DstbenchError
 from dstbench.io import parquet
 from dstbench.readers import Format, Source, find_files, read
-from dstbench.readers.builder import StatesBuilder
 from dstbench.readers.options import ReadOptions
 from dstbench.readers.registry import WITH_UTTERANCES
-from dstbench.readers.states import name_of_all, sides_of
+from dstbench.readers.states import StatesBuilder, name_of_all, sides_of
 from dstbench.schema.core import CONTEXTS
 
 _KEY = ["dialogue", "turn"]

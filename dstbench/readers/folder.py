@@ -14,11 +14,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Final
 
-from dstbench.errors import DstbenchError, warn
+from dstbench.errors import warn
 from dstbench.io import archives, foreign
 
 if TYPE_CHECKING:  # formats import the names of splits from here
@@ -58,7 +58,12 @@ def data_files(
         file.forget()
     data = data or loose
     if not data:
-        raise _without_data(folder, files)
+        if not files:
+            raise folder.error("an empty folder", _HINT)
+        others = Counter(file.foreign for file in files if file.foreign is not None)
+        kinds = "".join(f"; {kind.what}: {count}" for kind, count in others.items())
+        hint = next(iter(others)).hint if len(others) == 1 else _HINT
+        raise folder.error(f"a folder without a file of a known format ({len(files)} files{kinds})", hint)
     first = data[0][1]
     series = set.intersection(*(_series(form, file) for file, form in data))
     splits = {file.split for file, _ in data}
@@ -67,7 +72,10 @@ def data_files(
         are_splits = None not in splits and len(splits) == len(data) and first.holds == ("gold",)
         is_one = first.sharded or are_splits or bool(series)
     if not is_one:
-        raise _several_runs(folder, data)
+        listed = [f"{file.name} ({form.name if form else 'long table'})" for file, form in data[:_SHOWN]]
+        listed += [f"{len(data) - _SHOWN} more"] if len(data) > _SHOWN else []
+        what = f"a folder with {len(data)} data files that are not parts of one run: {', '.join(listed)}"
+        raise folder.error(what, "name one of the files, or several: each is then scored as its own run")
     alike = set[str]().union(*(_alike(file) for file, _ in data))
     if damaged := next((file for file in unknown if alike & _alike(file)), None):
         raise damaged.error(
@@ -77,26 +85,6 @@ def data_files(
     if series and len(data) > 1:
         warn(f"{len(data):,} files are read as one run: {data[0][0].name} to {data[-1][0].name}", file=folder.name)
     yield from ((file, form) for file, form in data if form is not None)
-
-
-def _without_data(folder: Source, files: Sequence[Source]) -> DstbenchError:
-    """The error about a folder of files of which none is data; it says what is known of them."""
-    if not files:
-        return folder.error("an empty folder", _HINT)
-    others = Counter(file.foreign for file in files if file.foreign is not None)
-    kinds = "".join(f"; {kind.what}: {count}" for kind, count in others.items())
-    hint = next(iter(others)).hint if len(others) == 1 else _HINT
-    return folder.error(f"a folder without a file of a known format ({len(files)} files{kinds})", hint)
-
-
-def _several_runs(folder: Source, data: Sequence[tuple[Source, Format | None]]) -> DstbenchError:
-    """The error about a folder with these files, each with its format, that are not parts of one run."""
-    listed = [f"{file.name} ({form.name if form else 'long table'})" for file, form in data[:_SHOWN]]
-    more = [f"{len(data) - _SHOWN} more"] if len(data) > _SHOWN else []
-    return folder.error(
-        f"a folder with {len(data)} data files that are not parts of one run: {', '.join(listed + more)}",
-        "name one of the files, or several: each is then scored as its own run",
-    )
 
 
 def may_be_read(file: Source) -> bool:
@@ -116,10 +104,7 @@ def _series(form: Format | None, file: Source) -> set[str]:
 
 
 def _alike(file: Source) -> set[str]:
-    """What a file's name has in common with the names of other parts of the same run or dataset.
-
-    Such names differ in numbers or in the names of splits, or are the ids of dialogues.
-    """
+    """What a file's name shares with those of other parts of a run or dataset: names but for numbers and splits."""
     name = re.sub(r"[A-Za-z]+", lambda word: "" if word[0].lower() in SPLITS else word[0], file.path.name)
     return _without_numbers(file, name)
 

@@ -18,14 +18,10 @@ from dstbench.schema.core import BETWEEN
 
 #: The counts that `count_frames` returns.
 COUNTS: Final = ("gold", "gold_intent", "gold_requested", "pred", "pred_intent", "pred_requested")
-_SLOT: Final = "-#frame"
+#: What a service's name is followed by in the slot of its frames.
+FRAME: Final = "-#frame"
 #: Whether a row of a long table is a frame's.
-IS_FRAME: Final = pl.col("slot").cast(pl.String).str.ends_with(_SLOT).fill_null(False)
-
-
-def frame_slot(service: str) -> str:
-    """The slot of a service's frames."""
-    return f"{service}{_SLOT}"
+IS_FRAME: Final = pl.col("slot").cast(pl.String).str.ends_with(FRAME).fill_null(False)
 
 
 def frame_value(intent: str | None, requested: Sequence[str] | None) -> str:
@@ -35,11 +31,6 @@ def frame_value(intent: str | None, requested: Sequence[str] | None) -> str:
     ('FindHotels|', 'FindHotels', '|price|city')
     """
     return (intent or "") + ("" if requested is None else BETWEEN + BETWEEN.join(requested))
-
-
-def is_frame(slot: str) -> bool:
-    """Whether a slot is one of frames."""
-    return slot.endswith(_SLOT)
 
 
 def count_frames(gold: pl.Series, pred: pl.Series) -> dict[str, int]:

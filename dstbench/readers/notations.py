@@ -9,15 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import lru_cache
-from typing import Any, ClassVar, Final, Literal, TypeAlias
-
-import msgspec
+from types import NoneType
+from typing import Any, ClassVar, Final, TypeAlias
 
 from dstbench.conventions.slots import KNOWN_SLOTS, canonical_slot, split_pair
-from dstbench.readers.builder import State
-from dstbench.readers.frames import frame_slot, frame_value
-from dstbench.readers.shapes import clipped, first_misfit
-from dstbench.readers.state_text import Misfit
+from dstbench.readers.frames import FRAME, frame_value
+from dstbench.readers.shapes import Kinds, Misfit, clipped, typed
+from dstbench.readers.states import State
 from dstbench.schema.core import BETWEEN
 
 #: The place of a value or a text: a list or an object, and the index or key in it.
@@ -27,37 +25,26 @@ Cell: TypeAlias = tuple[str, Place, Any]
 
 
 class Notation:
-    """How a state is written."""
+    """How a state is written; `values` are the types of its values."""
 
-    shape: Any = None  # the type of a state, in msgspec's sense
-    levels: ClassVar[tuple[str | None, ...]] = ()  # which levels of its keys make a ``slot``, joined by a hyphen
     is_writable = True
 
-    def __init__(self, shape: Any = None) -> None:
-        self.shape = shape or self.shape
-
-    def check(self, state: Any) -> None:
-        """Raise a `Misfit`, with the slot, if a state is not of the type."""
-        try:
-            msgspec.convert(state, self.shape)
-        except msgspec.ValidationError as error:
-            path, value, reason = first_misfit(state, self.shape, str(error))
-            slot = "-".join(str(key) for level, key in zip(self.levels, path, strict=False) if level)
-            shown = repr(value) if isinstance(value, str) else str(value)
-            raise Misfit(f"{reason}, found {clipped(shown)}", slot or None) from None
+    def __init__(self, values: Kinds = str) -> None:
+        self._values = values
 
     def pairs(self, state: Any) -> State:
-        """The slots and values of a state of the right type, and None for pieces of text that are none."""
-        cells = self.cells(state)
-        return [(slot, self.text(slot, holder[key])) for slot, (holder, key), _ in cells if holder[key] != []]
+        """The slots and values of a state, and None for pieces of text that are none; a `Misfit` says what is wrong."""
+        try:
+            cells = [(slot, self.text(slot, holder[key])) for slot, (holder, key), _ in self.cells(state)]
+        except KeyError as error:
+            raise Misfit(f"no {error.args[0]} here") from None
+        return [(slot, text) for slot, text in cells if text is not None]
 
-    def text(self, slot: str, value: Any) -> str:
-        """A slot's value, or its alternatives, as one text."""
-        if isinstance(value, str):
-            return value
-        if not all(isinstance(item, str) for item in value):
-            raise Misfit(f"expected a list of strings, found {value}", slot)
-        return BETWEEN.join(value)
+    def text(self, slot: str, value: Any) -> str | None:
+        """A slot's value, or its alternatives, as one text; None: the slot is not in the state."""
+        if isinstance(typed(value, self._values, slot), str):
+            return str(value)
+        return BETWEEN.join(typed(item, str, slot) for item in value) if value else None
 
     def cells(self, state: Any) -> Iterator[Cell]:
         """The slots of a state, with the places of their values."""
@@ -87,12 +74,9 @@ class Notation:
 class Flat(Notation):
     """``{"hotel-area": "north"}``."""
 
-    shape = dict[str, str]
-    levels = ("slot",)
-
     def pairs(self, state: Any) -> State:
-        flat: dict[str, str] = state
-        return flat
+        flat: dict[str, str] = typed(state, dict)
+        return flat if {*map(type, flat.values())} <= {str} else super().pairs(state)
 
     def cells(self, state: Any) -> Iterator[Cell]:
         yield from ((slot, (state, slot), slot) for slot in state)
@@ -101,16 +85,23 @@ class Flat(Notation):
         return state, spelling or slot
 
 
+class Columns(Flat):
+    """The same, beside other keys, which have no hyphen."""
+
+    def cells(self, state: Any) -> Iterator[Cell]:
+        yield from (cell for cell in super().cells(state) if "-" in cell[0])
+
+
 class Nested(Notation):
     """``{"hotel": {"area": "north"}}``; in CrossWOZ, results of the search stand beside a domain's slots."""
 
-    shape: Any = dict[str, dict[str, str]]
-    levels = ("slot", "slot")
     results: ClassVar = "selectedResults"
 
     def cells(self, state: Any) -> Iterator[Cell]:
-        for domain, slots in state.items():
-            yield from ((f"{domain}-{slot}", (slots, slot), (domain, slot)) for slot in slots if slot != self.results)
+        for domain, slots in typed(state, dict).items():
+            for slot in typed(slots, dict, domain):
+                if slot != self.results:
+                    yield f"{domain}-{slot}", (slots, slot), (domain, slot)
 
     def make(self, state: Any, slot: str, spelling: Any) -> Place:
         domain, name = spelling or slot.partition("-")[::2]
@@ -121,31 +112,30 @@ class Nested(Notation):
 class Lists(Notation):
     """``[["hotel", "area", "north"]]``."""
 
-    shape = list[tuple[str, str, str]]
-
     def cells(self, state: Any) -> Iterator[Cell]:
-        yield from ((f"{triple[0]}-{triple[1]}", (triple, 2), triple[:2]) for triple in state)
+        for triple in typed(state, list):
+            if len(typed(triple, list)) != 3:
+                raise Misfit(f"expected a list of length 3, found {clipped(str(triple))}")
+            yield f"{typed(triple[0], str)}-{typed(triple[1], str)}", (triple, 2), triple[:2]
 
     def make(self, state: Any, slot: str, spelling: Any) -> Place:
         state.append([*(spelling or slot.partition("-")[::2]), None])
         return state[-1], 2
 
 
-class Entry(msgspec.Struct):
-    """An entry of a belief state: its slots and values, and whether the user informs or asks."""
-
-    slots: list[tuple[str, str]]
-    act: Literal["inform", "request"]
-
-
 class Acts(Notation):
     """``[{"slots": [["hotel-area", "north"]], "act": "inform"}]``; what the user asks for is no slot."""
 
-    shape = list[Entry]
-
     def cells(self, state: Any) -> Iterator[Cell]:
-        for entry in state:
-            yield from ((pair[0], (pair, 1), pair[0]) for pair in entry["slots"] if entry["act"] == "inform")
+        for entry in typed(state, list):
+            act, pairs = typed(entry, dict)["act"], typed(entry["slots"], list)
+            if act not in ("inform", "request"):
+                raise Misfit(f"expected inform or request, found {act!r}")
+            for pair in pairs:
+                if len(typed(pair, list)) != 2:
+                    raise Misfit(f"expected a list of length 2, found {clipped(str(pair))}")
+                if act == "inform":
+                    yield typed(pair[0], str), (pair, 1), pair[0]
 
     def make(self, state: Any, slot: str, spelling: Any) -> Place:
         state.append({"slots": [[spelling or slot, None]], "act": "inform"})
@@ -157,20 +147,13 @@ class Acts(Notation):
         state[:] = [entry for entry in state if entry["slots"]]
 
 
-class SlotValue(msgspec.Struct):
-    """A slot and its value."""
-
-    slot: str
-    value: str
-
-
 class Objects(Notation):
     """``[{"slot": "movie", "value": "the pine cone"}]``."""
 
-    shape = list[SlotValue]
-
     def cells(self, state: Any) -> Iterator[Cell]:
-        yield from ((entry["slot"], (entry, "value"), entry["slot"]) for entry in state)
+        for entry in typed(state, list):
+            slot = typed(typed(entry, dict)["slot"], str)
+            yield slot, (entry, "value"), slot
 
     def make(self, state: Any, slot: str, spelling: Any) -> Place:
         state.append({"slot": spelling or slot})
@@ -180,31 +163,18 @@ class Objects(Notation):
         state[:] = [entry for entry in state if "value" in entry]
 
 
-class Parts(msgspec.Struct, forbid_unknown_fields=True):
-    """A domain's slots, each with a value or its alternatives; for ``booked``, with a list of bookings."""
-
-    semi: dict[str, str | list[Any]] = {}
-    book: dict[str, str | list[Any]] = {}
-
-
-class PartsOfLists(msgspec.Struct, forbid_unknown_fields=True):
-    """A domain's slots in DSTC10, track 2: alternatives of each."""
-
-    semi: dict[str, list[str]] = {}
-    book: dict[str, list[str]] = {}
-
-
 class SemiBook(Notation):
     """``{"hotel": {"semi": {"area": "north"}, "book": {"day": "friday", "booked": []}}}``."""
 
-    shape: Any = dict[str, Parts]
-    levels = ("slot", None, "slot")
-
     def cells(self, state: Any) -> Iterator[Cell]:
-        for domain, parts in state.items():
-            for part, slots in parts.items():
+        for domain, parts in typed(state, dict).items():
+            for part, slots in typed(parts, dict, domain).items():
+                if part not in ("semi", "book"):
+                    raise Misfit(f"unexpected key {part} here", domain)
                 prefix = f"{domain}-book " if part == "book" else f"{domain}-"
-                yield from ((prefix + s, (slots, s), (domain, part, s)) for s in slots if s != "booked")
+                for slot in typed(slots, dict, domain):
+                    if slot != "booked":
+                        yield prefix + slot, (slots, slot), (domain, part, slot)
 
     def make(self, state: Any, slot: str, spelling: Any) -> Place:
         if spelling is None:
@@ -215,39 +185,24 @@ class SemiBook(Notation):
         return parts.setdefault(part, {}), name
 
 
-class FrameState(msgspec.Struct):
-    """The state of a service."""
-
-    slot_values: dict[str, list[str]]
-    active_intent: str | None = None
-    requested_slots: list[str] | None = None
-
-
-class Frame(msgspec.Struct):
-    """A service in a turn; only user turns have a state."""
-
-    service: str
-    state: FrameState | msgspec.UnsetType = msgspec.UNSET
-
-
 class Frames(Notation):
     """``[{"service": "Hotels_1", "state": {"slot_values": {"destination": ["Palo Alto"]}}}]``."""
 
-    shape = list[Frame]
-    levels = (None, None, None, "slot")
-
     def pairs(self, state: Any) -> State:
-        pairs: list[tuple[str, str] | None] = []
+        pairs = [*super().pairs(state)]
         for frame in state:
             if "state" not in frame:
                 raise Misfit("a user turn whose frame has no state")
             intent, requested = (frame["state"].get(key) for key in ("active_intent", "requested_slots"))
-            pairs += [*super().pairs([frame]), (frame_slot(frame["service"]), frame_value(intent, requested))]
+            names = None if requested is None else [typed(name, str) for name in typed(requested, list)]
+            value = frame_value(None if intent is None else typed(intent, str), names)
+            pairs.append((frame["service"] + FRAME, value))
         return pairs
 
     def cells(self, state: Any) -> Iterator[Cell]:
-        for frame in state:
-            service, values = frame["service"], frame.get("state", {}).get("slot_values", {})
+        for frame in typed(state, list):
+            service = typed(typed(frame, dict)["service"], str)
+            values = typed(typed(frame["state"], dict)["slot_values"], dict) if "state" in frame else {}
             yield from ((s if "-" in s else f"{service}-{s}", (values, s), (service, s)) for s in values)
 
     def make(self, state: Any, slot: str, spelling: Any) -> Place:
@@ -269,51 +224,42 @@ class Frames(Notation):
 class FirstOfFrames(Frames):
     """The same, of whose alternatives only the first counts."""
 
-    def text(self, slot: str, value: Any) -> str:
-        return str(value[0])
-
-
-class SideBySide(Notation):
-    """``{"hotel-area": {"pred": "north", "gt": "north"}, "utter": "…"}``, both sides of each slot together."""
-
-    class Values(msgspec.Struct):
-        """A slot's predicted and gold value."""
-
-        pred: str
-        gt: str
-
-    shape = dict[str, Values | str]
-    levels = ("slot",)
-    is_writable = False
-
-    def __init__(self, side: str) -> None:
-        super().__init__()
-        self._side = side
-
-    def pairs(self, state: Any) -> State:
-        if odd := [slot for slot, values in state.items() if type(values) is str and slot != "utter"]:
-            raise Misfit("expected an object with pred and gt, found a string", min(odd))
-        return [(slot, values[self._side]) for slot, values in state.items() if slot != "utter"]
-
-
-class Loose(Notation):
-    """As people and models write states, which `state_cells` reads."""
-
-    levels = ("slot", "slot")
-    is_writable = False
+    def text(self, slot: str, value: Any) -> str | None:
+        texts = super().text(slot, value)
+        return None if texts is None else str(value[0])
 
 
 class Text(Notation):
-    """What a function makes slots and values of; most often a text, or a list of texts."""
+    """What a function makes slots and values of; most often a text, or a list of `items`, such as texts."""
 
     is_writable = False
 
-    def __init__(self, shape: Any, divided: Callable[[Any], State]) -> None:
-        super().__init__(shape=shape)
-        self._divided = divided
+    def __init__(self, kind: Kinds, divided: Callable[[Any], State], items: type | None = None) -> None:
+        super().__init__(kind)
+        self._divided, self._items = divided, items
 
     def pairs(self, state: Any) -> State:
-        return self._divided(state)
+        if self._items is not None:
+            for item in typed(state, self._values):
+                typed(item, self._items)
+        try:
+            return self._divided(typed(state, self._values))
+        except KeyError as error:
+            raise Misfit(f"no {error.args[0]} here") from None
+
+
+class Loose(Text):
+    """As people and models write states, which `state_cells` reads; a function checks what they must have in common."""
+
+
+def _of_side(side: str) -> Callable[[Any], State]:
+    """A side of ``{"hotel-area": {"pred": "north", "gt": "north"}, "utter": "…"}``."""
+
+    def pairs(state: dict[str, Any]) -> State:
+        cells = [(slot, typed(values, dict, slot)) for slot, values in state.items() if slot != "utter"]
+        return [(slot, typed(values.get(side), str, slot)) for slot, values in cells]
+
+    return pairs
 
 
 _split_pair = lru_cache(maxsize=65_536)(split_pair)
@@ -347,29 +293,12 @@ def _triples(state: list[str]) -> State:
     return [split_triple(triple) for triple in state if triple.strip()]
 
 
-class ParlaiTeacher(msgspec.Struct):
-    """What ParlAI's teacher says: the turn, its gold, whose key depends on the split, and what was said up to it."""
-
-    dial_id: str
-    turn_num: int
-    eval_labels: list[str] | msgspec.UnsetType = msgspec.UNSET
-    labels: list[str] | msgspec.UnsetType = msgspec.UNSET
-    text: str = ""
-
-
-class ParlaiModel(msgspec.Struct):
-    """What the model answers: the predicted state."""
-
-    text: str
-
-
 def _labels(exchange: list[dict[str, Any]]) -> State:
     """The gold in ``[{"eval_labels": ["hotel area north, hotel stars 4"]}, …]``, an exchange with ParlAI's teacher."""
-    teacher = exchange[0]
-    gold = teacher.get("eval_labels") or teacher.get("labels") or []
+    gold = typed(exchange[0].get("eval_labels") or exchange[0].get("labels") or [], list)
     if len(gold) != 1:
         raise Misfit(f"{len(gold) or 'no'} gold states, where there must be one (eval_labels, or labels)")
-    return _commas(gold[0])
+    return _commas(typed(gold[0], str))
 
 
 def _commas(state: str) -> State:
@@ -406,27 +335,16 @@ def split_span(span: str) -> list[tuple[str, str] | None]:
     return [*((slot, " ".join(value)) for slot, value in pairs if slot), *[None] * lost]
 
 
-class Hypothesis(msgspec.Struct):
-    """A joint goal and a DSTC2 tracker's score for it."""
-
-    score: float
-    slots: dict[str, str]
-
-
-class Goals(msgspec.Struct):
-    """What a DSTC2 tracker believes after a turn: the score of each value, and, if it says so, of joint goals."""
-
-    goals: dict[str, dict[str, float]] = msgspec.field(name="goal-labels")
-    joint: list[Hypothesis] = msgspec.field(name="goal-labels-joint", default_factory=list)
-
-
 def _best(turn: dict[str, Any]) -> State:
     """The best joint goal; without one, each slot's best value, if its score exceeds what is left for no value."""
-    if joint := turn.get("goal-labels-joint"):
-        best: dict[str, str] = max(joint, key=lambda hypothesis: hypothesis["score"])["slots"]
-        return best
-    shares = {slot: scores for slot, scores in turn["goal-labels"].items() if scores}
-    values = {slot: max(scores, key=scores.__getitem__) for slot, scores in shares.items()}
+    shares = typed(turn["goal-labels"], dict)
+    for scores in shares.values():
+        for score in typed(scores, dict).values():
+            typed(score, (int, float))
+    if joint := typed(turn.get("goal-labels-joint", []), list):
+        best = max(joint, key=lambda goal: typed(typed(goal, dict)["score"], (int, float)))
+        return Flat().pairs(best["slots"])
+    values = {slot: max(scores, key=scores.__getitem__) for slot, scores in shares.items() if scores}
     return {slot: value for slot, value in values.items() if shares[slot][value] > 1 - sum(shares[slot].values())}
 
 
@@ -444,26 +362,29 @@ def _wrong(marks: list[int]) -> State:
 #: The notations, by their names in rows.
 NOTATIONS: Final[dict[str, Notation]] = {
     "flat": Flat(),
+    "columns": Columns(),
     "nested": Nested(),
-    "nested lists": Nested(shape=dict[str, dict[str, str | list[str]]]),
-    "pairs": Text(list[str], _hyphens),
-    "triples": Text(list[str], _triples),
+    "nested lists": Nested((str, list)),
+    "pairs": Text(list, _hyphens, str),
+    "triples": Text(list, _triples, str),
     "commas": Text(str, _commas),
-    "labels": Text(tuple[ParlaiTeacher, ParlaiModel], _labels),
+    "labels": Text(list, _labels, dict),
     "span": Text(str, split_span),
     "lists": Lists(),
     "acts": Acts(),
     "objects": Objects(),
-    "semi/book": SemiBook(),
-    "semi/book lists": SemiBook(shape=dict[str, PartsOfLists]),
-    "best goals": Text(Goals, _best),
-    "marks": Text(list[int], _right),
-    "marks of wrong": Text(list[int], _wrong),
-    "gt": SideBySide("gt"),
-    "pred": SideBySide("pred"),
-    "written": Loose(shape=dict[str, Any]),
-    "written or null": Loose(shape=dict[str, Any] | None),
-    "written nested or null": Loose(shape=dict[str, dict[str, Any]] | None),
-    "frames": Frames(),
-    "first of frames": FirstOfFrames(),
+    "semi/book": SemiBook((str, list)),
+    "semi/book lists": SemiBook(list),
+    "best goals": Text(dict, _best),
+    "marks": Text(list, _right, int),
+    "marks of wrong": Text(list, _wrong, int),
+    "gt": Text(dict, _of_side("gt")),
+    "pred": Text(dict, _of_side("pred")),
+    "written": Loose(dict, dict),
+    "written or null": Loose((dict, NoneType), lambda state: state or {}),
+    "written nested or null": Loose(
+        (dict, NoneType), lambda state: {domain: typed(slots, dict, domain) for domain, slots in (state or {}).items()}
+    ),
+    "frames": Frames(list),
+    "first of frames": FirstOfFrames(list),
 }

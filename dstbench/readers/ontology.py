@@ -42,20 +42,18 @@ def read_ontology(source: str | Mapping[str, Iterable[str]]) -> dict[str, frozen
 
 def read_entities(folder: str) -> dict[str, list[Mapping[str, Any]]]:
     """The entities of a database by domain, each a mapping from attribute to value."""
-    path = Path(folder)
+    path, entities = Path(folder), dict[str, list[Mapping[str, Any]]]()
     files = sorted(path.glob(f"*{_DATABASE}")) if path.is_dir() else [path]
     if not files:
         what = f"a folder without a file named …{_DATABASE}"
         raise DstbenchError(what, file=folder, hint="hotel_db.json, train_db.json, …")
-    entities: dict[str, list[Mapping[str, Any]]] = {}
     for file in files:
         if not file.name.endswith(_DATABASE):
             hint = "name the folder that has them, or give it as --ontology"
             raise DstbenchError(f"a file of a database is named DOMAIN{_DATABASE}", file=str(file), hint=hint)
-        of_domain: list[Any] = read_json(file, list)
+        of_domain = entities[file.name.removesuffix(_DATABASE)] = read_json(file, list)
         if not all(isinstance(entity, Mapping) for entity in of_domain):
             raise DstbenchError("not a list of entities", file=str(file), hint='[{"name": "…", "area": "…"}, …]')
-        entities[file.name.removesuffix(_DATABASE)] = of_domain
     return entities
 
 

@@ -14,20 +14,11 @@ from itertools import islice
 from typing import Any, Final, TypeAlias
 
 from dstbench.errors import did_you_mean
-from dstbench.readers.key_names import (
-    DIALOGUE,
-    DOMAIN,
-    SLOT,
-    TURN,
-    Meaning,
-    Side,
-    folded,
-    meaning,
-    says_its_side,
-    turn_in,
-)
+from dstbench.readers import key_names
+from dstbench.readers.key_names import DIALOGUE, TURN, Meaning, Side, folded, meaning, says_its_side, turn_in
 from dstbench.readers.options import Keys
 from dstbench.readers.state_cells import could_be_state, is_missing, states_in, without_numpy
+from dstbench.readers.walk import Id, Step
 
 #: The values under each key, in a sample of the records.
 Columns: TypeAlias = dict[str, list[Any]]
@@ -107,20 +98,16 @@ def has_states(record: Mapping[str, Any], least: int = 1) -> bool:
 
 def with_inner(record: Any, given: Keys) -> Any:
     """A record in which what the user's keys with a dot lead to (``meta.gold``) is under these keys."""
-    inner: dict[str, Any] = {}
-    for path in vars(given).values():
-        outer, dot, name = path.partition(".") if isinstance(path, str) else ("", "", "")
-        above = record.get(outer) if dot and isinstance(record, Mapping) else None
-        if isinstance(above, Mapping) and name in above:
-            inner[path] = above[name]
-    return {**record, **inner} if inner else record
+    paths = [path for path in vars(given).values() if isinstance(path, str) and "." in path]
+    flat = with_dots(record, always=True) if paths and isinstance(record, Mapping) else {}
+    return {**record, **{path: flat[path] for path in paths if path in flat}} if flat else record
 
 
-def with_dots(record: Mapping[Any, Any]) -> dict[str, Any]:
-    """A record in which what is in an object under a key is also under both keys, joined by a dot."""
+def with_dots(record: Mapping[Any, Any], *, always: bool = False) -> dict[str, Any]:
+    """A record in which what is in an object under a key is under both keys, joined by a dot, unless it is a state."""
     flat: dict[str, Any] = {}
     for key, value in record.items():
-        is_object = isinstance(value, Mapping) and not could_be_state(value)
+        is_object = isinstance(value, Mapping) and (always or not could_be_state(value))
         flat |= {str(key): value, **({f"{key}.{name}": inner for name, inner in value.items()} if is_object else {})}
     return flat
 
@@ -144,46 +131,43 @@ def guess(
     names_dialogue: bool = False,
     need_states: bool = True,
 ) -> Fields:
-    """The keys of each field.
-
-    Args:
-        records: The records.
-        keys: The keys that the user gives.
-        outside: Keys of ids in the objects around the records.
-        names_dialogue: Whether these, or the file's name, say which dialogue it is.
-        need_states: Whether records without states are an error.
-    """
+    """The keys of each field; `names_dialogue`: objects around say which it is."""
     columns = columns_of(records)
     given = present(columns, keys or Keys(), outside)
     taken = {given.dialogue, given.turn, given.gold, given.pred, given.system, given.user}
     free = [key for key in columns if isinstance(key, str) and key not in taken]
-    slot = next((k for k in named(free, SLOT) if all(isinstance(c, str) or is_missing(c) for c in columns[k])), None)
+    slot = next(
+        (k for k in named(free, key_names.SLOT) if all(isinstance(c, str) or is_missing(c) for c in columns[k])), None
+    )
     holding = [key for key, column in columns.items() if key != slot and _hold_states(column)]
     meanings = {key: of_key for key in free if key != slot and (of_key := meaning(key)) is not None}
     is_long = slot is not None and not {*meanings, given.gold, given.pred} & {*holding}
+    empty = [key for key in meanings if all(could_be_state(value) is None for value in columns[key])]
     states = {
         key: of_key for key, of_key in meanings.items()
-        if key in holding or key in _OWN or (of_key.rank not in (2, 3) and (is_long or _are_empty(columns[key])))
+        if key in holding or key in _OWN or (of_key.rank not in (2, 3) and (is_long or key in empty))
     }  # fmt: skip
     gold, pred = _sides(states, given)
     if gold is None and pred is None and need_states:
         what = f"neither gold nor pred; unknown keys: {_listed(key for key in free if folded(key) not in _IDS)}"
-        line = _line(records, names_dialogue=names_dialogue) or "--keys gold=KEY,pred=KEY names them"
-        raise KeysError(what, line)
+        line, keys = line_for(records[:_LISTED], names_dialogue=names_dialogue) or ("", Keys())
+        is_whole = keys.dialogue is not None or names_dialogue
+        raise KeysError(what, line if line and is_whole else "--keys gold=KEY,pred=KEY names them")
     if gold != pred:  # a plain name is believed if no other key is of its side, so that reading says what is wrong
         plain = {of_key.side: key for key, of_key in reversed(meanings.items()) if of_key.rank == 0}
         gold, pred = gold or plain.get("gold"), pred or plain.get("pred")
     rest = [key for key in free if key not in (gold, pred)]
-    dialogue = given.dialogue or _first(columns, _is_id, named(rest, DIALOGUE))
+    dialogue = given.dialogue or _first(columns, _may_be_id, named(rest, DIALOGUE))
     dialogue = dialogue or next((key for key in named(rest, TURN) if _mostly(_is_flag, columns[key])), None)
     if dialogue is None and not names_dialogue:
-        line = _line(records, names_dialogue=False) or "--keys id=KEY names it"
-        raise KeysError(f"no key for the dialogue (there are: {_listed(columns)})", line)
+        line, keys = line_for(records[:_LISTED]) or ("", Keys())
+        hint = line if keys.dialogue is not None else "--keys id=KEY names it"
+        raise KeysError(f"no key for the dialogue (there are: {_listed(columns)})", hint)
     unused = [key for key in holding if key not in (*taken, dialogue, gold, pred)]
     fields = Fields(dialogue, given.turn or _turn(columns, free), gold, pred, unused=tuple(unused))
     if not is_long:
         return fields
-    return replace(fields, slot=slot, domain=next(iter(named(free, DOMAIN)), None), unused=())
+    return replace(fields, slot=slot, domain=next(iter(named(free, key_names.DOMAIN)), None), unused=())
 
 
 def present(columns: Collection[Any], given: Keys, outside: Collection[str] = ()) -> Keys:
@@ -205,16 +189,16 @@ def named(keys: Collection[str], names: Sequence[str]) -> list[str]:
     return [by_name[name] for name in names if name in by_name]
 
 
-def keys_for(records: Iterable[Mapping[str, Any]], around: Sequence[Mapping[str, Any]] = ()) -> Keys | None:
-    """The keys that records under unknown keys seem to need; None: nothing in them looks like states.
+def line_for(
+    records: Iterable[Mapping[str, Any]], around: Sequence[Mapping[str, Any]] = (), *, names_dialogue: bool = False
+) -> tuple[str, Keys] | None:
+    """The option, and its keys, that records under unknown keys seem to need; None: nothing in them looks like states.
 
     Which of two states is gold, the user knows; here, it is the first. The dialogue's id may be in the objects `around`
-    the records.
+    the records, or be known (`names_dialogue`).
     """
     columns = columns_of(map(with_dots, records))
     states = [key for key, column in columns.items() if turn_in(str(key)) is None and _hold_states(column)]
-    if not states:
-        return None
     sides: dict[str, str] = {}
     for key in states:
         if (of_key := meaning(key.rpartition(".")[2])) is not None and of_key.side != "either":
@@ -224,24 +208,20 @@ def keys_for(records: Iterable[Mapping[str, Any]], around: Sequence[Mapping[str,
         if side not in sides and rest:
             sides[side] = rest.pop(0)
 
-    def first(
-        columns: Columns, names: Sequence[str], kind: Callable[[Any], bool], taken: Collection[str | None]
-    ) -> str | None:
+    def first(columns: Columns, names: Sequence[str], kind: Callable[[Any], bool], *taken: str | None) -> str | None:
         keys = [key for key, column in columns.items() if key not in taken and _mostly(kind, column)]
         last_parts = {folded(key.rpartition(".")[2]): key for key in reversed(keys)}
         return next((last_parts[name] for name in names if name in last_parts), keys[0] if keys else None)
 
-    turn = first(columns, TURN, _is_number, sides.values())
-    dialogue = first(columns, DIALOGUE, _is_name, [*sides.values(), turn])
+    turn = first(columns, TURN, _is_number, *sides.values())
+    dialogue = None if names_dialogue else first(columns, DIALOGUE, _is_name, *sides.values(), turn)
     if dialogue is None and len(around) > 1:
-        dialogue = first(columns_of(around), DIALOGUE, _is_name, ())
-    return Keys(dialogue, turn, sides.get("gold"), sides.get("pred"))
-
-
-def line_for(keys: Keys) -> str:
-    """The option that gives these keys."""
-    given = {"id": keys.dialogue, "turn": keys.turn, "gold": keys.gold, "pred": keys.pred}
-    return "--keys " + ",".join(f"{field}={key}" for field, key in given.items() if key is not None)
+        dialogue = first(columns_of(around), DIALOGUE, _is_name)
+    given = {"id": dialogue, "turn": turn, "gold": sides.get("gold"), "pred": sides.get("pred")}
+    line = "--keys " + ",".join(f"{field}={key}" for field, key in given.items() if key is not None)
+    return (
+        (f"{line} may be what it needs", Keys(dialogue, turn, sides.get("gold"), sides.get("pred"))) if states else None
+    )
 
 
 def turn_number(value: Any) -> int | None:
@@ -281,10 +261,6 @@ def _sides(states: Mapping[str, Meaning], given: Keys) -> tuple[str | None, str 
     return gold, pred
 
 
-def _are_empty(column: list[Any]) -> bool:
-    return all(could_be_state(value) is None for value in column)
-
-
 def _hold_states(column: list[Any]) -> bool:
     """Whether most values look like states, or like the states of a dialogue's turns."""
     looks = [*map(_looks, column)]
@@ -296,14 +272,6 @@ def _looks(cell: Any) -> bool | None:
     if (several := states_in(cell)) is None:
         return could_be_state(cell)
     return not any(isinstance(state, Mapping) and is_record(state) for state in several.values())
-
-
-def _line(records: Sequence[Mapping[str, Any]], *, names_dialogue: bool) -> str | None:
-    """The hint with the line that may read records; None: nothing in them looks like states, or names dialogues."""
-    keys = keys_for(records[:_LISTED])
-    if keys is not None and names_dialogue:
-        keys = replace(keys, dialogue=None)
-    return f"{line_for(keys)} may be what it needs" if keys and (keys.dialogue or names_dialogue) else None
 
 
 def _turn(columns: Columns, free: Collection[str]) -> str | None:
@@ -327,10 +295,10 @@ def _mostly(kind: Callable[[Any], bool], column: list[Any]) -> bool:
     return 2 * sum(map(kind, values)) > len(values)
 
 
-def _is_id(value: Any) -> bool:
+def _may_be_id(value: Any, words: int = 3) -> bool:
     """Whether a value may be an id, rather than an utterance."""
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return is_number or (isinstance(value, str) and "\n" not in value and len(value.split()) < 4)
+    return is_number or (isinstance(value, str) and "\n" not in value and len(value.split()) <= words)
 
 
 def _is_name(value: Any) -> bool:
@@ -347,3 +315,81 @@ def _is_number(value: Any) -> bool:
 
 def _listed(keys: Iterable[Any]) -> str:
     return ", ".join(map(str, islice(keys, _LISTED))) or "none"
+
+
+# --- where records are ------------------------------------------------------------------------------------------------
+
+
+Path: TypeAlias = tuple[Step, ...]
+#: The path to records in a list that nothing names.
+LIST: Final[Path] = (Step("list", or_object=True),)
+# Items of a list or an object that are looked at, and the deepest nesting of records.
+_ITEMS: Final = 20
+_DEEPEST: Final = 4
+
+
+def find_path(document: Any, is_one: Callable[[Mapping[str, Any]], bool], given: Keys | None = None) -> Path | None:
+    """The path to the records in decoded JSON, or in its beginning; None: there seem to be none."""
+    steps = _steps_to(document, is_one, given or Keys())
+    return None if steps is None else _with_ids(steps)
+
+
+def _steps_to(
+    document: Any, is_one: Callable[[Mapping[str, Any]], bool], given: Keys, depth: int = 0
+) -> list[tuple[Step, Any]] | None:
+    """The steps, each with the first key of the list or object that it leads through."""
+    if depth > _DEEPEST or not document:
+        return None
+    if isinstance(document, list):
+        for item in document[:_ITEMS]:
+            if (below := _steps_to(item, is_one, given, depth + 1)) is not None:
+                return [(LIST[0], 0), *below]
+    if not isinstance(document, Mapping) or is_one(document):
+        return [] if isinstance(document, Mapping) else None
+    inner = [(key, value) for key, value in document.items() if isinstance(value, (list, Mapping)) and value]
+    is_given = given.turns in document
+    if is_given:  # records are what is below the key that the user gives
+        inner = [(given.turns, document[given.turns])]
+        is_one, given, depth = lambda _: True, replace(given, turns=None), 0
+    ways = {key: way for key, v in inner[:_ITEMS] if (way := _steps_to(v, is_one, given, depth + 1)) is not None}
+    if not ways:
+        return None
+    key, way = next(iter(ways.items()))
+    is_id = any(map(str.isdecimal, str(key))) and all(isinstance(v, (list, Mapping)) for v in document.values())
+    if len(ways) > 1 or (is_id and not is_given):
+        return [(Step("object", or_object=True), key), *way]
+    names = {folded(name): name for name, value in document.items() if isinstance(value, (str, int))}
+    ids = []
+    for of, own, usual in (("dialogue", given.dialogue, DIALOGUE), ("turn", given.turn, TURN)):
+        name = own if own in document else next((names[name] for name in usual if name in names), None)
+        ids += [] if name is None else [Id(of, name, object)]
+    return [*[(Step("dialogue", ids=tuple(ids)), None)] * bool(ids), (Step("key", key), None), *way]
+
+
+def _with_ids(steps: list[tuple[Step, Any]]) -> Path:
+    """The steps, with what the keys and indices of lists and objects say of dialogue and turn.
+
+    ``{"MUL1": [record, record]}`` is an object whose keys are dialogues, and a list whose indices are turns;
+    so is ``{"MUL1": {"0": record}}``. In ``{"MUL1-0": record}``, the key is called a dialogue, and divided later. In
+    ``[{"id": "MUL1", "turns": [record]}]``, the inner list has turns, as an object above it names the dialogue.
+    """
+    path = [step for step, _ in steps]
+    through = [at for at, step in enumerate(path) if step.kind in ("list", "object")]
+    if not through:
+        return tuple(path)
+    last = through[-1]
+    is_list = path[last].kind == "list"
+    is_number = is_list or turn_in(str(steps[last][1])) is not None
+    objects = [at for at in through if path[at].kind == "object"]
+    by_key = {id_.of: at for at, step in enumerate(path) for id_ in step.ids}  # ids under keys of objects
+    names: dict[int, str] = {}
+    if "dialogue" in by_key:
+        if is_number and last > by_key["dialogue"] and by_key.get("turn", -1) < last:
+            names = {last: "turn"}
+    elif not is_list and not (is_number and len(objects) > 1):
+        names = {last: "dialogue"}
+    elif above := [at for at in objects if at < last]:
+        names = {above[-1]: "dialogue", last: "turn"}
+    for at, of in names.items():
+        path[at] = replace(path[at], ids=(Id(of),))
+    return tuple(path)

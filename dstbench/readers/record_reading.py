@@ -9,21 +9,28 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from itertools import count
 from typing import Any, Final
 
 from dstbench.conventions.slots import OWN_ID
-from dstbench.errors import DstbenchError, number_of
+from dstbench.errors import number_of
 from dstbench.readers import key_names
-from dstbench.readers.builder import StatesBuilder
 from dstbench.readers.format import Said
 from dstbench.readers.key_names import folded
 from dstbench.readers.record_keys import FLAG, Fields, KeysError, guess, named, turn_number
-from dstbench.readers.shapes import clipped
+from dstbench.readers.shapes import Misfit, clipped, in_words
 from dstbench.readers.source import Source
-from dstbench.readers.state_cells import StateCells, is_missing, lists_slots, no_state, states_in, without_numpy
-from dstbench.readers.state_text import Misfit, says_nothing
-from dstbench.readers.state_text import named as name_of
+from dstbench.readers.state_cells import (
+    StateCells,
+    is_missing,
+    lists_slots,
+    no_state,
+    says_nothing,
+    states_in,
+    without_numpy,
+)
+from dstbench.readers.states import StatesBuilder
 from dstbench.readers.walk import Turn
 
 # If records are in so few groups without a digit in their names, a note names these; others are dialogues.
@@ -59,8 +66,8 @@ def spoken(source: Source, rows: Sequence[Turn]) -> Iterator[Said]:
         (source.keys and getattr(source.keys, field)) or next(iter(named(names, usual)), None)
         for field, usual in (("system", key_names.SYSTEM), ("user", key_names.USER))
     ]
-    contents = {turn: row.content for row, turn in zip(records.rows[::-1], records.turns()[::-1], strict=True)}
-    for turn in dict.fromkeys(records.turns()):  # in rows of one slot each, a turn has several
+    contents = {turn: row.content for row, turn in zip(records.rows[::-1], records.turns[::-1], strict=True)}
+    for turn in dict.fromkeys(records.turns):  # in rows of one slot each, a turn has several
         system, user = (text if isinstance(text := contents[turn].get(key), str) else None for key in keys)
         yield *turn, system, user
 
@@ -84,13 +91,8 @@ def guessed(source: Source, rows: Sequence[Turn], *, need_states: bool = True) -
     """The records of single turns, and their keys. A `KeysError`: these do not say what they hold."""
     if rows[0].dialogue is None and (name := source.dialogue) is not None:  # a key of the records may say otherwise
         rows = [row._replace(dialogue=name) for row in rows]
-    fields = guess(
-        [row.content for row in rows],
-        source.keys,
-        source.outside,
-        names_dialogue=rows[0].dialogue is not None,
-        need_states=need_states,
-    )
+    names_dialogue, contents = rows[0].dialogue is not None, [row.content for row in rows]
+    fields = guess(contents, source.keys, source.outside, names_dialogue=names_dialogue, need_states=need_states)
     return Records(source, _of_one_speaker(_divided(rows, fields), fields), fields)
 
 
@@ -131,28 +133,20 @@ def _of_one_speaker(rows: Sequence[Turn], fields: Fields) -> Sequence[Turn]:
     """The records of the speaker whose turns have states, counted anew in each dialogue; all, if both's have."""
     sides = {fields.gold, fields.pred} - {None}
     key = next(iter(named([*rows[0].content], key_names.SPEAKER)), None)
-    speakers: dict[bool, set[str]] = {True: set(), False: set()}  # those with, and those without states
-    for row in rows if key is not None and sides else ():
-        has_state = not all(is_missing(row.content.get(side)) for side in sides)
-        speakers[has_state].add(str(row.content.get(key)))
-    if not speakers[True] or not speakers[False] - speakers[True]:
+    if key is None or not sides:
         return rows
-    having = [row for row in rows if str(row.content.get(key)) in speakers[True]]
-    if fields.turn is not None or any(row.number is None for row in having):
-        return having
+    having = {str(r.content.get(key)) for r in rows if not all(is_missing(r.content.get(side)) for side in sides)}
+    kept = [row for row in rows if str(row.content.get(key)) in having]
+    if not having or len(kept) == len(rows):
+        return rows
+    if fields.turn is not None or any(row.number is None for row in kept):
+        return kept
     numbers = defaultdict[Any, Iterator[int]](count)
-    return [row._replace(number=next(numbers[row.dialogue])) for row in having]
+    return [row._replace(number=next(numbers[row.dialogue])) for row in kept]
 
 
 class Records:
-    """Records of single turns, whose keys are known.
-
-    Args:
-        source: The file.
-        rows: The records.
-        fields: The keys of each field.
-        are_named: Whether the keys are the file's own, so that messages name them.
-    """
+    """Records of single turns, whose keys are known; messages name these if they are the file's own (`are_named`)."""
 
     def __init__(self, source: Source, rows: Sequence[Turn], fields: Fields, *, are_named: bool = True) -> None:
         self._source, self.rows, self.fields, self._are_named = source, rows, fields, are_named
@@ -174,12 +168,13 @@ class Records:
         states.either = fields.either
         if "pred" not in sides and fields.unused:
             states.instead = f"--keys pred={fields.unused[0]} takes that as the prediction"
-        turns = self.turns()
-        rows = self.rows if fields.slot is None else self._joined(turns, sides)
-        for row, turn in zip(rows, turns if fields.slot is None else dict.fromkeys(turns), strict=True):
+        for row, turn in zip(self.rows, self.turns, strict=True) if fields.slot is None else self._joined(sides):
             at = states.turn(*turn)
             if not any(key in row.content for key in sides.values()) and fields.slot is None:
-                raise self._without_state(row, sides)
+                names = " nor ".join([*dict.fromkeys([*sides.values(), "gold", "pred"])][:2])
+                others = sorted(str(key) for key in row.content if key not in (fields.dialogue, fields.turn))[:12]
+                what = f"{row.place}neither {names}; unknown keys: {', '.join(others) or 'none'}"
+                raise self._source.misshapen(what, **self._where(row))
             for side, key in [*sides.items()][: 1 if fields.either else 2]:
                 if key not in row.content:
                     continue
@@ -200,17 +195,10 @@ class Records:
         of_row = {name: row.content.get(key, around) for name, key, around in fields}
         return {name: value for name, value in of_row.items() if isinstance(value, (str, int, float))}
 
-    def _without_state(self, row: Turn, sides: Mapping[str, str]) -> DstbenchError:
-        """The error for a record that lacks both sides."""
-        names = [*dict.fromkeys([*sides.values(), "gold", "pred"])][:2]
-        others = [str(key) for key in row.content if key not in (self.fields.dialogue, self.fields.turn)]
-        what = f"{row.place}neither {' nor '.join(names)}; unknown keys: {', '.join(sorted(others)[:12]) or 'none'}"
-        return self._source.misshapen(what, **self._where(row))
-
-    def _joined(self, turns: Sequence[tuple[str, int]], sides: Mapping[str, str]) -> list[Turn]:
+    def _joined(self, sides: Mapping[str, str]) -> list[tuple[Turn, tuple[str, int]]]:
         """A record for each turn, from those of one slot each."""
         fields, joined, unpredicted = self.fields, dict[tuple[str, int], Turn](), set()
-        for row, turn in zip(self.rows, turns, strict=True):
+        for row, turn in zip(self.rows, self.turns, strict=True):
             empty = Turn(*turn, {key: [] for key in sides.values()}, place=row.place)
             content = joined.setdefault(turn, empty).content
             slot, domain = row.content.get(fields.slot), row.content.get(fields.domain)
@@ -224,7 +212,7 @@ class Records:
                     unpredicted.add(turn)  # as a long table marks such a turn
         for turn in unpredicted:
             del joined[turn].content[sides["pred"]]
-        return [*joined.values()]
+        return [(row, turn) for turn, row in joined.items()]
 
     def _keys_used(self, sides: Mapping[str, str]) -> str:
         """Which keys were used; empty: dstbench's own, or those that the user gives, and no others could be meant."""
@@ -252,28 +240,26 @@ class Records:
 
     # --- turns -----------------------------------------------------------------------------------------------------
 
+    @cached_property
     def turns(self) -> list[tuple[str, int]]:
         """Dialogue and turn of each record."""
-        fields, given = self.fields, self._source.keys
+        fields, given, rows = self.fields, self._source.keys, self.rows
         is_whole = given is not None and given.dialogue is not None  # as the user says
         is_split = fields.turn is not None and fields.turn == fields.dialogue
-        if not is_split and (fields.turn is not None or all(row.number is not None for row in self.rows)):
-            self._of_ids = [(fields.dialogue, "dialogue"), (fields.turn, "turn")]
-            return [(self._dialogue(row), self._turn(row)) for row in self.rows]
+        if not is_split and (fields.turn is not None or all(row.number is not None for row in rows)):
+            self._of_ids.append((fields.turn, "turn"))
+            return [(self._dialogue(row), self._turn(row)) for row in rows]
         if is_split or (not is_whole and self._end_in_turns()):
             self._of_ids = [(fields.dialogue, "dialogue and turn")]
             return self._split()
-        self._of_ids = [(fields.dialogue, "dialogue")]
-        return self._in_order()
-
-    def _in_order(self) -> list[tuple[str, int]]:
-        """Dialogue and turn of each record, by their order."""
-        if self.fields.slot is not None:
+        if fields.slot is not None:
             raise self._source.error("rows of one slot each, and no key says of which turn", "--keys turn=KEY names it")
         numbers = defaultdict[str, Iterator[int]](count)
-        turns = [(name, next(numbers[name])) for name in map(self._dialogue, self.rows)]
-        cells = (row.content.get(key) for row in self.rows for key in {self.fields.gold, self.fields.pred} - {None})
-        if len(numbers) == len(turns) and any(map(_may_be_turns, cells)):
+        turns = [(name, next(numbers[name])) for name in map(self._dialogue, rows)]
+        cells = [row.content.get(key) for row in rows for key in {fields.gold, fields.pred} - {None}]
+        lists = [cell for cell in cells if isinstance(cell, list) and len(cell) > 1]
+        are_texts = (all(isinstance(item, str) and _WRITTEN_OUT.search(item) for item in cell) for cell in lists)
+        if len(numbers) == len(turns) and any(are_texts):
             what = "one record per dialogue, with lists of texts that are one state or the states of several turns"
             hint = "give each record a key turn if they are one state, each turn a list if several"
             raise self._source.error(what, hint)
@@ -281,6 +267,7 @@ class Records:
         self.counted = f"no turn numbers: the {sizes} are counted in their order"
         return turns
 
+    @property
     def _ids(self) -> list[Any]:
         """The dialogues' ids, as they are written; without a key, those of the objects around the records."""
         key = self.fields.dialogue
@@ -294,14 +281,14 @@ class Records:
         number in every record, unpadded, which counts the turns of several dialogues, of each from 0 or 1. If it does
         not, or is padded to a turn's few digits, either reading may be wrong, which is an error.
         """
-        texts, is_long = self._ids(), self.fields.slot is not None
+        texts, is_long = self._ids, self.fields.slot is not None
         if 2 * sum(isinstance(text, str) and FLAG.fullmatch(text) is not None for text in texts) <= len(texts):
             return False
         if not is_long and 2 * len(set(map(str, texts))) <= len(texts):
             return False  # several records of a dialogue, in their order
-        numbers: dict[str, set[int]] = {}
+        numbers = defaultdict[str, set[int]](set)
         for name, turn in self._split():
-            numbers.setdefault(name, set()).add(turn)
+            numbers[name].add(turn)
         if all(map(is_multiwoz, numbers)):
             return True
         padded = [match[0] for text in texts if (match := _PADDED.search(text)) is not None]
@@ -320,7 +307,7 @@ class Records:
     def _split(self) -> list[tuple[str, int]]:
         """Dialogue and turn of each record, by ids that end in the turn."""
         turns = []
-        for row, text in zip(self.rows, self._ids(), strict=True):
+        for row, text in zip(self.rows, self._ids, strict=True):
             match = FLAG.fullmatch(text) if isinstance(text, str) else None
             if match is None:
                 what = f"{row.place}{self.fields.dialogue or 'the key'} {text!r} has no turn at its end, unlike others"
@@ -334,25 +321,16 @@ class Records:
         if isinstance(dialogue, float) and dialogue.is_integer():
             dialogue = int(dialogue)
         if isinstance(dialogue, bool) or not isinstance(dialogue, (str, int)):
-            what = (
-                f"no {key or 'id of the dialogue'}" if dialogue is None else f"{key}: {name_of(dialogue)} is not an id"
-            )
+            what = f"{key}: {in_words(dialogue)} is not an id" if dialogue is not None else f"no {key or 'dialogue id'}"
             raise self._source.misshapen(f"{row.place}{what} here", **self._where(row))
         return str(dialogue)
 
     def _turn(self, row: Turn) -> int:
         key = self.fields.turn
         value = row.number if key is None else row.content.get(key)
-        if (number := turn_number(value)) is None:
-            place = self._where(row)
-            if value is None:
-                raise self._source.misshapen(f"{row.place}no {key} here", **place)
-            what = f"{row.place}{key or 'the key'}: the turn is not a number"
-            raise self._source.error(what, "--keys turn=KEY chooses another key", **{**place, "turn": str(value)})
-        return number
-
-
-def _may_be_turns(cell: Any) -> bool:
-    """Whether a cell is a list of ``slot = value``, each of which may be a slot of a state, or a whole state."""
-    is_list = isinstance(cell, list) and len(cell) > 1
-    return is_list and all(isinstance(item, str) and _WRITTEN_OUT.search(item) for item in cell)
+        if (number := turn_number(value)) is not None:
+            return number
+        if value is None:
+            raise self._source.misshapen(f"{row.place}no {key} here", **self._where(row))
+        what = f"{row.place}{key or 'the key'}: the turn is not a number"
+        raise self._source.error(what, "--keys turn=KEY chooses another key", **self._where(row) | {"turn": str(value)})

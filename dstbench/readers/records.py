@@ -1,7 +1,7 @@
 """Records of turns under any keys: what most trackers of language models write, and frames and lists in memory.
 
 Conventions: a record is a turn, with the dialogue's id, the turn's number, and a gold or a predicted state or both,
-cumulative. Records may be nested in objects and lists (`record_path`), under any keys (`record_keys`); `record_reading`
+cumulative. Records may be nested in objects and lists, under any keys (`record_keys`); `record_reading`
 numbers the turns, and `state_cells` reads the states. A key may hold dialogue and turn together, ``MUL0484.json-3``.
 Without turn numbers, turns are counted in the order of a dialogue's records. A record may also be one slot of a turn
 (``slot``, with its gold and predicted value): then the turn has the slots of all its records; or a whole dialogue, with
@@ -27,24 +27,40 @@ from typing import Any, Final, TypeAlias
 
 import polars as pl
 
+from dstbench.conventions.slots import KNOWN_SLOTS, canonical_slot
 from dstbench.errors import DstbenchError, first_repeated
 from dstbench.io import parquet
 from dstbench.io.tables import separators
 from dstbench.readers.format import Format, Source, States, StatesBuilder
-from dstbench.readers.key_names import DIALOGUE, says_its_side
+from dstbench.readers.key_names import DIALOGUE, meaning, says_its_side
 from dstbench.readers.options import Keys, is_long
-from dstbench.readers.record_keys import KeysError, has_states, is_record, keys_for, line_for, named, with_inner
-from dstbench.readers.record_path import LIST, Path, find_path
-from dstbench.readers.record_reading import collect, guessed, spoken
+from dstbench.readers.record_keys import (
+    FLAG,
+    LIST,
+    Fields,
+    KeysError,
+    Path,
+    find_path,
+    has_states,
+    is_record,
+    line_for,
+    named,
+    turn_number,
+    with_inner,
+)
+from dstbench.readers.record_reading import Records, collect, guessed, is_multiwoz, spoken
+from dstbench.readers.shapes import in_words
+from dstbench.readers.source import values
+from dstbench.readers.state_cells import could_be_state, lists_slots, states_in
 from dstbench.readers.states import noting_vanishing_slots
-from dstbench.readers.tsv import CUT_OFF
-from dstbench.readers.walk import Broken, Turn, Walker
-from dstbench.readers.wrappers import values
+from dstbench.readers.walk import Broken, Id, Step, Turn, Walker
 from dstbench.typing import Unreadable
 
 # The levels of a document at which keys are looked for, and the records that are looked at to see what a file is.
 _DEEP: Final = 6
 _SAMPLE: Final = 20
+#: The hint for a line with too few or too many fields.
+CUT_OFF: Final = "is the file cut off, or a tab in a text?"
 # Bytes of a CSV file in which its header and the first records are.
 _BEGINNING: Final = 1 << 18
 #: Decoded JSON in which records are sought, each with its place.
@@ -101,15 +117,13 @@ def _without_nulls(value: Any) -> Any:
     return [_without_nulls(inner) for inner in value] if isinstance(value, list) else value
 
 
-def _path(documents: Documents, is_one: Callable[[Mapping[str, Any]], bool], keys: Keys | None) -> Path | None:
-    """The path to the records, in the first of these documents that shows one."""
-    ways = (find_path(document, is_one, keys) for _, document in documents[:_SAMPLE])
+def _path(
+    source: Source, documents: Documents, is_one: Callable[[Mapping[str, Any]], bool] | None = None
+) -> Path | None:
+    """The path to the records, whose keys the user may give, in the first of these documents that shows one."""
+    is_one = is_one or partial(is_record, given=source.keys)
+    ways = (find_path(document, is_one, source.keys) for _, document in documents[:_SAMPLE])
     return next((way for way in ways if way is not None), None)
-
-
-def _path_of(source: Source, documents: Documents) -> Path | None:
-    """The path to the records of a file, whose keys the user may give."""
-    return _path(documents, partial(is_record, given=source.keys), source.keys)
 
 
 def _walked(source: Source, documents: Documents, path: Path) -> Iterator[Turn]:
@@ -121,9 +135,11 @@ def _walked(source: Source, documents: Documents, path: Path) -> Iterator[Turn]:
             yield turn._replace(content=with_inner(turn.content, source.keys)) if source.keys else turn
 
 
-def _turns_of(source: Source, documents: Documents, *, is_csv: bool = False) -> list[Turn]:
-    """The records in documents."""
-    path = () if is_csv else _path_of(source, documents)
+def _turns_of(source: Source, documents: Documents | None = None) -> list[Turn]:
+    """The records in a file, or in documents."""
+    path: Path | None = () if documents is None and _is_csv(source) else None
+    documents = _documents(source) if documents is None else documents
+    path = _path(source, documents) if path is None else path
     if path is None:  # reading says what is wrong
         path = LIST if documents and isinstance(documents[0][1], list) else ()
     try:
@@ -134,7 +150,7 @@ def _turns_of(source: Source, documents: Documents, *, is_csv: bool = False) -> 
 
 def _sniff(source: Source) -> bool:
     documents = _documents(source, sample=True)
-    path = () if _is_csv(source) else _path_of(source, documents)
+    path = () if _is_csv(source) else _path(source, documents)
     if path is None or (source.raw.startswith(parquet.MAGIC) and is_long([*documents[0][1]], source.keys)):
         return False
     rows: list[Turn] = []
@@ -151,21 +167,21 @@ def _sniff(source: Source) -> bool:
 def line_that_works(source: Source) -> str | None:
     """The option with the keys by which a file can be read as records; None: nothing in it looks like states."""
     documents = _documents(source, sample=True)
-    path = next((way for least in (2, 1) if (way := _path(documents, partial(has_states, least=least), None))), ())
     trial = Source(source.path)
     trial.split = source.split
+    path = next((way for least in (2, 1) if (way := _path(trial, documents, partial(has_states, least=least)))), ())
     inner = max((at for at, step in enumerate(path) if step.kind == "key"), default=0)
     try:
         records, around = (
             [turn.content for turn in islice(_walked(trial, documents, way), _SAMPLE)] for way in (path, path[:inner])
         )
-        trial.keys = keys_for(records, around if inner else ())
+        line, trial.keys = line_for(records, around if inner else ()) or (None, None)
         if trial.keys is not None:
-            path = _path_of(trial, documents) or path
+            path = _path(trial, documents) or path
             guessed(trial, [*islice(_walked(trial, documents, path), _SAMPLE)])
     except (KeysError, Broken, AttributeError, TypeError):  # of a layout that is none of records'
         return None
-    return None if trial.keys is None else line_for(trial.keys)
+    return line
 
 
 def keys_in(source: Source) -> list[str]:
@@ -227,37 +243,152 @@ def _csv_lines(source: Source, *, beginning: bool = False) -> Iterator[tuple[str
 # --- formats ----------------------------------------------------------------------------------------------------------
 
 
-def _format(*, is_csv: bool, **words: Any) -> Format:
-    """A format of records."""
-
-    def turns_of(source: Source) -> list[Turn]:
-        return _turns_of(source, _documents(source), is_csv=_is_csv(source))
-
-    def read(source: Source, states: StatesBuilder) -> None:
-        collect(source, states, turns_of(source))
-
-    return Format(
-        sniff=lambda source: _is_csv(source) == is_csv and _sniff(source),
-        reader=read,
-        said=lambda source: spoken(source, turns_of(source)),
-        finish=noting_vanishing_slots,
-        free_keys=True,
-        loose=True,
-        **words,
-    )
+def _read(source: Source, states: StatesBuilder) -> None:
+    collect(source, states, _turns_of(source))
 
 
-FORMAT: Final = _format(
-    is_csv=False,
+FORMAT: Final = Format(
     name="records",
     title="records of turns under any keys, as JSON, JSON Lines or Parquet",
     example='[{"dial_id": "MUL9901", "turn_id": 0, "ground_truth": {"hotel-area": "north"}, "predicted": {}}]',
-    shape=list[dict[str, Any]],
+    sniff=lambda source: not _is_csv(source) and _sniff(source),
+    reader=_read,
+    said=lambda source: spoken(source, _turns_of(source)),
+    finish=noting_vanishing_slots,
+    free_keys=True,
+    loose=True,
 )
-CSV: Final = _format(
-    is_csv=True,
+CSV: Final = replace(
+    FORMAT,
     name="csv",
     title="CSV of turns, their states as JSON, or of slots (dialogue,turn,slot,gold,pred)",
     example="dialogue,turn,slot,gold,pred⏎MUL9901,0,hotel-area,north,north",
-    shape=dict[str, Any],
+    sniff=lambda source: _is_csv(source) and _sniff(source),
+)
+
+
+# --- states in lists --------------------------------------------------------------------------------------------------
+
+
+# Dialogues, of each the turns: objects or lists. Or ids that end in the turn, of each its state.
+_OF_LISTS: Final = (
+    Step("object", ids=(Id("dialogue"),), or_object=True),
+    Step("list", ids=(Id("turn"),), or_object=True),
+)
+_OF_FLAGS: Final = (Step("object", ids=(Id("dialogue"),)),)
+# Dialogues of a list that are looked at.
+_DIALOGUES: Final = 200
+
+
+def are_lists(data: Any) -> bool:
+    """Whether data are lists of states, one list per dialogue.
+
+    >>> are_lists([[{"hotel-area": "north"}, {}], []]), are_lists([["hotel-area-north"]])
+    (True, False)
+    """
+    return (
+        isinstance(data, (list, tuple))
+        and any(data)
+        and all(isinstance(item, (list, tuple)) and could_be_state(item) is not True for item in data)
+        and all(states_in(item, surely=False) is not None for item in data)
+        and find_path([*data[:_DIALOGUES]], is_record) is None
+    )
+
+
+def _by_side(document: Any) -> dict[str, Any]:
+    """What is under the key of each side, if an object has both; else the whole, of either side."""
+    meanings = {key: of_key for key in document if (of_key := meaning(key))} if isinstance(document, dict) else {}
+    sides: dict[str, Any] = {
+        of_key.side: document[key] for key, of_key in meanings.items()
+        if of_key.rank < 2 and isinstance(document[key], dict)
+    }  # fmt: skip
+    return sides if len(meanings) == 2 and sides.keys() == {"gold", "pred"} else {"either": document}
+
+
+def _are_states(document: Any) -> bool:
+    """Whether there is one state under each key, instead of those of several turns."""
+    if not isinstance(document, dict):
+        return False
+    for key, cell in document.items():
+        has_turns = isinstance(cell, dict) and any(turn_number(inner) is not None for inner in cell)
+        is_one = isinstance(cell, list) or (FLAG.fullmatch(key) is not None and not has_turns)
+        if cell and not (is_one and could_be_state(cell)):
+            return False
+    return any(document.values())
+
+
+def _sniff_lists(source: Source) -> bool:
+    """Whether all turns of the first dialogues look like states, and some of them have slots."""
+    document: Any = source.sample if source.kind == "json" else {}
+    sides = _by_side(document)
+    if (isinstance(document, list) and not are_lists(document)) or ("either" in sides and source.around):
+        return False
+    try:
+        turns = [turn for of_side in sides.values() for turn in _turns_of_side(source, of_side)]
+    except Broken:
+        return False
+    are_numbered = all(turn.number is None or turn_number(turn.number) is not None for turn in turns)
+    are_states = all(could_be_state(turn.content) is not False for turn in turns)
+    return are_numbered and are_states and any(_has_slots(turn.content) for turn in turns)
+
+
+def _has_slots(state: Any) -> bool:
+    """Whether a state is nested, or has slots that look like those of a domain."""
+    if not isinstance(state, dict):
+        return could_be_state(state) is True
+    is_nested = any(isinstance(inner, dict) and inner for inner in state.values())
+    slots = [slot for slot, value in state.items() if isinstance(value, (str, list))]
+    return is_nested or any("-" in slot or canonical_slot(slot) in KNOWN_SLOTS for slot in slots)
+
+
+def _read_lists(source: Source, states: StatesBuilder) -> None:
+    document: Any = source.json if source.kind in ("json", "jsonl") else None
+    if document != {} and not (document and type(document) in (dict, list)):
+        raise source.misshapen("no JSON object of dialogues")
+    rows: dict[tuple[Any, Any], Turn] = {}
+    for side, of_side in _by_side(document).items():
+        _check_lists(source, of_side)
+        for turn in _turns_of_side(source, of_side):
+            row = rows.setdefault((turn.dialogue, turn.number), turn._replace(content={}))
+            row.content[side] = turn.content
+    states.are_in_order = isinstance(document, list)
+    sides = [side for side in ("gold", "pred") if any(side in row.content for row in rows.values())]
+    fields = Fields(gold="gold", pred="pred") if sides else Fields(gold="either", pred="either")
+    records = Records(source, [*rows.values()], fields, are_named=False)
+    if rows and records.turns and records.counted:
+        what = "one state, where the states of a dialogue must be, as the key does not end in the turn"
+        raise source.misshapen(what, dialogue=next(iter(rows.values())).dialogue)
+    records.add(states)
+    states.either = states.either and not states.are_in_order
+
+
+def _turns_of_side(source: Source, document: Any) -> list[Turn]:
+    """The turns of one side, whose contents are their states."""
+    return [*Walker(source).walk(document, _OF_FLAGS if _are_states(document) else _OF_LISTS)]
+
+
+def _check_lists(source: Source, document: Any) -> None:
+    """Raise an error for a dialogue of one side that has one state instead of those of its turns."""
+    entries = document.items() if isinstance(document, dict) else enumerate(document)
+    for key, of_dialogue in entries if not _are_states(document) else ():
+        flag = FLAG.fullmatch(key) if isinstance(key, str) else None
+        what = None
+        if flag is not None and is_multiwoz(flag[1]):
+            what = "the key ends in a turn, and has the states of several turns"
+        elif lists_slots(of_dialogue):
+            what = "a list of slots, which is one state, where the states of a dialogue must be"
+        elif not isinstance(of_dialogue, (list, dict)):
+            what = f"{in_words(of_dialogue)}, where the states of a dialogue must be"
+        if what:
+            raise source.misshapen(what, dialogue=str(key))
+
+
+STATE_LISTS: Final = Format(
+    name="state-lists",
+    title="lists of states per dialogue (gold_states.json); as predictions, they need --gold",
+    example='{"mul9901": [{"hotel": {"area": "north"}}, {"hotel": {"area": "north", "stars": "4"}}]}',
+    sniff=_sniff_lists,
+    reader=_read_lists,
+    finish=noting_vanishing_slots,
+    loose=True,
 )

@@ -1,20 +1,29 @@
-"""The registry of formats: `find_format` recognises a file's format by its content, and `read` reads the file."""
+"""The registry of formats: `find_format` recognises a file's format by its content, and `read` reads the file.
 
-from collections.abc import Iterator, Sequence
+Decoded JSON in memory is read as the file that it is from would be, except lists of records, which
+`records.from_memory` reads. A list may also be of the objects of JSON Lines. Lists of states, one list per dialogue,
+are dialogues named by their place, ``0``, ``1``, …: gold and predictions are then two parallel lists.
+"""
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
 from os import PathLike, fspath
 from typing import Any, Final
 
-from dstbench.errors import DstbenchError, UsageError, did_you_mean
+import msgspec
+
+from dstbench.errors import DstbenchError, UsageError, did_you_mean, number_of
 from dstbench.plugins import Plugins, Table, origin_of
-from dstbench.readers import jsonl, ldst, records, savn, state_lists, trippy, tsv
-from dstbench.readers.declared import row_of
+from dstbench.readers import records, special
 from dstbench.readers.folder import data_files
-from dstbench.readers.foreign import checked_format
-from dstbench.readers.format import Format, Source, States
-from dstbench.readers.options import Keys
-from dstbench.readers.record_keys import KeysError, present
-from dstbench.readers.rows import Row
-from dstbench.readers.state_text import named
+from dstbench.readers.format import Format, Source, States, checked_format
+from dstbench.readers.key_names import DIALOGUE, DIALOGUE_ONLY, folded
+from dstbench.readers.options import AS_USUAL, Keys, ReadOptions
+from dstbench.readers.record_keys import FLAG, KeysError, present
+from dstbench.readers.record_reading import is_multiwoz
+from dstbench.readers.rows import Row, row_of
+from dstbench.readers.shapes import in_words
+from dstbench.readers.source import values
 from dstbench.readers.states import in_split, merge_states, noting_doubts, only_split
 from dstbench.readers.table import ROWS
 from dstbench.typing import Unreadable
@@ -23,22 +32,22 @@ from dstbench.typing import Unreadable
 FORMATS: Final[dict[str, Format]] = {
     form.name: form
     for form in (
-        trippy.FORMAT,  # first, as it looks no further than the first turn
-        jsonl.FORMAT,
-        savn.FORMAT,
-        ldst.FORMAT,
-        *tsv.FORMATS,
+        special.TRIPPY,  # first, as it looks no further than the first turn
+        special.JSONL,
+        special.LDST,
+        *special.FORMATS,
         *ROWS.values(),
         # last, as they take any keys
         records.CSV,
         records.FORMAT,
-        state_lists.FORMAT,
+        records.STATE_LISTS,
     )
 }
-
-
-def _is_foreign(item: object) -> bool:
-    return isinstance(item, (Row, Table)) or (isinstance(item, Format) and item is not FORMATS.get(item.name))
+# Objects of a list in memory that are looked at.
+_SAMPLE: Final = 200
+_NOT_JSON: Final = (TypeError, UnicodeEncodeError, OverflowError, RecursionError)
+# Texts that are paths, and not, for example, the name of a model.
+_ENDINGS: Final = (".json", ".jsonl", ".csv", ".tsv", ".parquet", ".txt", ".gz", ".zip")
 
 
 def _checked(item: Any, origin: str) -> Format:
@@ -52,10 +61,16 @@ def _checked(item: Any, origin: str) -> Format:
 PLUGINS: Final = Plugins(
     "format",
     FORMATS,
-    is_one=_is_foreign,
+    is_one=lambda item: (
+        isinstance(item, (Row, Table)) or (isinstance(item, Format) and item is not FORMATS.get(item.name))
+    ),
     name_of=lambda item: item.get("name") if isinstance(item, Table) else item.name,
     checked=_checked,
 )
+#: Names of the formats that can be written again.
+WRITABLE: Final = tuple(form.name for form in FORMATS.values() if form.document is not None)
+#: Names of the formats that hold utterances.
+WITH_UTTERANCES: Final = tuple(form.name for form in FORMATS.values() if form.said is not None)
 
 
 def check_declared() -> None:
@@ -68,21 +83,10 @@ def check_declared() -> None:
                 raise UsageError(error.what, hint=error.hint) from None
 
 
-#: Names of the formats that can be written again.
-WRITABLE: Final = tuple(form.name for form in FORMATS.values() if form.document is not None)
-#: Names of the formats that hold utterances.
-WITH_UTTERANCES: Final = tuple(form.name for form in FORMATS.values() if form.said is not None)
-
-
-def _find(name: str) -> Format | None:
-    """The format of this name, as the user or a long table (NAME@ORIGIN) has it."""
-    name = name.partition("@")[0]
-    return FORMATS.get(name) or PLUGINS.find(name)
-
-
 def named_format(name: str) -> Format:
-    """The format of this name."""
-    if (form := _find(name)) is not None:
+    """The format of this name, as the user or a long table (NAME@ORIGIN) has it."""
+    own = name.partition("@")[0]
+    if (form := FORMATS.get(own) or PLUGINS.find(own)) is not None:
         return form
     names = [*FORMATS, *PLUGINS.names()]
     raise UsageError(f"there is no format {name!r}", hint=did_you_mean(name, names) or f"one of {', '.join(names)}")
@@ -91,10 +95,9 @@ def named_format(name: str) -> Format:
 def has_utterances(name: str) -> bool:
     """Whether the format of this name is one that holds utterances, and can be used here."""
     try:
-        form = _find(name)
+        return named_format(name).said is not None
     except DstbenchError:
         return False
-    return form is not None and form.said is not None
 
 
 # --- sniffing ---------------------------------------------------------------------------------------------------------
@@ -111,7 +114,7 @@ def find_format(source: Source, name: str | Format | None = None) -> Format:
         return wanted
     if form := sniff(source):
         return form
-    raise _without_keys(source) or source.error(*_unknown(source))
+    raise _unknown(source)
 
 
 def sniff(source: Source) -> Format | None:
@@ -144,7 +147,7 @@ def _sniffed_inside(source: Source, forms: Sequence[Format]) -> Format | None:
         keys = ", ".join(part.inside[-1] for part, _ in parts)
         raise source.error(f"data of format {parts[0][1]} under several keys: {keys}", "write each to its own file")
     for part, form in parts:
-        source.become(part)
+        source.__dict__ = part.__dict__
         return form
     return None
 
@@ -157,38 +160,31 @@ def find_files(
         yield source, find_format(source, name)
         return
     source.check()  # a file of a model's weights may be a zip, which looks like a folder
-    if name is None:
-        yield from data_files(source, sniff, split)
-    else:
-        wanted = find_format(source, name)
-        yield from data_files(source, lambda file: wanted if _sniffed(file, [wanted]) else None, split)
+    wanted = None if name is None else find_format(source, name)
+    sniff_file = sniff if wanted is None else lambda file: wanted if _sniffed(file, [wanted]) else None
+    yield from data_files(source, sniff_file, split)
 
 
-def _without_keys(file: Source) -> DstbenchError | None:
-    """The error for a file that lacks a key that the user gives; None: it has them all, or no keys are given."""
-    if file.keys is None or file.keys.optional:
-        return None
-    names = records.keys_in(file)
-    if (turns := file.keys.turns) is not None and turns not in names:
-        return file.error(f"no object has the key {turns!r} (keys: turns={turns})", did_you_mean(turns, names))
-    try:
-        present(names, file.keys if names else Keys())
-    except KeysError as error:
-        return file.error(error.what, error.hint)
-    return None
-
-
-def _unknown(source: Source) -> tuple[str, str]:
-    """What is wrong with a file of no known format, and what to do."""
+def _unknown(source: Source) -> DstbenchError:
+    """The error about a file of no known format: which keys it has, or lacks, and what to do."""
+    names, keys = records.keys_in(source), source.keys
+    if keys is not None and not keys.optional:
+        if keys.turns is not None and keys.turns not in names:
+            what = f"no object has the key {keys.turns!r} (keys: turns={keys.turns})"
+            return source.error(what, did_you_mean(keys.turns, names))
+        try:
+            present(names, keys if names else Keys())
+        except KeysError as error:
+            return source.error(error.what, error.hint)
     if source.kind == "json" and isinstance(source.json, dict) and source.json.keys() >= {"class_types", "slots"}:
         what = "TripPy's configuration, not its predictions"
-        return what, "score pred_res.*.json; this file is what --label-map takes"
+        return source.error(what, "score pred_res.*.json; this file is what --label-map takes")
     hint = "`dstbench ls formats` shows each with an example; --from FORMAT says which it is"
     if (line := records.line_that_works(source)) is not None:
-        hint = f"{line} may be what it needs; {hint}"
+        hint = f"{line}; {hint}"
     elif source.kind in ("json", "jsonl"):
         hint += "; if its objects are turns, --keys id=KEY,turn=KEY,gold=KEY,pred=KEY says which key holds what"
-    return f"no known format: {_describe(source)}", hint
+    return source.error(f"no known format: {_describe(source)}", hint)
 
 
 def _describe(source: Source) -> str:
@@ -199,16 +195,16 @@ def _describe(source: Source) -> str:
     if source.kind not in ("json", "jsonl"):
         return f"it starts with {source.raw.lstrip()[:40].decode(errors='replace')!r}"
     what, document = "JSON Lines whose objects have", next(source.whole_lines())[1]
-    if source.kind == "json":
-        what = "a JSON list of objects with" if isinstance(document, list) else "a JSON object with"
-        if isinstance(document, list):
-            document = document[0] if document else []
-        elif isinstance(inner := next(iter(document.values()), None), dict) and inner:
-            what, document = "a JSON object of objects with", inner
+    if source.kind == "json" and isinstance(document, list):
+        what, document = "a JSON list of objects with", document[0] if document else []
+    elif source.kind == "json":
+        inner = next(iter(document.values()), None)
+        are_nested = isinstance(inner, dict) and inner
+        what, document = ("a JSON object of objects with", inner) if are_nested else ("a JSON object with", document)
     if not document:
         return f"an empty JSON {'object' if document == {} else 'list'}"
     if not isinstance(document, dict):
-        return f"a JSON list that begins with {named(document)}"
+        return f"a JSON list that begins with {in_words(document)}"
     return f"{what} the keys {', '.join([*document][:6])}"
 
 
@@ -250,3 +246,89 @@ def read(
         parts.append(states)
     whole = merge_states(parts, source.name)
     return noting_doubts(whole if split is None else only_split(whole, split))
+
+
+# --- in memory --------------------------------------------------------------------------------------------------------
+
+
+class _Decoded(Source):
+    """Decoded JSON, or JSON Lines, under a name that is no path."""
+
+    is_folder = False
+
+    def __init__(
+        self, name: str, data: Any = None, options: ReadOptions = AS_USUAL, between: bytes | None = None
+    ) -> None:
+        super().__init__(name)
+        encode = msgspec.json.encode
+        self.raw = encode(data) if between is None else between.join(map(encode, data))
+        self.keys, self.unreadable = options.keys, options.unreadable
+
+    def sibling(self, *names: str) -> None:
+        return None
+
+    def form(self, name: str | Format | None) -> Format | None:
+        """Its format; None: it is of no known one, or not of the one that the user names."""
+        form = sniff(self) if name is None else find_format(self, name)
+        return form if name is None or (form is not None and form.sniff(self)) else None
+
+
+def is_document(data: Mapping[Any, Any], options: ReadOptions) -> bool:
+    """Whether a mapping is one document, rather than data by the name of their run."""
+    if all(_is_run(str(name), item) for name, item in data.items()):
+        return False
+    try:
+        return _Decoded("states", data, options).form(options.format) is not None
+    except (*_NOT_JSON, DstbenchError):  # or several parts of it are data
+        return False
+
+
+def read_document(data: Any, name: str, options: ReadOptions) -> States | None:
+    """The states of a document; None: it is a list of records, or of objects that JSON does not have."""
+    try:
+        if records.are_lists(data):
+            data = {str(number): states for number, states in enumerate(data)}
+            return records.STATE_LISTS.read(_Decoded(name, data, options))
+        if isinstance(data, Mapping):
+            source = _Decoded(name, data, options)
+            return noting_doubts(find_format(source, options.format).read(source))
+        for between in (None, b"\n"):
+            form = _Decoded(name, data[:_SAMPLE], options, between).form(options.format)
+            if form is not None and form not in (special.JSONL, records.CSV, records.FORMAT):
+                return noting_doubts(form.read(_Decoded(name, data, options, between)))
+    except _NOT_JSON:
+        pass
+    return None
+
+
+def check_parallel(predicted: Any, gold: Any) -> None:
+    """Raise a `UsageError` if there are more predictions than gold, or other dialogues, in two parallel lists."""
+    if not (records.are_lists(predicted) and records.are_lists(gold)):
+        return
+    if len(predicted) != len(gold):
+        what = f"predicted states of {number_of(len(predicted), 'dialogue')}, and gold states of {len(gold):,}"
+        raise UsageError(what, hint="parallel lists have the same dialogues, in the same order")
+    for number, (of_pred, of_gold) in enumerate(zip(predicted, gold, strict=True)):
+        if len(of_pred) > len(of_gold):
+            what = f"{number_of(len(of_pred), 'predicted state')}, and {len(of_gold):,} of gold"
+            hint = "parallel lists have the same turns, in the same order"
+            raise DstbenchError(what, dialogue=str(number), hint=hint)
+
+
+def _is_run(name: str, item: Any) -> bool:
+    """Whether an item of a mapping is a run: a path or a frame, or a list that names dialogues other than `name`."""
+    if isinstance(item, str):
+        return os.path.exists(item) or item.lower().endswith(_ENDINGS)
+    if not isinstance(item, (list, tuple)):
+        return not isinstance(item, (Mapping, int, float, type(None)))
+    for inner in (*values(item, 1), *values(item, 2)):
+        for key, text in inner.items() if isinstance(inner, Mapping) else ():
+            word = folded(key) if isinstance(key, str) else None
+            if word in DIALOGUE_ONLY or (word in DIALOGUE and isinstance(text, str)):
+                return _dialogue(name) != _dialogue(str(text))
+    return False
+
+
+def _dialogue(name: str) -> str:
+    bare = match[1] if (match := FLAG.fullmatch(name)) else name
+    return bare.upper().removesuffix(".JSON") if is_multiwoz(bare) else bare

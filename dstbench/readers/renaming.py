@@ -7,6 +7,7 @@ are, so gold from a file of its own keeps its ids. All names are made canonical 
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from os import PathLike, fspath
@@ -15,11 +16,11 @@ from typing import Final, Literal, Self, TypeAlias
 import polars as pl
 
 from dstbench.conventions.files import UserFile, read_json
-from dstbench.conventions.slots import canonical_dialogue, canonical_slot
+from dstbench.conventions.slots import canonical_slot
 from dstbench.errors import UsageError, number_of
 from dstbench.io.files import File
 from dstbench.io.tables import read_pairs
-from dstbench.readers.states import Side, States, error_in, only_turns, sides_of, with_note, with_sides
+from dstbench.readers.states import Side, States, canonical_ids, error_in, only_turns, sides_of, with_note, with_sides
 from dstbench.schema.core import MAX_TURN
 
 #: A map of names: a file, or a mapping in memory.
@@ -74,23 +75,23 @@ def _pairs(file: File, kind: str) -> list[tuple[str, str]]:
 def _canonical(names: Collection[str], kind: str) -> list[str]:
     if kind == "slot":
         return [canonical_slot(name.strip()) for name in names]
-    table = pl.DataFrame({"name": [name.strip() for name in names]}, schema={"name": pl.String})
-    return table.select(canonical_dialogue(pl.col("name"))).to_series().to_list()
+    return canonical_ids([name.strip() for name in names])
 
 
 def rename(states: States, slots: Names | None, dialogues: Names | None = None) -> States:
     """The states with the user's names replaced by the other names, and notes on names that they do not have."""
-    renamed = states
+    complete, renamed = states.complete, states
     if slots is not None:
-        complete = states.complete
-        renamed = with_sides(states, lambda side: _with_slots(states, side, slots))
+
+        def with_slots(whole: States) -> States:
+            return with_sides(whole, lambda side: _with_slots(states, side, slots))
+
+        renamed = with_slots(states)
         if complete is not None:  # gold has the other names, so states completed from it may, too
-            renamed = replace(
-                renamed, complete=lambda gold: with_sides(complete(gold), lambda side: _with_slots(states, side, slots))
-            )
+            renamed = replace(renamed, complete=lambda gold: with_slots(complete(gold)))
         renamed = _with_note_on("slots of the slot map", slots, states, "slot", renamed)
     if dialogues is not None:
-        if states.complete is not None:
+        if complete is not None:
             raise error_in(states, f"its dialogues are known from gold only ({states.format})", "omit --id-map")
         renamed = _with_note_on(
             "dialogues of the id map", dialogues, states, "dialogue", _with_dialogues(renamed, dialogues)
@@ -102,11 +103,10 @@ def _with_note_on(what: str, names: Names, states: States, column: str, renamed:
     """The renamed states with a note on names of a map that the states do not have."""
     tables = [side.cells if column == "slot" else side.turns for side in sides_of(states)]
     present = {name for table in tables for name in table[column].unique().cast(pl.String)}
-    absent = sorted(name for name in names.content if name not in present)
+    absent = sorted(names.content.keys() - present)
     more = f" and {len(absent) - _SHOWN:,} more" if len(absent) > _SHOWN else ""
-    return (
-        with_note(renamed, f"{what} that it does not have: {', '.join(absent[:_SHOWN])}{more}") if absent else renamed
-    )
+    note = f"{what} that it does not have: {', '.join(absent[:_SHOWN])}{more}"
+    return with_note(renamed, note) if absent else renamed
 
 
 def renumber(states: States, first: int, step: int) -> States:
@@ -164,13 +164,13 @@ def with_domains(states: States, gold: States) -> States:
 
 def _with_slots(states: States, side: Side, names: Names) -> Side:
     """One side, with slots under their other names."""
-
-    def owners(slot: str) -> str:
-        own = " and ".join(own for own, other in names.content.items() if other == slot)
-        return f"--slot-map gives the name to {own}"
-
     cells = side.cells.with_columns(pl.col("slot").cast(pl.String).replace(names.content).cast(pl.Categorical))
-    return _without_clashes(states, side, cells, owners)
+    owners: dict[str, list[str]] = defaultdict(list)
+    for own, other in names.content.items():
+        owners[other].append(own)
+    return _without_clashes(
+        states, side, cells, lambda slot: f"--slot-map gives the name to {' and '.join(owners[slot])}"
+    )
 
 
 def _without_clashes(states: States, side: Side, cells: pl.DataFrame, why: Callable[[str], str]) -> Side:

@@ -8,27 +8,27 @@ an item of a list (`dialog.usr.-1`); one that begins with `<` is in the turn bef
 
 from __future__ import annotations
 
+import io
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from functools import cached_property
 from itertools import count
-from typing import Any, Final, Literal, get_args
+from typing import Any, Final
 
 import msgspec
 
 from dstbench.conventions.slots import canonical_slot
-from dstbench.errors import DstbenchError
-from dstbench.readers.builder import State, StatesBuilder
-from dstbench.readers.document import Document, laid_out_as
+from dstbench.errors import UsageError, did_you_mean
 from dstbench.readers.format import Format, Said
 from dstbench.readers.key_names import name_sides
 from dstbench.readers.notations import NOTATIONS, Cell, Loose, Notation, Place
-from dstbench.readers.shapes import clipped
+from dstbench.readers.shapes import Misfit, clipped
 from dstbench.readers.source import Source
 from dstbench.readers.state_cells import StateCells, no_state
-from dstbench.readers.state_text import Misfit
+from dstbench.readers.states import StatesBuilder
 from dstbench.readers.walk import Broken, Step, Turn, Walker, follow
 
 _NOT_THERE: Final = (KeyError, IndexError, TypeError, AttributeError, ValueError, Misfit)
@@ -55,43 +55,36 @@ class Side:
         """The state in a turn; ``msgspec.UNSET``: there is none. A `Misfit`: the turn has another type."""
         return follow(turn, self.keys)
 
-    def read(self, state: Any, loose: StateCells) -> State:
-        """The slots and values of a state. A `Misfit`: there is none, or it is written otherwise."""
-        if state is msgspec.UNSET:
-            raise Misfit(f"no {'.'.join(self.keys)} here")
-        self.notation.check(state)
-        return loose.read(state) if isinstance(self.notation, Loose) else self.notation.pairs(state)
 
+class Document:
+    """A file that a row describes, open for changes: the decoded file, in which only what is edited changes.
 
-class RowDocument(Document):
-    """A file that a row describes, open for changes."""
+    Callers use canonical names of slots; the file keeps its own spelling. A slot that is new in a turn is spelled as in
+    other turns of the file, and by its canonical name if the file has it nowhere. It is removed as the format leaves
+    slots out. Other annotations stay as they are, but for the ``turn_label`` of TRADE's and WOZ 2.0's files.
+    """
 
     def __init__(self, source: Source, row: Row) -> None:
-        super().__init__(source)
-        self._row, self._gold, self.content = row, row.sides["gold"], source.json
-        self.domains = row.domains(row.turns(source))  # before any edit, which may remove the slots that show them
+        self.source, self.row, self._gold = source, row, row.sides["gold"]
+        self.content = self.items = row.decode(source)
+        self.domains = row.domains(self.turns())  # before any edit, which may remove the slots that show them
+        for turn in self.turns():
+            try:
+                if turn.content is not None:
+                    self._gold.notation.pairs(self._gold.find(turn.content))
+            except Misfit as error:
+                where = {"dialogue": turn.dialogue, "turn": turn.number, "slot": error.slot}
+                raise source.misshapen(f"{turn.place}it cannot be edited: {error.what}", **where) from None
 
     def turns(self) -> Iterator[Turn]:
-        return self._row.turns_with_texts(self.source)
-
-    def cells(self, turn: Turn) -> Iterator[Cell]:
-        domain = self.domains.get(turn.dialogue, "")
-        for slot, place, spelling in self._gold.notation.cells(self._gold.find(turn.content)):
-            yield canonical_slot(f"{domain}{slot}"), place, spelling
-
-    def make(self, turn: Turn, slot: str, spelling: Any) -> Place:
-        name = slot.removeprefix(self.domains.get(turn.dialogue, ""))
-        return self._gold.notation.make(self._gold.find(turn.content), name, spelling)
-
-    def put(self, place: Place, value: str | None) -> None:
-        self._gold.notation.put(place, value, self._row.absent)
-
-    def edit(self, turn: Turn, changes: Mapping[str, str | None]) -> None:
-        super().edit(turn, changes)
-        self._gold.notation.tidy(self._gold.find(turn.content))
+        """The turns with the places of their utterances; those without content have no state."""
+        for turn in self.row.turns_with_texts(self.source, self.content):
+            lacks = turn.content is not None and self._gold.find(turn.content) is msgspec.UNSET
+            yield turn._replace(content=None) if lacks else turn
 
     def drop(self, dialogues: Collection[str]) -> None:
-        walker, step, top = self._row.walker(self.source), self._row.steps[0], Turn(None, None, self.content)
+        """Leave out the dialogues of these names, spelled as in the file."""
+        walker, step, top = self.row.walker(self.source), self.row.steps[0], Turn(None, None, self.content)
 
         def is_kept(key: Any, item: Any) -> bool:
             return walker.below(step, key, item, top).dialogue not in dialogues
@@ -102,7 +95,74 @@ class RowDocument(Document):
             self.content = [item for key, item in enumerate(self.content) if is_kept(key, item)]
 
     def dump(self) -> bytes:
+        """The file's new content, laid out as the old one is."""
         return laid_out_as(self.source.raw, self.content)
+
+    def cells(self, turn: Turn) -> Iterator[Cell]:
+        """The slots of a turn's state, by canonical names."""
+        domain = self.domains.get(turn.dialogue, "")
+        for slot, place, spelling in self._gold.notation.cells(self._gold.find(turn.content)):
+            yield canonical_slot(f"{domain}{slot}"), place, spelling
+
+    def edit(self, turn: Turn, changes: Mapping[str, str | None]) -> None:
+        """Set slots of a turn's state, by canonical names; None removes a slot."""
+        notation, state = self._gold.notation, self._gold.find(turn.content)
+        places: dict[str, list[Place]] = {}
+        for slot, place, _ in self.cells(turn):
+            places.setdefault(slot, []).append(place)
+        for slot, value in changes.items():
+            if slot not in places and value is not None:
+                name = slot.removeprefix(self.domains.get(turn.dialogue, ""))
+                places[slot] = [notation.make(state, name, self._spellings.get(slot))]
+            for place in places.get(slot, ()):
+                notation.put(place, value, self.row.absent)
+        notation.tidy(state)
+
+    @cached_property
+    def _spellings(self) -> dict[str, Any]:
+        """The first spelling of each slot of the file, as `cells` gives it."""
+        spellings: dict[str, Any] = {}
+        for turn in self.turns():
+            for slot, _, spelling in self.cells(turn) if turn.content is not None else ():
+                spellings.setdefault(slot, spelling)
+        return spellings
+
+
+class LinesDocument(Document):
+    """A file of lines, of which those that are not edited stay as they are."""
+
+    def is_item(self, line: bytes) -> bool:
+        """Whether a line is a turn."""
+        return bool(line.strip())
+
+    def written(self, line: bytes, item: Any) -> bytes:
+        """The line for a turn, which was this one."""
+        return line if msgspec.json.decode(line) == item else laid_out_as(line, item)
+
+    def dump(self) -> bytes:
+        lines, items, kept = [], iter(self.items), {*map(id, self.content)}
+        for line in io.BytesIO(self.source.raw):
+            text = line.rstrip(b"\r\n")
+            item = next(items) if self.is_item(text) else None
+            if item is None or id(item) in kept:
+                lines.append(line if item is None else self.written(text, item) + line[len(text) :])
+        return b"".join(lines)
+
+
+def laid_out_as(raw: bytes, content: Any) -> bytes:
+    """JSON with the indentation, spaces, escapes and last newline of a file, `raw`."""
+    indent = re.match(rb"\s*[\[{]\r?\n([ \t]+)", raw)
+    spaced = re.search(rb'"\s*:( ?)', raw[: 1 << 16])
+    width = len(indent[1]) if indent else 0 if spaced and spaced[1] else -1
+    data = msgspec.json.format(msgspec.json.encode(content), indent=width)
+    if raw.isascii():
+        data = re.sub(r"[^\x00-\x7f]", _escaped, data.decode()).encode()
+    return data + (b"\n" if raw.endswith(b"\n") else b"")
+
+
+def _escaped(letter: re.Match[str]) -> str:
+    units = letter[0].encode("utf-16-be")
+    return "".join(f"\\u{units[i : i + 2].hex()}" for i in range(0, len(units), 2))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,6 +188,7 @@ class Row:
         naming: Makes a function that names a dialogue's object, of the whole document; None: by the path.
         after: Adds notes, splits and so on, after reading.
         document: Opens a file of gold for changes; None: such files cannot be written again.
+        decode: Decodes a file.
         options: Further parts of the `Format`.
         unanswered: The note on utterances of users without an answer, which has the state.
     """
@@ -149,7 +210,8 @@ class Row:
     domain: str | Callable[[Any], str] = ""
     naming: Callable[[Any], Callable[[Any], str]] | None = None
     after: Callable[[Source, StatesBuilder, list[Turn]], None] | None = None
-    document: Callable[[Source, Row], Document] | None = RowDocument
+    document: Callable[[Source, Row], Document] | None = Document
+    decode: Callable[[Source], Any] = lambda source: source.json
     options: Mapping[str, Any] = field(default_factory=dict)
     unanswered: str = ""
 
@@ -162,7 +224,6 @@ class Row:
             title=self.title,
             example=self.example,
             reader=self.read,
-            shape=self.shape,
             holds=tuple(self.sides),
             omits=self.omits,
             said=self.spoken if self.said else None,
@@ -181,11 +242,6 @@ class Row:
         texts = {"gold": self.gold, "pred": self.pred}
         return {side: Side.of(text) for side, text in texts.items() if text is not None}
 
-    @cached_property
-    def shape(self) -> Any:
-        """The type of the decoded file, or of a line, in msgspec's sense."""
-        return _type_of(self.steps, [*self.sides.values()])
-
     # --- turns --------------------------------------------------------------------------------------------------------
 
     def walker(self, source: Source) -> Walker:
@@ -193,11 +249,12 @@ class Row:
         naming = None if self.naming is None else self.naming(source.json)
         return Walker(source, self.said, naming)
 
-    def turns(self, source: Source) -> Iterator[Turn]:
-        """The turns of a file; their states are not checked."""
+    def turns(self, source: Source, content: Any = None) -> Iterator[Turn]:
+        """The turns of a file, whose content may be decoded already; their states are not checked."""
         walker = self.walker(source)
         try:
-            for place, document in source.whole_lines() if self.lines else [("", source.json)]:
+            documents = source.whole_lines() if self.lines else [("", content or self.decode(source))]
+            for place, document in documents:
                 turns: Iterable[Turn] = walker.walk(document, self.steps, place)
                 if self.lines and not (turns := [*turns]):
                     raise source.misshapen(f"{place}a dialogue without turns")
@@ -205,10 +262,10 @@ class Row:
         except Broken as error:
             raise source.misshapen(str(error), **error.where) from None
 
-    def turns_with_texts(self, source: Source) -> Iterator[Turn]:
+    def turns_with_texts(self, source: Source, content: Any = None) -> Iterator[Turn]:
         """The turns with the places of their utterances, and what the system says at the end of a dialogue."""
         before: Turn | None = None
-        for turn in self.turns(source):
+        for turn in self.turns(source, content):
             if before is not None and before.dialogue != turn.dialogue:
                 yield from self._end(before)
                 before = None
@@ -292,23 +349,23 @@ class Row:
 
     def _is_one(self, turn: Turn) -> bool:
         """Whether a turn has the marks."""
-        side = self.sides.get("pred") or self.sides["gold"]
+        side, content = self.sides.get("pred") or self.sides["gold"], turn.content
         marks = side.keys[:1] if self.marks is None else self.marks
-        if isinstance(turn.content, dict):
-            if "pred" not in self.sides and name_sides(turn.content, "pred"):
+        if isinstance(content, dict):
+            if "pred" not in self.sides and name_sides(content, "pred"):
                 return False
-            for mark in marks:
-                if not any(key.startswith(mark[:-1]) if mark[-1] == "*" else key == mark for key in turn.content):
-                    return False
-        return isinstance(turn.content, dict if marks else (dict, list)) and self.matches(turn)
+            if not all(mark in content or any(fnmatchcase(key, mark) for key in content) for mark in marks):
+                return False
+        return isinstance(content, dict if marks else (dict, list)) and self.matches(turn)
 
     def read(self, source: Source, states: StatesBuilder) -> None:
         """Add the turns of a file."""
         loose = StateCells(source.unreadable)
         turns = [*self.turns(source)]
-        if self.unanswered and (unanswered := _unanswered(turns)):
-            states.note(self.unanswered.format(unanswered))
+        spoken = {turn.dialogue: turn for turn in turns if turn.content is not None or "user" in turn.texts}
         turns = [turn for turn in turns if turn.content is not None or not turn.texts]
+        if self.unanswered and (number := sum(int(last.number) + 1 for last in spoken.values()) - len(turns)):
+            states.note(self.unanswered.format(number))
         domains = self.domains(turns)
         if "gold" in self.sides:
             states.domains |= {name: domain.removesuffix("-") for name, domain in domains.items()}
@@ -320,10 +377,16 @@ class Row:
                 try:
                     if (state := side.find(state)) is msgspec.UNSET and side.is_optional:
                         continue
-                    pairs = side.read(state, loose)
+                    if state is msgspec.UNSET:
+                        raise Misfit(f"no {'.'.join(side.keys)} here")
+                    pairs = side.notation.pairs(state)
+                    pairs = loose.read(state) if isinstance(side.notation, Loose) else pairs
                 except Misfit as error:
                     if name == "gold" or source.unreadable == "error" or state is msgspec.UNSET:
-                        raise self._misfit(source, turn, side, error) from None
+                        where = {"dialogue": turn.dialogue, "turn": turn.number}
+                        if isinstance(side.notation, Loose):
+                            raise no_state(source, error, turn.place, is_gold=name == "gold", **where) from None
+                        raise source.misshapen(f"{turn.place}{error.what}", **where, slot=error.slot) from None
                     loose.take_unreadable(states.pred, at, state)
                     unreadable.add(at)
                     continue
@@ -336,80 +399,46 @@ class Row:
         if self.after is not None:
             self.after(source, states, [turn for at, turn in enumerate(turns) if at not in unreadable])
 
-    def _misfit(self, source: Source, turn: Turn, side: Side, error: Misfit) -> DstbenchError:
-        """The error for a state that is none."""
-        where = {"dialogue": turn.dialogue, "turn": turn.number}
-        if isinstance(side.notation, Loose):
-            return no_state(source, error, turn.place, is_gold=side is self.sides.get("gold"), **where)
-        return source.misshapen(f"{turn.place}{error.what}", **where, slot=error.slot)
+
+# --- rows of users ----------------------------------------------------------------------------------------------------
 
 
-def _unanswered(turns: Sequence[Turn]) -> int:
-    """The number of utterances of users without an answer, which has the state."""
-    number, last, following = 0, None, 0
-    for turn in turns:
-        following = following if turn.dialogue == last else 0
-        number += int(turn.number) - following + (turn.content is None and "user" in turn.texts)
-        last, following = turn.dialogue, int(turn.number) + 1
-    return number
+_KINDS: Final[dict[str, Any]] = {
+    **dict.fromkeys(("name", "path", "gold", "pred", "title", "example", "absent", "domain"), str),
+    **dict.fromkeys(("marks", "omits", "said"), list),
+    "lines": bool,
+}
+_IN_WORDS: Final = {bool: "true or false", list: "a list of texts", str: "a text"}
 
 
-# --- types ------------------------------------------------------------------------------------------------------------
+def row_of(table: Mapping[str, Any]) -> Row:
+    """The row that a table declares.
 
-
-def _type_of(steps: Sequence[Step], sides: Sequence[Side]) -> Any:
-    """The type, in msgspec's sense, of a file with states at the end of these steps."""
-    inner = _type_of_turn(sides, may_lack=bool(steps[-1].speakers))
-    for step in reversed(steps):
-        if step.kind == "key":
-            inner = {step.key: inner}
-        elif step.kind == "lists":
-            inner = {name: _list_of(inner[name]) for name in step.names}
-        else:
-            if isinstance(inner, dict):
-                under_keys = (id_ for id_ in step.ids if id_.key and "." not in id_.key)
-                ids = {id_.key: str if "-" in id_.of else id_.kind for id_ in under_keys}
-                speaker = {step.key: Literal[*[n for of in step.speakers for n in of]]} if step.speakers else {}
-                inner = _struct({**ids, **speaker, **inner})
-            if step.kind == "object":
-                inner = _object_of(inner)
-            elif step.kind != "dialogue":
-                inner = _list_of(inner)
-    return _struct(inner) if isinstance(inner, dict) else inner
-
-
-def _type_of_turn(sides: Sequence[Side], *, may_lack: bool) -> Any:
-    """The type of a turn with these states, which it may lack; a dictionary stands for an object."""
-    fields: dict[str, Any] = {}
-    for side in sides:
-        shape = side.notation.shape
-        if not side.keys:
-            return shape
-        if side.keys[-1][-1] == "*":
-            return _object_of(shape)
-        if side.keys[-1].isdecimal():
-            return tuple[*(other.notation.shape for other in sides)]  # type: ignore[misc] # made at run time
-        inner = fields
-        for key in side.keys[:-1]:
-            inner = inner.setdefault(key, {})
-        inner[side.keys[-1]] = shape | msgspec.UnsetType if side.is_optional or may_lack else shape
-    return fields
-
-
-def _list_of(item: Any) -> Any:
-    return list[item]
-
-
-def _object_of(item: Any) -> Any:
-    return dict[str, item]
-
-
-def _struct(fields: Mapping[str, Any]) -> Any:
-    """A msgspec type of an object with these keys."""
-    made: list[Any] = []
-    for number, (key, inner) in enumerate(fields.items()):
-        kind = _struct(inner) if isinstance(inner, dict) else inner
-        default = {"default": msgspec.UNSET} if msgspec.UnsetType in get_args(kind) else {}
-        made.append((f"field{number}", kind, msgspec.field(name=key, **default)))
-    title = "".join(word.capitalize() for word in re.findall(r"[A-Za-z]+", " ".join(fields)))
-    return msgspec.defstruct(title or "Object", made, kw_only=True)
+    Raises:
+        UsageError: It has a word that rows do not have, or no dialogue, state or notation follows from its words.
+    """
+    for key, value in table.items():
+        if (kind := _KINDS.get(key)) is None:
+            raise UsageError(f"a row has no {key!r}", hint=did_you_mean(key, _KINDS) or f"one of {', '.join(_KINDS)}")
+        if not isinstance(value, kind) or (kind is list and not all(isinstance(item, str) for item in value)):
+            raise UsageError(f"{key} = {value!r} is not {_IN_WORDS[kind]}")
+    for key, example in (("name", "my-tracker"), ("path", "[dialogue=dial_id] turns [turn]")):
+        if not table.get(key):
+            raise UsageError(f"a row without {key}", hint=f'{key} = "{example}"')
+    sides = {side: table[side] for side in ("gold", "pred") if side in table}
+    if not sides:
+        raise UsageError("a row without states", hint='gold = "state:flat", or pred = "prediction:flat"')
+    for side, text in sides.items():
+        if text.rpartition(":")[2] not in NOTATIONS:
+            raise UsageError(f"{side} = {text!r} has no known notation", hint=f"one of {', '.join(NOTATIONS)}")
+    listed = [f"{side} at {text}" for side, text in sides.items()]
+    words: dict[str, Any] = {"title": "a row of yours", "example": f"turns at {table['path']}, {', '.join(listed)}"}
+    words |= {key: tuple(value) if isinstance(value, list) else value for key, value in table.items()}
+    row = Row(**words)
+    if not any("dialogue" in id_.of for step in row.steps for id_ in step.ids):
+        raise UsageError(f"the path {row.path!r} names no dialogue", hint="[dialogue=KEY], {dialogue}, …")
+    are_of_both = any(step.kind == "speakers" for step in row.steps)
+    if row.said and len(row.said) != 2 - are_of_both:
+        hint = 'said = ["text"]' if are_of_both else 'said = ["system", "user"]'
+        raise UsageError(f"said = {table['said']!r} names other keys than those of what is said", hint=hint)
+    return row

@@ -5,7 +5,8 @@ from __future__ import annotations
 import io
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from functools import cached_property
 from itertools import islice
 from typing import Any, Final, Literal, Self, TypeVar
@@ -15,10 +16,9 @@ import msgspec
 from dstbench.conventions.slots import OWN_ID
 from dstbench.errors import DstbenchError, first_repeated
 from dstbench.io.files import File
-from dstbench.readers.json_stream import items, may_repeat_keys
+from dstbench.readers.key_names import DIALOGUE_ONLY, folded
 from dstbench.readers.options import Keys
 from dstbench.readers.shapes import clipped, first_misfit
-from dstbench.readers.wrappers import keys_around
 from dstbench.typing import Unreadable
 
 T = TypeVar("T")
@@ -27,6 +27,8 @@ Kind = Literal["json", "jsonl", "tsv", "text"]
 _NOTE: Final = re.compile(r"readme|licen[cs]e|changelog|.*\.(md|rst|pdf)$", re.IGNORECASE)
 _SAMPLE: Final = 200  # entries of a document; no format needs more to be recognised
 _MEMBERS: Final = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_ITEMS: Final = msgspec.json.Decoder(list[msgspec.Raw])
+_SEPARATOR: Final = re.compile(r"\s*[\[,]\s*")
 # The attributes that keep the content, in various forms.
 _DECODED: Final = frozenset({"raw", "text", "sample", "json", "kind", "around"})
 _NOT_JSON: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
@@ -95,8 +97,35 @@ class Source(File):
             return stream.read(size)
 
     def items(self, *keep: str) -> Iterator[tuple[str, dict[str, Any]]]:
-        """(``item N: ``, object) of a JSON list, one by one; see `json_stream.items`."""
-        return items(self, keep)
+        """(``item N: ``, object) of a JSON list, of which only the keys that begin with one of `keep` are decoded."""
+        place = ""
+        if not self.raw[:1024].lstrip().startswith(b"["):
+            raise self.misshapen("not a JSON list")
+        try:
+            for number, item in enumerate(_ITEMS.decode(self.raw)):
+                place, text = f"item {number}: ", bytes(item)
+                fields = _MEMBERS.decode(text)
+                kept = {key: msgspec.json.decode(value) for key, value in fields.items() if key.startswith(keep)}
+                # A repeated key is in `kept` once but in the text twice. The text may contain it for other reasons, or
+                # spell it with escapes, so the slow decoder decides.
+                if sum(text.count(f'"{start}'.encode()) for start in keep) != len(kept) or b"\\u" in text:
+                    json.loads(text, object_pairs_hook=self.refuse_repeated_keys)
+                yield place, kept
+        except msgspec.ValidationError:
+            raise self.misshapen(f"{place}expected an object") from None
+        except _NOT_JSON as error:
+            raise self.broken(error, place or self._broken_item) from None
+
+    @property
+    def _broken_item(self) -> str:
+        """Which object of a JSON list is broken, or what follows it."""
+        decoder, text, number, at = json.JSONDecoder(), self.raw.decode(errors="replace"), 0, 0
+        with suppress(ValueError, RecursionError):
+            while separator := _SEPARATOR.match(text, at):
+                at = decoder.raw_decode(text, separator.end())[1]
+                number += 1
+            number -= 1
+        return f"item {number}: "
 
     @cached_property
     def kind(self) -> Kind:
@@ -171,7 +200,12 @@ class Source(File):
     def _decode(self, data: bytes, place: str = "") -> Any:
         try:
             document = msgspec.json.decode(data)
-            if may_repeat_keys(data, document):  # the slow decoder decides
+            # A key that decoding lost, because it is there twice, took its quotation marks with it: the document has
+            # fewer than the text, unless the text escapes some. The slow decoder decides.
+            parts = [[*document], *document.values()] if isinstance(document, dict) else document
+            encoded = map(msgspec.json.encode, parts if isinstance(parts, list) else [parts])  # one by one: memory
+            has_escapes = b"\\" in data and rb"\u0022" in data
+            if has_escapes or data.count(b'"') != sum(part.count(b'"') for part in encoded):
                 json.loads(data, object_pairs_hook=self.refuse_repeated_keys)
             return document
         except _NOT_JSON as error:
@@ -207,10 +241,6 @@ class Source(File):
             parts.append(part)
         return parts
 
-    def become(self, part: Source) -> None:
-        """Become the same source as one of the parts."""
-        self.__dict__ = part.__dict__
-
     # --- ids and errors -----------------------------------------------------------------------------------------------
 
     @property
@@ -224,10 +254,6 @@ class Source(File):
         if not (dialogue and turn.isdecimal()):
             raise self.error(f"{what} {key!r} is not of the form <dialogue>{separator}<turn>")
         return dialogue, turn
-
-    def whole(self, shape: type[T], *levels: str | None) -> T:
-        """The JSON document, checked (see `convert`)."""
-        return self.convert(self.json, shape, *levels)
 
     def convert(self, document: Any, shape: type[T], *levels: str | None, place: str = "", **where: Any) -> T:
         """Convert decoded JSON to a type, in msgspec's sense; a `DstbenchError` says what has another type, and where.
@@ -263,3 +289,53 @@ class Source(File):
         if isinstance(error, UnicodeDecodeError):
             return self.error(f"{place}not UTF-8")
         return self.error(f"{place}broken JSON: {reason}")
+
+
+# --- wrappers ---------------------------------------------------------------------------------------------------------
+
+
+# Words in the names of objects and lists that hold dialogues, turns or states.
+_AROUND: Final = frozenset({
+    "data", "dataset", "details", "dialogues", "dialogs", "dials", "conversations", "sessions", "records", "samples",
+    "examples", "instances", "items", "entries", "results", "result", "predictions", "prediction", "preds", "outputs",
+    "output", "responses", "generations", "states", "evaluation", "train", "dev", "val", "validation", "test",
+})  # fmt: skip
+# The most keys of a wrapper that are looked at.
+_MOST: Final = 20
+
+
+def keys_around(document: Any) -> tuple[str, ...]:
+    """The keys of decoded JSON, among its first, under which dialogues are and which are not ids of dialogues.
+
+    >>> keys_around({"summary": {"jga": 0.5}, "testResults": [{}], "SNG1": [{}]})
+    ('testResults',)
+    """
+    if not isinstance(document, dict):
+        return ()
+    inner = ((key, item) for key, item in document.items() if isinstance(item, (dict, list)) and item)
+    return tuple(key for key, item in islice(inner, _MOST) if _is_around(key, item))
+
+
+def _is_around(key: str, content: Any) -> bool:
+    """Whether a key's words say so, or objects under it, or a level or two below, name a dialogue of another id."""
+    if not any(map(str.isdecimal, key)) and not _AROUND.isdisjoint(folded(key).split("_")):
+        return True
+    for item in (content, *values(content, 1), *values(content, 2)):
+        for name, text in item.items() if isinstance(item, Mapping) else ():
+            if isinstance(text, str) and folded(name) in DIALOGUE_ONLY:
+                return not key.lower().startswith(text.lower().removesuffix(".json"))
+    return False
+
+
+def values(document: Any, depth: int, most: int = 20) -> list[Any]:
+    """Some of the values `depth` levels down in decoded JSON."""
+    level = [document]
+    for _ in range(depth):
+        below: list[Any] = []
+        for item in level:
+            inner = item.values() if isinstance(item, dict) else item if isinstance(item, list) else ()
+            below.extend(islice(inner, most))
+            if len(below) >= most:
+                break
+        level = below[:most]
+    return level

@@ -13,22 +13,26 @@ is counted for a note. Anything else raises `Misfit`.
 
 from __future__ import annotations
 
+import ast
+import json
 import math
 import re
+import warnings
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
+import msgspec
+
 from dstbench.conventions.slots import KNOWN_SLOTS, canonical_slot, split_pair
 from dstbench.errors import DstbenchError, number_of
-from dstbench.readers.builder import Pairs, SideBuilder
 from dstbench.readers.key_names import says_its_side, turn_in
 from dstbench.readers.notations import split_span, split_triple
-from dstbench.readers.shapes import clipped
+from dstbench.readers.shapes import Misfit, Repeated, clipped, in_words
 from dstbench.readers.source import Source
-from dstbench.readers.state_text import Misfit, Repeated, found_in, named, parsed, says_nothing, unfenced
-from dstbench.readers.states import UNREADABLE
+from dstbench.readers.states import UNREADABLE, Pairs, SideBuilder
 from dstbench.schema.core import BETWEEN
 from dstbench.typing import Unreadable
 
@@ -68,11 +72,7 @@ _LOOSE: Final = {
 
 
 class StateCells:
-    """Reads cells, and counts what it takes loosely.
-
-    Args:
-        unreadable: What to do with predicted states that are none.
-    """
+    """Reads cells, and counts what it takes loosely; predicted states that are none, it takes as `unreadable` says."""
 
     def __init__(self, unreadable: Unreadable = "error") -> None:
         self._loose: Counter[str] = Counter()
@@ -121,16 +121,14 @@ class StateCells:
             if all(type(slots) is dict and _are_texts(slots) for slots in cell.values()):
                 return [(joined(domain, slot), text) for domain, slots in cell.items() for slot, text in slots.items()]
         pairs: Pairs = []
-        if isinstance(cell, Mapping) and cell.keys() == {"name", "arguments"}:
-            raise Misfit("a function call, where a state must be")
-        if isinstance(cell, (Mapping, Repeated)):
-            for key, value in _items(cell):
-                self._add_entry(pairs, key, value)
-        elif isinstance(cell, (list, tuple)):
-            for element in cell:
-                self._add_element(pairs, element)
-        elif cell is not None:
-            raise Misfit(f"{named(cell)}, where a state must be")
+        for slot, value in _entries(cell):
+            are_objects = isinstance(value, list) and all(isinstance(item, Mapping) for item in value)
+            if slot.endswith(f"-{_PARTS['book']}{_BOOKED}") or (slot.endswith(_BOOKED) and are_objects):
+                self._loose["booked"] += 1
+            elif isinstance(value, (Mapping, Repeated)):
+                raise Misfit("an object, where a value must be", slot)
+            elif (text := self.value(value, slot)) is not None:
+                pairs.append((slot, text))
         return pairs
 
     def value(self, value: Any, slot: str) -> str | None:
@@ -157,7 +155,7 @@ class StateCells:
         if isinstance(value, (int, float)) and abs(value) < _LARGE:
             self._loose["number"] += 1
             return str(int(value)) if value == int(value) else repr(value)
-        raise Misfit(f"{named(value)}, where a value must be", slot)
+        raise Misfit(f"{in_words(value)}, where a value must be", slot)
 
     def _parsed(self, text: str) -> Any:
         if _SPAN.match(text.strip()) and None not in (pairs := split_span(text)):
@@ -170,42 +168,37 @@ class StateCells:
             self._loose["found"] += 1
             return state
 
-    def _add_entry(self, pairs: Pairs, key: Any, value: Any) -> None:
-        """Add what stands under a key of a state: a slot's value, or the slots of a domain."""
+
+def _entries(state: Any) -> Iterator[tuple[str, Any]]:
+    """The slots of a state, with their values as they are written. A `Misfit`: it is none."""
+    if isinstance(state, (Mapping, Repeated)):
+        if isinstance(state, Mapping) and state.keys() == {"name", "arguments"}:
+            raise Misfit("a function call, where a state must be")
+        for key, value in _items(state, None):
+            if not isinstance(value, (Mapping, Repeated)):
+                yield key, value
+                continue
+            for slot, inner in _items(value, key):
+                if isinstance(inner, (Mapping, Repeated)) and slot in _PARTS:
+                    yield from ((joined(key, f"{_PARTS[slot]}{name}"), value) for name, value in _items(inner, key))
+                else:
+                    yield joined(key, slot), inner
+    elif isinstance(state, (list, tuple)):
+        for element in state:
+            if (entries := _slots_of(element)) is None:
+                is_text = isinstance(element, str)
+                what = "is not of the form domain-slot-value" if is_text else ", where a slot with its value must be"
+                raise Misfit(f"{element!r} {what}" if is_text else f"{in_words(element)}{what}")
+            yield from entries
+    elif state is not None:
+        raise Misfit(f"{in_words(state)}, where a state must be")
+
+
+def _items(state: Mapping[Any, Any] | Repeated, domain: str | None) -> Iterator[tuple[str, Any]]:
+    for key, value in state if isinstance(state, Repeated) else state.items():
         if not isinstance(key, str):
-            raise Misfit(f"the slot {key!r} is not a string")
-        if not isinstance(value, (Mapping, Repeated)):
-            self._add(pairs, key, value)
-            return
-        for slot, inner in _items(value):
-            if not isinstance(slot, str):
-                raise Misfit(f"the slot {slot!r} is not a string", key)
-            if isinstance(inner, (Mapping, Repeated)) and slot in _PARTS:
-                for name, deepest in _items(inner):
-                    self._add(pairs, joined(key, f"{_PARTS[slot]}{name}"), deepest)
-            else:
-                self._add(pairs, joined(key, slot), inner)
-
-    def _add(self, pairs: Pairs, slot: str, value: Any) -> None:
-        are_objects = isinstance(value, list) and all(isinstance(item, Mapping) for item in value)
-        if slot.endswith(f"-{_PARTS['book']}{_BOOKED}") or (slot.endswith(_BOOKED) and are_objects):
-            self._loose["booked"] += 1
-        elif isinstance(value, (Mapping, Repeated)):
-            raise Misfit("an object, where a value must be", slot)
-        elif (text := self.value(value, slot)) is not None:
-            pairs.append((slot, text))
-
-    def _add_element(self, pairs: Pairs, element: Any) -> None:
-        """Add an element of a state that is a list."""
-        if isinstance(element, str):
-            if (pair := split_text(element)) is None:
-                raise Misfit(f"{element!r} is not of the form domain-slot-value")
-            pairs.append(pair)
-        elif (entries := _slots_of(element)) is not None:
-            for slot, value in entries:
-                self._add(pairs, slot, value)
-        else:
-            raise Misfit(f"{named(element)}, where a slot with its value must be")
+            raise Misfit(f"the slot {key!r} is not a string", domain)
+        yield key, value
 
 
 def no_state(source: Source, error: Misfit, place: str = "", *, is_gold: bool, **where: Any) -> DstbenchError:
@@ -237,16 +230,23 @@ def could_be_state(cell: Any) -> bool | None:
             return True
         return split_text(text) is not None or found_in(text) is not None
     if isinstance(cell, Mapping):
-        if any(not isinstance(key, str) or (cell[key] and says_its_side(key)) for key in cell):
-            return False  # a record, which has states
-        return all(map(_could_be_entry, cell.values()))
-    if isinstance(cell, (list, tuple)):
-        if all(isinstance(item, (list, tuple)) and item and all(map(_is_pair, item)) for item in cell):
-            return False  # a list of such states
-        return all(
-            split_text(item) is not None if isinstance(item, str) else _slots_of(item) is not None for item in cell
-        )
-    return False
+        inner = [key for value in cell.values() if isinstance(value, Mapping) for key in value]
+        names = [*(key for key in cell if cell[key] or not isinstance(key, str)), *inner]
+        if any(isinstance(key, str) and says_its_side(key) for key in names):
+            return False  # a record, which has states, or both sides of a slot
+    elif isinstance(cell, (list, tuple)) and all(
+        isinstance(item, (list, tuple)) and item and all(map(_is_pair, item)) for item in cell
+    ):
+        return False  # a list of such states
+    try:
+        below = [inner for _, value in _entries(cell) for inner in _inner(value)]
+    except Misfit:
+        return False
+    return not (isinstance(cell, Mapping) and any(isinstance(inner, (Mapping, list, tuple)) for inner in below))
+
+
+def _inner(value: Any) -> Iterable[Any]:
+    return value.values() if isinstance(value, Mapping) else value if isinstance(value, (list, tuple)) else ()
 
 
 def states_in(cell: Any, *, surely: bool = True) -> dict[int, Any] | None:
@@ -278,13 +278,6 @@ def lists_slots(cell: Any) -> bool:
 def _is_pair(text: Any) -> bool:
     """Whether a text is ``domain-slot-value``, rather than the name of a slot with hyphens in it."""
     return isinstance(text, str) and split_text(text) is not None and canonical_slot(text) not in KNOWN_SLOTS
-
-
-def _could_be_entry(value: Any, depth: int = 0) -> bool:
-    if isinstance(value, Mapping):  # the slots of a domain, and not both sides of a slot
-        names_sides = any(isinstance(key, str) and says_its_side(key) for key in value)
-        return depth < 2 and not names_sides and all(_could_be_entry(inner, depth + 1) for inner in value.values())
-    return not isinstance(value, (list, tuple)) or not any(isinstance(item, (Mapping, list, tuple)) for item in value)
 
 
 @lru_cache(maxsize=65_536)
@@ -330,8 +323,10 @@ def _is_known(slot: str) -> bool:
 
 
 def _slots_of(element: Any) -> list[tuple[str, Any]] | None:
-    """The slots and values in an element of a list, which is an object or a list; None: it has another form."""
+    """The slots and values in an element of a list; None: it has another form."""
     element = without_numpy(element)
+    if isinstance(element, str):
+        return None if (pair := split_text(element)) is None else [pair]
     if isinstance(element, Mapping):
         if "slots" in element and isinstance(element["slots"], (list, tuple)):  # as TRADE's data have them
             entries = [_slots_of(pair) for pair in element["slots"]] if element.get("act", "inform") == "inform" else []
@@ -351,5 +346,85 @@ def _slots_of(element: Any) -> list[tuple[str, Any]] | None:
     return None
 
 
-def _items(state: Mapping[Any, Any] | Repeated) -> Iterable[tuple[Any, Any]]:
-    return state if isinstance(state, Repeated) else state.items()
+# --- texts ------------------------------------------------------------------------------------------------------------
+
+
+# Texts that mean no state, in lower case.
+_NOTHING: Final = frozenset({"", "null", "none", "nan"})
+_FENCE: Final = re.compile(r"```\w*\n(.*?)\s*```", re.DOTALL)
+# A lone surrogate is a ValueError, and so is msgspec's error from its version 0.20.
+_NOT_JSON: Final = (ValueError, msgspec.DecodeError, RecursionError)
+# Names that are no Python literals, but that JSON has, or Python prints for NaN.
+_LITERALS: Final = {"null": None, "nan": None, "NaN": None, "true": True, "false": False}
+
+
+def parsed(text: str) -> Any:
+    """What a text says as JSON, or as Python prints it. A `Misfit`: it is neither."""
+    stripped = unfenced(text)
+    if says_nothing(stripped):
+        return None
+    try:
+        msgspec.json.decode(stripped.encode())  # stricter than Python's decoder, which accepts half characters
+        value = json.loads(stripped, object_pairs_hook=_object)
+    except _NOT_JSON:
+        value = _from_python(stripped)
+    return parsed(value) if isinstance(value, str) and value != text else value
+
+
+def found_in(text: str) -> Any:
+    """The one object in the prose of a language model; None: there is none.
+
+    What a model thinks before it answers is no answer.
+
+    >>> found_in('<think>{"a": 1}?</think> Here it is: {"hotel-area": "north"}. Is there more?')
+    {'hotel-area': 'north'}
+    >>> found_in('{"hotel-area": "north"} or {"hotel-area": "south"}'), found_in('<think>Is it {"a": "b"}')
+    (None, None)
+    """
+    answer = text.rpartition("</think>")[2]
+    begin, end = answer.find("{"), answer.rfind("}") + 1
+    if not 0 <= begin < end or "<think>" in answer:
+        return None
+    with suppress(Misfit):
+        value = parsed(answer[begin:end])
+        return value if isinstance(value, (dict, Repeated)) else None
+    return None
+
+
+def says_nothing(text: str) -> bool:
+    """Whether a text is empty, or a word for null."""
+    return text.strip().casefold() in _NOTHING
+
+
+def unfenced(text: str) -> str:
+    """A text without the space around it, or the Markdown fence in which language models put JSON."""
+    stripped = text.strip()
+    fence = _FENCE.fullmatch(stripped) if stripped.startswith("```") else None
+    return fence[1] if fence else stripped
+
+
+def _from_python(text: str) -> Any:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about backslashes before other letters
+            return _value_of(ast.parse(text, mode="eval").body)
+    except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
+        raise Misfit(f"the text {clipped(text)!r} is neither JSON nor a Python literal") from None
+
+
+def _value_of(node: ast.expr) -> Any:
+    """The value of a Python literal, in which repeated keys are not lost."""
+    if isinstance(node, ast.Dict):
+        keys = [ast.literal_eval(key) for key in node.keys if key is not None]  # None: another object is unpacked
+        return _object(zip(keys, map(_value_of, node.values), strict=True))
+    if isinstance(node, (ast.List, ast.Tuple)):
+        return [_value_of(element) for element in node.elts]
+    if isinstance(node, ast.Name) and node.id in _LITERALS:
+        return _LITERALS[node.id]
+    return ast.literal_eval(node)
+
+
+def _object(pairs: Iterable[tuple[Any, Any]]) -> dict[Any, Any] | Repeated:
+    pairs = list(pairs)
+    content = dict(pairs)
+    return content if len(content) == len(pairs) else Repeated(pairs)

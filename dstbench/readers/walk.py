@@ -27,6 +27,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import chain
 from types import MappingProxyType
 from typing import Any, Final, Literal, NamedTuple
 
@@ -34,12 +36,11 @@ import msgspec
 
 from dstbench.errors import UsageError
 from dstbench.readers.notations import Place
-from dstbench.readers.shapes import clipped
+from dstbench.readers.shapes import Misfit, clipped
 from dstbench.readers.source import Source
-from dstbench.readers.state_text import Misfit
 
 _ID: Final = re.compile(r"(dialogue|turn|dialogue-turn)=([^,:/\]>}]+)(?::(int|any))?(?:/(\d))?")
-_OBJECT: Final = re.compile(r"\{(?:dialogue|turn|dialogue_turn)?\}")
+_KEYS: Final = re.compile(r"(?:\{(dialogue|turn|dialogue_turn|)\}|\[(dialogue|turn|)\])")
 _LISTS: Final = re.compile(r"\(([^()]+)\)\[turn\]")
 _SPEAKERS: Final = re.compile(r"\[([^:\]]*):([^|\]]+\|[^\]>]+)(>?)\]")
 _NAMED: Final = re.compile(rf"(?:\[|\[{{|<)((?:{_ID.pattern},?)+)(?:\]|}}\]|>)")
@@ -70,10 +71,9 @@ class Step:
     @classmethod
     def of(cls, word: str) -> Step:
         """The step that a word of a path stands for."""
-        if _OBJECT.fullmatch(word):
-            return cls("object", ids=(Id(word[1:-1].replace("_", "-")),) if word != "{}" else ())
-        if word in ("[turn]", "[dialogue]", "[]"):
-            return cls("list", ids=(Id(word[1:-1]),) if word != "[]" else ())
+        if match := _KEYS.fullmatch(word):
+            of = (match[1] or match[2] or "").replace("_", "-")
+            return cls("object" if word[0] == "{" else "list", ids=(Id(of),) if of else ())
         if word == "[>]":
             return cls("speakers", is_answer=True)
         if match := _LISTS.fullmatch(word):
@@ -95,23 +95,14 @@ class Step:
 
 
 class Turn(NamedTuple):
-    """A turn of a file.
-
-    Attributes:
-        dialogue: Its dialogue, as the file spells it.
-        number: Its number, likewise.
-        content: The object or list that it is; None: the user says nothing, or has no answer.
-        around: The dialogue's object or list.
-        texts: The places of the utterances of the ``user``, and of the ``system`` before the user.
-        place: Where it is in the file, for messages.
-    """
+    """A turn of a file, as it spells it, with the places of what the ``user`` says, and the ``system`` before."""
 
     dialogue: Any
     number: Any
-    content: Any
-    around: Any = None
+    content: Any  # the object or list that it is; None: the user says nothing, or has no answer
+    around: Any = None  # the dialogue's object or list
     texts: Mapping[str, Place] = _NO_TEXTS
-    place: str = ""
+    place: str = ""  # where it is in the file, for messages
 
     def text(self, speaker: str) -> Any:
         """What a speaker says; None: nothing."""
@@ -169,32 +160,23 @@ class Walker:
         """The turns below a node, which is at this place; `Broken`: they are nested in another way."""
         turns: Iterable[Turn] = [Turn(None, None, node, place=place)]
         for step in steps:
-            turns = self._follow(step, turns)
+            follow_step = {"speakers": self._exchanges, "lists": self._listed}.get(step.kind, self._below)
+            turns = chain.from_iterable(map(partial(follow_step, step), turns))
         return iter(turns)
 
-    def _follow(self, step: Step, turns: Iterable[Turn]) -> Iterator[Turn]:
-        """What a step leads to from each of the places that the steps before it led to."""
-        for above in turns:
-            if step.kind == "speakers":
-                yield from self._exchanges(step, above)
-            elif step.kind == "lists":
-                yield from self._listed(step, above)
-            else:
-                for key, item in self._children(step, above):
-                    yield self.below(step, key, item, above)
-
-    def _children(self, step: Step, above: Turn) -> Iterable[tuple[Any, Any]]:
-        """What a step leads to, each with its key or index; None: it leads to where it is."""
+    def _below(self, step: Step, above: Turn) -> Iterator[Turn]:
+        """What a step leads to: an object or a list leads to all that is in it, a dialogue to itself."""
         node = above.content
         wanted, name = (list, "a list") if step.kind == "list" else (dict, "an object")
         _check(isinstance(node, (dict, list) if step.or_object else wanted), name, above)
+        items: Iterable[tuple[Any, Any]] = node.items() if isinstance(node, dict) else enumerate(node)
         if step.kind == "dialogue":
-            return [(None, node)]
-        if step.kind == "key":
-            if step.key not in node:
-                raise Broken(f"no {step.key} here", above)
-            return [(step.key, node[step.key])]
-        return node.items() if isinstance(node, dict) else enumerate(node)
+            items = [(None, node)]
+        elif step.kind == "key" and step.key not in node:
+            raise Broken(f"no {step.key} here", above)
+        elif step.kind == "key":
+            items = [(step.key, node[step.key])]
+        return (self.below(step, key, item, above) for key, item in items)
 
     def below(self, step: Step, key: Any, item: Any, above: Turn) -> Turn:
         """What is under a key, or an index, to which a step leads."""

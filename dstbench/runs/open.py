@@ -171,7 +171,7 @@ def open_runs(
             if is_path(path):
                 File(str(path)).check()
         if isinstance(gold, (list, tuple)):
-            from dstbench.readers.memory import check_parallel
+            from dstbench.readers.registry import check_parallel
 
             check_parallel(item, gold)
     golds = None if gold is None else split_gold(gold, split, options) or open_gold(gold, split, options)
@@ -267,7 +267,7 @@ def are_shards(item: object) -> TypeGuard[Sequence[PathLike[str]]]:
 def named_parts(data: Any, options: ReadOptions = AS_USUAL) -> list[tuple[str, Any]]:
     """(name, data) of each run or dataset in `data`; `options` say how it is read."""
     if isinstance(data, Mapping):
-        from dstbench.readers.memory import is_document  # loads many modules, which long tables do not need
+        from dstbench.readers.registry import is_document  # loads many modules, which long tables do not need
 
         items = list(data.values())
         is_one = not any(isinstance(item, States) or are_shards(item) for item in items) and is_document(data, options)
@@ -369,8 +369,8 @@ def load(name: str, item: Any, options: ReadOptions = AS_USUAL, split: str | Non
         if _is_long(item, options):
             return _checked(name, item, source, options)
         item = collect(item.select(pl.exclude(_RUN)), source)
-    from dstbench.readers.memory import read_document
     from dstbench.readers.records import from_memory
+    from dstbench.readers.registry import read_document
 
     if isinstance(item, (Mapping, list, tuple)) and (states := read_document(item, source, options)) is not None:
         return renamed(states, options)

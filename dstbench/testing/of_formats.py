@@ -16,7 +16,7 @@ import polars as pl
 from dstbench.errors import DstbenchError
 from dstbench.plugins import fault_of
 from dstbench.readers import FORMATS, Format, Source
-from dstbench.readers.foreign import checked_format
+from dstbench.readers.format import checked_format
 from dstbench.readers.states import States, sides_of
 from dstbench.runs.align import to_long
 from dstbench.testing.laws import BrokenLawError, check_laws, fault_in

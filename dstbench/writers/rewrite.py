@@ -1,7 +1,7 @@
 """Rewrites a dataset in its own format, with edited states or utterances.
 
-Conventions: only what is edited changes (see `readers.document`). Each file that is written is read back before it gets
-its name; if its states or utterances are not as requested, the file is discarded.
+Conventions: only what is edited changes (see `readers.rows.Document`). Each file that is written is read back
+before it gets its name; if its states or utterances are not as requested, the file is discarded.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from dstbench.errors import DstbenchError, UsageError, warn
 from dstbench.io import archives
 from dstbench.io.atomic import refuse_overwriting, replacing, replacing_folder
 from dstbench.readers import Format, Source, find_files
-from dstbench.readers.document import Document
 from dstbench.readers.registry import WRITABLE
-from dstbench.readers.states import States, error_in
+from dstbench.readers.rows import Document
+from dstbench.readers.states import States, canonical_ids, error_in
 
 #: The columns of edits of states, and of utterances; but for the last, they say what is edited.
 STATES: Final = pl.Schema({"dialogue": pl.String, "turn": pl.UInt16, "slot": pl.String, "value": pl.String})
@@ -104,7 +104,7 @@ class _Edits:
 
     def __init__(self, states: pl.DataFrame | None, said: pl.DataFrame | None, without: Collection[str]) -> None:
         self._states = _checked(states, STATES)
-        self._without = {*_canonical(without)}
+        self._without = {*canonical_ids(without)}
         self._cells: dict[tuple[str, int], dict[str, str | None]] = {}
         for dialogue, turn, slot, value in self._states.rows():
             self._cells.setdefault((dialogue, turn), {})[slot] = value
@@ -117,7 +117,7 @@ class _Edits:
         document, before = _open(source, form, with_words=bool(self._words))
         turns = [*document.turns()]
         spelled = list(dict.fromkeys(turn.dialogue for turn in turns))
-        names = dict(zip(spelled, _canonical(spelled), strict=True))
+        names = dict(zip(spelled, canonical_ids(spelled), strict=True))
         self._there |= {*names.values()}
         for turn in turns:
             key = (names[turn.dialogue], int(turn.number))
@@ -185,12 +185,6 @@ def _open(source: Source, form: Format, *, with_words: bool) -> tuple[Document, 
     for _ in form.spoken(source) if with_words else ():
         pass
     return form.document(source), states
-
-
-def _canonical(dialogues: Collection[str]) -> list[str]:
-    """The canonical names of dialogues."""
-    table = pl.DataFrame({"name": [*dialogues]}, schema={"name": pl.String})
-    return table.select(canonical_dialogue(pl.col("name"))).to_series().to_list()
 
 
 def _checked(edits: pl.DataFrame | None, schema: pl.Schema) -> pl.DataFrame:

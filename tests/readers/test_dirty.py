@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import dstbench
-from dstbench.readers.state_text import found_in
+from dstbench.readers.state_cells import found_in
 from tests import formats
 from tests.corpora import EXAMPLE
 from tests.damage import damaged

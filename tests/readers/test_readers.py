@@ -258,7 +258,7 @@ BROKEN: dict[str, tuple[str | bytes, list[str]]] = {
     ),
     "a STAR slot": (
         re.sub(r'("hotel-area": )[{][^}]*[}]', r'\1"west"', formats.star(), count=1),
-        ["found a string", "dialogue MUL7001.json, turn 0, slot hotel-area"],
+        ["expected an object, found 'west'", "dialogue MUL7001.json, turn 0, slot hotel-area"],
     ),
     "a TSV column that is no slot": (
         formats.star_tsv().replace("hotel-area", "hotel area", 1),

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dstbench.readers.shapes import Misfit
 from dstbench.readers.state_cells import StateCells, could_be_state, split_text
-from dstbench.readers.state_text import Misfit
 
 
 def _read(cell: Any) -> dict[str, str]:

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import jsonschema
-import pytest
 
 import dstbench
 from data_schemas.write import TABLES, schemas, text
-from dstbench.readers import Source
 from dstbench.schema.core import TURNS
 from tests import formats
 from tests.corpora import EXAMPLE
@@ -37,19 +34,11 @@ def test_tables_have_the_types_and_rows_that_the_schemas_say() -> None:
     assert turns.columns == list(TURNS.columns)
 
 
-@pytest.mark.parametrize("name", [name for name in formats.WITH_BOTH | formats.ONLY_PRED if " " not in name])
-def test_files_that_are_read_are_valid(name: str, here: Path) -> None:
-    text = (formats.WITH_BOTH | formats.ONLY_PRED)[name]()
-    Path("p").write_text(text)
-    kind = Source("p").kind
-    if kind not in ("json", "jsonl"):
-        pytest.skip("the format is not JSON, and so has no JSON Schema")
-    for document in text.splitlines() if kind == "jsonl" else [text]:  # of JSON Lines, the schema describes a line
-        jsonschema.validate(json.loads(document), schema(f"format_{name}"))
+def test_lines_of_the_own_format_are_valid() -> None:
+    for document in formats.jsonl().splitlines():
+        jsonschema.validate(json.loads(document), schema("format_jsonl"))
 
 
 def test_examples_in_the_schemas_are_valid() -> None:
-    for path in FOLDER.glob("format_*.json"):
-        content = json.loads(path.read_text(encoding="utf-8"))
-        if not any(name in path.name for name in ("tsv", "csv", "ldst")):  # text with separators
-            jsonschema.validate(json.loads(content["examples"][0]), content)
+    content = schema("format_jsonl")
+    jsonschema.validate(json.loads(content["examples"][0]), content)
