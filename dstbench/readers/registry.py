@@ -25,7 +25,7 @@ FORMATS: Final[dict[str, Format]] = {
         lines.JSONL,
         lines.LDST,
         *lines.FORMATS,
-        *ROWS.values(),
+        *(row.format() for row in ROWS.values()),
         # last, as they take any keys
         records.CSV,
         records.FORMAT,
