@@ -297,7 +297,7 @@ def many_of_both(turn: Schema, step: Step) -> Schema:
         return {"type": "array", "prefixItems": [OBJECT, turn], "items": may_lack}
     names = [name for names in step.speakers for name in names]
     has_state = {"properties": {step.key: {"enum": [*step.speakers[step.is_answer]]}}}
-    turns = {"if": has_state, "then": may_lack if step.is_answer else turn}
+    turns = {"if": has_state, "then": may_lack if step.is_answer else turn}  # an answer to nothing needs none
     return many(fixed({step.key: {"enum": names}}) | turns)
 
 
