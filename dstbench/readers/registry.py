@@ -36,7 +36,7 @@ FORMATS: Final[dict[str, Format]] = {
         special.JSONL,
         special.LDST,
         *special.FORMATS,
-        *ROWS.values(),
+        *(row.format() for row in ROWS.values()),
         # last, as they take any keys
         records.CSV,
         records.FORMAT,

@@ -18,7 +18,7 @@ from typing import Any, Final
 from dstbench.conventions.slots import canonical_slot
 from dstbench.io import archives
 from dstbench.readers.folder import SPLITS
-from dstbench.readers.format import Format, Source, States, StatesBuilder
+from dstbench.readers.format import Source, States, StatesBuilder
 from dstbench.readers.key_names import name_record, name_sides
 from dstbench.readers.rows import Document, Row
 from dstbench.readers.shapes import Misfit, typed
@@ -258,8 +258,8 @@ def decoded_dump(source: Source) -> dict[str, dict[str, dict[str, Any]]]:
 
 _ABSENT_IN_MULTIWOZ: Final = ("", "not mentioned", "未提及", "未提到", "没有提到")
 
-ROWS: Final[dict[str, Format]] = {
-    row.name: row.format()
+ROWS: Final[dict[str, Row]] = {
+    row.name: row
     for row in (
         # a value per slot and turn; every slot is always there
         Row(

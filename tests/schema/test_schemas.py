@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import jsonschema
+import pytest
 
 import dstbench
-from data_schemas.write import TABLES, schemas, text
+from data_schemas.write import OTHERS, TABLES, schemas, text
+from dstbench.readers import FORMATS, Source
 from dstbench.schema.core import TURNS
 from tests import formats
 from tests.corpora import EXAMPLE
 from tests.schemas import FOLDER, schema
+
+#: A file of every format; of jsonl, the schema describes a line, not a list.
+FILES = formats.WITH_BOTH | formats.ONLY_PRED | formats.ONLY_GOLD | formats.MARKS | formats.RESTAURANT
+del FILES["jsonl (list)"]
 
 
 def test_the_files_are_what_the_code_says() -> None:
@@ -34,11 +41,28 @@ def test_tables_have_the_types_and_rows_that_the_schemas_say() -> None:
     assert turns.columns == list(TURNS.columns)
 
 
-def test_lines_of_the_own_format_are_valid() -> None:
-    for document in formats.jsonl().splitlines():
-        jsonschema.validate(json.loads(document), schema("format_jsonl"))
+@pytest.mark.parametrize("name", sorted(FILES))
+def test_files_that_are_read_are_valid(name: str, here: Path) -> None:
+    text = FILES[name]()
+    Path("p").write_text(text)
+    kind = Source("p").kind
+    if kind not in ("json", "jsonl"):
+        pytest.skip("the format is not JSON, and so has no JSON Schema")
+    for document in text.splitlines() if kind == "jsonl" else [text]:  # of JSON Lines, the schema describes a line
+        jsonschema.validate(json.loads(document), schema(f"format_{name.partition(' ')[0]}"))
 
 
 def test_examples_in_the_schemas_are_valid() -> None:
-    content = schema("format_jsonl")
-    jsonschema.validate(json.loads(content["examples"][0]), content)
+    for name in FORMATS:
+        content = schema(f"format_{name}")
+        if not any(word in name for word in ("tsv", "csv", "ldst")):  # text with separators
+            jsonschema.validate(json.loads(content["examples"][0]), content)
+
+
+def test_examples_of_other_formats_are_not_valid() -> None:
+    for name in FORMATS.keys() - OTHERS.keys():
+        document = json.loads(FORMATS[name].example)
+        others = FORMATS.keys() - OTHERS.keys() - {name, "mwzeval"}  # its turns need no key
+        assert not [
+            other for other in others if jsonschema.Draft202012Validator(schema(f"format_{other}")).is_valid(document)
+        ]
