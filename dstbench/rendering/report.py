@@ -193,13 +193,10 @@ def report(
     if most < 1:
         raise UsageError(f"most={most} dialogues cannot be shown", hint="1 or more")
     design = Design(seed=seed, level=level, adjust=adjust)
-    convention = as_convention(profile)
-    chosen = parse_all(metrics or CORRELATED)
+    convention, chosen = as_convention(profile), parse_all(metrics or CORRELATED)
     names = [name for name, _ in parts_to_open(data, **reading)]
-    seeds_in_data = None if models is None else seeds_of(models, names)
-    baseline_name = (
-        None if baseline is None else list(seeds_in_data or names)[index_of(baseline, data, names, seeds_in_data)]
-    )
+    seeds = None if models is None else seeds_of(models, names)
+    versus = None if baseline is None else list(seeds or names)[index_of(baseline, data, names, seeds)]
     said = None if context is None else contexts(context, reading.get("split"))
     notes: dict[str, list[str]] = {}
     with _noting(notes, pass_on=True):
@@ -212,24 +209,23 @@ def report(
         runs = sorted(runs, key=lambda run: order.index(run.name))
         paired = pair_up(runs, chosen, convention)
         resolved = paired.metrics  # parameters that depend on slots are the same for all runs
-        contrasted = parse_all(PROTOCOLS["plain"][0])  # FGA and GCA
-        contrasted_names = str(contrasted[0]), str(contrasted[1])
-        others = [metric for metric in resolved if str(metric) not in contrasted_names]
-        correlated = [*resolved, *(metric for metric in contrasted if str(metric) not in {*map(str, resolved)})]
-        drawn_by_turn = [metric for metric in resolved if metric.name in _BY_TURN] or resolved[:1]
+        one, other = contrasted = parse_all(PROTOCOLS["plain"][0])  # FGA and GCA
+        by_turn = [metric for metric in resolved if metric.name in _BY_TURN] or resolved[:1]
         seeds = None if models is None else seeds_of(models, order)
-        baseline_index = None if baseline_name is None else list(seeds or order).index(baseline_name)
-        leaderboard = resample(paired, design, models=seeds, baseline=baseline_index)
+        index = None if versus is None else list(seeds or order).index(versus)
+        leaderboard = resample(paired, design, models=seeds, baseline=index)
         by_domain = score(runs, metrics=resolved, by="domain", profile=convention)
         by_slot = score(runs, by="slot", profile=convention)
-        by_turn = score(runs, metrics=drawn_by_turn, by="turn", profile=convention)
+        scores_by_turn = score(runs, metrics=by_turn, by="turn", profile=convention)
         diagnosis = diagnose(runs, profile=convention)
+        others = [metric for metric in resolved if metric not in contrasted]
         dialogue_traits = traits(runs, metrics=[*contrasted, *others], profile=convention)
         explorer = explore(
             runs, dialogue_traits.dialogues, resolved, convention, said=said_in(runs) if said is None else said,
-            contrasted=contrasted_names, most=most,
+            contrasted=(str(one), str(other)), most=most,
         )  # fmt: skip
     with _noting({}, pass_on=False):  # the report does not show intervals of correlations
+        correlated = [*resolved, *(metric for metric in contrasted if metric not in resolved)]
         correlations = correlate(runs, metrics=correlated, per="turn", profile=convention)
         checks = check(runs, profile=convention)
     costs = _costs(runs[0], resolved, convention, design, notes)
@@ -238,7 +234,7 @@ def report(
     texts = [f"{', '.join(places)}: {text}" if places else text for text, places in notes.items()]
     folders = _folders([data, context, reading.get("gold"), convention.labels, convention.typos])
     return Report(
-        leaderboard, by_domain, by_slot, by_turn, diagnosis, dialogue_traits, correlations, swept, costs, checks,
+        leaderboard, by_domain, by_slot, scores_by_turn, diagnosis, dialogue_traits, correlations, swept, costs, checks,
         findings(leaderboard, swept, diagnosis, checks), explorer,
         [reduce(lambda text, folder: text.replace(folder, ""), folders, text) for text in texts],
         title, note,
