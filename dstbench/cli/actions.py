@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from dstbench.cli.command import Call, Result, promised
+from dstbench.cli.options import load
 from dstbench.cli.output import require_parquet, write_files
 from dstbench.errors import UsageError, number_of
-from dstbench.typing import Listing, Preset, ReportFormat, SlotOrder
+from dstbench.typing import Listing, Preset, ReportFormat, SlotOrder, TableFormat
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -44,7 +45,7 @@ def score(call: Call, *, group: Mapping[str, str] | None = None, along: str | No
     from dstbench.runs.open import parts_to_open
     from dstbench.scoring.score import open_and_score
 
-    form, by = call.form, call.arguments["by"]
+    by = call.arguments["by"]
     if group and along:
         raise UsageError("--along orders runs, --group groups them", hint="choose one of them")
     names = [name for name, _ in parts_to_open(call.arguments["data"], **call.reading)] if group or along else []
@@ -54,13 +55,13 @@ def score(call: Call, *, group: Mapping[str, str] | None = None, along: str | No
         raise UsageError("--along takes scores by run", hint="omit --by")
     number, numbers = numbers_along(along, names) if along else ("", {})
     opened, rows = open_and_score(**{"metrics": None, **call.arguments})
-    gold = gold_lines(opened)
-    if not along:
-        return Result(render({"scores": rows}, form, groups=group, gold=gold), call.drawn(rows))
-    of_run = pl.col("run").replace_strict(numbers, return_dtype=pl.Float64)
-    numbered = rows.with_columns(of_run.alias(number)).sort(number, maintain_order=True)
-    drawn = call.drawn(numbered, number, charts="rendering.charts.runs:along_charts")
-    return Result(render({"scores": numbered}, form, gold=gold, along=number), drawn)
+    drawn: dict[str, Any] = {}
+    if along:
+        of_run = pl.col("run").replace_strict(numbers, return_dtype=pl.Float64)
+        rows = rows.with_columns(of_run.alias(number)).sort(number, maintain_order=True)
+        drawn = {"charts": "rendering.charts.runs:along_charts"}
+    text = render({"scores": rows}, call.form, groups=group, gold=gold_lines(opened), along=number or None)
+    return Result(text, call.drawn(rows, *([number] if along else []), **drawn))
 
 
 def compare(call: Call, *, pairs: bool = False) -> Result:
@@ -88,11 +89,12 @@ def check(call: Call, *, strict: bool = False) -> Result:
     Args:
         strict: Exit with 1 if a check fails, for scripts.
     """
-    from dstbench.analysis.findings import failed
-
     rows = call.compute()
-    shown = rows if call.form in ("text", "md", "latex") else rows.drop("short", "n", "jga")
-    return call.shown({"checks": shown})._replace(summary=failed(rows), code=1 if strict and failed(rows) else 0)
+    shown, failed = (
+        rows if call.form in ("text", "md", "latex") else rows.drop("short", "n", "jga"),
+        load("analysis.findings:failed")(rows),
+    )
+    return call.shown({"checks": shown})._replace(summary=failed, code=int(bool(strict and failed)))
 
 
 def diff(call: Call, *, read: bool = False, context: str | None = None) -> Result:
@@ -136,9 +138,11 @@ def show(
 
     paths = [run] if against is None else [run, against]
     common = {"metrics": metrics, "profile": call.convention(), **call.reading}
-    if dialogue is None:
-        return call.shown(worst_dialogues(paths, most=most, **common))
-    return call.shown(walk_through(paths, dialogue, context=context, **common))
+    return call.shown(
+        worst_dialogues(paths, most=most, **common)
+        if dialogue is None
+        else walk_through(paths, dialogue, context=context, **common)
+    )
 
 
 def report(call: Call, *, output: Path, form: ReportFormat | None = None, paper: bool = False) -> Result:
@@ -161,8 +165,8 @@ def report(call: Call, *, output: Path, form: ReportFormat | None = None, paper:
         hint = f"-o {output.stem}.{ending}, or another --format"
         raise UsageError(f"{output}: the report's format is {form}", hint=hint)
     page = call.compute()
-    renderers = {"html": page.to_html, "md": page.to_markdown, "latex": page.to_latex, "json": page.to_json}
-    return Result(renderers[form](), [*call.drawn(page), *([output] if str(output) != "-" else [])], output=output)
+    text: str = getattr(page, {"md": "to_markdown"}.get(form, f"to_{form}"))()
+    return Result(text, [*call.drawn(page), *([output] if str(output) != "-" else [])], output=output)
 
 
 def charts_of(page: Report) -> Any:
@@ -183,9 +187,8 @@ def signature(call: Call, texts: list[str], *, everything: bool = False) -> Resu
     texts = [re.sub(r"\s*\n\s*", "", text) for text in texts]  # as narrow terminals show them
     if len(texts) > 2:
         raise UsageError(f"{len(texts)} signatures", hint="give one to explain, or two to compare")
-    if len(texts) == 1:
-        lines = explain(texts[0]) if everything else summary(texts[0])
-    else:
+    lines = explain(texts[0]) if everything else summary(texts[0])
+    if len(texts) == 2:
         notes = dict.fromkeys(f"note: {doubt}" for text in texts for doubt in doubts(text))
         lines = [*(differences(*texts) or ["no difference: scores with them are comparable"]), *notes]
     return Result("".join(f"{plain_text(line)}\n" for line in lines))
@@ -252,10 +255,10 @@ def demo(call: Call, *, dialogues: int = 200, output: Path | None = None) -> Res
     from dstbench.rendering.tables import render
     from dstbench.scoring.score import score
 
-    form, corpus = call.form, synthetic(dialogues)
+    corpus = synthetic(dialogues)
     written = write_sample(corpus, output) if output else []
-    text = render({"scores": score(corpus)}, form)
-    if form == "text":
+    text = render({"scores": score(corpus)}, call.form)
+    if call.form == "text":
         started = "uv run " if "UV_RUN_RECURSION_DEPTH" in os.environ else ""  # as what is pasted must be, too
         text = (
             f"Three invented trackers on {number_of(dialogues, 'invented dialogue')}\n\n{text}\n"
@@ -287,9 +290,8 @@ def ls(call: Call, what: Listing | None = None, only: list[str] | None = None, *
         rows = listing.expressions() if expressions else listing.listing(what)
         return call.shown({what: listing.only(rows, what, only) if only else rows})
     overview = call.shown({"listings": listing.listings()})
-    if call.form != "text":
-        return overview
-    return overview._replace(text=f"{overview.text}`dstbench ls metrics` lists the metrics\n")
+    more = "`dstbench ls metrics` lists the metrics\n" if call.form == "text" else ""
+    return overview._replace(text=f"{overview.text}{more}")
 
 
 # --- datasets ---------------------------------------------------------------------------------------------------------
@@ -366,8 +368,7 @@ def inconsistency(
     written += call.drawn(missing, pairs)
     report = None if apply else output
     with laid_out_for(screen() if report is None else screen()._replace(width=None, coloured=False)):
-        text = render(missing, call.shared.form_of(report), pairs=pairs)
-    return Result(text, written, output=report)
+        return Result(render(missing, call.shared.form_of(report), pairs=pairs), written, output=report)
 
 
 def review(call: Call, sheets: list[Path]) -> Result:
@@ -376,10 +377,9 @@ def review(call: Call, sheets: list[Path]) -> Result:
     Args:
         sheets: The sheet of `audit inconsistency --review`, filled in; or one per reader.
     """
-    from dstbench.audit import agreement
-    from dstbench.audit import review as outcome
+    from dstbench import audit
 
-    return call.shown(outcome(sheets[0]) if len(sheets) == 1 else agreement(sheets))
+    return call.shown(audit.review(sheets[0]) if len(sheets) == 1 else audit.agreement(sheets))
 
 
 def replace(call: Call, *, manifest: Path | None = None) -> Result:
@@ -396,9 +396,8 @@ def replace(call: Call, *, manifest: Path | None = None) -> Result:
     maps, kept = call.arguments.get("mapping") or {}, call.arguments["keep_unfound"]
     call.arguments["mapping"] = {slot: others.split(",") for slot, others in maps.items()}
     replacement = call.compute()
-    written = [Path(call.arguments["out"])]
     if manifest is not None:
-        listed = render(replacement, "csv" if manifest.suffix == ".csv" else "json", kept=kept)
-        write_whole(manifest, listed.encode())
-        written.append(manifest)
+        form: TableFormat = "csv" if manifest.suffix == ".csv" else "json"
+        write_whole(manifest, render(replacement, form, kept=kept).encode())
+    written = [Path(call.arguments["out"]), *([manifest] if manifest else [])]
     return call.shown(replacement, kept=kept)._replace(written=written)

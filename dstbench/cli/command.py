@@ -10,30 +10,19 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from filecmp import cmp
 from functools import cached_property
-from inspect import Parameter, Signature
+from inspect import Parameter, Signature, signature
 from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, get_args
 
 import typer
 
-from dstbench.cli.options import (
-    CHOSEN,
-    Declared,
-    Detail,
-    Option,
-    convention_options,
-    listed_names,
-    load,
-    option,
-    parameters,
-)
+from dstbench.cli.options import CHOSEN, Detail, Option, convention_options, listed_names, load, option, options_of
 from dstbench.cli.output import Notes, as_path, emit, progress, reporting, say, write_files
 from dstbench.errors import UsageError, warn
 from dstbench.typing import EngineName, FigureFormat, TableFormat
 
 if TYPE_CHECKING:
-    from dstbench.cli.options import Role
     from dstbench.conventions.convention import Convention
 
 # The options that name a file, and a folder, to write; every other path is read.
@@ -132,34 +121,31 @@ class Command:
 
     def options(self) -> list[Option]:
         """Its options, in the order of its help."""
-        declared = parameters(self.of) if self.of else []
-        names = {one.name for one in declared}
-        has_runs, reads = {"data", "**reading"} <= names, "**reading" in names or self.reads
-        hidden = {"profile", "**reading", *self.hidden, *(["data"] if has_runs else [])}
-        runs = [one._replace(name="runs", type="list[Path]") for one in declared if has_runs and one.name == "data"]
-        reading = [one._replace(default=None) for one in parameters("runs.open:open_runs") if one.name != "data"]
-        reading.sort(key=lambda one: one.name == "names")
-        all_shared = {one.name: one for one in parameters("cli.command:Shared")}
-        if self.table == "shown":
-            all_shared["chosen"] = all_shared["chosen"]._replace(meaning="Output format of the table; default: text.")
+        names = signature(load(self.of)).parameters if self.of else {}
+        has_runs, reads = {"data", "reading"} <= names.keys(), "reading" in names or self.reads
+        shown_only = {"chosen": {"flags": ["--format"], "help": "Output format of the table; default: text."}}
+        details = {**(shown_only if self.table == "shown" else {}), **self.details}
 
-        def shared(is_needed: object, *names: str) -> tuple[Role, list[Declared]]:
-            return "shared", [all_shared[name] for name in names if is_needed]
+        def shared(*names: str) -> list[Option]:
+            return options_of("cli.command:Shared", "shared", details, names)
 
-        of_role: list[tuple[Role, Sequence[Declared]]] = [
-            ("function", [one for one in declared if one.name not in hidden]),
-            ("own", [one for one in parameters(self.run) if one.name != "call"]),
-            shared(self.charts, "charts", "figures", "figure_format", "width"),
-            ("runs", runs),
-            ("reading", [one for one in reading if has_runs or one.name != "names"] if reads else []),
-            shared(has_runs, "engine", "address"),
-            shared(self.table, "chosen", "everything", "signature"),
-            shared(self.table == "file", "output", "label"),
-        ]
-        options = [option(one, role, self.details) for role, ones in of_role for one in ones]
+        hidden = ["profile", *self.hidden, *(["data"] if has_runs else [])]
+        options = options_of(self.of, "function", details, without=hidden) if self.of else []
+        options += options_of(self.run, "own", details, without=["call"])
+        options += shared("charts", "figures", "figure_format", "width") if self.charts else []
+        if has_runs:
+            default = names["data"].default
+            options.append(option("runs", "runs", "list[Path]", default, details, is_positional=True))
+        if reads:
+            read = options_of("runs.open:open_runs", "reading", details, without=["data"])
+            read = [one._replace(default=None) for one in read if has_runs or one.name != "names"]
+            options += sorted(read, key=lambda one: one.name == "names")
+        options += shared("engine", "address") if has_runs else []
+        options += shared("chosen", "everything", "signature") if self.table else []
+        options += shared("output", "label") if self.table == "file" else []
         if "profile" in names or (self.reads and self.table):
             options += convention_options(self.profile, self.choices)
-        return options + [option(all_shared[name], "shared", self.details) for name in ("plugins", "verbose")]
+        return options + shared("plugins", "verbose")
 
     def add(self, app: typer.Typer) -> None:
         """Add it to an application."""
@@ -217,7 +203,10 @@ class Call:
         self.arguments = {name: value for name, value in of_role.get("function", {}).items() if value is not None}
         if "runs" in of_role:
             runs = given["runs"] or ()
-            _warn_of_copies(runs)
+            for one, other in combinations([path for path in runs if path.is_file()], 2):
+                is_copy = one.stat().st_size == other.stat().st_size and not one.samefile(other)
+                if is_copy and cmp(one, other, shallow=False):
+                    warn(f"{other} has the same content as {one}", kind="copies of files", when="before")
             self.reading["names"] = listed_names(self.reading["names"], len(runs))
             self.arguments["data"] = of_role["runs"]["runs"]
         if command.of:
@@ -252,12 +241,11 @@ class Call:
         from dstbench.rendering.charts.draw import draw_figure, specification
         from dstbench.rendering.tables import render_object
 
-        made, written = load(charts)(*results), []
+        made, written, form = load(charts)(*results), [], shared.figure_format
         if shared.charts is not None:
             texts = {f"{name}.vl.json": render_object(specification(chart)).encode() for name, chart in made.items()}
             written += write_files(texts, shared.charts)
         if shared.figures is not None:
-            form = shared.figure_format
             drawn = {f"{name}.{form}": draw_figure(chart, form, shared.width) for name, chart in made.items()}
             written += write_files(drawn, shared.figures)
         return written
@@ -266,14 +254,6 @@ class Call:
 def usual(call: Call) -> Result:
     """A command that shows what its function returns."""
     return call.shown(call.compute())
-
-
-def _warn_of_copies(runs: Iterable[Path]) -> None:
-    """Warn of a run's file that is a copy of another's."""
-    for one, other in combinations([path for path in runs if path.is_file()], 2):
-        is_copy = one.stat().st_size == other.stat().st_size and not one.samefile(other)
-        if is_copy and cmp(one, other, shallow=False):
-            warn(f"{other} has the same content as {one}", kind="copies of files", when="before")
 
 
 def _text(value: Any) -> Any:
@@ -285,12 +265,13 @@ def _text(value: Any) -> Any:
 
 def _run(command: Command, options: Sequence[Option], given: Mapping[str, Any]) -> None:
     shared = Shared(**{one.name: given[one.name] for one in options if one.role == "shared"})
-    notes = Notes(verbose=shared.verbose)
+    notes, label = Notes(verbose=shared.verbose), shared.label
     with ExitStack() as stack:
         stack.callback(notes.tell)
         with reporting(notes), progress(command.name):
             from dstbench.io.atomic import guarding_inputs, refuse_overwriting
             from dstbench.io.limits import check_threads
+            from dstbench.rendering.terminal import Screen, laid_out_for, screen_of
 
             check_threads()
             _refuse_other_encodings(given)
@@ -301,14 +282,21 @@ def _run(command: Command, options: Sequence[Option], given: Mapping[str, Any]) 
             if shared.plugins:
                 load("plugins:use")(shared.plugins)
                 load("readers.registry:check_declared")()
-            _enter(shared, stack, given)
+            if "engine" in given:
+                stack.enter_context(load("scoring.partitions:engine")(shared.engine, address=shared.address))
+            if label is not None and shared.form != "latex":
+                raise UsageError("--label is for LaTeX only", hint="--format latex")
+            if label is not None and not re.fullmatch(r"[A-Za-z0-9:._/-]+", label):
+                raise UsageError(f"--label {label!r} cannot be a label", hint="letters, digits, and : . _ / -")
+            if "chosen" in given:
+                screen = screen_of(sys.stdout) if str(shared.output or "-") == "-" else Screen()
+                screen = screen._replace(everything=shared.everything, signature=shared.signature)
+                stack.enter_context(laid_out_for(screen))
             call = Call(command, options, given, shared)
             result: Result = load(command.run)(call, **call.own)
         notes.tell("before")
         if result.text is not None:
-            text = result.text
-            if shared.label is not None:
-                text = load("rendering.latex:relabelled")(text, shared.label)
+            text = result.text if label is None else load("rendering.latex:relabelled")(result.text, label)
             output = result.output or shared.output
             emit(text, output)
             if output is None and sys.stdout.isatty():
@@ -318,22 +306,6 @@ def _run(command: Command, options: Sequence[Option], given: Mapping[str, Any]) 
             say(line)
         if result.code:
             raise typer.Exit(result.code)
-
-
-def _enter(shared: Shared, stack: ExitStack, given: Mapping[str, Any]) -> None:
-    """Use the engine, and lay tables out for where they go, until `stack` is closed."""
-    if "engine" in given:
-        stack.enter_context(load("scoring.partitions:engine")(shared.engine, address=shared.address))
-    if shared.label is not None:
-        if shared.form != "latex":
-            raise UsageError("--label is for LaTeX only", hint="--format latex")
-        if not re.fullmatch(r"[A-Za-z0-9:._/-]+", shared.label):
-            raise UsageError(f"--label {shared.label!r} cannot be a label", hint="letters, digits, and : . _ / -")
-    if "chosen" in given:
-        from dstbench.rendering.terminal import Screen, laid_out_for, screen_of
-
-        screen = screen_of(sys.stdout) if str(shared.output or "-") == "-" else Screen()
-        stack.enter_context(laid_out_for(screen._replace(everything=shared.everything, signature=shared.signature)))
 
 
 def _refuse_other_encodings(given: Mapping[str, Any]) -> None:
