@@ -78,9 +78,9 @@ def layout_of(result: Any, **options: Any) -> Layout:
 
 def as_rows(value: Any) -> Any:
     """A frame as a list of rows; frames in a dataclass or by name as a dictionary of such lists; lists as they are."""
-    if isinstance(value, pl.DataFrame):
-        return value.to_dicts()
-    return value if isinstance(value, list) else {name: as_rows(part) for name, part in _printed(value).items()}
+    if isinstance(value, (pl.DataFrame, list)):
+        return value.to_dicts() if isinstance(value, pl.DataFrame) else value
+    return {name: as_rows(part) for name, part in _printed(value).items()}
 
 
 def _printed(value: Any) -> dict[str, Any]:

@@ -97,8 +97,10 @@ class View(NamedTuple):
             caption, *more = re.split(r"\n|; ", self.title)
             return PaperTable(table, f"{caption[:1].upper()}{caption[1:]}.", label, [*more, *notes], groups, self.heads)
         heads = {name: name.capitalize() for name in (*self.keys, *self.beside)}
-        if self.wide in _NOTATIONS:
-            heads |= {name: _head(name) for name in table.columns if name not in heads}
+        if self.wide in _NOTATIONS:  # metrics, perhaps with exact matching
+            exact = f" {EXACT}"
+            heads |= {name: name_of(name.removesuffix(exact)) + f",{exact}" * name.endswith(exact)
+                      for name in table.columns if name not in heads}  # fmt: skip
         for key in {*_NOTATIONS} & {*self.keys}:
             table = table.with_columns(pl.col(key).replace({name: name_of(name) for name in table[key]}))
         return PaperTable(table, self.caption, label, notes, groups, {**heads, **self.heads})
@@ -108,16 +110,25 @@ class View(NamedTuple):
         if not self.cells:
             return self.rows
         names = [*self.keys, *([self.split] if self.split else [])]
-        cells, rows = {**self.cells, **self.beside}, self.rows
-        if self.best is not None:
-            rows = rows.with_columns(merit=sign(rows) * pl.col("value"))
-        first = [_SMALL.split(template)[0] for template in cells.values()]
-        texts = [text_of(text, self.table).alias(f"{_TEXT}{at}") for at, text in enumerate(first)]
+        rows = self.rows if self.best is None else self.rows.with_columns(merit=sign(self.rows) * pl.col("value"))
         of_row = [_written(name, self.table).alias(name) for name in self.keys]
         of_row += [pl.col(name).cast(pl.String) for name in names[len(self.keys) :]]
         of_row += [] if self.wide is None else [pl.col(self.wide).cast(pl.String).alias(_WIDE)]
-        drawn = [self._cell(at, *item) for at, item in enumerate(cells.items())]
-        shown = rows.with_columns(texts).select(*of_row, *drawn)
+        drawn = []
+        for at, (title, template) in enumerate({**self.cells, **self.beside}.items()):
+            first, *small = _SMALL.split(template)
+            text, marks = pl.col(f"{_TEXT}{at}"), {}
+            rows = rows.with_columns(text_of(first, self.table).alias(f"{_TEXT}{at}"))
+            if small:
+                parts = [text_of(part, self.table, absent=None) for part in small]
+                marks["small"] = pl.concat_str(parts, separator=" ", ignore_nulls=True)
+            if self.raised:
+                marks["raised"] = pl.col(self.raised).fill_null("")
+            for mark, within in (("bold", self.best), ("underlined", self.underlined)):
+                if within is not None:
+                    marks[mark] = _is_best(text, within)
+            drawn.append(cell(text, title, **marks) if marks else text.alias(title))
+        shown = rows.select(*of_row, *drawn)
         if self.wide is None:
             return shown
         one_each = shown.unique(names, keep="first", maintain_order=True)
@@ -130,25 +141,6 @@ class View(NamedTuple):
             taken += of_title.columns
         in_turn = [column for of_value in zip(*columns, strict=True) for column in of_value]
         return one_each.select(names).with_columns(in_turn).with_columns(one_each.select(*self.beside))
-
-    def _cell(self, at: int, title: str, template: str) -> pl.Expr:
-        """Texts, or cells with marks."""
-        text, marks = pl.col(f"{_TEXT}{at}"), {}
-        if small := _SMALL.split(template)[1:]:
-            parts = [text_of(part, self.table, absent=None) for part in small]
-            marks["small"] = pl.concat_str(parts, separator=" ", ignore_nulls=True)
-        if self.raised:
-            marks["raised"] = pl.col(self.raised).fill_null("")
-        for mark, within in (("bold", self.best), ("underlined", self.underlined)):
-            if within is not None:
-                marks[mark] = _is_best(text, within)
-        return cell(text, title, **marks) if marks else text.alias(title)
-
-
-def _head(column: str) -> str:
-    """The head of a column of a metric's scores, perhaps of those with exact matching."""
-    metric = column.removesuffix(f" {EXACT}")
-    return name_of(metric) if metric == column else f"{name_of(metric)}, {EXACT}"
 
 
 class Layout(NamedTuple):
