@@ -47,21 +47,17 @@ def bias(bias: audits.Bias, *, top: int = _TOP, sort: SlotOrder = _SORT) -> Layo
         return Layout([], ["no state has a slot"])
     counting, several = countings[0], len(splits) > 1
     keys, place = ["slot", "split"] if several else ["slot"], pl.col("slot").cast(pl.Enum(slot_order(bias, sort)))
-
-    def ordered(rows: pl.DataFrame) -> pl.DataFrame:
-        return rows.sort(place, pl.col("split").cast(pl.Enum(splits)), maintain_order=True)
-
-    slots = ordered(bias.slots).with_columns(
+    order = place, pl.col("split").cast(pl.Enum(splits))
+    slots = bias.slots.sort(order, maintain_order=True).with_columns(
         pl.col("counting").replace_strict(_SHORT), pl.col("values", "most_frequent").first().over("slot", "split")
     )
     even = {"H1": "{h1_h0}", "H∞": "{hinf_h0}", "%": "{share}"}
     what = {"R": "{values}", "most frequent": "{most_frequent}"}
     rule, of_split = (": those with the largest share in any split", "{} ") if several else ("", "")
-    overlap, cells = bias.overlap.filter(counting=counting), {
-        "values": "{values}", "seen": "{values_seen}", "% seen": "{share_values_seen}", "n": "{n}",
-        "% of n": "{share_n_seen}", "most frequent in train": "{train_most_frequent}", "% there": "{train_share}",
-        "% here": "{share}",
-    }  # fmt: skip
+    overlap, cells = bias.overlap.filter(counting=counting), plain("values", **{
+        "seen": "values_seen", "% seen": "share_values_seen", "n": "n", "% of n": "share_n_seen",
+        "most frequent in train": "train_most_frequent", "% there": "train_share", "% here": "share",
+    })  # fmt: skip
     train = next(iter(overlap["train"]), "train")
     uneven = bias.slots.filter(counting=counting).sort("share", descending=True, nulls_last=True, maintain_order=True)
     views = [
@@ -71,7 +67,7 @@ def bias(bias: audits.Bias, *, top: int = _TOP, sort: SlotOrder = _SORT) -> Layo
              frequent_values(bias, top).sort(place, maintain_order=True), audit.VALUES, ["slot", "value"],
              {f"{of_split}n": "{n}", f"{of_split}of": "{of}", f"{of_split}%": "{share}"}, "split"),
         View(f"Values of other splits that are in {train} too, {counting}",
-             ordered(overlap), audit.OVERLAP, keys, cells),
+             overlap.sort(order, maintain_order=True), audit.OVERLAP, keys, cells),
     ]  # fmt: skip
     notes = [
         "H1, H∞: H1/H0 and H∞/H0, with H0 = log R; R: distinct values; %: share of the most frequent value",
@@ -185,21 +181,19 @@ def replacement(replacement: audits.Replacement, *, kept: bool = False) -> Layou
     )
     is_said = pl.col("reason") != "not said"
     unsaid, ordinary = replacement.refused.filter(~is_said), replacement.refused.filter(is_said)
-    fate = "Kept as they were" if kept else "Left out"
-    dialogues = f"{unsaid['dialogue'].n_unique():,} dialogues with a value that nobody says"
+    fate = f"{'Kept as they were' if kept else 'Left out'}: {unsaid['dialogue'].n_unique():,} dialogues with a value"
     words = ordinary.group_by("slot", "value").agg(pl.col("dialogue").n_unique(), pl.col("said", "annotated").first())
     refused = [
-        View(f"{fate}: {dialogues} word for word; turn: the first with that value", unsaid, None, (),
+        View(f"{fate} that nobody says word for word; turn: the first with that value", unsaid, None, (),
              plain("dialogue", "turn", "slot", "value")),
         View("Not replaced, as they are ordinary words; said, annotated: in dialogues of training and data",
              words.sort("slot", "value"), None, ["slot", "value"], plain("said", "annotated", dialogues="dialogue")),
     ]  # fmt: skip
-    title = "Replaced by slot: dialogues, distinct values before and after, states of turns"
-    cells = plain(dialogues="dialogue", values="value", new="new", states="states")
     views = [
-        View(title, by_slot.sort("slot"), None, ["slot"], cells),
+        View("Replaced by slot: dialogues, distinct values before and after, states of turns", by_slot.sort("slot"),
+             None, ["slot"], plain(dialogues="dialogue", values="value", new="new", states="states")),
         *filled([view._replace(rows=view.rows.head(_SHOWN)) for view in refused]),
-    ]
+    ]  # fmt: skip
     notes = ["only states and utterances are changed: dialogue acts, spans and goals are as before"]
     if more := sum(max(0, view.rows.height - _SHOWN) for view in refused):
         notes.insert(0, f"{more:,} more such values: --manifest FILE lists all")
@@ -248,12 +242,15 @@ def contradictions(contradictions: audits.Contradictions, *, top: int = 20) -> L
         compared = {}
         notes[0] = "--database FOLDER compares values with the entity that gold names"
     cells = {**compared, **plain("searched", "unsaid"), "% unsaid": "{rate_unsaid}"}
-    title = "Gold values that are doubtful, counted once per dialogue"
-    views = [View(title, doubtful, audit.DOUBTFUL_SLOTS, ["slot"], cells)]
-    titles = {"database": "Values that contradict the database", "unsaid": "Values that nobody has said"}
-    for kind, title in titles.items():
-        where = plain("value", *(["name", "database"] if kind == "database" else []), "dialogue", "turn", "turns")
-        views.append(View(title, values.filter(kind=kind), audit.DOUBTFUL, ["slot"], where).head(top))
+    where = ("dialogue", "turn", "turns")
+    views = [
+        View("Gold values that are doubtful, counted once per dialogue", doubtful, audit.DOUBTFUL_SLOTS, ["slot"],
+             cells),
+        View("Values that contradict the database", values.filter(kind="database"), audit.DOUBTFUL, ["slot"],
+             plain("value", "name", "database", *where)).head(top),
+        View("Values that nobody has said", values.filter(kind="unsaid"), audit.DOUBTFUL, ["slot"],
+             plain("value", *where)).head(top),
+    ]  # fmt: skip
     return Layout(filled(views), notes, (), "contradictions")
 
 
@@ -287,9 +284,16 @@ def inconsistency(inconsistency: audits.Inconsistency, *, pairs: int = 3) -> Lay
         f"Annotations are missing in {where}\n"
         "Dialogues that lack one (% of those with the domain); slots that lack none are left out"
     )
+    # Dialogues by slot, domain and in all, by split (Qian et al. 2021, Table 1).
+    modified = inconsistency.modified.filter(pl.col("dialogues").sum().over("domain", "slot") > 0)
+    splits = modified["split"].unique()
+    whole = "dialogues" if len(splits) == 1 else "all" if "all" not in splits else "all splits"
+    modified = modified.with_columns(
+        split=pl.col("split").fill_null(whole), slot=pl.coalesce("slot", "domain", pl.lit("total")),
+        percent=(100 * pl.col("share")).round(1),
+    )  # fmt: skip
     views = [
-        View(OwnLines(title), _modified(inconsistency.modified), audit.MODIFIED, ["slot"],
-             {"{} (%)": "{dialogues} ({percent:text})"}, "split"),
+        View(OwnLines(title), modified, audit.MODIFIED, ["slot"], {"{} (%)": "{dialogues} ({percent:text})"}, "split"),
         of_slots._replace(title=OwnLines(f"Annotations missing: {s['missing']:,}; {who}\n{legend}"),
                           rows=rates.filter(pl.col("missing") > 0)),
         *(
@@ -297,21 +301,10 @@ def inconsistency(inconsistency: audits.Inconsistency, *, pairs: int = 3) -> Lay
             for slot, one, lines, other, others in pair_texts(inconsistency.pairs.head(pairs)).iter_rows()
         ),
     ]  # fmt: skip
-    below = ["--log FILE lists each mention that gold could annotate, and why it is missing or not"]
-    if (slots_with_pairs := inconsistency.pairs.height) > pairs:
-        below.append(f"--pairs {slots_with_pairs} shows a pair of every slot that has one")
+    several = inconsistency.pairs.height
+    below = lines("--log FILE lists each mention that gold could annotate, and why it is missing or not",
+                  (f"--pairs {several} shows a pair of every slot that has one", several > pairs))  # fmt: skip
     return Layout(views, below, (), "inconsistency", (), [])
-
-
-def _modified(modified: pl.DataFrame) -> pl.DataFrame:
-    """Dialogues by slot, domain and in all, by split (Qian et al. 2021, Table 1)."""
-    shown = modified.filter(pl.col("dialogues").sum().over("domain", "slot") > 0)
-    splits = shown["split"].unique()
-    whole = "dialogues" if len(splits) == 1 else "all" if "all" not in splits else "all splits"
-    return shown.with_columns(
-        split=pl.col("split").fill_null(whole), slot=pl.coalesce("slot", "domain", pl.lit("total")),
-        percent=(100 * pl.col("share")).round(1),
-    )  # fmt: skip
 
 
 def pair_texts(pairs: pl.DataFrame) -> pl.DataFrame:
@@ -348,14 +341,12 @@ def review(review: audits.Review) -> Layout:
               "% complete": "{complete_share:share}"}),
     ])  # fmt: skip
     unsaid = _without_recall(review.measures, "`missed` is filled in for no dialogue")
-    intervals = "low, high: 95 % intervals"
-    of_sample = "in sample: each dialogue counts once, as in Table 3 of Qian et al. 2021"
-    of_group = [
+    notes = [
+        "low, high: 95 % intervals", "in sample: each dialogue counts once, as in Table 3 of Qian et al. 2021",
         "changed: right if all additions are; unchanged: right if no annotation is missing",
         "complete: right, and no annotation is missing",
-    ]
-    notes = [*unsaid, intervals, of_sample, *of_group]
-    return Layout(views, notes, (), "review", (), [intervals, of_sample, *unsaid])
+    ]  # fmt: skip
+    return Layout(views, [*unsaid, *notes], (), "review", (), [*notes[:2], *unsaid])
 
 
 def _without_recall(measures: pl.DataFrame, why: str) -> list[str]:
