@@ -46,11 +46,12 @@ def paper_files(page: Report, folder: str) -> dict[str, bytes]:
     from dstbench.rendering.charts.draw import draw_figure, is_wide, specification
     from dstbench.rendering.charts.runs import leaderboard_charts
 
-    charts = leaderboard_charts(page.leaderboard)
-    figures = [_FIGURES % folder]
-    for name, chart in charts.items():
-        title, wide = latex_text(str(specification(chart)["title"])), "*" * is_wide(specification(chart))
+    figures, drawn = [_FIGURES % folder], {}
+    for name, chart in leaderboard_charts(page.leaderboard).items():
+        spec = specification(chart)
+        title, wide = latex_text(str(spec["title"])), "*" * is_wide(spec)
         figures.append(_FIGURE % {"name": name, "title": title, "wide": wide})
+        drawn[f"{name}.pdf"] = draw_figure(chart, "pdf").replace(b"%PDF-1.7", b"%PDF-1.5", 1)  # as pdfTeX asks
     (scored, *others), references = _cited(_methods(page))
     signed = rf"\footnote{{\raggedright {noted(signature_lines(page.leaderboard.scores))}.\par}}"
     texts = {
@@ -59,8 +60,6 @@ def paper_files(page: Report, folder: str) -> dict[str, bytes]:
         "methods.tex": "\n\n".join([scored + signed, *others, r"All scores are in Table~\ref{tab:compare}."]) + "\n",
         "references.bib": references,
     }
-    drawn = {f"{name}.pdf": draw_figure(chart, "pdf") for name, chart in charts.items()}
-    drawn = {name: content.replace(b"%PDF-1.7", b"%PDF-1.5", 1) for name, content in drawn.items()}  # as pdfTeX asks
     return {name: text.encode() for name, text in texts.items()} | drawn
 
 

@@ -130,12 +130,10 @@ def squares(
     colour: Options = {"value": COLOURS[1]}
     if domain[0] < 0:
         colour = {"condition": {"test": f"datum.{shade} < 0", **colour}, "value": COLOURS[0]}
-    marks = (
-        Mark("rect", *axes, channels={"fillOpacity": depth, "color": colour}),
-        Mark("text", *axes, channels={"text": {"field": "text", "type": "nominal"}}, calculate=text),
-    )
-    columns = len(axes[0].names or unique(rows[axes[0].column]))
-    return chart(title, rows, *marks, least=columns * (_CELL if "panel" in content else _COLUMN), **content)
+    squares = Mark("rect", *axes, channels={"fillOpacity": depth, "color": colour})
+    texts = Mark("text", *axes, channels={"text": {"field": "text", "type": "nominal"}}, calculate=text)
+    least = len(axes[0].names or unique(rows[axes[0].column])) * (_CELL if "panel" in content else _COLUMN)
+    return chart(title, rows, squares, texts, least=least, **content)
 
 
 def lines(title: str, rows: pl.DataFrame, x: Axis, y: Axis, by: str, *below: Mark, **content: Any) -> Chart:
