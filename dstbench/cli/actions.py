@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 # The demo writes no report on more dialogues: such a sample is for measuring time.
 _MOST_REPORTED: Final = 5_000
 
-# --- runs -------------------------------------------------------------------------------------------------------------
-
 
 def score(call: Call, *, group: Mapping[str, str] | None = None, along: str | None = None) -> Result:
     """Scores, perhaps of groups of runs, with the lines on gold.
@@ -194,9 +192,6 @@ def signature(call: Call, texts: list[str], *, everything: bool = False) -> Resu
     return Result("".join(f"{plain_text(line)}\n" for line in lines))
 
 
-# --- data -------------------------------------------------------------------------------------------------------------
-
-
 def convert(call: Call, files: list[Path], *, output: Path, name: str | None = None) -> Result:
     """A long table.
 
@@ -292,9 +287,6 @@ def ls(call: Call, what: Listing | None = None, only: list[str] | None = None, *
     overview = call.shown({"listings": listing.listings()})
     more = "`dstbench ls metrics` lists the metrics\n" if call.form == "text" else ""
     return overview._replace(text=f"{overview.text}{more}")
-
-
-# --- datasets ---------------------------------------------------------------------------------------------------------
 
 
 def bias(call: Call, *, top: int = 5, sort: SlotOrder = "slot") -> Result:

@@ -216,9 +216,6 @@ def _wide(scores: pl.DataFrame) -> pl.DataFrame:
     return table
 
 
-# --- formats ----------------------------------------------------------------------------------------------------------
-
-
 def render_markdown(page: Report) -> str:
     """The findings and the chapters' tables as Markdown."""
     parts = [f"# {escape_lines([_title(page)], 'md')}", escape_lines([OwnLines(page.note)], "md") if page.note else ""]

@@ -35,9 +35,6 @@ _R: Final = {"{}": "{r} [{low}, {high}]"}
 _BIN: Final = pl.format("{} to {}", pl.col("low").round(3), pl.col("high").round(3))
 
 
-# --- diagnoses --------------------------------------------------------------------------------------------------------
-
-
 def diagnosis(diagnosis: Diagnosis) -> Layout:
     """Where runs fail: dialogues that fail, their first failures, JGA by turn and length, and errors by class."""
     few, failing = diagnosis.runs["few_slots"].item(0), pl.col("failing")
@@ -102,9 +99,6 @@ def _rates(title: str, errors: pl.DataFrame, by: str) -> View:
     rows = errors.drop_nulls(by).group_by("run", by, maintain_order=True).agg(pl.col(sizes).first(), **shares)
     cells = plain(*sizes) | {name.replace("_", " of_"): f"{{{name}:share}}" for name in shares}
     return View(title, rows, schema.ERRORS, ["run", by], cells)
-
-
-# --- traits and correlations ------------------------------------------------------------------------------------------
 
 
 def traits(traits: Traits) -> Layout:
@@ -312,9 +306,6 @@ def _rated(correlations: Correlations, ratings: Ratings) -> list[View]:
     ])  # fmt: skip
 
 
-# --- metrics ----------------------------------------------------------------------------------------------------------
-
-
 def metric_comparison(compared: MetricComparison) -> Layout:
     """Spread and pairs told apart, a matrix of tau, the metrics whose orders agree least, and correlations."""
     runs, sizes = number_of(compared.scores["run"].n_unique(), "run"), compared.power["pairs"].unique().to_list()
@@ -439,8 +430,6 @@ def _about_spread(compared: MetricComparison) -> list[str]:
         f"{design['resamples']:,} resamples of dialogues, seed {design['seed']}",
     )  # fmt: skip
 
-
-# --- costs of errors --------------------------------------------------------------------------------------------------
 
 # Where errors are, by their way.
 _PLACES: Final = {"put in": "put into the run's own right values", "mended": "mended in the run (a gain)"}

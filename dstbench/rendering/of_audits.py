@@ -37,9 +37,6 @@ _LEAST_EVEN: Final = 10  # how many of the least even slots are shown first
 _SHOWN: Final = 20  # how many refused values are shown
 
 
-# --- entity bias ------------------------------------------------------------------------------------------------------
-
-
 def bias(bias: audits.Bias, *, top: int = _TOP, sort: SlotOrder = _SORT) -> Layout:
     """How evenly values are distributed, the `top` most frequent ones per slot, and what training has of the others."""
     countings, splits = (bias.slots[name].unique(maintain_order=True).to_list() for name in ("counting", "split"))
@@ -82,9 +79,6 @@ def bias(bias: audits.Bias, *, top: int = _TOP, sort: SlotOrder = _SORT) -> Layo
         [*least_even(uneven), *seen_in_training(bias.overlap)], "bias", (), None, first, notes,
         rest="all slots, ways of counting, the most frequent values",
     )  # fmt: skip
-
-
-# --- versions of a dataset --------------------------------------------------------------------------------------------
 
 
 def differences(differences: audits.Differences, *, top: int = 20) -> Layout:
@@ -169,9 +163,6 @@ def version_scores(scored: audits.VersionScores) -> Layout:
 
 
 _VERSIONS: Final = Table(**{**audit.VERSION_MODELS.columns, "runs": text("")})
-
-
-# --- values -----------------------------------------------------------------------------------------------------------
 
 
 def replacement(replacement: audits.Replacement, *, kept: bool = False) -> Layout:

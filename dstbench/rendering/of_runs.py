@@ -134,9 +134,6 @@ def named(rows: pl.DataFrame) -> str:
     return f"{name_of(rows['metric'][0]) if rows['metric'].n_unique() == 1 else 'Scores'}{unit}"
 
 
-# --- comparisons ------------------------------------------------------------------------------------------------------
-
-
 def leaderboard(leaderboard: Leaderboard, *, pairs: bool = False) -> Layout:
     """Scores with intervals, of runs and of models, and a table of differences per metric."""
     from dstbench.analysis.significance import FEWEST_SEEDS, doubts  # not before: it needs the modules of statistics
@@ -249,9 +246,6 @@ def beaten(differences: pl.DataFrame, marked: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-# --- sweeps and checks ------------------------------------------------------------------------------------------------
-
-
 def sweep(frames: Mapping[str, pl.DataFrame]) -> Layout:
     """The same predictions under several conventions: runs side by side, or of one run the metrics."""
     rows = frames["sweep"]
@@ -326,9 +320,6 @@ def _coloured(rows: pl.DataFrame, *columns: str) -> dict[str, list[str]]:
     """The colours of outcomes, in a terminal."""
     colours = {"ok": "green", "warn": "yellow", "fail": "bold red"}
     return {column: [colours.get(status, "") for status in rows[column]] for column in columns}
-
-
-# --- changes, and published scores ------------------------------------------------------------------------------------
 
 
 def changes(changes: Changes) -> Layout:

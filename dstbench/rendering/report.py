@@ -232,7 +232,7 @@ def report(
     with _noting(notes, pass_on=False):
         swept = sweep(runs, metrics=resolved[:1])
     texts = [f"{', '.join(places)}: {text}" if places else text for text, places in notes.items()]
-    folders = _folders([data, context, reading.get("gold"), convention.labels, convention.typos])
+    folders = _folders(data, context, reading.get("gold"), convention.labels, convention.typos)
     return Report(
         leaderboard, by_domain, by_slot, scores_by_turn, diagnosis, dialogue_traits, correlations, swept, costs, checks,
         findings(leaderboard, swept, diagnosis, checks), explorer,
@@ -253,28 +253,24 @@ def _costs(
         of_gold: dict[str, list[str]] = {}
         try:
             with _noting(of_gold, pass_on=False):
-                costs = sensitivity(
+                return sensitivity(
                     {"gold": run}, gold_only=True, metrics=scores, sample=_CHANGES, seed=design.seed,
                     level=design.level, profile=convention,
                 )  # fmt: skip
         except DstbenchError as error:
             why = error.what
-        else:
-            # What is noted of runs already need not be noted of their gold as well.
+        finally:  # what is noted of runs already need not be noted of their gold as well
             notes |= {text: places for text, places in of_gold.items() if text not in notes}
-            return costs
     notes[f"what one error costs is not shown: {why}"] = []
     return None
 
 
-def _folders(paths: Iterable[object]) -> list[str]:
+def _folders(*paths: object) -> list[str]:
     """The folders of the files that a report is made from, the longest first; readers of the page need not see them."""
-    folders = set()
-    for path in paths:
-        several = path.values() if isinstance(path, Mapping) else path if isinstance(path, list | tuple) else [path]
-        for one in several:
-            if isinstance(one, str) and len(one) < _LONGEST_PATH:
-                folders |= {f"{one.rstrip('/')}/", one[: one.rfind("/") + 1]}
+    several = (path.values() if isinstance(path, Mapping) else path if isinstance(path, list | tuple) else [path]
+               for path in paths)  # fmt: skip
+    texts = [one for part in several for one in part if isinstance(one, str) and len(one) < _LONGEST_PATH]
+    folders = {folder for one in texts for folder in (f"{one.rstrip('/')}/", one[: one.rfind("/") + 1])}
     return sorted(folders - {"", "/"}, key=len, reverse=True)
 
 

@@ -25,9 +25,6 @@ _MOST_ROWS: Final = 50  # how many rows of a query's answer text shows, unless a
 _LONGEST_LINE: Final = 100_000
 
 
-# --- results in a format ----------------------------------------------------------------------------------------------
-
-
 def render(result: Any, form: TableFormat, **options: Any) -> str:
     """A result, a dataclass of frames or a frame by its name, in a format; in CSV, `table` names the frame."""
     if form == "json":
@@ -122,9 +119,6 @@ def render_answer(rows: pl.DataFrame, form: TableFormat) -> str:
         if dtype.is_nested()
     )
     return render({"rows": rows if form == "csv" else rows.with_columns(floats.round_sig_figs(6))}, form)
-
-
-# --- lines and tables -------------------------------------------------------------------------------------------------
 
 
 def signature_lines(scores: pl.DataFrame) -> list[str]:

@@ -215,9 +215,6 @@ def _short(signature: str) -> str:
     return f"{whose}: {'|'.join(kept)} (whole: --signature)"
 
 
-# --- numbers as texts -------------------------------------------------------------------------------------------------
-
-
 def text_of(template: str, table: Table | None = None, absent: str | None = UNDEFINED) -> pl.Expr:
     """Texts with the numbers of columns, by a template (see `View`); `absent` where the first column is null."""
     columns = _FIELD.findall(template)
@@ -271,9 +268,6 @@ def _is_best(text: pl.Expr, over: Sequence[str]) -> pl.Expr:
     best = text.sort_by(merit, descending=True, nulls_last=True).first()
     is_one = pl.all_horizontal(pl.col(name).is_not_null() for name in (*over, "merit"))
     return is_one & ((text == best) & (merit.count() > 1)).over(over)
-
-
-# --- columns ----------------------------------------------------------------------------------------------------------
 
 
 def pivoted(rows: pl.DataFrame, on: str, index: str | Sequence[str], values: str | Sequence[str]) -> pl.DataFrame:

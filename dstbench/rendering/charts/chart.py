@@ -168,9 +168,6 @@ def cut(length: int = LABEL) -> str:
     return f"length(datum.label) > {length} ? {short} : datum.label"
 
 
-# --- from declarations to Altair --------------------------------------------------------------------------------------
-
-
 def _data(rows: pl.DataFrame) -> alt.Data:
     return alt.Data(values=rows.to_dicts())  # type: ignore[no-untyped-call]
 

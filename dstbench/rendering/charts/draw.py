@@ -97,9 +97,6 @@ def is_wide(spec: Spec) -> bool:
     return panels >= _MANY_PANELS or panels * spec["usermeta"]["least"] > _WIDTH
 
 
-# --- the layout -------------------------------------------------------------------------------------------------------
-
-
 def _drawn(spec: Spec, width: float, scale: float, unit: str = "") -> str:
     """The drawing of a chart in this width, with as many panels beside each other as there is room for.
 
@@ -172,8 +169,6 @@ def _legible(part: Any) -> Any:
         return {_legible(key): _legible(value) for key, value in part.items()}
     return [_legible(value) for value in part] if isinstance(part, list) else part
 
-
-# --- the page ---------------------------------------------------------------------------------------------------------
 
 _SVG: Final = "{http://www.w3.org/2000/svg}"
 #: The style of a page's light screen: the colours of charts; page.css has those of a dark one.
