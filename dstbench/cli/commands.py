@@ -35,7 +35,7 @@ COMMANDS: Final = (
     Command(
         "sweep", "Score the same predictions under every profile. This shows how much the convention matters.",
         "sweep predictions.json --label-map multiwoz21.json",
-        of="analysis.sweep:sweep", show="rendering.of_runs:render_sweep", charts=f"{_RUN_CHARTS}:sweep_charts",
+        of="analysis.sweep:sweep", charts=f"{_RUN_CHARTS}:sweep_charts",
     ),
     Command(
         "reconcile",

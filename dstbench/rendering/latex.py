@@ -8,8 +8,8 @@ that is too wide for a column spans both, and is scaled down if it is still too 
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import count
 from types import MappingProxyType
 from typing import Final, NamedTuple
@@ -73,21 +73,15 @@ def cell(text: pl.Expr, name: str, **marks: pl.Expr) -> pl.Expr:
 
 def latex_page(tables: Iterable[PaperTable]) -> str:
     """Tables after a comment with the packages that they need; tables of one label are numbered."""
-    drawn, numbers = [_PACKAGES], Counter[str]()
-    for table in tables:
-        numbers[table.label] += 1
-        drawn.append(_latex_table(table, _numbered(table.label, numbers[table.label])))
-    return "\n".join(drawn)
-
-
-def _numbered(label: str, number: int) -> str:
-    return label if number == 1 else f"{label}-{number}"
+    numbers = defaultdict[str, Iterator[int]](lambda: count(1))
+    labelled = ((table, f"{table.label}-{next(numbers[table.label])}".removesuffix("-1")) for table in tables)
+    return "\n".join([_PACKAGES, *(_latex_table(*each) for each in labelled)])
 
 
 def relabelled(page: str, label: str) -> str:
     """A page with another label for its first table, and numbered ones for the others."""
     numbers = count(1)
-    return _LABEL.sub(lambda _: rf"\label{{{_numbered(label, next(numbers))}}}", page)
+    return _LABEL.sub(lambda _: rf"\label{{{f'{label}-{next(numbers)}'.removesuffix('-1')}}}", page)
 
 
 def _latex_table(paper: PaperTable, label: str) -> str:

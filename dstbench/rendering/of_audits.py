@@ -95,13 +95,21 @@ def differences(differences: audits.Differences, *, top: int = 20) -> Layout:
     renamed = {"": "of", "in both": "both", f"only in {before}": "before", f"only in {after}": "after"}
     whole = {**plain(**renamed, differ="changed"), "%": "{share:share}"}
     everything = versions.with_columns(domain=pl.lit("all")).select(differences.domains.columns)
+    # How many dialogues and turns differ in each domain and slot, a column per split and one of the whole.
+    of_splits = differences.splits
+    if of_splits.height:
+        of_splits = split_rows(differences).with_columns(name=pl.coalesce("slot", "domain", pl.lit("all")))
+        names = of_splits.filter(split="all").select("name").sort(pl.col("name") == "all", "name")["name"].to_list()
+        of_splits = of_splits.sort(pl.col("name").cast(pl.Enum(names)), maintain_order=True)
     views = [
         View(f"From {before} to {after}", sizes, cells=whole),
         View("By domain: dialogues and turns with it, and those that differ in it; changed slots of turns by kind",
              pl.concat([differences.domains, everything]), audit.DIFFERENT_DOMAINS, ["domain"], _CHANGED),
         View("By slot: the same, of dialogues and turns with its domain",
              differences.slots, audit.DIFFERENT_SLOTS, ["slot"], _CHANGED),
-        *_splits_side_by_side(differences),
+        *(View(f"{unit.capitalize()} that differ, of those with the domain, by split", of_splits,
+               audit.DIFFERENT_SPLITS, ["name"], {"{}": f"{{changed_{unit}}}", "{} %": f"{{share_{unit}}}"}, "split")
+          for unit in ("dialogues", "turns")),
         View("Most frequent changes", changes.with_columns(pl.col("kind").str.replace("_", " ")), audit.CHANGES,
              ["slot", "before", "after", "kind"], plain("turns", "dialogues")).head(top),
     ]  # fmt: skip
@@ -115,20 +123,6 @@ _CHANGED: Final = {
     "turns": "{turns}", "differ ": "{changed_turns}", "% ": "{share_turns}",
     **{kind.removeprefix("moved_"): f"{{{kind}}}" for kind in audit.KINDS},
 }  # fmt: skip
-
-
-def _splits_side_by_side(differences: audits.Differences) -> list[View]:
-    """How many dialogues and turns differ in each domain and slot, a column per split and one of the whole."""
-    if differences.splits.is_empty():
-        return []
-    rows = split_rows(differences).with_columns(name=pl.coalesce("slot", "domain", pl.lit("all")))
-    names = rows.filter(split="all").select("name").sort(pl.col("name") == "all", "name")["name"].to_list()
-    rows = rows.sort(pl.col("name").cast(pl.Enum(names)), maintain_order=True)
-    return [
-        View(f"{unit.capitalize()} that differ, of those with the domain, by split", rows, audit.DIFFERENT_SPLITS,
-             ["name"], {"{}": f"{{changed_{unit}}}", "{} %": f"{{share_{unit}}}"}, "split")
-        for unit in ("dialogues", "turns")
-    ]  # fmt: skip
 
 
 def version_scores(scored: audits.VersionScores) -> Layout:

@@ -12,12 +12,11 @@ from dstbench.analysis import findings as sentences
 from dstbench.analysis.findings import highest
 from dstbench.errors import UsageError, number_of, percent
 from dstbench.metrics.registry import name_of, parse
-from dstbench.rendering.tables import render, signature_lines
+from dstbench.rendering.tables import signature_lines
 from dstbench.rendering.text_tables import UNDEFINED
 from dstbench.rendering.views import EXACT, IS_COUNT, Layout, View, filled, lines, pivoted, plain, sign
 from dstbench.schema import analysis as schema
 from dstbench.schema.core import SCORES
-from dstbench.typing import TableFormat
 
 if TYPE_CHECKING:
     from dstbench.analysis.changes import Changes
@@ -270,11 +269,6 @@ def sweep(frames: Mapping[str, pl.DataFrame]) -> Layout:
     agreeing = sentences.profiles_that_agree(rows)
     paper = view._replace(beside={}, caption=caption, heads={"profile": "Convention"})
     return Layout([view], [], [*agreeing, *found], "sweep", [paper], agreeing, [first], about, rest=rest)
-
-
-def render_sweep(rows: pl.DataFrame, form: TableFormat) -> str:
-    """What `dstbench.sweep` returns, in a format."""
-    return render({"sweep": rows}, form)
 
 
 def profiles_alike(rows: pl.DataFrame, within: Sequence[str], *, only_beside: bool = False) -> pl.DataFrame:

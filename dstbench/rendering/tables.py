@@ -27,6 +27,8 @@ _LONGEST_LINE: Final = 100_000
 
 def render(result: Any, form: TableFormat, **options: Any) -> str:
     """A result, a dataclass of frames or a frame by its name, in a format; in CSV, `table` names the frame."""
+    if isinstance(result, pl.DataFrame):
+        result = {"sweep": result}  # the only command that shows a frame alone
     if form == "json":
         return render_object(as_rows(result))
     if form == "csv" and isinstance(result, dict):

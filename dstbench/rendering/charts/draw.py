@@ -126,7 +126,10 @@ def _set_out(spec: Spec, width: float) -> None:
     """Set out the panels of a chart in rows, with one title below them all."""
     panels, least, plot = len(spec["facet"]["sort"]), spec["usermeta"]["least"], spec["spec"]
     has_own_labels = "y" in spec.get("resolve", {}).get("scale", {})
-    beside = _room_beside(plot["layer"][0]["encoding"]["y"])
+    axis = plot["layer"][0]["encoding"]["y"]
+    names, looks = max(map(len, axis.get("sort") or ()), default=0), axis.get("axis") or {}
+    beside = _OF_NUMBERS if axis["type"] == "quantitative" else _OF_NAMES + _OF_CHARACTER * min(LABEL, names)
+    beside = looks.get("minExtent", beside) if looks else 0  # about how much room the vertical axis takes, in points
     between = _SPACING + (beside if has_own_labels else 0)
     most = max(1, min(panels, int((width - beside + between) / (least + between))))
     columns = -(-panels // -(-panels // most))  # rows of equal length
@@ -144,16 +147,6 @@ def _set_out(spec: Spec, width: float) -> None:
         spec["title"] = " / ".join(dict.fromkeys(axis["title"] for axis in axes))
         for axis in axes:
             axis["title"] = None
-
-
-def _room_beside(axis: Spec) -> float:
-    """About how much room a vertical axis takes, in points."""
-    looks = axis.get("axis") or {}
-    if not looks:
-        return 0
-    if axis["type"] == "quantitative":
-        return _OF_NUMBERS
-    return looks.get("minExtent", 0) or _OF_NAMES + _OF_CHARACTER * min(LABEL, max(map(len, axis["sort"]), default=0))
 
 
 def _legible(part: Any) -> Any:
