@@ -165,10 +165,7 @@ class Command:
 
 
 def _may_run(name: str) -> bool:
-    """Whether this process may run a command, or complete its words: making options imports the command's function.
-
-    A process that was not started as ``dstbench``, but imports it, may run any.
-    """
+    """Whether this process may run a command, or complete its words; one not started as ``dstbench`` may run any."""
     main = getattr(sys.modules["__main__"], "__spec__", None)
     is_command = Path(sys.argv[0]).stem == "dstbench" or (main is not None and main.name == "dstbench.__main__")
     words = [*sys.argv, *os.environ.get("COMP_WORDS", "").split()]
@@ -181,15 +178,7 @@ def is_path(word: str) -> bool:
 
 
 class Call:
-    """A command that is being run, with the arguments of its function, how runs are read, and its shared options.
-
-    Attributes:
-        command: The command.
-        shared: The shared options.
-        reading: How runs are read.
-        arguments: The arguments of the command's function.
-        own: The arguments of its `run`.
-    """
+    """A command that is being run: its function's arguments, its own, how runs are read, and the shared options."""
 
     def __init__(self, command: Command, options: Iterable[Option], given: Mapping[str, Any], shared: Shared) -> None:
         of_role: dict[str, dict[str, Any]] = {}

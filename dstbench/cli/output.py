@@ -135,10 +135,7 @@ def reporting(notes: Notes | None = None) -> Iterator[None]:
 
 
 class Progress(logging.Handler):
-    """A line on stderr that says what a command is doing, once it has run for some tenths of a second.
-
-    It has what the messages of the logger ``dstbench`` say; their attributes `done` and `of` say how much is done.
-    """
+    """A line on stderr that says what a command is doing, as the logger ``dstbench`` does, once it takes a while."""
 
     #: The one that is drawn: messages are printed through it, or they would end up on its line.
     current: Progress | None = None
@@ -251,10 +248,7 @@ class Unfailing(io.FileIO):
 
 
 def open_streams() -> None:
-    """Open the standard streams again, with a buffer, so that an incomplete write to standard output is an error.
-
-    Without a buffer (``PYTHONUNBUFFERED``), Python writes as much as there is room for, and silently drops the rest.
-    """
+    """Open the standard streams again, with a buffer, so that an incomplete write to standard output is an error."""
     kinds: dict[str, type[io.FileIO] | None] = {"stdin": None, "stdout": io.FileIO, "stderr": Unfailing}
     for name, kind in kinds.items():
         stream = getattr(sys, name)

@@ -1,9 +1,7 @@
-"""The page of a report, and the same as Markdown: chapters in the order of interest, of sentences, figures and tables.
+"""The page of a report, and the same as Markdown: chapters of sentences, figures and tables.
 
-The page is one HTML file, which shows its tables and figures without its script, and the dialogues with it. It requests
-nothing from the network: its content security policy forbids that, and allows one script and one style by their hashes.
-No text of a user becomes markup: the template escapes it here, and in the browser the script only sets text, as the
-policy (trusted types) requires.
+The page is one HTML file that requests nothing from the network, and in which no text of a user becomes markup: the
+template escapes it, and its content security policy allows one script and one style, by their hashes.
 """
 
 from __future__ import annotations

@@ -1,8 +1,4 @@
-"""HTML from the templates of Jinja2 beside this module, with escaping on (of HTML): no text of a user becomes markup.
-
-Invisible characters that change how others are read (control characters, marks of the direction of writing) are shown
-as their escapes.
-"""
+"""HTML from Jinja2's templates, with escaping on; invisible characters that change others are shown as escapes."""
 
 from __future__ import annotations
 

@@ -1,9 +1,4 @@
-r"""Tables as a paper prints them: LaTeX in the style of the package booktabs.
-
-Numbers are in columns of the package siunitx, which align them by their points; raised and small text beside them is in
-further columns. siunitx's columns cannot underline numbers, so a line is drawn below the number afterwards. A table
-that is too wide for a column spans both, and is scaled down if it is still too wide or too high; long texts break.
-"""
+r"""Tables as a paper prints them: LaTeX in the style of booktabs, with numbers in columns of siunitx."""
 
 from __future__ import annotations
 
@@ -111,10 +106,7 @@ def _latex_table(paper: PaperTable, label: str) -> str:
 
 
 def _column(series: pl.Series, heads: Sequence[str], *, below: bool) -> tuple[str, str, list[str], list[str], float]:
-    """A column of numbers, with raised texts beside them and small ones beside or below; or of texts.
-
-    Its layout (perhaps of several columns), head and cells, what is below these, and its width.
-    """
+    """The layout (perhaps of several columns), head and cells of a column, what is below these, and its width."""
     if series.dtype != pl.Struct:
         texts = series.to_list()
         if not all(map(_ALIGNED.fullmatch, texts)):

@@ -204,11 +204,7 @@ def leaderboard(leaderboard: Leaderboard, *, pairs: bool = False) -> Layout:
 
 
 def _standings(leaderboard: Leaderboard, design: Design, noun: str, over: str) -> View:
-    """Scores as a paper prints them, with the letters of the runs (models) that each is significantly better than.
-
-    The package ranx prints its comparisons in this way. A user's own metric has no marks: its lower scores may be
-    better.
-    """
+    """Scores as a paper prints them, with the letters of the runs (models) that each is significantly better than."""
     rows = by_first_metric(leaderboard.models.rename({"model": "run"}) if noun == "model" else leaderboard.scores)
     runs = rows["run"].unique(maintain_order=True)
     several = "" if len(runs) <= len(ascii_lowercase) else ","  # numbers, which need something between them

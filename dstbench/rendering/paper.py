@@ -64,11 +64,7 @@ def paper_files(page: Report, folder: str) -> dict[str, bytes]:
 
 
 def _cited(paragraphs: Iterable[str]) -> tuple[list[str], str]:
-    """Paragraphs as LaTeX, and the entries of ``references.bib`` that they cite.
-
-    An entry has the words that cite it (its field `cited`): names with a year become citations; other words are
-    followed by one, the first time.
-    """
+    """Paragraphs as LaTeX, and the entries of ``references.bib`` they cite: those whose `cited` has their words."""
     entries = {
         re.split("[{,]", entry)[1]: entry for entry in re.split(r"\n\n(?=@)", _SOURCES.read_text("utf-8").strip())
     }

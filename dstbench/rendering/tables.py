@@ -95,12 +95,7 @@ def render_object(content: dict[str, object]) -> str:
 
 
 def render_answer(rows: pl.DataFrame, form: TableFormat) -> str:
-    """The rows that a query selects, of any types, in one of the formats.
-
-    Text, Markdown and LaTeX show six significant digits. Values other than numbers, texts and lists become texts. NaN
-    and infinities, which JSON does not have, become null. Text has the first rows only, unless it is to show
-    everything.
-    """
+    """The rows that a query selects, of any types, in a format: other types than numbers, texts and lists as texts."""
     if form == "text" and not screen().everything and rows.height > _MOST_ROWS:
         shown = render_answer(rows.head(_MOST_ROWS), form)
         return shown + escape_lines([f"the first {_MOST_ROWS} of {rows.height:,} rows; --all shows them all"], form)

@@ -1,9 +1,7 @@
-"""Tables as text.
+"""Tables as text, side by side; in a terminal, made narrower until they fit.
 
-A table that is wider than the terminal is made narrower: long texts are wrapped, then titles of numbers, then standard
-errors and intervals go below their numbers. If that is not enough, the last columns are left out, and a line says how
-many; where everything is to be shown, each row becomes a list of its cells. Where there is no terminal, all columns are
-shown side by side.
+Long texts are wrapped, then titles of numbers, then standard errors and intervals go below their numbers; then the last
+columns are left out, or (where everything is to be shown) each row becomes a list of its cells.
 """
 
 from __future__ import annotations

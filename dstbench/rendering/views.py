@@ -1,8 +1,4 @@
-"""How a result is shown: a `Layout` of `View`s, each a table of some columns of a frame, in any format.
-
-A view says what is in its cells by templates such as ``{value} ±{se}``. How a number is written follows from its
-column's kind in the schema, so that it is written alike in all tables and formats.
-"""
+"""How a result is shown: a `Layout` of `View`s, each a table of some columns of a frame, in any format."""
 
 from __future__ import annotations
 
@@ -144,10 +140,7 @@ class View(NamedTuple):
 
 
 class Layout(NamedTuple):
-    """How a result is shown: what was found, the tables, and how the numbers were computed.
-
-    Text shows the smallest tables that say what was found, and the rest on request (``--all``).
-    """
+    """How a result is shown: text has the smallest tables that say what was found, and the rest on request."""
 
     views: Sequence[View]
     notes: Sequence[str] = ()  # lines below the tables, without which the numbers would be misunderstood

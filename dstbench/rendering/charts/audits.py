@@ -23,10 +23,7 @@ _MEASURES: Final = {"H1/H0": pl.col("h1_h0"), "H∞/H0": pl.col("hinf_h0")}
 
 
 def bias_charts(bias: Bias, top: int, sort: SlotOrder = "slot") -> dict[str, Chart]:
-    """The figures of entity bias: H1/H0 and H∞/H0 per slot, and the `top` most frequent values of each slot.
-
-    The latter, for train-destination, is Fig 2 of Qian et al. 2021. See `frequent_values` and `slot_order`.
-    """
+    """H1/H0 and H∞/H0 per slot, and the `top` most frequent values of each slot (Qian et al. 2021, Fig 2)."""
     order = slot_order(bias, sort)
     counting = pl.format(", {}", "counting") if bias.slots["counting"].n_unique() > 1 else pl.lit("")
     measures = long(bias.slots, _MEASURES, "measure", "value").with_columns(pl.col("measure") + counting)
@@ -53,10 +50,7 @@ def difference_charts(differences: Differences) -> dict[str, Chart]:
 
 
 def inconsistency_charts(inconsistency: Inconsistency, pairs: int) -> dict[str, Chart]:
-    """The figures of missing annotations: in which share of each split's dialogues, who says them, and so many pairs.
-
-    The first is Table 1 of Qian et al. 2021 as bars, the second is their Fig 4, the third is like their Figs 1 and 10.
-    """
+    """Missing annotations by split, by speaker, and in pairs (Qian et al. 2021, Table 1, Figs 4, 1 and 10)."""
     slots = inconsistency.modified.drop_nulls("slot").filter(pl.col("dialogues").sum().over("slot") > 0)
     slots = slots.drop_nulls("split") if slots["split"].count() else slots.with_columns(split=pl.lit("all"))
     speakers = inconsistency.shares.drop_nulls("share").sort("slot", "speaker")  # as the bars are stacked

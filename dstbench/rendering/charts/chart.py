@@ -1,8 +1,7 @@
 """What every chart is declared in: `Axis` and `Mark`; `chart` makes a chart of Altair of marks and rows.
 
-How an axis looks follows from the type of its column: texts are names in the order of the rows, floats are shares in
-percent, integers are whole numbers. Names differ in colour (for every kind of colour vision, after Okabe & Ito 2008)
-and, for print without colour, in the shape of points, the dashes of lines and the depth of bars.
+Texts are names in the order of the rows, floats are shares in percent, integers are whole numbers. Names differ in
+colour (after Okabe & Ito 2008) and, for print without colour, in shapes, dashes or depth.
 """
 
 from __future__ import annotations

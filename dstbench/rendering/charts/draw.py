@@ -1,8 +1,7 @@
 """Charts drawn by vl-convert, without a browser and without a network: for the page of a report, and for papers.
 
-Both have the same layout and type size, at the scale of paper. In papers, a figure is as wide as a column of ACL's
-style (219 pt), or as its page (455 pt) if it has three or more panels; it has no title, because papers have captions.
-In a report, it is half as large again, and takes its colours and its font from the page.
+Both have the same layout and type size. In papers, a figure is as wide as a column of ACL's style (219 pt), or as its
+page (455 pt); in a report, it is half as large again, and takes its colours and its font from the page.
 """
 
 from __future__ import annotations
@@ -98,11 +97,7 @@ def is_wide(spec: Spec) -> bool:
 
 
 def _drawn(spec: Spec, width: float, scale: float, unit: str = "") -> str:
-    """The drawing of a chart in this width, with as many panels beside each other as there is room for.
-
-    Vega-Lite fits a single plot into a width, but not several panels: their width follows from about how much room the
-    labels need, and what is then a little too narrow or too wide is scaled.
-    """
+    """The drawing of a chart in this width: of panels the width is estimated, so the drawing is scaled to fit."""
     spec = _legible(spec)
     colours = [layer["encoding"].get("color", {}) for layer in spec.get("spec", spec)["layer"]]
     names = [name for colour in colours for name in colour.get("scale", {}).get("domain", ())]
@@ -150,10 +145,7 @@ def _set_out(spec: Spec, width: float) -> None:
 
 
 def _legible(part: Any) -> Any:
-    """A part of a chart with four decimals, and without characters that change how others are read.
-
-    One of these, NUL, would end this process in vl-convert.
-    """
+    """A part of a chart with four decimals, without characters such as NUL, which would end the process."""
     if isinstance(part, str):
         return visible(part)
     if isinstance(part, float):

@@ -55,10 +55,7 @@ def score_charts(scores: pl.DataFrame) -> dict[str, Chart]:
 
 
 def leaderboard_charts(leaderboard: Leaderboard) -> dict[str, Chart]:
-    """The figures of a comparison: intervals of scores, differences, and how far metrics spread runs apart.
-
-    Differences are of pairs in one metric, row minus column, as a triangle of squares; * is significant.
-    """
+    """Intervals of scores, differences of pairs (row minus column), and how far metrics spread runs apart."""
     charts = {"scores": _intervals(leaderboard.scores, "run", "intervals")}
     if leaderboard.models.height:
         charts["models"] = _intervals(leaderboard.models, "model", "intervals of models' means")
@@ -115,10 +112,7 @@ def metric_charts(compared: MetricComparison) -> dict[str, Chart]:
 
 
 def sweep_charts(rows: pl.DataFrame) -> dict[str, Chart]:
-    """The figure of a sweep: the first metric of each run under each profile, from `dstbench.sweep`.
-
-    Profiles under which all runs have the same scores share a row, the one with the highest mean first.
-    """
+    """The first metric of each run under each profile; profiles under which all scores are the same share a row."""
     metric, form = name_of(rows["metric"].item(0)), {"format": ""} if rows.select(IS_COUNT.any()).item() else {}
     rows = rows.filter(pl.col("metric") == pl.col("metric").first()).drop_nulls("value")
     shown, number = named_in_short(profiles_alike(rows, [])), rows["profile"].n_unique()
@@ -172,11 +166,7 @@ def slot_charts(by_domain: pl.DataFrame, by_slot: pl.DataFrame) -> dict[str, Cha
 
 
 def heat_map(rows: pl.DataFrame, by: str) -> Chart:
-    """Scores of groups (slots, domains) as squares, darker where lower, the worst groups first.
-
-    Several runs have a column each, with their F1 (or, if it is not among the scores, the first metric); a single run
-    has a column per metric. A group that no turn of gold has is left out, an undefined score has no square.
-    """
+    """Scores of groups that gold has as squares, darker where lower, worst first: of several runs one metric each."""
     in_gold = rows.filter(pl.col("metric").is_in(["correct", "wrong", "missed"]), pl.col("value") > 0)[by].unique()
     shares = rows.filter(~IS_COUNT)
     if len(in_gold):  # slots that only predictions have cannot be predicted well
@@ -210,10 +200,7 @@ def scores_along(rows: pl.DataFrame, by: str) -> Chart:
 
 
 def along_charts(scores: pl.DataFrame, along: str) -> dict[str, Chart]:
-    """Scores along a number of the runs, means of runs with the same one; below, how far each metric is from GCA.
-
-    As in the few-shot figures of Aksu & Chen 2024.
-    """
+    """Scores along a number of the runs, and how far each is from GCA, as few-shot figures of Aksu & Chen 2024."""
     shares = with_names(scores.filter(~IS_COUNT).drop_nulls("value"))
     means = shares.group_by("metric", number=along, maintain_order=True).agg(pl.col("value").mean(), runs=pl.len())
     if means.is_empty():
@@ -262,11 +249,7 @@ def diagnosis_charts(diagnosis: Diagnosis) -> dict[str, Chart]:
 
 
 def trait_charts(traits: Traits) -> dict[str, Chart]:
-    """The figures of traits: scores by tail orientation, by non-uniformity, and by both (Aksu & Chen 2024, Fig 1).
-
-    By one trait: the distribution in each bin, mean and quartiles, with a point that is larger the more dialogues the
-    bin has, a panel per run. By both: means of all runs' dialogues as squares, a panel per metric.
-    """
+    """Scores by each trait: mean and quartiles of its bins, and means by both (Aksu & Chen 2024, Fig 1)."""
     of_shares = traits.bins.filter(pl.col("metric").is_in(traits.signatures.filter(~IS_COUNT)["metric"].to_list()))
     if of_shares.is_empty() and traits.bins.height:
         raise UsageError("there is no figure of counts by traits", hint="-m fga,gca")
@@ -311,10 +294,7 @@ def trait_charts(traits: Traits) -> dict[str, Chart]:
 
 
 def jga_line(rows: pl.DataFrame, by: str) -> Chart:
-    """JGA by turn or by length, from `Diagnosis.by_turn` or `Diagnosis.by_length`; n is the number of dialogues.
-
-    JGA by turn has intervals: a turn is one of each dialogue. Turns and lengths of hardly any dialogues are left out.
-    """
+    """JGA by turn, with intervals, as a turn is one of each dialogue, or by length; n is the number of dialogues."""
     shown = _of_enough(rows, by).select("run", by, "value", "turns", "dialogues")
     n = dict(shown.group_by(by).agg(pl.col("dialogues").max()).sort(by).iter_rows())
     ends = [wilson(value, dialogues) for value, dialogues in shown.select("value", "dialogues").iter_rows()]
