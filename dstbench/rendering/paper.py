@@ -100,8 +100,8 @@ def _methods(page: Report) -> Iterator[str]:
     is_public_gold = len(texts) == len(runs) and len(set(texts)) == 1
     settings = [parse(signature).settings for signature in scores["signature"].unique(maintain_order=True)]
     profile, tested = settings[0]["profile"], differences.drop_nulls("p")
-    classes = [(metric, find_metric(metric.partition(":")[0])) for metric in metrics]
-    named = [f"{cls.title} ({name_of(metric)}; {cls.source})" for metric, cls in classes if cls]
+    classes = {metric: find_metric(metric.partition(":")[0]) for metric in metrics}
+    named = [f"{kind.title} ({name_of(metric)}; {kind.source})" for metric, kind in classes.items() if kind]
     said = [verdict.partition(": ") for verdict in verdicts(leaderboard)]
     close = differences.filter("may_flip").group_by("metric", maintain_order=True)
     text = rendered(
@@ -129,8 +129,8 @@ def _methods(page: Report) -> Iterator[str]:
 
 def _best(leaderboard: Leaderboard) -> dict[str, Any]:
     """The best in the first metric, and those that it is significantly better than; of a single run, nothing."""
-    name = "run" if leaderboard.models.is_empty() else "model"
-    rows = by_first_metric(leaderboard.scores if name == "run" else leaderboard.models, name).rename({name: "run"})
+    models = leaderboard.models.rename({"model": "run"})
+    rows = by_first_metric(leaderboard.scores if models.is_empty() else models)
     rows = rows.filter(metric=rows["metric"][0]).drop_nulls("value")
     if rows.height < 2 or rows["unit"][0] != "share":
         return {"best": []}

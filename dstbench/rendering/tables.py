@@ -11,6 +11,7 @@ from importlib import import_module
 from typing import Any, Final
 
 import polars as pl
+import polars.selectors as cs
 
 from dstbench.io.escape import csv_text, json_text, markdown_text, plain_text
 from dstbench.rendering.latex import latex_page
@@ -99,36 +100,25 @@ def render_answer(rows: pl.DataFrame, form: TableFormat) -> str:
     if form == "text" and not screen().everything and rows.height > _MOST_ROWS:
         shown = render_answer(rows.head(_MOST_ROWS), form)
         return shown + escape_lines([f"the first {_MOST_ROWS} of {rows.height:,} rows; --all shows them all"], form)
-    kept_types = (pl.String(), pl.Boolean(), pl.Null())
-    rows = rows.with_columns(
-        pl.col(name).cast(pl.Float64) if dtype.is_decimal() else pl.col(name).cast(pl.String)
-        for name, dtype in rows.schema.items()
-        if dtype.is_decimal() or not (dtype.is_numeric() or dtype.is_nested() or dtype in kept_types)
-    )
-    floats = pl.selectors.float()
-    rows = rows.with_columns(pl.when(floats.is_finite()).then(floats))
+    kept = cs.numeric() | cs.string() | cs.boolean() | cs.nested() | cs.by_dtype(pl.Null)
+    rows = rows.with_columns(cs.decimal().cast(pl.Float64), (~kept).cast(pl.String))
+    rows = rows.with_columns(pl.when(cs.float().is_finite()).then(cs.float()))
     if form == "json":
         return json_text({"rows": rows.to_dicts()}, default=str)
     written = partial(json.dumps, ensure_ascii=False, default=str)
     rows = rows.with_columns(
-        pl.Series(name, [None if value is None else written(value) for value in rows[name].to_list()], pl.String)
-        for name, dtype in rows.schema.items()
-        if dtype.is_nested()
+        pl.Series(column.name, [None if value is None else written(value) for value in column.to_list()], pl.String)
+        for column in rows.select(cs.nested())
     )
-    return render({"rows": rows if form == "csv" else rows.with_columns(floats.round_sig_figs(6))}, form)
+    return render({"rows": rows if form == "csv" else rows.with_columns(cs.float().round_sig_figs(6))}, form)
 
 
 def signature_lines(scores: pl.DataFrame) -> list[str]:
     """The distinct signatures, one line for all metrics of a run; a later one is cut to its few parts that differ."""
     heads_and_settings = pl.col("signature").str.splitn("|", 2).struct.unnest()
-    folded = (
-        scores.select("run", "metric", heads_and_settings)
-        .unique(maintain_order=True)
-        .group_by("run", "field_1", maintain_order=True)
-        .agg(heads=pl.col("field_0").unique(maintain_order=True).str.join("+"))
-        .group_by("heads", "field_1", maintain_order=True)
-        .agg(pl.col("run").str.join(", "))
-    )
+    folded = scores.select("run", "metric", heads_and_settings).group_by("run", "field_1", maintain_order=True)
+    folded = folded.agg(heads=pl.col("field_0").unique(maintain_order=True).str.join("+"))
+    folded = folded.group_by("heads", "field_1", maintain_order=True).agg(pl.col("run").str.join(", "))
     if folded.height < 2:
         return [f"signature: {heads}|{settings}" for heads, settings, _ in folded.iter_rows()]
     lines: list[str] = []
@@ -137,8 +127,8 @@ def signature_lines(scores: pl.DataFrame) -> list[str]:
         parts, usual = ([heads, *text.split("|")] for text in (settings, first[1]))
         usual[0] = first[0]
         own = [part for part, other in zip(parts, usual, strict=False) if part != other]
-        same_keys = [part.partition(":")[0] for part in parts[1:]] == [part.partition(":")[0] for part in usual[1:]]
-        short = lines and same_keys and 2 * len(own) <= len(parts)
+        keys, usual_keys = ([part.partition(":")[0] for part in of_line[1:]] for of_line in (parts, usual))
+        short = lines and keys == usual_keys and 2 * len(own) <= len(parts)
         lines.append(f"signature of {runs}: {'the same with ' if short else ''}{'|'.join(own if short else parts)}")
     return lines
 
