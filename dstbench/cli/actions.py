@@ -369,9 +369,7 @@ def review(call: Call, sheets: list[Path]) -> Result:
     Args:
         sheets: The sheet of `audit inconsistency --review`, filled in; or one per reader.
     """
-    from dstbench import audit
-
-    return call.shown(audit.review(sheets[0]) if len(sheets) == 1 else audit.agreement(sheets))
+    return call.shown(load("audit:review")(sheets[0]) if len(sheets) == 1 else load("audit:agreement")(sheets))
 
 
 def replace(call: Call, *, manifest: Path | None = None) -> Result:
