@@ -183,7 +183,8 @@ class Progress(logging.Handler):
 
 def progress(doing: str) -> AbstractContextManager[None]:
     """Show on stderr, if it is a terminal, what is being done."""
-    return Progress(doing) if sys.stderr.isatty() else nullcontext()
+    shows = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+    return Progress(doing) if shows else nullcontext()
 
 
 def as_path(path: Path) -> str:
