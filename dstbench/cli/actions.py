@@ -52,14 +52,14 @@ def score(call: Call, *, group: Mapping[str, str] | None = None, along: str | No
     if along and by != "run":
         raise UsageError("--along takes scores by run", hint="omit --by")
     number, numbers = numbers_along(along, names) if along else ("", {})
+    rows: pl.DataFrame
     opened, rows = open_and_score(**{"metrics": None, **call.arguments})
-    drawn: dict[str, Any] = {}
     if along:
         of_run = pl.col("run").replace_strict(numbers, return_dtype=pl.Float64)
         rows = rows.with_columns(of_run.alias(number)).sort(number, maintain_order=True)
-        drawn = {"charts": "rendering.charts.runs:along_charts"}
+    drawn = call.drawn(rows, number, charts="rendering.charts.runs:along_charts") if along else call.drawn(rows)
     text = render({"scores": rows}, call.form, groups=group, gold=gold_lines(opened), along=number or None)
-    return Result(text, call.drawn(rows, *([number] if along else []), **drawn))
+    return Result(text, drawn)
 
 
 def compare(call: Call, *, pairs: bool = False) -> Result:
@@ -332,7 +332,7 @@ def inconsistency(
         seed: Random seed of the choice of dialogues.
         pairs: Number of slots for which text shows two similar turns, one of them annotated.
     """
-    data = call.arguments["data"]
+    data, report = call.arguments["data"], None if apply else output
     if preset is not None and "rules" in call.arguments:
         raise UsageError("--as and --rules exclude each other", hint="--as names rules that come with dstbench")
     if apply and output is None:
@@ -358,7 +358,6 @@ def inconsistency(
         write_log(missing, log)
     written = [path for path in (output if apply else None, log, review) if path is not None]
     written += call.drawn(missing, pairs)
-    report = None if apply else output
     with laid_out_for(screen() if report is None else screen()._replace(width=None, coloured=False)):
         return Result(render(missing, call.shared.form_of(report), pairs=pairs), written, output=report)
 

@@ -86,11 +86,14 @@ def _latex_table(paper: PaperTable, label: str) -> str:
     columns = [_column(*of_column, below=below) for of_column in zip(paper.table, heads, strict=True)]
     layouts, titles, cells, small, widths = zip(*columns, strict=True)
     across = len(re.sub(r"@?\{.*?\}|\[.*?\]", "", "".join(layouts)))
-    group, rows = object(), ""
+    group: object = ...  # no title of a group
+    rows = ""
     for number, row in enumerate(zip(*cells, strict=True)):
         if paper.groups and group != (group := paper.groups[number]):
             rows += "\\midrule\n" * bool(number)
-            rows += "" if group is None else rf"\multicolumn{{{across}}}{{l}}{{\textit{{{_prose(group)}}}}} \\" + "\n"
+            rows += (
+                "" if group is None else rf"\multicolumn{{{across}}}{{l}}{{\textit{{{_prose(str(group))}}}}} \\" + "\n"
+            )
         rows += _row(row)
         rows += _row(texts[number] for texts in small) + "\\addlinespace[2pt]\n" if below else ""
     notes = noted(paper.notes)

@@ -116,9 +116,9 @@ def render_answer(rows: pl.DataFrame, form: TableFormat) -> str:
 def signature_lines(scores: pl.DataFrame) -> list[str]:
     """The distinct signatures, one line for all metrics of a run; a later one is cut to its few parts that differ."""
     heads_and_settings = pl.col("signature").str.splitn("|", 2).struct.unnest()
-    folded = scores.select("run", "metric", heads_and_settings).group_by("run", "field_1", maintain_order=True)
-    folded = folded.agg(heads=pl.col("field_0").unique(maintain_order=True).str.join("+"))
-    folded = folded.group_by("heads", "field_1", maintain_order=True).agg(pl.col("run").str.join(", "))
+    of_runs = scores.select("run", "metric", heads_and_settings).group_by("run", "field_1", maintain_order=True)
+    by_heads = of_runs.agg(heads=pl.col("field_0").unique(maintain_order=True).str.join("+"))
+    folded = by_heads.group_by("heads", "field_1", maintain_order=True).agg(pl.col("run").str.join(", "))
     if folded.height < 2:
         return [f"signature: {heads}|{settings}" for heads, settings, _ in folded.iter_rows()]
     lines: list[str] = []
