@@ -58,7 +58,7 @@ def score(call: Call, *, group: Mapping[str, str] | None = None, along: str | No
         of_run = pl.col("run").replace_strict(numbers, return_dtype=pl.Float64)
         rows = rows.with_columns(of_run.alias(number)).sort(number, maintain_order=True)
     drawn = call.drawn(rows, number, charts="rendering.charts.runs:along_charts") if along else call.drawn(rows)
-    text = render({"scores": rows}, call.form, groups=group, gold=gold_lines(opened), along=number or None)
+    text = render({"scores": rows}, call.shared.form, groups=group, gold=gold_lines(opened), along=number or None)
     return Result(text, drawn)
 
 
@@ -76,7 +76,7 @@ def pairs(call: Call) -> Result:
     import polars as pl
 
     rows = call.compute()
-    if call.form in ("text", "md"):
+    if call.shared.form in ("text", "md"):
         rows = rows.with_columns(pl.format("'{}'", name).alias(name) for name in ("gold", "pred"))
     return call.shown({"pairs": rows})
 
@@ -88,10 +88,8 @@ def check(call: Call, *, strict: bool = False) -> Result:
         strict: Exit with 1 if a check fails, for scripts.
     """
     rows = call.compute()
-    shown, failed = (
-        rows if call.form in ("text", "md", "latex") else rows.drop("short", "n", "jga"),
-        load("analysis.findings:failed")(rows),
-    )
+    failed = load("analysis.findings:failed")(rows)
+    shown = rows if call.shared.form in ("text", "md", "latex") else rows.drop("short", "n", "jga")
     return call.shown({"checks": shown})._replace(summary=failed, code=int(bool(strict and failed)))
 
 
@@ -252,8 +250,8 @@ def demo(call: Call, *, dialogues: int = 200, output: Path | None = None) -> Res
 
     corpus = synthetic(dialogues)
     written = write_sample(corpus, output) if output else []
-    text = render({"scores": score(corpus)}, call.form)
-    if call.form == "text":
+    text = render({"scores": score(corpus)}, call.shared.form)
+    if call.shared.form == "text":
         started = "uv run " if "UV_RUN_RECURSION_DEPTH" in os.environ else ""  # as what is pasted must be, too
         text = (
             f"Three invented trackers on {number_of(dialogues, 'invented dialogue')}\n\n{text}\n"
@@ -285,7 +283,7 @@ def ls(call: Call, what: Listing | None = None, only: list[str] | None = None, *
         rows = listing.expressions() if expressions else listing.listing(what)
         return call.shown({what: listing.only(rows, what, only) if only else rows})
     overview = call.shown({"listings": listing.listings()})
-    more = "`dstbench ls metrics` lists the metrics\n" if call.form == "text" else ""
+    more = "`dstbench ls metrics` lists the metrics\n" if call.shared.form == "text" else ""
     return overview._replace(text=f"{overview.text}{more}")
 
 

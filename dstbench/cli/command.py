@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, get_args
 import typer
 
 from dstbench.cli.options import CHOSEN, Detail, Option, convention_options, listed_names, load, option, options_of
-from dstbench.cli.output import Notes, as_path, emit, progress, reporting, say, write_files
-from dstbench.errors import UsageError, warn
+from dstbench.cli.output import Notes, as_path, emit, progress, reporting, write_files
+from dstbench.errors import UsageError, visible, warn
 from dstbench.typing import EngineName, FigureFormat, TableFormat
 
 if TYPE_CHECKING:
@@ -209,31 +209,26 @@ class Call:
         convention: Convention = load("conventions.profiles:profile")(chosen.pop("profile"), **chosen)
         return convention
 
-    @property
-    def form(self) -> TableFormat:
-        """The format of its table."""
-        return self.shared.form
-
     def compute(self) -> Any:
         """What the function `Command.of` returns."""
         return load(self.command.of)(**self.arguments)
 
     def shown(self, result: Any, *drawn: Any, **shown: Any) -> Result:
         """A result as text and charts; both may depend on further options."""
-        return Result(load(self.command.show)(result, self.form, **shown), self.drawn(result, *drawn))
+        return Result(load(self.command.show)(result, self.shared.form, **shown), self.drawn(result, *drawn))
 
     def drawn(self, *results: Any, charts: str = "") -> list[Path]:
         """Write the charts of a result (by another function than the command's, if `charts` names it); their files."""
         shared, charts = self.shared, charts or self.command.charts
         if not charts or (shared.charts is None and shared.figures is None):
             return []
+        from dstbench.io.escape import json_text
         from dstbench.rendering.charts.draw import draw_figure, specification
-        from dstbench.rendering.tables import render_object
 
         made, written, form = load(charts)(*results), [], shared.figure_format
         if shared.charts is not None:
-            texts = {f"{name}.vl.json": render_object(specification(chart)).encode() for name, chart in made.items()}
-            written += write_files(texts, shared.charts)
+            specs = {name: json_text(specification(chart), allow_nan=False) for name, chart in made.items()}
+            written += write_files({f"{name}.vl.json": spec.encode() for name, spec in specs.items()}, shared.charts)
         if shared.figures is not None:
             drawn = {f"{name}.{form}": draw_figure(chart, form, shared.width) for name, chart in made.items()}
             written += write_files(drawn, shared.figures)
@@ -292,7 +287,7 @@ def _run(command: Command, options: Sequence[Option], given: Mapping[str, Any]) 
                 notes.shown(text)
         notes.tell()
         for line in [*(f"wrote {path}" for path in result.written), *filter(None, [result.summary])]:
-            say(line)
+            typer.echo(visible(line), err=True)  # so that no file's name controls the terminal
         if result.code:
             raise typer.Exit(result.code)
 

@@ -208,11 +208,6 @@ def write_files(contents: dict[str, bytes], folder: Path) -> list[Path]:
     return [folder / name for name in contents]
 
 
-def say(text: str) -> None:
-    """Write a line to stderr, escaped so that no file's name controls the terminal."""
-    typer.echo(visible(text), err=True)
-
-
 def emit(text: str, output: Path | None) -> None:
     """Print a text or write it to a file; a closed pipe (``| head``) is no error."""
     with reporting():

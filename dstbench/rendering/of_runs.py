@@ -344,7 +344,9 @@ def reconciliation(result: Reconciliation) -> Layout:
     most = 10  # sets of choices, and single choices, that are shown
     number, metrics = result.sets["choices"].n_unique(), result.sets["metric"].n_unique()
     reached = "sets of choices that reach it" if result.sets["reaches"][0] else "the nearest set of each size"
-    steps, sets, choices = (_with_unit(rows) for rows in (result.steps, result.sets, result.choices))
+    is_count = pl.col("metric").map_elements(lambda metric: parse(metric).is_count, pl.Boolean)
+    unit = pl.when(is_count).then(pl.lit("count")).otherwise(pl.lit("share")).alias("unit")
+    steps, sets, choices = (rows.with_columns(unit) for rows in (result.steps, result.sets, result.choices))
     views = [
         View("from the score here to the published one, a choice at a time",
              steps, schema.RECONCILED_STEPS, ["step", "metric"], {**change, **off, **plain("choice")}),
@@ -357,9 +359,3 @@ def reconciliation(result: Reconciliation) -> Layout:
     tried = ", ".join(sentences.sets_of(size, sets) for size, sets in sets_tried)
     notes = lines((f"tried: {tried}", tried), "scores in %")
     return Layout(filled(views), notes, sentences.way_to_published(result), "reconcile")
-
-
-def _with_unit(rows: pl.DataFrame) -> pl.DataFrame:
-    """Rows of scores, with the unit of their metric."""
-    is_count = pl.col("metric").map_elements(lambda metric: parse(metric).is_count, pl.Boolean)
-    return rows.with_columns(unit=pl.when(is_count).then(pl.lit("count")).otherwise(pl.lit("share")))

@@ -25,13 +25,14 @@ from dstbench.analysis.traits import PROTOCOLS, Traits, traits
 from dstbench.conventions.convention import Convention
 from dstbench.conventions.profiles import as_convention
 from dstbench.errors import DstbenchError, DstbenchWarning, UsageError, warn
+from dstbench.io.escape import json_text
 from dstbench.metrics import Metric, parse_all
 from dstbench.readers.contexts import contexts
 from dstbench.rendering.chapters import TITLE, render_html, render_markdown
 from dstbench.rendering.html import rendered
 from dstbench.rendering.latex import latex_page
 from dstbench.rendering.of_runs import best_first
-from dstbench.rendering.tables import as_rows, layout_of, render_object
+from dstbench.rendering.tables import as_rows, layout_of
 from dstbench.runs.align import over_common_turns
 from dstbench.runs.open import Data, Reading, parts_to_open
 from dstbench.runs.run import Run
@@ -125,16 +126,21 @@ class Report:
         """One JSON object with a key per attribute except `explorer`: its rows, or the rows of each of its frames."""
         frames = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in _NOT_ROWS}
         rows = {name: None if frame is None else as_rows(frame) for name, frame in frames.items()}
-        return render_object({**rows, "findings": [asdict(finding) for finding in self.findings]})
+        return json_text({**rows, "findings": [asdict(finding) for finding in self.findings]}, allow_nan=False)
 
     @property
     def charts(self) -> dict[str, Chart]:
         """The figures, as charts of Altair, which a notebook draws, by name."""
         from dstbench.rendering.charts import runs  # Altair: only where something is drawn
 
+        heat = {"domain": self.by_domain, "slot": self.by_slot}
         return {
             **runs.leaderboard_charts(self.leaderboard),
-            **runs.slot_charts(self.by_domain, self.by_slot),
+            **{
+                f"{by}s": runs.heat_map(scores, by)
+                for by, scores in heat.items()
+                if not (scores["unit"] == "count").all()
+            },
             **runs.sweep_charts(self.sweep),
             **({} if self.costs is None else runs.sensitivity_charts(self.costs)),
             **runs.diagnosis_charts(self.diagnosis),

@@ -31,7 +31,7 @@ def render(result: Any, form: TableFormat, **options: Any) -> str:
     if isinstance(result, pl.DataFrame):
         result = {"sweep": result}  # the only command that shows a frame alone
     if form == "json":
-        return render_object(as_rows(result))
+        return json_text(as_rows(result), allow_nan=False)
     if form == "csv" and isinstance(result, dict):
         return csv_text(*result.values())
     if form == "csv":
@@ -88,11 +88,6 @@ def _printed(value: Any) -> dict[str, Any]:
     if isinstance(value, dict):
         return value
     return {f.name: getattr(value, f.name) for f in fields(value) if f.metadata != LOGGED}
-
-
-def render_object(content: dict[str, object]) -> str:
-    """One JSON object, indented."""
-    return json_text(content, allow_nan=False)
 
 
 def render_answer(rows: pl.DataFrame, form: TableFormat) -> str:

@@ -159,12 +159,6 @@ def sensitivity_charts(sensitivity: Sensitivity) -> dict[str, Chart]:
     return {"sensitivity": lines(heading, shown, x, y, "metric", names, panel="kind")}
 
 
-def slot_charts(by_domain: pl.DataFrame, by_slot: pl.DataFrame) -> dict[str, Chart]:
-    """The heat maps of a report: of domains, unless all their scores are counts, and of slots."""
-    rows = {"domain": by_domain, "slot": by_slot}
-    return {f"{by}s": heat_map(scores, by) for by, scores in rows.items() if not scores.select(IS_COUNT.all()).item()}
-
-
 def heat_map(rows: pl.DataFrame, by: str) -> Chart:
     """Scores of groups that gold has as squares, darker where lower, worst first: of several runs one metric each."""
     in_gold = rows.filter(pl.col("metric").is_in(["correct", "wrong", "missed"]), pl.col("value") > 0)[by].unique()
