@@ -86,6 +86,8 @@ def option(
 ) -> Option:  # fmt: skip
     """The option of a parameter; `details` are a command's own."""
     words = {"help": meaning, **(details.get(name) or DETAILS.get(name) or {})}
+    if is_positional and "flags" not in words:
+        words = {"metavar": name.upper() if default is Parameter.empty else f"[{name.upper()}]", **words}
     flags, parse = words.pop("flags", ()), words.pop("parse", lambda given: given)
     named, once, kind = words.pop("names", None), words.pop("once", False), words.pop("type", None)
     if kind is None:

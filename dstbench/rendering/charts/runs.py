@@ -252,12 +252,9 @@ def trait_charts(traits: Traits) -> dict[str, Chart]:
     for trait, bins in of_shares.group_by("trait", maintain_order=True):
         name, scale = str(trait[0]), {"type": "sqrt" if trait[0] in ROOT else "linear"}  # all bins are equally wide
         edges = bins.select("low", "high").unique().sort("low")
-
-        def binned(dialogues: pl.DataFrame, name: str = name, edges: pl.DataFrame = edges) -> pl.DataFrame:
-            defined = dialogues.drop_nulls(name).sort(name)
-            return defined.join_asof(edges, left_on=name, right_on="low", strategy="backward")
-
-        rows = binned(traits.dialogues).unpivot(metrics, index=["run", "low", "high"], variable_name="metric")
+        defined = (dialogues.drop_nulls(name).sort(name) for dialogues in (traits.dialogues, both))
+        alone, both = (rows.join_asof(edges, left_on=name, right_on="low", strategy="backward") for rows in defined)
+        rows = alone.unpivot(metrics, index=["run", "low", "high"], variable_name="metric")
         spread = rows.drop_nulls("value").group_by(keys, maintain_order=True).agg(
             lower=value.quantile(0.25, "linear"), upper=value.quantile(0.75, "linear"), dialogues=pl.len()
         )  # fmt: skip
@@ -273,7 +270,7 @@ def trait_charts(traits: Traits) -> dict[str, Chart]:
         marks = area, Mark("line", x, y, "metric"), Mark("point", x, y, "metric", channels={"size": size})
         charts[name] = chart(f"Scores by {name_of(name).lower()}", shown, *marks, panel="run")
         ends = {"low": f"{name}_low", "high": f"{name}_high"}
-        both = binned(both).rename(ends)
+        both = both.rename(ends)
         axes.append(Axis(ends["low"], name_of(name), ends["high"], (), scale, _FOUR_TICKS, {"bin": "binned"}))
     if len(charts) > 1:
         edge_names = [end for axis in axes for end in (axis.column, axis.to)]
