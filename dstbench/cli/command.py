@@ -117,7 +117,6 @@ class Command:
     reads: bool = False  # whether `run` reads runs itself
     table: Literal["file", "shown", ""] = "file"  # a table that -o can write to a file, or that is only shown; or none
     details: Mapping[str, Detail] = field(default_factory=dict)  # of options, where they differ from other commands'
-    hidden: Sequence[str] = ()  # parameters of `of` without an option
 
     def options(self) -> list[Option]:
         """Its options, in the order of its help."""
@@ -129,7 +128,7 @@ class Command:
         def shared(*names: str) -> list[Option]:
             return options_of("cli.command:Shared", "shared", details, names)
 
-        hidden = ["profile", *self.hidden, *(["data"] if has_runs else [])]
+        hidden = ["profile", *(["data"] if has_runs else [])]
         options = options_of(self.of, "function", details, without=hidden) if self.of else []
         options += options_of(self.run, "own", details, without=["call"])
         options += shared("charts", "figures", "figure_format", "width") if self.charts else []

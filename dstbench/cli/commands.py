@@ -236,7 +236,7 @@ COMMANDS: Final = (
         "These are values that are said and not annotated, though they are in similar places.",
         "audit inconsistency data.json --ontology ontology.json --apply -o better.json",
         of="audit.missing_annotations:inconsistency", run="cli.actions:inconsistency",
-        charts=f"{_AUDIT_CHARTS}:inconsistency_charts", table="shown", hidden=("said",),
+        charts=f"{_AUDIT_CHARTS}:inconsistency_charts", table="shown",
         details={
             "data": {
                 "type": list[Path], "metavar": "DATA...",
@@ -262,7 +262,7 @@ COMMANDS: Final = (
     Command(
         "audit contradictions", "Find doubtful gold values. They contradict the database, or nobody has said them.",
         "audit contradictions test.tsv --database db",
-        of="audit.contradictions:contradictions", run="cli.actions:first_rows", hidden=("said",),
+        of="audit.contradictions:contradictions", run="cli.actions:first_rows",
         details={"data": _DATASET},
     ),
     Command(

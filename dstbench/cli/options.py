@@ -37,6 +37,10 @@ _TYPES: Final[dict[str, Any]] = {
 _PATHS: Final = re.compile("Data|PathLike|Table|NameMap|Donors")
 
 
+# Parameters that are no option: those of `Reading`, which have a role of their own, and frames.
+_NO_OPTION: Final = re.compile(r"^\*\*|: 'pl.DataFrame \| None'")
+
+
 class Option(NamedTuple):
     """An option: its role, its type annotated for Typer, its default, and how an argument is made of what is given."""
 
@@ -63,7 +67,7 @@ def options_of(
         option(name, role, str(one.annotation).removesuffix(" | None"), one.default, details,
                meaning=meanings.get(name, ""), is_positional=one.kind is Parameter.POSITIONAL_OR_KEYWORD)
         for name, one in signature(function).parameters.items()
-        if one.kind is not Parameter.VAR_KEYWORD and name not in without and (not names or name in names)
+        if not _NO_OPTION.search(str(one)) and name not in without and (not names or name in names)
     ]  # fmt: skip
 
 
