@@ -167,8 +167,9 @@ class Progress(logging.Handler):
         self.print("")
 
     def _begin(self) -> None:
-        self._is_due = True
-        self.print("")
+        if self._doing:  # it may be done meanwhile
+            self._is_due = True
+            self.print("")
 
     def print(self, text: str) -> None:
         """Write a text to stderr, above the line if that is drawn."""
