@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from dstbench.cli.command import Call, Result, promised
+from dstbench.cli.options import load
 from dstbench.cli.output import require_parquet, write_files
 from dstbench.errors import UsageError, number_of
-from dstbench.typing import Listing, Preset, ReportFormat, SlotOrder
+from dstbench.typing import Listing, Preset, ReportFormat, SlotOrder, TableFormat
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
 
 # The demo writes no report on more dialogues: such a sample is for measuring time.
 _MOST_REPORTED: Final = 5_000
-
-# --- runs -------------------------------------------------------------------------------------------------------------
 
 
 def score(call: Call, *, group: Mapping[str, str] | None = None, along: str | None = None) -> Result:
@@ -44,7 +43,7 @@ def score(call: Call, *, group: Mapping[str, str] | None = None, along: str | No
     from dstbench.runs.open import parts_to_open
     from dstbench.scoring.score import open_and_score
 
-    form, by = call.form, call.arguments["by"]
+    by = call.arguments["by"]
     if group and along:
         raise UsageError("--along orders runs, --group groups them", hint="choose one of them")
     names = [name for name, _ in parts_to_open(call.arguments["data"], **call.reading)] if group or along else []
@@ -53,16 +52,17 @@ def score(call: Call, *, group: Mapping[str, str] | None = None, along: str | No
     if along and by != "run":
         raise UsageError("--along takes scores by run", hint="omit --by")
     number, numbers = numbers_along(along, names) if along else ("", {})
+    rows: pl.DataFrame
     opened, rows = open_and_score(**{"metrics": None, **call.arguments})
     gold = gold_lines(opened)
-    if not group and not along:  # which find runs by their names
+    if along:
+        of_run = pl.col("run").replace_strict(numbers, return_dtype=pl.Float64)
+        rows = rows.with_columns(of_run.alias(number)).sort(number, maintain_order=True)
+    if not group:  # which finds runs by their whole names
         rows, gold = call.for_people([rows, gold])
-    if not along:
-        return Result(render({"scores": rows}, form, groups=group, gold=gold), call.drawn(rows))
-    of_run = pl.col("run").replace_strict(numbers, return_dtype=pl.Float64)
-    numbered, gold = call.for_people([rows.with_columns(of_run.alias(number)).sort(number, maintain_order=True), gold])
-    drawn = call.drawn(numbered, number, charts="rendering.charts.runs:along_charts")
-    return Result(render({"scores": numbered}, form, gold=gold, along=number), drawn)
+    drawn = call.drawn(rows, number, charts="rendering.charts.runs:along_charts") if along else call.drawn(rows)
+    text = render({"scores": rows}, call.shared.form, groups=group, gold=gold, along=number or None)
+    return Result(text, drawn)
 
 
 def compare(call: Call, *, pairs: bool = False) -> Result:
@@ -79,7 +79,7 @@ def pairs(call: Call) -> Result:
     import polars as pl
 
     rows = call.compute()
-    if call.form in ("text", "md"):
+    if call.shared.form in ("text", "md"):
         rows = rows.with_columns(pl.format("'{}'", name).alias(name) for name in ("gold", "pred"))
     return call.shown({"pairs": rows})
 
@@ -90,11 +90,10 @@ def check(call: Call, *, strict: bool = False) -> Result:
     Args:
         strict: Exit with 1 if a check fails, for scripts.
     """
-    from dstbench.analysis.findings import failed
-
     rows = call.for_people(call.compute())
-    shown = rows if call.form in ("text", "md", "latex") else rows.drop("short", "n", "jga")
-    return call.shown({"checks": shown})._replace(summary=failed(rows), code=1 if strict and failed(rows) else 0)
+    failed = load("analysis.findings:failed")(rows)
+    shown = rows if call.shared.form in ("text", "md", "latex") else rows.drop("short", "n", "jga")
+    return call.shown({"checks": shown})._replace(summary=failed, code=int(bool(strict and failed)))
 
 
 def diff(call: Call, *, read: bool = False, context: str | None = None) -> Result:
@@ -138,9 +137,11 @@ def show(
 
     paths = [run] if against is None else [run, against]
     common = {"metrics": metrics, "profile": call.convention(), **call.reading}
-    if dialogue is None:
-        return call.shown(worst_dialogues(paths, most=most, **common))
-    return call.shown(walk_through(paths, dialogue, context=context, **common))
+    return call.shown(
+        worst_dialogues(paths, most=most, **common)
+        if dialogue is None
+        else walk_through(paths, dialogue, context=context, **common)
+    )
 
 
 def report(call: Call, *, output: Path, form: ReportFormat | None = None, paper: bool = False) -> Result:
@@ -163,8 +164,8 @@ def report(call: Call, *, output: Path, form: ReportFormat | None = None, paper:
         hint = f"-o {output.stem}.{ending}, or another --format"
         raise UsageError(f"{output}: the report's format is {form}", hint=hint)
     page = call.compute() if form == "json" else call.with_short_names(call.compute())
-    renderers = {"html": page.to_html, "md": page.to_markdown, "latex": page.to_latex, "json": page.to_json}
-    return Result(renderers[form](), [*call.drawn(page), *([output] if str(output) != "-" else [])], output=output)
+    text: str = getattr(page, {"md": "to_markdown"}.get(form, f"to_{form}"))()
+    return Result(text, [*call.drawn(page), *([output] if str(output) != "-" else [])], output=output)
 
 
 def charts_of(page: Report) -> Any:
@@ -185,15 +186,11 @@ def signature(call: Call, texts: list[str], *, everything: bool = False) -> Resu
     texts = [re.sub(r"\s*\n\s*", "", text) for text in texts]  # as narrow terminals show them
     if len(texts) > 2:
         raise UsageError(f"{len(texts)} signatures", hint="give one to explain, or two to compare")
-    if len(texts) == 1:
-        lines = explain(texts[0]) if everything else summary(texts[0])
-    else:
+    lines = explain(texts[0]) if everything else summary(texts[0])
+    if len(texts) == 2:
         notes = dict.fromkeys(f"note: {doubt}" for text in texts for doubt in doubts(text))
         lines = [*(differences(*texts) or ["no difference: scores with them are comparable"]), *notes]
     return Result("".join(f"{plain_text(line)}\n" for line in lines))
-
-
-# --- data -------------------------------------------------------------------------------------------------------------
 
 
 def convert(call: Call, files: list[Path], *, output: Path, name: str | None = None) -> Result:
@@ -254,10 +251,10 @@ def demo(call: Call, *, dialogues: int = 200, output: Path | None = None) -> Res
     from dstbench.rendering.tables import render
     from dstbench.scoring.score import score
 
-    form, corpus = call.form, synthetic(dialogues)
+    corpus = synthetic(dialogues)
     written = write_sample(corpus, output) if output else []
-    text = render({"scores": score(corpus)}, form)
-    if form == "text":
+    text = render({"scores": score(corpus)}, call.shared.form)
+    if call.shared.form == "text":
         started = "uv run " if "UV_RUN_RECURSION_DEPTH" in os.environ else ""  # as what is pasted must be, too
         text = (
             f"Three invented trackers on {number_of(dialogues, 'invented dialogue')}\n\n{text}\n"
@@ -289,12 +286,8 @@ def ls(call: Call, what: Listing | None = None, only: list[str] | None = None, *
         rows = listing.expressions() if expressions else listing.listing(what)
         return call.shown({what: listing.only(rows, what, only) if only else rows})
     overview = call.shown({"listings": listing.listings()})
-    if call.form != "text":
-        return overview
-    return overview._replace(text=f"{overview.text}`dstbench ls metrics` lists the metrics\n")
-
-
-# --- datasets ---------------------------------------------------------------------------------------------------------
+    more = "`dstbench ls metrics` lists the metrics\n" if call.shared.form == "text" else ""
+    return overview._replace(text=f"{overview.text}{more}")
 
 
 def bias(call: Call, *, top: int = 5, sort: SlotOrder = "slot") -> Result:
@@ -340,7 +333,7 @@ def inconsistency(
         seed: Random seed of the choice of dialogues.
         pairs: Number of slots for which text shows two similar turns, one of them annotated.
     """
-    data = call.arguments["data"]
+    data, report = call.arguments["data"], None if apply else output
     if preset is not None and "rules" in call.arguments:
         raise UsageError("--as and --rules exclude each other", hint="--as names rules that come with dstbench")
     if apply and output is None:
@@ -366,10 +359,8 @@ def inconsistency(
         write_log(missing, log)
     written = [path for path in (output if apply else None, log, review) if path is not None]
     written += call.drawn(missing, pairs)
-    report = None if apply else output
     with laid_out_for(screen() if report is None else screen()._replace(width=None, coloured=False)):
-        text = render(missing, call.shared.form_of(report), pairs=pairs)
-    return Result(text, written, output=report)
+        return Result(render(missing, call.shared.form_of(report), pairs=pairs), written, output=report)
 
 
 def review(call: Call, sheets: list[Path]) -> Result:
@@ -378,10 +369,7 @@ def review(call: Call, sheets: list[Path]) -> Result:
     Args:
         sheets: The sheet of `audit inconsistency --review`, filled in; or one per reader.
     """
-    from dstbench.audit import agreement
-    from dstbench.audit import review as outcome
-
-    return call.shown(outcome(sheets[0]) if len(sheets) == 1 else agreement(sheets))
+    return call.shown(load("audit:review")(sheets[0]) if len(sheets) == 1 else load("audit:agreement")(sheets))
 
 
 def replace(call: Call, *, manifest: Path | None = None) -> Result:
@@ -398,9 +386,8 @@ def replace(call: Call, *, manifest: Path | None = None) -> Result:
     maps, kept = call.arguments.get("mapping") or {}, call.arguments["keep_unfound"]
     call.arguments["mapping"] = {slot: others.split(",") for slot, others in maps.items()}
     replacement = call.compute()
-    written = [Path(call.arguments["out"])]
     if manifest is not None:
-        listed = render(replacement, "csv" if manifest.suffix == ".csv" else "json", kept=kept)
-        write_whole(manifest, listed.encode())
-        written.append(manifest)
+        form: TableFormat = "csv" if manifest.suffix == ".csv" else "json"
+        write_whole(manifest, render(replacement, form, kept=kept).encode())
+    written = [Path(call.arguments["out"]), *([manifest] if manifest else [])]
     return call.shown(replacement, kept=kept)._replace(written=written)

@@ -1,6 +1,6 @@
 """The application, with all commands."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import typer
 from typer.core import TyperGroup
@@ -17,25 +17,19 @@ class _Commands(TyperGroup):
         return super().resolve_command(ctx, ["score", *args] if scores else args)
 
 
-def _group(name: str, help: str, cls: type[TyperGroup] = TyperGroup) -> typer.Typer:  # noqa: A002
-    return typer.Typer(
-        name=name,
-        cls=cls,
-        help=help,
-        no_args_is_help=True,
-        pretty_exceptions_enable=False,
-        rich_markup_mode=None,  # plain help takes half the time
-        context_settings={"help_option_names": ["-h", "--help"]},
-    )
-
-
-app = _group(
-    "dstbench",
-    "Evaluate dialogue state tracking: every published metric, from any model's own prediction file.\n\n"
+_LOOKS: Final[dict[str, Any]] = {
+    "no_args_is_help": True, "pretty_exceptions_enable": False,
+    "context_settings": {"help_option_names": ["-h", "--help"]},
+    "rich_markup_mode": None,  # plain help takes half the time
+}  # fmt: skip
+app = typer.Typer(
+    name="dstbench",
+    cls=_Commands,
+    help="Evaluate dialogue state tracking: every published metric, from any model's own prediction file.\n\n"
     "With a file in place of a command, it is scored: dstbench predictions.json",
-    _Commands,
+    **_LOOKS,
 )
-_audits = _group("audit", "Audit a dataset: measure and mend what distorts scores.")
+_audits = typer.Typer(name="audit", help="Audit a dataset: measure and mend what distorts scores.", **_LOOKS)
 app.add_typer(_audits)
 for _command in COMMANDS:
     _command.add(_audits if _command.name.startswith("audit ") else app)

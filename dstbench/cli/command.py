@@ -10,30 +10,19 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from filecmp import cmp
 from functools import cached_property
-from inspect import Parameter, Signature
+from inspect import Parameter, Signature, signature
 from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, get_args
 
 import typer
 
-from dstbench.cli.options import (
-    CHOSEN,
-    Declared,
-    Detail,
-    Option,
-    convention_options,
-    listed_names,
-    load,
-    option,
-    parameters,
-)
-from dstbench.cli.output import Notes, as_path, emit, progress, reporting, say, write_files
-from dstbench.errors import UsageError, warn
+from dstbench.cli.options import CHOSEN, Detail, Option, convention_options, listed_names, load, option, options_of
+from dstbench.cli.output import Notes, as_path, emit, progress, reporting, write_files
+from dstbench.errors import UsageError, visible, warn
 from dstbench.typing import EngineName, FigureFormat, TableFormat
 
 if TYPE_CHECKING:
-    from dstbench.cli.options import Role
     from dstbench.conventions.convention import Convention
 
 # The options that name a file, and a folder, to write; every other path is read.
@@ -128,38 +117,34 @@ class Command:
     reads: bool = False  # whether `run` reads runs itself
     table: Literal["file", "shown", ""] = "file"  # a table that -o can write to a file, or that is only shown; or none
     details: Mapping[str, Detail] = field(default_factory=dict)  # of options, where they differ from other commands'
-    hidden: Sequence[str] = ()  # parameters of `of` without an option
 
     def options(self) -> list[Option]:
         """Its options, in the order of its help."""
-        declared = parameters(self.of) if self.of else []
-        names = {one.name for one in declared}
-        has_runs, reads = {"data", "**reading"} <= names, "**reading" in names or self.reads
-        hidden = {"profile", "**reading", *self.hidden, *(["data"] if has_runs else [])}
-        runs = [one._replace(name="runs", type="list[Path]") for one in declared if has_runs and one.name == "data"]
-        reading = [one._replace(default=None) for one in parameters("runs.open:open_runs") if one.name != "data"]
-        reading.sort(key=lambda one: one.name == "names")
-        all_shared = {one.name: one for one in parameters("cli.command:Shared")}
-        if self.table == "shown":
-            all_shared["chosen"] = all_shared["chosen"]._replace(meaning="Output format of the table; default: text.")
+        names = signature(load(self.of)).parameters if self.of else {}
+        has_runs, reads = {"data", "reading"} <= names.keys(), "reading" in names or self.reads
+        shown_only = {"chosen": {"flags": ["--format"], "help": "Output format of the table; default: text."}}
+        details = {**(shown_only if self.table == "shown" else {}), **self.details}
 
-        def shared(is_needed: object, *names: str) -> tuple[Role, list[Declared]]:
-            return "shared", [all_shared[name] for name in names if is_needed]
+        def shared(*names: str) -> list[Option]:
+            return options_of("cli.command:Shared", "shared", details, names)
 
-        of_role: list[tuple[Role, Sequence[Declared]]] = [
-            ("function", [one for one in declared if one.name not in hidden]),
-            ("own", [one for one in parameters(self.run) if one.name != "call"]),
-            shared(self.charts, "charts", "figures", "figure_format", "width"),
-            ("runs", runs),
-            ("reading", [one for one in reading if has_runs or one.name != "names"] if reads else []),
-            shared(has_runs, "engine", "address"),
-            shared(self.table, "chosen", "everything", "signature"),
-            shared(self.table == "file", "output", "label"),
-        ]
-        options = [option(one, role, self.details) for role, ones in of_role for one in ones]
+        hidden = ["profile", *(["data"] if has_runs else [])]
+        options = options_of(self.of, "function", details, without=hidden) if self.of else []
+        options += options_of(self.run, "own", details, without=["call"])
+        options += shared("charts", "figures", "figure_format", "width") if self.charts else []
+        if has_runs:
+            default = names["data"].default
+            options.append(option("runs", "runs", "list[Path]", default, details, is_positional=True))
+        if reads:
+            read = options_of("runs.open:open_runs", "reading", details, without=["data"])
+            read = [one._replace(default=None) for one in read if has_runs or one.name != "names"]
+            options += sorted(read, key=lambda one: one.name == "names")
+        options += shared("engine", "address") if has_runs else []
+        options += shared("chosen", "everything", "signature") if self.table else []
+        options += shared("output", "label") if self.table == "file" else []
         if "profile" in names or (self.reads and self.table):
             options += convention_options(self.profile, self.choices)
-        return options + [option(all_shared[name], "shared", self.details) for name in ("plugins", "verbose")]
+        return options + shared("plugins", "verbose")
 
     def add(self, app: typer.Typer) -> None:
         """Add it to an application."""
@@ -179,10 +164,7 @@ class Command:
 
 
 def _may_run(name: str) -> bool:
-    """Whether this process may run a command, or complete its words: making options imports the command's function.
-
-    A process that was not started as ``dstbench``, but imports it, may run any.
-    """
+    """Whether this process may run a command, or complete its words; one not started as ``dstbench`` may run any."""
     main = getattr(sys.modules["__main__"], "__spec__", None)
     is_command = Path(sys.argv[0]).stem == "dstbench" or (main is not None and main.name == "dstbench.__main__")
     words = [*sys.argv, *os.environ.get("COMP_WORDS", "").split()]
@@ -195,15 +177,7 @@ def is_path(word: str) -> bool:
 
 
 class Call:
-    """A command that is being run, with the arguments of its function, how runs are read, and its shared options.
-
-    Attributes:
-        command: The command.
-        shared: The shared options.
-        reading: How runs are read.
-        arguments: The arguments of the command's function.
-        own: The arguments of its `run`.
-    """
+    """A command that is being run: its function's arguments, its own, how runs are read, and the shared options."""
 
     def __init__(self, command: Command, options: Iterable[Option], given: Mapping[str, Any], shared: Shared) -> None:
         of_role: dict[str, dict[str, Any]] = {}
@@ -217,7 +191,10 @@ class Call:
         self.arguments = {name: value for name, value in of_role.get("function", {}).items() if value is not None}
         if "runs" in of_role:
             runs = given["runs"] or ()
-            _warn_of_copies(runs)
+            for one, other in combinations([path for path in runs if path.is_file()], 2):
+                is_copy = one.stat().st_size == other.stat().st_size and not one.samefile(other)
+                if is_copy and cmp(one, other, shallow=False):
+                    warn(f"{other} has the same content as {one}", kind="copies of files", when="before")
             self.reading["names"] = listed_names(self.reading["names"], len(runs))
             self.arguments["data"] = of_role["runs"]["runs"]
         if command.of:
@@ -231,11 +208,6 @@ class Call:
         convention: Convention = load("conventions.profiles:profile")(chosen.pop("profile"), **chosen)
         return convention
 
-    @property
-    def form(self) -> TableFormat:
-        """The format of its table."""
-        return self.shared.form
-
     @cached_property
     def _short_names(self) -> Mapping[str, str]:
         if self.reading.get("names") or "data" not in self.arguments:
@@ -246,7 +218,7 @@ class Call:
 
     def for_people(self, result: Any) -> Any:
         """A result for its format: with short names where people read it, but those that a query asks for."""
-        is_read = self.form in ("text", "md", "latex") and self.command.name != "query"
+        is_read = self.shared.form in ("text", "md", "latex") and self.command.name != "query"
         return self.with_short_names(result) if is_read else result
 
     def with_short_names(self, result: Any) -> Any:
@@ -260,22 +232,21 @@ class Call:
     def shown(self, result: Any, *drawn: Any, **shown: Any) -> Result:
         """A result as text and charts; both may depend on further options."""
         result, *drawn = self.for_people([result, *drawn])
-        return Result(load(self.command.show)(result, self.form, **shown), self.drawn(result, *drawn))
+        return Result(load(self.command.show)(result, self.shared.form, **shown), self.drawn(result, *drawn))
 
     def drawn(self, *results: Any, charts: str = "") -> list[Path]:
         """Write the charts of a result (by another function than the command's, if `charts` names it); their files."""
         shared, charts = self.shared, charts or self.command.charts
         if not charts or (shared.charts is None and shared.figures is None):
             return []
+        from dstbench.io.escape import json_text
         from dstbench.rendering.charts.draw import draw_figure, specification
-        from dstbench.rendering.tables import render_object
 
-        made, written = load(charts)(*results), []
+        made, written, form = load(charts)(*results), [], shared.figure_format
         if shared.charts is not None:
-            texts = {f"{name}.vl.json": render_object(specification(chart)).encode() for name, chart in made.items()}
-            written += write_files(texts, shared.charts)
+            specs = {name: json_text(specification(chart), allow_nan=False) for name, chart in made.items()}
+            written += write_files({f"{name}.vl.json": spec.encode() for name, spec in specs.items()}, shared.charts)
         if shared.figures is not None:
-            form = shared.figure_format
             drawn = {f"{name}.{form}": draw_figure(chart, form, shared.width) for name, chart in made.items()}
             written += write_files(drawn, shared.figures)
         return written
@@ -284,14 +255,6 @@ class Call:
 def usual(call: Call) -> Result:
     """A command that shows what its function returns."""
     return call.shown(call.compute())
-
-
-def _warn_of_copies(runs: Iterable[Path]) -> None:
-    """Warn of a run's file that is a copy of another's."""
-    for one, other in combinations([path for path in runs if path.is_file()], 2):
-        is_copy = one.stat().st_size == other.stat().st_size and not one.samefile(other)
-        if is_copy and cmp(one, other, shallow=False):
-            warn(f"{other} has the same content as {one}", kind="copies of files", when="before")
 
 
 def _text(value: Any) -> Any:
@@ -303,12 +266,13 @@ def _text(value: Any) -> Any:
 
 def _run(command: Command, options: Sequence[Option], given: Mapping[str, Any]) -> None:
     shared = Shared(**{one.name: given[one.name] for one in options if one.role == "shared"})
-    notes = Notes(verbose=shared.verbose)
+    notes, label = Notes(verbose=shared.verbose), shared.label
     with ExitStack() as stack:
         stack.callback(notes.tell)
         with reporting(notes), progress(command.name):
             from dstbench.io.atomic import guarding_inputs, refuse_overwriting
             from dstbench.io.limits import check_threads
+            from dstbench.rendering.terminal import Screen, laid_out_for, screen_of
 
             check_threads()
             _refuse_other_encodings(given)
@@ -319,40 +283,31 @@ def _run(command: Command, options: Sequence[Option], given: Mapping[str, Any]) 
             if shared.plugins:
                 load("plugins:use")(shared.plugins)
                 load("readers.registry:check_declared")()
-            _enter(shared, stack, given)
+            if "engine" in given:
+                stack.enter_context(load("scoring.partitions:engine")(shared.engine, address=shared.address))
+            if label is not None and shared.form != "latex":
+                raise UsageError("--label is for LaTeX only", hint="--format latex")
+            if label is not None and not re.fullmatch(r"[A-Za-z0-9:._/-]+", label):
+                raise UsageError(f"--label {label!r} cannot be a label", hint="letters, digits, and : . _ / -")
+            if "chosen" in given:
+                screen = screen_of(sys.stdout) if str(shared.output or "-") == "-" else Screen()
+                screen = screen._replace(everything=shared.everything, signature=shared.signature)
+                stack.enter_context(laid_out_for(screen))
             call = Call(command, options, given, shared)
             result: Result = load(command.run)(call, **call.own)
             notes.rename = call.for_people
         notes.tell("before")
         if result.text is not None:
-            text = result.text
-            if shared.label is not None:
-                text = load("rendering.latex:relabelled")(text, shared.label)
+            text = result.text if label is None else load("rendering.latex:relabelled")(result.text, label)
             output = result.output or shared.output
             emit(text, output)
             if output is None and sys.stdout.isatty():
                 notes.shown(text)
         notes.tell()
         for line in [*(f"wrote {path}" for path in result.written), *filter(None, [result.summary])]:
-            say(line)
+            typer.echo(visible(line), err=True)  # so that no file's name controls the terminal
         if result.code:
             raise typer.Exit(result.code)
-
-
-def _enter(shared: Shared, stack: ExitStack, given: Mapping[str, Any]) -> None:
-    """Use the engine, and lay tables out for where they go, until `stack` is closed."""
-    if "engine" in given:
-        stack.enter_context(load("scoring.partitions:engine")(shared.engine, address=shared.address))
-    if shared.label is not None:
-        if shared.form != "latex":
-            raise UsageError("--label is for LaTeX only", hint="--format latex")
-        if not re.fullmatch(r"[A-Za-z0-9:._/-]+", shared.label):
-            raise UsageError(f"--label {shared.label!r} cannot be a label", hint="letters, digits, and : . _ / -")
-    if "chosen" in given:
-        from dstbench.rendering.terminal import Screen, laid_out_for, screen_of
-
-        screen = screen_of(sys.stdout) if str(shared.output or "-") == "-" else Screen()
-        stack.enter_context(laid_out_for(screen._replace(everything=shared.everything, signature=shared.signature)))
 
 
 def _refuse_other_encodings(given: Mapping[str, Any]) -> None:

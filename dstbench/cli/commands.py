@@ -35,7 +35,7 @@ COMMANDS: Final = (
     Command(
         "sweep", "Score the same predictions under every profile. This shows how much the convention matters.",
         "sweep predictions.json --label-map multiwoz21.json",
-        of="analysis.sweep:sweep", show="rendering.of_runs:render_sweep", charts=f"{_RUN_CHARTS}:sweep_charts",
+        of="analysis.sweep:sweep", charts=f"{_RUN_CHARTS}:sweep_charts",
     ),
     Command(
         "reconcile",
@@ -57,8 +57,8 @@ COMMANDS: Final = (
         "diff before.json after.json",
         of="analysis.changes:diff", run="cli.actions:diff", choices=TURNS_AND_VALUES,
         details={
-            "before": {"metavar": "BEFORE", "help": "The run before: a prediction file or a long table."},
-            "after": {"metavar": "AFTER", "help": "The run after."},
+            "before": {"help": "The run before: a prediction file or a long table."},
+            "after": {"help": "The run after."},
         },
     ),
     Command(
@@ -103,10 +103,7 @@ COMMANDS: Final = (
         "most.",
         "show predictions.json PMUL4648 --against other.json",
         run="cli.actions:show", reads=True,
-        details={
-            "run": {"type": Path, "metavar": "RUN"}, "dialogue": {"metavar": "[DIALOGUE]"},
-            "against": {"type": Path, "metavar": "RUN"},
-        },
+        details={"run": {"type": Path}, "against": {"type": Path, "metavar": "RUN"}},
     ),
     Command(
         "query",
@@ -115,7 +112,6 @@ COMMANDS: Final = (
         "predictions.json",
         of="analysis.query:query", show="rendering.tables:render_answer",
         details={
-            "sql": {"metavar": "SQL"},
             "tables": {
                 "flags": ["--table"], "names": ("table and its file", "said=said.parquet"), "once": True,
                 "metavar": "NAME=FILE", "help": "A table of your own to query: Parquet or CSV. Repeatable.",
@@ -178,11 +174,11 @@ COMMANDS: Final = (
     Command(
         "ls", "List formats, public gold sets, matchers, metrics, profiles, slots or steps.", "ls formats",
         run="cli.actions:ls", table="shown",
-        details={"what": {"metavar": "[WHAT]"}, "only": {"metavar": "[NAME]..."}},
+        details={"only": {"metavar": "[NAME]..."}},
     ),
     Command(
         "help", "Explain a topic: conventions, statistics, formats, and more.", "help conventions",
-        run="cli.help:show_topic", table="", details={"topic": {"metavar": "[TOPIC]"}},
+        run="cli.help:show_topic", table="",
     ),
     Command(
         "audit bias",
@@ -208,8 +204,8 @@ COMMANDS: Final = (
         of="audit.version_diff:diff", run="cli.actions:first_rows", charts=f"{_AUDIT_CHARTS}:difference_charts",
         choices=MATCH,
         details={
-            "before": {"metavar": "BEFORE", "help": "The earlier version of a dataset."},
-            "after": {"metavar": "AFTER", "help": "The later version."},
+            "before": {"help": "The earlier version of a dataset."},
+            "after": {"help": "The later version."},
             "names": {
                 "flags": ["--name"], "type": list[str], "parse": lambda given: listed_names(given, 2),
                 "help": "Names of the two versions, in order: 2.0,2.1, or one option for each.",
@@ -240,7 +236,7 @@ COMMANDS: Final = (
         "These are values that are said and not annotated, though they are in similar places.",
         "audit inconsistency data.json --ontology ontology.json --apply -o better.json",
         of="audit.missing_annotations:inconsistency", run="cli.actions:inconsistency",
-        charts=f"{_AUDIT_CHARTS}:inconsistency_charts", table="shown", hidden=("said",),
+        charts=f"{_AUDIT_CHARTS}:inconsistency_charts", table="shown",
         details={
             "data": {
                 "type": list[Path], "metavar": "DATA...",
@@ -266,7 +262,7 @@ COMMANDS: Final = (
     Command(
         "audit contradictions", "Find doubtful gold values. They contradict the database, or nobody has said them.",
         "audit contradictions test.tsv --database db",
-        of="audit.contradictions:contradictions", run="cli.actions:first_rows", hidden=("said",),
+        of="audit.contradictions:contradictions", run="cli.actions:first_rows",
         details={"data": _DATASET},
     ),
     Command(

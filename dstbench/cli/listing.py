@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from dstbench.conventions.convention import Convention
     from dstbench.metrics import Metric
     from dstbench.plugins import Plugins
-    from dstbench.readers import Format
     from dstbench.typing import Listing
 
 T = TypeVar("T")
@@ -37,11 +36,11 @@ _OPTIONS: Final[dict[Listing, str]] = {
 
 def listings() -> pl.DataFrame:
     """What can be listed: (name, number: how many, option: the one that takes them, such_as: the first few)."""
-    rows = []
-    for name, option in _OPTIONS.items():
-        names = listing(name)["name"]
-        rows.append({"name": name, "number": len(names), "option": option, "such_as": f"{', '.join(names.head(3))}, …"})
-    return pl.DataFrame(rows)
+    names = {what: listing(what)["name"] for what in _OPTIONS}
+    return pl.DataFrame(
+        {"name": what, "number": len(named), "option": _OPTIONS[what], "such_as": f"{', '.join(named.head(3))}, …"}
+        for what, named in names.items()
+    )
 
 
 def listing(what: Listing) -> pl.DataFrame:
@@ -49,15 +48,21 @@ def listing(what: Listing) -> pl.DataFrame:
     rows: Iterable[Mapping[str, Any]]
     match what:
         case "formats":
-            rows = _with_plugins(FORMATS, readers.PLUGINS, _of_format)
+            rows = _with_plugins(FORMATS, readers.PLUGINS, lambda form: {
+                "holds": " and ".join(form.holds), "written_by": form.title, "example": form.example,
+            })  # fmt: skip
         case "gold":
             columns = ("name", "dialogues", "turns", "slots", "fingerprint")
             rows = ({name: getattr(one, name) for name in columns} for one in gold_sets())
         case "matchers":
-            names = {name: str(Matcher.parse(name)) for name in MATCHERS}
-            rows = ({"name": n, "default": names[n], "meaning": kind.meaning} for n, kind in MATCHERS.items())
+            rows = (
+                {"name": n, "default": str(Matcher.parse(n)), "meaning": one.meaning} for n, one in MATCHERS.items()
+            )
         case "metrics":
-            rows = _with_plugins(REGISTRY, registry.PLUGINS, _of_metric)
+            rows = _with_plugins(REGISTRY, registry.PLUGINS, lambda metric: {
+                "parameters": " ".join(f"{f.name}={f.metadata.get('shown', f.default)}" for f in fields(metric)),
+                "title": metric.title, "source": metric.source,
+            })  # fmt: skip
         case "profiles":
             rows = _with_plugins(conventions.PROFILES, conventions.PLUGINS, _of_profile)
         case "slots":
@@ -69,7 +74,12 @@ def listing(what: Listing) -> pl.DataFrame:
 
 def expressions() -> pl.DataFrame:
     """Metrics as queries: (name, per_turn, value; with plugins also from, and counts of its own)."""
-    rows = pl.DataFrame(_with_plugins(REGISTRY, registry.PLUGINS, _as_query))
+
+    def as_query(kind: type[Metric]) -> dict[str, str]:
+        metric = kind()
+        return formulas(metric.resolve(slot_total((), is_multiwoz=True)) if metric.needs_total else metric)
+
+    rows = pl.DataFrame(_with_plugins(REGISTRY, registry.PLUGINS, as_query))
     return rows.drop("counts") if (rows["counts"] == "").all() else rows
 
 
@@ -82,20 +92,6 @@ def only(rows: pl.DataFrame, what: Listing, names: Sequence[str]) -> pl.DataFram
         names = [f"{name}@faithful" if f"{name}@faithful" in rows["name"] else name for name in names]
     check_known(names, rows["name"], f"there is no {what.removesuffix('s')} {{!r}}")
     return rows.filter(pl.col("name").is_in(list(names)))
-
-
-def _of_format(form: Format) -> dict[str, str]:
-    return {"holds": " and ".join(form.holds), "written_by": form.title, "example": form.example}
-
-
-def _of_metric(metric: type[Metric]) -> dict[str, str]:
-    parameters = " ".join(f"{f.name}={f.metadata.get('shown', f.default)}" for f in fields(metric))
-    return {"parameters": parameters, "title": metric.title, "source": metric.source}
-
-
-def _as_query(kind: type[Metric]) -> dict[str, str]:
-    metric = kind()
-    return formulas(metric.resolve(slot_total((), is_multiwoz=True)) if metric.needs_total else metric)
 
 
 def _of_profile(convention: Convention) -> dict[str, str]:

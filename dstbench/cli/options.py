@@ -37,14 +37,8 @@ _TYPES: Final[dict[str, Any]] = {
 _PATHS: Final = re.compile("Data|PathLike|Table|NameMap|Donors")
 
 
-class Declared(NamedTuple):
-    """A parameter: its name, its annotation as written, its default, and what the docstring says of it."""
-
-    name: str
-    type: str
-    default: Any
-    meaning: str
-    is_positional: bool = False
+# Parameters that are no option: those of `Reading`, which have a role of their own, and frames.
+_NO_OPTION: Final = re.compile(r"^\*\*|: 'pl.DataFrame \| None'")
 
 
 class Option(NamedTuple):
@@ -63,20 +57,18 @@ def load(path: str) -> Any:
     return getattr(import_module(f"dstbench.{module}"), name)
 
 
-def parameters(path: str) -> list[Declared]:
-    """The parameters of the function (or the fields of the dataclass) at ``module:name``."""
+def options_of(
+    path: str, role: Role, details: Mapping[str, Detail], names: Collection[str] = (), without: Collection[str] = ()
+) -> list[Option]:
+    """The options of the parameters of the function (or the fields of the dataclass) at ``module:name``."""
     function = load(path)
     meanings = meanings_in(getdoc(function) or "")
     return [
-        Declared(
-            ("**" if one.kind is Parameter.VAR_KEYWORD else "") + name,
-            str(one.annotation).removesuffix(" | None"),
-            one.default,
-            meanings.get(name, ""),
-            one.kind is Parameter.POSITIONAL_OR_KEYWORD,
-        )
+        option(name, role, str(one.annotation).removesuffix(" | None"), one.default, details,
+               meaning=meanings.get(name, ""), is_positional=one.kind is Parameter.POSITIONAL_OR_KEYWORD)
         for name, one in signature(function).parameters.items()
-    ]
+        if not _NO_OPTION.search(str(one)) and name not in without and (not names or name in names)
+    ]  # fmt: skip
 
 
 def meanings_in(docstring: str) -> dict[str, str]:
@@ -92,18 +84,20 @@ def meanings_in(docstring: str) -> dict[str, str]:
     return {name: sentence.replace("; None:", "; default:") for name, sentence in sentences.items()}
 
 
-def option(declared: Declared, role: Role, details: Mapping[str, Detail] | None = None) -> Option:
+def option(
+    name: str, role: Role, annotation: str, default: Any, details: Mapping[str, Detail], *,
+    meaning: str = "", is_positional: bool = False,
+) -> Option:  # fmt: skip
     """The option of a parameter; `details` are a command's own."""
-    name, annotation, default = declared.name, declared.type, declared.default
-    words = dict((details or {}).get(name) or DETAILS.get(name) or {})
+    words = {"help": meaning, **(details.get(name) or DETAILS.get(name) or {})}
+    if is_positional and "flags" not in words:
+        words = {"metavar": name.upper() if default is Parameter.empty else f"[{name.upper()}]", **words}
     flags, parse = words.pop("flags", ()), words.pop("parse", lambda given: given)
-    named, once = words.pop("names", None), words.pop("once", False)
-    kind = words.pop("type", None)
+    named, once, kind = words.pop("names", None), words.pop("once", False), words.pop("type", None)
     if kind is None:
         by_name = list[str] if annotation.startswith("Mapping") else Path if _PATHS.search(annotation) else str
         kind = _TYPES.get(annotation, by_name)
-    words = {"help": declared.meaning, **words}
-    flags = flags or ([] if declared.is_positional else [f"--{name.replace('_', '-')}"])
+    flags = flags or ([] if is_positional else [f"--{name.replace('_', '-')}"])
     info: Any = typer.Option(*flags, **words) if flags else typer.Argument(**words)
     info.readable = False  # a file that may not be read gives our error, like one that does not exist
     if named:
@@ -153,10 +147,6 @@ def _completed(registry: str, built_in: str, *more: str) -> Callable[[str], list
     return complete
 
 
-def _keys(given: list[str] | None) -> Any:
-    return load("readers.options:parse_keys")(given) if given else None
-
-
 def _step(given: int | None) -> int | None:
     if given is not None and given < 1:
         raise UsageError(f"--turn-step {given} is not 1 or more", hint="--turn-step 2 for 0, 2, 4")
@@ -181,7 +171,7 @@ DETAILS: Final[dict[str, Detail]] = {
     "split": {"metavar": "train|dev|test"},
     "missing": {"help": description(CHOICES["missing"])},
     "keys": {
-        "parse": _keys, "metavar": "FIELD=KEY",
+        "parse": lambda given: load("readers.options:parse_keys")(given) if given else None, "metavar": "FIELD=KEY",
         "help": "Keys of turn records with other names: id=flag,gold=truth,pred=output.",
     },
     "slot_map": {"metavar": "FILE", "help": "Your slots and their other names: two columns (CSV, TSV), or JSON."},
@@ -243,11 +233,11 @@ TURNS_AND_VALUES: Final = tuple(name for name in CHOSEN if name not in ("wrong_c
 def convention_options(default: str, offered: Collection[str]) -> list[Option]:
     """``--profile``, and an option for each of the choices `offered` that can replace the profile's."""
     words = "Convention by which values are compared and counted: one of `ls profiles`, or a file (.toml)."
-    completion = {"profile": {"autocompletion": _completed("conventions.profiles", "PROFILES")}}
-    options = [option(Declared("profile", "str", default, words), "convention", completion)]
+    completion = {"profile": {"autocompletion": _completed("conventions.profiles", "PROFILES"), "help": words}}
+    options = [option("profile", "convention", "str", default, completion)]
     for name, choice in CHOSEN.items():
         if name in offered:
             kind: Any = Path if file_type(choice) else choice.type if get_origin(choice.type) is Literal else str
             detail = {"flags": [f"--{choice.metadata['option'] or name.replace('_', '-')}"], "type": kind}
-            options.append(option(Declared(name, "", None, description(choice)), "convention", {name: detail}))
+            options.append(option(name, "convention", "", None, {name: {"help": description(choice), **detail}}))
     return options

@@ -87,22 +87,13 @@ def _line(warnings: list[DstbenchWarning]) -> str:
         what = f"{first.kind}, {len(warnings):,} times"
     elif len(counts) == 1:
         what = f"{counts.total():,} {first.kind}"
-    else:
-        what = f"{first.kind}: {_in_words(counts)}"
+    else:  # the largest counts with their files, by their whole paths if several have one name; the sum of the others
+        is_clear = len({path.rpartition("/")[2] for path in counts}) == len(counts)
+        shown = [f"{count:,} in {path.rpartition('/')[2] if is_clear else path}"
+                 for path, count in counts.most_common(_MOST_NAMED)]  # fmt: skip
+        rest = [count for _, count in counts.most_common()[_MOST_NAMED:]]
+        what = f"{first.kind}: {', '.join([*shown, *([f'{sum(rest):,} in {len(rest):,} more'] if rest else [])])}"
     return f"{place}: {what} (--verbose lists them)".removeprefix(": ")
-
-
-def _in_words(counts: Counter[str]) -> str:
-    """The largest counts with their files, and the sum of the others."""
-    names = {place: place.rpartition("/")[2] for place in counts}
-    if len(set(names.values())) < len(names):  # files of one name in several folders
-        names = {place: place for place in counts}
-    largest = counts.most_common(_MOST_NAMED)
-    shown = [f"{count:,} in {names[place]}" for place, count in largest]
-    if len(counts) > len(largest):
-        rest = counts.total() - sum(count for _, count in largest)
-        shown.append(f"{rest:,} in {len(counts) - len(largest):,} more")
-    return ", ".join(shown)
 
 
 def _tell(kind: str, message: object) -> None:
@@ -113,7 +104,7 @@ def _tell(kind: str, message: object) -> None:
     lines = f"{kind}: {message.args[0]}".split("\n") if isinstance(message, DstbenchError) else [f"{kind}: {message}"]
     text = "\n".join(wrapped(visible(shortened(line, 4000)), width, " " * (len(kind) + 2)) for line in lines)
     if Progress.current is not None:
-        Progress.current.print(text)
+        Progress.current.print(f"{text}\n")
     else:
         typer.echo(text, err=True)
 
@@ -140,34 +131,27 @@ def reporting(notes: Notes | None = None) -> Iterator[None]:
         except BaseException:  # interrupted
             kept.tell()
             raise
-    if failed is not None:
+    if failed is not None or notes is None:
         kept.tell()
+    if failed is not None:
         _tell("error", failed)
         raise typer.Exit(2 if isinstance(failed, UsageError) else 1) from None
-    if notes is None:
-        kept.tell()
 
 
 class Progress(logging.Handler):
-    """A line on stderr that Rich draws while a command computes, once it has run for some tenths of a second.
-
-    It has what the messages of the logger ``dstbench`` say; their attributes `done` and `of` say how much is done.
-    """
+    """A line on stderr that says what a command is doing, as the logger ``dstbench`` does, once it takes a while."""
 
     #: The one that is drawn: messages are printed through it, or they would end up on its line.
     current: Progress | None = None
 
     def __init__(self, doing: str) -> None:
         super().__init__()
-        self._task: dict[str, Any] = {"description": doing, "completed": 0, "total": None}
-        self._drawn: Any = None
-        self._timer = Timer(_DELAY, self._draw)
+        self._doing, self._is_due = doing, False
+        self._timer, self._log = Timer(_DELAY, self._begin), logging.getLogger("dstbench")
         self._timer.daemon = True  # the process may end meanwhile
-        self._log = logging.getLogger("dstbench")
-        self._level_before = self._log.level
 
     def __enter__(self) -> None:
-        Progress.current = self
+        Progress.current, self._level_before = self, self._log.level
         self._log.addHandler(self)
         self._log.setLevel(logging.INFO)
         self._timer.start()
@@ -177,45 +161,35 @@ class Progress(logging.Handler):
         self._log.removeHandler(self)
         self._log.setLevel(self._level_before)
         self._timer.cancel()
-        with self.lock:  # type: ignore[union-attr] # `emit` holds it, too
-            if self._drawn is not None:
-                self._drawn.stop()
-            self._task = {}
-
-    def print(self, text: str) -> None:
-        """Write a text to stderr: above the line, if that is drawn."""
-        with self.lock:  # type: ignore[union-attr]
-            if self._drawn is not None:
-                self._drawn.console.print(text, markup=False, highlight=False, emoji=False, soft_wrap=True)
-            else:
-                typer.echo(text, err=True)
+        self._doing = ""
+        self.print("")
 
     def emit(self, record: logging.LogRecord) -> None:
         """Show a message."""
-        self._task["description"] = record.getMessage()
-        for name, attribute in (("completed", "done"), ("total", "of")):
-            self._task[name] = getattr(record, attribute, self._task[name])
-        if self._drawn is not None:
-            self._drawn.update(self._drawn.task_ids[0], **self._task)
+        done, of = getattr(record, "done", None), getattr(record, "of", None)
+        self._doing = f"{record.getMessage()}{'' if done is None or of is None else f' ({done:,} of {of:,})'}"
+        self.print("")
 
-    def _draw(self) -> None:
-        from rich import progress
-        from rich.console import Console
-        from rich.table import Column
+    def _begin(self) -> None:
+        if self._doing:  # it may be done meanwhile
+            self._is_due = True
+            self.print("")
+
+    def print(self, text: str) -> None:
+        """Write a text to stderr, above the line if that is drawn."""
+        from dstbench.rendering.terminal import screen_of
 
         with self.lock:  # type: ignore[union-attr]
-            if self._task:
-                one_line = Column(no_wrap=True, overflow="ellipsis", ratio=1)
-                text = progress.TextColumn("{task.description}", markup=False, table_column=one_line)
-                columns = (progress.SpinnerColumn(), text, progress.BarColumn(20), progress.TimeElapsedColumn())
-                self._drawn = progress.Progress(*columns, console=Console(stderr=True), transient=True)
-                self._drawn.add_task(**self._task)
-                self._drawn.start()
+            line = visible(f"{self._doing} …")[: (screen_of(sys.stderr).width or 80) - 1] if self._doing else ""
+            shown = f"\r\x1b[2K{text}{line}" if self._is_due else text
+            sys.stderr.write(shown)
+            sys.stderr.flush()
 
 
 def progress(doing: str) -> AbstractContextManager[None]:
-    """Show on stderr, if it is a terminal, what is being done and for how long."""
-    return Progress(doing) if sys.stderr.isatty() else nullcontext()
+    """Show on stderr, if it is a terminal, what is being done."""
+    shows = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+    return Progress(doing) if shows else nullcontext()
 
 
 def as_path(path: Path) -> str:
@@ -237,11 +211,6 @@ def write_files(contents: dict[str, bytes], folder: Path) -> list[Path]:
     for name, content in contents.items():
         write_whole(folder / name, content)
     return [folder / name for name in contents]
-
-
-def say(text: str) -> None:
-    """Write a line to stderr, escaped so that no file's name controls the terminal."""
-    typer.echo(visible(text), err=True)
 
 
 def emit(text: str, output: Path | None) -> None:
@@ -280,10 +249,7 @@ class Unfailing(io.FileIO):
 
 
 def open_streams() -> None:
-    """Open the standard streams again, with a buffer, so that an incomplete write to standard output is an error.
-
-    Without a buffer (``PYTHONUNBUFFERED``), Python writes as much as there is room for, and silently drops the rest.
-    """
+    """Open the standard streams again, with a buffer, so that an incomplete write to standard output is an error."""
     kinds: dict[str, type[io.FileIO] | None] = {"stdin": None, "stdout": io.FileIO, "stderr": Unfailing}
     for name, kind in kinds.items():
         stream = getattr(sys, name)

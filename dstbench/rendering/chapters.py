@@ -1,9 +1,7 @@
-"""The page of a report, and the same as Markdown: chapters in the order of interest, of sentences, figures and tables.
+"""The page of a report, and the same as Markdown: chapters of sentences, figures and tables.
 
-The page is one HTML file, which shows its tables and figures without its script, and the dialogues with it. It requests
-nothing from the network: its content security policy forbids that, and allows one script and one style by their hashes.
-No text of a user becomes markup: the template escapes it here, and in the browser the script only sets text, as the
-policy (trusted types) requires.
+The page is one HTML file that requests nothing from the network, and in which no text of a user becomes markup: the
+template escapes it, and its content security policy allows one script and one style, by their hashes.
 """
 
 from __future__ import annotations
@@ -82,74 +80,56 @@ class Chapter(NamedTuple):
 def chapters_of(page: Report) -> list[Chapter]:
     """Its parts, without the dialogues, which come before the conventions."""
     charts, diagnosed = page.charts, layout_of(page.diagnosis).sections
-    chapters = (
-        _scores(page, charts),
-        _slots(page, charts),
-        _errors(diagnosed, charts),
-        _conventions(page, charts),
-        _metrics(page, charts),
-        _papers(page, diagnosed, charts),
-    )
+    runs, *of_papers, classes, timing, domains, slots, timing_by_slot = diagnosed
+    figures = [Block(charts[key].title, chart=charts[key], folded=key != "domains") for key in ("domains", "slots")
+               if key in charts]  # fmt: skip
+    slot_scores = Chapter(
+        "slots", "Domains and slots",
+        "The stronger the colour, the lower the score. By domain: states are restricted to the domain, and only turns "
+        "with a gold slot of it count. By slot: all turns count, and a slot in neither gold nor prediction is right.",
+        [*figures, Block(f"Scores by domain, {_unit(page.by_domain)}", _wide(page.by_domain)),
+         Block(f"Scores by slot, {_unit(page.by_slot)}", _wide(page.by_slot))],
+        signature_lines(pl.concat([page.by_domain, page.by_slot], how="diagonal")),
+    )  # fmt: skip
+    errors = Chapter(
+        "errors", "Errors",
+        "Each slot that gold or the prediction has in a turn is in one class; an error counts in each turn it lasts.",
+        [Block("Kinds of errors", chart=charts["errors"], folded=False), Block(*timing, charts["timing"]),
+         *(Block(*section) for section in (runs, classes, domains, slots, timing_by_slot))],
+    )  # fmt: skip
+    metric = name_of(page.sweep["metric"].item(0))
+    swept = pivoted(page.sweep.with_columns(value=text_of("{value:score}")), "run", "profile", "value")
+    conventions = Chapter(
+        "conventions", "Conventions",
+        f"{metric} of the same predictions, counted as different papers and repositories do.",
+        [Block("Conventions", chart=charts["conventions"], folded=False),
+         Block(f"{metric} under each profile, {_unit(page.sweep)}", swept.fill_null(UNDEFINED))],
+    )  # fmt: skip
+    chapters = (_scores(page, charts), slot_scores, errors, conventions, _metrics(page, charts),
+                _papers(page, of_papers, charts))  # fmt: skip
     return [chapter for chapter in chapters if chapter.blocks]
 
 
 def _scores(page: Report, charts: Charts) -> Chapter:
     """Scores with intervals, and which runs are significantly better than which others."""
     board, pairs = page.leaderboard, layout_of(page.leaderboard, pairs=True)
-    metrics = board.scores["metric"].unique(maintain_order=True).to_list()
+    of_metrics = dict(board.differences.group_by("metric", maintain_order=True))
+    first, of_models = board.scores["metric"][0], board.models.height > 0
+    differences = board.differences.filter(metric=first)
     lead = f"{_unit(board.scores).capitalize()}, with {100 * board.design['level'].item(0):g} % intervals."
-    of_models, noun = (True, "models") if board.models.height else (False, "runs")
-    differences = board.differences.filter(metric=metrics[0])
-    if differences.height and sign_of(metrics[0]):
-        lead += f" Beats significantly: the numbers of {noun}, in {name_of(metrics[0])}."
-    standings = _standings(board.scores, "run", None if of_models else differences)
+    if differences.height and sign_of(first):
+        noun = "models" if of_models else "runs"
+        lead += f" Beats significantly: the numbers of {noun}, in {name_of(first)}."
+    standings = _standings(board.scores, "run", differences.clear() if of_models else differences)
     blocks = [Block("Scores", standings, folded=False, badged=True, paper=layout_of(board).for_paper[0])]
     if of_models:
         means = _standings(board.models, "model", differences)
         blocks.append(Block("Models: means over their runs", means, folded=False))
     blocks.append(Block("Scores and intervals", chart=charts["scores"]))
-    of_metrics = board.differences["metric"].unique(maintain_order=True)
     of_pairs = (chart for key, chart in charts.items() if key.startswith("differences"))
-    for metric, (_, table), chart in zip(of_metrics, pairs.sections, of_pairs, strict=True):
-        blocks.append(Block(f"Differences in {name_of(metric)}", table, chart))
+    for (metric,), (_, table), chart in zip(of_metrics, pairs.sections, of_pairs, strict=True):
+        blocks.append(Block(f"Differences in {name_of(str(metric))}", table, chart))
     return Chapter("scores", "Scores", lead, blocks, pairs.below)
-
-
-def _slots(page: Report, charts: Charts) -> Chapter:
-    """Scores per domain and per slot."""
-    lead = (
-        "The stronger the colour, the lower the score. By domain: states are restricted to the domain, and only turns "
-        "with a gold slot of it count. By slot: all turns count, and a slot in neither gold nor prediction is right."
-    )
-    figures = [Block(charts[key].title, chart=charts[key], folded=key != "domains") for key in ("domains", "slots")
-               if key in charts]  # fmt: skip
-    blocks = [
-        *figures,
-        Block(f"Scores by domain, {_unit(page.by_domain)}", _wide(page.by_domain)),
-        Block(f"Scores by slot, {_unit(page.by_slot)}", _wide(page.by_slot)),
-    ]
-    signatures = signature_lines(pl.concat([page.by_domain, page.by_slot], how="diagonal"))
-    return Chapter("slots", "Domains and slots", lead, blocks, signatures)
-
-
-def _errors(diagnosed: Sections, charts: Charts) -> Chapter:
-    """Kinds of errors, from the tables of a diagnosis."""
-    runs, *_, classes, timing, domains, slots, timing_by_slot = diagnosed
-    lead = "Each slot that gold or the prediction has in a turn is in one class; an error counts in each turn it lasts."
-    tables = (Block(*section) for section in (runs, classes, domains, slots, timing_by_slot))
-    blocks = [Block("Kinds of errors", chart=charts["errors"], folded=False), Block(*timing, charts["timing"]), *tables]
-    return Chapter("errors", "Errors", lead, blocks)
-
-
-def _conventions(page: Report, charts: Charts) -> Chapter:
-    """The same predictions under every profile that suits them."""
-    metric = name_of(page.sweep["metric"].item(0))
-    lead = f"{metric} of the same predictions, counted as different papers and repositories do."
-    texts = page.sweep.with_columns(value=text_of("{value:score}"))
-    table = pivoted(texts, "run", "profile", "value").fill_null(UNDEFINED)
-    figure = Block("Conventions", chart=charts["conventions"], folded=False)
-    blocks = [figure, Block(f"{metric} under each profile, {_unit(page.sweep)}", table)]
-    return Chapter("conventions", "Conventions", lead, blocks)
 
 
 def _metrics(page: Report, charts: Charts) -> Chapter:
@@ -157,18 +137,16 @@ def _metrics(page: Report, charts: Charts) -> Chapter:
     blocks, lead, below = list[Block](), list[str](), list[str]()
     if page.costs is not None:
         costs = layout_of(page.costs)
-        lead += ["What one error costs under each metric, by when it happens."]
-        lead += [f"{sentence}." for sentence in costs.findings]
-        blocks.append(Block("What one error costs", chart=charts["sensitivity"], folded=False))
-        blocks += [Block(*section) for section in costs.sections]
+        lead += ["What one error costs under each metric, by when it happens.", *(f"{it}." for it in costs.findings)]
+        blocks = [Block("What one error costs", chart=charts["sensitivity"], folded=False),
+                  *(Block(*section) for section in costs.sections)]  # fmt: skip
         below = costs.below
     if "spread" in charts:
         lead.append("How far each metric spreads the runs (Kim et al. 2022, Fig 4).")
-        shares = page.leaderboard.scores.filter(~IS_COUNT).drop_nulls("value")
-        columns = ("mean", "sd", "lowest", "highest", "range")
-        shown = (text_of(f"{{{column}:share}}").alias(column) for column in columns)
-        table = spread_of(shares).select("metric", *shown)
-        blocks.append(Block("Spread of the runs, in percent", table, charts["spread"], folded=False))
+        spread = spread_of(page.leaderboard.scores.filter(~IS_COUNT).drop_nulls("value"))
+        shown = (text_of(f"{{{name}:share}}").alias(name) for name in ("mean", "sd", "lowest", "highest", "range"))
+        title = "Spread of the runs, in percent"
+        blocks.append(Block(title, spread.select("metric", *shown), charts["spread"], folded=False))
     return Chapter("metrics", "Metrics", " ".join(lead), blocks, below)
 
 
@@ -176,39 +154,37 @@ def _papers(page: Report, diagnosed: Sections, charts: Charts) -> Chapter:
     """The figures of Kim et al. 2022 and Aksu & Chen 2024 for these runs, folded."""
     from dstbench.rendering.charts.runs import trait_charts  # Altair: only where something is drawn
 
-    contrasted = page.traits.bins["metric"].unique(maintain_order=True).to_list()[:2]  # FGA and GCA, as in the paper
-    of_traits = trait_charts(replace(page.traits, bins=page.traits.bins.filter(pl.col("metric").is_in(contrasted))))
+    of_bins, matrix = page.traits.bins, page.correlations.matrix
+    contrasted = of_bins["metric"].unique(maintain_order=True).to_list()[:2]  # FGA and GCA, as in the paper
+    of_traits = trait_charts(replace(page.traits, bins=of_bins.filter(pl.col("metric").is_in(contrasted))))
     keys = ("first_failures", "gold_slots", "by_turn", "by_length")
-    blocks = [Block(*section, charts[key]) for key, section in zip(keys, diagnosed[1:], strict=False)]
+    blocks = [Block(*section, charts[key]) for key, section in zip(keys, diagnosed, strict=True)]
     blocks.append(Block("Scores by turn, run by run", _wide(page.by_turn), charts["scores_by_turn"]))
-    r, n = text_of("{r:r}").alias("r"), pl.col("n").cast(pl.String)
-    pairs = page.correlations.matrix.select("run", "first", "second", r, n)
+    pairs = matrix.select("run", "first", "second", text_of("{r:r}").alias("r"), pl.col("n").cast(pl.String))
     title = "Correlations of metrics over turns (Kim et al. 2022, Figs 3 and A1); for intervals, see dstbench correlate"
     blocks.append(Block(title, pairs, charts["correlations"]))
-    traits, sections = page.traits.bins["trait"].unique(maintain_order=True).to_list(), layout_of(page.traits).sections
+    traits, sections = of_bins["trait"].unique(maintain_order=True).to_list(), layout_of(page.traits).sections
     for trait, (title, table) in zip(traits, sections, strict=False):
         figure = f"{title.replace(trait, name_of(trait).lower())} (Aksu & Chen 2024, Fig 1)"
         blocks.append(Block(figure, table, of_traits[trait]))
     if "traits" in of_traits:
         blocks.append(Block("Mean scores by both traits (Aksu & Chen 2024, Fig 1c)", chart=of_traits["traits"]))
     is_single = page.traits.correlations["run"].n_unique() == 1
-    correlations = (Block(title, table) for title, table in sections[len(traits) :]
-                    if is_single or title.startswith((f"{POOLED}:", "Differences")))  # fmt: skip
+    blocks += [Block(title, table) for title, table in sections[len(traits) :]
+               if is_single or title.startswith((f"{POOLED}:", "Differences"))]  # fmt: skip
     signatures = pl.concat([page.correlations.signatures, page.traits.signatures], how="diagonal")
     lead = "The figures of Kim et al. 2022 and of Aksu & Chen 2024 for these runs."
     below = signature_lines(signatures.unique(maintain_order=True))
-    return Chapter("papers", "Figures of the papers", lead, [*blocks, *correlations], below)
+    return Chapter("papers", "Figures of the papers", lead, blocks, below)
 
 
 def _unit(rows: pl.DataFrame) -> str:
     """The unit of scores, in words."""
     units = {*rows["unit"]}
-    if units == {"count"}:
-        return "as counts"
-    return "in percent, counts as they are" if "count" in units else "in percent"
+    return "as counts" if units == {"count"} else "in percent" + ", counts as they are" * ("count" in units)
 
 
-def _standings(scores: pl.DataFrame, name: str, differences: pl.DataFrame | None) -> pl.DataFrame:
+def _standings(scores: pl.DataFrame, name: str, differences: pl.DataFrame) -> pl.DataFrame:
     """A row per run, numbered, with values and intervals in a column per metric; of one run, a row per metric."""
     interval = text_of("{value:score} ({low:score} to {high:score})")
     cell = pl.when(pl.col("low").is_null()).then(text_of("{value:score}")).otherwise(interval)
@@ -219,7 +195,7 @@ def _standings(scores: pl.DataFrame, name: str, differences: pl.DataFrame | None
     runs = runs.with_row_index("no.", offset=1)
     table = runs.join(pivoted(cells, "metric", name, "cell").rename({name: "run"}), on="run", maintain_order="left")
     better = []
-    if differences is not None and differences.height and sign_of(scores["metric"][0]):
+    if differences.height and sign_of(scores["metric"][0]):
         worse = dict(beaten(differences, runs).select("run", "no.").iter_rows())
         better = [pl.Series("beats significantly", [_spans(worse.get(run, [])) or UNDEFINED for run in runs["run"]])]
     return table.select(pl.col("run").alias(name), pl.col("no.").cast(pl.String), *better, pl.exclude("run", "no."))
@@ -238,16 +214,13 @@ def _wide(scores: pl.DataFrame) -> pl.DataFrame:
     return table
 
 
-# --- formats ----------------------------------------------------------------------------------------------------------
-
-
 def render_markdown(page: Report) -> str:
     """The findings and the chapters' tables as Markdown."""
     parts = [f"# {escape_lines([_title(page)], 'md')}", escape_lines([OwnLines(page.note)], "md") if page.note else ""]
     parts.append("".join(f"- {escape_lines([finding.text], 'md')}" for finding in page.findings))
     for chapter in chapters_of(page):
+        tables = [(block.title, block.table) for block in chapter.blocks if block.table is not None]
         parts.append(f"## {chapter.title}\n\n{chapter.lead}\n")
-        tables = ((block.title, block.table) for block in chapter.blocks if block.table is not None)
         parts += [f"### {escape_lines([title], 'md')}\n{draw(table, 'md')}" for title, table in tables]
         parts.append(escape_lines(chapter.below, "md"))
     if page.notes:
@@ -262,20 +235,26 @@ def render_html(page: Report, *, dialogues: bool = True) -> str:
     chapters = {chapter.name: chapter for chapter in chapters_of(page)}
     titles = {name: chapter.title for name, chapter in chapters.items()} | {"glossary": "Glossary"}
     titles |= ({"dialogues": "Dialogues"} if dialogues else {}) | ({"notes": "Notes"} if page.notes else {})
-    content, metrics = page.explorer.content, page.leaderboard.scores["metric"].unique(maintain_order=True)
+    content, scores = page.explorer.content, page.leaderboard.scores
     names = {name: name_of(name) for name in (*content["metrics"], *content["traits"])}
-    classes = ((metric, find_metric(metric.partition(":")[0])) for metric in metrics)
-    meanings = {name_of(metric): f"{cls.title} ({metric}); {cls.source}" for metric, cls in classes if cls}
+    classes = {metric: find_metric(metric.partition(":")[0]) for metric in scores["metric"].unique(maintain_order=True)}
+    meanings = {name_of(metric): f"{kind.title} ({metric}); {kind.source}" for metric, kind in classes.items() if kind}
     style, script = f"{LIGHT}\n{_file('page.css')}", _file("page.js", *(["dialogues.js"] if dialogues else []))
     policy = (
         "default-src 'none'; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; "
         f"trusted-types 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'"
     )
+    gold = page.checks.filter(check=GOLD)["found"].to_list()  # of each run; they may spell it in several ways
+    number = len(content["runs"])
     return rendered(
         "page.html",
         page=page,
         title=_title(page),
-        facts=_facts(page),
+        facts=[
+            number_of(number, "run"), sizes_of(scores),
+            *({f"gold: {text}" for text in gold} if len(gold) == number and len({*gold}) == 1 else ()),
+            f"profile {parse(scores['signature'].item(0)).settings['profile']}", f"dstbench {__version__}",
+        ],
         glossary=meanings | _WORDS,
         badges={run: [badge[1:] for badge in of_run] for run, of_run in badges(page.checks).items()},
         chapters=chapters,
@@ -287,7 +266,7 @@ def render_html(page: Report, *, dialogues: bool = True) -> str:
         drawn=draw_on_page,
         latex=lambda block: latex_page([block.paper or PaperTable(block.table, f"{block.title}.", "tab:report")]),
         longest_table=_LONGEST_TABLE,
-    )
+    )  # fmt: skip
 
 
 def _title(page: Report) -> str:
@@ -297,18 +276,6 @@ def _title(page: Report) -> str:
     names = page.explorer.content["runs"]
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
     return f"{', '.join(names[:_NAMED])}{more}: dialogue state tracking{' compared' * (len(names) > 1)}"
-
-
-def _facts(page: Report) -> list[str]:
-    scores, number = page.leaderboard.scores, len(page.explorer.content["runs"])
-    gold = page.checks.filter(check=GOLD)["found"].to_list()  # of each run; they may spell it in several ways
-    return [
-        number_of(number, "run"),
-        sizes_of(scores),
-        *({f"gold: {text}" for text in gold} if len(gold) == number and len(set(gold)) == 1 else ()),
-        f"profile {parse(scores['signature'].item(0)).settings['profile']}",
-        f"dstbench {__version__}",
-    ]
 
 
 @cache

@@ -1,8 +1,4 @@
-"""HTML from the templates of Jinja2 beside this module, with escaping on (of HTML): no text of a user becomes markup.
-
-Invisible characters that change how others are read (control characters, marks of the direction of writing) are shown
-as their escapes.
-"""
+"""HTML from Jinja2's templates, with escaping on; invisible characters that change others are shown as escapes."""
 
 from __future__ import annotations
 
@@ -10,7 +6,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -97,35 +93,26 @@ def _parts_of(text: str) -> Sequence[str]:
 def _scales_of(texts: pl.DataFrame) -> dict[int, Callable[[str], float]]:
     """For the columns that have intervals, by number: where a number is drawn."""
 
-    def scale(low: float, high: float) -> Callable[[str], float]:
-        return lambda text: round(_EDGE + (_number(text) - low) / (high - low) * (_WIDE - 2 * _EDGE), 1)
+    def place(text: str, low: float, high: float) -> float:
+        return round(_EDGE + (float(text.replace(",", "")) - low) / (high - low) * (_WIDE - 2 * _EDGE), 1)
 
-    scales = {}
-    for place, column in enumerate(texts.iter_columns()):
-        ends = [_number(end) for text in column for end in _parts_of(text)[1:] if place and end]
-        if len({*ends}) > 1:
-            scales[place] = scale(min(ends), max(ends))
-    return scales
-
-
-def _number(text: str) -> float:
-    return float(text.replace(",", ""))
+    ends = {at: [float(end.replace(",", "")) for text in column for end in _parts_of(text)[1:] if end]
+            for at, column in enumerate(texts.iter_columns()) if at}  # fmt: skip
+    return {at: partial(place, low=min(own), high=max(own)) for at, own in ends.items() if len({*own}) > 1}
 
 
 _MOST_ROWS: Final = 25  # the rows of a table that are shown
 _FEW_ROWS: Final = 10  # how many of a table that is shown as it is, such as a long table
-_LONGEST: Final = 200  # characters of a cell or of an attribute's value
 
 
 def as_html(record: Any) -> str:
     """A record as an element for a notebook: sentences, tables (folded but for the first), and lines below."""
     layout = layout_of(record) if type(record).__name__ in LAYOUTS else Layout([])
-    sections = layout.sections or _as_it_is(record)
-    below = [line for line in layout.below if line not in layout.findings]
     tables = []
-    for title, rows in sections:
+    for title, rows in layout.sections or _as_it_is(record):
         more = f" (the first {_MOST_ROWS} of {rows.height:,})" if rows.height > _MOST_ROWS else ""
         tables.append((title, title + more, rows.head(_MOST_ROWS).with_columns(pl.all().fill_null(UNDEFINED))))
+    below = [line for line in layout.below if line not in layout.findings]
     return rendered("notebook.html", finding=layout.findings, tables=tables, below=below)
 
 
@@ -139,7 +126,7 @@ def _as_it_is(record: Any) -> list[tuple[str, pl.DataFrame]]:
             frames.append((f"{name}: {value.height:,} rows{more}", texts))
         elif value is not None:
             shown = f"rows of {', '.join(value.collect_schema())}" if isinstance(value, pl.LazyFrame) else str(value)
-            values.append((name, shortened(shown, _LONGEST)))
+            values.append((name, shortened(shown, 200)))
     listed = pl.DataFrame(values, schema={"attribute": pl.String, "value": pl.String}, orient="row")
     return [(type(record).__name__, listed), *frames]
 

@@ -1,15 +1,10 @@
-r"""Tables as a paper prints them: LaTeX in the style of the package booktabs.
-
-Numbers are in columns of the package siunitx, which align them by their points; raised and small text beside them is in
-further columns. siunitx's columns cannot underline numbers, so a line is drawn below the number afterwards. A table
-that is too wide for a column spans both, and is scaled down if it is still too wide or too high; long texts break.
-"""
+r"""Tables as a paper prints them: LaTeX in the style of booktabs, with numbers in columns of siunitx."""
 
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import count
 from types import MappingProxyType
 from typing import Final, NamedTuple
@@ -73,47 +68,39 @@ def cell(text: pl.Expr, name: str, **marks: pl.Expr) -> pl.Expr:
 
 def latex_page(tables: Iterable[PaperTable]) -> str:
     """Tables after a comment with the packages that they need; tables of one label are numbered."""
-    drawn, numbers = [_PACKAGES], Counter[str]()
-    for table in tables:
-        numbers[table.label] += 1
-        drawn.append(_latex_table(table, _numbered(table.label, numbers[table.label])))
-    return "\n".join(drawn)
-
-
-def _numbered(label: str, number: int) -> str:
-    return label if number == 1 else f"{label}-{number}"
+    numbers = defaultdict[str, Iterator[int]](lambda: count(1))
+    labelled = ((table, f"{table.label}-{next(numbers[table.label])}".removesuffix("-1")) for table in tables)
+    return "\n".join([_PACKAGES, *(_latex_table(*each) for each in labelled)])
 
 
 def relabelled(page: str, label: str) -> str:
     """A page with another label for its first table, and numbered ones for the others."""
     numbers = count(1)
-    return _LABEL.sub(lambda _: rf"\label{{{_numbered(label, next(numbers))}}}", page)
-
-
-class _Column(NamedTuple):
-    """A column as LaTeX: its layout (perhaps of several columns), head and cells, what is below these, its width."""
-
-    layout: str
-    head: str
-    cells: Sequence[str]
-    below: Sequence[str]
-    width: float
+    return _LABEL.sub(lambda _: rf"\label{{{f'{label}-{next(numbers)}'.removesuffix('-1')}}}", page)
 
 
 def _latex_table(paper: PaperTable, label: str) -> str:
     with_small = sum(column.dtype == pl.Struct and any(column.struct.field("small")) for column in paper.table)
     below = with_small > _MOST_BESIDE
-    columns = [_column(series, paper.heads.get(series.name, series.name), below=below) for series in paper.table]
-    layout, rows = "".join(column.layout for column in columns), ""
-    across = len(re.sub(r"@?\{.*?\}|\[.*?\]", "", layout))
-    for number in range(paper.table.height):
-        rows += _group_title(paper.groups, number, across) + _row(column.cells[number] for column in columns)
-        rows += _row(column.below[number] for column in columns) + "\\addlinespace[2pt]\n" if below else ""
+    heads = [_broken(paper.heads.get(name, name), _WIDEST_HEAD) for name in paper.table.columns]
+    columns = [_column(*of_column, below=below) for of_column in zip(paper.table, heads, strict=True)]
+    layouts, titles, cells, small, widths = zip(*columns, strict=True)
+    across = len(re.sub(r"@?\{.*?\}|\[.*?\]", "", "".join(layouts)))
+    group: object = ...  # no title of a group
+    rows = ""
+    for number, row in enumerate(zip(*cells, strict=True)):
+        if paper.groups and group != (group := paper.groups[number]):
+            rows += "\\midrule\n" * bool(number)
+            rows += (
+                "" if group is None else rf"\multicolumn{{{across}}}{{l}}{{\textit{{{_prose(str(group))}}}}} \\" + "\n"
+            )
+        rows += _row(row)
+        rows += _row(texts[number] for texts in small) + "\\addlinespace[2pt]\n" if below else ""
     notes = noted(paper.notes)
     return _TABLE % {
-        "place": "table*" if sum(column.width + _GAP for column in columns) > _WIDEST_TABLE else "table",
-        "columns": layout,
-        "head": _row(column.head for column in columns).rstrip(),
+        "place": "table*" if sum(width + _GAP for width in widths) > _WIDEST_TABLE else "table",
+        "columns": "".join(layouts),
+        "head": _row(titles).rstrip(),
         "rows": rows,
         "notes": rf"\par\smallskip{{\scriptsize\raggedright {notes}.\par}}" + "\n" if notes else "",
         "caption": _prose(paper.caption),
@@ -121,12 +108,19 @@ def _latex_table(paper: PaperTable, label: str) -> str:
     }
 
 
-def _column(series: pl.Series, name: str, *, below: bool) -> _Column:
-    """A column of numbers, with raised texts beside them and small ones beside or below; or of texts."""
+def _column(series: pl.Series, heads: Sequence[str], *, below: bool) -> tuple[str, str, list[str], list[str], float]:
+    """The layout (perhaps of several columns), head and cells of a column, what is below these, and its width."""
     if series.dtype != pl.Struct:
-        if not all(map(_ALIGNED.fullmatch, series)):
-            return _text_column(series.to_list(), _broken(name, _WIDEST_HEAD))
-        series = series.to_frame("text").select(cell(pl.col("text"), name)).to_series()
+        texts = series.to_list()
+        if not all(map(_ALIGNED.fullmatch, texts)):
+            side, longest = "r" if all(map(_NUMERIC.fullmatch, texts)) else "l", max(map(len, texts), default=0)
+            layout, cells = side, [_number(text) if side == "r" else latex_text(text) for text in texts]
+            if side == "l" and longest > _WIDEST_CELL:
+                # Columns of paragraphs are not justified; ``\raggedright`` would need the package array.
+                layout, cells = _WRAPPED, [rf"\rightskip0pt plus1fil {_prose(text)}" for text in texts]
+            width = max(min(longest, _WIDEST_CELL), *map(len, heads))
+            return layout, _stack(heads, side), cells, [""] * len(cells), width
+        series = series.to_frame("text").select(cell(pl.col("text"), series.name)).to_series()
     fields = series.struct.unnest()
     texts, small, raised, bold, underlined = (fields[mark].fill_null("" if at < 3 else False).to_list()
                                               for at, mark in enumerate(fields.columns))  # fmt: skip
@@ -139,26 +133,15 @@ def _column(series: pl.Series, name: str, *, below: bool) -> _Column:
     if any(small) and not below:
         parts.append((r"@{\,\,}r", small_texts))
     across = rf"\multicolumn{{{len(parts)}}}{{c}}" if len(parts) > 1 else ""
-    heads = _broken(name, _WIDEST_HEAD)
     longest, up, down = (max(map(len, part), default=0) for part in (texts, raised, small))
     widths = longest + 0.7 * up, 0.9 * down
-    return _Column(
+    return (
         "".join(layout for layout, _ in parts),
         f"{across}{{{_stack(heads, 'c')}}}",
         [" & ".join(row) for row in zip(*(cells for _, cells in parts), strict=True)],
         [f"{across}{{{text}}}" for text in small_texts],
         max(max(widths) if below else sum(widths), *map(len, heads)),
     )
-
-
-def _text_column(texts: Sequence[str], heads: Sequence[str]) -> _Column:
-    side, longest = "r" if all(map(_NUMERIC.fullmatch, texts)) else "l", max(map(len, texts), default=0)
-    layout, cells = side, [_number(text) if side == "r" else latex_text(text) for text in texts]
-    if side == "l" and longest > _WIDEST_CELL:
-        # Columns of paragraphs are not justified; ``\raggedright`` would need the package array.
-        layout, cells = _WRAPPED, [rf"\rightskip0pt plus1fil {_prose(text)}" for text in texts]
-    width = max(min(longest, _WIDEST_CELL), *map(len, heads))
-    return _Column(layout, _stack(heads, side), cells, [""] * len(cells), width)
 
 
 def _aligned(text: str, bold: object, underlined: object) -> str:
@@ -171,15 +154,6 @@ def _aligned(text: str, bold: object, underlined: object) -> str:
 
 def _row(cells: Iterable[str]) -> str:
     return " & ".join(cells) + " \\\\\n"
-
-
-def _group_title(groups: Sequence[str | None], row: int, columns: int) -> str:
-    """The lines above a row that begins a group: a rule, unless it is the first group, and the group's title."""
-    if not groups or (row and groups[row] == groups[row - 1]):
-        return ""
-    title = groups[row]
-    rule = "\\midrule\n" if row else ""
-    return rule if title is None else rule + rf"\multicolumn{{{columns}}}{{l}}{{\textit{{{_prose(title)}}}}} \\" + "\n"
 
 
 def _number(text: str) -> str:
@@ -202,15 +176,11 @@ def _stack(lines: Sequence[str], side: str) -> str:
     return rf"\shortstack[{side}]{{{shown}}}" if len(lines) > 1 else shown
 
 
-def _breakable(text: str, most: int = _PIECE) -> str:
-    """A word that may break."""
-    return r"\allowbreak{}".join(map(latex_text, _broken(text, most)))
-
-
 def _prose(text: str) -> str:
     """A text whose long words may break."""
     words = plain_text(text, _LONGEST_LINE).split(" ")
-    return " ".join(_breakable(word) if len(word) > _LONGEST_WORD else latex_text(word) for word in words)
+    pieces = (_broken(word, _PIECE) if len(word) > _LONGEST_WORD else [word] for word in words)
+    return " ".join(r"\allowbreak{}".join(map(latex_text, of_word)) for of_word in pieces)
 
 
 def noted(lines: Iterable[str]) -> str:
@@ -218,6 +188,8 @@ def noted(lines: Iterable[str]) -> str:
     shown = []
     for line in filter(None, (_OPTION.sub("", line).replace(" --seed ", " seed ") for line in lines)):
         signature = _SIGNATURE.match(line)
-        breakable = signature and rf"\texttt{{{_breakable(signature[2], _LONGEST_WORD)}}}"
-        shown.append(f"{_prose(signature[1])}: {breakable}" if signature else _prose(line))
+        pieces = map(latex_text, _broken(signature[2], _LONGEST_WORD)) if signature else ()
+        whole = r"\allowbreak{}".join(pieces)
+        breakable = rf": \texttt{{{whole}}}" if signature else ""
+        shown.append(_prose(signature[1] if signature else line) + breakable)
     return "; ".join(shown)

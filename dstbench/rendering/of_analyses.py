@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import polars as pl
 
@@ -27,29 +26,23 @@ if TYPE_CHECKING:
 
 # The rates of kinds of errors, each with the slots that it is a share of.
 _ERROR_RATES: Final = (("missed", "gold"), ("wrong", "gold"), ("over", "predicted"), ("over", "inactive"))
-_TIMED: Final = {
-    "missed": "{missed}", "late": "{late}", "% late": "{late_share}",
-    "over": "{over}", "early": "{early}", "% early": "{early_share}",
-}  # fmt: skip
+_TIMED: Final = plain("missed", "late", **{"% late": "late_share", "over": "over", "early": "early",
+                                           "% early": "early_share"})  # fmt: skip
 # The interval of Zou, which may differ from p in whether there is a difference.
 _ZOU: Final = {"by Zou (2007)": "{zou_low} to {zou_high}{zou_differs}"}
 _TEST: Final = plain("test", "statistic", "df", "p")
 _R: Final = {"{}": "{r} [{low}, {high}]"}
-
-
-# --- diagnoses --------------------------------------------------------------------------------------------------------
+_BIN: Final = pl.format("{} to {}", pl.col("low").round(3), pl.col("high").round(3))
 
 
 def diagnosis(diagnosis: Diagnosis) -> Layout:
     """Where runs fail: dialogues that fail, their first failures, JGA by turn and length, and errors by class."""
-    few = diagnosis.runs["few_slots"].item(0)
-    runs = diagnosis.runs.with_columns(failing_share=pl.col("failing") / pl.col("dialogues"))
-    of_runs = {
-        "dialogues": "{dialogues}", "turns": "{turns}", "failing": "{failing}", "% failing": "{failing_share:share}",
-        "recovered": "{recovered}", f"< {few} gold slots": "{with_few_slots}", f"% < {few}": "{share_with_few_slots}",
+    few, failing = diagnosis.runs["few_slots"].item(0), pl.col("failing")
+    runs = diagnosis.runs.with_columns(failing_share=failing / pl.col("dialogues"))
+    of_runs = plain("dialogues", "turns", "failing") | {
+        "% failing": "{failing_share:share}", "recovered": "{recovered}", f"< {few} gold slots": "{with_few_slots}",
+        f"% < {few}": "{share_with_few_slots}",
     }  # fmt: skip
-    bins = pl.format("{} to {}", pl.col("low").round(3), pl.col("high").round(3))
-    failures = diagnosis.first_failures.with_columns(bins.alias("t/n"))
     slots = diagnosis.gold_slots.rename({"n_gold_max": "slots"}).sort("slots", maintain_order=True)
     n, by_run = {"{}": "{dialogues}"}, {"{}": "{value}", "n of {}": "{dialogues}"}
     early = "early: over-predicted slots whose value is gold's next one"
@@ -57,7 +50,7 @@ def diagnosis(diagnosis: Diagnosis) -> Layout:
         View("Dialogues; failing: the last turn is wrong; recovered: of these, right again in between",
              runs, schema.FAILURES, ["run"], of_runs),
         View("First wrong turn t of n: number of dialogues that fail (Kim et al. 2022, Fig 1)",
-             failures, None, ["t/n"], n, "run"),
+             diagnosis.first_failures.with_columns(_BIN.alias("t/n")), None, ["t/n"], n, "run"),
         View("Largest number of gold slots in a turn: number of dialogues (Kim et al. 2022, Fig 2)",
              slots, None, ["slots"], n, "run"),
         View("JGA by turn, in percent",
@@ -73,22 +66,10 @@ def diagnosis(diagnosis: Diagnosis) -> Layout:
         _rates("By slot", diagnosis.errors_by_slot, "slot"),
         View("Timing by slot", diagnosis.timing_by_slot, schema.TIMING, ["run", "slot"], _TIMED),
     ]  # fmt: skip
-    signatures = signature_lines(diagnosis.runs.with_columns(metric=pl.lit("jga")))
-    without = diagnosis.errors.filter(pl.col("n") > 0, kind="no-prediction").select("run", "n")
-    notes = [f"{run}: {number_of(turns, 'turn')} without a prediction" for run, turns in without.iter_rows()]
-    paper = _failures(diagnosis, runs)
-    title = "% of dialogues that fail (their last turn is wrong) and, of these, recovered in between; % of slots wrong"
-    first = paper._replace(title=title, cells={f"% {name.lower()}": text for name, text in paper.cells.items()})
-    rest = "first failures, JGA by turn and length, errors by class, domain and slot, timing"
-    return Layout(views, (), sentences.conclusion(diagnosis), "diagnose", [paper], [*notes, *signatures], [first],
-                  notes, signatures, rest)  # fmt: skip
-
-
-def _failures(diagnosis: Diagnosis, runs: pl.DataFrame) -> View:
-    """A row per run as a paper prints it: the dialogues that fail, and the slots that are wrong, by kind of error."""
+    # A row per run as a paper prints it: the dialogues that fail, and the slots that are wrong, by kind of error.
     rates = (pl.col(f"of_{slots}").filter(kind=kind).sum().alias(kind) for kind, slots in _ERROR_RATES[:3])
-    recovered = pl.when(pl.col("failing") > 0).then(pl.col("recovered") / pl.col("failing"))
-    rows = runs.join(diagnosis.errors.group_by("run").agg(rates), on="run", how="left", maintain_order="left")
+    shares = runs.join(diagnosis.errors.group_by("run").agg(rates), on="run", how="left", maintain_order="left")
+    shares = shares.with_columns(recovered=pl.when(failing > 0).then(pl.col("recovered") / failing))
     cells = {"Failing": "{failing_share:share}", "Recovered": "{recovered:share}"}
     cells |= {name_of(kind).partition(" ")[0]: f"{{{kind}:share}}" for kind, _ in _ERROR_RATES[:3]}
     (turns, dialogues), *others = runs.select("turns", "dialogues").unique().iter_rows()
@@ -97,58 +78,65 @@ def _failures(diagnosis: Diagnosis, runs: pl.DataFrame) -> View:
         "first wrong one; slots of gold that are missed or wrong; predicted slots not in gold."
     )
     caption += "" if others else f" {number_of(turns, 'turn')}, {number_of(dialogues, 'dialogue')}."
-    return View("", rows.with_columns(recovered=recovered), schema.FAILURES, ["run"], cells, caption=caption)
+    paper = View("", shares, schema.FAILURES, ["run"], cells, caption=caption)
+    title = "% of dialogues that fail (their last turn is wrong) and, of these, recovered in between; % of slots wrong"
+    first = paper._replace(title=title, cells={f"% {name.lower()}": text for name, text in cells.items()})
+    without = diagnosis.errors.filter(pl.col("n") > 0, kind="no-prediction").select("run", "n")
+    return Layout(
+        views, (), sentences.conclusion(diagnosis), "diagnose", [paper], None, [first],
+        [f"{run}: {number_of(turns, 'turn')} without a prediction" for run, turns in without.iter_rows()],
+        signature_lines(diagnosis.runs.with_columns(metric=pl.lit("jga"))),
+        "first failures, JGA by turn and length, errors by class, domain and slot, timing",
+    )  # fmt: skip
 
 
 def _rates(title: str, errors: pl.DataFrame, by: str) -> View:
     """A row per run and group: the numbers of slots, and the share of them with each kind of error."""
-    shares = {
+    sizes, shares = ("gold", "predicted", "inactive"), {
         f"{kind}_{slots}": pl.when(pl.col(slots).first() > 0).then(pl.col(f"of_{slots}").filter(kind=kind).sum())
         for kind, slots in _ERROR_RATES
-    }
-    sizes = "gold", "predicted", "inactive"
+    }  # fmt: skip
     rows = errors.drop_nulls(by).group_by("run", by, maintain_order=True).agg(pl.col(sizes).first(), **shares)
     cells = plain(*sizes) | {name.replace("_", " of_"): f"{{{name}:share}}" for name in shares}
     return View(title, rows, schema.ERRORS, ["run", by], cells)
 
 
-# --- traits and correlations ------------------------------------------------------------------------------------------
-
-
 def traits(traits: Traits) -> Layout:
     """Mean scores by trait, correlations, and dialogues on which metrics disagree; not the table of all dialogues."""
     units = traits.signatures.select("metric", "unit").unique()
-    low, high = (pl.col(name).round(3) for name in ("low", "high"))
-    bins = traits.bins.join(units, on="metric", maintain_order="left")
-    title = "Mean scores by {}, over dialogues in which both are defined; n: number of dialogues"
-    means = View(title, bins.with_columns(bin=pl.format("{} to {}", low, high)), None, ["run", "bin"],
-                 {"{}": "{value:score}", "n of {}": "{dialogues}"}, "metric", split="trait")  # fmt: skip
-    several = traits.dialogues["run"].n_unique() > 1
-    lists = filled(
-        [
-            *([_disagreements(traits.pooled_disagreements, units, ", of all runs")] if several else []),
-            _disagreements(traits.disagreements, units),
-        ]
-    )
-    given = [view._replace(title=f"Given mistakes and turns: {view.title[0].lower()}{view.title[1:]}")
-             for view in _differences(traits.given_differences)]  # fmt: skip
-    title = f"Given mistakes and turns: correlations, and {level_of(traits.given)} intervals"
-    of_given = View(title, traits.given, schema.CORRELATIONS, ["run", "first"], _R, "second")
-    views = [means, *_matrices(traits.correlations), *_differences(traits.differences),
-             *filled([of_given]), *given, *lists]  # fmt: skip
-    has_given = traits.given.height > 0
-    first = _trait_table(traits, traits.given if has_given else traits.correlations)
-    over = "given the dialogue's mistakes and turns" if has_given else "over dialogues"
+    bins = traits.bins.join(units, on="metric", maintain_order="left").with_columns(bin=_BIN)
+    cells = {"{}": "{value:score}", "n of {}": "{dialogues}"}
+    means = View("Mean scores by {}, over dialogues in which both are defined; n: number of dialogues", bins, None,
+                 ["run", "bin"], cells, "metric", split="trait")  # fmt: skip
+    lists = filled([
+        *([_disagreements(traits.pooled_disagreements, units, ", of all runs")]
+          if traits.dialogues["run"].n_unique() > 1 else []),
+        _disagreements(traits.disagreements, units),
+    ])  # fmt: skip
+    given = "Given mistakes and turns: "
+    views = [
+        means, *_matrices(traits.correlations), *_differences(traits.differences),
+        *filled([View(f"{given}correlations, and {level_of(traits.given)} intervals", traits.given,
+                      schema.CORRELATIONS, ["run", "first"], _R, "second")]),
+        *(view._replace(title=f"{given}{view.title[0].lower()}{view.title[1:]}")
+          for view in _differences(traits.given_differences)),
+        *lists,
+    ]  # fmt: skip
+    whole = _trait_table(traits, traits.correlations)
+    first, over, differences = whole, "over dialogues", traits.differences
+    if traits.given.height:
+        first, over = _trait_table(traits, traits.given), "given the dialogue's mistakes and turns"
+        differences = traits.given_differences
     about = lines(
+        ("shares in %; --format csv or json lists every dialogue", True),
         *_about_intervals(traits.correlations, traits.differences),
         ("p of differences are two-sided, adjusted by Holm for those of a table", traits.differences.height > 1),
     )
-    notes = ["shares in %; --format csv or json lists every dialogue", *about]
     signatures = signature_lines(traits.signatures)
     return Layout(
-        views, (), sentences.differences(traits.given_differences if has_given else traits.differences), "traits",
-        lists[:1] or [_trait_table(traits, traits.correlations)], [*(notes if lists else about), *signatures],
-        [first._replace(title=f"Correlations of scores with traits, {over}", cells={"{}": "{r}"})], notes, signatures,
+        views, (), sentences.differences(differences), "traits", lists[:1] or [whole],
+        [*about[not lists :], *signatures],
+        [first._replace(title=f"Correlations of scores with traits, {over}", cells={"{}": "{r}"})], about, signatures,
         "mean scores by trait, intervals, dialogues on which metrics disagree",
     )  # fmt: skip
 
@@ -160,64 +148,72 @@ def _disagreements(rows: pl.DataFrame, units: pl.DataFrame, of: str = "") -> Vie
         rows = rows.join(units.rename({"metric": metric}), on=metric, maintain_order="left")
         rows = rows.with_columns(text_of(f"{{{side}:score}}").alias(side)).drop("unit")
     cells = {name: f"{{{name}:text}}" for name in ("high", "low", "turns", "mistakes")}
-    caption = f"Dialogues on which two metrics differ most{of}."
-    keys = ["run", "place", "dialogue"]
-    return View("{}", rows.with_columns(title), schema.DISAGREEMENTS, keys, cells, split="title", caption=caption)
+    return View("{}", rows.with_columns(title), schema.DISAGREEMENTS, ["run", "place", "dialogue"], cells,
+                split="title", caption=f"Dialogues on which two metrics differ most{of}.")  # fmt: skip
 
 
 def _trait_table(traits: Traits, correlations: pl.DataFrame) -> View:
     """A row per run: the correlation of each metric with each trait."""
-    is_trait = {name: pl.col(name).is_in(traits.bins["trait"].unique().to_list()) for name in ("first", "second")}
-    pairs = correlations.filter(is_trait["first"], ~is_trait["second"])
-    rows = pairs.with_columns(pair=pl.format("{} {}", "second", "first"))
-    heads = {
-        pair: f"{name_of(score)}, {name_of(trait)}" for pair, trait, score in rows["pair", "first", "second"].rows()
-    }
-    n = pl.col("n").min() == pl.col("n").max()
-    keys = ["run", "n"] if pairs.group_by("run").agg(n)["n"].all() else ["run"]
+    first, second = (pl.col(name).is_in(traits.bins["trait"].unique().to_list()) for name in ("first", "second"))
+    pairs = correlations.filter(first, ~second).with_columns(pair=pl.format("{} {}", "second", "first"))
+    heads = {pair: f"{name_of(score)}, {name_of(trait)}"
+             for pair, trait, score in pairs["pair", "first", "second"].rows()}  # fmt: skip
+    is_same = pairs.group_by("run").agg(pl.col("n").min() == pl.col("n").max())["n"].all()
     what = f"scores with traits of their mistakes, with {level_of(pairs)} intervals"
     caption = f"Pearson correlations over dialogues of {what}; n: number of dialogues."
-    return View("", rows, schema.CORRELATIONS, keys, _R, "pair", caption=caption, heads={**heads, "n": "n"})
+    keys = ["run", "n"] if is_same else ["run"]
+    return View("", pairs, schema.CORRELATIONS, keys, _R, "pair", caption=caption, heads={**heads, "n": "n"})
 
 
 def correlations(correlations: Correlations) -> Layout:
     """Ratings and differences of correlations, if they were asked for, with their tests; and a matrix per run."""
-    matrix, differences = correlations.matrix, _differences(correlations.differences, correlations.tests)
-    paper, findings, tests = differences, sentences.differences(correlations.differences), list[str]()
-    first = differences
+    matrix, first = correlations.matrix, _differences(correlations.differences, correlations.tests)
+    paper, findings, tests = first, sentences.differences(correlations.differences), list[Any]()
     if correlations.rated.height:
-        matrix = matrix.filter(run=Ratings(correlations).run)
-        rated = _rated(correlations)
+        ratings = Ratings(correlations)
+        matrix, rated = matrix.filter(run=ratings.run), _rated(correlations, ratings)
         of = sentences.over(*rated[0].rows.select(pl.col("n", "dialogues").max(), pl.col("per").first()).row(0))
         caption = f"Correlations with people's ratings of {of}, with {level_of(matrix)} intervals."
-        first, paper = [*rated, *differences], [rated[0]._replace(keys=["metric"], caption=caption)]
-        findings, tests = [*sentences.best_by_ratings(correlations), *findings], _about_tests(correlations)
-    matrices, table = _matrices(matrix), _matrix_table(matrix)
-    notes = lines(
+        first, paper = [*rated, *first], [rated[0]._replace(keys=["metric"], caption=caption)]
+        findings = [*sentences.best_by_ratings(correlations), *findings]
+        tested = ratings.differences.filter(coefficient="pearson").drop_nulls("p").height
+        adjusted = f", adjusted by Holm's method for {tested} differences," if tested > 1 else ""
+        tests = [
+            "intervals of rank correlations by linearised standard errors, dialogues as clusters",
+            ("p: two-sided, of Pearson's r over dialogues, of the others from these standard errors", tested),
+            (f"by more than chance: p{adjusted} is at most {1 - correlations.rated['level'][0]:.2g}", tested),
+            ("--format csv or json has every run's", correlations.rated["run"].n_unique() > 1),
+        ]
+    matrices = _matrices(matrix)
+    # Correlations over turns or dialogues, of all runs together if there are several.
+    run = POOLED if POOLED in matrix["run"] else matrix["run"][0]
+    pairs = matrix.filter(run=run)
+    n = " to ".join(f"{size:,}" for size in dict.fromkeys(pairs["n"].sort().gather([0, -1])))
+    per = f"{pairs['per'][0]}s"
+    caption = f"Pearson correlations over {per}{' of all runs' * (run == POOLED)}, with {level_of(pairs)} intervals"
+    table = View("", pairs, schema.CORRELATIONS, ["second"], _R, "first", caption=f"{caption}; n = {n}.",
+                 heads={"second": ""})  # fmt: skip
+    views = [*first, *matrices]
+    if len(matrices) > 1 or not first:
+        first = [*first, View(f"{run}: correlations over {per}", square(pairs, schema.CORRELATIONS, "{r}", ""))]
+    about = lines(
         *_about_intervals(matrix, correlations.differences, correlations.rated_differences), *tests,
         ("p of differences are two-sided, adjusted by Holm for their number", correlations.differences.height > 1),
     )  # fmt: skip
-    views = [*first, *matrices]
-    if len(matrices) > 1 or not first:
-        of = f"{table.rows['run'][0]}: correlations over {table.rows['per'][0]}s"
-        first = [*first, View(of, square(table.rows, schema.CORRELATIONS, "{r}", ""))]
-    return Layout(
-        views, (), findings or sentences.most_alike(table.rows), "correlate", paper or [table], None, first, notes,
-        signature_lines(correlations.signatures), "intervals, correlations of each run",
-    )  # fmt: skip
+    return Layout(views, (), findings or sentences.most_alike(pairs), "correlate", paper or [table], None, first,
+                  about, signature_lines(correlations.signatures), "intervals, correlations of each run")  # fmt: skip
 
 
 def _matrices(rows: pl.DataFrame) -> list[View]:
     """Per run, correlations below the diagonal, intervals above; and their numbers of rows, if these are unequal."""
     views = []
     for (run, _), pairs in rows.group_by("run", "rows", maintain_order=True):
-        same = pairs["n"].n_unique() == 1
-        n = f", n = {pairs['n'][0]:,}" if same else ""
-        of = f"{run}: correlations{sentences.rows_taken(pairs)}{n}"
-        title = f"{of}; above the diagonal their {level_of(pairs)} intervals"
+        n = f", n = {pairs['n'][0]:,}" if pairs["n"].n_unique() == 1 else ""
+        title = (
+            f"{run}: correlations{sentences.rows_taken(pairs)}{n}; above the diagonal their {level_of(pairs)} intervals"
+        )
         views.append(View(title, square(pairs, schema.CORRELATIONS, "{r}", "{low} to {high}")))
-        if not same:
-            views.append(View(f"{run}: number of rows", square(pairs, schema.CORRELATIONS, "{n}", "")))
+        views += [] if n else [View(f"{run}: number of rows", square(pairs, schema.CORRELATIONS, "{n}", ""))]
     return views
 
 
@@ -233,16 +229,6 @@ def square(pairs: pl.DataFrame, table: Table, below: str, above: str, corner: st
     return wide.sort(pl.col("row").cast(pl.Enum(names))).rename({"row": corner}).fill_null("")
 
 
-def _matrix_table(matrix: pl.DataFrame) -> View:
-    """Correlations over turns or dialogues, of all runs together if there are several."""
-    run = POOLED if POOLED in matrix["run"] else matrix["run"][0]
-    pairs = matrix.filter(run=run)
-    n = " to ".join(f"{size:,}" for size in dict.fromkeys(pairs["n"].sort().gather([0, -1])))
-    of = f"{pairs['per'][0]}s{' of all runs' if run == POOLED else ''}"
-    caption = f"Pearson correlations over {of}, with {level_of(pairs)} intervals; n = {n}."
-    return View("", pairs, schema.CORRELATIONS, ["second"], _R, "first", caption=caption, heads={"second": ""})
-
-
 def _differences(rows: pl.DataFrame, tests: pl.DataFrame | None = None) -> list[View]:
     """Differences with interval and p over dialogues and Zou's interval; tests."""
     if rows.is_empty():
@@ -252,32 +238,26 @@ def _differences(rows: pl.DataFrame, tests: pl.DataFrame | None = None) -> list[
     cells = {"r first": "{r_first}", "r second": "{r_second}", "difference": "{difference}", "n": "{n}"}
     uncertain = {f"{level_of(rows)} interval": "{low} to {high}", "p, adjusted": "{p_adjusted}"}
     uncertain |= {} if rows["zou_low"].is_null().all() else _ZOU
-    title, table = f"Differences of correlations{sentences.rows_taken(rows)}", schema.CORRELATION_DIFFERENCES
-    parts = {title: {**cells, **uncertain}}
+    parts = {f"Differences of correlations{sentences.rows_taken(rows)}": {**cells, **uncertain}}
     if rows.select("first", "second").n_unique() > 1:
-        parts = {title: cells, "Differences of correlations: intervals and p": uncertain}
-    views = [_compared(title, rows, table, part) for title, part in parts.items()]
+        parts = {next(iter(parts)): cells, "Differences of correlations: intervals and p": uncertain}
+    views = [_compared(title, rows, schema.CORRELATION_DIFFERENCES, part) for title, part in parts.items()]
     if tests is not None and tests.height:
         title = "Classical tests of these differences, which assume normal data"
         views.append(_compared(title, tests, schema.CORRELATION_TESTS, _TEST))
     return views
 
 
-# Columns that the title has if all rows have the same text, and how.
-_IN_TITLE: Final = {"of": ": {}", "n": "; n = {}", "test": "; {}", "df": ", df = {}"}
-
-
-def _compared(title: str, rows: pl.DataFrame, table: Table, cells: Mapping[str, str]) -> View:
+def _compared(title: str, rows: pl.DataFrame, table: Table, cells: dict[str, str]) -> View:
     """A table of compared correlations, without columns that say the same in all rows: the title has them."""
     first, second = (pl.format("r({})", pl.col(name).str.replace(",", ", ")) for name in ("first", "second"))
     run = pl.when(pl.col("run") == pl.col("other_run")).then("run").otherwise(pl.format("{} - {}", "run", "other_run"))
     of = pl.when(pl.col("first") == pl.col("second")).then(first).otherwise(pl.format("{} - {}", first, second))
-    rows = rows.with_columns(run=run, of=of)
-    shown = {"of": "{of}", **cells}
+    rows, shown = rows.with_columns(run=run, of=of), {"of": "{of}", **cells}
     if rows["of"].n_unique() == 1 and " - " in rows["of"][0]:
         heads = dict(zip(("r first", "r second"), rows["of"][0].split(" - "), strict=True))
         shown = {heads.get(name, name): text for name, text in shown.items()}
-    for name, words in _IN_TITLE.items():
+    for name, words in {"of": ": {}", "n": "; n = {}", "test": "; {}", "df": ", df = {}"}.items():
         if name in shown and rows[name].n_unique() == 1:
             del shown[name]
             value = str(rows[name][0] or "")
@@ -297,95 +277,73 @@ def _about_intervals(matrix: pl.DataFrame, *differences: pl.DataFrame) -> list[s
     )
 
 
-# --- ratings ----------------------------------------------------------------------------------------------------------
-
-_COEFFICIENTS: Final = {"pearson": "Pearson", "spearman": "Spearman", "kendall": "Kendall"}
-
-
-def _rated(correlations: Correlations) -> list[View]:
+def _rated(correlations: Correlations, ratings: Ratings) -> list[View]:
     """Each metric's correlations with the ratings, and the differences between the best metric and each other one."""
-    ratings, rated = Ratings(correlations), correlations.rated
-    run, best = ratings.run, ratings.best
-    named = pl.col("coefficient").replace(_COEFFICIENTS)
-    rows, differences = rated.filter(run=run), correlations.rated_differences
+    coefficients = {"pearson": "Pearson", "spearman": "Spearman", "kendall": "Kendall"}
+    run, rated, differences = ratings.run, correlations.rated, correlations.rated_differences
+    named = pl.col("coefficient").replace(coefficients)
+    rows = rated.filter(run=run).with_columns(named)
     level, sizes = level_of(rows), rows.select("n", "dialogues", "per").unique()
     size = [] if sizes.height == 1 else ["n"]
     n = f"n: rated {rows['per'][0]}s" if size else f"n = {sentences.over(*sizes.row(0))}"
-    order = pl.col("coefficient").cast(pl.Enum([*_COEFFICIENTS.values()]))
-    others = (differences.clear() if best is None else ratings.leads()).with_columns(
-        named, zou_differs=sentences.ZOU_DIFFERS
-    )
-    others = others.sort(order, maintain_order=True).rename({"other": "than"})
-    cells = {"coefficient": "{coefficient}", "difference": "{difference}", f"{level} interval": "{low} to {high}",
+    others = differences.clear() if ratings.best is None else ratings.leads()
+    others = others.with_columns(named, zou_differs=sentences.ZOU_DIFFERS).rename({"other": "than"})
+    others = others.sort(pl.col("coefficient").cast(pl.Enum([*coefficients.values()])), maintain_order=True)
+    cells = {**plain("coefficient", "difference"), f"{level} interval": "{low} to {high}",
              "p, adjusted": "{p_adjusted}"}  # fmt: skip
     cells |= {**({} if others["zou_low"].is_null().all() else _ZOU), **plain(*size)}
-    values = {"{}": "{value} [{low}, {high}]"}
-    several = rated["run"].n_unique() > 1
     return filled([
-        View(f"{run}: correlations with the ratings, with {level} intervals; {n}",
-             rows.with_columns(named), schema.RATED, ["metric", *size], values, "coefficient"),
-        View(f"{run}: {best} less others, where both are defined; p adjusted by Holm, for each coefficient",
+        View(f"{run}: correlations with the ratings, with {level} intervals; {n}", rows, schema.RATED,
+             ["metric", *size], {"{}": "{value} [{low}, {high}]"}, "coefficient"),
+        View(f"{run}: {ratings.best} less others, where both are defined; p adjusted by Holm, for each coefficient",
              others, schema.RATED_DIFFERENCES, ["than"], cells),
         View(f"{run}: classical tests of Pearson's r, which assume normal data",
              differences.filter(pl.col("test") != JACKKNIFE, run=run, coefficient="pearson"),
              schema.RATED_DIFFERENCES, ["metric", "other"], _TEST),
-        View("Pearson's r with the ratings, by run", rated.filter(several, coefficient="pearson"),
+        View("Pearson's r with the ratings, by run",
+             rated.filter(pl.col("run").n_unique() > 1, coefficient="pearson"),
              schema.RATED, ["metric"], {"{}": "{value}"}, "run"),
     ])  # fmt: skip
 
 
-def _about_tests(correlations: Correlations) -> list[str]:
-    """How the intervals and tests of agreement were computed."""
-    tests = Ratings(correlations).differences.filter(coefficient="pearson").drop_nulls("p")
-    of = f", adjusted by Holm's method for {tests.height} differences," if tests.height > 1 else ""
-    alpha = 1 - correlations.rated["level"][0]
-    return lines(
-        "intervals of rank correlations by linearised standard errors, dialogues as clusters",
-        ("p: two-sided, of Pearson's r over dialogues, of the others from these standard errors", tests.height),
-        (f"by more than chance: p{of} is at most {alpha:.2g}", tests.height),
-        ("--format csv or json has every run's", correlations.rated["run"].n_unique() > 1),
-    )
-
-
-# --- metrics ----------------------------------------------------------------------------------------------------------
-
-_MOST_METRICS: Final = 10
-_MEASURES: Final = {"somers_d": "Somers' d", "soft_accuracy": "soft accuracy"}
-
-
 def metric_comparison(compared: MetricComparison) -> Layout:
     """Spread and pairs told apart, a matrix of tau, the metrics whose orders agree least, and correlations."""
-    runs, sizes = compared.scores["run"].n_unique(), compared.power["pairs"].unique().to_list()
+    runs, sizes = number_of(compared.scores["run"].n_unique(), "run"), compared.power["pairs"].unique().to_list()
     pairs = sizes[0] if len(sizes) == 1 else 0  # the same by all metrics
-    spread = _spread(compared, pairs)
-    along = next(iter(compared.validity["along"]), "")
+    validity, reliability, dependence = compared.validity, compared.reliability, compared.dependence
+    along, spread = next(iter(validity["along"]), ""), _spread(compared, runs, pairs)
     taus = compared.agreement.with_columns(reversed=pl.when(pl.col("tau").is_not_null()).then("reversed"))
     matrix = square(taus, schema.RANK_AGREEMENT, "{tau}", "{reversed}", "metric") if taus.height else taus
-    given = compared.dependence.drop("r", "low", "high").rename(
+    # The pairs of metrics that reverse pairs of runs, those that agree least first.
+    alike = taus.filter(pl.col("reversed") > 0).sort("tau", nulls_last=True, maintain_order=True)
+    turned = [sentences.reversed_pairs(compared, *both) for both in alike.select("first", "second").iter_rows()]
+    alike = alike.with_columns(pl.Series("turned", turned, pl.String), metrics=pl.format("{}, {}", "first", "second"))
+    of_alike = {"tau": "{tau}", **({level_of(alike): "{low} to {high}"} if alike["level"].count() else {}),
+                "reversed: better by the first/better by the second": "{turned}"}  # fmt: skip
+    given = dependence.drop("r", "low", "high").rename(
         {"partial": "r", "partial_low": "low", "partial_high": "high"}
-    )
-    of_traits = {"{}": "{r} [{low}, {high}]"}
-    reliability = {"swap rate": "{swap_rate} [{low:share}, {high:share}]"}
-    reliability |= {"tau of halves": "{tau_halves}", "tau of all": "{tau_full}"}
+    )  # fmt: skip
     views = filled([
-        View(f"Agreement with the order along {along}, and {level_of(compared.validity)} intervals",
-             compared.validity.with_columns(pl.col("measure").replace(_MEASURES)), schema.VALIDITY, ["metric"],
-             {"{}": "{value} [{low}, {high}]"}, "measure"),
+        View(f"Agreement with the order along {along}, and {level_of(validity)} intervals", validity.with_columns(
+                 pl.col("measure").replace({"somers_d": "Somers' d", "soft_accuracy": "soft accuracy"})
+             ), schema.VALIDITY, ["metric"], {"{}": "{value} [{low}, {high}]"}, "measure"),
         View("Reliability: pairs of runs that random halves of dialogues order otherwise (%), and "
-             f"{level_of(compared.reliability)} intervals",
-             compared.reliability, schema.RELIABILITY, ["metric"], reliability),
+             f"{level_of(reliability)} intervals", reliability, schema.RELIABILITY, ["metric"],
+             {"swap rate": "{swap_rate} [{low:share}, {high:share}]", "tau of halves": "{tau_halves}",
+              "tau of all": "{tau_full}"}),
         View("Pairs of runs that so many dialogues, drawn at random, order as all do (%)",
              compared.sizes, schema.SAMPLE_SIZES, ["metric"], {"{}": "{alike}"}, "dialogues"),
         spread,
         View("Kendall's tau of two metrics' orders; above the diagonal the pairs of runs that they reverse", matrix),
-        _least_alike(compared),
-        View(f"Correlations of dialogues' scores with traits, and {level_of(compared.dependence)} intervals",
-             compared.dependence, schema.DEPENDENCE, ["metric"], of_traits, "trait"),
+        View("Metrics that reverse pairs of runs, the least alike first", alike, schema.RANK_AGREEMENT, ["metrics"],
+             of_alike).head(10),
+        View(f"Correlations of dialogues' scores with traits, and {level_of(dependence)} intervals",
+             dependence, schema.DEPENDENCE, ["metric"], _R, "trait"),
         View("The same given the dialogue's numbers of mistakes and turns",
-             given, schema.DEPENDENCE, ["metric"], of_traits, "trait"),
+             given, schema.DEPENDENCE, ["metric"], _R, "trait"),
     ])  # fmt: skip
     about, signatures = _about_spread(compared), signature_lines(compared.scores.drop_nulls("signature"))
-    caption = f"Metrics over {number_of(runs, 'run')} (%): mean and standard deviation over runs, and range."
+    caption = f"Metrics over {runs} (%): mean and standard deviation over runs, and range."
     if "apart" in spread.cells:
         caption += f" Apart: {f'of {pairs:,} ' if pairs else ''}pairs of runs, those that the metric tells apart."
     of_runs = ("runs", "mean", "sd", "lowest", "highest", "range")
@@ -393,34 +351,46 @@ def metric_comparison(compared: MetricComparison) -> Layout:
     cells |= {title: text for title, text in spread.cells.items() if title not in of_runs}
     heads = {name: name.capitalize() for name in cells if name != "sd/se"}
     paper = spread._replace(cells=cells, caption=caption, heads=heads)
-    parts = {"agreement of orders": taus.height, "correlations with traits": compared.dependence.height}
-    rest = ", ".join([*(words for words, rows in parts.items() if rows), "how all was computed"])
+    parts = {"agreement of orders": taus.height, "correlations with traits": dependence.height}
     short = {name: text for name, text in spread.cells.items() if name not in ("lowest", "highest")}
-    first = _in_short(compared, spread) if compared.reliability.height else spread._replace(cells=short)
+    first = spread._replace(cells=short)
+    if reliability.height:  # how each metric orders runs of a known order, how reliably, and what it tells apart
+        rows = spread.rows.join(reliability.select("metric", "swap_rate"), on="metric")
+        short = {"swap rate": "{swap_rate:share}"} | ({} if validity.height else {"mean": "{mean}", "sd": "{sd}"})
+        if validity.height:
+            for measure in (validity.filter(measure="tau").select("metric", "value", "low", "high"),
+                            validity.filter(measure="soft_accuracy").select("metric", soft="value")):  # fmt: skip
+                rows = rows.join(measure, on="metric", maintain_order="left")
+            tau = {f"tau along {along}": "{value:r} [{low:r}, {high:r}]", "soft accuracy": "{soft:share}"}
+            short = tau | short
+        short |= {name: text for name, text in spread.cells.items() if name in ("sd/se", "apart")}
+        first = spread._replace(rows=rows, cells=short)
+    errors = [metric for metric in compared.spread["metric"] if sign_of(metric) == -1]
+    lowest = f"; by {', '.join(errors)}, the lowest" if errors else ""
+    halves = next(iter(reliability["halves"]), 0)
+    of_orders = lines(
+        (f"orders: from the best run to the worst: the highest score first{lowest}", taus.height),
+        ("correlations: Pearson's, over all runs' dialogues; for intervals, each is left out in all runs",
+         dependence.height),
+        ("accuracy: pairs that have an order and are ordered so; soft: 1 less the one-sided p of this",
+         validity.height),
+        (f"reliability: {halves:,} random halves; tau of all: between test sets as large (Spearman-Brown)", halves),
+        ("other intervals: by resampling dialogues, tau's corrected for noise; none where few pairs are decided",
+         compared.design.height),
+        ("two metrics differ: p by resampling dialogues, adjusted by Holm for the pairs of metrics",
+         compared.contests.height),
+    )  # fmt: skip
     return Layout(
         views, about[:1], [*sentences.which_metric(compared), *sentences.metrics_apart(compared)], "compare-metrics",
-        [paper], [*about, *signatures], [first], [*about[1:], *_about_orders(compared)], signatures, rest,
+        [paper], [*about, *signatures], [first], [*about[1:], *of_orders], signatures,
+        ", ".join([*(words for words, rows in parts.items() if rows), "how all was computed"]),
     )  # fmt: skip
 
 
-def _in_short(compared: MetricComparison, spread: View) -> View:
-    """A row per metric: how it orders runs of a known order, how reliably, and what it tells apart."""
-    rows, cells = spread.rows.join(compared.reliability.select("metric", "swap_rate"), on="metric"), dict[str, str]()
-    if compared.validity.height:
-        tau = compared.validity.filter(measure="tau").select("metric", "value", "low", "high")
-        soft = compared.validity.filter(measure="soft_accuracy").select("metric", soft="value")
-        rows = rows.join(tau, on="metric", maintain_order="left").join(soft, on="metric", maintain_order="left")
-        along = compared.validity["along"][0]
-        cells = {f"tau along {along}": "{value:r} [{low:r}, {high:r}]", "soft accuracy": "{soft:share}"}
-    cells |= {"swap rate": "{swap_rate:share}"} | ({} if cells else {"mean": "{mean}", "sd": "{sd}"})
-    cells |= {name: text for name, text in spread.cells.items() if name in ("sd/se", "apart")}
-    return spread._replace(rows=rows, cells=cells)
-
-
-def _spread(compared: MetricComparison, pairs: int) -> View:
+def _spread(compared: MetricComparison, runs: str, pairs: int) -> View:
     """A row per metric: spread, signal to noise, and the pairs that it tells apart."""
-    runs = ["runs"] if compared.spread["runs"].n_unique() > 1 else []  # else the title has their number
-    rows, cells = compared.spread, dict(plain(*runs, "mean", "sd", "lowest", "highest", "range"))
+    number = ["runs"] if compared.spread["runs"].n_unique() > 1 else []  # else the title has their number
+    rows, cells = compared.spread, plain(*number, "mean", "sd", "lowest", "highest", "range")
     if rows["signal_to_noise"].count():
         cells["sd/se"] = "{signal_to_noise}"
     if compared.power["pairs"].sum():
@@ -432,20 +402,9 @@ def _spread(compared: MetricComparison, pairs: int) -> View:
         cells |= ({} if pairs else {"pairs": "{pairs}"}) | {"apart": "{apart}"}
         cells |= {} if adjustment == "none" else {adjustment: "{apart_adjusted}"}
         cells["detectable"] = "{median_detectable}"
-    number, of = number_of(compared.scores["run"].n_unique(), "run"), f", {number_of(pairs, 'pair')}" if pairs else ""
+    of = f", {number_of(pairs, 'pair')}" if pairs else ""
     table = Table(**{**schema.POWER.columns, **schema.SPREAD.columns})
-    return View(f"Metrics over {number}{of}", rows, table, ["metric"], cells)
-
-
-def _least_alike(compared: MetricComparison) -> View:
-    """The pairs of metrics that reverse pairs of runs, those that agree least first."""
-    rows = compared.agreement.filter(pl.col("reversed") > 0).sort("tau", nulls_last=True, maintain_order=True)
-    pairs = [sentences.reversed_pairs(compared, *both) for both in rows.select("first", "second").iter_rows()]
-    rows = rows.with_columns(pl.Series("turned", pairs, pl.String), metrics=pl.format("{}, {}", "first", "second"))
-    cells = {"tau": "{tau}", **({level_of(rows): "{low} to {high}"} if rows["level"].count() else {})}
-    cells["reversed: better by the first/better by the second"] = "{turned}"
-    title = "Metrics that reverse pairs of runs, the least alike first"
-    return View(title, rows, schema.RANK_AGREEMENT, ["metrics"], cells).head(_MOST_METRICS)
+    return View(f"Metrics over {runs}{of}", rows, table, ["metric"], cells)
 
 
 def _about_spread(compared: MetricComparison) -> list[str]:
@@ -472,28 +431,6 @@ def _about_spread(compared: MetricComparison) -> list[str]:
     )  # fmt: skip
 
 
-def _about_orders(compared: MetricComparison) -> list[str]:
-    """How the agreement of orders and the correlations were computed."""
-    errors = [metric for metric in compared.spread["metric"] if sign_of(metric) == -1]
-    lowest = f"; by {', '.join(errors)}, the lowest" if errors else ""
-    halves = next(iter(compared.reliability["halves"]), 0)
-    return lines(
-        (f"orders: from the best run to the worst: the highest score first{lowest}", compared.agreement.height),
-        ("correlations: Pearson's, over all runs' dialogues; for intervals, each is left out in all runs",
-         compared.dependence.height),
-        ("accuracy: pairs that have an order and are ordered so; soft: 1 less the one-sided p of this",
-         compared.validity.height),
-        (f"reliability: {halves:,} random halves; tau of all: between test sets as large (Spearman-Brown)", halves),
-        ("other intervals: by resampling dialogues, tau's corrected for noise; none where few pairs are decided",
-         compared.design.height),
-        ("two metrics differ: p by resampling dialogues, adjusted by Holm for the pairs of metrics",
-         compared.contests.height),
-    )  # fmt: skip
-
-
-# --- costs of errors --------------------------------------------------------------------------------------------------
-
-_COSTS: Final = Table(**{**schema.POSITION_BIAS.columns, **schema.ERROR_COSTS.columns})
 # Where errors are, by their way.
 _PLACES: Final = {"put in": "put into the run's own right values", "mended": "mended in the run (a gain)"}
 
@@ -508,8 +445,7 @@ def sensitivity(sensitivity: Sensitivity) -> Layout:
     losses = _losses(sensitivity.costs, sensitivity.bias, sensitivity.errors)
     bias, level = biases.get(("put in",), sensitivity.bias), level_of(sensitivity.bias)
     what = "What one error put into the run's own right values costs" if own else "What one error costs"
-    title = f"Blind spots: errors that change nothing (%){', of those put into the run' if own else ''}"
-    blind = View(title, bias.filter(pl.col("errors") > 0), schema.POSITION_BIAS, ["metric"], {"{}": "{blind}"}, "kind")
+    blind = f"Blind spots: errors that change nothing (%){', of those put into the run' if own else ''}"
     caption = (
         f"{what}, in points, by the position of the change in its dialogue, and the position bias with its {level}"
     )
@@ -519,20 +455,20 @@ def sensitivity(sensitivity: Sensitivity) -> Layout:
     )  # fmt: skip
     drawn = sensitivity.errors.row(0, named=True)
     changes = f"{number_of(drawn['changes'], 'change')} of gold"
-    dialogues = number_of(max(sensitivity.bias["dialogues"].to_list()), "dialogue")
     sample = f"at most {drawn['sample']} errors of each kind in a dialogue, seed {drawn['seed']}"
-    notes = lines(
+    about = lines(
         "loss in points, by the position t/(n - 1) of the change in a dialogue of n turns",
         "bias: how many points more an error costs in the last turn than in the first turn of the same",
         "dialogue (slope); losses by position are means over dialogues that differ in length, too",
         "relative: the bias divided by the mean loss; intervals over dialogues",
-        f"{changes}; {dialogues}",
+        f"{changes}; {number_of(max(sensitivity.bias['dialogues'].to_list()), 'dialogue')}",
         (f"estimated from a sample: {sample}", sensitivity.is_sample),
     )
-    title = f"{what}, in points, on average{'' if own else f' over {changes}'}"
-    means = View(title, bias, schema.POSITION_BIAS, ["metric"], {"{}": "{loss}"}, "kind")
+    by_kind = View(f"{what}, in points, on average{'' if own else f' over {changes}'}", bias, schema.POSITION_BIAS,
+                   ["metric"], {"{}": "{loss}"}, "kind")  # fmt: skip
+    spots = by_kind._replace(title=blind, rows=bias.filter(pl.col("errors") > 0), cells={"{}": "{blind}"})
     return Layout(
-        [*own, losses, blind], (), sentences.costs(sensitivity), "sensitivity", [paper], None, [means], notes,
+        [*own, losses, spots], (), sentences.costs(sensitivity), "sensitivity", [paper], None, [by_kind], about,
         signature_lines(sensitivity.signatures), "costs by position, position bias with intervals, blind spots",
     )  # fmt: skip
 
@@ -548,4 +484,5 @@ def _losses(costs: pl.DataFrame, bias: pl.DataFrame, errors: pl.DataFrame, place
     title = pl.col("kind").replace_strict(titles, return_dtype=pl.String)
     rows = rows.filter(pl.col("kind").is_in(titles.keys())).with_columns(title=title, bin=sentences.BIN)
     beside = {"bias": "{bias}", f"{level_of(bias)} interval": "{low} to {high}", "relative": "{relative}"}
-    return View("{}", rows, _COSTS, ["metric"], {"{}": "{loss}"}, "bin", beside, "title")
+    table = Table(**{**schema.POSITION_BIAS.columns, **schema.ERROR_COSTS.columns})
+    return View("{}", rows, table, ["metric"], {"{}": "{loss}"}, "bin", beside, "title")

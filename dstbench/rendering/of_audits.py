@@ -37,9 +37,6 @@ _LEAST_EVEN: Final = 10  # how many of the least even slots are shown first
 _SHOWN: Final = 20  # how many refused values are shown
 
 
-# --- entity bias ------------------------------------------------------------------------------------------------------
-
-
 def bias(bias: audits.Bias, *, top: int = _TOP, sort: SlotOrder = _SORT) -> Layout:
     """How evenly values are distributed, the `top` most frequent ones per slot, and what training has of the others."""
     countings, splits = (bias.slots[name].unique(maintain_order=True).to_list() for name in ("counting", "split"))
@@ -47,21 +44,17 @@ def bias(bias: audits.Bias, *, top: int = _TOP, sort: SlotOrder = _SORT) -> Layo
         return Layout([], ["no state has a slot"])
     counting, several = countings[0], len(splits) > 1
     keys, place = ["slot", "split"] if several else ["slot"], pl.col("slot").cast(pl.Enum(slot_order(bias, sort)))
-
-    def ordered(rows: pl.DataFrame) -> pl.DataFrame:
-        return rows.sort(place, pl.col("split").cast(pl.Enum(splits)), maintain_order=True)
-
-    slots = ordered(bias.slots).with_columns(
+    order = place, pl.col("split").cast(pl.Enum(splits))
+    slots = bias.slots.sort(order, maintain_order=True).with_columns(
         pl.col("counting").replace_strict(_SHORT), pl.col("values", "most_frequent").first().over("slot", "split")
     )
     even = {"H1": "{h1_h0}", "H∞": "{hinf_h0}", "%": "{share}"}
     what = {"R": "{values}", "most frequent": "{most_frequent}"}
     rule, of_split = (": those with the largest share in any split", "{} ") if several else ("", "")
-    overlap, cells = bias.overlap.filter(counting=counting), {
-        "values": "{values}", "seen": "{values_seen}", "% seen": "{share_values_seen}", "n": "{n}",
-        "% of n": "{share_n_seen}", "most frequent in train": "{train_most_frequent}", "% there": "{train_share}",
-        "% here": "{share}",
-    }  # fmt: skip
+    overlap, cells = bias.overlap.filter(counting=counting), plain("values", **{
+        "seen": "values_seen", "% seen": "share_values_seen", "n": "n", "% of n": "share_n_seen",
+        "most frequent in train": "train_most_frequent", "% there": "train_share", "% here": "share",
+    })  # fmt: skip
     train = next(iter(overlap["train"]), "train")
     uneven = bias.slots.filter(counting=counting).sort("share", descending=True, nulls_last=True, maintain_order=True)
     views = [
@@ -71,7 +64,7 @@ def bias(bias: audits.Bias, *, top: int = _TOP, sort: SlotOrder = _SORT) -> Layo
              frequent_values(bias, top).sort(place, maintain_order=True), audit.VALUES, ["slot", "value"],
              {f"{of_split}n": "{n}", f"{of_split}of": "{of}", f"{of_split}%": "{share}"}, "split"),
         View(f"Values of other splits that are in {train} too, {counting}",
-             ordered(overlap), audit.OVERLAP, keys, cells),
+             overlap.sort(order, maintain_order=True), audit.OVERLAP, keys, cells),
     ]  # fmt: skip
     notes = [
         "H1, H∞: H1/H0 and H∞/H0, with H0 = log R; R: distinct values; %: share of the most frequent value",
@@ -88,9 +81,6 @@ def bias(bias: audits.Bias, *, top: int = _TOP, sort: SlotOrder = _SORT) -> Layo
     )  # fmt: skip
 
 
-# --- versions of a dataset --------------------------------------------------------------------------------------------
-
-
 def differences(differences: audits.Differences, *, top: int = 20) -> Layout:
     """The differences between two versions, by domain and slot, and the `top` most frequent changes."""
     versions, changes = differences.versions, differences.changes
@@ -105,13 +95,21 @@ def differences(differences: audits.Differences, *, top: int = 20) -> Layout:
     renamed = {"": "of", "in both": "both", f"only in {before}": "before", f"only in {after}": "after"}
     whole = {**plain(**renamed, differ="changed"), "%": "{share:share}"}
     everything = versions.with_columns(domain=pl.lit("all")).select(differences.domains.columns)
+    # How many dialogues and turns differ in each domain and slot, a column per split and one of the whole.
+    of_splits = differences.splits
+    if of_splits.height:
+        of_splits = split_rows(differences).with_columns(name=pl.coalesce("slot", "domain", pl.lit("all")))
+        names = of_splits.filter(split="all").select("name").sort(pl.col("name") == "all", "name")["name"].to_list()
+        of_splits = of_splits.sort(pl.col("name").cast(pl.Enum(names)), maintain_order=True)
     views = [
         View(f"From {before} to {after}", sizes, cells=whole),
         View("By domain: dialogues and turns with it, and those that differ in it; changed slots of turns by kind",
              pl.concat([differences.domains, everything]), audit.DIFFERENT_DOMAINS, ["domain"], _CHANGED),
         View("By slot: the same, of dialogues and turns with its domain",
              differences.slots, audit.DIFFERENT_SLOTS, ["slot"], _CHANGED),
-        *_splits_side_by_side(differences),
+        *(View(f"{unit.capitalize()} that differ, of those with the domain, by split", of_splits,
+               audit.DIFFERENT_SPLITS, ["name"], {"{}": f"{{changed_{unit}}}", "{} %": f"{{share_{unit}}}"}, "split")
+          for unit in ("dialogues", "turns")),
         View("Most frequent changes", changes.with_columns(pl.col("kind").str.replace("_", " ")), audit.CHANGES,
              ["slot", "before", "after", "kind"], plain("turns", "dialogues")).head(top),
     ]  # fmt: skip
@@ -125,20 +123,6 @@ _CHANGED: Final = {
     "turns": "{turns}", "differ ": "{changed_turns}", "% ": "{share_turns}",
     **{kind.removeprefix("moved_"): f"{{{kind}}}" for kind in audit.KINDS},
 }  # fmt: skip
-
-
-def _splits_side_by_side(differences: audits.Differences) -> list[View]:
-    """How many dialogues and turns differ in each domain and slot, a column per split and one of the whole."""
-    if differences.splits.is_empty():
-        return []
-    rows = split_rows(differences).with_columns(name=pl.coalesce("slot", "domain", pl.lit("all")))
-    names = rows.filter(split="all").select("name").sort(pl.col("name") == "all", "name")["name"].to_list()
-    rows = rows.sort(pl.col("name").cast(pl.Enum(names)), maintain_order=True)
-    return [
-        View(f"{unit.capitalize()} that differ, of those with the domain, by split", rows, audit.DIFFERENT_SPLITS,
-             ["name"], {"{}": f"{{changed_{unit}}}", "{} %": f"{{share_{unit}}}"}, "split")
-        for unit in ("dialogues", "turns")
-    ]  # fmt: skip
 
 
 def version_scores(scored: audits.VersionScores) -> Layout:
@@ -175,9 +159,6 @@ def version_scores(scored: audits.VersionScores) -> Layout:
 _VERSIONS: Final = Table(**{**audit.VERSION_MODELS.columns, "runs": text("")})
 
 
-# --- values -----------------------------------------------------------------------------------------------------------
-
-
 def replacement(replacement: audits.Replacement, *, kept: bool = False) -> Layout:
     """What has been replaced, by slot, and the first values that were not, by reason."""
     by_slot = replacement.replaced.group_by("slot").agg(
@@ -185,21 +166,19 @@ def replacement(replacement: audits.Replacement, *, kept: bool = False) -> Layou
     )
     is_said = pl.col("reason") != "not said"
     unsaid, ordinary = replacement.refused.filter(~is_said), replacement.refused.filter(is_said)
-    fate = "Kept as they were" if kept else "Left out"
-    dialogues = f"{unsaid['dialogue'].n_unique():,} dialogues with a value that nobody says"
+    fate = f"{'Kept as they were' if kept else 'Left out'}: {unsaid['dialogue'].n_unique():,} dialogues with a value"
     words = ordinary.group_by("slot", "value").agg(pl.col("dialogue").n_unique(), pl.col("said", "annotated").first())
     refused = [
-        View(f"{fate}: {dialogues} word for word; turn: the first with that value", unsaid, None, (),
+        View(f"{fate} that nobody says word for word; turn: the first with that value", unsaid, None, (),
              plain("dialogue", "turn", "slot", "value")),
         View("Not replaced, as they are ordinary words; said, annotated: in dialogues of training and data",
              words.sort("slot", "value"), None, ["slot", "value"], plain("said", "annotated", dialogues="dialogue")),
     ]  # fmt: skip
-    title = "Replaced by slot: dialogues, distinct values before and after, states of turns"
-    cells = plain(dialogues="dialogue", values="value", new="new", states="states")
     views = [
-        View(title, by_slot.sort("slot"), None, ["slot"], cells),
+        View("Replaced by slot: dialogues, distinct values before and after, states of turns", by_slot.sort("slot"),
+             None, ["slot"], plain(dialogues="dialogue", values="value", new="new", states="states")),
         *filled([view._replace(rows=view.rows.head(_SHOWN)) for view in refused]),
-    ]
+    ]  # fmt: skip
     notes = ["only states and utterances are changed: dialogue acts, spans and goals are as before"]
     if more := sum(max(0, view.rows.height - _SHOWN) for view in refused):
         notes.insert(0, f"{more:,} more such values: --manifest FILE lists all")
@@ -248,12 +227,15 @@ def contradictions(contradictions: audits.Contradictions, *, top: int = 20) -> L
         compared = {}
         notes[0] = "--database FOLDER compares values with the entity that gold names"
     cells = {**compared, **plain("searched", "unsaid"), "% unsaid": "{rate_unsaid}"}
-    title = "Gold values that are doubtful, counted once per dialogue"
-    views = [View(title, doubtful, audit.DOUBTFUL_SLOTS, ["slot"], cells)]
-    titles = {"database": "Values that contradict the database", "unsaid": "Values that nobody has said"}
-    for kind, title in titles.items():
-        where = plain("value", *(["name", "database"] if kind == "database" else []), "dialogue", "turn", "turns")
-        views.append(View(title, values.filter(kind=kind), audit.DOUBTFUL, ["slot"], where).head(top))
+    where = ("dialogue", "turn", "turns")
+    views = [
+        View("Gold values that are doubtful, counted once per dialogue", doubtful, audit.DOUBTFUL_SLOTS, ["slot"],
+             cells),
+        View("Values that contradict the database", values.filter(kind="database"), audit.DOUBTFUL, ["slot"],
+             plain("value", "name", "database", *where)).head(top),
+        View("Values that nobody has said", values.filter(kind="unsaid"), audit.DOUBTFUL, ["slot"],
+             plain("value", *where)).head(top),
+    ]  # fmt: skip
     return Layout(filled(views), notes, (), "contradictions")
 
 
@@ -287,9 +269,16 @@ def inconsistency(inconsistency: audits.Inconsistency, *, pairs: int = 3) -> Lay
         f"Annotations are missing in {where}\n"
         "Dialogues that lack one (% of those with the domain); slots that lack none are left out"
     )
+    # Dialogues by slot, domain and in all, by split (Qian et al. 2021, Table 1).
+    modified = inconsistency.modified.filter(pl.col("dialogues").sum().over("domain", "slot") > 0)
+    splits = modified["split"].unique()
+    whole = "dialogues" if len(splits) == 1 else "all" if "all" not in splits else "all splits"
+    modified = modified.with_columns(
+        split=pl.col("split").fill_null(whole), slot=pl.coalesce("slot", "domain", pl.lit("total")),
+        percent=(100 * pl.col("share")).round(1),
+    )  # fmt: skip
     views = [
-        View(OwnLines(title), _modified(inconsistency.modified), audit.MODIFIED, ["slot"],
-             {"{} (%)": "{dialogues} ({percent:text})"}, "split"),
+        View(OwnLines(title), modified, audit.MODIFIED, ["slot"], {"{} (%)": "{dialogues} ({percent:text})"}, "split"),
         of_slots._replace(title=OwnLines(f"Annotations missing: {s['missing']:,}; {who}\n{legend}"),
                           rows=rates.filter(pl.col("missing") > 0)),
         *(
@@ -297,21 +286,10 @@ def inconsistency(inconsistency: audits.Inconsistency, *, pairs: int = 3) -> Lay
             for slot, one, lines, other, others in pair_texts(inconsistency.pairs.head(pairs)).iter_rows()
         ),
     ]  # fmt: skip
-    below = ["--log FILE lists each mention that gold could annotate, and why it is missing or not"]
-    if (slots_with_pairs := inconsistency.pairs.height) > pairs:
-        below.append(f"--pairs {slots_with_pairs} shows a pair of every slot that has one")
+    several = inconsistency.pairs.height
+    below = lines("--log FILE lists each mention that gold could annotate, and why it is missing or not",
+                  (f"--pairs {several} shows a pair of every slot that has one", several > pairs))  # fmt: skip
     return Layout(views, below, (), "inconsistency", (), [])
-
-
-def _modified(modified: pl.DataFrame) -> pl.DataFrame:
-    """Dialogues by slot, domain and in all, by split (Qian et al. 2021, Table 1)."""
-    shown = modified.filter(pl.col("dialogues").sum().over("domain", "slot") > 0)
-    splits = shown["split"].unique()
-    whole = "dialogues" if len(splits) == 1 else "all" if "all" not in splits else "all splits"
-    return shown.with_columns(
-        split=pl.col("split").fill_null(whole), slot=pl.coalesce("slot", "domain", pl.lit("total")),
-        percent=(100 * pl.col("share")).round(1),
-    )  # fmt: skip
 
 
 def pair_texts(pairs: pl.DataFrame) -> pl.DataFrame:
@@ -348,14 +326,12 @@ def review(review: audits.Review) -> Layout:
               "% complete": "{complete_share:share}"}),
     ])  # fmt: skip
     unsaid = _without_recall(review.measures, "`missed` is filled in for no dialogue")
-    intervals = "low, high: 95 % intervals"
-    of_sample = "in sample: each dialogue counts once, as in Table 3 of Qian et al. 2021"
-    of_group = [
+    notes = [
+        "low, high: 95 % intervals", "in sample: each dialogue counts once, as in Table 3 of Qian et al. 2021",
         "changed: right if all additions are; unchanged: right if no annotation is missing",
         "complete: right, and no annotation is missing",
-    ]
-    notes = [*unsaid, intervals, of_sample, *of_group]
-    return Layout(views, notes, (), "review", (), [intervals, of_sample, *unsaid])
+    ]  # fmt: skip
+    return Layout(views, [*unsaid, *notes], (), "review", (), [*notes[:2], *unsaid])
 
 
 def _without_recall(measures: pl.DataFrame, why: str) -> list[str]:

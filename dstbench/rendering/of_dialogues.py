@@ -11,7 +11,7 @@ from dstbench.io.escape import plain_text
 from dstbench.metrics.registry import sign_of
 from dstbench.rendering.tables import signature_lines
 from dstbench.rendering.text_tables import UNDEFINED, Styles
-from dstbench.rendering.views import Layout, OwnLines, View, pivoted, text_of
+from dstbench.rendering.views import Layout, OwnLines, View, filled, lines, pivoted, plain, text_of
 from dstbench.signature import parse
 
 if TYPE_CHECKING:
@@ -22,21 +22,20 @@ _MARKS: Final = {"correct": "=", "wrong": "x", "missed": "-", "over": "+", "no-p
 _COLOURS: Final = {"correct": "green", "wrong": "red", "missed": "yellow", "over": "magenta", "no-prediction": "red"}
 _CHANGES: Final = ("correct", "wrong", "missed", "over")
 _CARRIED: Final = "~"
-_LEGEND: Final = f"= correct, - missed, x wrong, + over-predicted, ? no prediction; {_CARRIED} as in the turn before"
-_UNITS: Final = "changes as the GCA authors' code counts them; scores in %, counts as they are"
-_NO_UTTERANCES: Final = "the utterances are not known: --context FILE names their file"
 _UNSCORED: Final = "not scored under this convention"
-_NO_SLOT: Final = "(no prediction)"
 
 
 def walkthrough(walkthrough: Walkthrough) -> Layout:
     """Each dialogue's scores, then the slots of each turn below what is said in it; letters stand for several runs."""
     dialogues = walkthrough.changes["dialogue"].unique(maintain_order=True)
     views = [view for dialogue in dialogues for view in _dialogue(walkthrough, dialogue)]
-    about = [_LEGEND, _UNITS, *([_NO_UTTERANCES] if walkthrough.said.is_empty() else [])]
+    notes = lines(
+        f"= correct, - missed, x wrong, + over-predicted, ? no prediction; {_CARRIED} as in the turn before",
+        "changes as the GCA authors' code counts them; scores in %, counts as they are",
+        ("the utterances are not known: --context FILE names their file", walkthrough.said.is_empty()),
+    )
     signatures = signature_lines(walkthrough.signatures) if len(dialogues) == 1 else []
-    paper = [view for view in views if view.rows.height]
-    return Layout(views, about, (), "show", paper, signatures=signatures)
+    return Layout(views, notes, (), "show", filled(views), signatures=signatures)
 
 
 def _dialogue(walkthrough: Walkthrough, dialogue: str) -> list[View]:
@@ -62,12 +61,12 @@ def _dialogue(walkthrough: Walkthrough, dialogue: str) -> list[View]:
     views = [View(f"{changes['dialogue'][0]}: {number_of(len(turns), 'turn')}", overview)]
     for turn in turns:
         spoken = said.filter(turn=turn).select("system", "user").rows(named=True)
-        lines = [f"{speaker}: {words}" for row in spoken for speaker, words in row.items() if words is not None]
-        lines += _events(scores.filter(turn=turn), changes.filter(turn=turn))
+        heads = [f"{speaker}: {words}" for row in spoken for speaker, words in row.items() if words is not None]
+        heads += _events(scores.filter(turn=turn), changes.filter(turn=turn))
         table, styles = _slots(slots.filter(turn=turn), letters)
-        if table.is_empty() and _UNSCORED not in lines:
-            lines.append("no slot")
-        head = "\n  ".join([f"turn {turn}", *(plain_text(line) for line in lines)])
+        if table.is_empty() and _UNSCORED not in heads:
+            heads.append("no slot")
+        head = "\n  ".join([f"turn {turn}", *map(plain_text, heads)])
         views.append(View(OwnLines(head), table, styles=styles))
     return views
 
@@ -78,9 +77,9 @@ def worst(worst: Worst) -> Layout:
     units = dict(worst.signatures.select("metric", "unit").iter_rows())
     first = next(iter(units))
     several = len(runs) > 1
-    cells = {"dialogue": "{dialogue}", **({"run": "{run}"} if several else {}), "turns": "{turns}"}
-    cells |= {"wrong turns": "{wrong_turns}", "first wrong": "{first_wrong}"}
-    cells |= {f"{name}": f"{{{at}}}" for at, name in enumerate(units)}
+    cells = plain("dialogue", *(["run"] if several else []), "turns", **{
+        "wrong turns": "wrong_turns", "first wrong": "first_wrong", **{name: str(at) for at, name in enumerate(units)},
+    })  # fmt: skip
     shown = rows.with_columns(
         rows.select(value=name, unit=pl.lit(unit)).select(text_of("{value:score}").alias(str(at))).to_series()
         for at, (name, unit) in enumerate(units.items())
@@ -90,9 +89,7 @@ def worst(worst: Worst) -> Layout:
     what = f"{first} differs most" if several else f"{runs[0]}: the {extreme} {first}"
     title = f"{what} in {n:,} of {of:,} dialogues"
     hint = f"the same command with {rows['dialogue'][0]} shows that dialogue turn by turn"
-    return Layout(
-        [View(title, shown, cells=cells)], [hint], label="worst", signatures=signature_lines(worst.signatures)
-    )
+    return Layout([View(title, shown, cells=cells)], [hint], (), "worst", signatures=signature_lines(worst.signatures))
 
 
 def _events(scores: pl.DataFrame, changes: pl.DataFrame) -> list[str]:
@@ -101,21 +98,20 @@ def _events(scores: pl.DataFrame, changes: pl.DataFrame) -> list[str]:
         return [_UNSCORED]
     values = scores.with_columns(text=pl.format("{} {}", "metric", text_of("{value:score}")))
     by_run = values.group_by("run", maintain_order=True).agg(pl.col("text").str.join(", "))
-    lines = []
-    for run, text, *numbers in by_run.join(
-        changes.select("run", *_CHANGES), on="run", maintain_order="left"
-    ).iter_rows():
+    by_run = by_run.join(changes.select("run", *_CHANGES), on="run", maintain_order="left")
+    of_runs = []
+    for run, text, *numbers in by_run.iter_rows():
         events = ", ".join(f"{number} {kind}" for number, kind in zip(numbers, _CHANGES, strict=True) if number)
         name = f"{run}: " if by_run.height > 1 else ""
-        lines.append(f"{name}{text}; {f'changes: {events}' if events else 'no change'}")
-    return lines
+        of_runs.append(f"{name}{text}; {f'changes: {events}' if events else 'no change'}")
+    return of_runs
 
 
 def _slots(slots: pl.DataFrame, runs: list[str]) -> tuple[pl.DataFrame, Styles]:
     """The slots of a turn: gold, and for each run its mark (under a blank title), prediction and class; and colours."""
     kind = pl.col("kind").cast(pl.String)
     shown = slots.select(
-        "run", pl.col("slot").cast(pl.String).fill_null(_NO_SLOT), *map(_value, ("gold", "pred")),
+        "run", pl.col("slot").cast(pl.String).fill_null("(no prediction)"), *map(_value, ("gold", "pred")),
         pl.col("class").cast(pl.String),
         mark=kind.replace_strict(_MARKS) + pl.when("carried").then(pl.lit(_CARRIED)).otherwise(pl.lit("")),
         style=pl.when("carried").then(pl.lit("dim ")).otherwise(pl.lit("")) + kind.replace_strict(_COLOURS),

@@ -12,12 +12,11 @@ from dstbench.analysis import findings as sentences
 from dstbench.analysis.findings import highest
 from dstbench.errors import UsageError, number_of, percent
 from dstbench.metrics.registry import name_of, parse
-from dstbench.rendering.tables import render, signature_lines
+from dstbench.rendering.tables import signature_lines
 from dstbench.rendering.text_tables import UNDEFINED
 from dstbench.rendering.views import EXACT, IS_COUNT, Layout, View, filled, lines, pivoted, plain, sign
 from dstbench.schema import analysis as schema
 from dstbench.schema.core import SCORES
-from dstbench.typing import TableFormat
 
 if TYPE_CHECKING:
     from dstbench.analysis.changes import Changes
@@ -38,21 +37,25 @@ def scores(
     along: str | None = None,
 ) -> Layout:
     """Scores with their standard errors, a column per metric."""
-    rows = frames["scores"]
+    rows = shown = frames["scores"]
     by = [name for name in rows.columns if name not in (*SCORES.columns, EXACT, along) or name == "run"]
     is_same, of_runs = rows.select("turns", "dialogues").n_unique() == 1, by == ["run"]
     titles = titles_of(groups, rows["run"].unique(maintain_order=True).to_list(), by) if groups else {}
-    shown = _with_exact(rows)
+    if EXACT in rows.columns:  # as metrics of their own, without errors, each after the fuzzy one
+        metrics = rows["metric"].unique(maintain_order=True).to_list()
+        exact = rows.with_columns(pl.format(f"{{}} {EXACT}", "metric").alias("metric"), value=pl.col(EXACT), se=None)
+        order = pl.col("metric").cast(pl.Enum([name for one in metrics for name in (one, f"{one} {EXACT}")]))
+        shown = pl.concat([rows, exact]).sort(order, maintain_order=True)
     if of_runs and not along:  # in the order of the groups, those of a group by the first metric, the highest first
         group = pl.col("run").replace_strict(titles, default=None, return_dtype=pl.String)
         order = pl.col("group").cast(pl.Enum(list(dict.fromkeys(titles.values()))))
         shown = by_first_metric(shown.with_columns(group=group)).sort(order, nulls_last=True, maintain_order=True)
     if "slot" in by:
         shown = shown.with_columns(pl.col("metric").replace(_OF_SLOTS))
-    sizes = {} if is_same else {"turns": "{turns}", "dialogues": "{dialogues}"}
-    cells = {"{}": "{value} ±{se}" if of_runs else "{value}"}
-    keys, best = [*by, *([along] if along else [])], ["metric"] if of_runs else None
-    view = View("", shown, SCORES, keys, cells, "metric", sizes, best=best)
+    view = View(
+        "", shown, SCORES, [*by, *([along] if along else [])], {"{}": "{value} ±{se}" if of_runs else "{value}"},
+        "metric", {} if is_same else plain("turns", "dialogues"), best=["metric"] if of_runs else None,
+    )  # fmt: skip
     # A score has a standard error unless it is a count, undefined, or of one dialogue; or all dialogues are alike.
     has_error = rows.filter(~IS_COUNT, pl.col("value").is_not_null(), pl.col("dialogues") > 1)
     unknown = " (without: unknown, as all dialogues are alike)" if has_error["se"].null_count() else ""
@@ -68,7 +71,12 @@ def scores(
         view = view._replace(title="{}", split="group", rest=_NO_GROUP)
         paper = view._replace(underlined=["metric", "group"])
         caption += ". Bold: the best of all; underlined: the best of each group"
-    below, signatures = [*_about_parts(rows), *gold], signature_lines(rows)
+    own_turns = rows["signature"].str.contains("domain-turns:either|domain-turns:frames|unit:frame").all()
+    signatures, below = signature_lines(rows), lines(
+        ("by slot: every scored turn counts; a slot in neither gold nor prediction is correct", "slot" in by),
+        ("by domain: a turn counts if gold has a slot of the domain; predictions of the domain in other turns are not "
+         "scored (--domain-turns either)", "domain" in by and "slot" not in by and not own_turns), *gold,
+    )  # fmt: skip
     notes = [f"{units_of(rows)}{errors}{f'; {sizes_of(rows)}' if is_same else ''}", *below]
     found = highest(rows) if of_runs and not titles else []
     return Layout([view], notes, found, "-".join(["score", *by[1:]]), [paper._replace(caption=f"{caption}.")],
@@ -105,29 +113,6 @@ def best_first(rows: pl.DataFrame, metric: str) -> pl.DataFrame:
     return of_metric.sort(merit, descending=True, nulls_last=True, maintain_order=True)
 
 
-def _with_exact(rows: pl.DataFrame) -> pl.DataFrame:
-    """Score rows with those of exact matching, without errors, as metrics of their own, each after the fuzzy one."""
-    if EXACT not in rows.columns:
-        return rows
-    metrics = rows["metric"].unique(maintain_order=True).to_list()
-    exact = rows.with_columns(pl.format(f"{{}} {EXACT}", "metric").alias("metric"), value=pl.col(EXACT), se=None)
-    order = [name for metric in metrics for name in (metric, f"{metric} {EXACT}")]
-    return pl.concat([rows, exact]).sort(pl.col("metric").cast(pl.Enum(order)), maintain_order=True)
-
-
-def _about_parts(rows: pl.DataFrame) -> list[str]:
-    """Which turns count by slot or by domain."""
-    if "slot" in rows.columns:
-        return ["by slot: every scored turn counts; a slot in neither gold nor prediction is correct"]
-    rule = "|".join(["domain-turns:either", "domain-turns:frames", "unit:frame"])
-    if "domain" not in rows.columns or rows["signature"].str.contains(rule).all():
-        return []
-    return [
-        "by domain: a turn counts if gold has a slot of the domain; predictions of the domain in other turns are not "
-        "scored (--domain-turns either)"
-    ]
-
-
 def sizes_of(rows: pl.DataFrame, between: str = ", ") -> str:
     """The turns and dialogues of the first row, in words; under profiles that score each domain of a turn, frames."""
     turns, dialogues = rows.select("turns", "dialogues").row(0)
@@ -148,13 +133,6 @@ def named(rows: pl.DataFrame) -> str:
     return f"{name_of(rows['metric'][0]) if rows['metric'].n_unique() == 1 else 'Scores'}{unit}"
 
 
-# The colours of outcomes, in a terminal.
-_COLOURS: Final = {"ok": "green", "warn": "yellow", "fail": "bold red"}
-
-
-# --- comparisons ------------------------------------------------------------------------------------------------------
-
-
 def leaderboard(leaderboard: Leaderboard, *, pairs: bool = False) -> Layout:
     """Scores with intervals, of runs and of models, and a table of differences per metric."""
     from dstbench.analysis.significance import FEWEST_SEEDS, doubts  # not before: it needs the modules of statistics
@@ -166,10 +144,8 @@ def leaderboard(leaderboard: Leaderboard, *, pairs: bool = False) -> Layout:
     more = f" ({drawn:,} where p is close to {alpha})" if drawn > design["resamples"] else ""
     resamples = "" if of_models else f", {design['resamples']:,} resamples{more}, seed {design['seed']}"
     m = " to ".join(str(number) for number in dict.fromkeys([differences["m"].min(), differences["m"].max()]))
-    doubtful, signatures = (
-        doubts(differences, design["resamples"], design["level"]),
-        signature_lines(leaderboard.scores),
-    )
+    doubtful = doubts(differences, design["resamples"], design["level"])
+    signatures = signature_lines(leaderboard.scores)
     about = lines(
         "intervals of scores: Wilson's, with the effective number of units (dialogues)",
         (f"models with fewer than {FEWEST_SEEDS} runs are not tested; one of a single run has its interval",
@@ -185,18 +161,24 @@ def leaderboard(leaderboard: Leaderboard, *, pairs: bool = False) -> Layout:
         ("wins, losses: dialogues in which run scores higher, lower", differences.height and not of_models),
         (f"detectable: the difference that the {adjusted}test detects with 80 % power", differences.height),
     )
-    cells = {"{}": "{value}", "sd of {}": "{sd}", f"{level} of {{}}": "{low} to {high}"}
-    of_runs = {title: text for title, text in cells.items() if "{sd}" not in text}
+    value, interval = {"{}": "{value}"}, {f"{level} of {{}}": "{low} to {high}"}
     views = [
-        View(f"Scores and {level} intervals", by_first_metric(leaderboard.scores), schema.STANDINGS, ["run"], of_runs,
-             "metric", best=["metric"]),
+        View(f"Scores and {level} intervals", by_first_metric(leaderboard.scores), schema.STANDINGS, ["run"],
+             {**value, **interval}, "metric", best=["metric"]),
         View(f"Models: mean and standard deviation over n runs, and {level} intervals of the mean",
-             by_first_metric(models, "model").with_columns(n="runs"), schema.MODELS, ["model", "n"], cells, "metric"),
+             by_first_metric(models, "model").with_columns(n="runs"), schema.MODELS, ["model", "n"],
+             {**value, "sd of {}": "{sd}", **interval}, "metric"),
     ]  # fmt: skip
     noun = "model" if of_models else "run"
     means = " (means and standard deviations over runs)" if of_models else ""
     over = f"{means} over {sizes_of(leaderboard.scores, ' of ')}"
-    compared, standings = _pairs(leaderboard, design, level), _standings(leaderboard, design, noun, over)
+    # A row per pair of runs or models; between models, no dialogues are counted.
+    cells = {"difference": "{difference}", level: "{low} to {high}", "p": "{p}",
+             **({f"p {design['adjustment']}": "{p_adjusted}"} if adjusted else {}), "*": "{significant}",
+             **({} if of_models else plain("wins", "losses")), "detectable": "{detectable}"}  # fmt: skip
+    rows = pl.concat([schema.RUN_DIFFERENCES.empty(), *sentences.in_order(leaderboard).values()])
+    compared = View("Differences in {}", rows, schema.RUN_DIFFERENCES, ["run", "other"], cells, split="metric")
+    standings = _standings(leaderboard, design, noun, over)
     star = f"; *: significant at {alpha}" if differences["significant"].count() else ""
     printed = compared._replace(
         caption=f"Differences in {named(differences)} between {noun}s{over}, with {level} intervals{star}.",
@@ -221,31 +203,16 @@ def leaderboard(leaderboard: Leaderboard, *, pairs: bool = False) -> Layout:
     )  # fmt: skip
 
 
-def _pairs(leaderboard: Leaderboard, design: Design, level: str) -> View:
-    """A row per pair of runs or models; between models, no dialogues are counted."""
-    adjusted = {} if design["adjustment"] == "none" else {f"p {design['adjustment']}": "{p_adjusted}"}
-    of_runs = {"wins": "{wins}", "losses": "{losses}"} if leaderboard.models.is_empty() else {}
-    cells = {"difference": "{difference}", level: "{low} to {high}", "p": "{p}", **adjusted, "*": "{significant}"}
-    cells |= {**of_runs, "detectable": "{detectable}"}
-    rows = pl.concat([schema.RUN_DIFFERENCES.empty(), *sentences.in_order(leaderboard).values()])
-    return View("Differences in {}", rows, schema.RUN_DIFFERENCES, ["run", "other"], cells, split="metric")
-
-
 def _standings(leaderboard: Leaderboard, design: Design, noun: str, over: str) -> View:
-    """Scores as a paper prints them, with the letters of the runs (models) that each is significantly better than.
-
-    The package ranx prints its comparisons in this way. A user's own metric has no marks: its lower scores may be
-    better.
-    """
+    """Scores as a paper prints them, with the letters of the runs (models) that each is significantly better than."""
     rows = by_first_metric(leaderboard.models.rename({"model": "run"}) if noun == "model" else leaderboard.scores)
     runs = rows["run"].unique(maintain_order=True)
     several = "" if len(runs) <= len(ascii_lowercase) else ","  # numbers, which need something between them
     letters = [str(n + 1) for n in range(len(runs))] if several else list(ascii_lowercase[: len(runs)])
     lettered = pl.DataFrame({"run": runs, "letter": pl.Series(letters, dtype=pl.String)})
-    better = beaten(leaderboard.differences, lettered)
-    better = better.select("metric", "run", raised=pl.col("letter").list.join(several))
+    better = beaten(leaderboard.differences, lettered).with_columns(raised=pl.col("letter").list.join(several))
     rows = rows.join(lettered, on="run", maintain_order="left")
-    rows = rows.join(better, on=["metric", "run"], how="left", maintain_order="left")
+    rows = rows.join(better.drop("letter"), on=["metric", "run"], how="left", maintain_order="left")
     caption, keys = f"{named(rows)}{over}, with {percent(design['level'])} intervals.", ["run"]
     if leaderboard.differences["significant"].count():
         keys, alpha = ["letter", "run"], percent(1 - design["level"])
@@ -253,21 +220,17 @@ def _standings(leaderboard: Leaderboard, design: Design, noun: str, over: str) -
         if design["baseline"] is not None:
             (baseline,) = lettered.filter(run=design["baseline"])["letter"]
             caption += f" Only differences to {noun} {baseline} are tested."
-    table, small = (
-        (schema.MODELS, "±{sd} [{low}, {high}]") if noun == "model" else (schema.STANDINGS, "[{low}, {high}]")
-    )
+    table, sd = (schema.MODELS, "±{sd} ") if noun == "model" else (schema.STANDINGS, "")
     return View(
-        "", rows, table, keys, {"{}": f"{{value}} {small}"}, "metric", raised="raised", best=["metric"],
-        caption=f"{caption} Bold: the best.", heads={"letter": "", "run": noun.capitalize()},
+        "", rows, table, keys, {"{}": f"{{value}} {sd}[{{low}}, {{high}}]"}, "metric", raised="raised",
+        best=["metric"], caption=f"{caption} Bold: the best.", heads={"letter": "", "run": noun.capitalize()},
     )  # fmt: skip
 
 
 def beaten(differences: pl.DataFrame, marked: pl.DataFrame) -> pl.DataFrame:
     """Per metric and run, the runs that it is significantly better than."""
-    is_better = sign(differences) * pl.col("difference") > 0
-    better, worse = (
-        pl.when(is_better).then(one).otherwise(other) for one, other in (("run", "other"), ("other", "run"))
-    )
+    is_better = pl.when(sign(differences) * pl.col("difference") > 0)
+    better, worse = is_better.then("run").otherwise("other"), is_better.then("other").otherwise("run")
     return (
         differences.filter(pl.col("significant").fill_null(value=False), sign(differences).is_not_null())
         .select("metric", run=better, worse=worse)
@@ -276,9 +239,6 @@ def beaten(differences: pl.DataFrame, marked: pl.DataFrame) -> pl.DataFrame:
         .group_by("metric", "run", maintain_order=True)
         .agg(pl.exclude("worse", "index"))
     )
-
-
-# --- sweeps and checks ------------------------------------------------------------------------------------------------
 
 
 def sweep(frames: Mapping[str, pl.DataFrame]) -> Layout:
@@ -299,19 +259,12 @@ def sweep(frames: Mapping[str, pl.DataFrame]) -> Layout:
         found, rest = sentences.order_over_profiles(rows), "the range of each run, the names of all profiles"
     else:
         title = f"{runs[0]}: the same predictions under {number_of(rows['profile'].n_unique(), 'convention')}"
-        view = View(
-            title, profiles_alike(rows, [], only_beside=True), schema.SWEEP, ["profile"], {"{}": "{value}"}, "metric",
-            {"changed from the line above": "{changed}"},
-        )  # fmt: skip
-        first, about, found, rest = view, [], sentences.spread_over_profiles(rows), ""
+        first = view = View(title, profiles_alike(rows, [], only_beside=True), schema.SWEEP, ["profile"],
+                            {"{}": "{value}"}, "metric", {"changed from the line above": "{changed}"})  # fmt: skip
+        about, found, rest = [], sentences.spread_over_profiles(rows), ""
     agreeing = sentences.profiles_that_agree(rows)
     paper = view._replace(beside={}, caption=caption, heads={"profile": "Convention"})
     return Layout([view], [], [*agreeing, *found], "sweep", [paper], agreeing, [first], about, rest=rest)
-
-
-def render_sweep(rows: pl.DataFrame, form: TableFormat) -> str:
-    """What `dstbench.sweep` returns, in a format."""
-    return render({"sweep": rows}, form)
 
 
 def profiles_alike(rows: pl.DataFrame, within: Sequence[str], *, only_beside: bool = False) -> pl.DataFrame:
@@ -354,20 +307,9 @@ def checks(frames: Mapping[str, pl.DataFrame]) -> Layout:
 
 
 def _coloured(rows: pl.DataFrame, *columns: str) -> dict[str, list[str]]:
-    """The styles of outcomes."""
-    return {column: [_COLOURS.get(status, "") for status in rows[column]] for column in columns}
-
-
-# --- changes, and published scores ------------------------------------------------------------------------------------
-
-_MOST_GROUPS: Final = 6  # how many groups of a kind text shows, unless asked for all
-_MOST: Final = 10  # how many sets of choices, and single choices, are shown
-_TITLES: Final = {
-    "slot": "by slot",
-    "domain": "by domain",
-    "class": "by class of the error that went or came",
-    "turn": "by turn",
-}
+    """The colours of outcomes, in a terminal."""
+    colours = {"ok": "green", "warn": "yellow", "fail": "bold red"}
+    return {column: [colours.get(status, "") for status in rows[column]] for column in columns}
 
 
 def changes(changes: Changes) -> Layout:
@@ -377,10 +319,12 @@ def changes(changes: Changes) -> Layout:
     better = {"dialogues better": "better", "dialogues worse": "worse", "p": "p", "*": "significant"}
     cells = plain("fixed", "broken", "net", **better)
     totals = View("turns and values", changes.totals, schema.CHANGED_TOTALS, ["of"], cells)
+    titles = {"slot": "by slot", "domain": "by domain", "class": "by class of the error that went or came",
+              "turn": "by turn"}  # fmt: skip
     groups = [
         View(f"values {title}", changes.groups.filter(by=by).drop("by").rename({"group": by}), schema.CHANGED_GROUPS,
              [by], cells)
-        for by, title in _TITLES.items()
+        for by, title in titles.items()
     ]  # fmt: skip
     counted = {f"{of} {what}": f"{{{of}_{what}}}" for of in ("turns", "values") for what in ("fixed", "broken")}
     dialogues = View("dialogues to read first", changes.dialogues, schema.CHANGED_DIALOGUES, ["dialogue"], counted)
@@ -388,34 +332,30 @@ def changes(changes: Changes) -> Layout:
         "* significant; p: whole dialogues swapped between the runs at random, of groups adjusted after Holm",
         "read them: the same command with --read",
     ]
-    first = filled([totals, groups[0].head(_MOST_GROUPS), dialogues])
-    rest = f"values by {', '.join([*_TITLES][1:])}"
-    views = filled([totals, *groups, dialogues])
-    return Layout(views, notes, sentences.what_changed(changes), "diff", first=first, rest=rest)
+    first = filled([totals, groups[0].head(6), dialogues])
+    rest = f"values by {', '.join([*titles][1:])}"
+    return Layout(filled([totals, *groups, dialogues]), notes, sentences.what_changed(changes), "diff", first=first,
+                  rest=rest)  # fmt: skip
 
 
 def reconciliation(result: Reconciliation) -> Layout:
     """The steps, the sets that reach the published scores, and what single choices change."""
-    value, off = {"value": "{value:score}"}, {"from the published score": "{off:score}"}
-    change, choice = {"change": "{change:score}"}, {"choice": "{choice}"}
+    off, change = {"from the published score": "{off:score}"}, {"value": "{value:score}", "change": "{change:score}"}
+    most = 10  # sets of choices, and single choices, that are shown
     number, metrics = result.sets["choices"].n_unique(), result.sets["metric"].n_unique()
     reached = "sets of choices that reach it" if result.sets["reaches"][0] else "the nearest set of each size"
-    steps, sets, choices = (_with_unit(rows) for rows in (result.steps, result.sets, result.choices))
+    is_count = pl.col("metric").map_elements(lambda metric: parse(metric).is_count, pl.Boolean)
+    unit = pl.when(is_count).then(pl.lit("count")).otherwise(pl.lit("share")).alias("unit")
+    steps, sets, choices = (rows.with_columns(unit) for rows in (result.steps, result.sets, result.choices))
     views = [
         View("from the score here to the published one, a choice at a time",
-             steps, schema.RECONCILED_STEPS, ["step", "metric"], {**value, **change, **off, **choice}),
-        View(reached, sets if number > 1 else sets.clear(), None, ["metric"], {**value, **off, "choices": "{choices}"})
-        .head(_MOST * metrics, number),
+             steps, schema.RECONCILED_STEPS, ["step", "metric"], {**change, **off, **plain("choice")}),
+        View(reached, sets if number > 1 else sets.clear(), None, ["metric"],
+             {"value": "{value:score}", **off, **plain("choices")}).head(most * metrics, number),
         View("single choices, by how much they change", choices.filter(pl.col("change") != 0), None, ["metric"],
-             {**value, **change, **choice, "meaning": "{meaning}"}).head(_MOST),
+             {**change, **plain("choice", "meaning")}).head(most),
     ]  # fmt: skip
     sets_tried = result.tried.filter(pl.col("size") > 0).select("size", "sets").iter_rows()
     tried = ", ".join(sentences.sets_of(size, sets) for size, sets in sets_tried)
     notes = lines((f"tried: {tried}", tried), "scores in %")
     return Layout(filled(views), notes, sentences.way_to_published(result), "reconcile")
-
-
-def _with_unit(rows: pl.DataFrame) -> pl.DataFrame:
-    """Rows of scores, with the unit of their metric."""
-    is_count = pl.col("metric").map_elements(lambda metric: parse(metric).is_count, pl.Boolean)
-    return rows.with_columns(unit=pl.when(is_count).then(pl.lit("count")).otherwise(pl.lit("share")))

@@ -46,11 +46,12 @@ def paper_files(page: Report, folder: str) -> dict[str, bytes]:
     from dstbench.rendering.charts.draw import draw_figure, is_wide, specification
     from dstbench.rendering.charts.runs import leaderboard_charts
 
-    charts = leaderboard_charts(page.leaderboard)
-    figures = [_FIGURES % folder]
-    for name, chart in charts.items():
-        title, wide = latex_text(str(specification(chart)["title"])), "*" * is_wide(specification(chart))
+    figures, drawn = [_FIGURES % folder], {}
+    for name, chart in leaderboard_charts(page.leaderboard).items():
+        spec = specification(chart)
+        title, wide = latex_text(str(spec["title"])), "*" * is_wide(spec)
         figures.append(_FIGURE % {"name": name, "title": title, "wide": wide})
+        drawn[f"{name}.pdf"] = draw_figure(chart, "pdf").replace(b"%PDF-1.7", b"%PDF-1.5", 1)  # as pdfTeX asks
     (scored, *others), references = _cited(_methods(page))
     signed = rf"\footnote{{\raggedright {noted(signature_lines(page.leaderboard.scores))}.\par}}"
     texts = {
@@ -59,17 +60,11 @@ def paper_files(page: Report, folder: str) -> dict[str, bytes]:
         "methods.tex": "\n\n".join([scored + signed, *others, r"All scores are in Table~\ref{tab:compare}."]) + "\n",
         "references.bib": references,
     }
-    drawn = {f"{name}.pdf": draw_figure(chart, "pdf") for name, chart in charts.items()}
-    drawn = {name: content.replace(b"%PDF-1.7", b"%PDF-1.5", 1) for name, content in drawn.items()}  # as pdfTeX asks
     return {name: text.encode() for name, text in texts.items()} | drawn
 
 
 def _cited(paragraphs: Iterable[str]) -> tuple[list[str], str]:
-    """Paragraphs as LaTeX, and the entries of ``references.bib`` that they cite.
-
-    An entry has the words that cite it (its field `cited`): names with a year become citations; other words are
-    followed by one, the first time.
-    """
+    """Paragraphs as LaTeX, and the entries of ``references.bib`` they cite: those whose `cited` has their words."""
     entries = {
         re.split("[{,]", entry)[1]: entry for entry in re.split(r"\n\n(?=@)", _SOURCES.read_text("utf-8").strip())
     }
@@ -105,8 +100,8 @@ def _methods(page: Report) -> Iterator[str]:
     is_public_gold = len(texts) == len(runs) and len(set(texts)) == 1
     settings = [parse(signature).settings for signature in scores["signature"].unique(maintain_order=True)]
     profile, tested = settings[0]["profile"], differences.drop_nulls("p")
-    classes = [(metric, find_metric(metric.partition(":")[0])) for metric in metrics]
-    named = [f"{cls.title} ({name_of(metric)}; {cls.source})" for metric, cls in classes if cls]
+    classes = {metric: find_metric(metric.partition(":")[0]) for metric in metrics}
+    named = [f"{kind.title} ({name_of(metric)}; {kind.source})" for metric, kind in classes.items() if kind]
     said = [verdict.partition(": ") for verdict in verdicts(leaderboard)]
     close = differences.filter("may_flip").group_by("metric", maintain_order=True)
     text = rendered(
@@ -134,8 +129,8 @@ def _methods(page: Report) -> Iterator[str]:
 
 def _best(leaderboard: Leaderboard) -> dict[str, Any]:
     """The best in the first metric, and those that it is significantly better than; of a single run, nothing."""
-    name = "run" if leaderboard.models.is_empty() else "model"
-    rows = by_first_metric(leaderboard.scores if name == "run" else leaderboard.models, name).rename({name: "run"})
+    models = leaderboard.models.rename({"model": "run"})
+    rows = by_first_metric(leaderboard.scores if models.is_empty() else models)
     rows = rows.filter(metric=rows["metric"][0]).drop_nulls("value")
     if rows.height < 2 or rows["unit"][0] != "share":
         return {"best": []}

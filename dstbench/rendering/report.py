@@ -25,13 +25,14 @@ from dstbench.analysis.traits import PROTOCOLS, Traits, traits
 from dstbench.conventions.convention import Convention
 from dstbench.conventions.profiles import as_convention
 from dstbench.errors import DstbenchError, DstbenchWarning, UsageError, warn
+from dstbench.io.escape import json_text
 from dstbench.metrics import DEFAULT, Metric, parse_all
 from dstbench.readers.contexts import contexts
 from dstbench.rendering.chapters import TITLE, render_html, render_markdown
 from dstbench.rendering.html import rendered
 from dstbench.rendering.latex import latex_page
 from dstbench.rendering.of_runs import best_first
-from dstbench.rendering.tables import as_rows, layout_of, render_object
+from dstbench.rendering.tables import as_rows, layout_of
 from dstbench.runs.align import over_common_turns
 from dstbench.runs.open import Data, Reading, parts_to_open
 from dstbench.runs.run import Run
@@ -125,16 +126,21 @@ class Report:
         """One JSON object with a key per attribute except `explorer`: its rows, or the rows of each of its frames."""
         frames = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in _NOT_ROWS}
         rows = {name: None if frame is None else as_rows(frame) for name, frame in frames.items()}
-        return render_object({**rows, "findings": [asdict(finding) for finding in self.findings]})
+        return json_text({**rows, "findings": [asdict(finding) for finding in self.findings]}, allow_nan=False)
 
     @property
     def charts(self) -> dict[str, Chart]:
         """The figures, as charts of Altair, which a notebook draws, by name."""
         from dstbench.rendering.charts import runs  # Altair: only where something is drawn
 
+        heat = {"domain": self.by_domain, "slot": self.by_slot}
         return {
             **runs.leaderboard_charts(self.leaderboard),
-            **runs.slot_charts(self.by_domain, self.by_slot),
+            **{
+                f"{by}s": runs.heat_map(scores, by)
+                for by, scores in heat.items()
+                if not (scores["unit"] == "count").all()
+            },
             **runs.sweep_charts(self.sweep),
             **({} if self.costs is None else runs.sensitivity_charts(self.costs)),
             **runs.diagnosis_charts(self.diagnosis),
@@ -193,13 +199,10 @@ def report(
     if most < 1:
         raise UsageError(f"most={most} dialogues cannot be shown", hint="1 or more")
     design = Design(seed=seed, level=level, adjust=adjust)
-    convention = as_convention(profile)
-    chosen = parse_all(metrics or DEFAULT)
+    convention, chosen = as_convention(profile), parse_all(metrics or DEFAULT)
     names = [name for name, _ in parts_to_open(data, **reading)]
-    seeds_in_data = None if models is None else seeds_of(models, names)
-    baseline_name = (
-        None if baseline is None else list(seeds_in_data or names)[index_of(baseline, data, names, seeds_in_data)]
-    )
+    seeds = None if models is None else seeds_of(models, names)
+    versus = None if baseline is None else list(seeds or names)[index_of(baseline, data, names, seeds)]
     said = None if context is None else contexts(context, reading.get("split"))
     notes: dict[str, list[str]] = {}
     with _noting(notes, pass_on=True):
@@ -212,33 +215,32 @@ def report(
         runs = sorted(runs, key=lambda run: order.index(run.name))
         paired = pair_up(runs, chosen, convention)
         resolved = paired.metrics  # parameters that depend on slots are the same for all runs
-        contrasted = parse_all(PROTOCOLS["plain"][0])  # FGA and GCA
-        contrasted_names = str(contrasted[0]), str(contrasted[1])
-        others = [metric for metric in resolved if str(metric) not in contrasted_names]
-        correlated = [*resolved, *(metric for metric in contrasted if str(metric) not in {*map(str, resolved)})]
-        drawn_by_turn = [metric for metric in resolved if metric.name in _BY_TURN] or resolved[:1]
+        one, other = contrasted = parse_all(PROTOCOLS["plain"][0])  # FGA and GCA
+        by_turn = [metric for metric in resolved if metric.name in _BY_TURN] or resolved[:1]
         seeds = None if models is None else seeds_of(models, order)
-        baseline_index = None if baseline_name is None else list(seeds or order).index(baseline_name)
-        leaderboard = resample(paired, design, models=seeds, baseline=baseline_index)
+        index = None if versus is None else list(seeds or order).index(versus)
+        leaderboard = resample(paired, design, models=seeds, baseline=index)
         by_domain = score(runs, metrics=resolved, by="domain", profile=convention)
         by_slot = score(runs, by="slot", profile=convention)
-        by_turn = score(runs, metrics=drawn_by_turn, by="turn", profile=convention)
+        scores_by_turn = score(runs, metrics=by_turn, by="turn", profile=convention)
         diagnosis = diagnose(runs, profile=convention)
+        others = [metric for metric in resolved if metric not in contrasted]
         dialogue_traits = traits(runs, metrics=[*contrasted, *others], profile=convention)
         explorer = explore(
             runs, dialogue_traits.dialogues, resolved, convention, said=said_in(runs) if said is None else said,
-            contrasted=contrasted_names, most=most,
+            contrasted=(str(one), str(other)), most=most,
         )  # fmt: skip
     with _noting({}, pass_on=False):  # the report does not show intervals of correlations
+        correlated = [*resolved, *(metric for metric in contrasted if metric not in resolved)]
         correlations = correlate(runs, metrics=correlated, per="turn", profile=convention)
         checks = check(runs, profile=convention)
     costs = _costs(runs[0], resolved, convention, design, notes)
     with _noting(notes, pass_on=False):
         swept = sweep(runs, metrics=resolved[:1])
     texts = [f"{', '.join(places)}: {text}" if places else text for text, places in notes.items()]
-    folders = _folders([data, context, reading.get("gold"), convention.labels, convention.typos])
+    folders = _folders(data, context, reading.get("gold"), convention.labels, convention.typos)
     return Report(
-        leaderboard, by_domain, by_slot, by_turn, diagnosis, dialogue_traits, correlations, swept, costs, checks,
+        leaderboard, by_domain, by_slot, scores_by_turn, diagnosis, dialogue_traits, correlations, swept, costs, checks,
         findings(leaderboard, swept, diagnosis, checks), explorer,
         [reduce(lambda text, folder: text.replace(folder, ""), folders, text) for text in texts],
         title, note,
@@ -257,28 +259,24 @@ def _costs(
         of_gold: dict[str, list[str]] = {}
         try:
             with _noting(of_gold, pass_on=False):
-                costs = sensitivity(
+                return sensitivity(
                     {"gold": run}, gold_only=True, metrics=scores, sample=_CHANGES, seed=design.seed,
                     level=design.level, profile=convention,
                 )  # fmt: skip
         except DstbenchError as error:
             why = error.what
-        else:
-            # What is noted of runs already need not be noted of their gold as well.
+        finally:  # what is noted of runs already need not be noted of their gold as well
             notes |= {text: places for text, places in of_gold.items() if text not in notes}
-            return costs
     notes[f"what one error costs is not shown: {why}"] = []
     return None
 
 
-def _folders(paths: Iterable[object]) -> list[str]:
+def _folders(*paths: object) -> list[str]:
     """The folders of the files that a report is made from, the longest first; readers of the page need not see them."""
-    folders = set()
-    for path in paths:
-        several = path.values() if isinstance(path, Mapping) else path if isinstance(path, list | tuple) else [path]
-        for one in several:
-            if isinstance(one, str) and len(one) < _LONGEST_PATH:
-                folders |= {f"{one.rstrip('/')}/", one[: one.rfind("/") + 1]}
+    several = (path.values() if isinstance(path, Mapping) else path if isinstance(path, list | tuple) else [path]
+               for path in paths)  # fmt: skip
+    texts = [one for part in several for one in part if isinstance(one, str) and len(one) < _LONGEST_PATH]
+    folders = {folder for one in texts for folder in (f"{one.rstrip('/')}/", one[: one.rfind("/") + 1])}
     return sorted(folders - {"", "/"}, key=len, reverse=True)
 
 

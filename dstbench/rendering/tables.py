@@ -11,6 +11,7 @@ from importlib import import_module
 from typing import Any, Final
 
 import polars as pl
+import polars.selectors as cs
 
 from dstbench.io.escape import csv_text, json_text, markdown_text, plain_text
 from dstbench.rendering.latex import latex_page
@@ -25,13 +26,12 @@ _MOST_ROWS: Final = 50  # how many rows of a query's answer text shows, unless a
 _LONGEST_LINE: Final = 100_000
 
 
-# --- results in a format ----------------------------------------------------------------------------------------------
-
-
 def render(result: Any, form: TableFormat, **options: Any) -> str:
     """A result, a dataclass of frames or a frame by its name, in a format; in CSV, `table` names the frame."""
+    if isinstance(result, pl.DataFrame):
+        result = {"sweep": result}  # the only command that shows a frame alone
     if form == "json":
-        return render_object(as_rows(result))
+        return json_text(as_rows(result), allow_nan=False)
     if form == "csv" and isinstance(result, dict):
         return csv_text(*result.values())
     if form == "csv":
@@ -78,9 +78,9 @@ def layout_of(result: Any, **options: Any) -> Layout:
 
 def as_rows(value: Any) -> Any:
     """A frame as a list of rows; frames in a dataclass or by name as a dictionary of such lists; lists as they are."""
-    if isinstance(value, pl.DataFrame):
-        return value.to_dicts()
-    return value if isinstance(value, list) else {name: as_rows(part) for name, part in _printed(value).items()}
+    if isinstance(value, (pl.DataFrame, list)):
+        return value.to_dicts() if isinstance(value, pl.DataFrame) else value
+    return {name: as_rows(part) for name, part in _printed(value).items()}
 
 
 def _printed(value: Any) -> dict[str, Any]:
@@ -90,54 +90,30 @@ def _printed(value: Any) -> dict[str, Any]:
     return {f.name: getattr(value, f.name) for f in fields(value) if f.metadata != LOGGED}
 
 
-def render_object(content: dict[str, object]) -> str:
-    """One JSON object, indented."""
-    return json_text(content, allow_nan=False)
-
-
 def render_answer(rows: pl.DataFrame, form: TableFormat) -> str:
-    """The rows that a query selects, of any types, in one of the formats.
-
-    Text, Markdown and LaTeX show six significant digits. Values other than numbers, texts and lists become texts. NaN
-    and infinities, which JSON does not have, become null. Text has the first rows only, unless it is to show
-    everything.
-    """
+    """The rows that a query selects, of any types, in a format: other types than numbers, texts and lists as texts."""
     if form == "text" and not screen().everything and rows.height > _MOST_ROWS:
         shown = render_answer(rows.head(_MOST_ROWS), form)
         return shown + escape_lines([f"the first {_MOST_ROWS} of {rows.height:,} rows; --all shows them all"], form)
-    kept_types = (pl.String(), pl.Boolean(), pl.Null())
-    rows = rows.with_columns(
-        pl.col(name).cast(pl.Float64) if dtype.is_decimal() else pl.col(name).cast(pl.String)
-        for name, dtype in rows.schema.items()
-        if dtype.is_decimal() or not (dtype.is_numeric() or dtype.is_nested() or dtype in kept_types)
-    )
-    floats = pl.selectors.float()
-    rows = rows.with_columns(pl.when(floats.is_finite()).then(floats))
+    kept = cs.numeric() | cs.string() | cs.boolean() | cs.nested() | cs.by_dtype(pl.Null)
+    rows = rows.with_columns(cs.decimal().cast(pl.Float64), (~kept).cast(pl.String))
+    rows = rows.with_columns(pl.when(cs.float().is_finite()).then(cs.float()))
     if form == "json":
         return json_text({"rows": rows.to_dicts()}, default=str)
     written = partial(json.dumps, ensure_ascii=False, default=str)
     rows = rows.with_columns(
-        pl.Series(name, [None if value is None else written(value) for value in rows[name].to_list()], pl.String)
-        for name, dtype in rows.schema.items()
-        if dtype.is_nested()
+        pl.Series(column.name, [None if value is None else written(value) for value in column.to_list()], pl.String)
+        for column in rows.select(cs.nested())
     )
-    return render({"rows": rows if form == "csv" else rows.with_columns(floats.round_sig_figs(6))}, form)
-
-
-# --- lines and tables -------------------------------------------------------------------------------------------------
+    return render({"rows": rows if form == "csv" else rows.with_columns(cs.float().round_sig_figs(6))}, form)
 
 
 def signature_lines(scores: pl.DataFrame) -> list[str]:
     """The distinct signatures, one line for all metrics of a run; a later one is cut to its few parts that differ."""
     heads_and_settings = pl.col("signature").str.splitn("|", 2).struct.unnest()
-    folded = (
-        scores.select("run", "metric", heads_and_settings)
-        .unique(maintain_order=True)
-        .group_by("run", "field_1", maintain_order=True)
-        .agg(heads=pl.col("field_0").unique(maintain_order=True).str.join("+"))
-        .group_by("heads", "field_1", maintain_order=True)
-        .agg(pl.col("run").str.join(", "))
-    )
+    of_runs = scores.select("run", "metric", heads_and_settings).group_by("run", "field_1", maintain_order=True)
+    by_heads = of_runs.agg(heads=pl.col("field_0").unique(maintain_order=True).str.join("+"))
+    folded = by_heads.group_by("heads", "field_1", maintain_order=True).agg(pl.col("run").str.join(", "))
     if folded.height < 2:
         return [f"signature: {heads}|{settings}" for heads, settings, _ in folded.iter_rows()]
     lines: list[str] = []
@@ -146,8 +122,8 @@ def signature_lines(scores: pl.DataFrame) -> list[str]:
         parts, usual = ([heads, *text.split("|")] for text in (settings, first[1]))
         usual[0] = first[0]
         own = [part for part, other in zip(parts, usual, strict=False) if part != other]
-        same_keys = [part.partition(":")[0] for part in parts[1:]] == [part.partition(":")[0] for part in usual[1:]]
-        short = lines and same_keys and 2 * len(own) <= len(parts)
+        keys, usual_keys = ([part.partition(":")[0] for part in of_line[1:]] for of_line in (parts, usual))
+        short = lines and keys == usual_keys and 2 * len(own) <= len(parts)
         lines.append(f"signature of {runs}: {'the same with ' if short else ''}{'|'.join(own if short else parts)}")
     return lines
 

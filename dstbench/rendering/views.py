@@ -1,8 +1,4 @@
-"""How a result is shown: a `Layout` of `View`s, each a table of some columns of a frame, in any format.
-
-A view says what is in its cells by templates such as ``{value} ±{se}``. How a number is written follows from its
-column's kind in the schema, so that it is written alike in all tables and formats.
-"""
+"""How a result is shown: a `Layout` of `View`s, each a table of some columns of a frame, in any format."""
 
 from __future__ import annotations
 
@@ -97,8 +93,10 @@ class View(NamedTuple):
             caption, *more = re.split(r"\n|; ", self.title)
             return PaperTable(table, f"{caption[:1].upper()}{caption[1:]}.", label, [*more, *notes], groups, self.heads)
         heads = {name: name.capitalize() for name in (*self.keys, *self.beside)}
-        if self.wide in _NOTATIONS:
-            heads |= {name: _head(name) for name in table.columns if name not in heads}
+        if self.wide in _NOTATIONS:  # metrics, perhaps with exact matching
+            exact = f" {EXACT}"
+            heads |= {name: name_of(name.removesuffix(exact)) + f",{exact}" * name.endswith(exact)
+                      for name in table.columns if name not in heads}  # fmt: skip
         for key in {*_NOTATIONS} & {*self.keys}:
             table = table.with_columns(pl.col(key).replace({name: name_of(name) for name in table[key]}))
         return PaperTable(table, self.caption, label, notes, groups, {**heads, **self.heads})
@@ -108,16 +106,25 @@ class View(NamedTuple):
         if not self.cells:
             return self.rows
         names = [*self.keys, *([self.split] if self.split else [])]
-        cells, rows = {**self.cells, **self.beside}, self.rows
-        if self.best is not None:
-            rows = rows.with_columns(merit=sign(rows) * pl.col("value"))
-        first = [_SMALL.split(template)[0] for template in cells.values()]
-        texts = [text_of(text, self.table).alias(f"{_TEXT}{at}") for at, text in enumerate(first)]
+        rows = self.rows if self.best is None else self.rows.with_columns(merit=sign(self.rows) * pl.col("value"))
         of_row = [_written(name, self.table).alias(name) for name in self.keys]
         of_row += [pl.col(name).cast(pl.String) for name in names[len(self.keys) :]]
         of_row += [] if self.wide is None else [pl.col(self.wide).cast(pl.String).alias(_WIDE)]
-        drawn = [self._cell(at, *item) for at, item in enumerate(cells.items())]
-        shown = rows.with_columns(texts).select(*of_row, *drawn)
+        drawn = []
+        for at, (title, template) in enumerate({**self.cells, **self.beside}.items()):
+            first, *small = _SMALL.split(template)
+            text, marks = pl.col(f"{_TEXT}{at}"), {}
+            rows = rows.with_columns(text_of(first, self.table).alias(f"{_TEXT}{at}"))
+            if small:
+                parts = [text_of(part, self.table, absent=None) for part in small]
+                marks["small"] = pl.concat_str(parts, separator=" ", ignore_nulls=True)
+            if self.raised:
+                marks["raised"] = pl.col(self.raised).fill_null("")
+            for mark, within in (("bold", self.best), ("underlined", self.underlined)):
+                if within is not None:
+                    marks[mark] = _is_best(text, within)
+            drawn.append(cell(text, title, **marks) if marks else text.alias(title))
+        shown = rows.select(*of_row, *drawn)
         if self.wide is None:
             return shown
         one_each = shown.unique(names, keep="first", maintain_order=True)
@@ -131,31 +138,9 @@ class View(NamedTuple):
         in_turn = [column for of_value in zip(*columns, strict=True) for column in of_value]
         return one_each.select(names).with_columns(in_turn).with_columns(one_each.select(*self.beside))
 
-    def _cell(self, at: int, title: str, template: str) -> pl.Expr:
-        """Texts, or cells with marks."""
-        text, marks = pl.col(f"{_TEXT}{at}"), {}
-        if small := _SMALL.split(template)[1:]:
-            parts = [text_of(part, self.table, absent=None) for part in small]
-            marks["small"] = pl.concat_str(parts, separator=" ", ignore_nulls=True)
-        if self.raised:
-            marks["raised"] = pl.col(self.raised).fill_null("")
-        for mark, within in (("bold", self.best), ("underlined", self.underlined)):
-            if within is not None:
-                marks[mark] = _is_best(text, within)
-        return cell(text, title, **marks) if marks else text.alias(title)
-
-
-def _head(column: str) -> str:
-    """The head of a column of a metric's scores, perhaps of those with exact matching."""
-    metric = column.removesuffix(f" {EXACT}")
-    return name_of(metric) if metric == column else f"{name_of(metric)}, {EXACT}"
-
 
 class Layout(NamedTuple):
-    """How a result is shown: what was found, the tables, and how the numbers were computed.
-
-    Text shows the smallest tables that say what was found, and the rest on request (``--all``).
-    """
+    """How a result is shown: text has the smallest tables that say what was found, and the rest on request."""
 
     views: Sequence[View]
     notes: Sequence[str] = ()  # lines below the tables, without which the numbers would be misunderstood
@@ -223,9 +208,6 @@ def _short(signature: str) -> str:
     return f"{whose}: {'|'.join(kept)} (whole: --signature)"
 
 
-# --- numbers as texts -------------------------------------------------------------------------------------------------
-
-
 def text_of(template: str, table: Table | None = None, absent: str | None = UNDEFINED) -> pl.Expr:
     """Texts with the numbers of columns, by a template (see `View`); `absent` where the first column is null."""
     columns = _FIELD.findall(template)
@@ -279,9 +261,6 @@ def _is_best(text: pl.Expr, over: Sequence[str]) -> pl.Expr:
     best = text.sort_by(merit, descending=True, nulls_last=True).first()
     is_one = pl.all_horizontal(pl.col(name).is_not_null() for name in (*over, "merit"))
     return is_one & ((text == best) & (merit.count() > 1)).over(over)
-
-
-# --- columns ----------------------------------------------------------------------------------------------------------
 
 
 def pivoted(rows: pl.DataFrame, on: str, index: str | Sequence[str], values: str | Sequence[str]) -> pl.DataFrame:

@@ -261,8 +261,7 @@ MODELS: Final = Table(
 )
 
 RUN_DIFFERENCES: Final = Table(
-    "differences of runs: A row per (metric, pair of runs or models): their difference, and whether it could be "
-    "chance.",
+    "differences of runs: A row per (metric, pair of runs or models): the difference, and whether it may be chance.",
     **SCORES.only("metric", "unit"),
     run=text("Name of the run, or of the model."),
     other=text("Name of the other; of the baseline, if there is one."),

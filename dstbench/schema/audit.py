@@ -98,11 +98,7 @@ DIFFERENT: Final = Table(
     dialogues_after=count("Dialogues that only the later version has."),
     turns_before=count("Turns that only the earlier version has."),
     turns_after=count("Turns that only the later version has."),
-    **{
-        **_COMPARED,
-        "dialogues": count("Dialogues of both versions."),
-        "turns": count("Turns of both versions."),
-    },
+    **{**_COMPARED, "dialogues": count("Dialogues of both versions."), "turns": count("Turns of both versions.")},
 )
 
 DIFFERENT_DOMAINS: Final = Table(
@@ -118,8 +114,7 @@ DIFFERENT_SLOTS: Final = Table(
 )
 
 DIFFERENT_SPLITS: Final = Table(
-    "differences of splits: A row per split, (split, domain) and (split, domain, slot): how much differs (several "
-    "splits only).",
+    "differences of splits: A row per split, (split, domain) and (split, domain, slot), if there are several splits.",
     split=text("Name of the split."),
     domain=text("The domain; null: all turns of the split."),
     slot=text("The slot; null: the whole domain, or the whole split."),
@@ -149,8 +144,7 @@ CELLS: Final = Table(
 _MODEL: Final = {"version": text("Name of the version of the dataset."), **MODELS.only("model")}
 
 VERSION_RUNS: Final = OpenTable(
-    "scores of runs on versions: A row per (version, run, metric); of a fuzzy one, `exact` has that with exact "
-    "matching.",
+    "scores of runs on versions: A row per (version, run, metric); if it is fuzzy, `exact` has the exact score.",
     **_MODEL,
     **SCORES.columns,
 )
@@ -292,8 +286,7 @@ MEMORISED_RUNS: Final = Table(
 )
 
 MEMORISED: Final = Table(
-    "memorised values by slot: A row per (run, slot, kind): the same by slot. Sorted by (run, slot), wrong before "
-    "over.",
+    "memorised values by slot: A row per (run, slot, kind), sorted: the same by slot, wrong before over.",
     **SCORES.only("run"),
     slot=SLOT,
     **_COUNTS,
@@ -301,8 +294,7 @@ MEMORISED: Final = Table(
 )
 
 UNGROUNDED: Final = Table(
-    "ungrounded values: A row per (run, slot, kind, value): predicted values that nobody said, the most frequent "
-    "first.",
+    "ungrounded values: A row per (run, slot, kind, value): predicted values nobody said, the most frequent first.",
     **SCORES.only("run"),
     place=count("From 1, the most frequent."),
     slot=SLOT,
@@ -372,8 +364,7 @@ PROPOSALS: Final = Table(
 )
 
 RATES: Final = Table(
-    "inconsistency rates: A row per slot: how often it is not annotated although similar places are (Qian et al. "
-    "2021).",
+    "inconsistency rates: A row per slot: how often it is not annotated, though similar places are (Qian et al. 2021).",
     slot=SLOT,
     annotated=count("Times that gold sets the slot to a value that is said in the turn."),
     missing=count("Times that such an annotation is missing."),
@@ -382,8 +373,7 @@ RATES: Final = Table(
 )
 
 MODIFIED: Final = Table(
-    "modified dialogues: A row per (split, domain, slot), sorted, null last: dialogues that lack an annotation (Table "
-    "1).",
+    "modified dialogues: A row per (split, domain, slot), sorted: dialogues that lack an annotation (Table 1).",
     split=text("The split; null: all dialogues. Splits have rows of their own only if there are several."),
     domain=text("The domain; null: all domains."),
     slot=text("domain-slot, any that gold has in any split; null: all slots of the domain."),

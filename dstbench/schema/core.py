@@ -169,15 +169,8 @@ LENGTH: Final = "length"
 #: What scores can be grouped by: a view, whether a service is seen, the dialogue's length in turns, or any column of
 #: the turn table.
 GROUPS: Final = (
-    "run",
-    "domain",
-    "slot",
-    "dialogue",
-    "turn",
-    SEEN,
-    LENGTH,
-    *(c for c in TURNS.columns if c[:2] == "n_"),
-)
+    "run", "domain", "slot", "dialogue", "turn", SEEN, LENGTH, *(c for c in TURNS.columns if c[:2] == "n_"),
+)  # fmt: skip
 
 SCORES: Final = OpenTable(
     "score rows: A row per (run, group, metric). Beside these columns there is one per --by column, after `run`.",

@@ -21,8 +21,7 @@ def as_html(result: object) -> str:
 class Shown:
     """A result that notebooks show as a table of its attributes."""
 
-    def _repr_html_(self) -> str:
-        return as_html(self)
+    _repr_html_ = as_html
 
 
 class Record(Shown):

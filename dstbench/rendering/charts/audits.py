@@ -23,10 +23,7 @@ _MEASURES: Final = {"H1/H0": pl.col("h1_h0"), "H∞/H0": pl.col("hinf_h0")}
 
 
 def bias_charts(bias: Bias, top: int, sort: SlotOrder = "slot") -> dict[str, Chart]:
-    """The figures of entity bias: H1/H0 and H∞/H0 per slot, and the `top` most frequent values of each slot.
-
-    The latter, for train-destination, is Fig 2 of Qian et al. 2021. See `frequent_values` and `slot_order`.
-    """
+    """H1/H0 and H∞/H0 per slot, and the `top` most frequent values of each slot (Qian et al. 2021, Fig 2)."""
     order = slot_order(bias, sort)
     counting = pl.format(", {}", "counting") if bias.slots["counting"].n_unique() > 1 else pl.lit("")
     measures = long(bias.slots, _MEASURES, "measure", "value").with_columns(pl.col("measure") + counting)
@@ -36,13 +33,11 @@ def bias_charts(bias: Bias, top: int, sort: SlotOrder = "slot") -> dict[str, Cha
     labels = {"labelLimit": 80, "minExtent": 80}
     values = Axis("value", channel={"sort": None, "scale": {}, "axis": labels})  # each panel has values of its own
     shares = Axis("share", "Share of the slot's values", axis={"tickCount": 2})
-    width = 40  # the values of 30 slots fit on a page
     return {
         "bias": chart("How evenly values are distributed", measures, dots, panel="measure", step=10),
-        "values": bars(
-            "Most frequent values", frequent, shares, values, "split", beside=True, panel="slot", own="y", least=width
-        ),
-    }
+        "values": bars("Most frequent values", frequent, shares, values, "split", beside=True, panel="slot", own="y",
+                       least=40),  # so that those of 30 slots fit on a page
+    }  # fmt: skip
 
 
 def difference_charts(differences: Differences) -> dict[str, Chart]:
@@ -55,22 +50,16 @@ def difference_charts(differences: Differences) -> dict[str, Chart]:
 
 
 def inconsistency_charts(inconsistency: Inconsistency, pairs: int) -> dict[str, Chart]:
-    """The figures of missing annotations: in which share of each split's dialogues, who says them, and so many pairs.
-
-    The first is Table 1 of Qian et al. 2021 as bars, the second is their Fig 4, the third is like their Figs 1 and 10.
-    """
-    slots = inconsistency.modified.filter(pl.col("slot").is_not_null())
-    slots = slots.filter(pl.col("dialogues").sum().over("slot") > 0)
-    if slots["split"].is_not_null().any():
-        slots = slots.drop_nulls("split")
-    slots = slots.with_columns(pl.col("split").fill_null("all")).drop_nulls("share")
+    """Missing annotations by split, by speaker, and in pairs (Qian et al. 2021, Table 1, Figs 4, 1 and 10)."""
+    slots = inconsistency.modified.drop_nulls("slot").filter(pl.col("dialogues").sum().over("slot") > 0)
+    slots = slots.drop_nulls("split") if slots["split"].count() else slots.with_columns(split=pl.lit("all"))
     speakers = inconsistency.shares.drop_nulls("share").sort("slot", "speaker")  # as the bars are stacked
     speakers = speakers.with_columns(by=pl.format("said by the {}", "speaker"))
-    title = "Share of dialogues with the domain"
     charts = {
-        "modified": _slot_bars("Dialogues that lack annotations", slots, title, by="split", stacked=False),
+        "modified": _slot_bars("Dialogues that lack annotations", slots.drop_nulls("share"),
+                               "Share of dialogues with the domain", by="split", stacked=False),
         "speakers": _slot_bars("Who says what is not annotated", speakers, "Share of missing annotations", by="by"),
-    }
+    }  # fmt: skip
     shown = pair_texts(inconsistency.pairs.head(pairs))
     return {**charts, "pairs": _side_by_side(shown)} if shown.height else charts
 
@@ -78,8 +67,8 @@ def inconsistency_charts(inconsistency: Inconsistency, pairs: int) -> dict[str, 
 def version_charts(scored: VersionScores) -> dict[str, Chart]:
     """The figure of scores on versions: in which share of the turns each slot is wrong, a panel per model."""
     shown = scored.slots.select("version", "model", "slot", "error_turns", "share")
-    title, x_title = "Turns in which a slot is wrong", "Share of turns"
-    return {"error_turns": _slot_bars(title, shown, x_title, by="version", panel="model", stacked=False)}
+    return {"error_turns": _slot_bars("Turns in which a slot is wrong", shown, "Share of turns", by="version",
+                                      panel="model", stacked=False)}  # fmt: skip
 
 
 def memorisation_charts(memorisation: Memorisation) -> dict[str, Chart]:
@@ -111,18 +100,15 @@ def _slot_bars(
 
 def _side_by_side(pairs: pl.DataFrame) -> Chart:
     """Pairs of turns (`pair_texts`) as text, in two columns, a pair below the other."""
-    rows: list[tuple[str, int, str, str]] = []
-    at = 0
+    rows, at = list[tuple[str, int, str, str]](), 0
     for slot, *turns in pairs.iter_rows():
         rows.append(("not annotated", at, str(slot), "slot"))
-        lengths = []
-        for side, first, more in (("not annotated", *turns[:2]), ("annotated", *turns[2:])):
-            parts = [*("said" for _ in more), "gold"]  # what gold has comes last
-            lines = [(line, part) for text, part in zip((first, *more), parts, strict=True)
+        for side, *texts in (("not annotated", turns[0], *turns[1]), ("annotated", turns[2], *turns[3])):
+            parts = [*["said"] * (len(texts) - 1), "gold"]  # what gold has comes last
+            lines = [(line, part) for text, part in zip(texts, parts, strict=True)
                      for line in textwrap.wrap(text, _LINE)]  # fmt: skip
             rows += [(side, at + place, *line) for place, line in enumerate(lines, 1)]
-            lengths.append(len(lines))
-        at += max(lengths) + 2
+        at = max(row[1] for row in rows) + 2
         rows.append(("annotated", at - 1, "", "said"))  # a blank line
     schema = {"side": pl.String, "line": pl.UInt16, "text": pl.String, "part": pl.String}
     looks = {"domain": ["slot", "gold", "said"], "range": [COLOURS[6], COLOURS[0], INK]}

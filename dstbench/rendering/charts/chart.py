@@ -1,8 +1,7 @@
 """What every chart is declared in: `Axis` and `Mark`; `chart` makes a chart of Altair of marks and rows.
 
-How an axis looks follows from the type of its column: texts are names in the order of the rows, floats are shares in
-percent, integers are whole numbers. Names differ in colour (for every kind of colour vision, after Okabe & Ito 2008)
-and, for print without colour, in the shape of points, the dashes of lines and the depth of bars.
+Texts are names in the order of the rows, floats are shares in percent, integers are whole numbers. Names differ in
+colour (after Okabe & Ito 2008) and, for print without colour, in shapes, dashes or depth.
 """
 
 from __future__ import annotations
@@ -98,13 +97,14 @@ def chart(
         own_rows = rows if mark.rows is None else mark.rows
         layer = alt.Chart(alt.Undefined if mark.rows is None else _data(own_rows))
         layer.mark = {"type": mark.kind, **_MARKS.get(mark.kind, {}), **mark.options}
-        layer.encoding = alt.FacetedEncoding(**_encoding(mark, own_rows, has_legend=not is_labelled))
+        channels = {way: _on_axis(axis, own_rows, mark.kind) for way, axis in (("x", mark.x), ("y", mark.y)) if axis}
+        channels |= {f"{way}2": {"field": axis.to} for way, axis in (("x", mark.x), ("y", mark.y)) if axis and axis.to}
+        channels |= {**_colours(mark, own_rows, has_legend=not is_labelled), **mark.channels}
+        layer.encoding = alt.FacetedEncoding(**channels)
         layers.append(layer.transform_calculate(text=mark.calculate) if mark.calculate else layer)
     whole: Any = alt.layer(*layers, data=_data(rows))
-    if step is None and rows.schema.get(marks[0].y.column) == pl.String:
-        step = 12
-    if step is not None:
-        whole = whole.properties(height={"step": step})
+    if step or rows.schema.get(marks[0].y.column) == pl.String:
+        whole = whole.properties(height={"step": step or 12})
     if panel and rows[panel].n_unique() > 1:
         facet = alt.Facet(field=panel, type="nominal", sort=unique(rows[panel]), title=None)
         whole = whole.facet(facet, columns=1)
@@ -129,12 +129,10 @@ def squares(
     colour: Options = {"value": COLOURS[1]}
     if domain[0] < 0:
         colour = {"condition": {"test": f"datum.{shade} < 0", **colour}, "value": COLOURS[0]}
-    marks = (
-        Mark("rect", *axes, channels={"fillOpacity": depth, "color": colour}),
-        Mark("text", *axes, channels={"text": {"field": "text", "type": "nominal"}}, calculate=text),
-    )
-    columns = len(axes[0].names or unique(rows[axes[0].column]))
-    return chart(title, rows, *marks, least=columns * (_CELL if "panel" in content else _COLUMN), **content)
+    squares = Mark("rect", *axes, channels={"fillOpacity": depth, "color": colour})
+    texts = Mark("text", *axes, channels={"text": {"field": "text", "type": "nominal"}}, calculate=text)
+    least = len(axes[0].names or unique(rows[axes[0].column])) * (_CELL if "panel" in content else _COLUMN)
+    return chart(title, rows, squares, texts, least=least, **content)
 
 
 def lines(title: str, rows: pl.DataFrame, x: Axis, y: Axis, by: str, *below: Mark, **content: Any) -> Chart:
@@ -169,34 +167,25 @@ def cut(length: int = LABEL) -> str:
     return f"length(datum.label) > {length} ? {short} : datum.label"
 
 
-# --- from declarations to Altair --------------------------------------------------------------------------------------
-
-
 def _data(rows: pl.DataFrame) -> alt.Data:
     return alt.Data(values=rows.to_dicts())  # type: ignore[no-untyped-call]
 
 
-def _encoding(mark: Mark, rows: pl.DataFrame, *, has_legend: bool) -> dict[str, Any]:
-    channels: dict[str, Any] = {}
-    for way, axis in (("x", mark.x), ("y", mark.y)):
-        if axis is not None:
-            channels[way] = _on_axis(axis, rows, mark.kind)
-            if axis.to:
-                channels[f"{way}2"] = {"field": axis.to}
-    if mark.by:
-        names = unique(rows[mark.by])
-        legend = {"labelExpr": cut(IN_LEGEND)} if has_legend and len(names) > 1 else None
-        is_kind = KINDS.keys() >= {*names}
-        colours = {"range": [KINDS[name] for name in names]} if is_kind else {}
-        channels["color"] = {**_named(mark.by, names, colours), "legend": legend}
-        if mark.is_apart and mark.kind in _APART and not is_kind:
-            channel, scale = _APART[mark.kind]
-            # A legend of dashes would dash the symbols of the others.
-            own_legend = None if mark.kind == "line" else legend
-            channels[channel] = {**_named(mark.by, names, scale), "legend": own_legend}
-    elif mark.kind in ("point", "bar", "rect", "tick") and "color" not in mark.options:
-        channels["color"] = {"value": COLOURS[0]}
-    return {**channels, **mark.channels}
+def _colours(mark: Mark, rows: pl.DataFrame, *, has_legend: bool) -> dict[str, Any]:
+    """The channels by which names differ: colours, and what else tells them apart."""
+    if not mark.by:
+        is_plain = mark.kind in ("point", "bar", "rect", "tick") and "color" not in mark.options
+        return {"color": {"value": COLOURS[0]}} if is_plain else {}
+    names = unique(rows[mark.by])
+    legend = {"labelExpr": cut(IN_LEGEND)} if has_legend and len(names) > 1 else None
+    if KINDS.keys() >= {*names}:
+        return {"color": {**_named(mark.by, names, {"range": [KINDS[name] for name in names]}), "legend": legend}}
+    channels = {"color": {**_named(mark.by, names, {}), "legend": legend}}
+    if mark.is_apart and mark.kind in _APART:
+        channel, scale = _APART[mark.kind]
+        # A legend of dashes would dash the symbols of the others.
+        channels[channel] = {**_named(mark.by, names, scale), "legend": None if mark.kind == "line" else legend}
+    return channels
 
 
 def _named(column: str, names: Sequence[str], scale: Options) -> dict[str, Any]:

@@ -1,8 +1,7 @@
 """Charts drawn by vl-convert, without a browser and without a network: for the page of a report, and for papers.
 
-Both have the same layout and type size, at the scale of paper. In papers, a figure is as wide as a column of ACL's
-style (219 pt), or as its page (455 pt) if it has three or more panels; it has no title, because papers have captions.
-In a report, it is half as large again, and takes its colours and its font from the page.
+Both have the same layout and type size. In papers, a figure is as wide as a column of ACL's style (219 pt), or as its
+page (455 pt); in a report, it is half as large again, and takes its colours and its font from the page.
 """
 
 from __future__ import annotations
@@ -67,8 +66,8 @@ _CONFIG: Final[Spec] = {
 def draw_figure(chart: Chart, form: FigureFormat, width: float | None = None) -> bytes:
     """A chart as the content of a file."""
     spec = specification(chart)
-    width, unit = width or (_WIDE if is_wide(spec) else _WIDTH), "pt" if form == "svg" else ""
-    svg = _drawn({**spec, "background": "white"}, width, 1, unit)
+    width = width or (_WIDE if is_wide(spec) else _WIDTH)
+    svg = _drawn({**spec, "background": "white"}, width, 1, "pt" if form == "svg" else "")
     if form == "pdf":
         return vl_convert.svg_to_pdf(svg)
     if form == "png":
@@ -82,8 +81,7 @@ def draw_on_page(chart: Chart) -> Markup:
     svg = _drawn({**spec, "background": None}, _ON_PAGE[_WIDE if is_wide(spec) else _WIDTH], _PAGE_SCALE)
     root = Xml.fromstring(svg)  # noqa: S314 # our own drawing
     _clean(root)
-    root.set("role", "img")
-    root.set("aria-label", str(spec["title"]))
+    root.attrib |= {"role": "img", "aria-label": str(spec["title"])}
     return markup(Xml.tostring(root, encoding="unicode"))
 
 
@@ -94,26 +92,16 @@ def specification(chart: Chart) -> Spec:
 
 def is_wide(spec: Spec) -> bool:
     """Whether a paper with two columns has a chart across both."""
-    return _panels(spec) >= _MANY_PANELS or _panels(spec) * spec["usermeta"]["least"] > _WIDTH
-
-
-# --- the layout -------------------------------------------------------------------------------------------------------
-
-
-def _panels(spec: Spec) -> int:
-    return len(spec["facet"]["sort"]) if "facet" in spec else 1
+    panels = len(spec["facet"]["sort"]) if "facet" in spec else 1
+    return panels >= _MANY_PANELS or panels * spec["usermeta"]["least"] > _WIDTH
 
 
 def _drawn(spec: Spec, width: float, scale: float, unit: str = "") -> str:
-    """The drawing of a chart in this width, with as many panels beside each other as there is room for.
-
-    Vega-Lite fits a single plot into a width, but not several panels: their width follows from about how much room the
-    labels need, and what is then a little too narrow or too wide is scaled.
-    """
+    """The drawing of a chart in this width: of panels the width is estimated, so the drawing is scaled to fit."""
     spec = _legible(spec)
-    layers = spec.get("spec", spec)["layer"]
-    scales = [layer["encoding"].get("color", {}).get("scale", {}) for layer in layers]
-    letters = min(IN_LEGEND, max((len(name) for scale in scales for name in scale.get("domain", ())), default=0))
+    colours = [layer["encoding"].get("color", {}) for layer in spec.get("spec", spec)["layer"]]
+    names = [name for colour in colours for name in colour.get("scale", {}).get("domain", ())]
+    letters = min(IN_LEGEND, max(map(len, names), default=0))
     columns = max(1, int((width - _OF_NUMBERS) / (_OF_SYMBOL + _OF_CHARACTER * letters)))
     config = {**_CONFIG, "legend": {**_CONFIG["legend"], "columns": columns}, **spec["config"]}
     spec |= {"config": config, "title": spec["usermeta"]["below"]}
@@ -131,9 +119,12 @@ def _drawn(spec: Spec, width: float, scale: float, unit: str = "") -> str:
 
 def _set_out(spec: Spec, width: float) -> None:
     """Set out the panels of a chart in rows, with one title below them all."""
-    panels, least, plot = _panels(spec), spec["usermeta"]["least"], spec["spec"]
+    panels, least, plot = len(spec["facet"]["sort"]), spec["usermeta"]["least"], spec["spec"]
     has_own_labels = "y" in spec.get("resolve", {}).get("scale", {})
-    beside = _room_beside(plot["layer"][0]["encoding"]["y"])
+    axis = plot["layer"][0]["encoding"]["y"]
+    names, looks = max(map(len, axis.get("sort") or ()), default=0), axis.get("axis") or {}
+    beside = _OF_NUMBERS if axis["type"] == "quantitative" else _OF_NAMES + _OF_CHARACTER * min(LABEL, names)
+    beside = looks.get("minExtent", beside) if looks else 0  # about how much room the vertical axis takes, in points
     between = _SPACING + (beside if has_own_labels else 0)
     most = max(1, min(panels, int((width - beside + between) / (least + between))))
     columns = -(-panels // -(-panels // most))  # rows of equal length
@@ -153,21 +144,8 @@ def _set_out(spec: Spec, width: float) -> None:
             axis["title"] = None
 
 
-def _room_beside(axis: Spec) -> float:
-    """About how much room a vertical axis takes, in points."""
-    looks = axis.get("axis") or {}
-    if not looks:
-        return 0
-    if axis["type"] == "quantitative":
-        return _OF_NUMBERS
-    return looks.get("minExtent", 0) or _OF_NAMES + _OF_CHARACTER * min(LABEL, max(map(len, axis["sort"]), default=0))
-
-
 def _legible(part: Any) -> Any:
-    """A part of a chart with four decimals, and without characters that change how others are read.
-
-    One of these, NUL, would end this process in vl-convert.
-    """
+    """A part of a chart with four decimals, without characters such as NUL, which would end the process."""
     if isinstance(part, str):
         return visible(part)
     if isinstance(part, float):
@@ -176,8 +154,6 @@ def _legible(part: Any) -> Any:
         return {_legible(key): _legible(value) for key, value in part.items()}
     return [_legible(value) for value in part] if isinstance(part, list) else part
 
-
-# --- the page ---------------------------------------------------------------------------------------------------------
 
 _SVG: Final = "{http://www.w3.org/2000/svg}"
 #: The style of a page's light screen: the colours of charts; page.css has those of a dark one.
@@ -202,11 +178,11 @@ _ATTRIBUTES: Final = frozenset({
 def _clean(element: Xml.Element) -> None:
     """Keep only what is visible, in the page's colours; labels for screen readers become titles, shown by the mouse."""
     label = element.get("aria-label") if element.get("aria-roledescription") != "axis" and not len(element) else None
-    kept = {key: value for key, value in element.items() if key in _ATTRIBUTES and (key, value) not in _WHOLE}
-    for key, value in kept.items():
-        kept[key] = _MORE_DECIMALS.sub(r"\1", value) if key in ("d", "transform") else _THEME.get(value, value)
-    element.attrib.clear()
-    element.attrib.update(kept)
+    element.attrib = {
+        key: _MORE_DECIMALS.sub(r"\1", value) if key in ("d", "transform") else _THEME.get(value, value)
+        for key, value in element.items()
+        if key in _ATTRIBUTES and not (value == "1" and key.endswith("opacity"))
+    }
     element.tag = element.tag.removeprefix(_SVG)  # HTML needs no namespaces
     for child in list(element):
         is_hidden = child.get("display") == "none" or child.get("d") in ("", "M0,0h0v0h0Z")
@@ -215,6 +191,3 @@ def _clean(element: Xml.Element) -> None:
             element.remove(child)
     if label:
         Xml.SubElement(element, "title").text = _PERCENT.sub(lambda text: f"{float(text[1]):.2f} %", label)
-
-
-_WHOLE: Final = {(key, "1") for key in ("opacity", "fill-opacity", "stroke-opacity")}

@@ -29,20 +29,15 @@ if TYPE_CHECKING:
 
 # The metric of slots that a heat map shows, if it is among the scores; otherwise the first one.
 _OF_SLOTS: Final = "f1:avg=micro"
-# The counts of a slot's turns in which gold has it.
-_IN_GOLD: Final = ("correct", "wrong", "missed")
 # Groups along which scores are drawn as lines, with the titles of the axis; other groups are rows of a heat map.
 _ALONG: Final = {"turn": "Turn", "length": "Turns of the dialogue", "n_gold": "Gold slots in the turn"}
-_FEW: Final = 0.01  # a turn or length that a smaller share of dialogues has is not drawn
-_BESIDE: Final = 36  # if the names of columns have more characters in all, they stand at an angle
-_OF_A_RUN: Final = 40  # points of a paper that the name of a run in a legend needs
 _FITTED: Final = {"zero": False, "nice": False, "padding": 4}  # an axis that begins and ends at the data
 _FIFTHS: Final = {"values": [0, 0.2, 0.4, 0.6, 0.8, 1]}
+_FOUR_TICKS: Final = {"tickCount": 4, "grid": False, "format": ""}
 _SLOPING: Final = {"labelAngle": -60}
 _WHOLE: Final = {"domain": [0, 1]}
-# The least distance of two names at the ends of lines, as a share of the axis; the end of an axis with such names.
-_BETWEEN_NAMES: Final = 0.065
-_WITH_NAMES: Final = 1.35
+_FREE: Final = {"zero": False}
+_MEAN: Final = exact_sum(pl.col("value")) / pl.len()
 
 
 def score_charts(scores: pl.DataFrame) -> dict[str, Chart]:
@@ -55,20 +50,29 @@ def score_charts(scores: pl.DataFrame) -> dict[str, Chart]:
     if not by:
         value, se = pl.col("value"), pl.col("se")
         return {"scores": _intervals(shares.with_columns(low=value - se, high=value + se), "run", "standard errors")}
-    if by[0] in _ALONG:
-        return {"scores": scores_along(shares, by[0])}
-    return {"scores": heat_map(scores, by[0])}  # counts say what gold has
+    # A heat map takes all scores: counts say what gold has.
+    return {"scores": scores_along(shares, by[0]) if by[0] in _ALONG else heat_map(scores, by[0])}
 
 
 def leaderboard_charts(leaderboard: Leaderboard) -> dict[str, Chart]:
-    """The figures of a comparison: intervals of scores, differences, and how far metrics spread runs apart."""
+    """Intervals of scores, differences of pairs (row minus column), and how far metrics spread runs apart."""
     charts = {"scores": _intervals(leaderboard.scores, "run", "intervals")}
     if leaderboard.models.height:
         charts["models"] = _intervals(leaderboard.models, "model", "intervals of models' means")
-    of_metrics = leaderboard.differences.partition_by("metric", maintain_order=True)
+    differences = leaderboard.differences.with_columns(
+        pl.col("difference") * pl.when(IS_COUNT).then(1).otherwise(100), pl.col("metric").alias("notation")
+    )
+    of_metrics = with_names(differences).partition_by("notation", maintain_order=True)
     for rows in of_metrics:
-        metric = "".join(letter if letter.isalnum() else "-" for letter in rows["metric"].item(0))
-        charts[f"differences_{metric}" if len(of_metrics) > 1 else "differences"] = _differences(rows)
+        metric, largest = rows["metric"].item(0), rows.select(pl.col("difference").abs().max()).item() or 1
+        suffix = "".join(letter if letter.isalnum() else "-" for letter in rows["notation"].item(0))
+        charts["differences" if len(of_metrics) == 1 else f"differences_{suffix}"] = squares(
+            f"Differences in {metric}, in points: row minus column; * significant",
+            rows.select("metric", "run", "other", "difference", "low", "high", "p_adjusted", "significant"),
+            (Axis("other", axis=_SLOPING), Axis("run")), "difference", [-largest, 0, largest],
+            text="datum.difference === null ? '-' : format(datum.difference, '.1f') + (datum.significant ? '*' : '')",
+            below=f"{metric}: row minus column, in points; * significant",
+        )  # fmt: skip
     return charts | _spread(leaderboard.scores)
 
 
@@ -81,32 +85,43 @@ def correlation_charts(correlations: Correlations) -> dict[str, Chart]:
 
 
 def metric_charts(compared: MetricComparison) -> dict[str, Chart]:
-    """The figures of metrics: how they order runs and are swayed, how far they spread runs, how alike orders are."""
+    """The figures of metrics: how far they spread runs, how alike orders are, how they order runs and are swayed."""
     charts = _spread(compared.scores)
     if compared.agreement.height:
         rows = compared.agreement.with_columns(run=pl.lit(""), n="runs")
         charts["orders"] = _matrices(rows, "tau", "Kendall's tau of the orders of metrics")
-    charts |= _reliability(compared)
+    what, low, high = "Pairs that halves order alike", 1 - pl.col("high"), 1 - pl.col("low")
+    orders = compared.reliability.select("metric", value=1 - pl.col("swap_rate"), low=low, high=high)
+    if compared.validity.height:
+        what = f"Soft accuracy along {compared.validity['along'][0]}"
+        orders = compared.validity.filter(measure="soft_accuracy").select("metric", "value", "low", "high")
+    swayed = compared.dependence.filter(trait="to_mean")
+    swayed = swayed.select("metric", r="partial", r_low="partial_low", r_high="partial_high")
+    shown = with_names(orders.join(swayed, on="metric", maintain_order="left").drop_nulls())
+    if shown.height > 1:
+        x = Axis("r", "r with when mistakes happen, given their number",
+                 scale={"nice": False, "padding": 4}, axis={"format": ""})  # fmt: skip
+        y, thin = Axis("value", what, scale=_FITTED), {"size": 1, "stroke": None, "tooltip": False}
+        across = Mark("rule", x._replace(column="r_low", to="r_high"), y, "metric")
+        up = Mark("bar", x, y._replace(column="low", to="high"), "metric", thin, is_apart=False)
+        title = "Which metric to trust: how well it orders runs, and what sways it"
+        charts["judged"] = chart(title, shown, across, up, Mark("point", x, y, "metric"))
     if not charts:
         raise UsageError("there is no figure of one run, or of one count", hint="give two runs or more, and a share")
     return charts
 
 
 def sweep_charts(rows: pl.DataFrame) -> dict[str, Chart]:
-    """The figure of a sweep: the first metric of each run under each profile, from `dstbench.sweep`.
-
-    Profiles under which all runs have the same scores share a row, the one with the highest mean first.
-    """
-    metric, is_count = rows["metric"].item(0), rows.select(IS_COUNT.any()).item()
-    rows = rows.filter(pl.col("metric") == metric).drop_nulls("value")
-    shown = named_in_short(profiles_alike(rows, []))
-    order = shown.group_by("profile").agg(mean=exact_sum(pl.col("value")) / pl.len())
-    order = order.sort("mean", "profile", descending=[True, False])
-    x = Axis("value", name_of(metric), scale={"zero": False}, axis={"format": ""} if is_count else {})
+    """The first metric of each run under each profile; profiles under which all scores are the same share a row."""
+    metric, form = name_of(rows["metric"].item(0)), {"format": ""} if rows.select(IS_COUNT.any()).item() else {}
+    rows = rows.filter(pl.col("metric") == pl.col("metric").first()).drop_nulls("value")
+    shown, number = named_in_short(profiles_alike(rows, [])), rows["profile"].n_unique()
+    order = shown.group_by("profile").agg(mean=_MEAN).sort("mean", "profile", descending=[True, False])
     y = Axis("profile", names=order["profile"].to_list(), axis={"grid": True})
-    title = f"{name_of(metric)} of the same predictions under {rows['profile'].n_unique()} conventions"
-    least = _OF_A_RUN * rows["run"].n_unique()
-    return {"conventions": chart(title, shown, Mark("point", x, y, "run", {"size": 18}), least=least)}
+    mark = Mark("point", Axis("value", metric, scale=_FREE, axis=form), y, "run", {"size": 18})
+    title = f"{metric} of the same predictions under {number} conventions"
+    # The name of a run in a legend needs so many points of a paper.
+    return {"conventions": chart(title, shown, mark, least=40 * rows["run"].n_unique())}
 
 
 def reconciliation_charts(result: Reconciliation) -> dict[str, Chart]:
@@ -118,7 +133,7 @@ def reconciliation_charts(result: Reconciliation) -> dict[str, Chart]:
     before = pl.col("value").shift(1).over("metric").fill_null(pl.col("value")).alias("before")
     rows = with_names(pl.concat([steps, published]).drop_nulls("value").with_columns(before)).drop("step")
     form = {"format": ""} if any(parse(metric).is_count for metric in steps["metric"]) else {}
-    x, y = Axis("value", _only(rows["metric"]), scale={"zero": False}, axis=form), Axis("label", axis={"grid": True})
+    x, y = Axis("value", _only(rows["metric"]), scale=_FREE, axis=form), Axis("label", axis={"grid": True})
     marks = Mark("bar", x._replace(to="before"), y, options={"height": 3}), Mark("point", x, y, options={"color": INK})
     title = "From the score here to the published one, a choice at a time"
     return {"steps": chart(title, rows, *marks, panel="metric", own="x")}
@@ -126,17 +141,17 @@ def reconciliation_charts(result: Reconciliation) -> dict[str, Chart]:
 
 def sensitivity_charts(sensitivity: Sensitivity) -> dict[str, Chart]:
     """Mean loss by position, a panel per kind of error, a line per metric with its name at its end."""
-    middle, loss = (pl.col("start") + pl.col("end")) / 2, pl.col("loss")
+    loss, end = pl.col("loss"), pl.col("middle") == pl.col("middle").max().over("kind", "metric")
+    middle = (pl.col("start") + pl.col("end")) / 2
     shown = with_names(sensitivity.costs.drop_nulls("loss").with_columns(middle=middle))
     low, high = min(0, *shown["loss"], 0), 1.05 * max(0.01, *shown["loss"], 0)
     # Each name is at its line's end, or so far above the name below it that both can be read.
-    ends = shown.filter(pl.col("middle") == pl.col("middle").max().over("kind", "metric"))
-    ends = ends.sort("loss", maintain_order=True)
-    apart = pl.int_range(pl.len()) * (high - low) * _BETWEEN_NAMES
-    places = ends.select("kind", "metric", "middle", at=((loss - apart).cum_max() + apart).over("kind"))
+    apart = pl.int_range(pl.len()) * (high - low) * 0.065
+    place = ((loss - apart).cum_max() + apart).over("kind").alias("at")
+    places = shown.filter(end).sort("loss", maintain_order=True).select("kind", "metric", "middle", place)
     shown = shown.join(places, on=["kind", "metric", "middle"], how="left", maintain_order="left")
     title = "When the error happens: t/(n − 1)"  # noqa: RUF001 # a minus
-    x = Axis("middle", title, scale={"domain": [0, _WITH_NAMES], "nice": False}, axis={**_FIFTHS, "grid": False})
+    x = Axis("middle", title, scale={"domain": [0, 1.35], "nice": False}, axis={**_FIFTHS, "grid": False})
     y = Axis("loss", "Loss", scale={"domain": [low, high], "nice": False})
     looks, text = {"align": "left", "dx": 5, "dy": -3, "aria": False}, {"field": "metric", "type": "nominal"}
     names = Mark("text", x, y._replace(column="at"), "metric", looks, {"text": text})
@@ -144,35 +159,23 @@ def sensitivity_charts(sensitivity: Sensitivity) -> dict[str, Chart]:
     return {"sensitivity": lines(heading, shown, x, y, "metric", names, panel="kind")}
 
 
-def slot_charts(by_domain: pl.DataFrame, by_slot: pl.DataFrame) -> dict[str, Chart]:
-    """The heat maps of a report: of domains, unless all their scores are counts, and of slots."""
-    rows = {"domain": by_domain, "slot": by_slot}
-    return {f"{by}s": heat_map(scores, by) for by, scores in rows.items() if not scores.select(IS_COUNT.all()).item()}
-
-
 def heat_map(rows: pl.DataFrame, by: str) -> Chart:
-    """Scores of groups (slots, domains) as squares, darker where lower, the worst groups first.
-
-    Several runs have a column each, with their F1 (or, if it is not among the scores, the first metric); a single run
-    has a column per metric. A group that no turn of gold has is left out, an undefined score has no square.
-    """
-    in_gold = rows.filter(pl.col("metric").is_in(_IN_GOLD), pl.col("value") > 0)
+    """Scores of groups that gold has as squares, darker where lower, worst first: of several runs one metric each."""
+    in_gold = rows.filter(pl.col("metric").is_in(["correct", "wrong", "missed"]), pl.col("value") > 0)[by].unique()
     shares = rows.filter(~IS_COUNT)
-    if in_gold.height:  # slots that only predictions have cannot be predicted well
-        shares = shares.filter(pl.col(by).is_in(in_gold[by].unique().to_list()))
+    if len(in_gold):  # slots that only predictions have cannot be predicted well
+        shares = shares.filter(pl.col(by).is_in(in_gold.implode()))
     metrics, column = unique(shares["metric"]), "run" if rows["run"].n_unique() > 1 else "metric"
     judged = _OF_SLOTS if _OF_SLOTS in metrics else metrics[0]
-    order = shares.filter(pl.col("metric") == judged).drop_nulls("value")
-    groups = order.group_by(by).agg(exact_sum(pl.col("value")) / pl.len()).sort("value", by)[by].to_list()
-    if column == "run":
-        shares = shares.filter(pl.col("metric") == judged)
-    shown = with_names(shares.filter(pl.col(by).is_in(groups)).drop_nulls("value"))
+    of_judged = shares.filter(pl.col("metric") == judged)
+    groups = of_judged.drop_nulls("value").group_by(by).agg(_MEAN).sort("value", by)[by].to_list()
+    shown = of_judged if column == "run" else shares
+    shown = with_names(shown.filter(pl.col(by).is_in(groups)).drop_nulls("value"))
     short = {metric: metric.partition(" (")[0] for metric in unique(shown["metric"])}
     if len(set(short.values())) == len(short):  # otherwise metrics differ in parameters alone
         shown = shown.with_columns(pl.col("metric").replace(short))
-    names = unique(shown[column])
-    angle = 0 if len(names) * max(map(len, names), default=0) <= _BESIDE else -60
-    bare = {"domain": False, "ticks": False}
+    names, bare = unique(shown[column]), {"domain": False, "ticks": False}
+    angle = 0 if len(names) * max(map(len, names), default=0) <= 36 else -60  # longer names would not fit
     what = name_of(judged).partition(" (")[0] if column == "run" else "Scores"
     return squares(
         f"{what} by {by}, worst first", shown.select("run", by, "metric", "value", "turns"),
@@ -184,18 +187,14 @@ def heat_map(rows: pl.DataFrame, by: str) -> Chart:
 def scores_along(rows: pl.DataFrame, by: str) -> Chart:
     """Scores by turn, by length or by the number of gold slots; several metrics are lines in a panel per run."""
     shown = with_names(_of_enough(rows, by)).select("run", by, "metric", "value", "turns")
-    one = _only(shown["metric"])
-    is_count = rows.select(IS_COUNT.any()).item()
+    one, is_count = _only(shown["metric"]), rows.select(IS_COUNT.any()).item()
     y = Axis("value", one or "Score", scale={} if is_count else _WHOLE, axis={"format": ""} if is_count else {})
     title = f"{one or 'Scores'} by {by.replace('_', ' ')}"
     return lines(title, shown, _across(by), y, "run" if one else "metric", panel="" if one else "run")
 
 
 def along_charts(scores: pl.DataFrame, along: str) -> dict[str, Chart]:
-    """Scores along a number of the runs, means of runs with the same one; below, how far each metric is from GCA.
-
-    As in the few-shot figures of Aksu & Chen 2024.
-    """
+    """Scores along a number of the runs, and how far each is from GCA, as few-shot figures of Aksu & Chen 2024."""
     shares = with_names(scores.filter(~IS_COUNT).drop_nulls("value"))
     means = shares.group_by("metric", number=along, maintain_order=True).agg(pl.col("value").mean(), runs=pl.len())
     if means.is_empty():
@@ -205,40 +204,88 @@ def along_charts(scores: pl.DataFrame, along: str) -> dict[str, Chart]:
     apart_from = apart_from.with_columns(value=(pl.col("gca") - pl.col("value")).abs()).drop("gca")
     panels = {"Score": means, "|GCA − X|": apart_from}  # noqa: RUF001 # a minus
     shown = pl.concat([rows.with_columns(what=pl.lit(what)) for what, rows in panels.items()])
-    x = Axis("number", along, scale={"zero": False}, axis={"grid": False, "format": ""})
-    y = Axis("value", "Score" if gca.is_empty() else None, scale={"zero": False})
+    x = Axis("number", along, scale=_FREE, axis={"grid": False, "format": ""})
+    y = Axis("value", "Score" if gca.is_empty() else None, scale=_FREE)
     return {"along": lines(f"Scores along {along}", shown, x, y, "metric", panel="what", own="y")}
 
 
 def diagnosis_charts(diagnosis: Diagnosis) -> dict[str, Chart]:
     """The figures of a diagnosis: those of Kim et al. 2022, JGA by turn and by length, kinds of errors, and timing."""
+    few_ticks = {"tickCount": 3}
+    failures = long(diagnosis.first_failures, {
+        "right again later": pl.col("recovered"), "never again": pl.col("dialogues") - pl.col("recovered"),
+    }, "then", "n")  # fmt: skip
+    binned = {"bin": {"binned": True, "step": 0.1}}
+    first = Axis("low", "First wrong turn, as a share of the dialogue", "high", axis=_FIFTHS, channel=binned)
+    stacked = Axis("n", "Dialogues", axis=few_ticks, channel={"stack": "zero"})
+    slots = diagnosis.gold_slots
+    runs = slots.partition_by("run", include_key=False, maintain_order=True)
+    if all(run.equals(runs[0]) for run in runs):  # of the same gold: once for all runs
+        slots = slots.filter(pl.col("run") == pl.col("run").first())
+    form, ordinal = lines if slots["run"].n_unique() > 1 else bars, {"type": "ordinal"}
+    largest = Axis("n_gold_max", "Largest number of gold slots in a turn", axis={"labelAngle": 0}, channel=ordinal)
+    errors = diagnosis.errors.filter(pl.col("kind") != "correct", pl.col("n").sum().over("class") > 0)
+    classes, n = unique(errors["class"]), Axis("n", "Slots of turns", axis={"tickCount": 3, "format": "~s"})
+    timed = {f"{timed}, of {name_of(kind).lower()}": pl.col(f"{timed}_share") for kind, timed in TIMING.items()}
+    of_these = Axis("share", "Share of these slots of turns", scale={"zero": True}, axis=few_ticks)
     return {
-        "first_failures": _first_failures(diagnosis.first_failures),
-        "gold_slots": _gold_slots(diagnosis.gold_slots),
+        "first_failures": chart("Where dialogues first fail", failures, Mark("bar", first, stacked, "then"),
+                                panel="run"),
+        "gold_slots": form("How many slots dialogues have", slots, largest,
+                           Axis("dialogues", "Dialogues", axis=few_ticks), "run"),
         "by_turn": jga_line(diagnosis.by_turn, "turn"),
         "by_length": jga_line(diagnosis.by_length, "length"),
-        "errors": _kinds_of_errors(diagnosis.errors),
-        "timing": _timing(diagnosis.timing),
-    }
+        "errors": bars("Kinds of errors", errors.filter(pl.col("n") > 0), n, Axis("class", names=classes), "kind",
+                       panel="run"),
+        "timing": bars("Errors of timing", long(diagnosis.timing, timed, "timing", "share"), of_these, Axis("run"),
+                       panel="timing"),
+    }  # fmt: skip
 
 
 def trait_charts(traits: Traits) -> dict[str, Chart]:
-    """The figures of traits: scores by tail orientation, by non-uniformity, and by both (Aksu & Chen 2024, Fig 1)."""
+    """Scores by each trait: mean and quartiles of its bins, and means by both (Aksu & Chen 2024, Fig 1)."""
     of_shares = traits.bins.filter(pl.col("metric").is_in(traits.signatures.filter(~IS_COUNT)["metric"].to_list()))
     if of_shares.is_empty() and traits.bins.height:
         raise UsageError("there is no figure of counts by traits", hint="-m fga,gca")
-    of_traits = of_shares.partition_by("trait", maintain_order=True, as_dict=True)
-    charts = {str(trait): _along_trait(traits.dialogues, bins) for (trait,), bins in of_traits.items()}
+    charts, axes, metrics, both = dict[str, Chart](), list[Axis](), unique(of_shares["metric"]), traits.dialogues
+    keys, value = ["run", "metric", "low", "high"], pl.col("value")
+    for trait, bins in of_shares.group_by("trait", maintain_order=True):
+        name, scale = str(trait[0]), {"type": "sqrt" if trait[0] in ROOT else "linear"}  # all bins are equally wide
+        edges = bins.select("low", "high").unique().sort("low")
+        defined = (dialogues.drop_nulls(name).sort(name) for dialogues in (traits.dialogues, both))
+        alone, both = (rows.join_asof(edges, left_on=name, right_on="low", strategy="backward") for rows in defined)
+        rows = alone.unpivot(metrics, index=["run", "low", "high"], variable_name="metric")
+        spread = rows.drop_nulls("value").group_by(keys, maintain_order=True).agg(
+            lower=value.quantile(0.25, "linear"), upper=value.quantile(0.75, "linear"), dialogues=pl.len()
+        )  # fmt: skip
+        shown = with_names(bins.select(*keys, mean="value").join(spread, on=keys, maintain_order="left"))
+        shown = shown.with_columns(middle=(pl.col("low") + pl.col("high")) / 2)
+        # All of a bin, as the only tick of an axis without an extent is called 0.
+        domain = {} if shown.is_empty() else {"domain": [shown["low"].min(), shown["high"].max()]}
+        x = Axis("middle", name_of(name), scale={**scale, **domain}, axis=_FOUR_TICKS)
+        y, sizes = Axis("mean", "Mean and quartiles", scale={"zero": True}), sorted(shown["dialogues"].to_list())
+        size = {"field": "dialogues", "type": "quantitative", "scale": {"range": [4, 60]},
+                "title": "Dialogues in a bin", "legend": {"values": sorted({*sizes[:1], *sizes[-1:]})}}  # fmt: skip
+        area = Mark("area", x, y._replace(column="lower", to="upper"), "metric", {"opacity": 0.18})
+        marks = area, Mark("line", x, y, "metric"), Mark("point", x, y, "metric", channels={"size": size})
+        charts[name] = chart(f"Scores by {name_of(name).lower()}", shown, *marks, panel="run")
+        ends = {"low": f"{name}_low", "high": f"{name}_high"}
+        both = both.rename(ends)
+        axes.append(Axis(ends["low"], name_of(name), ends["high"], (), scale, _FOUR_TICKS, {"bin": "binned"}))
     if len(charts) > 1:
-        charts["traits"] = _both_traits(traits.dialogues, of_shares)
+        edge_names = [end for axis in axes for end in (axis.column, axis.to)]
+        scores = both.unpivot(metrics, index=edge_names, variable_name="metric").drop_nulls("value")
+        means = scores.group_by("metric", *edge_names).agg(mean=divide(exact_sum(value), pl.len()), dialogues=pl.len())
+        shown = with_names(means.sort(pl.col("metric").cast(pl.Enum(metrics)), *edge_names))
+        depth = {"field": "mean", "type": "quantitative", "scale": {"domain": [0, 1], "range": [0.05, 1]},
+                 "title": "Mean score", "legend": {"format": "%", "values": [0.2, 1]}}  # fmt: skip
+        mark = Mark("rect", axes[0], axes[1], channels={"opacity": depth})
+        charts["traits"] = chart("Scores by both traits", shown, mark, panel="metric")
     return charts
 
 
 def jga_line(rows: pl.DataFrame, by: str) -> Chart:
-    """JGA by turn or by length, from `Diagnosis.by_turn` or `Diagnosis.by_length`; n is the number of dialogues.
-
-    JGA by turn has intervals: a turn is one of each dialogue. Turns and lengths of hardly any dialogues are left out.
-    """
+    """JGA by turn, with intervals, as a turn is one of each dialogue, or by length; n is the number of dialogues."""
     shown = _of_enough(rows, by).select("run", by, "value", "turns", "dialogues")
     n = dict(shown.group_by(by).agg(pl.col("dialogues").max()).sort(by).iter_rows())
     ends = [wilson(value, dialogues) for value, dialogues in shown.select("value", "dialogues").iter_rows()]
@@ -250,14 +297,13 @@ def jga_line(rows: pl.DataFrame, by: str) -> Chart:
 
 def _only(column: pl.Series) -> str | None:
     """The only text of a column; None if it has several."""
-    texts = unique(column)
-    return texts[0] if len(texts) == 1 else None
+    return unique(column)[0] if column.n_unique() == 1 else None
 
 
 def _of_enough(rows: pl.DataFrame, by: str) -> pl.DataFrame:
-    """Rows of the turns or lengths that more than hardly any dialogues have."""
+    """Rows without the turns or lengths that less than one dialogue in a hundred has."""
     n = pl.col("dialogues").max()
-    return rows.filter(n.over(by) >= _FEW * n)
+    return rows.filter(n.over(by) >= 0.01 * n)
 
 
 def _across(by: str, **axis: Any) -> Axis:
@@ -281,19 +327,6 @@ def _intervals(rows: pl.DataFrame, by: str, what: str) -> Chart:
     return chart(f"Scores and their {what}", table, rule, point, panel="metric", own="x")
 
 
-def _differences(rows: pl.DataFrame) -> Chart:
-    """Differences of pairs in one metric in points, row minus column, as a triangle of squares; * is significant."""
-    rows = with_names(rows).with_columns(pl.col("difference") * pl.when(IS_COUNT).then(1).otherwise(100))
-    rows = rows.select("metric", "run", "other", "difference", "low", "high", "p_adjusted", "significant")
-    metric, largest = rows["metric"].item(0), rows.select(pl.col("difference").abs().max()).item() or 1
-    return squares(
-        f"Differences in {metric}, in points: row minus column; * significant", rows,
-        (Axis("other", axis=_SLOPING), Axis("run")), "difference", [-largest, 0, largest],
-        text="datum.difference === null ? '-' : format(datum.difference, '.1f') + (datum.significant ? '*' : '')",
-        below=f"{metric}: row minus column, in points; * significant",
-    )  # fmt: skip
-
-
 def _spread(scores: pl.DataFrame) -> dict[str, Chart]:
     """Mean and standard deviation of several runs' scores, by metric, on one axis (Kim et al. 2022, Fig 4)."""
     from dstbench.analysis.rankings import spread_of  # not before: it needs the modules of statistics
@@ -303,13 +336,13 @@ def _spread(scores: pl.DataFrame) -> dict[str, Chart]:
         return {}
     mean, sd, y = pl.col("mean"), pl.col("sd"), Axis("metric")
     rows = with_names(spread_of(shares)).with_columns(low=mean - sd, high=mean + sd)
-    x = Axis("mean", "Mean ± SD; a mark per run", scale=_WHOLE)
-    of_runs = with_names(shares).select("run", "metric", "value")
+    x, of_runs = Axis("mean", "Mean ± SD; a mark per run", scale=_WHOLE), with_names(shares)
     marks = (
         Mark("rule", x._replace(column="low", to="high"), y),
         Mark("point", x, y, options={"color": INK, "size": 20}),
-        Mark("tick", x._replace(column="value"), y, options={"thickness": 0.5, "size": 6}, rows=of_runs),
-    )
+        Mark("tick", x._replace(column="value"), y, options={"thickness": 0.5, "size": 6},
+             rows=of_runs.select("run", "metric", "value")),
+    )  # fmt: skip
     return {"spread": chart("Mean and standard deviation of the runs' scores", rows, *marks)}
 
 
@@ -323,126 +356,3 @@ def _matrices(rows: pl.DataFrame, value: str, title: str) -> Chart:
         (Axis("first", names=names, axis=_SLOPING), Axis("second", names=names)), value, [-1, 0, 1], panel="run",
         text=f"datum.{value} === null ? '-' : replace(format(datum.{value}, '.2f'), '0.', '.')",
     )  # fmt: skip
-
-
-def _reliability(compared: MetricComparison) -> dict[str, Chart]:
-    """How well each metric orders runs, against how it depends on when mistakes happen; a mark per metric."""
-    what, rows = "Pairs that halves order alike", compared.reliability.select(
-        "metric", value=1 - pl.col("swap_rate"), low=1 - pl.col("high"), high=1 - pl.col("low")
-    )  # fmt: skip
-    if compared.validity.height:
-        what = f"Soft accuracy along {compared.validity['along'][0]}"
-        rows = compared.validity.filter(measure="soft_accuracy").select("metric", "value", "low", "high")
-    swayed = compared.dependence.filter(trait="to_mean").select(
-        "metric", r="partial", r_low="partial_low", r_high="partial_high"
-    )
-    shown = with_names(rows.join(swayed, on="metric", maintain_order="left").drop_nulls())
-    if shown.height < 2:
-        return {}
-    x = Axis("r", "r with when mistakes happen, given their number", scale={"nice": False, "padding": 4},
-             axis={"format": ""})  # fmt: skip
-    y = Axis("value", what, scale=_FITTED)
-    across = Mark("rule", x._replace(column="r_low", to="r_high"), y, "metric")
-    thin: dict[str, Any] = {"size": 1, "stroke": None, "tooltip": False}
-    up = Mark("bar", x, y._replace(column="low", to="high"), "metric", thin, is_apart=False)
-    title = "Which metric to trust: how well it orders runs, and what sways it"
-    return {"judged": chart(title, shown, across, up, Mark("point", x, y, "metric"))}
-
-
-def _gold_slots(rows: pl.DataFrame) -> Chart:
-    """The largest number of gold slots in a dialogue (Kim et al. 2022, Fig 2); of the same gold, once for all runs."""
-    runs = rows.partition_by("run", include_key=False, maintain_order=True)
-    if all(run.equals(runs[0]) for run in runs):
-        rows = rows.filter(pl.col("run") == pl.col("run").first())
-    x = Axis("n_gold_max", "Largest number of gold slots in a turn", axis={"labelAngle": 0},
-             channel={"type": "ordinal"})  # fmt: skip
-    form = lines if rows["run"].n_unique() > 1 else bars
-    return form("How many slots dialogues have", rows, x, Axis("dialogues", "Dialogues", axis={"tickCount": 3}), "run")
-
-
-def _first_failures(rows: pl.DataFrame) -> Chart:
-    """When failing dialogues first fail (Kim et al. 2022, Fig 1): bars, with a part for those that are right again."""
-    parts = {"right again later": pl.col("recovered"), "never again": pl.col("dialogues") - pl.col("recovered")}
-    binned = {"bin": {"binned": True, "step": 0.1}}
-    x = Axis("low", "First wrong turn, as a share of the dialogue", "high", axis=_FIFTHS, channel=binned)
-    y = Axis("n", "Dialogues", axis={"tickCount": 3}, channel={"stack": "zero"})
-    shown = long(rows, parts, "then", "n")
-    return chart("Where dialogues first fail", shown, Mark("bar", x, y, "then"), panel="run")
-
-
-def _kinds_of_errors(rows: pl.DataFrame) -> Chart:
-    """How many slots of turns are in each class of errors, from `Diagnosis.errors`, a panel per run."""
-    shown = rows.filter(pl.col("kind") != "correct", pl.col("n").sum().over("class") > 0)
-    classes = unique(shown["class"])
-    x = Axis("n", "Slots of turns", axis={"tickCount": 3, "format": "~s"})
-    return bars("Kinds of errors", shown.filter(pl.col("n") > 0), x, Axis("class", names=classes), "kind", panel="run")
-
-
-def _timing(rows: pl.DataFrame) -> Chart:
-    """The shares of missed slots that are late and of over-predicted ones that are early, from `Diagnosis.timing`."""
-    shares = {f"{timed}, of {name_of(kind).lower()}": pl.col(f"{timed}_share") for kind, timed in TIMING.items()}
-    x = Axis("share", "Share of these slots of turns", scale={"zero": True}, axis={"tickCount": 3})
-    return bars("Errors of timing", long(rows, shares, "timing", "share"), x, Axis("run"), panel="timing")
-
-
-def _along_trait(dialogues: pl.DataFrame, bins: pl.DataFrame) -> Chart:
-    """The distribution of dialogues' scores in each bin of one trait: mean and quartiles, a panel per run.
-
-    The more dialogues are in a bin, the larger is its point.
-    """
-    trait, keys = bins["trait"].item(0), ["run", "metric", "low", "high"]
-    rows = _binned(dialogues, bins, trait).unpivot(
-        on=unique(bins["metric"]), index=["run", "low", "high"], variable_name="metric"
-    )
-    value = pl.col("value")
-    spread = rows.drop_nulls("value").group_by(keys, maintain_order=True).agg(
-        lower=value.quantile(0.25, "linear"), upper=value.quantile(0.75, "linear"), dialogues=pl.len()
-    )  # fmt: skip
-    shown = with_names(bins.select(*keys, mean="value").join(spread, on=keys, maintain_order="left"))
-    shown = shown.with_columns(middle=(pl.col("low") + pl.col("high")) / 2)
-    # All of a bin, as the only tick of an axis without an extent is called 0.
-    domain = {} if shown.is_empty() else {"domain": [shown["low"].min(), shown["high"].max()]}
-    x = Axis("middle", name_of(trait), scale={**_scale(trait), **domain}, axis=_FOUR_TICKS)
-    y = Axis("mean", "Mean and quartiles", scale={"zero": True})
-    sizes = sorted(shown["dialogues"].to_list())
-    size = {"field": "dialogues", "type": "quantitative", "scale": {"range": [4, 60]}, "title": "Dialogues in a bin",
-            "legend": {"values": sorted({*sizes[:1], *sizes[-1:]})}}  # fmt: skip
-    marks = (
-        Mark("area", x, y._replace(column="lower", to="upper"), "metric", {"opacity": 0.18}),
-        Mark("line", x, y, "metric"),
-        Mark("point", x, y, "metric", channels={"size": size}),
-    )
-    return chart(f"Scores by {name_of(trait).lower()}", shown, *marks, panel="run")
-
-
-def _both_traits(dialogues: pl.DataFrame, bins: pl.DataFrame) -> Chart:
-    """Mean scores of all runs' dialogues by both traits, darker where higher, a panel per metric."""
-    metrics, traits, rows = unique(bins["metric"]), unique(bins["trait"]), dialogues
-    axes, edges = list[Axis](), list[str]()
-    for trait in traits:
-        low, high = f"{trait}_low", f"{trait}_high"
-        rows = _binned(rows, bins.filter(trait=trait), trait).rename({"low": low, "high": high})
-        axes.append(Axis(low, name_of(trait), high, (), _scale(trait), _FOUR_TICKS, {"bin": "binned"}))
-        edges += [low, high]
-    long = rows.unpivot(on=metrics, index=edges, variable_name="metric").drop_nulls("value")
-    means = long.group_by("metric", *edges).agg(mean=divide(exact_sum(pl.col("value")), pl.len()), dialogues=pl.len())
-    shown = with_names(means.sort(pl.col("metric").cast(pl.Enum(metrics)), *edges))
-    legend = {"title": "Mean score", "legend": {"format": "%", "values": [0.2, 1]}}
-    depth = {"field": "mean", "type": "quantitative", "scale": {"domain": [0, 1], "range": [0.05, 1]}, **legend}
-    mark = Mark("rect", axes[0], axes[1], channels={"opacity": depth})
-    return chart("Scores by both traits", shown, mark, panel="metric")
-
-
-_FOUR_TICKS: Final = {"tickCount": 4, "grid": False, "format": ""}
-
-
-def _scale(trait: str) -> dict[str, Any]:
-    """The scale on which a trait's bins are equally wide."""
-    return {"type": "sqrt" if trait in ROOT else "linear"}
-
-
-def _binned(dialogues: pl.DataFrame, bins: pl.DataFrame, trait: str) -> pl.DataFrame:
-    """Dialogues in which the trait is defined, with the ends of its bin."""
-    edges = bins.select("low", "high").unique().sort("low")
-    defined = dialogues.drop_nulls(trait).sort(trait)
-    return defined.join_asof(edges, left_on=trait, right_on="low", strategy="backward")
