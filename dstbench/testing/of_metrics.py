@@ -88,21 +88,21 @@ def _parts_add_up(metric: Metric, states: States, rng: np.random.Generator) -> N
 
 def _undefined_is_null(metric: Metric, states: States, rng: np.random.Generator) -> None:
     for column in ("value", "se"):
-        _none_is(~pl.col(column).is_finite(), "the {} of {} is {} for {} {}, not null", column, metric, states, rng)
+        _none_is(~pl.col(column).is_finite(), column, "not null", metric, states, rng)
 
 
 def _shares_are_in_range(metric: Metric, states: States, rng: np.random.Generator) -> None:
     is_odd = (pl.col("unit") == "share") & pl.col("value").is_finite() & ~pl.col("value").is_between(0, 1)
-    said = "the {} of {} is {} for {} {}; if it is no share, say is_count = True"
-    _none_is(is_odd, said, "value", metric, states, rng)
+    _none_is(is_odd, "value", "if it is no share, say is_count = True", metric, states, rng)
 
 
-def _none_is(is_odd: pl.Expr, said: str, column: str, metric: Metric, states: States, rng: np.random.Generator) -> None:
+def _none_is(is_odd: pl.Expr, column: str, but: str, *tried: Any) -> None:
     """No value of the whole, or of groups of some kind, is odd."""
+    metric, states, rng = tried
     for by in ("run", str(rng.choice(["dialogue", "turn", "domain", "slot"]))):
         odd = score(states, metrics=[metric], by=by).filter(is_odd)
         if odd.height:
-            raise BrokenLawError(said.format(column, metric, odd[column][0], by, odd[by][0]))
+            raise BrokenLawError(f"the {column} of {metric} is {odd[column][0]} for {by} {odd[by][0]}; {but}")
 
 
 def _twice_is_the_same(metric: Metric, states: States, _: np.random.Generator) -> None:
