@@ -7,24 +7,15 @@ import re
 import sys
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
-from functools import wraps
-from inspect import Parameter, signature
-from types import FunctionType
-from typing import Any, Final, Literal, ParamSpec, TypeAlias, TypeVar
+from typing import Any, Final, Literal, TypeAlias
 
-P = ParamSpec("P")
-T = TypeVar("T")
 When: TypeAlias = Literal["now", "before", "after"]
 #: Control characters, invisible ones, and those that change the direction of writing, as ranges of a pattern.
 HIDDEN: Final = "\x00-\x1f\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff"
 #: One of them, or a surrogate, which no column can hold.
 UNSEEN: Final = re.compile(f"[{HIDDEN}\ud800-\udfff]")
-
-# The annotation of keywords that a function passes on.
-_PASSED_ON: Final = re.compile(r"Unpack\[(\w+)\]")
-
 
 # An option of the command line in a message, and those that are not called as the keyword argument is.
 # What is between backticks, such as a whole command, is passed over.
@@ -159,48 +150,6 @@ def warn(what: str | DstbenchWarning, **about: Any) -> None:
     while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] == "dstbench":
         frame, level = frame.f_back, level + 1
     warnings.warn(warning, stacklevel=level)
-
-
-def naming_keywords(function: Callable[P, T]) -> Callable[P, T]:
-    """A public function, whose error for a keyword that it does not have names the one that may be meant.
-
-    Keywords that it passes on are those of a `TypedDict` of its module.
-    """
-
-    @wraps(function)
-    def checked(*args: P.args, **keywords: P.kwargs) -> T:
-        parameters = signature(function).parameters if keywords else {}
-        if not keywords.keys() <= parameters.keys() and (names := _keywords_of(function, parameters)) is not None:
-            for name in keywords.keys() - names:
-                hint = did_you_mean(name, names)
-                text = (
-                    f"{function.__qualname__.removesuffix('.__init__')}() got an unexpected keyword argument {name!r}"
-                )
-                raise TypeError(f"{text}. {hint[0].upper()}{hint[1:]}" if hint else text)
-        return function(*args, **keywords)
-
-    return checked
-
-
-def _keywords_of(function: Callable[..., Any], parameters: Mapping[str, Parameter]) -> list[str] | None:
-    """The keywords of a function, with those that it passes on; None: it takes any, and checks them itself."""
-    names: list[str] = []
-    for name, parameter in parameters.items():
-        if parameter.kind is not parameter.VAR_KEYWORD:
-            names.append(name)
-        elif passed_on := _PASSED_ON.fullmatch(str(parameter.annotation)):
-            names += sys.modules[function.__module__].__dict__[passed_on[1]].__annotations__
-        else:
-            return None
-    return names
-
-
-def name_keywords(namespace: dict[str, Any]) -> None:
-    """Make `naming_keywords` of all functions in a module's ``__all__``, here and where they are defined."""
-    for name in namespace["__all__"]:
-        if isinstance(function := namespace[name], FunctionType):
-            namespace[name] = naming_keywords(function)
-            setattr(sys.modules[function.__module__], name, namespace[name])  # where pickle looks for it
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str | None:

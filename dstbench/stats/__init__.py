@@ -6,7 +6,6 @@ agreement.
 
 from __future__ import annotations
 
-from dstbench.errors import name_keywords as _name_keywords
 from dstbench.stats.adjust import benjamini_hochberg as benjamini_hochberg
 from dstbench.stats.adjust import benjamini_yekutieli as benjamini_yekutieli
 from dstbench.stats.adjust import bonferroni as bonferroni
@@ -53,5 +52,3 @@ from dstbench.stats.resampling import swaps as swaps
 from dstbench.stats.resampling import weights as weights
 
 __all__ = sorted(name for name, thing in globals().items() if callable(thing) and not name.startswith("_"))  # noqa: PLE0605
-
-_name_keywords(globals())
