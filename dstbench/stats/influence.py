@@ -20,7 +20,7 @@ from dstbench.arrays import Floats, Integers
 from dstbench.errors import UsageError
 from dstbench.schema.record import Shown
 from dstbench.stats.correlations import LEAST
-from dstbench.stats.differences import TIE
+from dstbench.stats.differences import TIE, linearised_se
 from dstbench.stats.normal import check_level, critical, two_sided, wilson
 from dstbench.stats.resampling import Score, scores_of
 
@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 _STEP: Final = 2.0**-17
 # A sum of squares that is a smaller part than this of its terms' is a rounding error of the gradient.
 _NEGLIGIBLE: Final = 1e-16
-# The variance of a ratio that is a smaller part than this of the sums that it is computed from is a rounding error.
-_NEGLIGIBLE_RATIO: Final = 1e-12
 # The variance of a column that is below this part of the mean square is 0, apart from rounding errors.
 _CONSTANT: Final = 1e-9
 # Coefficients above this are 1, apart from rounding errors.
@@ -247,17 +245,12 @@ def _ratio(numerators: Floats, denominators: Floats, level: float) -> ClusterRat
 
     Its standard error is linearised, its interval by Student's t with one degree of freedom less than clusters.
     """
-    clusters, denominator = int((denominators > 0).sum()), float(denominators.sum())
-    value = float(numerators.sum()) / denominator if clusters else np.nan
+    counts = denominators > 0
+    clusters, numerators, denominators = int(counts.sum()), numerators[counts], denominators[counts]
+    value = float(numerators.sum() / denominators.sum()) if clusters else np.nan
     if clusters < 2:
         return ClusterRatio(value, np.nan, np.nan, clusters)
-    pairs = ((numerators, numerators), (numerators, denominators), (denominators, denominators))
-    terms = np.array([float((one * other).sum()) for one, other in pairs]) * [1, -2 * value, value * value]
-    variance = float(terms.sum())
-    if variance < _NEGLIGIBLE_RATIO * float(np.abs(terms).sum()):
-        variance = 0.0
-    se = np.sqrt(variance * clusters / (clusters - 1)) / denominator
-    reach = float(critical(level, clusters - 1) * se)
+    reach = critical(level, clusters - 1) * linearised_se(numerators, denominators)
     return ClusterRatio(value, value - reach, value + reach, clusters)
 
 
