@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
@@ -100,13 +100,8 @@ def write(
     schema: pl.Schema,
     groups: Iterable[pl.DataFrame],
     texts: Mapping[str, str] | None = None,
-    last_texts: Callable[[], Mapping[str, str]] = dict,
 ) -> None:
-    """Write a table with a seal, each part of it a row group of the file.
-
-    PyArrow keeps the `texts` of the footer if it reads the table and writes it again, and does not keep `last_texts`,
-    which are asked for when all parts are written.
-    """
+    """Write a table with texts in its footer and a seal, each part of it a row group of the file."""
     import pyarrow as pa  # takes 0.2 s, and only writing needs it
     import pyarrow.parquet as pq
 
@@ -121,12 +116,12 @@ def write(
                     # As one chunk, because a row group can hold only one dictionary: the values of a second chunk
                     # would be written without any, and decoded at half the speed.
                     writer.write_table(group.rechunk().to_arrow(), row_group_size=max(group.height, 1))
-                writer.add_key_value_metadata({**last_texts(), _SEAL: _UNSEALED})
+                writer.add_key_value_metadata({_SEAL: _UNSEALED})
                 writer.close()
             finally:
                 writer.is_open = False  # else it is closed once more when it is collected, and complains
         with temporary.open("r+b") as sealed, mmap(sealed.fileno(), 0) as content:
-            if seal := _seal_in(content):  # the key of `last_texts` may come after it
+            if seal := _seal_in(content):
                 checksum = crc32(content)
                 content[seal.start(1) : seal.end()] = f"{len(content):016x}{checksum:08x}".encode()
 

@@ -11,7 +11,7 @@ import logging
 import os
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from itertools import pairwise
@@ -82,16 +82,11 @@ def write_long(run: Run, path: str | PathLike[str]) -> None:
         hint = "one of those that `dstbench.open_runs` returns: write_long(open_runs(data)[0], path)"
         raise UsageError(f"a run is written, not an object of type {type(run).__name__}", hint=hint)
     _LOG.info("writing %s (%s rows)", path, f"{run.cuts[-1]:,}")
-    table, fingerprints = run.read(), list[int]()
-
-    def groups() -> Iterator[pl.DataFrame]:
-        for start, end in pairwise(run.cuts):
-            fingerprints.append(gold_fingerprint(table[start:end]))
-            yield table[start:end]
-
     texts = {METADATA: json.dumps(dict(run.meta), ensure_ascii=False, sort_keys=True), CUTS: json.dumps(run.cuts)}
-    last_texts = lambda: {GOLD: json.dumps(f"{sum(fingerprints) % 2**64:016x}")}  # noqa: E731
-    parquet.write(path, LONG.schema, groups(), texts, last_texts)
+    table = run.read()
+    groups = [table[start:end] for start, end in pairwise(run.cuts)]
+    texts[GOLD] = json.dumps(f"{sum(map(gold_fingerprint, groups)) % 2**64:016x}")
+    parquet.write(path, LONG.schema, groups, texts)
 
 
 class Reading(TypedDict, total=False):
