@@ -176,26 +176,22 @@ def choose_split(states: States, splits: Mapping[str, pl.DataFrame], gold: str) 
     if states.pred is None:
         what = f"only gold tells which dialogues it has ({states.format}), and {gold} has several splits"
         raise DstbenchError(what, file=states.source, hint=f"choose one: --split {next(iter(splits))}")
-    predicted = states.pred.turns
-    some, whole, exact = list[str](), list[str](), list[str]()
+    predicted, fits = states.pred.turns, dict[str, int]()
     for split, turns in splits.items():
         of_dialogues = turns.join(predicted, on="dialogue", how="semi").height
-        shared = predicted.join(turns, on=_KEY, how="semi").height
-        some += [split] if of_dialogues else []
-        whole += [split] if shared == predicted.height else []
-        exact += [split] if of_dialogues == shared == predicted.height else []
-    for candidates, reason in (
-        (some, "in which it has dialogues"),
-        (whole, "that has all its turns"),
-        (exact, "in which its dialogues have no other turns"),
-    ):
+        is_whole = predicted.join(turns, on=_KEY, how="semi").height == predicted.height
+        fits[split] = (of_dialogues > 0) + is_whole + (is_whole and of_dialogues == predicted.height)
+    reasons = ("in which it has dialogues", "that has all its turns", "in which its dialogues have no other turns")
+    for fit, reason in enumerate(reasons, 1):
+        candidates = [split for split, own in fits.items() if own >= fit]
         if len(candidates) == 1:
             warn(f"scored on the split {candidates[0]}, the only one of {gold} {reason}", file=states.source)
             return candidates[0]
-    if candidates := sorted(exact or whole or some):
-        what = f"predictions in the splits {', '.join(candidates)} of {gold}"
-        raise DstbenchError(what, file=states.source, hint=f"choose one: --split {candidates[-1]}")
-    return None
+    if not any(fits.values()):
+        return None
+    candidates = sorted(split for split, own in fits.items() if own == max(fits.values()))
+    what = f"predictions in the splits {', '.join(candidates)} of {gold}"
+    raise DstbenchError(what, file=states.source, hint=f"choose one: --split {candidates[-1]}")
 
 
 def _sides(states: States, gold: States | None) -> tuple[Side, Side]:

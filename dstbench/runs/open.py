@@ -168,14 +168,14 @@ def open_runs(
             from dstbench.readers.memory import check_parallel
 
             check_parallel(item, gold)
-    golds = None if gold is None else split_gold(gold, split, options) or open_gold(gold, split, options)
+    golds = {} if gold is None else _golds(gold, split, options)
     runs = []
     for number, (name, item) in enumerate(parts):
         _LOG.info("reading %s", name, extra={"done": number, "of": len(parts)})
         loaded = load(name, item, options)
         runs.append(
             _aligned(name, item, loaded, golds, options=options, missing=missing, split=split)
-            if isinstance(loaded, States) or gold is not None
+            if isinstance(loaded, States) or golds
             else _as_it_is(loaded, options, missing, split)
         )
     _LOG.info("%d of %d runs have been read", len(parts), len(parts), extra={"done": len(parts), "of": len(parts)})
@@ -451,19 +451,24 @@ def _aligned(
     name: str,
     item: Any,
     loaded: Run | States,
-    gold: States | SplitGold | None,
+    golds: Mapping[str, States],
     *,
     options: ReadOptions,
     missing: Missing,
     split: str | None,
 ) -> Run:
-    """The run of these states (or of the states of a run) in memory, aligned with gold (None: that of the states)."""
+    """The run of these states (or of the states of a run) in memory, aligned with gold (none: that of the states)."""
     if isinstance(loaded, Run):
         states = renamed(from_long(loaded.read(), name, loaded.meta.get("with_book")), options)
     else:
         # Without splits, states are of the only one that gold has, if gold is given.
-        states = only_split(loaded, split) if split and (gold is None or loaded.splits is not None) else loaded
-    gold = gold.of(states) if isinstance(gold, SplitGold) else gold
+        states = only_split(loaded, split) if split and (not golds or loaded.splits is not None) else loaded
+    gold = next(iter(golds.values()), None)
+    if len(golds) > 1:
+        turns = {name: gold_of(of_split).turns for name, of_split in golds.items()}
+        # If no turn is in any split, alignment says so.
+        gold = golds[choose_split(states, turns, next(iter(golds.values())).source) or next(iter(golds))]
+        warn_of_notes(gold)
     aligned = to_long(states, gold, missing=missing)
     # Turns that were scored as empty are now turns with an empty state: the signature must still say so.
     was_empty = isinstance(loaded, Run) and loaded.meta["missing"] == "empty"
@@ -485,38 +490,22 @@ def _aligned(
 # --- gold -------------------------------------------------------------------------------------------------------------
 
 
-class SplitGold(NamedTuple):
-    """Gold in a folder of several splits, whose dialogues may have the same ids: the states of each split."""
-
-    source: str
-    splits: Mapping[str, States]
-
-    def of(self, states: States) -> States:
-        """The gold states of the split that has these predictions."""
-        turns = {split: gold_of(of_split).turns for split, of_split in self.splits.items()}
-        split = choose_split(states, turns, self.source) or next(iter(turns))  # alignment says that no turn is in both
-        warn_of_notes(self.splits[split])
-        return self.splits[split]
-
-
-def split_gold(gold: Data, split: str | None = None, options: ReadOptions = AS_USUAL) -> SplitGold | None:
-    """Gold of several splits; None: it is not in a folder of several splits, or one of them is chosen (`split`)."""
+def _golds(gold: Data, split: str | None, options: ReadOptions) -> dict[str, States]:
+    """Gold's states: those of each split, if it is a folder of several, whose dialogues may have the same ids."""
     parts = named_parts(gold)
-    if split is not None or len(parts) != 1 or not is_path(parts[0][1]) or not File(str(parts[0][1])).is_folder:
-        return None
-    from dstbench.readers import Source
+    if split is None and len(parts) == 1 and is_path(path := parts[0][1]) and File(str(path)).is_folder:
+        from dstbench.readers import Source
 
-    files, _ = split_files(Source(os.fspath(parts[0][1])))
-    splits = [split for split in _SPLITS if split in {file.split for file in files}]
-    if len(splits) < 2:
-        return None
-    states = {}
-    for number, name in enumerate(splits):
-        with warnings.catch_warnings():
-            if number:
-                warnings.filterwarnings("ignore", ".*splits in subfolders are left out", DstbenchWarning)
-            states[name] = _read(File(str(parts[0][1])), options.for_gold(), name)
-    return SplitGold(str(parts[0][1]), states)
+        found = {file.split for file in split_files(Source(os.fspath(path)))[0]}
+        if len(splits := [name for name in _SPLITS if name in found]) > 1:
+            golds = {}
+            for name in splits:
+                with warnings.catch_warnings():
+                    if golds:
+                        warnings.filterwarnings("ignore", ".*splits in subfolders are left out", DstbenchWarning)
+                    golds[name] = replace(_read(File(str(path)), options.for_gold(), name), source=str(path))
+            return golds
+    return {"": open_gold(gold, split, options)}
 
 
 def open_gold(gold: Data, split: str | None = None, options: ReadOptions = AS_USUAL) -> States:
