@@ -322,13 +322,6 @@ def as_convention(choice: str | PathLike[str] | Convention) -> Convention:
     return choice
 
 
-#: Native format to the profile of its authors' evaluation.
-OF_FORMATS: Final = {
-    "mwzeval": "mwzeval@fixed", "trade": "trade@fixed", "som": "som-dst@fixed", "star": "star",
-    "simpletod": "simpletod-v1", "t5dst": "t5dst@fixed", "convlab3": "convlab3-unified", "sgd": "sgd",
-}  # fmt: skip
-
-
 def suits(convention: Convention, slots: frozenset[str]) -> str | None:
     """Why a convention does not suit a run whose gold has values of these slots; None if it suits."""
     name = convention.name.partition(".")[0].partition("@")[0]

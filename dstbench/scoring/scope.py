@@ -14,7 +14,7 @@ from typing import Final, NamedTuple, Unpack
 import polars as pl
 
 from dstbench.conventions.convention import SLOT_KINDS, Convention, absent_literals
-from dstbench.conventions.profiles import OF_FORMATS, profile, suits
+from dstbench.conventions.profiles import profile, suits
 from dstbench.errors import DstbenchError, DstbenchWarning, UsageError, number_of, warn
 from dstbench.metrics import Metric, parse, parse_all, stats_of
 from dstbench.metrics.built_in import SA
@@ -177,8 +177,6 @@ SPELLING: Final = {
     **stats_of(parse("jga")),
     "spelled": ((_WRONG > 0) & (C("n_spelling") == _WRONG)).cast(pl.Int64),
 }
-# Runs of more turns are not scored again under the profile of their format.
-_MOST_TURNS: Final = 200_000
 
 
 class Remedy(NamedTuple):
@@ -209,7 +207,6 @@ def warn_of_scores(scored: Sequence[tuple[Run, Sums]], metrics: Sequence[Metric]
                 kind=f"{what}; {remedy.option} raises JGA",
                 count=spelled,
             )
-    _warn_of_order(scored, convention)
 
 
 def warn_of_alternatives(run: Run, sums: Sums, convention: Convention) -> None:
@@ -227,28 +224,6 @@ def warn_of_alternatives(run: Run, sums: Sums, convention: Convention) -> None:
         kind="gold lists alternatives, which are compared as written; --multi any accepts each of them",
         when="before" if now is not None and then is not None and then - now > _WORTH else "after",
     )
-
-
-def _warn_of_order(scored: Sequence[tuple[Run, Sums]], convention: Convention) -> None:
-    """Warn if the profile that is made for the runs' format orders them otherwise, and say who changes place most."""
-    names = {OF_FORMATS.get(str(run.meta.get("format"))) for run, _ in scored}
-    (name, *others) = names
-    if name is None or others or len(scored) < 2 or convention != profile("verbatim"):
-        return
-    own = profile(name)
-    if sum(sums.turns for _, sums in scored) > _MOST_TURNS or any(suits(own, _gold_slots(run)) for run, _ in scored):
-        return
-    jga = {run.name: (_jga(run, convention) or 0, _jga(run, own) or 0) for run, _ in scored}
-    places = {run: [1 + sum(other[at] > of[at] for other in jga.values()) for at in (0, 1)] for run, of in jga.items()}
-    moved = max(places, key=lambda run: abs(places[run][0] - places[run][1]))
-    here, there = places[moved]
-    if here != there:
-        fmt = scored[0][0].meta["format"]
-        warn(
-            f"--profile {name} is made for this format ({fmt}), and orders the runs otherwise: by JGA, {moved} is "
-            f"number {there} of {len(places)} under it, and number {here} here",
-            when="before",
-        )
 
 
 def spelling_remedy(run: Run, convention: Convention, jga: float) -> Remedy | None:
