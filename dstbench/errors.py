@@ -28,11 +28,7 @@ _KEYWORDS: Final = {
 
 
 def in_python(message: str) -> str:
-    """A message with the names of keyword arguments in place of the command line's options.
-
-    >>> in_python("omit --label-map; `compare --resamples 1000` says more")
-    'omit `labels`; `compare --resamples 1000` says more'
-    """
+    """A message with the names of keyword arguments in place of the command line's options."""
 
     def keyword(option: re.Match[str]) -> str:
         return f"`{_KEYWORDS.get(option[1], option[1].replace('-', '_'))}`" if option[1] else option[0]
@@ -153,11 +149,7 @@ def warn(what: str | DstbenchWarning, **about: Any) -> None:
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str | None:
-    """The hint ``did you mean …?`` with the most similar known words, whatever their case; None if none is similar.
-
-    >>> did_you_mean("jgaa", ["jga", "sa", "fga"]), did_you_mean("mul484", ["MUL0484", "SNG01"])
-    ('did you mean jga or fga?', 'did you mean MUL0484?')
-    """
+    """The hint ``did you mean …?`` with the most similar known words, whatever their case; None if none is similar."""
     if len(word) > 100:  # slow to compare, and similar to no known word
         return None
     names = {name.lower(): name for name in known}
@@ -183,11 +175,7 @@ def first_repeated(names: Iterable[str]) -> str | None:
 
 
 def visible(text: str, keep: str = "") -> str:
-    r"""The text with control characters as escapes, except those in `keep`.
-
-    >>> print(visible("a\x1b[2Jb"))
-    a\x1b[2Jb
-    """
+    """The text with control characters as escapes, except those in `keep`."""
     return UNSEEN.sub(lambda char: char[0] if char[0] in keep else char[0].encode("unicode_escape").decode(), text)
 
 
@@ -197,11 +185,7 @@ def number_of(count: int, noun: str) -> str:
 
 
 def percent(level: float) -> str:
-    """A level in percent, in words.
-
-    >>> percent(0.95)
-    '95 %'
-    """
+    """A level in percent, in words."""
     return f"{round(100 * level, 9):g} %"
 
 

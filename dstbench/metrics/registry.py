@@ -59,11 +59,7 @@ def find_metric(name: str) -> type[Metric] | None:
 
 
 def name_of(notation: str) -> str:
-    """What papers call a metric, in its notation, or a column of the dialogues' table; else the text itself.
-
-    >>> name_of("jga"), name_of("fga:lam=0.25"), name_of("to_mean"), name_of("polite")
-    ('JGA', 'FGA (λ = 0.25)', 'Tail orientation', 'polite')
-    """
+    """What papers call a metric, in its notation, or a column of the dialogues' table; else the text itself."""
     name, *parameters = notation.split(":")
     if name in LABELS:
         return LABELS[name]
@@ -74,11 +70,7 @@ def name_of(notation: str) -> str:
 
 
 def sign_of(notation: str) -> Literal[1, -1] | None:
-    """A metric's direction: 1 if the higher score is the better one, -1 if the lower one is; None if unknown.
-
-    >>> sign_of("fga:lam=0.25"), sign_of("missed"), sign_of("polite")
-    (1, -1, None)
-    """
+    """A metric's direction: 1 if the higher score is the better one, -1 if the lower one is; None if unknown."""
     return (find_metric(notation.partition(":")[0]) or Metric).direction
 
 
@@ -108,11 +100,7 @@ def parse(notation: str) -> Metric:
 
 
 def _usual(name: str) -> str | None:
-    """The hint for what papers and scripts call a metric: its title, or another usual name.
-
-    >>> _usual("joint_goal_acc"), _usual("micro-F1"), _usual("accuracy")
-    ('did you mean jga?', 'did you mean f1:avg=micro?', None)
-    """
+    """The hint for what papers and scripts call a metric: its title, or another usual name."""
     letters = re.sub(r"acc$", "accuracy", re.sub(r"[\W_]", "", name.lower())).replace("avg", "average")
     titles = {metric.title.replace(" ", "").replace("-", ""): name for name, metric in REGISTRY.items()}
     meant = (titles | _USUAL).get(letters)
