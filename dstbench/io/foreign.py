@@ -28,7 +28,7 @@ _BINARY: Final = Foreign(
 )
 _PACKED: Final = Foreign(
     "packed (twice, or in a way that is not read)",
-    "unpack it first; gzip, bzip2, xz, zstd and zip are read as they are, once and not in each other",
+    "unpack it first; gzip, bzip2, zstd and zip are read as they are, once and not in each other",
 )
 _OFFICE: Final = Foreign("a document of an office program", "save the sheet as CSV")
 _PAGE: Final = Foreign(

@@ -4,10 +4,6 @@ Bonferroni's and Holm's adjustments bound the probability of even one false reje
 under positive dependence. Benjamini & Hochberg's bounds the expected share of false rejections under positive
 dependence, Benjamini & Yekutieli's under any. `max_t` bounds the same probability as Holm's, and has more power because
 it uses the dependence between hypotheses, in resamples that all of them share.
-
-The smallest p of a resampling test is known before anything is drawn: with B resamples, p = (1 + c) / (B + 1) is at
-least 1 / (B + 1). If two runs differ in k dialogues, swapping them there gives at most 2ᵏ differences, of which two
-(nothing swapped, everything swapped) are as large as the observed one, so p is at least 2 / 2ᵏ.
 """
 
 from __future__ import annotations
@@ -151,7 +147,10 @@ def _adjusted(p: ArrayLike, factors: Callable[[Floats, int], Floats], *, up: boo
 
 
 def smallest_p_of_swaps(discordant: int) -> float:
-    """The smallest two-sided p of a randomisation test of two runs that differ in `discordant` dialogues."""
+    """The smallest two-sided p of a randomisation test of two runs that differ in `discordant` dialogues.
+
+    Of the 2ᵏ ways to swap them, two (none, all) give a difference as large as the observed one.
+    """
     return float(min(1.0, 2.0 ** (1 - discordant)))
 
 
