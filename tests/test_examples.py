@@ -26,7 +26,7 @@ from dstbench.io.files import path_text
 from dstbench.io.foreign import by_content, url
 from dstbench.io.tables import separators
 from dstbench.metrics.base import exact_sum, in_parts, in_steps
-from dstbench.metrics.registry import name_of, parse, sign_of
+from dstbench.metrics.registry import name_of, sign_of
 
 LOSE = "dontcare='lose' is none of keep, drop, drop-gold, drop-pred, skip"
 EXAMPLES: list[tuple[Any, tuple[Any, ...], Any]] = [
@@ -93,12 +93,6 @@ EXAMPLES: list[tuple[Any, tuple[Any, ...], Any]] = [
 @pytest.mark.parametrize(("function", "arguments", "wanted"), EXAMPLES)
 def test_an_example(function: Any, arguments: tuple[Any, ...], wanted: Any) -> None:
     assert function(*arguments) == wanted
-
-
-@pytest.mark.parametrize(("name", "said"), [("joint_goal_acc", "jga"), ("micro-F1", "f1:avg=micro")])
-def test_usual_names_of_metrics(name: str, said: str) -> None:
-    with pytest.raises(ValueError, match=rf"did you mean {said}\?"):
-        parse(name)
 
 
 def test_an_exact_sum_has_no_order() -> None:
