@@ -83,7 +83,7 @@ class File:
 
     def check(self) -> None:
         """Raise a `DstbenchError` if this cannot be opened, or is of a kind that holds no data (`foreign`)."""
-        if not self.is_pipe:
+        if not (self.is_pipe or self.is_parquet):
             self._refuse(self.foreign)
 
     @cached_property

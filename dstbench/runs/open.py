@@ -250,14 +250,12 @@ def named_parts(data: Any, options: ReadOptions = AS_USUAL) -> list[tuple[str, A
         items = list(data.values())
         is_one = not any(isinstance(item, States) or are_shards(item) for item in items) and is_document(data, options)
         return [("states", data)] if is_one else [(str(name), item) for name, item in data.items()]
-    if _is_frame(data):
-        return _named_frames(data)
     items = [data] if is_path(data) or isinstance(data, Run) else data
     if isinstance(items, Sequence) and items and all(map(is_path, items)):
         return _named_paths([Path(item) for item in items])
     if isinstance(items, Sequence) and items and all(isinstance(item, Run) for item in items):
         return [(run.name, run) for run in items]
-    return [("states", data)]
+    return _named_frames(data) if _is_frame(data) else [("states", data)]
 
 
 def _named_paths(paths: list[Path]) -> list[tuple[str, Path | RunIn]]:
@@ -302,12 +300,13 @@ def _named_frames(data: Any) -> list[tuple[str, pl.LazyFrame | list[dict[str, An
 
     A frame of pandas that is no long table becomes a list of records, because its cells may be any Python objects.
     """
+    is_of_polars = isinstance(data, (pl.DataFrame, pl.LazyFrame))
     if _is_pandas(data) and not is_long(data.columns, None):
         runs: dict[str, list[dict[str, Any]]] = {}
         for record in data.to_dict("records"):
             runs.setdefault(str(record.pop("run", "table")), []).append(record)
         return [*runs.items()]
-    frame = (pl.DataFrame(data) if not isinstance(data, (pl.DataFrame, pl.LazyFrame)) else data).lazy()
+    frame = (data if is_of_polars else pl.DataFrame(data)).lazy()
     if _RUN not in frame.collect_schema():
         return [("table", frame)]
     return [(run, frame.filter(_RUNS.eq(run))) for run in _runs_of(frame)]
