@@ -243,11 +243,7 @@ def _named(names: tuple[str, ...], codes: Integers) -> pl.Series:
 
 
 def worked_scores() -> pl.DataFrame:
-    """The worked dialogues under their papers' conventions: (source, table, metric, printed, measured).
-
-    Values are fractions with four decimals. If a paper prints a score per turn, `printed` and `measured` have the
-    scores of the turns that it prints.
-    """
+    """The worked dialogues under their papers' conventions: (source, table, metric, printed, measured)."""
     rows = []
     for example in worked():
         for metric, printed in example.printed.items():

@@ -126,17 +126,10 @@ class Plugins(Generic[T]):
 
 
 def use(modules: str | Iterable[str]) -> list[ModuleType]:
-    """Make the metrics, formats and profiles that modules define usable by name, in this process.
+    """Make what modules define usable by name, in this process.
 
-    Args:
-        modules: Names of modules, in the working directory or importable, or paths of Python files, or of TOML files
-            whose tables ``[[format]]`` declare formats; several in a list, or in one text, separated by commas.
-
-    Returns:
-        The modules.
-
-    Raises:
-        UsageError: A module cannot be found or imported.
+    They are names of modules, in the working directory or importable, or paths of Python files, or of TOML files whose
+    tables ``[[format]]`` declare formats; several in a list, or in one text, separated by commas.
     """
     parts = [modules] if isinstance(modules, str) else modules
     names = [name.strip() for part in parts for name in part.split(",")]

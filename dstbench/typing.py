@@ -32,7 +32,7 @@ NonUniformity = Literal["paper", "released"]
 Adjustment = Literal["holm", "hochberg", "bh", "by", "bonferroni", "max-t", "none"]
 #: Whether scores per dialogue are correlated, or per turn (then whole dialogues are resampled).
 Per = Literal["dialogue", "turn"]
-#: Dialogues whose traits are correlated: those with defined traits and scores, or those that the GCA paper's code takes.
+#: Dialogues whose traits are correlated: all with traits and scores, or those that the GCA paper's code takes.
 Protocol = Literal["plain", "released"]
 #: What computes: the threads of this process, or a Ray cluster.
 EngineName = Literal["local", "ray"]

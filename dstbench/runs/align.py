@@ -387,20 +387,7 @@ _MARK: Final = pl.format("no prediction for turn {}", "turn").cast(pl.Categorica
 def spread(source: str, spine: pl.DataFrame, gold: pl.DataFrame, pred: pl.DataFrame) -> pl.DataFrame:
     """The long table of both sides' cells, over the turns of a spine: a row per slot, from the slot's first turn on.
 
-    A turn without a prediction has a row without a slot that says so. For example, in a dialogue of three turns, gold
-    lists `hotel-area` from turn 1 on, and the prediction lists two slots in turn 2:
-
-    >>> turns = {"at": [0, 1, 2], "at_pred": [0, 1, 2], "dialogue": ["D1"] * 3, "turn": [0, 1, 2], "predicted": True}
-    >>> spine = pl.DataFrame(turns, schema_overrides={"at": pl.UInt32, "at_pred": pl.UInt32, "turn": pl.UInt16})
-    >>> types = {"at": pl.UInt32, "slot": pl.Categorical, "value": pl.Categorical}
-    >>> gold = {"at": [1, 2], "slot": ["hotel-area", "hotel-area"], "value": ["north", "north"]}
-    >>> pred = {"at": [2, 2], "slot": ["hotel-area", "hotel-stars"], "value": ["north", "4"]}
-    >>> for row in spread("example", spine, *(pl.DataFrame(cells, schema=types) for cells in (gold, pred))).rows():
-    ...     print(*row)
-    D1 0 None None None
-    D1 1 hotel-area north None
-    D1 2 hotel-area north north
-    D1 2 hotel-stars None 4
+    A turn without a prediction has a row without a slot that says so.
     """
     turns = spine.with_row_index("place").lazy().with_columns(number=C("dialogue").rle_id())
     of_pred = turns.drop("at").rename({"at_pred": "at"}).drop_nulls("at")

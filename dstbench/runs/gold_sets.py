@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from dstbench.errors import warn
-from dstbench.runs.gold import gold_by_dialogue, gold_slots
+from dstbench.runs.gold import gold_fingerprint, gold_slots
 from dstbench.runs.open import Data, gold_run
 from dstbench.runs.run import Run
 
@@ -66,8 +66,7 @@ def recognise(run: Run, side: str = "gold") -> GoldSet | None:
 
 def fingerprint(run: Run, side: str = "gold") -> str:
     """The fingerprint of a run's gold, or of its predictions, as the registry writes it."""
-    rows = run.read().with_columns(gold=side)
-    return f"{int(gold_by_dialogue(rows)['fingerprint'].sum() or 0):016x}"
+    return f"{gold_fingerprint(run.read().with_columns(gold=side)):016x}"
 
 
 def gold_lines(runs: Sequence[Run]) -> list[str]:
