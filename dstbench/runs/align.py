@@ -83,13 +83,7 @@ def to_long(states: States, gold: States | None = None, *, missing: Missing = "e
         states = with_domains(states, gold)
     warn_of_notes(states)
     gold_side, pred_side = _sides(states, gold)
-    # Turns whose predicted state cannot be read, and counts as wrong, are taken for turns without a prediction.
-    unreadable = pred_side.cells.filter(C("slot").cast(pl.String) == UNREADABLE)["at"]
-    is_unreadable = pl.int_range(pred_side.turns.height, eager=True).is_in(unreadable.implode())
-    wrong = pred_side.turns.filter(is_unreadable)
-    if wrong.height:
-        pred_side = only_turns(pred_side, ~is_unreadable)
-    spine, coverage = _spine(states, gold_side, pred_side, wrong, missing, embedded=gold is None)
+    spine, coverage = _spine(states, gold_side, pred_side, missing, embedded=gold is None)
     table = spread(source, spine, gold_side.cells, pred_side.cells)
     frames = None
     if gold_side.frames is not None:
@@ -219,27 +213,20 @@ def _sides(states: States, gold: States | None) -> tuple[Side, Side]:
 
 
 def _spine(
-    states: States, gold: Side, pred: Side, wrong: pl.DataFrame, missing: Missing, *, embedded: bool
+    states: States, gold: Side, pred: Side, missing: Missing, *, embedded: bool
 ) -> tuple[pl.DataFrame, dict[str, Any]]:
     """The turns to score, sorted, and the coverage (`Aligned.coverage`).
 
     The turns are (at: row in gold's turns, at_pred: row in the predicted turns or null, dialogue, turn, predicted:
-    bool). `wrong` are turns whose prediction counts as wrong; `embedded`: gold is in the file of the predictions.
+    bool, is_wrong: whether the predicted state cannot be read, and counts as wrong). `embedded`: gold is in the file of
+    the predictions.
     """
     source = states.source
-    spine = gold.sorted_turns.join(
-        pred.turns.with_row_index("at_pred"), on=_KEY, how="left", maintain_order="left"
-    ).with_columns(predicted=C("at_pred").is_not_null(), is_wrong=pl.lit(value=False))
-    if wrong.height:
-        marked = spine.drop("is_wrong").join(
-            wrong.with_columns(is_wrong=True), on=_KEY, how="left", maintain_order="left"
-        )
-        spine = marked.with_columns(C("is_wrong").fill_null(value=False))
-    absent = spine.filter(~C("predicted") & ~C("is_wrong"))
-    predicted = pl.concat([pred.turns, wrong])
-    extra = predicted.clear()
-    if spine.height - absent.height < predicted.height:
-        extra = predicted.join(gold.turns, on=_KEY, how="anti", maintain_order="left")
+    unreadable = pred.cells.filter(C("slot").cast(pl.String) == UNREADABLE)["at"].implode()
+    preds = pred.turns.with_row_index("at_pred").with_columns(is_wrong=C("at_pred").is_in(unreadable))
+    spine = gold.sorted_turns.join(preds, on=_KEY, how="left", maintain_order="left")
+    absent = spine.filter(C("at_pred").is_null())
+    extra = preds.select(_KEY).join(gold.turns, on=_KEY, how="anti", maintain_order="left")
     coverage = {
         "missing_turns": absent.height,
         "missing_dialogues": absent.join(pred.turns, on="dialogue", how="anti")["dialogue"].n_unique(),
@@ -251,7 +238,7 @@ def _spine(
     if absent.height == spine.height:
         raise DstbenchError(
             "no turn is in both gold and predictions "
-            f"(gold has {gold.turns.row(0)}, the predictions {predicted.row(0)})",
+            f"(gold has {gold.turns.row(0)}, the predictions {pred.turns.row(0)})",
             file=source,
             hint=f"{perhaps}is this the same split, and are dialogue ids spelled alike? "
             "--id-map FILE says which are meant",
@@ -296,9 +283,12 @@ def _spine(
             when="before",
         )
     if missing == "intersect":
-        spine = spine.filter(C("predicted") | C("is_wrong"))
-    elif missing == "empty":
-        spine = spine.with_columns(predicted=~C("is_wrong"))
+        spine = spine.filter(C("at_pred").is_not_null())
+    is_wrong = C("is_wrong").fill_null(value=False)
+    spine = spine.with_columns(
+        at_pred=pl.when(~is_wrong).then("at_pred"),
+        predicted=~is_wrong & (C("at_pred").is_not_null() | (missing == "empty")),
+    )
     report_gaps(source, spine)
     return spine, {"turns": spine.height, "dialogues": spine["dialogue"].n_unique(), **coverage}
 
