@@ -265,19 +265,15 @@ def _named_paths(paths: list[Path]) -> list[tuple[str, Path | RunIn]]:
         names = ["/".join(parts[-depth:]) for parts in folders]
         if len(set(names)) == len(names):
             break
-    runs_in: dict[Path, list[str]] = {}
-    for path in paths:
+    named: list[tuple[str, str, Path | RunIn]] = []
+    for name, path in zip(names, paths, strict=True):
+        runs: list[str] = []
         if os.path.isfile(path) and (file := File(path)).is_parquet:
             with suppress(DstbenchError), parquet.reading(file.name):  # what is wrong with it, reading it will say
-                runs_in[path] = _runs_of(parquet.scan(file).table)
-    counts = Counter(run for path in paths for run in runs_in.get(path, ()))
-    counts.update(name for name, path in zip(names, paths, strict=True) if not runs_in.get(path))
-    named: list[tuple[str, Path | RunIn]] = []
-    for name, path in zip(names, paths, strict=True):
-        if not runs_in.get(path):
-            named.append((name, path))
-        named += [(f"{name}/{run}" if counts[run] > 1 else run, RunIn(path, run)) for run in runs_in.get(path, ())]
-    return named
+                runs = _runs_of(parquet.scan(file).table)
+        named += [(run, f"{name}/{run}", RunIn(path, run)) for run in runs] or [(name, name, path)]
+    counts = Counter(short for short, *_ in named)
+    return [(short if counts[short] == 1 else long, item) for short, long, item in named]
 
 
 def _runs_of(frame: pl.LazyFrame) -> list[str]:
@@ -300,13 +296,12 @@ def _named_frames(data: Any) -> list[tuple[str, pl.LazyFrame | list[dict[str, An
 
     A frame of pandas that is no long table becomes a list of records, because its cells may be any Python objects.
     """
-    is_of_polars = isinstance(data, (pl.DataFrame, pl.LazyFrame))
     if _is_pandas(data) and not is_long(data.columns, None):
         runs: dict[str, list[dict[str, Any]]] = {}
         for record in data.to_dict("records"):
             runs.setdefault(str(record.pop("run", "table")), []).append(record)
         return [*runs.items()]
-    frame = (data if is_of_polars else pl.DataFrame(data)).lazy()
+    frame = data if isinstance(data, pl.LazyFrame) else pl.DataFrame(data).lazy()
     if _RUN not in frame.collect_schema():
         return [("table", frame)]
     return [(run, frame.filter(_RUNS.eq(run))) for run in _runs_of(frame)]
@@ -328,8 +323,10 @@ def load(name: str, item: Any, options: ReadOptions = AS_USUAL, split: str | Non
         item = item[0]
     source = name
     if is_path(item):
-        file = File(str(item))
-        return _parquet(name, file, options, split) if file.is_parquet else _read(file, options, split)
+        source, opened = File(str(item)).name, _opened(name, File(str(item)), options, split)
+        if not isinstance(opened, pl.DataFrame):
+            return opened
+        item = opened
     if isinstance(item, RunIn):
         file = File(item.path)
         source = f"{file.name}, run {item.run}"
@@ -338,9 +335,8 @@ def load(name: str, item: Any, options: ReadOptions = AS_USUAL, split: str | Non
     if _is_frame(item):
         frames = _named_frames(item)
         if len(frames) != 1:
-            raise UsageError(
-                f"a frame with {len(frames)} runs, where there must be one", hint="filter it by its column run"
-            )
+            what = f"a table of {len(frames)} runs, where there must be one"
+            raise UsageError(what, file=source, hint="filter it by its column run")
         item = frames[0][1]
     if isinstance(item, pl.LazyFrame):
         if _is_long(item, options):
@@ -375,25 +371,17 @@ def renamed(states: States, options: ReadOptions) -> States:
     return rename(states, options.slots, options.dialogues)
 
 
-def _parquet(name: str, file: File, options: ReadOptions, split: str | None) -> Run | States:
-    """The run in a Parquet file: scanned as it is if dstbench wrote the file, otherwise sorted and checked."""
-    if options.format == "records":
+def _opened(name: str, file: File, options: ReadOptions, split: str | None) -> Run | States | pl.DataFrame:
+    """The run in a Parquet file that dstbench wrote, the states in a native file, or another program's long table."""
+    if not file.is_parquet or options.format == "records":
         return _read(file, options, split)
     if options.format is not None:
         what = f"a Parquet file, not one of format {options.format}"
         raise file.error(what, "omit --from: it is a long table")
-    run = open_table(name, file)
-    if run is not None:
+    if (run := open_table(name, file)) is not None:
         return run
-    with parquet.reading(file.name):
-        table = parquet.read(file)
-    if len(_runs_of(table.lazy())) > 1:
-        raise file.error("a table of several runs, where there must be one", "filter it by its column run")
-    return (
-        _checked(name, table.lazy(), file.name, options)
-        if _is_long(table.lazy(), options)
-        else _read(file, options, split)
-    )
+    table = parquet.read(file)
+    return table if _is_long(table.lazy(), options) else _read(file, options, split)
 
 
 def _is_long(frame: pl.LazyFrame, options: ReadOptions) -> bool:
