@@ -335,13 +335,18 @@ def load(name: str, item: Any, options: ReadOptions = AS_USUAL, split: str | Non
     if _is_frame(item):
         frames = _named_frames(item)
         if len(frames) != 1:
-            what = f"a table of {len(frames)} runs, where there must be one"
-            raise UsageError(what, file=source, hint="filter it by its column run")
+            what = "a table of several runs, where there must be one"
+            raise DstbenchError(what, file=source, hint="filter it by its column run")
         item = frames[0][1]
     if isinstance(item, pl.LazyFrame):
         if _is_long(item, options):
             return _checked(name, item, source, options)
         item = collect(item.select(pl.exclude(_RUN)), source)
+    return _from_memory(item, source, options)
+
+
+def _from_memory(item: Any, source: str, options: ReadOptions) -> States:
+    """The states in a document, or in records of turns."""
     from dstbench.readers.memory import read_document
     from dstbench.readers.records import from_memory
 

@@ -48,7 +48,7 @@ def test_a_table_of_two_runs_is_two_runs_both_ways(here: Path) -> None:
 
 def test_a_table_of_two_runs_is_never_merged(here: Path) -> None:
     dstbench.scan({"good": EXAMPLE, "bad": WRONG}).collect().write_parquet("two.parquet")
-    with pytest.raises(dstbench.DstbenchError, match=r"two\.parquet: a table of 2 runs"):
+    with pytest.raises(dstbench.DstbenchError, match=r"two\.parquet: a table of several runs"):
         jga({"mine": "two.parquet"})
     with pytest.raises(dstbench.DstbenchError, match="gold comes from one place, not from 2"):
         jga(EXAMPLE, gold="two.parquet")
