@@ -12,7 +12,7 @@ import json
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from dstbench.errors import warn
 from dstbench.runs.gold import gold_fingerprint, gold_slots
@@ -85,7 +85,7 @@ def gold_lines(runs: Sequence[Run]) -> list[str]:
     return lines
 
 
-def line_of(gold: Data, *, whole: Mapping[str, int] | None = None, **named: str) -> str:
+def line_of(gold: Data, *, whole: Mapping[str, int] | None = None, **named: Any) -> str:
     """The line of the registry for a set: a path, a frame, or states; the further parameters are as in `GoldSet`."""
     run = gold_run(gold)
     counts = {what: run.meta["coverage"][what] for what in ("dialogues", "turns")}

@@ -490,7 +490,7 @@ def _golds(gold: Data, split: str | None, options: ReadOptions) -> dict[str, Sta
 
         found = {file.split for file in split_files(Source(os.fspath(path)))[0]}
         if len(splits := [name for name in _SPLITS if name in found]) > 1:
-            golds = {}
+            golds = dict[str, States]()
             for name in splits:
                 with warnings.catch_warnings():
                     if golds:

@@ -103,10 +103,13 @@ def _listed(names: Sequence[str]) -> str:
 def _nearest(name: str, of_gold: Sequence[str]) -> str | None:
     """The slot of gold whose name is most similar, with or without its domain, whatever case and signs; None: none."""
 
+    def letters(slot: str) -> tuple[str, str]:
+        """The letters of a slot, with its domain and without, as spellings differ in case, and in signs between words."""
+        whole, bare = (re.sub(r"[\W_]+", "", text).casefold() for text in (slot, slot.partition("-")[2] or slot))
+        return whole[:_LONGEST], bare[:_LONGEST]
+
     def likeness(slot: str) -> float:
-        whole = [re.sub(r"[\W_]+", "", text).casefold()[:_LONGEST] for text in (name, slot)]
-        bare = [re.sub(r"[\W_]+", "", text.partition("-")[2] or text).casefold()[:_LONGEST] for text in (name, slot)]
-        return max(SequenceMatcher(None, *pair).ratio() for pair in (whole, bare))
+        return max(SequenceMatcher(None, *pair).ratio() for pair in zip(letters(name), letters(slot), strict=True))
 
     best = max(of_gold, key=likeness, default=None)
     return best if best is not None and likeness(best) >= _ALIKE else None
