@@ -104,7 +104,7 @@ def _nearest(name: str, of_gold: Sequence[str]) -> str | None:
     """The slot of gold whose name is most similar, with or without its domain, whatever case and signs; None: none."""
 
     def letters(slot: str) -> tuple[str, str]:
-        """The letters of a slot, with its domain and without, as spellings differ in case, and in signs between words."""
+        """The letters of a slot, with its domain and without: spellings differ in case, and in signs between words."""
         whole, bare = (re.sub(r"[\W_]+", "", text).casefold() for text in (slot, slot.partition("-")[2] or slot))
         return whole[:_LONGEST], bare[:_LONGEST]
 
