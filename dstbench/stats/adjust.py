@@ -72,11 +72,7 @@ def hochberg(p: ArrayLike) -> Floats:
 
 @_documented
 def benjamini_hochberg(p: ArrayLike) -> Floats:
-    """Multiply each p by the number of hypotheses and divide it by its rank (Benjamini & Hochberg 1995).
-
-    >>> benjamini_hochberg([0.01, 0.04, 0.03]).tolist()
-    [0.03, 0.04, 0.04]
-    """
+    """Multiply each p by the number of hypotheses and divide it by its rank (Benjamini & Hochberg 1995)."""
     return _adjusted(p, lambda rank, number: number / rank, up=True)
 
 
@@ -141,9 +137,6 @@ def _adjusted(p: ArrayLike, factors: Callable[[Floats, int], Floats], *, up: boo
     adjusted = np.empty(len(values))
     adjusted[order] = np.minimum(monotone, 1)
     return adjusted
-
-
-# --- the smallest p --------------------------------------------------------------------------------------------------
 
 
 def smallest_p_of_swaps(discordant: int) -> float:

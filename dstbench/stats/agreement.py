@@ -92,5 +92,5 @@ def kappa(
     if sums.shape[1] > 1 and not np.isnan(numbers[0]):
         (replicates,) = Bootstrap.draw(sums, resamples, seed).replicates(score)
         numbers[1:] = replicates.estimate(level).percentile
-    agreeing = float((counts * (counts - 1)).sum()) / (items * readers * (readers - 1))
-    return Kappa(agreeing, *(None if np.isnan(number) else number for number in numbers))
+    observed = float((counts * (counts - 1)).sum()) / (items * readers * (readers - 1))
+    return Kappa(observed, *(None if np.isnan(number) else number for number in numbers))

@@ -25,11 +25,8 @@ if TYPE_CHECKING:
 
 #: With fewer independent units, a correlation has no interval and no test.
 LEAST: Final = 4
-# The largest correlation between two estimates. Where two correlations are replaced by their mean, it could reach 1,
-# and the tests would divide by 0.
-_BELOW_1: Final = nextafter(1, 0)
-# Smaller eigenvalues count as 0, because a computed 0 can be off by a few units in the last place.
-_LEAST_EIGENVALUE: Final = 1e-12
+_BELOW_1: Final = nextafter(1, 0)  # the largest correlation between two estimates, as the tests divide by 1 less it
+_LEAST_EIGENVALUE: Final = 1e-12  # smaller ones count as 0, from which a computed one may differ
 
 
 @dataclass(frozen=True)

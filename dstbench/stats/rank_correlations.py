@@ -21,12 +21,9 @@ from dstbench.stats.normal import critical, two_sided
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-# The table of distinct x by distinct y is made in parts of about so many cells.
-_CELLS: Final = 2**22
-# Coefficients above this are 1, apart from rounding errors.
-_EXACT: Final = 1 - 1e-12
-# A variance that is a smaller part than this of the variances that it is computed from counts as 0.
-_NEGLIGIBLE: Final = 1e-12
+_CELLS: Final = 2**22  # about so many cells have the parts in which the table of distinct x by distinct y is made
+_EXACT: Final = 1 - 1e-12  # coefficients above this are 1, apart from rounding errors
+_NEGLIGIBLE: Final = 1e-12  # a variance that is a smaller part of those that it is computed from counts as 0
 
 
 @dataclass(frozen=True, eq=False)

@@ -35,10 +35,8 @@ from dstbench.stats.normal import check_level
 Score: TypeAlias = Callable[[Floats], Floats]
 
 _LOG: Final = logging.getLogger(__name__)
-# Bytes of a block of draws; while it is drawn, three arrays of this size exist, which fit the processor's cache.
-_BLOCK: Final = 2**21
-# A double holds all integers of up to this many bits.
-_BITS: Final = 53
+_BLOCK: Final = 2**21  # bytes of a block of draws, of which three fit the processor's cache
+_BITS: Final = 53  # a double holds all integers of up to this many
 # Intervals leave out the resamples in which the score is undefined. If these are a larger part, `limits` gives None.
 _MOST_UNDEFINED: Final = 0.05
 # The numbers of a seed's streams: one for each thing that is drawn.
