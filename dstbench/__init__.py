@@ -43,7 +43,6 @@ Errors: DstbenchError, UsageError; warnings: DstbenchWarning. `dstbench help` ha
 from importlib import import_module
 from pathlib import Path
 from re import MULTILINE, findall
-from types import FunctionType
 from typing import TYPE_CHECKING
 
 from dstbench._version import __version__ as __version__
@@ -104,14 +103,7 @@ def __getattr__(name: str) -> object:
         return import_module(f"dstbench.{name}")
     if name not in _HOME:
         raise AttributeError(f"module 'dstbench' has no attribute {name!r}")
-    home = import_module(f"dstbench.{_HOME[name]}")
-    public = getattr(home, name)
-    if isinstance(public, FunctionType):
-        from dstbench.errors import naming_keywords
-
-        public = naming_keywords(public)
-        setattr(home, name, public)  # where pickle looks for it
-    globals()[name] = public
+    globals()[name] = public = getattr(import_module(f"dstbench.{_HOME[name]}"), name)
     return public
 
 

@@ -203,51 +203,36 @@ def _tracked(rng: np.random.Generator, lengths: Integers, gold: _Course, rates: 
 
 def _table(lengths: Integers, gold: _Course, pred: _Course) -> pl.DataFrame:
     """Two courses as a long table: a row per turn and slot that has begun, and one per turn before the first slot."""
-    first_listed = np.minimum(gold.start, pred.start)
-    listed_turns = np.maximum(np.repeat(lengths, len(_SLOTS)) - first_listed, 0)
-    cell = np.repeat(np.arange(len(first_listed)), listed_turns)
-    bare_turns = np.minimum(lengths, first_listed.reshape(len(lengths), -1).min(axis=1))
-
-    dialogue = np.concatenate([np.repeat(np.arange(len(lengths)), bare_turns), cell // len(_SLOTS)])
-    turn = np.concatenate([_count_up(bare_turns), first_listed[cell] + _count_up(listed_turns)])
-    cell = np.concatenate([np.full(bare_turns.sum(), -1), cell])
-    order = np.argsort(dialogue, kind="stable")  # slots and turns are in order within a dialogue already
-    dialogue, turn, cell = dialogue[order], turn[order], cell[order]
-    slot, *values = (
-        np.where(cell < 0, -1, of) for of in (cell % len(_SLOTS), gold.at(cell, turn), pred.at(cell, turn))
-    )
+    cells = pl.DataFrame({"start": np.minimum(gold.start, pred.start), "length": np.repeat(lengths, len(_SLOTS))})
+    cells = cells.with_row_index("cell").with_columns(number=pl.col("cell") // len(_SLOTS))
+    first = pl.min_horizontal(pl.col("start").min(), pl.col("length").first())
+    bare = cells.group_by("number").agg(turn=pl.int_range(first)).explode("turn").drop_nulls()
+    listed = cells.filter(pl.col("start") < pl.col("length"))
+    listed = listed.select("number", "cell", turn=pl.int_ranges("start", "length")).explode("turn")
+    rows = pl.concat([bare, listed], how="diagonal").sort("number", maintain_order=True)
+    cell, turn = rows["cell"].fill_null(0).to_numpy().astype(np.int64), rows["turn"].to_numpy()
     ids = pl.select(pl.format("DEMO{}", pl.int_range(len(lengths)).cast(pl.String).str.zfill(7))).to_series()
-    return pl.DataFrame(
-        {
-            "dialogue": ids.gather(dialogue),
-            "turn": turn.astype(np.uint16),
-            "slot": _named(_SLOTS, slot),
-            "gold": _named(_VOCABULARY, values[0]),
-            "pred": _named(_VOCABULARY, values[1]),
-        },
-        schema=LONG.schema,
-    )
 
+    def named(names: tuple[str, ...], codes: Integers) -> pl.Series:
+        """Codes as a dictionary column, null where there is no slot or no value (−1)."""
+        codes = np.where(rows["cell"].is_null(), -1, codes)
+        return pl.Series([None, *names], dtype=pl.Categorical).gather(codes + 1)
 
-def _count_up(sizes: Integers) -> Integers:
-    """The index of each member in its group, for groups of these sizes: 0 1 0 1 2 for sizes 2 and 3."""
-    return np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-
-
-def _named(names: tuple[str, ...], codes: Integers) -> pl.Series:
-    """Codes as a dictionary column; −1 is null."""
-    return pl.Series([None, *names], dtype=pl.Categorical).gather(codes + 1)
+    columns = {
+        "dialogue": ids.gather(rows["number"]),
+        "turn": turn,
+        "slot": named(_SLOTS, cell % len(_SLOTS)),
+        "gold": named(_VOCABULARY, gold.at(cell, turn)),
+        "pred": named(_VOCABULARY, pred.at(cell, turn)),
+    }
+    return pl.DataFrame(columns, schema_overrides=LONG.schema)
 
 
 # --- what `dstbench demo` shows and writes -----------------------------------------------------------------------
 
 
 def worked_scores() -> pl.DataFrame:
-    """The worked dialogues under their papers' conventions: (source, table, metric, printed, measured).
-
-    Values are fractions with four decimals. If a paper prints a score per turn, `printed` and `measured` have the
-    scores of the turns that it prints.
-    """
+    """The worked dialogues under their papers' conventions: (source, table, metric, printed, measured)."""
     rows = []
     for example in worked():
         for metric, printed in example.printed.items():

@@ -7,24 +7,15 @@ import re
 import sys
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
-from functools import wraps
-from inspect import Parameter, signature
-from types import FunctionType
-from typing import Any, Final, Literal, ParamSpec, TypeAlias, TypeVar
+from typing import Any, Final, Literal, TypeAlias
 
-P = ParamSpec("P")
-T = TypeVar("T")
 When: TypeAlias = Literal["now", "before", "after"]
 #: Control characters, invisible ones, and those that change the direction of writing, as ranges of a pattern.
 HIDDEN: Final = "\x00-\x1f\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff"
 #: One of them, or a surrogate, which no column can hold.
 UNSEEN: Final = re.compile(f"[{HIDDEN}\ud800-\udfff]")
-
-# The annotation of keywords that a function passes on.
-_PASSED_ON: Final = re.compile(r"Unpack\[(\w+)\]")
-
 
 # An option of the command line in a message, and those that are not called as the keyword argument is.
 # What is between backticks, such as a whole command, is passed over.
@@ -37,11 +28,7 @@ _KEYWORDS: Final = {
 
 
 def in_python(message: str) -> str:
-    """A message with the names of keyword arguments in place of the command line's options.
-
-    >>> in_python("omit --label-map; `compare --resamples 1000` says more")
-    'omit `labels`; `compare --resamples 1000` says more'
-    """
+    """A message with the names of keyword arguments in place of the command line's options."""
 
     def keyword(option: re.Match[str]) -> str:
         return f"`{_KEYWORDS.get(option[1], option[1].replace('-', '_'))}`" if option[1] else option[0]
@@ -161,54 +148,8 @@ def warn(what: str | DstbenchWarning, **about: Any) -> None:
     warnings.warn(warning, stacklevel=level)
 
 
-def naming_keywords(function: Callable[P, T]) -> Callable[P, T]:
-    """A public function, whose error for a keyword that it does not have names the one that may be meant.
-
-    Keywords that it passes on are those of a `TypedDict` of its module.
-    """
-
-    @wraps(function)
-    def checked(*args: P.args, **keywords: P.kwargs) -> T:
-        parameters = signature(function).parameters if keywords else {}
-        if not keywords.keys() <= parameters.keys() and (names := _keywords_of(function, parameters)) is not None:
-            for name in keywords.keys() - names:
-                hint = did_you_mean(name, names)
-                text = (
-                    f"{function.__qualname__.removesuffix('.__init__')}() got an unexpected keyword argument {name!r}"
-                )
-                raise TypeError(f"{text}. {hint[0].upper()}{hint[1:]}" if hint else text)
-        return function(*args, **keywords)
-
-    return checked
-
-
-def _keywords_of(function: Callable[..., Any], parameters: Mapping[str, Parameter]) -> list[str] | None:
-    """The keywords of a function, with those that it passes on; None: it takes any, and checks them itself."""
-    names: list[str] = []
-    for name, parameter in parameters.items():
-        if parameter.kind is not parameter.VAR_KEYWORD:
-            names.append(name)
-        elif passed_on := _PASSED_ON.fullmatch(str(parameter.annotation)):
-            names += sys.modules[function.__module__].__dict__[passed_on[1]].__annotations__
-        else:
-            return None
-    return names
-
-
-def name_keywords(namespace: dict[str, Any]) -> None:
-    """Make `naming_keywords` of all functions in a module's ``__all__``, here and where they are defined."""
-    for name in namespace["__all__"]:
-        if isinstance(function := namespace[name], FunctionType):
-            namespace[name] = naming_keywords(function)
-            setattr(sys.modules[function.__module__], name, namespace[name])  # where pickle looks for it
-
-
 def did_you_mean(word: str, known: Iterable[str]) -> str | None:
-    """The hint ``did you mean …?`` with the most similar known words, whatever their case; None if none is similar.
-
-    >>> did_you_mean("jgaa", ["jga", "sa", "fga"]), did_you_mean("mul484", ["MUL0484", "SNG01"])
-    ('did you mean jga or fga?', 'did you mean MUL0484?')
-    """
+    """The hint ``did you mean …?`` with the most similar known words, whatever their case; None if none is similar."""
     if len(word) > 100:  # slow to compare, and similar to no known word
         return None
     names = {name.lower(): name for name in known}
@@ -234,11 +175,7 @@ def first_repeated(names: Iterable[str]) -> str | None:
 
 
 def visible(text: str, keep: str = "") -> str:
-    r"""The text with control characters as escapes, except those in `keep`.
-
-    >>> print(visible("a\x1b[2Jb"))
-    a\x1b[2Jb
-    """
+    """The text with control characters as escapes, except those in `keep`."""
     return UNSEEN.sub(lambda char: char[0] if char[0] in keep else char[0].encode("unicode_escape").decode(), text)
 
 
@@ -248,11 +185,7 @@ def number_of(count: int, noun: str) -> str:
 
 
 def percent(level: float) -> str:
-    """A level in percent, in words.
-
-    >>> percent(0.95)
-    '95 %'
-    """
+    """A level in percent, in words."""
     return f"{round(100 * level, 9):g} %"
 
 

@@ -13,20 +13,21 @@ from __future__ import annotations
 import importlib
 import inspect
 import sys
+import tomllib
 import traceback
 from collections.abc import Callable, Collection, Iterable, Iterator
-from functools import lru_cache
+from dataclasses import dataclass, field
+from functools import lru_cache, partial
 from hashlib import sha256
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, Final, Generic, Literal, NamedTuple, TypeAlias, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, Final, Generic, Literal, NamedTuple, TypeVar
 
 from dstbench.errors import DstbenchError, UsageError, warn
 
 if TYPE_CHECKING:
     from importlib.metadata import Distribution, EntryPoint
 
-Kind: TypeAlias = Literal["metric", "format", "profile"]
 T = TypeVar("T")
 
 #: The modules that users have named, by their names.
@@ -46,80 +47,63 @@ class Table(dict[str, Any]):
     """A table of a TOML file, which declares what would be an object in a module."""
 
 
+@dataclass
 class Plugins(Generic[T]):
-    """The metrics, formats or profiles that are not built in.
+    """The metrics, formats or profiles that are not built in."""
 
-    `is_one` says whether an object is of the kind, `name_of` gives its name (or what stands in its place). `checked`
-    makes what `find` returns of an object and its origin, or raises a `UsageError`.
-    """
-
-    def __init__(
-        self,
-        kind: Kind,
-        built_in: Collection[str],
-        *,
-        is_one: Callable[[Any], bool],
-        name_of: Callable[[Any], object],
-        checked: Callable[[Any, str], T],
-    ) -> None:
-        self._kind, self._built_in = kind, built_in
-        self._is_one, self._name_of, self._checked = is_one, name_of, checked
-        self._loaded: dict[tuple[str, str], T] = {}
+    kind: Literal["metric", "format", "profile"]
+    built_in: Collection[str]
+    is_one: Callable[[Any], bool]  # whether an object is of the kind
+    name_of: Callable[[Any], object]  # its name, or what stands in its place
+    checked: Callable[[Any, str], T]  # what `find` returns of an object and its origin; or raises a `UsageError`
+    _loaded: dict[tuple[str, str], T] = field(default_factory=dict)
 
     def find(self, name: str) -> T | None:
         """The plugin called `name`; None: there is none. An error: it cannot be used, or several packages have it."""
-        for declared in (self._of_modules(), self._of_packages()):
-            if named := [one for one in declared if one.name == name]:
-                if len(named) > 1:
-                    places = " and ".join(one.place for one in named)
-                    raise DstbenchError(f"several {self._kind}s are called {name!r}: {places}", hint="keep one of them")
-                return self._get(named[0])
-        return None
+        named = [one for one in self._declared() if one.name == name]
+        named = [one for one in named if one.place.startswith("module ")] or named
+        if len(named) > 1:
+            places = " and ".join(one.place for one in named)
+            raise DstbenchError(f"several {self.kind}s are called {name!r}: {places}", hint="keep one of them")
+        return self._get(named[0]) if named else None
 
     def names(self) -> list[str]:
         """The names, those of modules first; nothing is imported to know them."""
-        return list(dict.fromkeys(one.name for one in self._declared() if one.name not in self._built_in))
+        return list(dict.fromkeys(one.name for one in self._declared() if one.name not in self.built_in))
 
     def usable(self) -> Iterator[tuple[str, T, str]]:
         """Name, plugin and origin of each plugin that can be used; warns of the others."""
+        origins = {one.name: one.origin for one in reversed(self._declared())}
         for name in self.names():
             try:
                 if (plugin := self.find(name)) is not None:
-                    yield name, plugin, next(one.origin for one in self._declared() if one.name == name)
+                    yield name, plugin, origins[name]
             except DstbenchError as error:
                 warn("; ".join(filter(None, [error.what, error.hint])))
 
     def of_modules(self) -> list[tuple[str, Any]]:
         """The names of what named modules have, and the objects, which may not be usable."""
-        return [(one.name, one.load()) for one in self._of_modules()]
+        return [(one.name, one.load()) for one in self._declared() if one.place.startswith("module ")]
 
     def shadowed(self) -> list[str]:
         """The places and names of plugins with a built-in name, which are never used, as texts ``place: name``."""
-        return [f"{one.place}: {one.name}" for one in self._declared() if one.name in self._built_in]
+        return [f"{one.place}: {one.name}" for one in self._declared() if one.name in self.built_in]
 
     def _declared(self) -> list[_Declared]:
-        return [*self._of_modules(), *self._of_packages()]
-
-    def _of_modules(self) -> list[_Declared]:
-        declared: dict[tuple[str, int], _Declared] = {}  # one object may have several names
+        """What named modules have, then what packages declare."""
+        declared: dict[object, _Declared] = {}  # one object may have several names
         for module in _MODULES.values():
             for attribute, item in vars(module).items():
                 home = item.__module__ if isinstance(item, type) else module.__name__
-                is_imported = not f"{home}.".startswith(f"{module.__name__}.")
-                if attribute.startswith("_") or is_imported or not self._is_one(item):
-                    continue
-                name = self._name_of(item)
-                name = name if isinstance(name, str) else attribute
-                place, origin = f"module {module.__name__}, {attribute}", _origin_of_source(module)
-                declared[name, id(item)] = _Declared(name, place, origin, lambda item=item: item)  # type: ignore[misc]
-        return [*declared.values()]
-
-    def _of_packages(self) -> list[_Declared]:
-        declared = []
-        for entry, package in _entry_points(self._kind, tuple(sys.path)):
+                is_own = f"{home}.".startswith(f"{module.__name__}.") and not attribute.startswith("_")
+                if is_own and self.is_one(item):
+                    name = self.name_of(item)
+                    name, place = name if isinstance(name, str) else attribute, f"module {module.__name__}, {attribute}"
+                    declared[name, id(item)] = _Declared(name, place, _of_source(module), partial(lambda it: it, item))
+        for entry, package in _entry_points(self.kind, tuple(sys.path)):
             place = f"package {package.name} {package.version}, entry point {entry.name} = {entry.value}"
-            declared.append(_Declared(entry.name, place, _origin_of_package(package), entry.load))
-        return declared
+            declared[place] = _Declared(entry.name, place, _of_package(package), entry.load)
+        return [*declared.values()]
 
     def _get(self, declared: _Declared) -> T:
         key = (declared.place, declared.origin)
@@ -129,48 +113,39 @@ class Plugins(Generic[T]):
             except (Exception, SystemExit) as error:  # whatever its module does
                 raise DstbenchError(f"{declared.place}: cannot be imported: {fault_of(error)}") from error
             try:
-                if not self._is_one(plugin):
+                if not self.is_one(plugin):
                     hint = "`dstbench help plugins` shows one of each kind"
-                    raise UsageError(f"{plugin!r} is not a {self._kind}", hint=hint)
-                name = self._name_of(plugin)
+                    raise UsageError(f"{plugin!r} is not a {self.kind}", hint=hint)
+                name = self.name_of(plugin)
                 if isinstance(name, str) and name != declared.name:
-                    raise UsageError(f"the {self._kind} calls itself {name!r}", hint="give both the same name")
-                self._loaded[key] = self._checked(plugin, declared.origin)
+                    raise UsageError(f"the {self.kind} calls itself {name!r}", hint="give both the same name")
+                self._loaded[key] = self.checked(plugin, declared.origin)
             except DstbenchError as error:
                 raise DstbenchError(f"{declared.place}: {error.what}", hint=error.hint) from error
         return self._loaded[key]
 
 
 def use(modules: str | Iterable[str]) -> list[ModuleType]:
-    """Make the metrics, formats and profiles that modules define usable by name, in this process.
+    """Make what modules define usable by name, in this process.
 
-    Args:
-        modules: Names of modules, in the working directory or importable, or paths of Python files, or of TOML files
-            whose tables ``[[format]]`` declare formats; several in a list, or in one text, separated by commas.
-
-    Returns:
-        The modules.
-
-    Raises:
-        UsageError: A module cannot be found or imported.
+    They are names of modules, in the working directory or importable, or paths of Python files, or of TOML files whose
+    tables ``[[format]]`` declare formats; several in a list, or in one text, separated by commas.
     """
     parts = [modules] if isinstance(modules, str) else modules
     names = [name.strip() for part in parts for name in part.split(",")]
     for name in names:
         _MODULES[name] = _module_of_toml(Path(name)) if name.endswith(".toml") else _imported(name)
-        _origin_of_source(_MODULES[name])  # of the source as it is now
+        _of_source(_MODULES[name])  # of the source as it is now
     return [_MODULES[name] for name in names]
 
 
 def _module_of_toml(path: Path) -> ModuleType:
     """A module of the tables ``[[format]]`` in a TOML file."""
-    import tomllib
-
     try:
         document = tomllib.loads(path.read_text("utf-8"))
     except FileNotFoundError:
         raise UsageError(f"{path}: no such file") from None
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (OSError, ValueError) as error:
         raise UsageError(f"{path}: not TOML: {error}") from None
     tables = document.get("format")
     if document.keys() != {"format"} or not isinstance(tables, list) or not all(isinstance(t, dict) for t in tables):
@@ -183,9 +158,8 @@ def _module_of_toml(path: Path) -> ModuleType:
 
 def _imported(name: str) -> ModuleType:
     """The module of this name, or in the file of this path."""
-    path = Path(name) if name.endswith(".py") else Path(*name.split(".")).with_suffix(".py")
-    module_name = path.stem if name.endswith(".py") else name
-    folder = path.parent.absolute() if name.endswith(".py") else Path().absolute()
+    path = Path(name if name.endswith(".py") else f"{name.replace('.', '/')}.py")
+    module_name, folder = (path.stem, path.parent.absolute()) if name.endswith(".py") else (name, Path().absolute())
     if name.endswith(".py") and not path.is_file():
         raise UsageError(f"module {name}: no such file", hint="name the file, or an importable module: mylab")
     if not all(part.isidentifier() for part in module_name.split(".")):
@@ -201,8 +175,7 @@ def _imported(name: str) -> ModuleType:
         raise UsageError(f"module {name}: cannot be imported: {fault_of(error)}") from error
     finally:
         sys.path.remove(str(folder))
-        if str(folder) not in sys.path:  # last, so that files there hide nothing that is imported later
-            sys.path.append(str(folder))
+        sys.path.append(str(folder))  # last, so that files there hide nothing that is imported later
     file = getattr(module, "__file__", None)
     if path.is_file() and (file is None or not path.samefile(file)):
         raise UsageError(f"module {name}: another module has its name: {file}", hint="rename the file")
@@ -213,53 +186,50 @@ def origin_of(thing: Any) -> str:
     """The origin of a class or function that is not built in, as signatures have it.
 
     It is the package with its version, ``mylab-1.0``; for a module that is in no package, or that `use` was given, the
-    module with a hash of its source, ``mylab#1a2b3c4d``; for something typed at a prompt, the module alone.
+    module with a hash of its source, ``mylab#1a2b3c4d``; for something typed at a prompt, with a hash of its own.
     """
     name = getattr(thing, "__module__", None) or type(thing).__module__
-    module = next((one for one in _MODULES.values() if f"{name}.".startswith(f"{one.__name__}.")), None)
-    if module is None and (package := _package_of(name, tuple(sys.path))) is not None:
-        return _origin_of_package(package)
-    module = module or sys.modules.get(name)
-    if module is not None and name != "__main__" and getattr(module, "__file__", None):
-        return _origin_of_source(module)
+    for module in _MODULES.values():
+        if f"{name}.".startswith(f"{module.__name__}."):
+            return _of_source(module)
+    if package := _package_of(name, tuple(sys.path)):
+        return _of_package(package)
+    if name in sys.modules and "#" in (origin := _of_source(sys.modules[name])):
+        return origin
     try:
-        return f"{name}#{_digest(inspect.getsource(thing).encode('utf-8', 'surrogatepass'))}"
-    except (OSError, TypeError):  # typed at a prompt: there is no source file
+        return f"{name}#{sha256(inspect.getsource(thing).encode()).hexdigest()[:8]}"
+    except (OSError, TypeError):  # there is no source
         return name
 
 
 def is_here(origin: str) -> bool:
     """Whether this process has an origin (`origin_of`): the package in this version, or the module with this source."""
-    name, is_source, _ = origin.partition("#")
-    if is_source:
-        modules = sys.modules | {module.__name__: module for module in _MODULES.values()}
-        return name in modules and _origin_of_source(modules[name]) == origin
     from importlib.metadata import PackageNotFoundError, distribution
 
+    name, is_source, _ = origin.partition("#")
+    if is_source:
+        modules = [*_MODULES.values(), *filter(None, [sys.modules.get(name)])]
+        return origin in map(_of_source, modules)
     try:
-        return _origin_of_package(distribution(origin.rpartition("-")[0])) == origin
+        return _of_package(distribution(origin.rpartition("-")[0])) == origin
     except (PackageNotFoundError, ValueError):
         return False
 
 
-def _origin_of_package(package: Distribution) -> str:
+def _of_package(package: Distribution) -> str:
     return f"{package.name}-{package.version}".replace("+", ".")  # a plus joins the signatures of several metrics
 
 
 @lru_cache(maxsize=256)  # an imported module stays as it is, whatever becomes of its file
-def _origin_of_source(module: ModuleType) -> str:
-    """A module's name with a hash of its source: of its file, or of all Python files of a package."""
+def _of_source(module: ModuleType) -> str:
+    """A module's name with a hash of its file, or of all Python files of a package; the name alone if it has none."""
     folders, file = getattr(module, "__path__", ()), getattr(module, "__file__", None)
-    files = sorted(path for folder in folders for path in Path(folder).rglob("*.py")) or [Path(file)] if file else []
+    files = sorted(path for folder in folders for path in Path(folder).rglob("*.py")) or ([Path(file)] if file else [])
     try:
         content = b"".join(path.read_bytes() for path in files)
     except OSError:
         return module.__name__
-    return f"{module.__name__}#{_digest(content)}" if files else module.__name__
-
-
-def _digest(content: bytes) -> str:
-    return sha256(content).hexdigest()[:8]
+    return f"{module.__name__}#{sha256(content).hexdigest()[:8]}" if files else module.__name__
 
 
 @lru_cache(maxsize=32)
@@ -273,23 +243,18 @@ def _entry_points(kind: str, path: tuple[str, ...]) -> list[tuple[EntryPoint, Di
 
 @lru_cache(maxsize=256)
 def _package_of(module: str, path: tuple[str, ...]) -> Distribution | None:
-    """The package that has a module; None: none has."""
+    """The package that has a module, as `path` is; None: none has."""
     from importlib.metadata import distribution, packages_distributions
 
-    for kind in get_args(Kind):  # an editable package may say in entry points alone which modules it has
-        for entry, package in _entry_points(kind, path):
-            if entry.module == module:
-                return package
     return next((distribution(name) for name in packages_distributions().get(module.partition(".")[0], [])), None)
 
 
 def fault_of(error: BaseException) -> str:
     """An exception from code of others, in a line: its type and message, and the last line of their file before it."""
     text = ": ".join(filter(None, [type(error).__name__, " ".join(str(error).split())]))
-    places = [(Path(frame.filename), frame.lineno) for frame in traceback.extract_tb(error.__traceback__)]
     ours = (str(Path(__file__).parent), str(Path(importlib.__file__).parent), "<frozen")
-    theirs = [(file, line) for file, line in places if not str(file).startswith(ours) and "polars" not in file.parts]
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not frame.filename.startswith(ours)]
+    theirs = [(Path(frame.filename), frame.lineno) for frame in frames if "polars" not in Path(frame.filename).parts]
     if not theirs or isinstance(error, SyntaxError):  # which says itself where
         return text
-    lines = [line for file, line in theirs if file == theirs[0][0]]
-    return f"{text} ({theirs[0][0].name}, line {lines[-1]})"
+    return f"{text} ({theirs[0][0].name}, line {dict(theirs)[theirs[0][0]]})"

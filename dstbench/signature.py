@@ -15,7 +15,7 @@ from typing import Final
 from dstbench.conventions.choices import CHOICES, SIGNED
 from dstbench.conventions.convention import DEFAULTS, why_unknown
 from dstbench.conventions.profiles import PLUGINS, PROFILES, hash_of
-from dstbench.errors import UsageError, did_you_mean, naming_keywords
+from dstbench.errors import UsageError, did_you_mean
 from dstbench.metrics import REGISTRY
 from dstbench.metrics import parse as parse_metric
 from dstbench.plugins import is_here
@@ -46,7 +46,6 @@ _SIZES: Final = {"d": "dialogues", "t": "turns"}
 _AS_PRINTED: Final = "write it as it was printed, in quotes"
 
 
-@naming_keywords
 def meaning_of(key: str) -> str:
     """A key of a signature in words; an unknown key is returned as is.
 
@@ -83,7 +82,6 @@ class Signature(Shown):
         return {"metric": self.metric, **DEFAULTS, **self.settings}
 
 
-@naming_keywords
 def sign(metric: str, settings: Mapping[str, str]) -> str:
     """The signature of a metric under settings.
 
@@ -98,7 +96,6 @@ def sign(metric: str, settings: Mapping[str, str]) -> str:
     return "|".join([_escape(metric), *parts])
 
 
-@naming_keywords
 def parse(text: str) -> Signature:
     """The parts of a signature; ``str(parse(text)) == text``.
 
@@ -127,7 +124,6 @@ def parse(text: str) -> Signature:
     return Signature(_unescape(metric), settings)
 
 
-@naming_keywords
 def differences(one: str, other: str) -> list[str]:
     """How two signatures differ; empty if scores with these signatures are comparable.
 
@@ -152,7 +148,6 @@ def differences(one: str, other: str) -> list[str]:
     ]
 
 
-@naming_keywords
 def explain(text: str) -> list[str]:
     """A signature in words, including omitted defaults.
 
@@ -172,7 +167,6 @@ def explain(text: str) -> list[str]:
     return clauses + [f"note: {doubt}" for doubt in doubts(text)]
 
 
-@naming_keywords
 def summary(text: str) -> list[str]:
     """A signature in three sentences.
 
@@ -207,7 +201,6 @@ def summary(text: str) -> list[str]:
     ]
 
 
-@naming_keywords
 def doubts(text: str) -> list[str]:
     """What this version of dstbench does not know in a signature, or would print differently.
 

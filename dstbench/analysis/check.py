@@ -19,7 +19,7 @@ from dstbench.conventions.slots import KNOWN_SLOTS
 from dstbench.errors import DstbenchError, number_of
 from dstbench.metrics import parse_all
 from dstbench.readers.ontology import read_ontology
-from dstbench.runs.gold_sets import predicted_set, recognise
+from dstbench.runs.gold_sets import recognise
 from dstbench.runs.open import Data, Reading
 from dstbench.runs.run import Run
 from dstbench.schema.core import BETWEEN
@@ -165,9 +165,8 @@ def _gold(run: Run, convention: Convention, counts: pl.DataFrame) -> Iterator[_C
     """Which public gold it is, and whether a perfect prediction has 100."""
     recognised = recognise(run)
     if recognised is not None:
-        lacks = "note" if recognised.gold_set.size else "ok"
-        yield _Check(GOLD, "warn" if recognised.difference else lacks, recognised.text, None)
-    elif (meant := predicted_set(run)) is not None:
+        yield _Check(GOLD, "note" if recognised.size else "ok", recognised.name + recognised.size, None)
+    elif (meant := recognise(run, "pred")) is not None:
         yield _Check(GOLD, "warn", f"predictions are the gold of {meant.name}: are the two swapped?", None)
     of_gold = _scores(run, _METRICS, convention, pl.col("gold"))
     below = [f"{name} {_percent(value)}" for name, value in of_gold.items() if value is not None and value < 1 - 1e-12]

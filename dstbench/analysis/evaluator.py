@@ -19,7 +19,7 @@ from dstbench.analysis.changes import Changes, diff
 from dstbench.conventions.convention import Convention
 from dstbench.conventions.profiles import as_convention
 from dstbench.conventions.slots import canonical_dialogue
-from dstbench.errors import DstbenchError, UsageError, did_you_mean, naming_keywords
+from dstbench.errors import DstbenchError, UsageError, did_you_mean
 from dstbench.metrics import Metric
 from dstbench.readers.options import Keys, ReadOptions
 from dstbench.readers.records import from_memory
@@ -65,7 +65,6 @@ class Evaluator:
     {'jga': 0.5, 'f1': 0.5}
     """
 
-    @naming_keywords
     def __init__(
         self,
         gold: Data,

@@ -17,7 +17,6 @@ from dstbench.audit.replacement import Replacement, replace
 from dstbench.audit.reviewing import Agreement, Review, agreement, review, review_sheet
 from dstbench.audit.version_diff import Differences, diff
 from dstbench.audit.version_scores import VersionScores, scores
-from dstbench.errors import name_keywords
 from dstbench.writers.rewrite import rewrite, spoken
 
 __all__ = [
@@ -46,5 +45,3 @@ __all__ = [
     "spoken",
     "write_log",
 ]
-
-name_keywords(globals())

@@ -144,11 +144,7 @@ SIGNED: Final[Mapping[str, Field[Any]]] = {
 
 
 def description(choice: Field[Any]) -> str:
-    """What a choice means and what its values mean, as a sentence.
-
-    >>> description(CHOICES["unit"])
-    'What a score is a mean over: turns, or the domains (services) of turns.'
-    """
+    """What a choice means and what its values mean, as a sentence."""
     text = f"{choice.metadata['meaning']}: {choice.metadata['values']}."
     return text[0].upper() + text[1:]
 

@@ -122,11 +122,7 @@ Convention.__doc__ = "\n    ".join(
 
 
 def absent_literals(convention: Convention, side: Literal["gold", "pred"]) -> frozenset[str]:
-    """The literals that mean "not in the state" on one side; none where the convention keeps them as values.
-
-    >>> absent_literals(Convention(none="drop-gold"), "pred")
-    frozenset()
-    """
+    """The literals that mean "not in the state" on one side; none where the convention keeps them as values."""
     return frozenset(convention.absent if convention.none in ("drop", f"drop-{side}") else ())
 
 
@@ -142,11 +138,7 @@ DEFAULTS: Final[Mapping[str, str]] = {key: to_text(choice.default) for key, choi
 
 
 def from_text(name: str, value: Any) -> Any:
-    """A choice's value from its text in signatures, or from the path of its file; other objects stay as they are.
-
-    >>> from_text("gold_steps", "case, space"), from_text("gold_steps", "-"), from_text("unit", "turn")
-    (('case', 'space'), (), 'turn')
-    """
+    """A choice's value from its text in signatures, or from the path of its file; other objects stay as they are."""
     reader = file_type(CHOICES[name])
     if reader is not None:
         return value if isinstance(value, reader) else reader.read(value)
@@ -158,11 +150,7 @@ def from_text(name: str, value: Any) -> Any:
 
 
 def why_unknown(key: str, text: str) -> str | None:
-    """Why no value of a choice has the text `text` in this version; None: one has.
-
-    >>> why_unknown("multi", "any"), why_unknown("dontcare", "lose")
-    (None, "dontcare='lose' is none of keep, drop, drop-gold, drop-pred, skip")
-    """
+    """Why no value of a choice has the text `text` in this version; None: one has."""
     name = key.replace("-", "_")
     if reader := file_type(CHOICES[name]):
         what = "table" if reader is Table else "schema"

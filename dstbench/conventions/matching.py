@@ -33,13 +33,7 @@ class Matcher:
 
     @classmethod
     def parse(cls, notation: str) -> Matcher:
-        """The matcher that is written ``name``, ``name:least=T`` or ``name:above=T``.
-
-        >>> str(Matcher.parse("levenshtein:least=0.955"))
-        'levenshtein:least=0.955'
-        >>> str(Matcher.parse("levenshtein"))
-        'levenshtein:least=0.9'
-        """
+        """The matcher that is written ``name``, ``name:least=T`` or ``name:above=T``."""
         kind, *rest = notation.strip().split(":")
         check_known([kind], MATCHERS, "there is no matcher {!r}")
         if not rest:

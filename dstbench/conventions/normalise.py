@@ -58,32 +58,20 @@ def is_dontcare(value: str) -> bool:
 
 
 def is_text(value: str) -> bool:
-    """Whether a value may be compared fuzzily: it is not empty, a number, a time, a day, a yes or no, or a dontcare.
-
-    >>> [is_text(value) for value in ("pizza hut", "12", "09:15", "Sunday", "yes", "9 pm")]
-    [True, False, False, False, False, False]
-    """
+    """Whether a value may be compared fuzzily: it is not empty, a number, a time, a day, a yes or no, or a dontcare."""
     bare = value.strip().lower()
     is_number = bare in NUMBERS or bare.replace(".", "", 1).replace(",", "").lstrip("£$-").isdecimal()
     return tells_slot(value) and not (is_number or bare in _DAYS or _TIME.fullmatch(bare))
 
 
 def tells_slot(value: str) -> bool:
-    """Whether a value can tell which slot it was meant for: it is not empty, a yes or no, or a dontcare.
-
-    >>> [tells_slot(value) for value in ("ely", "12", "sunday", "yes", "dontcare")]
-    [True, True, True, False, False]
-    """
+    """Whether a value can tell which slot it was meant for: it is not empty, a yes or no, or a dontcare."""
     bare = value.strip().lower()
     return bool(bare) and bare not in _YES_NO and bare not in _DONTCARES
 
 
 def alternatives(value: str) -> list[str]:
-    """The alternatives that a value lists; a value that lists none is its only alternative.
-
-    >>> alternatives("cheap|moderate"), alternatives("")
-    (['cheap', 'moderate'], [''])
-    """
+    """The alternatives that a value lists; a value that lists none is its only alternative."""
     return value.split(BETWEEN)
 
 
@@ -91,11 +79,6 @@ def spellings(slot: str, value: str) -> list[str]:
     """The ways to write a canonical value in text: itself, and what the steps typos, numbers and times change to it.
 
     The s of a genitive may stand apart, as in tokenised text.
-
-    >>> spellings("train-leaveat", "17:05")
-    ['17:05', '5:05 pm', '5:05pm', '1705']
-    >>> spellings("hotel-area", "centre"), spellings("hotel-stars", "4")
-    (['centre', 'center'], ['4', 'four'])
     """
     texts = [value, *(wrong for wrong, right in TYPOS.items() if right == value)]
     texts += [word for word, digit in NUMBERS.items() if digit == value]
@@ -111,12 +94,7 @@ def spellings(slot: str, value: str) -> list[str]:
 
 
 def normaliser(steps: Iterable[str], table: Table | None = None) -> Callable[[str, str], str]:
-    """The function (slot, value) → value that applies the steps in order to each alternative.
-
-    >>> times = normaliser(["times"])
-    >>> [times("train-leaveat", value) for value in ("5:05 pm", "12:30 am", "12 pm", "1705")]
-    ['17:05', '00:30', '12:00', '17:05']
-    """
+    """The function (slot, value) → value that applies the steps in order to each alternative."""
     typos = TYPOS | (table.rights if table else {})
 
     def correct(_: str, value: str) -> str:

@@ -267,7 +267,7 @@ def profile(name: str | PathLike[str], **overrides: Any) -> Convention:
     chosen = {key: value for key, value in overrides.items() if value is not None}
     if unknown := chosen.keys() - CHOICES.keys():
         check_known(sorted(unknown), CHOICES, "a convention has no {!r}")
-    changed = _with(base, {key: from_text(key, value) for key, value in chosen.items()})
+    changed = _with(base, {key: from_text(key, value) for key, value in chosen.items()}) if chosen else base
     return base if changed == base else replace(changed, name=f"{base.name}+")
 
 

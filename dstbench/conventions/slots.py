@@ -104,11 +104,7 @@ def canonical_slot(name: str) -> str:
 
 
 def spelled_with_book(names: Iterable[str]) -> dict[str, bool | None]:
-    """For each booking slot among slots as a file spells them: whether it is spelled with ``book``; None: in both ways.
-
-    >>> spelled_with_book(["hotel-day", "train-day", "hotel-people", "hotel-book people"])
-    {'hotel-book day': False, 'hotel-book people': None}
-    """
+    """For each booking slot among slots as a file spells them: whether it is with ``book``; None: in both ways."""
     of_names = ({slot: "book" in name.lower()} for name in names if "-book " in (slot := canonical_slot(name)))
     return merged_spellings(of_names)
 
@@ -128,9 +124,6 @@ def split_pair(pair: str) -> tuple[str, str] | None:
 
     The slot is the longest known slot that fits; if none does, the value starts after the second hyphen. The released
     scripts of TRADE, SOM-DST, FGA and GCA split at the last hyphen, which cuts values such as ``guest-house`` apart.
-
-    >>> split_pair("hotel-name-alpha-milton"), split_pair("hotel-book people-3"), split_pair("north")
-    (('hotel-name', 'alpha-milton'), ('hotel-book people', '3'), None)
     """
     hyphens = [i for i, letter in enumerate(pair) if letter == "-"]
     for cut in reversed([at for at in hyphens if at <= _LONGEST]):
@@ -160,9 +153,6 @@ def slot_total(
     For MultiWOZ's dialogues, T is the size of its smallest slot set that has all of gold's slots; if there is no such
     set, or for other dialogues, gold's slots are counted. If the convention scores some slots (`scope`, called `name`),
     T is their number plus that of gold's other slots.
-
-    >>> slot_total(["bus-day"], is_multiwoz=True), slot_total(["a-b", "a-c"], is_multiwoz=False)
-    (SlotTotal(size=35, source='multiwoz-35'), SlotTotal(size=2, source='gold'))
     """
     slots = frozenset(gold_slots)
     if scope is not None:
@@ -186,32 +176,18 @@ _MULTIWOZ_ID: Final = rf"{OWN_ID}|^multiwoz2[0-9]-"
 
 
 def are_multiwoz(dialogues: pl.Series) -> bool:
-    """Whether all dialogues are MultiWOZ's, judged by their canonical ids; False if there are none.
-
-    >>> are_multiwoz(pl.Series(["PMUL4234", "multiwoz24-test-0"])), are_multiwoz(pl.Series(["PMUL4234", "1_00000"]))
-    (True, False)
-    """
+    """Whether all dialogues are MultiWOZ's, judged by their canonical ids; False if there are none."""
     return bool(len(dialogues)) and dialogues.str.contains(_MULTIWOZ_ID).all()
 
 
 def canonical_dialogue(dialogue: pl.Expr) -> pl.Expr:
-    """Canonical dialogue ids: MultiWOZ's in upper case and without ``.json``, any other as is.
-
-    >>> ids = pl.DataFrame({"d": ["pmul4234.json", "mul0484", "SNG0073.json", "1_00000", "my.json"]})
-    >>> ids.select(canonical_dialogue(pl.col("d"))).to_series().to_list()
-    ['PMUL4234', 'MUL0484', 'SNG0073', '1_00000', 'my.json']
-    """
+    """Canonical dialogue ids: MultiWOZ's in upper case and without ``.json``, any other as is."""
     bare = dialogue.str.to_uppercase().str.strip_suffix(".JSON")
     return pl.when(bare.str.contains(OWN_ID)).then(bare).otherwise(dialogue)
 
 
 def hint_at_dialogue(dialogue: str, dialogues: pl.Series) -> str:
-    """The hint for an id that does not exist: ids that may be meant, or the first ones.
-
-    >>> ids = pl.Series(["MUL0484"])
-    >>> hint_at_dialogue("mul484.json", ids), hint_at_dialogue("x", ids)
-    ('did you mean MUL0484?', 'there is 1 dialogue, such as MUL0484')
-    """
+    """The hint for an id that does not exist: ids that may be meant, or the first ones."""
     dialogues = dialogues.unique(maintain_order=True)
     count = f"are {len(dialogues):,} dialogues" if len(dialogues) != 1 else "is 1 dialogue"
     return did_you_mean(dialogue, dialogues) or f"there {count}, such as {', '.join(dialogues.head(3))}"

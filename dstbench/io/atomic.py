@@ -10,82 +10,75 @@ import errno
 import os
 import secrets
 import shutil
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from stat import S_ISREG
 from typing import Final
 
 from dstbench.errors import DstbenchError, UsageError
 
 _FULL: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-# Device and inode of the files that were read, and of those that were written, in each `guarding_inputs` entered.
-_guards: Final[list[tuple[set[tuple[int, int]], set[tuple[int, int]]]]] = []
+# The files (`_identity`) that were read, with False, or written, with True, in each `guarding_inputs` entered.
+_guards: Final[list[dict[object, bool]]] = []
 
 
 @contextmanager
 def guarding_inputs() -> Iterator[None]:
     """While the block runs, no file that it has read (through `io.files.File`) or has written can be replaced."""
-    _guards.append((set(), set()))
+    _guards.append({})
     try:
         yield
     finally:
         _guards.pop()
 
 
-def note(descriptor: int, *, written: bool = False) -> None:
-    """Note that an open file is read, or has been written."""
+def note(path: str | Path | int, *, written: bool = False) -> None:
+    """Note that a file (or an open one, by its descriptor) is read, or has been written."""
     if _guards:
-        stat = os.fstat(descriptor)
-        _guards[-1][written].add((stat.st_dev, stat.st_ino))
+        _guards[-1][_identity(path)] = written
 
 
-def refuse_overwriting(inputs: Iterable[str | Path], outputs: Sequence[str | Path]) -> None:
+def refuse_overwriting(inputs: Iterable[str | Path], outputs: Iterable[str | Path]) -> None:
     """Refuse an output that is an input or another output, before anything is computed.
 
     What no path shows, such as a link in a folder that is read, is noticed when it would be replaced.
     """
-    for number, output in enumerate(outputs):
-        if any(_is_same_file(output, path) for path in inputs):
-            raise _overwritten(output)
-        if any(_is_same_file(output, other) for other in outputs[:number]):
-            raise _repeated()
+    taken = dict.fromkeys(map(_identity, inputs), False)
+    for output in outputs:
+        _refuse_taken(output, taken)
+        taken[_identity(output)] = True
 
 
-def _is_same_file(one: str | Path, other: str | Path) -> bool:
-    """Whether two paths lead to one file (a terminal or a pipe is none), also through links."""
-    with suppress(OSError, ValueError):
-        return os.path.realpath(one) == os.path.realpath(other) or (
-            os.path.isfile(one) and os.path.samefile(one, other)
-        )
-    return False
+def _identity(path: str | Path | int) -> object:
+    """What is equal for all paths that lead to one file, also through links; a terminal or a pipe equals none."""
+    try:
+        found = os.stat(path)
+        return (found.st_dev, found.st_ino) if S_ISREG(found.st_mode) else object()
+    except (OSError, ValueError):
+        return os.path.realpath(str(path).replace("\0", ""))
 
 
-def _repeated() -> UsageError:
-    return UsageError("two output files have the same name", hint="give each a name of its own")
-
-
-def _overwritten(path: str | Path) -> UsageError:
-    return UsageError(f"{path} is read and would be overwritten", hint="write the output somewhere else")
+def _refuse_taken(path: str | Path, taken: Mapping[object, bool]) -> None:
+    is_written = taken.get(_identity(path))
+    if is_written:
+        raise UsageError("two output files have the same name", hint="give each a name of its own")
+    if is_written is False:
+        raise UsageError(f"{path} is read and would be overwritten", hint="write the output somewhere else")
 
 
 @contextmanager
 def replacing(path: str | Path) -> Iterator[Path]:
     """A temporary file beside `path` that replaces it if the block succeeds, and is removed if it fails."""
-    if os.path.exists(path):
-        if not os.path.isfile(path):
-            raise DstbenchError("not a file that can be replaced", file=str(path), hint="name a file, or use > or |")
-        read, written = _guards[-1] if _guards else (set(), set())
-        stat = os.stat(path)
-        if (stat.st_dev, stat.st_ino) in written:
-            raise _repeated()
-        if (stat.st_dev, stat.st_ino) in read:
-            raise _overwritten(path)
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise DstbenchError("not a file that can be replaced", file=str(path), hint="name a file, or use > or |")
+    _refuse_taken(path, _guards[-1] if _guards else {})
     with _temporary(path) as temporary:
         temporary.touch()
         yield temporary
         with temporary.open("rb") as complete:
             os.fsync(complete.fileno())
-            note(complete.fileno(), written=True)
+    note(path, written=True)
 
 
 def write_whole(path: str | Path, content: bytes) -> None:

@@ -39,21 +39,13 @@ def plain_text(text: str, most: int = 1000) -> str:
 
 
 def markdown_text(text: str, most: int = 1000) -> str:
-    r"""The text as Markdown that shows it literally: no markup, no HTML, no link.
-
-    >>> print(markdown_text("hotel_area, *not* <b> ![x](http://y)"))
-    hotel_area, \*not\* &lt;b&gt; !\[x\](http:\//y)
-    """
+    """The text as Markdown that shows it literally: no markup, no HTML, no link."""
     marked = _MARKS.sub(lambda mark: f"\\{mark[0]}", plain_text(text, most))
     return re.sub(r"[<>]|&(?=#|\w+;)", lambda mark: _HTML[mark[0]], marked)
 
 
 def json_text(content: object, **how: Any) -> str:
-    r"""One JSON document, indented, with control and invisible characters as JSON escapes.
-
-    >>> print(json_text(["\x9b", "é"], indent=None))
-    ["\u009b", "é"]
-    """
+    """One JSON document, indented, with control and invisible characters as JSON escapes."""
     text = json.dumps(content, ensure_ascii=False, **{"indent": 1, **how})
     return UNSEEN.sub(lambda char: char[0] if char[0] == "\n" else f"\\u{ord(char[0]):04x}", text) + "\n"
 
@@ -63,12 +55,6 @@ def csv_text(table: pl.DataFrame) -> str:
 
     Such texts get an apostrophe in front; numbers stay, even negative ones in columns of texts. Control characters
     become escapes. For the exact texts, use JSON.
-
-    >>> print(csv_text(pl.DataFrame({"value": ["=1+1", "-0.5", "a\x1b"]})), end="")
-    value
-    '=1+1
-    -0.5
-    a\x1b
     """
     texts = [_inert(table[name].cast(pl.String)) for name, dtype in table.schema.items() if dtype in _TEXTS]
     shown = table.with_columns(texts)

@@ -27,11 +27,7 @@ _LOG: Final = logging.getLogger(__name__)  # the command line shows it as progre
 
 
 def path_text(path: str | os.PathLike[str]) -> str:
-    r"""A path as a string that a column or JSON can hold: bytes that are not UTF-8 are escaped.
-
-    >>> print(path_text("caf\udce9.json"), path_text("café.json"))
-    caf\udce9.json café.json
-    """
+    """A path as a string that a column or JSON can hold: bytes that are not UTF-8 are escaped."""
     return str(path).encode("utf-8", "backslashreplace").decode()
 
 
@@ -87,7 +83,7 @@ class File:
 
     def check(self) -> None:
         """Raise a `DstbenchError` if this cannot be opened, or is of a kind that holds no data (`foreign`)."""
-        if not self.is_pipe:
+        if not (self.is_pipe or self.is_parquet):
             self._refuse(self.foreign)
 
     @cached_property

@@ -28,7 +28,7 @@ _BINARY: Final = Foreign(
 )
 _PACKED: Final = Foreign(
     "packed (twice, or in a way that is not read)",
-    "unpack it first; gzip, bzip2, xz, zstd and zip are read as they are, once and not in each other",
+    "unpack it first; gzip, bzip2, zstd and zip are read as they are, once and not in each other",
 )
 _OFFICE: Final = Foreign("a document of an office program", "save the sheet as CSV")
 _PAGE: Final = Foreign(
@@ -65,11 +65,7 @@ _URL: Final = re.compile(r"([a-z][a-z0-9+.-]+):/+(.+)", re.IGNORECASE | re.DOTAL
 
 
 def by_content(beginning: bytes) -> Foreign | None:
-    """The kind of a file with this beginning; None: it may hold data.
-
-    >>> by_content(b"<!DOCTYPE html>").what
-    'a web page or XML, not the file that it shows or links to'
-    """
+    """The kind of a file with this beginning; None: it may hold data."""
     beginning = beginning[:LOOKED_AT]
     return next((kind for pattern, kind in _BEGINNINGS if re.match(pattern, beginning, re.DOTALL)), None)
 
@@ -90,11 +86,7 @@ def should_be_data(name: str) -> bool:
 
 
 def url(path: str) -> Foreign | None:
-    """The kind of a path that is a URL, possibly with one slash for two; None: it is not.
-
-    >>> url("https:/example.org/p.json").hint
-    'download it and name the file: curl -LO https://example.org/p.json'
-    """
+    """The kind of a path that is a URL, possibly with one slash for two; None: it is not."""
     if (address := _URL.fullmatch(path)) is None:
         return None
     scheme, rest = address.groups()

@@ -14,18 +14,19 @@ from dstbench.errors import UsageError
 
 
 class Limit(NamedTuple):
-    """A limit: the environment variable that sets it, and its default."""
+    """A limit: the environment variable that sets it, its default, and the largest value that is allowed."""
 
     variable: str
     default: int
+    most: int = 10**18
 
     @property
     def value(self) -> int:
         """The limit that applies."""
         text = os.environ.get(self.variable, str(self.default))
-        if not (text.isascii() and text.isdecimal() and int(text)):
-            what = f"{self.variable}={text!r} is not a whole number above 0"
-            raise UsageError(what, hint=f"unset it for {self.default}")
+        if not (text.isascii() and text.isdecimal() and 0 < int(text[:20]) <= self.most):
+            what = f"{self.variable}={text!r} is not a whole number from 1 to {self.most}"
+            raise UsageError(what, hint="unset it for what is usual")
         return int(text)
 
     @property
@@ -55,10 +56,7 @@ FREE: Final = 10_000_000
 
 def check_threads() -> None:
     """Refuse a number of threads in the environment that is none or beyond use, before Polars starts any number."""
-    text = os.environ.get("POLARS_MAX_THREADS", "1")
-    if not (text.isascii() and text.isdecimal() and 0 < int(text[:9]) <= 1024):
-        what = f"POLARS_MAX_THREADS={text!r} is not a number of threads from 1 to 1024"
-        raise UsageError(what, hint="unset it for one per processor")
+    _ = Limit("POLARS_MAX_THREADS", 1, most=1024).value
 
 
 def memory() -> int:

@@ -10,13 +10,13 @@ CRC-32 with zeros in place of the seal. If the size differs, another program has
 
 from __future__ import annotations
 
-import io
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
-from typing import BinaryIO, Final, NamedTuple
+from typing import Final, NamedTuple
 from zlib import crc32
 
 import polars as pl
@@ -48,19 +48,20 @@ class Scanned(NamedTuple):
 
 def scan(file: File) -> Scanned:
     """Scan a Parquet file after the check of all its bytes."""
-    with reading(file.name):
+    with reading(file.name), file.path.open("rb") as stream:
         path = file.utf8_path
-        with file.path.open("rb") as stream:
-            is_sealed = _check(file.name, stream, at_once=False)
+        if not os.fstat(stream.fileno()).st_size:
+            raise damaged("it is empty")
+        is_sealed = _check(file.name, mmap(stream.fileno(), 0, access=ACCESS_READ), path)
         return Scanned(pl.scan_parquet(path, glob=False), pl.read_parquet_metadata(path), is_sealed)
 
 
 def read(file: File, content: bytes | None = None) -> pl.DataFrame:
     """The table in a Parquet file, or in its content that has been read, after the check of all its bytes."""
-    with reading(file.name), file.path.open("rb") if content is None else io.BytesIO(content) as stream:
-        _check(file.name, stream, at_once=True)
-        stream.seek(0)  # Polars reads a stream in memory from where it is
-        return pl.read_parquet(stream)
+    with reading(file.name):
+        content = file.path.read_bytes() if content is None else content
+        _check(file.name, content, content)
+        return pl.read_parquet(content)
 
 
 @contextmanager
@@ -99,13 +100,8 @@ def write(
     schema: pl.Schema,
     groups: Iterable[pl.DataFrame],
     texts: Mapping[str, str] | None = None,
-    last_texts: Callable[[], Mapping[str, str]] = dict,
 ) -> None:
-    """Write a table with a seal, each part of it a row group of the file.
-
-    PyArrow keeps the `texts` of the footer if it reads the table and writes it again, and does not keep `last_texts`,
-    which are asked for when all parts are written.
-    """
+    """Write a table with texts in its footer and a seal, each part of it a row group of the file."""
     import pyarrow as pa  # takes 0.2 s, and only writing needs it
     import pyarrow.parquet as pq
 
@@ -120,11 +116,14 @@ def write(
                     # As one chunk, because a row group can hold only one dictionary: the values of a second chunk
                     # would be written without any, and decoded at half the speed.
                     writer.write_table(group.rechunk().to_arrow(), row_group_size=max(group.height, 1))
-                writer.add_key_value_metadata({**last_texts(), _SEAL: _UNSEALED})
+                writer.add_key_value_metadata({_SEAL: _UNSEALED})
                 writer.close()
             finally:
                 writer.is_open = False  # else it is closed once more when it is collected, and complains
-        _seal(temporary)
+        with temporary.open("r+b") as sealed, mmap(sealed.fileno(), 0) as content:
+            if seal := _seal_in(content):
+                checksum = crc32(content)
+                content[seal.start(1) : seal.end()] = f"{len(content):016x}{checksum:08x}".encode()
 
 
 def damaged(reason: str) -> pl.exceptions.ComputeError:
@@ -132,75 +131,46 @@ def damaged(reason: str) -> pl.exceptions.ComputeError:
     return pl.exceptions.ComputeError(reason)
 
 
-def _seal(path: Path) -> None:
-    """Replace the zeros of the seal in a file that is complete."""
-    with path.open("r+b") as file:
-        footer = _footer(file)
-        size = file.tell()
-        if seal := _SEALED.search(footer):
-            at = size - len(footer) + seal.start(1)
-            checksum = _unsealed_checksum(file, at)
-            file.seek(at)
-            file.write(f"{size:016x}{checksum:08x}".encode())
-
-
-def _footer(stream: BinaryIO) -> bytes:
-    """The bytes of a file's footer, and all that follows."""
-    size = stream.seek(0, os.SEEK_END)
-    stream.seek(max(0, size - 8))
-    length, end = int.from_bytes(stream.read(4), "little") + 8, stream.read(4)
-    if end != MAGIC or length + len(MAGIC) > size:
+def _seal_in(content: mmap | bytes) -> re.Match[bytes] | None:
+    """The seal in the footer of a file's content."""
+    footer = len(content) - 8 - int.from_bytes(content[-8:-4], "little")
+    if content[-4:] != MAGIC or footer < len(MAGIC):
         raise damaged("it does not end as a Parquet file does")
-    stream.seek(size - length)
-    return stream.read(length)
+    return _SEALED.search(content, footer)
 
 
-def _unsealed_checksum(stream: BinaryIO, at: int) -> int:
-    """The CRC-32 of a file with zeros in place of the seal, which begins `at` a byte."""
-    checksum, left = 0, at
-    stream.seek(0)
-    while piece := stream.read(min(left, _MB)):
-        checksum, left = crc32(piece, checksum), left - len(piece)
-    stream.seek(at + len(_UNSEALED))
-    return crc32(stream.read(), crc32(_UNSEALED.encode(), checksum))
-
-
-def _check(name: str, stream: BinaryIO, *, at_once: bool) -> bool:
+def _check(name: str, content: mmap | bytes, source: str | bytes) -> bool:
     """Hold what a file declares against the limits; verify its seal, or else decode all pages.
 
-    The rows are read `at_once`, or row group by row group. Returns whether it has a seal of its size.
+    The rows will be read all at once, or from a path row group by row group. Returns whether it has a seal of its size.
     """
-    footer = _footer(stream)
-    size = stream.tell()
-    seal = _SEALED.search(footer)
+    seal, size = _seal_in(content), len(content)
     is_sealed = seal is not None and int(seal[1], 16) == size
     if seal and is_sealed:
-        if _unsealed_checksum(stream, size - len(footer) + seal.start(1)) != int(seal[2], 16):
-            raise damaged("its bytes are not those that were written")
-        stream.seek(0)
-        rows = pl.scan_parquet(stream).select(pl.len()).collect().item()
-        stream.seek(0)
-        if rows * len(pl.read_parquet_schema(stream)) * _WIDTH <= UNPACKED.value * _MB / 2:
+        with memoryview(content) as view, view[: seal.start(1)] as before, view[seal.end() :] as after:
+            if crc32(after, crc32(_UNSEALED.encode(), crc32(before))) != int(seal[2], 16):
+                raise damaged("its bytes are not those that were written")
+        table = pl.scan_parquet(source, glob=False)
+        width = _WIDTH * len(table.collect_schema())
+        if width * table.select(pl.len()).collect().item() <= UNPACKED.value * _MB / 2:
             return True
     import pyarrow as pa  # takes 0.2 s, and small files that dstbench wrote do without
     import pyarrow.parquet as pq
 
-    stream.seek(0)
     try:
-        metadata = pq.read_metadata(stream)
-        groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
+        pages = pq.ParquetFile(pa.BufferReader(content), page_checksum_verification=True)
+        groups = [pages.metadata.row_group(number) for number in range(pages.metadata.num_row_groups)]
         if sum(group.total_byte_size for group in groups) > max(FREE_BYTES, RATIO.value * size):
             what = f"more than {RATIO.value} times its packed size when unpacked"
             raise DstbenchError(what, file=name, hint=RATIO.hint)
         in_memory = [group.total_byte_size + _WIDTH * group.num_rows * group.num_columns for group in groups]
-        if (max(in_memory, default=0) if is_sealed and not at_once else sum(in_memory)) > UNPACKED.value * _MB:
+        all_at_once = not is_sealed or source is content
+        if (sum(in_memory) if all_at_once else max(in_memory, default=0)) > UNPACKED.value * _MB:
             raise DstbenchError(f"more than {UNPACKED.value:,} MB when unpacked", file=name, hint=UNPACKED.hint)
         if not is_sealed:
             # As dictionaries, because a long text in one would be copied into every row.
-            columns = [metadata.schema.column(number) for number in range(metadata.num_columns)]
-            texts = sorted(column.path for column in columns if column.physical_type == "BYTE_ARRAY")
-            stream.seek(0)
-            pages = pq.ParquetFile(stream, metadata=metadata, read_dictionary=texts, page_checksum_verification=True)
+            texts = [column.path for column in pages.schema if column.physical_type == "BYTE_ARRAY"]
+            pages = pq.ParquetFile(pa.BufferReader(content), read_dictionary=texts, page_checksum_verification=True)
             for _ in pages.iter_batches():
                 pass
     except (pa.ArrowException, OSError, IndexError, OverflowError) as error:

@@ -81,11 +81,7 @@ def read_typed(file: File) -> pl.DataFrame:
 
 
 def separators(content: bytes) -> tuple[list[str], bytes]:
-    r"""The separators that a CSV file may have, the likeliest first, and its content without Excel's line about it.
-
-    >>> separators(b"sep=;\nid;turn\n"), separators(b'id;"a,b,c";turn\n')[0][0]
-    (([';'], b'id;turn\n'), ';')
-    """
+    """The separators that a CSV file may have, the likeliest first, and its content without Excel's line about it."""
     if line := _SEPARATOR_LINE.match(content):
         return [line[1].decode()], content[line.end() :]
     first = _QUOTED.sub(b"", content.partition(b"\n")[0])

@@ -182,24 +182,21 @@ def check_own(metric: Metric, built_in: Collection[str]) -> None:
         hash(metric)
     except TypeError:
         raise UsageError(f"{place} cannot be hashed", hint="make it a @dataclass(frozen=True)") from None
-    counts, stats = _called(metric.counts, f"{place}: counts()"), _called(metric.stats, f"{place}: stats()")
-    for function, result in (("counts", counts), ("stats", stats)):
-        if not isinstance(result, dict) or not all(isinstance(expression, pl.Expr) for expression in result.values()):
-            what = f"{place}: {function}() gives {result!r}, not a dictionary from names to expressions"
+    expressions = {}
+    for part in ("counts", "stats"):
+        expressions[part] = _called(getattr(metric, part), f"{place}: {part}()")
+        if not isinstance(expressions[part], dict):
+            what = f"{place}: {part}() gives {expressions[part]!r}, not a dictionary from names to expressions"
             raise UsageError(what)
+    counts, stats = expressions["counts"], expressions["stats"]
     check_counts(counts, f"{place}: ")
     example = _example_turns()
     if counts:
         example = example.with_columns(_example_rows().select(**summable(counts)).head(example.height))
+    alone = "each turn by itself: it aggregates, looks at other rows or is a literal"
+    hint = "dstbench sums it itself; to count turns, use dstbench.metrics.base.turns()"
     for stat, expression in stats.items():
-        _check_expression(
-            f"{place}: statistic {stat!r}",
-            expression,
-            list(example.iter_slices(1)),
-            has=f"the turn table has {', '.join(example.columns)}",
-            alone="each turn by itself: it aggregates, looks at other rows or is a literal",
-            hint="dstbench sums it itself; to count turns, use dstbench.metrics.base.turns()",
-        )
+        _check_expression(f"{place}: statistic {stat!r}", expression, [*example.iter_slices(1)], alone, hint)
     if not metric.needs_total:
         ones = dict.fromkeys(stats, pl.lit(1.0))
         _called(lambda: pl.select(metric.score(ones).cast(pl.Float64)), f"{place}: score()")
@@ -207,33 +204,27 @@ def check_own(metric: Metric, built_in: Collection[str]) -> None:
 
 def check_counts(counts: Mapping[str, pl.Expr], place: str = "") -> None:
     """Refuse counts (expressions over judged rows) whose names are taken, or that cannot be summed."""
-    example = _example_rows()
+    parts = _example_rows().partition_by("dialogue", maintain_order=True)
+    alone = "each row and its dialogue alone: it aggregates, looks at other dialogues or is a literal"
+    hint = 'dstbench sums it itself; dstbench.metrics.base.before("ok") is the slot\'s turn before'
     for name, expression in counts.items():
-        what = f"{place}count {name!r}"
         if name in TURNS.columns or name in ROWS.columns:
-            raise UsageError(f"{what} has the name of a column", hint=f"a name of its own: my_{name}")
-        if not isinstance(expression, pl.Expr):
-            raise UsageError(f"{what} is {expression!r}, not an expression")
-        _check_expression(
-            what,
-            expression,
-            example.partition_by("dialogue", maintain_order=True),
-            has=f"rows have {', '.join(example.columns)}",
-            alone="each row and its dialogue alone: it aggregates, looks at other dialogues or is a literal",
-            hint='dstbench sums it itself; dstbench.metrics.base.before("ok") is the slot\'s turn before',
-        )
+            raise UsageError(f"{place}count {name!r} has the name of a column", hint=f"a name of its own: my_{name}")
+        _check_expression(f"{place}count {name!r}", expression, parts, alone, hint)
 
 
-def _check_expression(
-    what: str, expression: pl.Expr, parts: Sequence[pl.DataFrame], *, has: str, alone: str, hint: str
-) -> None:
-    """Refuse an expression that is no number, or that differs if it is computed part by part of an example."""
+def _check_expression(what: str, expression: Any, parts: Sequence[pl.DataFrame], alone: str, hint: str) -> None:
+    """Refuse what is no expression of a number, or differs if it is computed part by part of an example."""
+    if not isinstance(expression, pl.Expr):
+        raise UsageError(f"{what} is {expression!r}, not an expression")
     try:
         values = pl.concat(parts).select(value=expression)["value"]
         by_part = [part.select(value=expression)["value"] for part in parts]
     except pl.exceptions.PolarsError as error:
         reason = str(error).splitlines()[0].partition("; valid columns")[0]
-        raise UsageError(f"{what} cannot be computed: {reason}", hint=has) from None
+        raise UsageError(
+            f"{what} cannot be computed: {reason}", hint=f"there are {', '.join(parts[0].columns)}"
+        ) from None
     if not values.dtype.is_numeric() and values.dtype != pl.Boolean:
         raise UsageError(f"{what} is {values.dtype}, not a number", hint="a number or a Boolean")
     if not values.equals(pl.concat(by_part), null_equal=True):
@@ -268,10 +259,10 @@ def summable(counts: Mapping[str, pl.Expr]) -> dict[str, pl.Expr]:
 @cache
 def _example_rows() -> pl.DataFrame:
     """Judged rows of two dialogues, of two slots each, to try counts on."""
-    columns = {name: column for name, column in ROWS.columns.items() if name not in ("run", "is_scored")}
-    rows = _example(columns, 8)
-    dialogue, first = ["D1"] * 4 + ["D2"] * 4, [True, False] * 4
-    return rows.with_columns(pl.Series("dialogue", dialogue).cast(rows["dialogue"].dtype), first=pl.Series(first))
+    rows = _example({name: column for name, column in ROWS.columns.items() if name not in ("run", "is_scored")}, 8)
+    at = pl.int_range(8)
+    dialogue = pl.when(at < 4).then(pl.lit("D1")).otherwise(pl.lit("D2")).cast(rows["dialogue"].dtype)
+    return rows.with_columns(dialogue=dialogue, first=at % 2 == 0)
 
 
 @cache
@@ -282,20 +273,17 @@ def _example_turns() -> pl.DataFrame:
 
 def _example(columns: Mapping[str, Column], height: int) -> pl.DataFrame:
     """A table in which each column has different values, and nulls if it may have any."""
-    series = []
+    row, series = pl.int_range(1, height + 1), []
     for position, (name, column) in enumerate(columns.items(), 1):
-        values: list[Any] = []
-        for row in range(1, height + 1):
-            if column.dtype == pl.Boolean:
-                values.append((row + position // 2) % 2 == 0)
-            elif column.dtype in (pl.String, pl.Categorical):
-                values.append(f"D{row}")
-            elif column.dtype == pl.Float64:
-                values.append(row / 10)
-            else:
-                values.append(None if column.nullable and row % 3 == 0 else row * position % 7 + row)
-        series.append(pl.Series(name, values, dtype=column.dtype))
-    return pl.DataFrame(series)
+        number = pl.when((row % 3 != 0) | (not column.nullable)).then(row * position % 7 + row)
+        values = {
+            pl.Boolean: (row + position // 2) % 2 == 0,
+            pl.String: pl.format("D{}", row),
+            pl.Categorical: pl.format("D{}", row),
+            pl.Float64: row / 10,
+        }
+        series.append(values.get(column.dtype.base_type(), number).cast(column.dtype).alias(name))
+    return pl.select(series)
 
 
 # --- counts, statistics and scores that metrics share -----------------------------------------------------------------
@@ -350,21 +338,11 @@ def from_parts(parts: pl.Expr) -> pl.Expr:
 
 
 def exact_sum(numbers: pl.Expr) -> pl.Expr:
-    """The sum (Float64) of ratios or of whole numbers, as an aggregation; null adds nothing.
-
-    >>> table = pl.DataFrame({"ratio": [0.1, None, 0.2, 0.3]})
-    >>> table.select(exact_sum(pl.col("ratio"))).item() == table.reverse().select(exact_sum(pl.col("ratio"))).item()
-    True
-    """
+    """The sum (Float64) of ratios or of whole numbers, as an aggregation; null adds nothing."""
     return from_parts(in_parts(numbers).sum())
 
 
 def in_steps(parts: pl.Expr) -> pl.Expr:
-    """The number (Int64) of `STEP` that is nearest to a number of parts; ties are rounded up.
-
-    >>> ratios = pl.Series("ratio", [0.5, 1 / 4096, 1 / 8192])
-    >>> ratios.to_frame().select(in_steps(in_parts(pl.col("ratio"))))["ratio"].to_list()
-    [2048, 1, 1]
-    """
+    """The number (Int64) of `STEP` that is nearest to a number of parts; ties are rounded up."""
     in_step = pl.lit(1 << (_BITS - _STEP_BITS), pl.Int128)
     return ((parts + in_step // 2) // in_step).cast(pl.Int64)

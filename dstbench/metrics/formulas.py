@@ -11,20 +11,10 @@ import polars as pl
 if TYPE_CHECKING:
     from dstbench.metrics.base import Metric
 
-# Operators: what they are written as, and how strongly they bind.
 _SIGNS: Final = {
-    "Or": ("or", 1), "And": ("and", 2), "Eq": ("==", 4), "NotEq": ("!=", 4), "Lt": ("<", 4), "LtEq": ("<=", 4),
-    "Gt": (">", 4), "GtEq": (">=", 4), "Plus": ("+", 5), "Minus": ("-", 5), "Multiply": ("*", 6),
-    "TrueDivide": ("/", 6),
+    "Or": "or", "And": "and", "Eq": "==", "NotEq": "!=", "Lt": "<", "LtEq": "<=", "Gt": ">", "GtEq": ">=",
+    "Plus": "+", "Minus": "-", "Multiply": "*", "TrueDivide": "/",
 }  # fmt: skip
-_TERNARY: Final = 0
-_NOT: Final = 3
-_COMPARED: Final = 4
-_ATOM: Final = 9
-
-
-class _UnwrittenError(Exception):
-    """An expression of a kind that formulas do not have."""
 
 
 def formula(expression: pl.Expr) -> str:
@@ -33,11 +23,11 @@ def formula(expression: pl.Expr) -> str:
     >>> formula(pl.col("n_correct").cast(pl.Int64) / (pl.col("n_gold") + pl.col("n_pred")))
     'n_correct / (n_gold + n_pred)'
     >>> formula(pl.when(pl.col("n_gold") > 0).then((-0.5 * pl.col("n_pred")).exp()))
-    'exp(-0.5 * n_pred) if n_gold > 0 else null'
+    'exp(-0.5 * n_pred) if (n_gold > 0) else null'
     """
     try:
-        return _written(json.loads(expression.meta.serialize(format="json")))[0]
-    except _UnwrittenError:
+        return _bare(json.loads(expression.meta.serialize(format="json")))
+    except NotImplementedError:
         return str(expression)
 
 
@@ -56,41 +46,35 @@ def _listed(expressions: Mapping[str, pl.Expr]) -> str:
     return "; ".join(text if text == name else f"{name} = {text}" for name, text in written.items())
 
 
-def _written(node: Mapping[str, Any]) -> tuple[str, int]:
-    """A node of an expression, as Polars serialises it, as text; and how strongly its outermost operator binds."""
+def _written(node: Mapping[str, Any]) -> str:
+    """A node of an expression, as Polars serialises it, as text; in brackets if it has an operator."""
     match node:
         case {"Column": str(name)}:
-            return name, _ATOM
-        case {"Literal": {"Dyn": {"Int": number}}}:
-            return str(number), _ATOM
-        case {"Literal": {"Dyn": {"Float": number}}}:
-            return f"{number:.15g}", _ATOM
+            return name
+        case {"Literal": {"Dyn": {"Int": number} | {"Float": number}}}:
+            return f"{number:.15g}"
         case {"Literal": {"Scalar": {"Null": _}}}:
-            return "null", _ATOM
+            return "null"
         case {"Cast": {"expr": inner}} | {"Function": {"input": [inner], "function": {"SumHorizontal": _}}}:
             return _written(inner)
         case {"BinaryExpr": {"left": left, "op": op, "right": right}} if op in _SIGNS:
-            sign, binds = _SIGNS[op]
-            # Of operators that bind alike, the left one comes first; sums and products need no order.
-            after = binds if op in ("Plus", "Multiply", "And", "Or") else binds + 1
-            return f"{_within(left, binds + (binds == _COMPARED))} {sign} {_within(right, after)}", binds
+            return f"({_written(left)} {_SIGNS[op]} {_written(right)})"
         case {"Ternary": {"predicate": predicate, "truthy": truthy, "falsy": falsy}}:
-            asked, yes, no = _within(predicate, 1), _within(truthy, 1), _within(falsy, _TERNARY)
-            return f"{yes} if {asked} else {no}", _TERNARY
+            return f"({_written(truthy)} if {_written(predicate)} else {_written(falsy)})"
         case {"Function": {"input": [inner], "function": {"Boolean": "Not"}}}:
-            return f"not {_within(inner, _NOT)}", _NOT
+            return f"(not {_written(inner)})"
         case {"Function": {"input": [inner], "function": {"Boolean": "IsNotNull"}}}:
-            return f"{_within(inner, _COMPARED + 1)} is not null", _COMPARED
+            return f"({_written(inner)} is not null)"
         case {"Function": {"input": inputs, "function": {"SumHorizontal": _}}}:
-            return " + ".join(_within(one, _SIGNS["Plus"][1]) for one in inputs), _SIGNS["Plus"][1]
+            return f"({' + '.join(map(_written, inputs))})"
         case {"Function": {"input": inputs, "function": {"Clip": {"has_min": False}}}}:
-            return f"min({', '.join(_written(one)[0] for one in inputs)})", _ATOM
+            return f"min({', '.join(map(_bare, inputs))})"
         case {"Function": {"input": inputs, "function": str(name)}}:
-            return f"{name.lower()}({', '.join(_written(one)[0] for one in inputs)})", _ATOM
-    raise _UnwrittenError
+            return f"{name.lower()}({', '.join(map(_bare, inputs))})"
+    raise NotImplementedError
 
 
-def _within(node: Mapping[str, Any], binds: int) -> str:
-    """A node's text, in brackets if it binds less strongly."""
-    text, own = _written(node)
-    return text if own >= binds else f"({text})"
+def _bare(node: Mapping[str, Any]) -> str:
+    """A node's text without brackets around it."""
+    text = _written(node)
+    return text[1:-1] if text.startswith("(") else text

@@ -24,11 +24,6 @@ _LETTERS: Final = {"lam": "λ", "alpha": "α"}  # noqa: RUF001 (a Greek letter)
 #: The name of all metrics that need states alone: all but `intent` and `requested-f1`.
 ALL: Final = "all"
 _OF_STATES: Final = tuple(name for name in REGISTRY if name not in ("intent", "requested-f1"))
-# Usual names, in letters and digits alone, that are no title.
-_USUAL: Final = {
-    "jointaccuracy": "jga", "goalaccuracy": "jga", "jointgoal": "jga", "jointf1": "f1", "slotf1": "f1",
-    "f1micro": "f1:avg=micro", "microf1": "f1:avg=micro", "turnaccuracy": "tla", "intentaccuracy": "intent",
-}  # fmt: skip
 
 
 def checked_metric(metric: type[Metric], _: str = "") -> type[Metric]:
@@ -59,11 +54,7 @@ def find_metric(name: str) -> type[Metric] | None:
 
 
 def name_of(notation: str) -> str:
-    """What papers call a metric, in its notation, or a column of the dialogues' table; else the text itself.
-
-    >>> name_of("jga"), name_of("fga:lam=0.25"), name_of("to_mean"), name_of("polite")
-    ('JGA', 'FGA (λ = 0.25)', 'Tail orientation', 'polite')
-    """
+    """What papers call a metric, in its notation, or a column of the dialogues' table; else the text itself."""
     name, *parameters = notation.split(":")
     if name in LABELS:
         return LABELS[name]
@@ -74,11 +65,7 @@ def name_of(notation: str) -> str:
 
 
 def sign_of(notation: str) -> Literal[1, -1] | None:
-    """A metric's direction: 1 if the higher score is the better one, -1 if the lower one is; None if unknown.
-
-    >>> sign_of("fga:lam=0.25"), sign_of("missed"), sign_of("polite")
-    (1, -1, None)
-    """
+    """A metric's direction: 1 if the higher score is the better one, -1 if the lower one is; None if unknown."""
     return (find_metric(notation.partition(":")[0]) or Metric).direction
 
 
@@ -100,23 +87,14 @@ def parse(notation: str) -> Metric:
     metric = find_metric(name)
     if metric is None:
         names = [*REGISTRY, *PLUGINS.names()]
-        hint = _usual(name) or did_you_mean(name, names) or f"one of {', '.join(names)}, or {ALL} for all of states"
+        hint = did_you_mean(name, names) or f"one of {', '.join(names)}, or {ALL} for all of states"
+        letters = re.sub(r"acc$", "accuracy", re.sub(r"[\W_]", "", name.lower()))
+        if meant := [one.name for one in REGISTRY.values() if one.title.replace(" ", "") == letters]:
+            hint = f"did you mean {meant[0]}?"
         if "=" in name:
             hint = "a metric's parameters follow it after colons: fga:lam=0.25"
         raise UsageError(f"there is no metric {name!r}", hint=hint)
     return with_parameters(metric, parts, notation)
-
-
-def _usual(name: str) -> str | None:
-    """The hint for what papers and scripts call a metric: its title, or another usual name.
-
-    >>> _usual("joint_goal_acc"), _usual("micro-F1"), _usual("accuracy")
-    ('did you mean jga?', 'did you mean f1:avg=micro?', None)
-    """
-    letters = re.sub(r"acc$", "accuracy", re.sub(r"[\W_]", "", name.lower())).replace("avg", "average")
-    titles = {metric.title.replace(" ", "").replace("-", ""): name for name, metric in REGISTRY.items()}
-    meant = (titles | _USUAL).get(letters)
-    return f"did you mean {meant}?" if meant else None
 
 
 def with_parameters(metric: type[Metric], parts: Sequence[str], notation: str) -> Metric:
@@ -151,11 +129,11 @@ def _made(metric: type[Metric], place: str, values: dict[str, Any]) -> Metric:
 
 def split(notations: str | Iterable[str | Metric]) -> list[str | Metric]:
     """The notations of comma-separated texts, and the metrics, in one list, with the names that `ALL` stands for."""
-    parts: list[str | Metric] = []
-    for item in [notations] if isinstance(notations, str) else notations:
-        for part in [part.strip() for part in item.split(",")] if isinstance(item, str) else [item]:
-            parts += _OF_STATES if says_all(part) else [part]
-    return parts
+    items = [notations] if isinstance(notations, str) else notations
+    parts = (
+        part for item in items for part in ([*map(str.strip, item.split(","))] if isinstance(item, str) else [item])
+    )
+    return [one for part in parts for one in (_OF_STATES if says_all(part) else [part])]
 
 
 def says_all(notations: object) -> bool:
@@ -167,12 +145,7 @@ def says_all(notations: object) -> bool:
 def parse_all(notations: str | Iterable[str | Metric]) -> list[Metric]:
     """Several metrics in order, each once, from comma-separated text, or from an iterable of such texts and metrics.
 
-    >>> [str(metric) for metric in parse_all("all")[:3]]
-    ['jga', 'sa', 'rsa']
-
-    Raises:
-        UsageError: A notation is wrong, a user's own metric is (`base.check_own`), or two metrics have the same
-            notation. One message names all faults.
+    A `UsageError` names all faults: wrong notations, users' own metrics that cannot be used, and two of one notation.
     """
     metrics: dict[str, Metric] = {}
     errors: list[UsageError] = []
@@ -180,16 +153,13 @@ def parse_all(notations: str | Iterable[str | Metric]) -> list[Metric]:
         try:
             metric = parse(part) if isinstance(part, str) else part
             if not isinstance(metric, Metric):
-                raise UsageError(
-                    f"{metric!r} is not a metric", hint='a notation such as "fga:lam=0.25", or a Metric object'
-                )
+                hint = 'a notation such as "fga:lam=0.25", or a Metric object'
+                raise UsageError(f"{metric!r} is not a metric", hint=hint)
             check_own(metric, REGISTRY)
             if metrics.setdefault(str(metric), metric) != metric:
                 raise UsageError(f"two metrics are called {str(metric)!r}", hint="give each a name of its own")
         except UsageError as error:
             errors.append(error)
-    if len(errors) == 1:
-        raise errors[0]
     if errors:
         hints = "; ".join(dict.fromkeys(error.hint for error in errors if error.hint))
         raise UsageError("; ".join(error.what for error in errors), hint=hints)

@@ -83,13 +83,7 @@ def to_long(states: States, gold: States | None = None, *, missing: Missing = "e
         states = with_domains(states, gold)
     warn_of_notes(states)
     gold_side, pred_side = _sides(states, gold)
-    # Turns whose predicted state cannot be read, and counts as wrong, are taken for turns without a prediction.
-    unreadable = pred_side.cells.filter(C("slot").cast(pl.String) == UNREADABLE)["at"]
-    is_unreadable = pl.int_range(pred_side.turns.height, eager=True).is_in(unreadable.implode())
-    wrong = pred_side.turns.filter(is_unreadable)
-    if wrong.height:
-        pred_side = only_turns(pred_side, ~is_unreadable)
-    spine, coverage = _spine(states, gold_side, pred_side, wrong, missing, embedded=gold is None)
+    spine, coverage = _spine(states, gold_side, pred_side, missing, embedded=gold is None)
     table = spread(source, spine, gold_side.cells, pred_side.cells)
     frames = None
     if gold_side.frames is not None:
@@ -176,26 +170,22 @@ def choose_split(states: States, splits: Mapping[str, pl.DataFrame], gold: str) 
     if states.pred is None:
         what = f"only gold tells which dialogues it has ({states.format}), and {gold} has several splits"
         raise DstbenchError(what, file=states.source, hint=f"choose one: --split {next(iter(splits))}")
-    predicted = states.pred.turns
-    some, whole, exact = list[str](), list[str](), list[str]()
+    predicted, fits = states.pred.turns, dict[str, int]()
     for split, turns in splits.items():
         of_dialogues = turns.join(predicted, on="dialogue", how="semi").height
-        shared = predicted.join(turns, on=_KEY, how="semi").height
-        some += [split] if of_dialogues else []
-        whole += [split] if shared == predicted.height else []
-        exact += [split] if of_dialogues == shared == predicted.height else []
-    for candidates, reason in (
-        (some, "in which it has dialogues"),
-        (whole, "that has all its turns"),
-        (exact, "in which its dialogues have no other turns"),
-    ):
+        is_whole = predicted.join(turns, on=_KEY, how="semi").height == predicted.height
+        fits[split] = (of_dialogues > 0) + is_whole + (is_whole and of_dialogues == predicted.height)
+    reasons = ("in which it has dialogues", "that has all its turns", "in which its dialogues have no other turns")
+    for fit, reason in enumerate(reasons, 1):
+        candidates = [split for split, own in fits.items() if own >= fit]
         if len(candidates) == 1:
             warn(f"scored on the split {candidates[0]}, the only one of {gold} {reason}", file=states.source)
             return candidates[0]
-    if candidates := sorted(exact or whole or some):
-        what = f"predictions in the splits {', '.join(candidates)} of {gold}"
-        raise DstbenchError(what, file=states.source, hint=f"choose one: --split {candidates[-1]}")
-    return None
+    if not any(fits.values()):
+        return None
+    candidates = sorted(split for split, own in fits.items() if own == max(fits.values()))
+    what = f"predictions in the splits {', '.join(candidates)} of {gold}"
+    raise DstbenchError(what, file=states.source, hint=f"choose one: --split {candidates[-1]}")
 
 
 def _sides(states: States, gold: States | None) -> tuple[Side, Side]:
@@ -223,27 +213,20 @@ def _sides(states: States, gold: States | None) -> tuple[Side, Side]:
 
 
 def _spine(
-    states: States, gold: Side, pred: Side, wrong: pl.DataFrame, missing: Missing, *, embedded: bool
+    states: States, gold: Side, pred: Side, missing: Missing, *, embedded: bool
 ) -> tuple[pl.DataFrame, dict[str, Any]]:
     """The turns to score, sorted, and the coverage (`Aligned.coverage`).
 
     The turns are (at: row in gold's turns, at_pred: row in the predicted turns or null, dialogue, turn, predicted:
-    bool). `wrong` are turns whose prediction counts as wrong; `embedded`: gold is in the file of the predictions.
+    bool, is_wrong: whether the predicted state cannot be read, and counts as wrong). `embedded`: gold is in the file of
+    the predictions.
     """
     source = states.source
-    spine = gold.sorted_turns.join(
-        pred.turns.with_row_index("at_pred"), on=_KEY, how="left", maintain_order="left"
-    ).with_columns(predicted=C("at_pred").is_not_null(), is_wrong=pl.lit(value=False))
-    if wrong.height:
-        marked = spine.drop("is_wrong").join(
-            wrong.with_columns(is_wrong=True), on=_KEY, how="left", maintain_order="left"
-        )
-        spine = marked.with_columns(C("is_wrong").fill_null(value=False))
-    absent = spine.filter(~C("predicted") & ~C("is_wrong"))
-    predicted = pl.concat([pred.turns, wrong])
-    extra = predicted.clear()
-    if spine.height - absent.height < predicted.height:
-        extra = predicted.join(gold.turns, on=_KEY, how="anti", maintain_order="left")
+    unreadable = pred.cells.filter(C("slot").cast(pl.String) == UNREADABLE)["at"].implode()
+    preds = pred.turns.with_row_index("at_pred").with_columns(is_wrong=C("at_pred").is_in(unreadable))
+    spine = gold.sorted_turns.join(preds, on=_KEY, how="left", maintain_order="left")
+    absent = spine.filter(C("at_pred").is_null())
+    extra = preds.select(_KEY).join(gold.turns, on=_KEY, how="anti", maintain_order="left")
     coverage = {
         "missing_turns": absent.height,
         "missing_dialogues": absent.join(pred.turns, on="dialogue", how="anti")["dialogue"].n_unique(),
@@ -255,7 +238,7 @@ def _spine(
     if absent.height == spine.height:
         raise DstbenchError(
             "no turn is in both gold and predictions "
-            f"(gold has {gold.turns.row(0)}, the predictions {predicted.row(0)})",
+            f"(gold has {gold.turns.row(0)}, the predictions {pred.turns.row(0)})",
             file=source,
             hint=f"{perhaps}is this the same split, and are dialogue ids spelled alike? "
             "--id-map FILE says which are meant",
@@ -300,9 +283,12 @@ def _spine(
             when="before",
         )
     if missing == "intersect":
-        spine = spine.filter(C("predicted") | C("is_wrong"))
-    elif missing == "empty":
-        spine = spine.with_columns(predicted=~C("is_wrong"))
+        spine = spine.filter(C("at_pred").is_not_null())
+    is_wrong = C("is_wrong").fill_null(value=False)
+    spine = spine.with_columns(
+        at_pred=pl.when(~is_wrong).then("at_pred"),
+        predicted=~is_wrong & (C("at_pred").is_not_null() | (missing == "empty")),
+    )
     report_gaps(source, spine)
     return spine, {"turns": spine.height, "dialogues": spine["dialogue"].n_unique(), **coverage}
 
@@ -391,20 +377,7 @@ _MARK: Final = pl.format("no prediction for turn {}", "turn").cast(pl.Categorica
 def spread(source: str, spine: pl.DataFrame, gold: pl.DataFrame, pred: pl.DataFrame) -> pl.DataFrame:
     """The long table of both sides' cells, over the turns of a spine: a row per slot, from the slot's first turn on.
 
-    A turn without a prediction has a row without a slot that says so. For example, in a dialogue of three turns, gold
-    lists `hotel-area` from turn 1 on, and the prediction lists two slots in turn 2:
-
-    >>> turns = {"at": [0, 1, 2], "at_pred": [0, 1, 2], "dialogue": ["D1"] * 3, "turn": [0, 1, 2], "predicted": True}
-    >>> spine = pl.DataFrame(turns, schema_overrides={"at": pl.UInt32, "at_pred": pl.UInt32, "turn": pl.UInt16})
-    >>> types = {"at": pl.UInt32, "slot": pl.Categorical, "value": pl.Categorical}
-    >>> gold = {"at": [1, 2], "slot": ["hotel-area", "hotel-area"], "value": ["north", "north"]}
-    >>> pred = {"at": [2, 2], "slot": ["hotel-area", "hotel-stars"], "value": ["north", "4"]}
-    >>> for row in spread("example", spine, *(pl.DataFrame(cells, schema=types) for cells in (gold, pred))).rows():
-    ...     print(*row)
-    D1 0 None None None
-    D1 1 hotel-area north None
-    D1 2 hotel-area north north
-    D1 2 hotel-stars None 4
+    A turn without a prediction has a row without a slot that says so.
     """
     turns = spine.with_row_index("place").lazy().with_columns(number=C("dialogue").rle_id())
     of_pred = turns.drop("at").rename({"at_pred": "at"}).drop_nulls("at")

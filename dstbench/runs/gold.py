@@ -1,4 +1,4 @@
-"""Gold alone: its slots, and the fingerprint of its values, of all dialogues together and of each.
+"""Gold alone: its slots, and the fingerprint of its values.
 
 Two datasets have the same fingerprint only if they have the same turns and the same gold. It is the sum, modulo 2⁶⁴, of
 one hash per turn and one per change of a gold value *under a convention*. So it does not depend on the order of rows,
@@ -56,22 +56,12 @@ def gold_slots(long: pl.DataFrame) -> frozenset[str]:
 
 def gold_fingerprint(long: pl.DataFrame) -> int:
     """The fingerprint of a long table's gold as written, over all turns."""
-    return int(gold_by_dialogue(long)["fingerprint"].sum() or 0)
-
-
-def gold_by_dialogue(long: pl.DataFrame) -> pl.DataFrame:
-    """The fingerprint of each dialogue's gold as written; their sum, modulo 2⁶⁴, is `gold_fingerprint`.
-
-    The columns are dialogue, turns (Int64) and fingerprint (UInt64), in the order of the table.
-    """
-    rows = _as_written(long)
+    rows, key = _as_written(long), ["dialogue", "turn"]
     same_slot = (C("dialogue") == C("dialogue").shift(1)) & (C("slot") == C("slot").shift(1))
     changes = rows.filter(C("gold").ne_missing(pl.when(same_slot).then(C("gold").shift(1))))
-    turns = collect(rows.select("dialogue", "turn").unique().with_columns(hash=turn_hash())).lazy()
-    cells = changes.join(turns, on=["dialogue", "turn"]).select("dialogue", hash=cell_hash("gold"))
-    hashes = pl.concat([turns.select("dialogue", "hash", turns=1), cells.select("dialogue", "hash", turns=0)])
-    sums = hashes.group_by("dialogue").agg(C("turns").sum().cast(pl.Int64), fingerprint=C("hash").sum())
-    return collect(sums.sort("dialogue"))
+    turns = collect(rows.select(key).unique().with_columns(hash=turn_hash()))
+    cells = collect(changes.join(turns.lazy(), on=key).select(hash=cell_hash("gold")))
+    return int(pl.concat([turns["hash"], cells["hash"]]).sum() or 0)
 
 
 def _as_written(long: pl.DataFrame) -> pl.LazyFrame:

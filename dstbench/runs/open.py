@@ -12,7 +12,7 @@ import os
 import re
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from itertools import pairwise, takewhile
@@ -83,16 +83,11 @@ def write_long(run: Run, path: str | PathLike[str]) -> None:
         hint = "one of those that `dstbench.open_runs` returns: write_long(open_runs(data)[0], path)"
         raise UsageError(f"a run is written, not an object of type {type(run).__name__}", hint=hint)
     _LOG.info("writing %s (%s rows)", path, f"{run.cuts[-1]:,}")
-    table, fingerprints = run.read(), list[int]()
-
-    def groups() -> Iterator[pl.DataFrame]:
-        for start, end in pairwise(run.cuts):
-            fingerprints.append(gold_fingerprint(table[start:end]))
-            yield table[start:end]
-
     texts = {METADATA: json.dumps(dict(run.meta), ensure_ascii=False, sort_keys=True), CUTS: json.dumps(run.cuts)}
-    last_texts = lambda: {GOLD: json.dumps(f"{sum(fingerprints) % 2**64:016x}")}  # noqa: E731
-    parquet.write(path, LONG.schema, groups(), texts, last_texts)
+    table = run.read()
+    groups = [table[start:end] for start, end in pairwise(run.cuts)]
+    texts[GOLD] = json.dumps(f"{sum(map(gold_fingerprint, groups)) % 2**64:016x}")
+    parquet.write(path, LONG.schema, groups, texts)
 
 
 class Reading(TypedDict, total=False):
@@ -174,14 +169,14 @@ def open_runs(
             from dstbench.readers.registry import check_parallel
 
             check_parallel(item, gold)
-    golds = None if gold is None else split_gold(gold, split, options) or open_gold(gold, split, options)
+    golds = {} if gold is None else _golds(gold, split, options)
     runs = []
     for number, (name, item) in enumerate(parts):
         _LOG.info("reading %s", name, extra={"done": number, "of": len(parts)})
         loaded = load(name, item, options)
         runs.append(
             _aligned(name, item, loaded, golds, options=options, missing=missing, split=split)
-            if isinstance(loaded, States) or gold is not None
+            if isinstance(loaded, States) or golds
             else _as_it_is(loaded, options, missing, split)
         )
     _LOG.info("%d of %d runs have been read", len(parts), len(parts), extra={"done": len(parts), "of": len(parts)})
@@ -272,14 +267,12 @@ def named_parts(data: Any, options: ReadOptions = AS_USUAL) -> list[tuple[str, A
         items = list(data.values())
         is_one = not any(isinstance(item, States) or are_shards(item) for item in items) and is_document(data, options)
         return [("states", data)] if is_one else [(str(name), item) for name, item in data.items()]
-    if _is_frame(data):
-        return _named_frames(data)
     items = [data] if is_path(data) or isinstance(data, Run) else data
     if isinstance(items, Sequence) and items and all(map(is_path, items)):
         return _named_paths([Path(item) for item in items])
     if isinstance(items, Sequence) and items and all(isinstance(item, Run) for item in items):
         return [(run.name, run) for run in items]
-    return [("states", data)]
+    return _named_frames(data) if _is_frame(data) else [("states", data)]
 
 
 def _named_paths(paths: list[Path]) -> list[tuple[str, Path | RunIn]]:
@@ -289,19 +282,15 @@ def _named_paths(paths: list[Path]) -> list[tuple[str, Path | RunIn]]:
         names = ["/".join(parts[-depth:]) for parts in folders]
         if len(set(names)) == len(names):
             break
-    runs_in: dict[Path, list[str]] = {}
-    for path in paths:
+    named: list[tuple[str, str, Path | RunIn]] = []
+    for name, path in zip(names, paths, strict=True):
+        runs: list[str] = []
         if os.path.isfile(path) and (file := File(path)).is_parquet:
             with suppress(DstbenchError), parquet.reading(file.name):  # what is wrong with it, reading it will say
-                runs_in[path] = _runs_of(parquet.scan(file).table)
-    counts = Counter(run for path in paths for run in runs_in.get(path, ()))
-    counts.update(name for name, path in zip(names, paths, strict=True) if not runs_in.get(path))
-    named: list[tuple[str, Path | RunIn]] = []
-    for name, path in zip(names, paths, strict=True):
-        if not runs_in.get(path):
-            named.append((name, path))
-        named += [(f"{name}/{run}" if counts[run] > 1 else run, RunIn(path, run)) for run in runs_in.get(path, ())]
-    return named
+                runs = _runs_of(parquet.scan(file).table)
+        named += [(run, f"{name}/{run}", RunIn(path, run)) for run in runs] or [(name, name, path)]
+    counts = Counter(short for short, *_ in named)
+    return [(short if counts[short] == 1 else long, item) for short, long, item in named]
 
 
 def _runs_of(frame: pl.LazyFrame) -> list[str]:
@@ -329,7 +318,7 @@ def _named_frames(data: Any) -> list[tuple[str, pl.LazyFrame | list[dict[str, An
         for record in data.to_dict("records"):
             runs.setdefault(str(record.pop("run", "table")), []).append(record)
         return [*runs.items()]
-    frame = (pl.DataFrame(data) if not isinstance(data, (pl.DataFrame, pl.LazyFrame)) else data).lazy()
+    frame = data if isinstance(data, pl.LazyFrame) else pl.DataFrame(data).lazy()
     if _RUN not in frame.collect_schema():
         return [("table", frame)]
     return [(run, frame.filter(_RUNS.eq(run))) for run in _runs_of(frame)]
@@ -351,8 +340,10 @@ def load(name: str, item: Any, options: ReadOptions = AS_USUAL, split: str | Non
         item = item[0]
     source = name
     if is_path(item):
-        file = File(str(item))
-        return _parquet(name, file, options, split) if file.is_parquet else _read(file, options, split)
+        source, opened = File(str(item)).name, _opened(name, File(str(item)), options, split)
+        if not isinstance(opened, pl.DataFrame):
+            return opened
+        item = opened
     if isinstance(item, RunIn):
         file = File(item.path)
         source = f"{file.name}, run {item.run}"
@@ -361,14 +352,18 @@ def load(name: str, item: Any, options: ReadOptions = AS_USUAL, split: str | Non
     if _is_frame(item):
         frames = _named_frames(item)
         if len(frames) != 1:
-            raise UsageError(
-                f"a frame with {len(frames)} runs, where there must be one", hint="filter it by its column run"
-            )
+            what = "a table of several runs, where there must be one"
+            raise DstbenchError(what, file=source, hint="filter it by its column run")
         item = frames[0][1]
     if isinstance(item, pl.LazyFrame):
         if _is_long(item, options):
             return _checked(name, item, source, options)
         item = collect(item.select(pl.exclude(_RUN)), source)
+    return _from_memory(item, source, options)
+
+
+def _from_memory(item: Any, source: str, options: ReadOptions) -> States:
+    """The states in a document, or in records of turns."""
     from dstbench.readers.records import from_memory
     from dstbench.readers.registry import read_document
 
@@ -398,25 +393,17 @@ def renamed(states: States, options: ReadOptions) -> States:
     return rename(states, options.slots, options.dialogues)
 
 
-def _parquet(name: str, file: File, options: ReadOptions, split: str | None) -> Run | States:
-    """The run in a Parquet file: scanned as it is if dstbench wrote the file, otherwise sorted and checked."""
-    if options.format == "records":
+def _opened(name: str, file: File, options: ReadOptions, split: str | None) -> Run | States | pl.DataFrame:
+    """The run in a Parquet file that dstbench wrote, the states in a native file, or another program's long table."""
+    if not file.is_parquet or options.format == "records":
         return _read(file, options, split)
     if options.format is not None:
         what = f"a Parquet file, not one of format {options.format}"
         raise file.error(what, "omit --from: it is a long table")
-    run = open_table(name, file)
-    if run is not None:
+    if (run := open_table(name, file)) is not None:
         return run
-    with parquet.reading(file.name):
-        table = parquet.read(file)
-    if len(_runs_of(table.lazy())) > 1:
-        raise file.error("a table of several runs, where there must be one", "filter it by its column run")
-    return (
-        _checked(name, table.lazy(), file.name, options)
-        if _is_long(table.lazy(), options)
-        else _read(file, options, split)
-    )
+    table = parquet.read(file)
+    return table if _is_long(table.lazy(), options) else _read(file, options, split)
 
 
 def _is_long(frame: pl.LazyFrame, options: ReadOptions) -> bool:
@@ -473,19 +460,24 @@ def _aligned(
     name: str,
     item: Any,
     loaded: Run | States,
-    gold: States | SplitGold | None,
+    golds: Mapping[str, States],
     *,
     options: ReadOptions,
     missing: Missing,
     split: str | None,
 ) -> Run:
-    """The run of these states (or of the states of a run) in memory, aligned with gold (None: that of the states)."""
+    """The run of these states (or of the states of a run) in memory, aligned with gold (none: that of the states)."""
     if isinstance(loaded, Run):
         states = renamed(from_long(loaded.read(), name, loaded.meta.get("with_book")), options)
     else:
         # Without splits, states are of the only one that gold has, if gold is given.
-        states = only_split(loaded, split) if split and (gold is None or loaded.splits is not None) else loaded
-    gold = gold.of(states) if isinstance(gold, SplitGold) else gold
+        states = only_split(loaded, split) if split and (not golds or loaded.splits is not None) else loaded
+    gold = next(iter(golds.values()), None)
+    if len(golds) > 1:
+        turns = {name: gold_of(of_split).turns for name, of_split in golds.items()}
+        # If no turn is in any split, alignment says so.
+        gold = golds[choose_split(states, turns, next(iter(golds.values())).source) or next(iter(golds))]
+        warn_of_notes(gold)
     aligned = to_long(states, gold, missing=missing)
     # Turns that were scored as empty are now turns with an empty state: the signature must still say so.
     was_empty = isinstance(loaded, Run) and loaded.meta["missing"] == "empty"
@@ -507,38 +499,22 @@ def _aligned(
 # --- gold -------------------------------------------------------------------------------------------------------------
 
 
-class SplitGold(NamedTuple):
-    """Gold in a folder of several splits, whose dialogues may have the same ids: the states of each split."""
-
-    source: str
-    splits: Mapping[str, States]
-
-    def of(self, states: States) -> States:
-        """The gold states of the split that has these predictions."""
-        turns = {split: gold_of(of_split).turns for split, of_split in self.splits.items()}
-        split = choose_split(states, turns, self.source) or next(iter(turns))  # alignment says that no turn is in both
-        warn_of_notes(self.splits[split])
-        return self.splits[split]
-
-
-def split_gold(gold: Data, split: str | None = None, options: ReadOptions = AS_USUAL) -> SplitGold | None:
-    """Gold of several splits; None: it is not in a folder of several splits, or one of them is chosen (`split`)."""
+def _golds(gold: Data, split: str | None, options: ReadOptions) -> dict[str, States]:
+    """Gold's states: those of each split, if it is a folder of several, whose dialogues may have the same ids."""
     parts = named_parts(gold)
-    if split is not None or len(parts) != 1 or not is_path(parts[0][1]) or not File(str(parts[0][1])).is_folder:
-        return None
-    from dstbench.readers import Source
+    if split is None and len(parts) == 1 and is_path(path := parts[0][1]) and File(str(path)).is_folder:
+        from dstbench.readers import Source
 
-    files, _ = split_files(Source(os.fspath(parts[0][1])))
-    splits = [split for split in _SPLITS if split in {file.split for file in files}]
-    if len(splits) < 2:
-        return None
-    states = {}
-    for number, name in enumerate(splits):
-        with warnings.catch_warnings():
-            if number:
-                warnings.filterwarnings("ignore", ".*splits in subfolders are left out", DstbenchWarning)
-            states[name] = _read(File(str(parts[0][1])), options.for_gold(), name)
-    return SplitGold(str(parts[0][1]), states)
+        found = {file.split for file in split_files(Source(os.fspath(path)))[0]}
+        if len(splits := [name for name in _SPLITS if name in found]) > 1:
+            golds = dict[str, States]()
+            for name in splits:
+                with warnings.catch_warnings():
+                    if golds:
+                        warnings.filterwarnings("ignore", ".*splits in subfolders are left out", DstbenchWarning)
+                    golds[name] = replace(_read(File(str(path)), options.for_gold(), name), source=str(path))
+            return golds
+    return {"": open_gold(gold, split, options)}
 
 
 def open_gold(gold: Data, split: str | None = None, options: ReadOptions = AS_USUAL) -> States:

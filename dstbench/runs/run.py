@@ -13,8 +13,7 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, TypeAlias
 
 import polars as pl
 
@@ -33,13 +32,8 @@ from dstbench.tables import collect as collect_query
 _ROW_GROUP: Final = 393_216
 
 
-class Stamp(NamedTuple):
-    """What identifies one state of a file on one machine; `changed` is its modification time in ns."""
-
-    device: int
-    inode: int
-    size: int
-    changed: int
+#: What identifies one state of a file on one machine: device, inode, size, and time of its last change in ns.
+Stamp: TypeAlias = tuple[int, int, int, int]
 
 
 @dataclass(frozen=True)
@@ -106,7 +100,11 @@ class Run(Record):
         Raises:
             DstbenchError: The rows cannot be read or are damaged, or the file has changed since it was opened.
         """
-        return self._collected(self.table if table is None else table)
+        self.check()
+        try:
+            return collect(self.table if table is None else table, self.name)
+        finally:
+            self.check()
 
     def part(self, start: int, rows: int) -> pl.DataFrame:
         """The rows from one cut to another; see `read`.
@@ -118,15 +116,7 @@ class Run(Record):
         Returns:
             Schema `LONG`, sorted.
         """
-        return self._collected(self.table.slice(start, rows))
-
-    def _collected(self, table: pl.LazyFrame) -> pl.DataFrame:
-        """The result of a query over the rows, if the file is the same before and after it."""
-        self.check()
-        try:
-            return collect(table, self.name)
-        finally:
-            self.check()
+        return self.read(self.table.slice(start, rows))
 
     def check(self) -> None:
         """Check that the file, if the rows come from one, is the one that was opened.
@@ -149,7 +139,7 @@ class Run(Record):
 def stamp_of(path: str | os.PathLike[str]) -> Stamp:
     """The stamp of a file as it is now."""
     stat = os.stat(path)
-    return Stamp(stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns)
+    return stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns
 
 
 def collect(table: pl.LazyFrame, source: str) -> pl.DataFrame:
@@ -173,41 +163,34 @@ METADATA, CUTS, GOLD = "dstbench", "dstbench.cuts", "dstbench.gold"
 
 
 def open_table(name: str, file: File) -> Run | None:
-    """The run in a Parquet file that dstbench wrote, whose rows are not read yet; None: another program wrote it."""
+    """The run in a Parquet file that dstbench wrote, whose rows are not read yet; None: another program wrote it.
+
+    Of a file that was edited, or that an early version wrote, the rows are read and checked.
+    """
     path = file.utf8_path
     with reading(file.name):
         stamp = stamp_of(path)
         table, texts, is_sealed = parquet.scan(file)
-        height = table.select(pl.len()).collect().item() if CUTS in texts else 0
     try:
-        meta, cuts = dict(json.loads(texts[METADATA])), tuple(json.loads(texts[CUTS]))
-        gold, version = json.loads(texts.get(GOLD, "null")), meta.get("schema_version", SCHEMA_VERSION)
-        # Without a seal, the rows may be others than those that the fingerprint is of.
-        fingerprint = int(gold, 16) if gold is not None and is_sealed else None
-        is_ours = version not in range(1, SCHEMA_VERSION + 1) or _fits(meta, cuts, height)
+        meta, cuts, gold = json.loads(texts[METADATA]), json.loads(texts[CUTS]), json.loads(texts.get(GOLD, '"0"'))
+        version = meta.get("schema_version", SCHEMA_VERSION)
+        is_known = version in range(1, SCHEMA_VERSION + 1)
+        if is_known and not (
+            isinstance(meta["missing"], str)
+            and meta.get("frames", {}).keys() in (set(), {*COUNTS})
+            and all(type(number) is int and number >= 0 for number in meta["coverage"].values())
+        ):
+            return None
     except (AttributeError, KeyError, RecursionError, TypeError, ValueError):  # anyone may have edited these texts
-        is_ours = False
-    if not is_ours:
         return None
-    if version not in range(1, SCHEMA_VERSION + 1):
+    if not is_known:
         raise file.error(
             f"its long table has schema version {version}; this dstbench reads up to {SCHEMA_VERSION}",
             "it needs a newer dstbench; or convert it again with this one",
         )
     table = conform_long(table, source=file.name)
-    if not is_sealed:  # it was edited, or an early version wrote it
-        check_long(collect(table, file.name), source=file.name)
-    return Run(name, table, meta, cuts, path=path, stamp=stamp, fingerprint=fingerprint)
-
-
-def _fits(meta: Any, cuts: Any, height: int) -> bool:
-    """Whether dstbench could have written these texts for a file of `height` rows."""
-    return (
-        all(type(number) is int and number >= 0 for number in (*cuts, *meta["coverage"].values()))
-        and all(low < high for low, high in pairwise(cuts))
-        and (cuts[:1], cuts[-1:]) == ((0,), (height,))
-        and len(cuts) > 1
-        and {"turns", "dialogues"} <= meta["coverage"].keys()
-        and meta.get("frames", {}).keys() in (set(), {*COUNTS})
-        and isinstance(meta["missing"], str)
-    )
+    if is_sealed:
+        return Run(name, table, meta, tuple(cuts), path=path, stamp=stamp, fingerprint=int(gold, 16) or None)
+    rows = collect(table, file.name)
+    sizes = check_long(rows, source=file.name)
+    return in_memory(name, rows, {**meta, "coverage": {**meta["coverage"], **sizes}})

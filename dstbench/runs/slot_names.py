@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Sequence
-from difflib import get_close_matches
+from difflib import SequenceMatcher
 from typing import Final
 
 import polars as pl
@@ -17,7 +17,7 @@ from dstbench.schema.core import NOTHING
 from dstbench.tables import collect
 
 C: Final = pl.col
-# Characters of a slot that messages show; a longer name is no misspelling of a known slot.
+# Characters of a slot that messages show, and that are compared.
 _LONGEST: Final = 100
 # A note is given if at least one in so many predicted values is of a slot that gold never has.
 _MANY: Final = 5
@@ -25,6 +25,7 @@ _MANY: Final = 5
 # errors of the tracker.
 _LEAST: Final = 25
 _MAPPED: Final = 40  # names in a map of slots in a message
+_ALIKE: Final = 0.6  # from this likeness on, two names may be of one slot
 
 
 def report_slots(source: str, table: pl.DataFrame, *, refuse: bool = True) -> None:
@@ -44,8 +45,8 @@ def report_slots(source: str, table: pl.DataFrame, *, refuse: bool = True) -> No
     elif unknown.height:
         shown = []
         for name, gold, pred, _ in unknown.sort(-C("gold").cast(pl.Int64) - C("pred"), "slot").head(5).iter_rows():
-            near = get_close_matches(name, sorted(KNOWN_SLOTS), n=2) if len(name) <= _LONGEST else []
-            hint = f"; near: {', '.join(near)}" if near else ""
+            near = _nearest(name, sorted(KNOWN_SLOTS))
+            hint = f"; near: {near}" if near else ""
             shown.append(f"{shortened(name, _LONGEST)} ({gold} in gold, {pred} predicted{hint})")
         more = f" and {unknown.height - 5} more" if unknown.height > 5 else ""
         what = "that MultiWOZ does not have, kept as written"
@@ -100,15 +101,15 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _nearest(name: str, of_gold: Sequence[str]) -> str | None:
-    """The slot of gold that has this name in another spelling, or with another domain or none; else a similar one."""
+    """The slot of gold whose name is most similar, with or without its domain, whatever case and signs; None: none."""
 
-    def letters(name: str) -> str:  # without what spellings differ in: case, and characters between words
-        return re.sub(r"[\W_]+", "", name).casefold()
+    def letters(slot: str) -> tuple[str, str]:
+        """The letters of a slot, with its domain and without: spellings differ in case, and in signs between words."""
+        whole, bare = (re.sub(r"[\W_]+", "", text).casefold() for text in (slot, slot.partition("-")[2] or slot))
+        return whole[:_LONGEST], bare[:_LONGEST]
 
-    def without_domain(slot: str) -> str:
-        return letters(slot.partition("-")[2] or slot)
+    def likeness(slot: str) -> float:
+        return max(SequenceMatcher(None, *pair).ratio() for pair in zip(letters(name), letters(slot), strict=True))
 
-    for spelled in (letters, without_domain):
-        if same := [other for other in of_gold if spelled(name) == spelled(other)]:
-            return same[0]
-    return next(iter(get_close_matches(name[:_LONGEST], of_gold, n=1)), None)
+    best = max(of_gold, key=likeness, default=None)
+    return best if best is not None and likeness(best) >= _ALIKE else None

@@ -37,8 +37,6 @@ T = TypeVar("T")
 _LOG: Final = logging.getLogger(__name__)
 # A run of at most this many rows keeps its part for the next function.
 _KEPT_ROWS: Final = 2**18
-# The most turn tables that a part keeps.
-_KEPT_TABLES: Final = 8
 
 
 @dataclass(frozen=True)
@@ -48,8 +46,6 @@ class Part:
     long: pl.DataFrame
     has_frames: bool  # whether some rows describe frames
     _rows: dict[bool, Rows] = field(default_factory=dict)
-    _turns: dict[Convention, pl.DataFrame | None] = field(default_factory=dict)
-    _fingerprints: dict[Convention, int] = field(default_factory=dict)
 
     @cached_property
     def table(self) -> pl.DataFrame:
@@ -68,18 +64,7 @@ class Part:
 
     def turns(self, convention: Convention, counts: Mapping[str, pl.Expr] | None = None) -> pl.LazyFrame:
         """The turn table, of whole states."""
-        kept = None if counts else self._turns.get(convention)  # two metrics' counts may differ under one name
-        if kept is not None:
-            return kept.lazy()
-        table = turn_table(self.rows(convention), counts=counts)
-        if not counts and convention in self._turns:
-            self._turns[convention] = kept = collect(table)
-            return kept.lazy()
-        if not counts:  # most tables are asked for only once, and then only some of their columns
-            if len(self._turns) == _KEPT_TABLES:
-                self._turns.clear()
-            self._turns[convention] = None
-        return table
+        return turn_table(self.rows(convention), counts=counts)
 
     def counted(
         self, convention: Convention, view: View | None, counts: Mapping[str, pl.Expr] | None = None, *, frames: bool
@@ -99,17 +84,10 @@ class Part:
 
     def fingerprint(self, convention: Convention, scored: pl.DataFrame) -> int:
         """The fingerprint (`runs.gold`) of gold under the convention, over its scored turns (`number`, `turn`)."""
-        if convention not in self._fingerprints:
-            counted = self.turn_hashes.join(scored, on=["number", "turn"], how="semi")
-            changes = collect(self.gold_changes(convention, counted).select(C("gold_hash").sum())).item()
-            self._fingerprints[convention] = int(counted["hash"].sum() + changes) % 2**64
-        return self._fingerprints[convention]
-
-    def gold_changes(self, convention: Convention, turns: pl.DataFrame) -> pl.LazyFrame:
-        """(number, turn, gold_hash: `runs.gold.cell_hash`) per value that gold gets in some turns of `turn_hashes`."""
-        rows = self.laid_out().judged(convention).filter(is_new("g"))
-        changes = rows.join(turns.lazy(), on=["number", "turn"])
-        return changes.select("number", "turn", gold_hash=cell_hash("g"))
+        counted = self.turn_hashes.join(scored, on=["number", "turn"], how="semi")
+        changes = self.laid_out().judged(convention).filter(is_new("g")).join(counted.lazy(), on=["number", "turn"])
+        cells = collect(changes.select(hash=cell_hash("g")))
+        return int(pl.concat([counted["hash"], cells["hash"]]).sum())
 
     @cached_property
     def turn_hashes(self) -> pl.DataFrame:

@@ -4,10 +4,6 @@ Bonferroni's and Holm's adjustments bound the probability of even one false reje
 under positive dependence. Benjamini & Hochberg's bounds the expected share of false rejections under positive
 dependence, Benjamini & Yekutieli's under any. `max_t` bounds the same probability as Holm's, and has more power because
 it uses the dependence between hypotheses, in resamples that all of them share.
-
-The smallest p of a resampling test is known before anything is drawn: with B resamples, p = (1 + c) / (B + 1) is at
-least 1 / (B + 1). If two runs differ in k dialogues, swapping them there gives at most 2ᵏ differences, of which two
-(nothing swapped, everything swapped) are as large as the observed one, so p is at least 2 / 2ᵏ.
 """
 
 from __future__ import annotations
@@ -76,11 +72,7 @@ def hochberg(p: ArrayLike) -> Floats:
 
 @_documented
 def benjamini_hochberg(p: ArrayLike) -> Floats:
-    """Multiply each p by the number of hypotheses and divide it by its rank (Benjamini & Hochberg 1995).
-
-    >>> benjamini_hochberg([0.01, 0.04, 0.03]).tolist()
-    [0.03, 0.04, 0.04]
-    """
+    """Multiply each p by the number of hypotheses and divide it by its rank (Benjamini & Hochberg 1995)."""
     return _adjusted(p, lambda rank, number: number / rank, up=True)
 
 
@@ -147,11 +139,11 @@ def _adjusted(p: ArrayLike, factors: Callable[[Floats, int], Floats], *, up: boo
     return adjusted
 
 
-# --- the smallest p --------------------------------------------------------------------------------------------------
-
-
 def smallest_p_of_swaps(discordant: int) -> float:
-    """The smallest two-sided p of a randomisation test of two runs that differ in `discordant` dialogues."""
+    """The smallest two-sided p of a randomisation test of two runs that differ in `discordant` dialogues.
+
+    Of the 2ᵏ ways to swap them, two (none, all) give a difference as large as the observed one.
+    """
     return float(min(1.0, 2.0 ** (1 - discordant)))
 
 

@@ -73,7 +73,17 @@ def kappa(
         statistics = np.column_stack([counts, (counts * (counts - 1)).sum(axis=1)])
 
     def score(sums: Floats) -> Floats:
-        return _cohen(sums) if readers == 2 else _fleiss(sums, readers)
+        """Kappa of rows of sums; all terms are whole numbers, so that a denominator of 0 is 0."""
+        if readers == 2:
+            tables = sums.reshape(-1, len(categories), len(categories))
+            total, of_one, of_other = tables.sum(axis=(1, 2)), tables.sum(axis=1), tables.sum(axis=2)
+            agreeing, by_chance = total * np.trace(tables, axis1=1, axis2=2), (of_one * of_other).sum(axis=1)
+        else:
+            chosen = sums[:, :-1]
+            total, by_chance = chosen.sum(axis=1), (chosen**2).sum(axis=1)
+            agreeing = sums[:, -1] * total / (readers - 1)
+        kappas: Floats = (agreeing - by_chance) / (total**2 - by_chance)
+        return kappas
 
     _, group = np.unique(np.arange(items) if groups is None else np.asarray(groups), return_inverse=True)
     sums = np.zeros((1, group.max() + 1, statistics.shape[1]))
@@ -82,25 +92,5 @@ def kappa(
     if sums.shape[1] > 1 and not np.isnan(numbers[0]):
         (replicates,) = Bootstrap.draw(sums, resamples, seed).replicates(score)
         numbers[1:] = replicates.estimate(level).percentile
-    agreeing = float((counts * (counts - 1)).sum()) / (items * readers * (readers - 1))
-    return Kappa(agreeing, *(None if np.isnan(number) else number for number in numbers))
-
-
-def _cohen(sums: Floats) -> Floats:
-    """Kappa of tables (the one reader's category × the other's), each flattened to a row."""
-    size = round(sums.shape[1] ** 0.5)
-    tables = sums.reshape(-1, size, size)
-    items = tables.sum(axis=(1, 2))
-    by_chance = (tables.sum(axis=1) * tables.sum(axis=2)).sum(axis=1)
-    # Both times items²: whole numbers, so that a denominator of 0 is 0.
-    kappas: Floats = (items * np.trace(tables, axis1=1, axis2=2) - by_chance) / (items**2 - by_chance)
-    return kappas
-
-
-def _fleiss(sums: Floats, readers: int) -> Floats:
-    """Kappa of rows of how often each category was chosen, and of ordered pairs of readers who agree on an item."""
-    chosen, agreeing = sums[:, :-1], sums[:, -1]
-    total = chosen.sum(axis=1)
-    by_chance = (chosen**2).sum(axis=1)
-    kappas: Floats = (agreeing * total / (readers - 1) - by_chance) / (total**2 - by_chance)
-    return kappas
+    observed = float((counts * (counts - 1)).sum()) / (items * readers * (readers - 1))
+    return Kappa(observed, *(None if np.isnan(number) else number for number in numbers))

@@ -25,11 +25,8 @@ if TYPE_CHECKING:
 
 #: With fewer independent units, a correlation has no interval and no test.
 LEAST: Final = 4
-# The largest correlation between two estimates. Where two correlations are replaced by their mean, it could reach 1,
-# and the tests would divide by 0.
-_BELOW_1: Final = nextafter(1, 0)
-# Smaller eigenvalues count as 0, because a computed 0 can be off by a few units in the last place.
-_LEAST_EIGENVALUE: Final = 1e-12
+_BELOW_1: Final = nextafter(1, 0)  # the largest correlation between two estimates, as the tests divide by 1 less it
+_LEAST_EIGENVALUE: Final = 1e-12  # smaller ones count as 0, from which a computed one may differ
 
 
 @dataclass(frozen=True)
@@ -98,7 +95,7 @@ def compare_overlapping(r_jk: float, r_jh: float, r_kh: float, n: int, *, level:
     reach = critical(level) * meng
     return Comparison(
         difference=d,
-        zou=limits_of_difference((r1, r2), (interval(r1, n, level), interval(r2, n, level)), c),
+        zou=_zou(r1, n, r2, n, c, level),
         tests={
             "pearson1898": _normal(sqrt(n) * d / sqrt(unshared - 2 * covariance)),
             "hotelling1940": _t(d * sqrt((n - 3) * (1 + r3) / (2 * determinant)), n - 3),
@@ -141,7 +138,7 @@ def compare_nonoverlapping(
     variance = (1 - r1**2) ** 2 + (1 - r2**2) ** 2 - _twice_covariance_nonoverlapping(r1, r2, across)
     return Comparison(
         difference=d,
-        zou=limits_of_difference((r1, r2), (interval(r1, n, level), interval(r2, n, level)), c),
+        zou=_zou(r1, n, r2, n, c, level),
         tests={
             "pearson1898": _normal(sqrt(n) * d / sqrt(variance)),
             "dunn1969": _by_z(z, c, n),
@@ -171,9 +168,7 @@ def compare_independent(r1: float, n1: int, r2: float, n2: int, *, level: float 
     z = atanh(r1) - atanh(r2)
     return Comparison(
         difference=float(r1 - r2),
-        zou=limits_of_difference(
-            (float(r1), float(r2)), (interval(float(r1), n1, level), interval(float(r2), n2, level)), 0
-        ),
+        zou=_zou(float(r1), n1, float(r2), n2, 0, level),
         tests={"fisher1925": _normal(z / sqrt(1 / (n1 - 3) + 1 / (n2 - 3)))},
         level=level,
     )
@@ -335,6 +330,10 @@ def _twice_covariance_nonoverlapping(r_jk: float, r_hm: float, across: tuple[flo
 def _correlation_nonoverlapping(r_jk: float, r_hm: float, across: tuple[float, float, float, float]) -> float:
     """The correlation between the estimates of r_jk and r_hm."""
     return min(_twice_covariance_nonoverlapping(r_jk, r_hm, across) / (2 * (1 - r_jk**2) * (1 - r_hm**2)), _BELOW_1)
+
+
+def _zou(r1: float, n1: int, r2: float, n2: int, c: float, level: float) -> tuple[float, float]:
+    return limits_of_difference((r1, r2), (interval(r1, n1, level), interval(r2, n2, level)), c)
 
 
 def limits_of_difference(

@@ -1,7 +1,4 @@
-"""Statistics without resampling: standard errors (linearised, jackknife), detectable differences, wins and losses.
-
-The unit is the dialogue.
-"""
+"""Statistics of dialogues without resampling: standard errors, detectable differences, wins and losses."""
 
 from __future__ import annotations
 

@@ -2,9 +2,7 @@
 
 The influence of a dialogue on a score is g·s_d, less its mean over dialogues, times √(D/(D−1)), where s_d are the
 dialogue's sums and g is the score's gradient at the sums of all D dialogues. That on a correlation is how much lower it
-is without the dialogue (the jackknife over clusters, Efron & Stein 1981), so columns need not be normal, and the rows
-of a cluster may be alike. The squares of influences add up to the variance (the sandwich estimate). Where few dialogues
-make most of it, that estimate is itself uncertain; so it has few degrees of freedom.
+is without the dialogue (Efron & Stein 1981). The squares of influences add up to the variance (the sandwich estimate).
 """
 
 from __future__ import annotations
@@ -20,22 +18,18 @@ from dstbench.arrays import Floats, Integers
 from dstbench.errors import UsageError
 from dstbench.schema.record import Shown
 from dstbench.stats.correlations import LEAST
-from dstbench.stats.differences import TIE
+from dstbench.stats.differences import TIE, linearised_se
 from dstbench.stats.normal import check_level, critical, two_sided, wilson
 from dstbench.stats.resampling import Score, scores_of
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-# The step of a central difference, relative to the sum that is moved.
-_STEP: Final = 2.0**-17
-# A sum of squares that is a smaller part than this of its terms' is a rounding error of the gradient.
+_STEP: Final = 2.0**-17  # of a central difference, relative to the sum that is moved
+# Apart from rounding errors, these are 0: a sum of squares that is a smaller part than this of its terms', and the
+# variance of a column that is a smaller part of the mean square; and larger coefficients than this are 1.
 _NEGLIGIBLE: Final = 1e-16
-# The variance of a ratio that is a smaller part than this of the sums that it is computed from is a rounding error.
-_NEGLIGIBLE_RATIO: Final = 1e-12
-# The variance of a column that is below this part of the mean square is 0, apart from rounding errors.
 _CONSTANT: Final = 1e-9
-# Coefficients above this are 1, apart from rounding errors.
 _EXACT: Final = 1 - 1e-9
 
 
@@ -247,17 +241,12 @@ def _ratio(numerators: Floats, denominators: Floats, level: float) -> ClusterRat
 
     Its standard error is linearised, its interval by Student's t with one degree of freedom less than clusters.
     """
-    clusters, denominator = int((denominators > 0).sum()), float(denominators.sum())
-    value = float(numerators.sum()) / denominator if clusters else np.nan
+    counts = denominators > 0
+    clusters, numerators, denominators = int(counts.sum()), numerators[counts], denominators[counts]
+    value = float(numerators.sum() / denominators.sum()) if clusters else np.nan
     if clusters < 2:
         return ClusterRatio(value, np.nan, np.nan, clusters)
-    pairs = ((numerators, numerators), (numerators, denominators), (denominators, denominators))
-    terms = np.array([float((one * other).sum()) for one, other in pairs]) * [1, -2 * value, value * value]
-    variance = float(terms.sum())
-    if variance < _NEGLIGIBLE_RATIO * float(np.abs(terms).sum()):
-        variance = 0.0
-    se = np.sqrt(variance * clusters / (clusters - 1)) / denominator
-    reach = float(critical(level, clusters - 1) * se)
+    reach = critical(level, clusters - 1) * linearised_se(numerators, denominators)
     return ClusterRatio(value, value - reach, value + reach, clusters)
 
 
@@ -351,9 +340,8 @@ def _standard(column: Floats) -> Floats:
     """The column, centred and scaled to at most 1: this changes no correlation, and keeps differences precise."""
     if not len(column) or column.min() == column.max():
         return np.zeros_like(column)
-    centred = column - column.mean()
-    standard: Floats = centred / np.abs(centred).max()
-    return standard
+    centred: Floats = column - column.mean()
+    return centred / np.abs(centred).max()
 
 
 def _correlation(sums: Floats) -> Floats:

@@ -1,8 +1,4 @@
-"""Tails and quantiles of the normal and the t distribution, and the interval of a share.
-
-Two-sided p are computed from the tail itself, so they stay above 0 where ``1 − cdf`` would be 0. SciPy, which is slow
-to import, is needed only for the t distribution.
-"""
+"""Tails and quantiles of the normal and the t distribution (for which alone SciPy is loaded); intervals of shares."""
 
 from __future__ import annotations
 
@@ -12,7 +8,10 @@ from dstbench.errors import UsageError
 
 
 def two_sided(z: float, df: float | None = None) -> float:
-    """The probability of a value that is at least as far from 0 as `z`; with `df`, under a t distribution."""
+    """The probability of a value that is at least as far from 0 as `z`; with `df`, under a t distribution.
+
+    It is computed from the tail itself, so it stays above 0 where ``1 − cdf`` would be 0.
+    """
     if df is None:
         return math.erfc(abs(z) / math.sqrt(2))
     from scipy import special

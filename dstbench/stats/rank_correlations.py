@@ -21,12 +21,9 @@ from dstbench.stats.normal import critical, two_sided
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-# The table of distinct x by distinct y is made in parts of about so many cells.
-_CELLS: Final = 2**22
-# Coefficients above this are 1, apart from rounding errors.
-_EXACT: Final = 1 - 1e-12
-# A variance that is a smaller part than this of the variances that it is computed from counts as 0.
-_NEGLIGIBLE: Final = 1e-12
+_CELLS: Final = 2**22  # about so many cells have the parts in which the table of distinct x by distinct y is made
+_EXACT: Final = 1 - 1e-12  # coefficients above this are 1, apart from rounding errors
+_NEGLIGIBLE: Final = 1e-12  # a variance that is a smaller part of those that it is computed from counts as 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +58,9 @@ def spearman(x: ArrayLike, y: ArrayLike, clusters: ArrayLike | None = None, *, l
     0.8
     """
     a, b = _codes(x, y)
-    u, v = _mid_ranks(a), _mid_ranks(b)
+    # The share of the rows below each row, ties counted half; less a half, so that the mean is 0.
+    ones = np.ones(len(a))
+    u, v = (0.5 - _mean_above(codes, ones) for codes in (a, b))
     covariance, of_u, of_v = (_mean(product) for product in (u * v, u * u, v * v))
     # A row counts itself, and moves the ranks of the rows above it.
     parts = (
@@ -147,17 +146,10 @@ def _codes(x: ArrayLike, y: ArrayLike) -> tuple[Integers, Integers]:
     return a, b
 
 
-def _mid_ranks(codes: Integers) -> Floats:
-    """The share of the rows below each row, ties counted half; less a half, so that the mean is 0."""
-    n = np.bincount(codes)
-    ranks: Floats = ((np.cumsum(n) - n / 2) / max(len(codes), 1) - 0.5)[codes]
-    return ranks
-
-
 def _mean_above(codes: Integers, weights: Floats) -> Floats:
     """For each row, the sum of `weights` over the rows above it, ties counted half, divided by the number of rows."""
     of_code = np.bincount(codes, weights)
-    above: Floats = (of_code[::-1].cumsum()[::-1] - of_code / 2)[codes] / len(codes)
+    above: Floats = (of_code[::-1].cumsum()[::-1] - of_code / 2)[codes] / max(len(codes), 1)
     return above
 
 

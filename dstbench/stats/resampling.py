@@ -7,17 +7,9 @@ multiples of a power of two, small enough for every partial sum to be a double w
 has the same bits in any order of addition, on any number of threads. Rows are drawn one after another from one stream
 per random seed. All runs and all metrics share the same draws, so differences are paired.
 
-The bootstrap draws dialogues with replacement. A resample in which the score is undefined is left out and counted.
-
-Approximate randomisation asks whether two runs would differ as much if their predictions were swapped by chance: in
-each resample, a coin decides for each dialogue whether the predictions of the two runs are swapped in it. With R
-resamples, p = (1 + c) / (R + 1), where c is the number of resamples with a difference at least as large as the observed
-one. Ties count, and so do resamples in which a score is undefined. If few dialogues differ, p is never below the
-smallest that all their possible swaps could give (`adjust.smallest_p_of_swaps`). The interval of the difference is the
-test turned round, so that it excludes 0 exactly if p is at most 1 − level: swaps keep Σ d² of the dialogues'
-differences d, so each size c of a resampled difference is a size of Student's t,
-c / √((d̄² + (D − 1)·se² − c²) / (D − 1)), and the interval reaches as many standard errors as the largest t that is not
-significant.
+The bootstrap draws dialogues with replacement, and leaves out resamples in which the score is undefined. Approximate
+randomisation swaps the predictions of two runs in each dialogue by the toss of a coin, and counts the resamples that
+differ at least as much as observed; ties count, and so do resamples in which a score is undefined.
 """
 
 from __future__ import annotations
@@ -43,10 +35,8 @@ from dstbench.stats.normal import check_level
 Score: TypeAlias = Callable[[Floats], Floats]
 
 _LOG: Final = logging.getLogger(__name__)
-# Bytes of a block of draws; while it is drawn, three arrays of this size exist, which fit the processor's cache.
-_BLOCK: Final = 2**21
-# A double holds all integers of up to this many bits.
-_BITS: Final = 53
+_BLOCK: Final = 2**21  # bytes of a block of draws, of which three fit the processor's cache
+_BITS: Final = 53  # a double holds all integers of up to this many
 # Intervals leave out the resamples in which the score is undefined. If these are a larger part, `limits` gives None.
 _MOST_UNDEFINED: Final = 0.05
 # The numbers of a seed's streams: one for each thing that is drawn.
@@ -64,9 +54,6 @@ def as_exact_floats(sums: ArrayLike) -> Floats:
 
     Returns:
         The sums in the same shape.
-
-    >>> as_exact_floats([[[3.0, 2.0**62 + 2**20], [5.0, 2.0**60]]]).tolist() == [[[3, 2**62 + 2**20], [5, 2**60]]]
-    True
     """
     exact, unit = _with_units(sums, spare=1)
     return np.rint(exact / unit) * unit
@@ -105,9 +92,6 @@ def weights(dialogues: int, resamples: int, seed: int = 0) -> Iterator[Floats]:
 
     Yields:
         Blocks of counts, resamples × dialogues; each row adds up to `dialogues`.
-
-    >>> [block.sum(axis=1).tolist() for block in weights(5, 3)]
-    [[5.0, 5.0, 5.0]]
     """
     rng = _stream(seed, _DIALOGUES)
     for rows in _blocks(dialogues, resamples):
@@ -126,9 +110,6 @@ def swaps(dialogues: int, resamples: int, seed: int = 0) -> Iterator[Floats]:
 
     Yields:
         Blocks of 1 (swapped) and 0, resamples × dialogues.
-
-    >>> {float(coin) for block in swaps(5, 30) for coin in block.ravel()} == {0.0, 1.0}
-    True
     """
     rng = _stream(seed, _SWAPS)
     for rows in _blocks(dialogues, resamples):
@@ -329,14 +310,18 @@ class Null(Shown):
     bound: float = 0.0
 
     def p(self) -> float:
-        """Two-sided p; NaN where the difference is undefined."""
+        """Two-sided p: (1 + #{|δ*| ≥ |δ|}) / (R + 1), at least `bound`; NaN where the difference is undefined."""
         if np.isnan(self.observed):
             return float("nan")
         less = np.abs(self.resampled) < abs(self.observed) - self.tolerance
         return max(float((1 + np.sum(~less)) / (1 + len(less))), self.bound)
 
     def limits(self, se: float, dialogues: int, level: float = 0.95) -> tuple[float, float] | None:
-        """The interval of the difference, which excludes 0 exactly if p is at most 1 − level.
+        """The interval of the difference, which excludes 0 exactly if p is at most 1 − level: the test turned round.
+
+        Swaps keep Σ d² of the dialogues' differences d, so each size c of a resampled difference is a size of
+        Student's t, c / √((d̄² + (D − 1)·se² − c²) / (D − 1)), and the interval reaches as many standard errors as the
+        largest t that is not significant.
 
         Args:
             se: The standard error of the difference.

@@ -25,39 +25,34 @@ class BrokenLawError(AssertionError):
 
 def check_laws(what: str, laws: Mapping[str, Callable[[], object]]) -> None:
     """Raise a `BrokenLawError` that lists the laws that are broken, each with what its function raises."""
-    faults = {law: fault for law, attempt in laws.items() if (fault := fault_in(attempt))}
-    if faults:
+    if faults := {law: fault for law, attempt in laws.items() if (fault := fault_in(attempt))}:
         listed = "".join(f"\n  {law}:\n    {fault}" for law, fault in faults.items())
         raise BrokenLawError(f"{what} breaks laws:{listed}")
 
 
-def fault_in(attempt: Callable[[], object]) -> str | None:
-    """How an attempt breaks a law, also by an error in dstbench or in the code that is tried; None: it does not."""
+def fault_in(attempt: Callable[..., object], *arguments: Any) -> str | None:
+    """How a call breaks a law, also by an error in the code that is tried; None: it does not."""
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # those about random corpora and damaged files are expected
-            attempt()
-    except BrokenLawError as error:
+        with warnings.catch_warnings(action="ignore"):  # those about random corpora and damaged files are expected
+            attempt(*arguments)
+    except (BrokenLawError, DstbenchError) as error:
         return str(error)
-    except DstbenchError as error:
-        return "; ".join(filter(None, [error.what, error.hint]))
     except Exception as error:
-        return fault_of(error)
+        return f"its code fails: {fault_of(error)}"
     return None
 
 
-def random_states(rng: np.random.Generator, most_dialogues: int = 4, most_turns: int = 5) -> States:
-    """A few dialogues whose states change at random, some of them empty."""
+def random_states(rng: np.random.Generator, most: int) -> States:
+    """Up to so many dialogues, of up to so many turns, whose states change at random; some are empty."""
 
     def state() -> dict[str, str]:
         slots = rng.permutation(len(SLOTS))[: rng.integers(len(SLOTS))]
         return {SLOTS[slot]: VALUES[rng.integers(len(VALUES))] for slot in slots}
 
     states: States = []
-    for dialogue in range(rng.integers(1, most_dialogues, endpoint=True)):
-        gold: dict[str, str] = {}
-        pred: dict[str, str] = {}
-        for turn in range(rng.integers(1, most_turns, endpoint=True)):
+    for dialogue in range(rng.integers(1, most, endpoint=True)):
+        gold, pred = dict[str, str](), dict[str, str]()
+        for turn in range(rng.integers(1, most, endpoint=True)):
             gold = gold if rng.random() < 0.5 else state()
             pred = (gold, pred, state())[rng.integers(3)]
             states.append({"dialogue_id": f"MUL{dialogue}", "turn": turn, "gold": dict(gold), "pred": dict(pred)})

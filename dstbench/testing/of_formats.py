@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -14,7 +13,6 @@ import numpy as np
 import polars as pl
 
 from dstbench.errors import DstbenchError
-from dstbench.plugins import fault_of
 from dstbench.readers import FORMATS, Format, Source
 from dstbench.readers.format import checked_format
 from dstbench.readers.states import States, sides_of
@@ -44,10 +42,11 @@ def check_format(form: Format, *, sample: bytes | str | None = None, damages: in
     Raises:
         AssertionError: The format breaks a law; the message says how, and shows a damaged file that breaks it.
     """
-    what = f"format {getattr(form, 'name', form)!r}"
+    what, rng = f"format {getattr(form, 'name', form)!r}", np.random.default_rng(seed)
     check_laws(what, {"it has a name, an example, a sniffer and a reader": lambda: checked_format(form, "here")})
     content = form.example if sample is None else sample
     content = content.encode() if isinstance(content, str) else content
+    others = [] if form.loose else [other for other in FORMATS.values() if other.name != form.name]
     with tempfile.TemporaryDirectory() as folder:
 
         def file(content: bytes) -> Source:
@@ -56,30 +55,34 @@ def check_format(form: Format, *, sample: bytes | str | None = None, damages: in
             path.write_bytes(content)
             return Source(path)
 
-        check_laws(
-            what,
-            {
-                "its example is of this format, and of no other": lambda: _is_recognised(form, file(content)),
-                "no other format's example is of this format": lambda: _recognises_no_other(form, file),
-                "its example is read, with the sides that it holds": lambda: _is_read(
-                    form, file(content), sample is None
-                ),
-                f"each of {damages:,} damaged files is read completely or refused with a message": lambda: _damage(
-                    form, file, content, damages, np.random.default_rng(seed)
-                ),
-            },
-        )
+        def damage() -> None:
+            """Read damaged files; the shortest that breaks the law is shown."""
+            for changed in sorted((_damaged(content, rng) for _ in range(damages)), key=len):
+                if fault := fault_in(_read_or_refuse, form, file(changed)):
+                    shown = changed[:400].decode(errors="replace").splitlines()[:4]
+                    raise BrokenLawError("\n    ".join([f"{fault}; the file:", *shown]))
 
+        def recognised() -> None:
+            if not form.sniff(file(content)):
+                raise BrokenLawError("it is not recognised: `sniff` is false")
+            asked = [other for other in FORMATS.values() if other.name != form.name and not other.loose]
+            if alike := [other.name for other in asked if other.sniff(file(content))]:
+                raise BrokenLawError(f"it looks like {', '.join(alike)} too, which is built in and asked first")
 
-def _damage(
-    form: Format, file: Callable[[bytes], Source], content: bytes, damages: int, rng: np.random.Generator
-) -> None:
-    """Read damaged files; the shortest that breaks the law is shown."""
-    damaged = [_damaged(content, rng) for _ in range(damages)]
-    faults = {changed: fault_in(partial(_is_read_or_refused, form, file, changed)) for changed in damaged}
-    if broken := sorted((changed for changed, fault in faults.items() if fault), key=len):
-        shown = broken[0][:400].decode(errors="replace").splitlines()[:4]
-        raise BrokenLawError("\n    ".join([f"{faults[broken[0]]}; the file:", *shown]))
+        def others_not_recognised() -> None:
+            examples = {f"{other.name}: {other.example}": other.example.replace("⇥", "\t").encode() for other in others}
+            for what, example in (examples | {repr(nobodys): nobodys for nobodys in _NOBODYS}).items():
+                with suppress(DstbenchError):  # such as: no UTF-8
+                    if others and form.sniff(file(example)):
+                        raise BrokenLawError(f"`sniff` is true of {what}")
+
+        laws: dict[str, Callable[[], object]] = {
+            "its example is of this format, and of no other": recognised,
+            "no other format's example is of this format": others_not_recognised,
+            "its example is read, with the sides that it holds": lambda: _read(form, file(content), sample is None),
+            f"each of {damages:,} damaged files is read completely or refused with a message": damage,
+        }
+        check_laws(what, laws)
 
 
 def _damaged(content: bytes, rng: np.random.Generator) -> bytes:
@@ -93,69 +96,45 @@ def _damaged(content: bytes, rng: np.random.Generator) -> bytes:
     return content
 
 
-def _is_recognised(form: Format, source: Source) -> None:
-    """A file of the format is found by its content: by the format, and by none that is asked before it."""
-    if not form.sniff(source):
-        raise BrokenLawError("it is not recognised: `sniff` is false")
-    asked = [other for other in FORMATS.values() if other.name != form.name and not other.loose]
-    if others := [other.name for other in asked if other.sniff(source)]:
-        raise BrokenLawError(f"it looks like {', '.join(others)} too, which is built in and asked first")
-
-
-def _recognises_no_other(form: Format, file: Callable[[bytes], Source]) -> None:
-    """A file of another format, or of none, is not taken for one of this format, unless the other is asked first."""
-    before = [] if form.loose else [other for other in FORMATS.values() if other.name != form.name]
-    contents = {f"{other.name}: {other.example}": other.example.replace("⇥", "\t").encode() for other in before}
-    for what, content in (contents | {repr(content): content for content in _NOBODYS}).items():
-        with suppress(DstbenchError):  # such as: no UTF-8
-            if form.sniff(file(content)):
-                raise BrokenLawError(f"`sniff` is true of {what}")
-
-
-def _is_read(form: Format, source: Source, is_whole: bool) -> None:
+def _read(form: Format, source: Source, is_whole: bool) -> None:
     """A file is read to states that hold together, the same each time; if it `is_whole`, it has all sides."""
-    states = form.read(source)
+    states, again = form.read(source), form.read(Source(source.path))
     if states.complete is None:
         holds_together(states)
         sides = [name for name in ("gold", "pred") if getattr(states, name) is not None]
         if not set(sides) <= set(form.holds) or (is_whole and len(sides) < len(form.holds)):
             declared = " and ".join(form.holds)
             raise BrokenLawError(f"it holds {' and '.join(sides)}, where the format says {declared}")
-        if states.gold is not None and states.pred is not None:
+        if len(sides) == 2:
             to_long(states, states if states.either else None, missing="wrong")
-    again = form.read(Source(source.path))
-    if any(not one.equals(other) for one, other in zip(_tables(states), _tables(again), strict=True)):
-        raise BrokenLawError("a second reading gives other states")
+    for one, other in zip(sides_of(states), sides_of(again), strict=True):
+        texts = [side.cells.with_columns(pl.col("slot", "value").cast(pl.String)) for side in (one, other)]
+        if not (one.turns.equals(other.turns) and texts[0].equals(texts[1])):
+            raise BrokenLawError("a second reading gives other states")
     if form.said is not None and not list(form.spoken(source)):
         raise BrokenLawError("it has no utterance, though the format says that it holds them")
 
 
-def _is_read_or_refused(form: Format, file: Callable[[bytes], Source], content: bytes) -> None:
+def _read_or_refuse(form: Format, source: Source) -> None:
     """A damaged file is read to states that hold together, or a `DstbenchError` says what is wrong with it."""
-    source = file(content)
-    try:
+    with suppress(DstbenchError):
         with suppress(DstbenchError):  # what is said is optional
             form.sniff(source)
             list(form.spoken(source))
         states = form.read(source)
-    except DstbenchError:
-        return
-    except Exception as error:
-        what = f"its code fails: {fault_of(error)}; report faults of a file by source.error(…)"
-        raise BrokenLawError(what) from error
-    if states.complete is None:
-        holds_together(states)
+        if states.complete is None:
+            holds_together(states)
 
 
 def holds_together(states: States) -> None:
     """Every cell belongs to a turn, and no turn or slot is there twice."""
     if not sides_of(states):
         raise BrokenLawError("there is neither gold nor prediction")
-    turn_types = {"dialogue": pl.String, "turn": pl.UInt16}
     for side in sides_of(states):
         at = side.cells["at"]
         rules = {
-            "the columns of turns are dialogue (String) and turn (UInt16)": side.turns.schema == turn_types,
+            "the columns of turns are dialogue (String) and turn (UInt16)": side.turns.schema
+            == {"dialogue": pl.String, "turn": pl.UInt16},
             "there is a turn": side.turns.height > 0,
             "no turn lacks its dialogue or number": not any(column.null_count() for column in side.turns),
             "no turn is there twice": not side.turns.is_duplicated().any(),
@@ -164,11 +143,5 @@ def holds_together(states: States) -> None:
             "each cell is of a turn": at.filter(at >= side.turns.height).is_empty(),
             "no slot is twice in a turn": not side.cells.select("at", "slot").is_duplicated().any(),
         }
-        for rule, is_kept in rules.items():
-            if not is_kept:
-                raise BrokenLawError(f"not so: {rule}")
-
-
-def _tables(states: States) -> Iterator[pl.DataFrame]:
-    for side in sides_of(states):
-        yield from (side.turns, side.cells.with_columns(pl.col("slot", "value").cast(pl.String)))
+        if broken := [rule for rule, is_kept in rules.items() if not is_kept]:
+            raise BrokenLawError(f"not so: {broken[0]}")

@@ -45,7 +45,7 @@ def rewrite(
     Args:
         path: The dataset: a file, packed or not, or a folder or zip of files. A folder or zip is written as a folder,
             with copies of the files that are not data.
-        out: The file or folder to write; packed if its name ends with ``.gz``, ``.bz2`` or ``.xz``.
+        out: The file or folder to write; packed if its name ends with ``.gz`` or ``.bz2``.
         states: Edits of gold states: (dialogue, turn, slot, value), canonical names; a null value removes the slot.
         said: Edits of utterances: (dialogue, turn, speaker, text). The speaker is ``user``, or ``system`` for what the
             system says before the user's turn; its last utterance has the number after the last user turn's.

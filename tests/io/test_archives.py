@@ -6,7 +6,6 @@ import bz2
 import gzip
 import io
 import json
-import lzma
 import re
 import zipfile
 from collections.abc import Callable
@@ -34,7 +33,6 @@ def pack_zstd(content: bytes) -> bytes:
 STREAMS: dict[str, Callable[[bytes], bytes]] = {
     "gzip": gzip.compress,
     "bzip2": bz2.compress,
-    "xz": lzma.compress,
     "zstd": pack_zstd,
 }
 

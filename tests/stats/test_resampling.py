@@ -207,3 +207,10 @@ def test_sums_that_would_be_rounded_are_refused() -> None:
     for kind in (Bootstrap, Randomisation):
         kind.draw(as_exact_floats(sums + np.array([0, 1 / 3])), resamples=2)
         kind.draw(as_exact_floats(sums + 2.0**52), resamples=2)
+
+
+def test_draws_and_exact_sums_of_a_few_numbers() -> None:
+    large = [[[3.0, 2.0**62 + 2**20], [5.0, 2.0**60]]]
+    assert module.as_exact_floats(large).tolist() == large
+    assert [block.sum(axis=1).tolist() for block in module.weights(5, 3)] == [[5.0, 5.0, 5.0]]
+    assert {float(coin) for block in module.swaps(5, 30) for coin in block.ravel()} == {0.0, 1.0}

@@ -62,7 +62,7 @@ SPOILT: dict[str, tuple[dict[str, Any], set[str], str]] = {
         {"score": lambda _, sums: sums["right"].map_batches(_another, return_dtype=pl.Float64)},
         {ORDER, PARTS, TWICE}, "in another",
     ),
-    "NaN": ({"score": lambda _, sums: sums["right"] / sums["right"]}, {NULL}, "spoilt is nan, not null"),
+    "NaN": ({"score": lambda _, sums: sums["right"] / sums["right"]}, {NULL}, "spoilt is nan for run states; not null"),
     "percent": (
         {"score": lambda _, sums: 100 * sums["right"] / sums["turns"]}, {RANGE}, "; if it is no share",
     ),
