@@ -6,20 +6,17 @@ of evidence, the dialogues that are judged are each other's evidence; no dialogu
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
 
 import polars as pl
 
 from dstbench.audit.inputs import Dialogues
-from dstbench.audit.mentions import canonical, utterances
+from dstbench.audit.mentions import DOMAIN, canonical, utterances
 from dstbench.audit.rules import NOTHING
 from dstbench.conventions.convention import Convention
 from dstbench.conventions.normalise import is_dontcare
-from dstbench.conventions.slots import domain_of
 from dstbench.schema.core import BETWEEN
-
-_DOMAINS: Final = {"slot": pl.String, "domain": pl.String}
 
 
 @dataclass(frozen=True)
@@ -34,7 +31,6 @@ class Corpus:
         cells: (row, slot, domain, written, every: the canonical alternatives, value: the first of these), gold's
             states, without values that mean absent.
         forms: (slot, value, n), each canonical alternative, and in how many cells of the evidence it is.
-        domains: (slot, domain).
         spelled: (slot, value, written), how a canonical value is written if it is added.
         texts: As `mentions.utterances` returns them.
     """
@@ -42,7 +38,6 @@ class Corpus:
     turns: pl.DataFrame
     cells: pl.DataFrame
     forms: pl.DataFrame
-    domains: pl.DataFrame
     spelled: pl.DataFrame
     texts: pl.DataFrame
 
@@ -81,18 +76,15 @@ def lay_out(
     every = canonical(counts["slot"], counts["written"]).str.split(BETWEEN).list.unique(maintain_order=True)
     counts = counts.with_columns(every=every)
     forms = counts.select("slot", "written", "n", value="every").explode("value")
-    slots = sorted({*counts["slot"], *searched["slot"]})
-    domains = pl.DataFrame([(slot, domain_of(slot)) for slot in slots], _DOMAINS, orient="row")
     spelled = pl.concat([
         forms.filter(pl.col("n") > 0, ~pl.col("written").str.contains(BETWEEN, literal=True)),
         searched.select("slot", "written", "value", n=pl.lit(0, pl.UInt32)).select(forms.columns),
     ]).sort("n", "written", descending=[True, False])  # fmt: skip
-    cells = cells.join(counts, on=["slot", "written"]).join(domains, on="slot").sort("row", "slot")
+    cells = cells.join(counts, on=["slot", "written"]).with_columns(domain=DOMAIN).sort("row", "slot")
     return Corpus(
         turns=turns,
         cells=cells.select("row", "slot", "domain", "written", "every", value=pl.col("every").list.first()),
         forms=forms.group_by("slot", "value").agg(pl.col("n").sum()).sort("slot", "value"),
-        domains=domains,
         spelled=spelled.unique(["slot", "value"], keep="first", maintain_order=True).drop("n"),
         texts=utterances(turns.join(said, on=key, how="left", maintain_order="left").select("row", "system", "user")),
     )
@@ -104,6 +96,11 @@ def with_changes(cells: pl.DataFrame) -> pl.DataFrame:
     slot, row, value = pl.col("slot"), pl.col("row"), pl.col("value")
     is_same = (slot == slot.shift(1)) & (row == row.shift(1) + 1) & (value == value.shift(1))
     return cells.with_columns(changed=~is_same.fill_null(False))
+
+
+def first_of(conditions: Mapping[str, pl.Expr]) -> pl.Expr:
+    """The name of the first condition that holds; null: none does."""
+    return pl.coalesce(pl.when(holds).then(pl.lit(name)) for name, holds in conditions.items())
 
 
 def look_up(

@@ -28,8 +28,9 @@ from dstbench.audit.missing_tables import (
     summarise,
 )
 from dstbench.audit.places import lay_out_places
-from dstbench.audit.rounds import Method, list_candidates, list_proposals, search
+from dstbench.audit.rounds import list_candidates, list_proposals, search
 from dstbench.audit.rules import Rules, read_rules
+from dstbench.conventions.slots import domain_of
 from dstbench.errors import DstbenchError, UsageError, warn
 from dstbench.io.atomic import write_whole
 from dstbench.io.escape import csv_text
@@ -128,7 +129,8 @@ def inconsistency(
     corpus = lay_out(dialogues, searched, elsewhere, over_dontcare=words.over_dontcare)
     places = lay_out_places(corpus, folder, words)
     named, judged = ([], []) if places is None else (places.name_slots["domain"].to_list(), places.slots)
-    unnamed = corpus.domains.filter(~pl.col("domain").is_in(named), ~pl.col("slot").is_in(judged))["slot"].to_list()
+    slots = {*corpus.forms["slot"], *searched["slot"]} - {*judged}
+    unnamed = sorted(slot for slot in slots if domain_of(slot) not in named)
     compared = unnamed if is_compared else []
     if unnamed and not is_compared and not named:
         more = f", … ({len(unnamed)} slots)" if len(unnamed) > 3 else ""
@@ -138,7 +140,7 @@ def inconsistency(
             when="before",
         )
     similar = mentions_like(corpus, searched, compared)
-    first, added = search(corpus, Method(places, words, similar, support, at_least))
+    first, added = search(corpus, places, words, compared=similar, support=support, at_least=at_least)
     del places, similar  # the next step takes most memory
     candidates = list_candidates(first, added, corpus, at_least)
     del first

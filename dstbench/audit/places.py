@@ -16,7 +16,7 @@ import polars as pl
 
 from dstbench.audit.corpus import Corpus
 from dstbench.audit.inputs import database_facts
-from dstbench.audit.mentions import CANONICAL, as_pattern, canonical, find_mentions, vocabulary
+from dstbench.audit.mentions import CANONICAL, DOMAIN, as_pattern, canonical, find_mentions, vocabulary
 from dstbench.audit.rules import WORD, Rules
 from dstbench.conventions.normalise import is_dontcare, spellings
 
@@ -52,7 +52,7 @@ def lay_out_places(corpus: Corpus, folder: str | None, rules: Rules) -> Places |
     slot, value, is_cued = pl.col("slot"), pl.col("value"), pl.col("slot").is_in(list(rules.cues))
     of_gold = pl.concat([corpus.forms.filter(pl.col("n") > 0), corpus.spelled], how="diagonal")
     of_gold = of_gold.select("slot", "value").unique()
-    domains = corpus.domains.join(of_gold, on="slot", how="semi").sort("slot")
+    domains = of_gold.select("slot", domain=DOMAIN).unique().sort("slot")
     name_slots = domains.filter(slot.str.contains(rules.names)).unique("domain", keep="first")
     of_places = domains.join(name_slots, on="domain", how="semi").filter(~slot.str.contains(rules.bookings))
     entities, facts = _entities(database_facts(folder, of_places["slot"].to_list()), name_slots)
@@ -86,7 +86,7 @@ def lay_out_places(corpus: Corpus, folder: str | None, rules: Rules) -> Places |
     ]
     patterns = vocabulary(dict(searched.group_by("slot").agg("value").iter_rows())).drop("written")
     more = pl.DataFrame([(as_pattern(text), *of) for text, *of in spelled], patterns.schema, orient="row")
-    mentions = find_mentions(corpus.texts, pl.concat([patterns, more]))
+    mentions = find_mentions(corpus.texts, pl.concat([patterns, more]), corpus.turns)
     mentions = mentions.with_columns(
         names_place=slot.is_in(name_slots["slot"].implode()), is_kind=slot.is_in(list(rules.kinds))
     )
@@ -190,9 +190,7 @@ def _sentences(text: pl.Expr, rules: Rules) -> pl.Expr:
 def _with_sentences(mentions: pl.DataFrame, corpus: Corpus, rules: Rules) -> pl.DataFrame:
     """`Places.mentions`, of `mentions.find_mentions`."""
     text, sentence, is_user = pl.col("text"), pl.col("sentence"), pl.col("speaker") == "user"
-    for frame in (corpus.texts.select("row", "speaker", "text"), corpus.domains):
-        mentions = mentions.join(frame, on=[name for name in frame.columns if name in mentions.columns])
-    mentions = mentions.join(corpus.turns.select("row", "id", "is_evidence"), on="row")
+    mentions = mentions.join(corpus.texts.select("row", "speaker", "text"), on=["row", "speaker"])
     head = text.str.head("start")
     mentions = mentions.with_columns(begun=_sentences(head, rules).list.last())
     tail = _sentences(text.str.slice("start"), rules).list.first()
@@ -244,6 +242,6 @@ def _refusals(corpus: Corpus, rules: Rules) -> pl.DataFrame:
     sentence = pl.col("sentence")
     sentences = corpus.texts.filter(speaker="user").select("row", sentence=_sentences(pl.col("text"), rules))
     sentences = sentences.explode("sentence").filter(sentence.str.contains(rules.refusal))
-    sentences = sentences.join(corpus.domains.select("domain").unique(), how="cross")
+    sentences = sentences.join(corpus.cells.select("domain").unique(), how="cross")
     own, other = (_says_domain(sentence, rules, own=own) for own in (True, False))
     return sentences.filter(own | ~other).select("row", "domain").unique()
