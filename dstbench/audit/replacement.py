@@ -13,7 +13,7 @@ unchanged.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from os import PathLike
@@ -246,40 +246,41 @@ def _misspelt(cut: pl.DataFrame, spelled: pl.DataFrame, datasets: Sequence[Conte
 
     said, text = pl.concat([content.texts for content in datasets]), bare_words(pl.col("text")).str.split(" ")
     words = said.select("dialogue", word=text).explode("word").unique().group_by("word").len()
-    rare = {*words.filter(pl.col("len") < max(LEAST, 0.01 * said["dialogue"].n_unique()))["word"]}
-    is_long = pl.col("bare").str.len_chars() >= _LEAST_LETTERS
-    names = (
-        spelled.drop_nulls("entity").filter(is_long).group_by("dialogue").agg(name=pl.struct("bare", "entity").unique())
+    rare = words.filter(pl.col("len") < max(LEAST, 0.01 * said["dialogue"].n_unique()))["word"]
+    names = spelled.drop_nulls("entity").filter(pl.col("bare").str.len_chars() >= _LEAST_LETTERS)
+    names = names.select("dialogue", "bare", "entity").unique()
+    rest = (
+        cut.select("dialogue", "before").explode("before").join(names, on="dialogue", how="semi").with_row_index("at")
     )
-    rest = cut.join(names, on="dialogue").select("dialogue", "name", words="before").explode("words")
-    rest = rest.select("dialogue", "name", bare_words(pl.col("words")).str.split(" "))
-    found: set[tuple[str, str, str, str]] = set()
-    for (dialogue,), of_dialogue in rest.group_by("dialogue"):
-        spoken = sorted({phrase for words in of_dialogue["words"] for phrase in _phrases(words, rare)})
-        own = of_dialogue["name"][0]
-        likeness = process.cdist(
-            [name["bare"] for name in own],
-            [phrase.replace(" ", "") for phrase in spoken],
-            scorer=Indel.normalized_similarity,
-            score_cutoff=ALIKE,
-        )
-        for name, scores in zip(own, likeness, strict=True):
-            best: list[str] = []
-            for phrase in (spoken[at] for at in (-scores).argsort(kind="stable") if scores[at] > 0):
-                if not any(
-                    f" {one} " in f" {other} " for kept in best for one, other in ((kept, phrase), (phrase, kept))
-                ):
-                    best.append(phrase)
-            found |= {(dialogue, phrase.replace(" ", ""), _pattern(phrase), name["entity"]) for phrase in best}
-    return pl.DataFrame(sorted(found), schema=["dialogue", "key", "pattern", "entity"], orient="row")
-
-
-def _phrases(words: Sequence[str], rare: Collection[str]) -> Iterator[str]:
-    """The phrases in words that have a rare one."""
-    for at in (at for at, word in enumerate(words) if word in rare):
-        for first in range(max(0, at - _MOST_WORDS), at + 1):
-            for end in range(at + 1, min(len(words), first + _MOST_WORDS) + 1):
-                yield " ".join(words[first:end])
+    rest = rest.select("dialogue", "at", word=bare_words(pl.col("before")).str.split(" ")).explode("word")
+    rest = rest.with_columns(is_rare=pl.col("word").is_in(rare.implode()))
+    phrases = [
+        rest.select(
+            "dialogue",
+            phrase=pl.concat_str((pl.col("word").shift(-step) for step in range(size)), separator=" "),
+            has_rare=pl.any_horizontal(pl.col("is_rare").shift(-step) for step in range(size)),
+            is_whole=pl.col("at") == pl.col("at").shift(1 - size),
+        ).filter("has_rare", "is_whole")
+        for size in range(1, _MOST_WORDS + 1)
+    ]
+    spoken = pl.concat(phrases).select("dialogue", "phrase").unique().join(names, on="dialogue")
+    spoken = spoken.with_columns(key=pl.col("phrase").str.replace_all(" ", "", literal=True))
+    sizes = pl.col("key", "bare").str.len_chars()
+    spoken = spoken.filter(2 * pl.min_horizontal(sizes) >= ALIKE * pl.sum_horizontal(sizes))
+    likeness = process.cpdist(spoken["bare"], spoken["key"], scorer=Indel.normalized_similarity, score_cutoff=ALIKE)
+    spoken = spoken.with_columns(likeness=pl.Series(likeness)).filter(pl.col("likeness") > 0)
+    spoken = spoken.sort("likeness", "phrase", descending=[True, False])
+    best: dict[tuple[str, ...], list[str]] = {}  # no phrase is part of another one
+    for *name, phrase in spoken.select("dialogue", "bare", "entity", "phrase").iter_rows():
+        kept = best.setdefault((*name,), [])
+        if not any(f" {phrase} " in f" {other} " or f" {other} " in f" {phrase} " for other in kept):
+            kept.append(phrase)
+    found = {
+        (dialogue, phrase.replace(" ", ""), _pattern(phrase), entity)
+        for (dialogue, _, entity), kept in best.items()
+        for phrase in kept
+    }
+    return pl.DataFrame(sorted(found), dict.fromkeys(("dialogue", "key", "pattern", "entity"), pl.String), orient="row")
 
 
 def _refused(cells: pl.DataFrame, names: pl.DataFrame, mentions: pl.DataFrame, ordinary: pl.DataFrame) -> pl.DataFrame:
