@@ -9,6 +9,7 @@ from typing import Final
 
 import polars as pl
 
+from dstbench.audit.mentions import CANONICAL
 from dstbench.conventions.convention import Convention
 from dstbench.conventions.slots import canonical_slot
 from dstbench.errors import DstbenchError, UsageError, first_repeated, warn
@@ -130,12 +131,12 @@ def under(convention: Convention, slots: pl.Series, values: pl.Series) -> pl.Ser
 
 
 def database_facts(folder: str | None, slots: Collection[str]) -> pl.DataFrame:
-    """(domain, name, slot, fact): what a database (None: nothing) says of these slots of entities, as written.
+    """(domain, entity, name, slot, fact, database): what a database (None: nothing) says of these slots of entities.
 
-    What it leaves open ("?" or the empty string) is omitted.
+    `entity` and `fact` are canonical, `name` and `database` as written. What it leaves open ("?") is omitted.
     """
     rows = [
-        (domain, entity["name"], slot, value)
+        (domain, CANONICAL(f"{domain}-name", entity["name"]), entity["name"], slot, CANONICAL(slot, value), value)
         for domain, entities in ({} if folder is None else read_entities(folder)).items()
         for entity in entities
         if isinstance(entity.get("name"), str)
@@ -144,7 +145,16 @@ def database_facts(folder: str | None, slots: Collection[str]) -> pl.DataFrame:
         and value not in ("", "?")
         and (slot := canonical_slot(f"{domain}-{attribute}")) in slots
     ]
-    return pl.DataFrame(rows, schema=dict.fromkeys(("domain", "name", "slot", "fact"), pl.String), orient="row")
+    names = ("domain", "entity", "name", "slot", "fact", "database")
+    return pl.DataFrame(rows, dict.fromkeys(names, pl.String), orient="row")
+
+
+def agreed_facts(facts: pl.DataFrame) -> pl.DataFrame:
+    """The facts (`database_facts`) in which all entities of one name agree, sorted."""
+    facts = facts.sort("domain", "entity", "slot", "fact").unique(
+        ["domain", "entity", "slot", "fact"], keep="first", maintain_order=True
+    )
+    return facts.unique(["domain", "entity", "slot"], keep="none", maintain_order=True)
 
 
 def _as_contexts(table: pl.DataFrame) -> pl.DataFrame:

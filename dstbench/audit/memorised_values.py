@@ -18,7 +18,7 @@ import polars as pl
 
 from dstbench.audit.inputs import gold_cells, spoken_texts
 from dstbench.audit.mentions import squeezed
-from dstbench.audit.search import first_said
+from dstbench.audit.search import with_unsaid
 from dstbench.conventions.convention import Convention
 from dstbench.conventions.normalise import tells_slot
 from dstbench.conventions.profiles import as_convention
@@ -145,30 +145,23 @@ def _count_values(run: Run, convention: Convention, said: pl.DataFrame) -> pl.Da
 
     def of_part(part: Part) -> pl.DataFrame:
         scored = scored_turns(part.turns(convention), convention).select(TURN)
-        rows = part.rows(convention).filter(pl.col("p").is_not_null() & ~pl.col("ok")).drop_nulls("slot")
-        wrong = (
-            rows.join(scored, on=TURN, how="semi", maintain_order="left")
-            .select(
-                *("dialogue", "turn"),
-                pl.col("slot", "gold", "pred").cast(pl.String),
-                kind=pl.when(pl.col("g").is_null()).then(pl.lit("over")).otherwise(pl.lit("wrong")),
-            )
-            .collect()
+        wrong = part.rows(convention).filter(pl.col("p").is_not_null() & ~pl.col("ok")).drop_nulls("slot")
+        wrong = wrong.join(scored, on=TURN, how="semi", maintain_order="left").select(
+            *("dialogue", "turn"),
+            pl.col("slot", "gold").cast(pl.String),
+            value=pl.col("pred").cast(pl.String),
+            kind=pl.when(pl.col("g").is_null()).then(pl.lit("over")).otherwise(pl.lit("wrong")),
         )
-        values = wrong.select("dialogue", "slot", value="pred").unique(maintain_order=True)
-        first = first_said(values, said, convention).rename({"value": "pred"})
-        wrong = wrong.join(first, on=["dialogue", "slot", "pred"], how="left", maintain_order="left")
-        wrong = wrong.join(turns_with_context, on=["dialogue", "turn"], how="left", maintain_order="left")
-        searched = pl.col("has_context").and_("searched").fill_null(False)
-        ungrounded = searched & (pl.col("said_at").is_null() | (pl.col("said_at") > pl.col("turn")))
-        wrong = wrong.with_columns(searched=searched, ungrounded=ungrounded)
-        return wrong.group_by(_VALUE).agg(
+        searched = with_unsaid(wrong.collect(), said, convention).rename({"value": "pred", "unsaid": "ungrounded"})
+        searched = searched.join(turns_with_context, on=["dialogue", "turn"], how="left", maintain_order="left")
+        has_context = pl.col("has_context").fill_null(False)
+        return searched.with_columns(pl.col("searched", "ungrounded") & has_context).group_by(_VALUE).agg(
             pl.col("searched", "ungrounded").sum(),
             n=pl.len(),
             without_context=pl.col("has_context").null_count(),
             dialogues=pl.col("dialogue").filter("ungrounded").n_unique(),
             first=pl.struct("dialogue", "turn", "gold").filter("ungrounded").first(),
-        )
+        )  # fmt: skip
 
     summed = pl.col("n", "without_context", "searched", "ungrounded", "dialogues").sum()
     parts = pl.concat(over_parts(run, of_part)).group_by(_VALUE, maintain_order=True)

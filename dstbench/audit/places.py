@@ -15,8 +15,8 @@ from typing import Final
 import polars as pl
 
 from dstbench.audit.corpus import Corpus
-from dstbench.audit.inputs import database_facts
-from dstbench.audit.mentions import CANONICAL, DOMAIN, as_pattern, canonical, find_mentions, vocabulary
+from dstbench.audit.inputs import agreed_facts, database_facts
+from dstbench.audit.mentions import CANONICAL, DOMAIN, as_pattern, find_mentions, vocabulary
 from dstbench.audit.rules import WORD, Rules
 from dstbench.conventions.normalise import is_dontcare, spellings
 
@@ -55,7 +55,11 @@ def lay_out_places(corpus: Corpus, folder: str | None, rules: Rules) -> Places |
     domains = of_gold.select("slot", domain=DOMAIN).unique().sort("slot")
     name_slots = domains.filter(slot.str.contains(rules.names)).unique("domain", keep="first")
     of_places = domains.join(name_slots, on="domain", how="semi").filter(~slot.str.contains(rules.bookings))
-    entities, facts = _entities(database_facts(folder, of_places["slot"].to_list()), name_slots)
+    rows = database_facts(folder, of_places["slot"].to_list()).join(
+        name_slots.select("domain", name_slot="slot"), on="domain"
+    )
+    entities = rows.select("domain", "entity").unique(maintain_order=True)
+    facts = agreed_facts(rows.filter(slot != pl.col("name_slot"))).select("domain", "entity", "slot", "fact")
     if folder is not None:  # places of other domains are not judged
         name_slots = name_slots.join(entities, on="domain", how="semi")
         of_places = of_places.filter(slot.is_in([*facts["slot"], *name_slots["slot"]]))
@@ -108,18 +112,6 @@ def _slips(corpus: Corpus, entities: set[str], facts: set[str], name_slots: pl.D
     n, is_name = pl.col("n"), pl.col("slot").is_in(name_slots["slot"].implode())
     counts = corpus.forms.group_by("value").agg(of_names=n.filter(is_name).sum(), of_others=n.filter(~is_name).sum())
     return (entities | {*counts.filter(pl.col("of_names") > pl.col("of_others"))["value"]}) - facts
-
-
-def _entities(rows: pl.DataFrame, name_slots: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """The (domain, entity) of a database's rows (`inputs.database_facts`), and `Places.facts`."""
-    rows = rows.join(name_slots.rename({"slot": "name_slot"}), on="domain", maintain_order="left")
-    rows = rows.with_columns(
-        entity=canonical(rows["name_slot"], rows["name"]), fact=canonical(rows["slot"], rows["fact"])
-    )
-    facts = rows.filter(pl.col("slot") != pl.col("name_slot")).select("domain", "entity", "slot", "fact").unique()
-    # Of entities with the same name, only the attributes in which they agree.
-    facts = facts.unique(["domain", "entity", "slot"], keep="none").sort("domain", "entity", "slot")
-    return rows.select("domain", "entity").unique(maintain_order=True), facts
 
 
 def _names(entities: pl.DataFrame, of_gold: pl.DataFrame, common: set[str], rules: Rules) -> pl.DataFrame:

@@ -44,12 +44,13 @@ def find_values(texts: pl.Series, values: pl.Series, typos: Table | None = None)
     return pl.concat(matches).unique()
 
 
-def first_said(values: pl.DataFrame, said: pl.DataFrame, convention: Convention) -> pl.DataFrame:
-    """(dialogue, slot, value, searched, said_at): the first turn in which values that tell their slot are said.
+def with_unsaid(rows: pl.DataFrame, said: pl.DataFrame, convention: Convention) -> pl.DataFrame:
+    """Rows (dialogue, turn, slot, value, …) with whether the value is `searched` for, and `unsaid` up to its turn.
 
-    Yes, no and dontcare are not searched for.
+    Yes, no and dontcare are not searched for, as they do not tell their slot.
     """
-    normalise = normaliser(convention.pred_steps, convention.typos)
+    normalise, value = normaliser(convention.pred_steps, convention.typos), ["dialogue", "slot", "value"]
+    values = rows.select(value).unique(maintain_order=True)
     distinct = values.select("slot", "value").unique(maintain_order=True)
     spelled = [
         [text for text in (*alternatives(value), *alternatives(normalise(slot, value))) if tells_slot(text)]
@@ -61,8 +62,11 @@ def first_said(values: pl.DataFrame, said: pl.DataFrame, convention: Convention)
     found = find_values(texts["text"], wanted, convention.typos)
     found = texts.select("dialogue", "turn")[found["text"]].with_columns(spelled=wanted.gather(found["value"]))
     first = found.group_by("dialogue", "spelled").agg(said_at=pl.col("turn").min())
-    searched = values.join(texts_of, on=["slot", "value"]).join(first, on=["dialogue", "spelled"], how="left")
-    return searched.group_by("dialogue", "slot", "value").agg(pl.col("said_at").min(), searched=pl.lit(True))
+    first = values.join(texts_of, on=["slot", "value"]).join(first, on=["dialogue", "spelled"], how="left")
+    first = first.group_by(value).agg(pl.col("said_at").min(), searched=True)
+    rows = rows.join(first, on=value, how="left", maintain_order="left")
+    unsaid = pl.col("said_at").is_null() | (pl.col("said_at") > pl.col("turn"))
+    return rows.with_columns(pl.col("searched").fill_null(False), unsaid=pl.col("searched").is_not_null() & unsaid)
 
 
 # --- spellings --------------------------------------------------------------------------------------------------------
