@@ -20,6 +20,7 @@ from dstbench.audit.search import with_unsaid
 from dstbench.conventions.convention import Convention
 from dstbench.conventions.normalise import is_dontcare
 from dstbench.errors import DstbenchError
+from dstbench.metrics.base import divide
 from dstbench.runs.open import Data
 from dstbench.schema.audit import DOUBTFUL, DOUBTFUL_SLOTS
 from dstbench.schema.core import BETWEEN
@@ -83,7 +84,7 @@ def contradictions(
     else:
         slots = slots.with_columns(checked=pl.lit(None, pl.UInt32), contradicting=pl.lit(None, pl.UInt32))
     slots = slots.with_columns(
-        pl.when(pl.col(whole) > 0).then(pl.col(part) / pl.col(whole)).alias(f"rate_{part}")
+        divide(pl.col(part), pl.col(whole)).alias(f"rate_{part}")
         for part, whole in (("contradicting", "checked"), ("unsaid", "searched"))
     )
     values = pl.concat([DOUBTFUL.schema.to_frame(), *doubtful], how="diagonal_relaxed")

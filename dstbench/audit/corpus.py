@@ -21,25 +21,19 @@ from dstbench.schema.core import BETWEEN
 
 @dataclass(frozen=True)
 class Corpus:
-    """A dataset laid out for the search; it stays the same while annotations are added.
+    """A dataset laid out for the search; it stays the same while annotations are added."""
 
-    Attributes:
-        turns: (row, dialogue, turn, is_data: whether it is judged, is_evidence: whether it is evidence for other
-            dialogues, talk: the number of the dialogue, id: the same for a dialogue and a copy of it in the evidence).
-            Sorted: the judged ones first, by dialogue and turn. Rows are numbered in this order, with one number left
-            out between dialogues, so that successive rows are of one dialogue.
-        cells: (row, slot, domain, written, every: the canonical alternatives, value: the first of these), gold's
-            states, without values that mean absent.
-        forms: (slot, value, n), each canonical alternative, and in how many cells of the evidence it is.
-        spelled: (slot, value, written), how a canonical value is written if it is added.
-        texts: As `mentions.utterances` returns them.
-    """
-
+    # (row, dialogue, turn, is_data: whether it is judged, is_evidence: whether it is evidence for other dialogues,
+    # talk: the number of the dialogue, id: the same for a dialogue and a copy of it in the evidence). Sorted: the
+    # judged ones first, by dialogue and turn. Rows are numbered in this order, with one number left out between
+    # dialogues, so that successive rows are of one dialogue.
     turns: pl.DataFrame
+    # (row, slot, domain, written, every: the canonical alternatives, value: the first of these), gold's states,
+    # without values that mean absent
     cells: pl.DataFrame
-    forms: pl.DataFrame
-    spelled: pl.DataFrame
-    texts: pl.DataFrame
+    forms: pl.DataFrame  # (slot, value, n), each canonical alternative, and in how many cells of the evidence it is
+    spelled: pl.DataFrame  # (slot, value, written), how a canonical value is written if it is added
+    texts: pl.DataFrame  # as `mentions.utterances` returns them
 
     @property
     def data_turns(self) -> pl.DataFrame:

@@ -24,6 +24,7 @@ from dstbench.conventions.normalise import tells_slot
 from dstbench.conventions.profiles import as_convention
 from dstbench.errors import DstbenchError, UsageError, warn
 from dstbench.metrics import parse
+from dstbench.metrics.base import divide
 from dstbench.runs.open import Data, Reading, parts_to_open
 from dstbench.runs.run import Run
 from dstbench.schema.audit import MEMORISED, MEMORISED_RUNS, UNGROUNDED
@@ -112,11 +113,9 @@ def memorisation(
 
 
 def _train_values(train: Data | None) -> pl.DataFrame:
-    """The training set's values, without those that could be of any slot; a value's spellings are one value.
+    """(slot, key, frequent, in_train, is_frequent): the training set's values that tell their slot, by squeezed `key`.
 
-    Returns:
-        (slot, key: the value squeezed, frequent: its most frequent spelling, in_train: turns with it, is_frequent: no
-        value of the slot has more).
+    In how many turns it is in any spelling, the most frequent one of these, and whether no value of the slot has more.
     """
     if train is None:
         names = {"slot": pl.String, "key": pl.String, "frequent": pl.String}
@@ -135,12 +134,7 @@ def _train_values(train: Data | None) -> pl.DataFrame:
 
 
 def _count_values(run: Run, convention: Convention, said: pl.DataFrame) -> pl.DataFrame:
-    """How often each wrong or over-predicted value occurs, is searched for, and is ungrounded.
-
-    Returns:
-        (slot, kind, pred, key, n, searched, ungrounded, dialogues: those in which it is ungrounded; dialogue, turn,
-        gold: where it is first ungrounded).
-    """
+    """(*`_VALUE`, key, n, searched, ungrounded, dialogues, dialogue, turn, gold) of wrong and over-predicted values."""
     turns_with_context = said.select("dialogue", "turn").unique().with_columns(has_context=pl.lit(True))
 
     def of_part(part: Part) -> pl.DataFrame:
@@ -187,7 +181,4 @@ def _sum_counts(counts: pl.DataFrame, by: list[str]) -> pl.DataFrame:
         in_train=pl.when(has_train).then(ungrounded.filter(in_train > 0).sum()),
         is_frequent=pl.when(has_train).then(ungrounded.filter(is_frequent).sum()),
     )
-    return sums.with_columns(
-        rate=pl.when(pl.col("searched") > 0).then(ungrounded / pl.col("searched")),
-        share=pl.when(ungrounded > 0).then(is_frequent / ungrounded),
-    )
+    return sums.with_columns(rate=divide(ungrounded, pl.col("searched")), share=divide(is_frequent, ungrounded))

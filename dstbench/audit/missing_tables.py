@@ -8,8 +8,9 @@ import polars as pl
 
 from dstbench.audit.corpus import Corpus
 from dstbench.audit.inputs import Dialogues
+from dstbench.audit.mentions import DOMAIN
 from dstbench.conventions.convention import Convention
-from dstbench.conventions.slots import domain_of
+from dstbench.metrics.base import divide
 from dstbench.schema.audit import MODIFIED, OF_PAIR, PAIRS, RATES, SHARES, SUMMARY
 from dstbench.schema.core import BETWEEN
 
@@ -41,14 +42,15 @@ def additions(proposals: pl.DataFrame, turns: pl.DataFrame) -> pl.DataFrame:
 
 def summarise(dialogues: Dialogues, proposals: pl.DataFrame) -> pl.DataFrame:
     """How much is missing in all, schema `SUMMARY`."""
+    turns, speaker = dialogues.turns, pl.col("speaker")
     summary = proposals.select(
-        dialogues=pl.lit(dialogues.turns["dialogue"].n_unique()),
+        dialogues=pl.lit(turns["dialogue"].n_unique()),
         dialogues_changed=pl.col("dialogue").n_unique(),
-        turns=pl.lit(dialogues.turns.height),
-        turns_changed=pl.lit(additions(proposals, dialogues.turns).n_unique(["dialogue", "turn"])),
+        turns=pl.lit(turns.height),
+        turns_changed=pl.lit(additions(proposals, turns).n_unique(["dialogue", "turn"])),
         missing=pl.len(),
-        user=(pl.col("speaker") == "user").sum(),
-        system=(pl.col("speaker") == "system").sum(),
+        user=(speaker == "user").sum(),
+        system=(speaker == "system").sum(),
         late=_IS_LATE.sum(),
         rounds=pl.col("round").max().fill_null(0),
     )
@@ -73,19 +75,13 @@ def count_modified(data: Dialogues, proposals: pl.DataFrame) -> pl.DataFrame:
     for counts, keys in ((of, group[:2]), (modified, group)):
         rows = rows.join(counts, on=keys, how="left", nulls_equal=True)
     rows = rows.with_columns(pl.col("dialogues", "of_dialogues").fill_null(0)).sort(group, nulls_last=True)
-    return MODIFIED.conform(rows.with_columns(share=_share(pl.col("dialogues"), pl.col("of_dialogues"))))
+    return MODIFIED.conform(rows.with_columns(share=divide(pl.col("dialogues"), pl.col("of_dialogues"))))
 
 
 def _with_totals(rows: pl.DataFrame) -> pl.DataFrame:
     """Distinct (dialogue, domain, slot), and such rows for each domain (slot: null) and for all (both null)."""
-    domains = {slot: domain_of(slot) for slot in rows["slot"].unique()}
-    domain, null = pl.col("slot").replace_strict(domains, return_dtype=pl.String), pl.lit(None, pl.String)
-    rows = rows.select("dialogue", "slot", domain=domain)
+    rows, null = rows.select("dialogue", domain=DOMAIN, slot="slot"), pl.lit(None, pl.String)
     return pl.concat([rows, rows.with_columns(slot=null), rows.with_columns(slot=null, domain=null)]).unique()
-
-
-def _share(part: pl.Expr, whole: pl.Expr) -> pl.Expr:
-    return pl.when(whole > 0).then(part / whole)
 
 
 def annotated_mentions(candidates: pl.DataFrame) -> pl.DataFrame:
@@ -97,22 +93,22 @@ def annotated_mentions(candidates: pl.DataFrame) -> pl.DataFrame:
 
 def count_by_speaker(annotated: pl.DataFrame, proposals: pl.DataFrame) -> pl.DataFrame:
     """How often each slot is annotated, and not, by who says the value, schema `SHARES`."""
-    key, missing, n_annotated = ["slot", "speaker"], pl.col("missing"), pl.col("annotated")
+    key, missing, whole = ["slot", "speaker"], pl.col("missing"), pl.col("annotated") + pl.col("missing")
     counts = pl.concat([
         annotated.unique(_CELL).select(*key, annotated=1, missing=0),
         proposals.select(*key, annotated=0, missing=1),
     ])  # fmt: skip
     every = counts.select(pl.col("slot").unique()).join(pl.DataFrame({"speaker": ["user", "system"]}), how="cross")
-    counts = every.join(counts.group_by(key).agg(n_annotated.sum(), missing.sum()), on=key, how="left").fill_null(0)
-    rate, share = _share(missing, n_annotated + missing), _share(missing, missing.sum().over("slot"))
-    return SHARES.conform(counts.with_columns(rate=rate, share=share)).sort("slot", pl.col("speaker") == "system")
+    counts = every.join(counts.group_by(key).agg(pl.all().sum()), on=key, how="left").fill_null(0)
+    shares = {"rate": divide(missing, whole), "share": divide(missing, missing.sum().over("slot"))}
+    return SHARES.conform(counts.with_columns(**shares)).sort("slot", pl.col("speaker") == "system")
 
 
 def count_by_slot(shares: pl.DataFrame, proposals: pl.DataFrame) -> pl.DataFrame:
     """How often each slot is annotated, and not, schema `RATES`."""
     late = proposals.group_by("slot").agg(late=_IS_LATE.sum())
     rates = shares.group_by("slot").agg(pl.col("annotated", "missing").sum()).join(late, on="slot", how="left")
-    rate = _share(pl.col("missing"), pl.col("annotated") + pl.col("missing"))
+    rate = divide(pl.col("missing"), pl.col("annotated") + pl.col("missing"))
     return RATES.conform(rates.with_columns(pl.col("late").fill_null(0), rate=rate)).sort("slot")
 
 

@@ -26,25 +26,16 @@ ALIKE: Final = 0.88
 
 @dataclass(frozen=True)
 class Places:
-    """The places that a database has, or gold names, and what is said of them.
+    """The places that a database has, or gold names, and what is said of them."""
 
-    Attributes:
-        slots: The slots that the rules judge.
-        name_slots: (domain, slot), the slots of names.
-        facts: (domain, entity, slot, fact), the attributes of entities, canonical.
-        names: (domain, name, entity, is_part, value), each canonical name of an entity, whether it is one word of the
-            whole name only, and the value that is added for it.
-        mentions: As `mentions.find_mentions` returns them, with `domain`, `words`, and what the rules say of the
-            sentence and the utterance; `sentence` is its number in the utterance.
-        refusals: (row, domain), turns in which the user asks for another place.
-    """
-
-    slots: list[str]
-    name_slots: pl.DataFrame
-    facts: pl.DataFrame
+    slots: list[str]  # those that the rules judge
+    name_slots: pl.DataFrame  # (domain, slot), the slots of names
+    facts: pl.DataFrame  # (domain, entity, slot, fact), the attributes of entities, canonical
+    # (domain, name, entity, is_part, value), each canonical name of an entity, whether it is one word of the whole name
+    # only, and the value that is added for it
     names: pl.DataFrame
-    mentions: pl.DataFrame
-    refusals: pl.DataFrame
+    mentions: pl.DataFrame  # as `_with_sentences` returns them
+    refusals: pl.DataFrame  # (row, domain), turns in which the user asks for another place
 
 
 def lay_out_places(corpus: Corpus, folder: str | None, rules: Rules) -> Places | None:

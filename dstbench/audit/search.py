@@ -49,8 +49,8 @@ def with_unsaid(rows: pl.DataFrame, said: pl.DataFrame, convention: Convention) 
 
     Yes, no and dontcare are not searched for, as they do not tell their slot.
     """
-    normalise, value = normaliser(convention.pred_steps, convention.typos), ["dialogue", "slot", "value"]
-    values = rows.select(value).unique(maintain_order=True)
+    normalise, key = normaliser(convention.pred_steps, convention.typos), ["dialogue", "slot", "value"]
+    values = rows.select(key).unique(maintain_order=True)
     distinct = values.select("slot", "value").unique(maintain_order=True)
     spelled = [
         [text for text in (*alternatives(value), *alternatives(normalise(slot, value))) if tells_slot(text)]
@@ -63,8 +63,8 @@ def with_unsaid(rows: pl.DataFrame, said: pl.DataFrame, convention: Convention) 
     found = texts.select("dialogue", "turn")[found["text"]].with_columns(spelled=wanted.gather(found["value"]))
     first = found.group_by("dialogue", "spelled").agg(said_at=pl.col("turn").min())
     first = values.join(texts_of, on=["slot", "value"]).join(first, on=["dialogue", "spelled"], how="left")
-    first = first.group_by(value).agg(pl.col("said_at").min(), searched=True)
-    rows = rows.join(first, on=value, how="left", maintain_order="left")
+    first = first.group_by(key).agg(pl.col("said_at").min(), searched=True)
+    rows = rows.join(first, on=key, how="left", maintain_order="left")
     unsaid = pl.col("said_at").is_null() | (pl.col("said_at") > pl.col("turn"))
     return rows.with_columns(pl.col("searched").fill_null(False), unsaid=pl.col("searched").is_not_null() & unsaid)
 
