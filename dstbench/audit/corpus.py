@@ -13,7 +13,6 @@ import polars as pl
 
 from dstbench.audit.inputs import Dialogues
 from dstbench.audit.mentions import DOMAIN, canonical, utterances
-from dstbench.audit.rules import NOTHING
 from dstbench.conventions.convention import Convention
 from dstbench.conventions.normalise import is_dontcare
 from dstbench.schema.core import BETWEEN
@@ -41,9 +40,7 @@ class Corpus:
         return self.turns.filter("is_data").select("row", "dialogue", "turn")
 
 
-def lay_out(
-    data: Dialogues, searched: pl.DataFrame, evidence: Dialogues | None = None, *, over_dontcare: str = NOTHING
-) -> Corpus:
+def lay_out(data: Dialogues, searched: pl.DataFrame, evidence: Dialogues | None, over_dontcare: str) -> Corpus:
     """A dataset (and its `evidence`) laid out for a search of values (`mentions.vocabulary`).
 
     Dontcare counts as no value of slots like `over_dontcare`.
@@ -97,10 +94,8 @@ def first_of(conditions: Mapping[str, pl.Expr]) -> pl.Expr:
     return pl.coalesce(pl.when(holds).then(pl.lit(name)) for name, holds in conditions.items())
 
 
-def look_up(
-    rows: pl.DataFrame, frame: pl.DataFrame, on: list[str] | None = None, *, nulls_equal: bool = False
-) -> pl.DataFrame:
-    """The rows with the columns of a frame that has one row per key (None: the columns that both have)."""
-    keys = [name for name in frame.columns if name in rows.columns] if on is None else on
-    found = rows.select(keys).join(frame, on=keys, how="left", nulls_equal=nulls_equal, maintain_order="left")
+def look_up(rows: pl.DataFrame, frame: pl.DataFrame) -> pl.DataFrame:
+    """The rows with the columns of a frame that has one row per key, the columns that both have."""
+    keys = [name for name in frame.columns if name in rows.columns]
+    found = rows.select(keys).join(frame, on=keys, how="left", nulls_equal=True, maintain_order="left")
     return rows.hstack(found.drop(keys))

@@ -176,7 +176,7 @@ def judge_places(corpus: Corpus, state: pl.DataFrame, places: Places, rules: Rul
     # Few combinations of conditions occur.
     no_rule = said.select(*holds.columns, "rule")
     failed = no_rule.filter(pl.col("rule").is_null()).unique().with_columns(failed=_failed(rules))
-    said = said.hstack(look_up(no_rule, failed, nulls_equal=True).select("failed"))
+    said = said.hstack(look_up(no_rule, failed).select("failed"))
     is_evidence = pl.col("is_evidence")
     counts = {"annotated": is_evidence & pl.col("is_set"), "others": is_evidence}
     own, pooled = (elsewhere(said, [*slot, "speaker", "rule"], counts) for slot in (["slot"], []))

@@ -126,7 +126,7 @@ def inconsistency(
     _check(words, dialogues.cells["slot"].unique().sort(), cells["slot"].unique())
     folder = None if database is None else str(database)
     searched = vocabulary(_values(cells, ontology, folder))
-    corpus = lay_out(dialogues, searched, elsewhere, over_dontcare=words.over_dontcare)
+    corpus = lay_out(dialogues, searched, elsewhere, words.over_dontcare)
     places = lay_out_places(corpus, folder, words)
     named, judged = ([], []) if places is None else (places.name_slots["domain"].to_list(), places.slots)
     slots = {*corpus.forms["slot"], *searched["slot"]} - {*judged}

@@ -46,9 +46,8 @@ def lay_out_places(corpus: Corpus, folder: str | None, rules: Rules) -> Places |
     domains = of_gold.select("slot", domain=DOMAIN).unique().sort("slot")
     name_slots = domains.filter(slot.str.contains(rules.names)).unique("domain", keep="first")
     of_places = domains.join(name_slots, on="domain", how="semi").filter(~slot.str.contains(rules.bookings))
-    rows = database_facts(folder, of_places["slot"].to_list()).join(
-        name_slots.select("domain", name_slot="slot"), on="domain"
-    )
+    rows = database_facts(folder, of_places["slot"].to_list())
+    rows = rows.join(name_slots.select("domain", name_slot="slot"), on="domain")
     entities = rows.select("domain", "entity").unique(maintain_order=True)
     facts = agreed_facts(rows.filter(slot != pl.col("name_slot"))).select("domain", "entity", "slot", "fact")
     if folder is not None:  # places of other domains are not judged
@@ -62,10 +61,16 @@ def lay_out_places(corpus: Corpus, folder: str | None, rules: Rules) -> Places |
     values = values.filter(~value.is_in([v for v in values["value"] if is_dontcare(v)]))
     values = values.filter(~(is_cued & value.is_in(list(no_names))))
     of_names = values.join(name_slots, on="slot").join(corpus.forms, on=["slot", "value"], how="left")
+    # Names that gold has as values of other slots by a slip: the database's, and those that are names more often.
+    n, is_name = pl.col("n"), slot.is_in(name_slots["slot"].implode())
+    more_often = n.filter(is_name).sum() > n.filter(~is_name).sum()
+    slips = {*entities["entity"], *corpus.forms.group_by("value").agg(more_often).filter("n")["value"]} - {
+        *facts["fact"]
+    }
     searched = values.join(name_slots, on="slot", how="anti").filter(
         ~slot.is_in([*rules.features, *rules.kinds]),
         ~value.str.contains(r"^\d+$"),  # a number alone does not tell its slot; the rules have the words beside it
-        is_cued | ~value.is_in(list(_slips(corpus, {*entities["entity"]}, {*facts["fact"]}, name_slots))),
+        is_cued | ~value.is_in(list(slips)),
     )
     names = _names(entities, of_names, no_names | {*searched.filter(~is_cued)["value"]}, rules)
     spelled = [
@@ -75,34 +80,19 @@ def lay_out_places(corpus: Corpus, folder: str | None, rules: Rules) -> Places |
     ]
     spelled += [
         (text, slot, CANONICAL(slot, value))
-        for slot in slots
-        for value, listed in (rules.said_as.get(slot, {}) if slot in values["slot"] else {}).items()
+        for slot in {*slots} & {*values["slot"]}
+        for value, listed in rules.said_as.get(slot, {}).items()
         for text in listed
     ]
     patterns = vocabulary(dict(searched.group_by("slot").agg("value").iter_rows())).drop("written")
     more = pl.DataFrame([(as_pattern(text), *of) for text, *of in spelled], patterns.schema, orient="row")
     mentions = find_mentions(corpus.texts, pl.concat([patterns, more]), corpus.turns)
-    mentions = mentions.with_columns(
-        names_place=slot.is_in(name_slots["slot"].implode()), is_kind=slot.is_in(list(rules.kinds))
-    )
-    return Places(
-        slots=slots.to_list(),
-        name_slots=name_slots,
-        facts=facts,
-        names=names,
-        mentions=_with_sentences(mentions, corpus, rules),
-        refusals=_refusals(corpus, rules),
-    )
+    mentions = mentions.with_columns(names_place=is_name, is_kind=slot.is_in(list(rules.kinds)))
+    mentions = _with_sentences(mentions, corpus, rules)
+    return Places(slots.to_list(), name_slots, facts, names, mentions, _refusals(corpus, rules))
 
 
-# --- names and attributes ---------------------------------------------------------------------------------------------
-
-
-def _slips(corpus: Corpus, entities: set[str], facts: set[str], name_slots: pl.DataFrame) -> set[str]:
-    """Names that gold has as values of other slots by a slip: the database's, and those that are names more often."""
-    n, is_name = pl.col("n"), pl.col("slot").is_in(name_slots["slot"].implode())
-    counts = corpus.forms.group_by("value").agg(of_names=n.filter(is_name).sum(), of_others=n.filter(~is_name).sum())
-    return (entities | {*counts.filter(pl.col("of_names") > pl.col("of_others"))["value"]}) - facts
+# --- names --------------------------------------------------------------------------------------------
 
 
 def _names(entities: pl.DataFrame, of_gold: pl.DataFrame, common: set[str], rules: Rules) -> pl.DataFrame:
