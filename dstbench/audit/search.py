@@ -31,12 +31,10 @@ def find_values(texts: pl.Series, values: pl.Series, typos: Table | None = None)
     phrases = {**english().phrases, **english().numbers, **TYPOS, **(typos.rights if typos else {})}
     text_words, value_words = (pl.select(bare_words(pl.lit(column))).to_series() for column in (texts, values))
     times = pl.Series("time", [_time_of(value) for value in values], dtype=pl.String)
-    spellings = _spellings(value_words, times, phrases)
     no_times = value_words.zip_with(times.is_null(), pl.Series([""]))  # 17:15 is not 15:17
     texts_in_one_spelling, values_in_one_spelling = (_one_spelling(words, phrases) for words in (text_words, no_times))
-    spelled = _with_same_letters(text_words, spellings["words"])
     matches = [
-        spelled.with_columns(spellings["value"].gather(spelled["value"])),
+        _with_same_letters(text_words, value_words),
         _with_same_letters(texts_in_one_spelling, values_in_one_spelling),
         _with_same_words(texts_in_one_spelling, values_in_one_spelling),
         _times(texts).join(times.to_frame().with_row_index("value"), on="time").select("text", "value"),
@@ -84,32 +82,6 @@ def _time_of(value: str) -> str | None:
     """The time of the day that a value is, as ``HH:MM``; None: it is not one."""
     time = STEPS["times"].function("time", "".join(value.lower().removeprefix("the ").replace("-", " ").split()))
     return time.replace("24:", "00:") if re.fullmatch(r"\d\d:\d\d", time) else None
-
-
-def _spellings(words: pl.Series, times: pl.Series, phrases: Mapping[str, str]) -> pl.DataFrame:
-    """(value: UInt32, words): each value as it is, without small words, and as the phrases and clocks spell it.
-
-    A time is spelled with and without its leading zero, and by a clock of twelve hours with am or pm.
-    """
-    values = pl.DataFrame({"words": words, "time": times}).with_row_index("value")
-    own = values.select("value", "words")
-    own = pl.concat([own, own.with_columns(_without_small_words(pl.col("words")))])
-    same = pl.DataFrame({"right": [*phrases.values()] * 2, "words": [*phrases, *phrases.values()]})
-    same = same.with_columns(bare_words(pl.col("words", "right")))
-    letters = _without_spaces(pl.col("words")).alias("letters")
-    synonyms = same.select(letters, "right").unique().join(same.select("right", synonym="words"), on="right")
-    of_phrases = own.with_columns(letters).join(synonyms, on="letters").select("value", words="synonym")
-    hour, minute = pl.col("time").str.head(2).cast(pl.Int32), pl.col("time").str.tail(2)
-    half = pl.when(hour < 12).then(pl.lit("a")).otherwise(pl.lit("p"))
-    twelve = (hour - 1) % 12 + 1
-    clocks = [
-        pl.format("{}{}", hour, minute),
-        pl.col("time").str.replace(":", ""),
-        *(pl.format(f"{zero}{{}}{{}}{{}}{m}", twelve, minute, half) for zero in ("", "0") for m in ("", "m")),
-        pl.when(minute == "00").then(pl.format("{}{}m", twelve, half)),
-    ]
-    of_times = values.drop_nulls("time").select("value", words=pl.concat_list(clocks)).explode("words").drop_nulls()
-    return pl.concat([own, of_phrases, of_times]).unique()
 
 
 def _one_spelling(words: pl.Series, phrases: Mapping[str, str]) -> pl.Series:
