@@ -11,8 +11,7 @@ Functions take any dataset that the readers can open, and return frames.
 from dstbench.audit.contradictions import Contradictions, contradictions
 from dstbench.audit.entity_bias import Bias, bias
 from dstbench.audit.memorised_values import Memorisation, memorisation
-from dstbench.audit.missing_annotations import Inconsistency, correct, inconsistency, write_log
-from dstbench.audit.missing_tables import additions
+from dstbench.audit.missing_annotations import Inconsistency, additions, correct, inconsistency, write_log
 from dstbench.audit.replacement import Replacement, replace
 from dstbench.audit.reviewing import Agreement, Review, agreement, review, review_sheet
 from dstbench.audit.version_diff import Differences, diff

@@ -14,12 +14,13 @@ from typing import Final
 
 import polars as pl
 
-from dstbench.audit.inputs import Dialogues, database_facts, spoken_texts
-from dstbench.audit.mentions import CANONICAL, squeezed
-from dstbench.audit.search import first_said
+from dstbench.audit.inputs import Dialogues, agreed_facts, database_facts, spoken_texts
+from dstbench.audit.mentions import DOMAIN, canonical, squeezed
+from dstbench.audit.search import with_unsaid
 from dstbench.conventions.convention import Convention
-from dstbench.conventions.normalise import alternatives, is_dontcare
+from dstbench.conventions.normalise import is_dontcare
 from dstbench.errors import DstbenchError
+from dstbench.metrics.base import divide
 from dstbench.runs.open import Data
 from dstbench.schema.audit import DOUBTFUL, DOUBTFUL_SLOTS
 from dstbench.schema.core import BETWEEN
@@ -72,7 +73,7 @@ def contradictions(
     """
     dialogues = Dialogues.read(data, said, split)
     cells = dialogues.cells.filter(~pl.col("value").is_in(Convention().absent))
-    unsaid = _search(cells, dialogues.said)
+    unsaid = with_unsaid(_first_turns(cells), spoken_texts(dialogues.said), Convention()).filter("searched")
     compared = None if database is None else _compare(cells, str(database))
     doubtful = [unsaid.filter("unsaid").with_columns(kind=pl.lit("unsaid"))]
     slots = unsaid.group_by("slot").agg(searched=pl.len(), unsaid=pl.col("unsaid").sum())
@@ -83,7 +84,7 @@ def contradictions(
     else:
         slots = slots.with_columns(checked=pl.lit(None, pl.UInt32), contradicting=pl.lit(None, pl.UInt32))
     slots = slots.with_columns(
-        pl.when(pl.col(whole) > 0).then(pl.col(part) / pl.col(whole)).alias(f"rate_{part}")
+        divide(pl.col(part), pl.col(whole)).alias(f"rate_{part}")
         for part, whole in (("contradicting", "checked"), ("unsaid", "searched"))
     )
     values = pl.concat([DOUBTFUL.schema.to_frame(), *doubtful], how="diagonal_relaxed")
@@ -98,44 +99,31 @@ def _first_turns(cells: pl.DataFrame, *keys: str) -> pl.DataFrame:
     return cells.group_by(*_VALUE, *keys, maintain_order=True).agg(turn=pl.col("turn").first(), turns=pl.len())
 
 
-def _search(cells: pl.DataFrame, said: pl.DataFrame) -> pl.DataFrame:
-    """The values that can be searched for, and whether they are `unsaid` up to their first turn."""
-    values = _first_turns(cells)
-    heard = first_said(values.select("dialogue", "slot", "value"), spoken_texts(said), Convention())
-    searched = values.join(heard, on=["dialogue", "slot", "value"], maintain_order="left")
-    return searched.with_columns(unsaid=pl.col("said_at").is_null() | (pl.col("said_at") > pl.col("turn")))
-
-
 def _compare(cells: pl.DataFrame, folder: str) -> pl.DataFrame:
     """The values whose entity is in the `database`, and whether they contradict what all entities of this name have."""
-    facts = _with_key(database_facts(folder, cells["slot"].unique().to_list()), "slot", "fact")
-    entities = facts.filter(_IS_NAME).select("domain", "name", entity="key")
-    cells = cells.with_columns(domain=pl.col("slot").str.extract(r"^(.*?)-"))
+    facts = database_facts(folder, cells["slot"].unique().to_list()).with_columns(squeezed(pl.col("entity", "fact")))
+    entities = facts.filter(_IS_NAME).select("domain", "name", entity="fact")
+    cells = cells.with_columns(domain=DOMAIN)
     named = cells.filter(_IS_NAME, ~pl.col("value").str.contains(BETWEEN, literal=True))
-    named = _with_key(named, "slot", "value").select("dialogue", "turn", "domain", name="value", entity="key")
+    named = named.select("dialogue", "turn", "domain", name="value", entity=_key(named["slot"], named["value"]))
     if named.height and named.join(entities, on=["domain", "entity"], how="semi").is_empty():
         names = ", ".join(entities["name"].unique().sort()[:3]) or "no names"
         hint = f"gold names {named['name'][0]!r}, the database has {names}"
         raise DstbenchError("the database has none of gold's names", file=folder, hint=hint)
-    facts = facts.filter(~_IS_NAME).join(entities, on=["domain", "name"]).unique(["domain", "entity", "slot", "fact"])
-    facts = facts.unique(["domain", "entity", "slot"], keep="none").drop("name").rename({"fact": "database"})
+    facts = agreed_facts(facts.filter(~_IS_NAME)).drop("name")
     pairs = cells.filter(~_IS_NAME).join(named, on=["dialogue", "turn", "domain"], maintain_order="left")
     pairs = pairs.join(facts, on=["domain", "entity", "slot"], maintain_order="left")
-    values = pairs.select("slot", "value").unique()
-    parts = [
-        (slot, value, part, is_dontcare(part)) for slot, value in values.iter_rows() for part in alternatives(value)
-    ]
-    schema = {"slot": pl.String, "value": pl.String, "part": pl.String, "is_open": pl.Boolean}
-    meant = _with_key(pl.DataFrame(parts, schema=schema, orient="row"), "slot", "part")
-    meant = meant.group_by("slot", "value").agg(keys="key", is_open=pl.col("is_open").any())
+    meant = pairs.select("slot", "value", part=pl.col("value").str.split(BETWEEN)).unique().explode("part")
+    meant = meant.with_columns(key=_key(meant["slot"], meant["part"]))
+    is_open = pl.Series([is_dontcare(part) for part in meant["part"]], dtype=pl.Boolean)
+    meant = (
+        meant.with_columns(is_open=is_open).group_by("slot", "value").agg(keys="key", is_open=pl.col("is_open").any())
+    )
     pairs = pairs.join(meant, on=["slot", "value"], maintain_order="left")
-    pairs = pairs.with_columns(contradicts=~pl.col("is_open") & ~pl.col("keys").list.contains(pl.col("key")))
+    pairs = pairs.with_columns(contradicts=~pl.col("is_open") & ~pl.col("keys").list.contains(pl.col("fact")))
     return _first_turns(pairs, "name", "database", "contradicts")
 
 
-def _with_key(table: pl.DataFrame, slot: str, value: str) -> pl.DataFrame:
-    """A table with the `key` in which spellings of a value are equal: canonical, letters and digits only."""
-    distinct = table.select(slot, value).unique()
-    canonical = pl.Series([CANONICAL(*pair) for pair in distinct.iter_rows()], dtype=pl.String)
-    keys = distinct.with_columns(key=canonical).with_columns(squeezed(pl.col("key")))
-    return table.join(keys, on=[slot, value], maintain_order="left")
+def _key(slots: pl.Series, values: pl.Series) -> pl.Series:
+    """The keys in which spellings of a value are equal: canonical, letters and digits only."""
+    return pl.select(squeezed(pl.lit(canonical(slots, values)))).to_series()

@@ -6,45 +6,33 @@ of evidence, the dialogues that are judged are each other's evidence; no dialogu
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
 
 import polars as pl
 
 from dstbench.audit.inputs import Dialogues
-from dstbench.audit.mentions import canonical, utterances
-from dstbench.audit.rules import NOTHING
+from dstbench.audit.mentions import DOMAIN, canonical, utterances
 from dstbench.conventions.convention import Convention
 from dstbench.conventions.normalise import is_dontcare
-from dstbench.conventions.slots import domain_of
 from dstbench.schema.core import BETWEEN
-
-_DOMAINS: Final = {"slot": pl.String, "domain": pl.String}
 
 
 @dataclass(frozen=True)
 class Corpus:
-    """A dataset laid out for the search; it stays the same while annotations are added.
+    """A dataset laid out for the search; it stays the same while annotations are added."""
 
-    Attributes:
-        turns: (row, dialogue, turn, is_data: whether it is judged, is_evidence: whether it is evidence for other
-            dialogues, talk: the number of the dialogue, id: the same for a dialogue and a copy of it in the evidence).
-            Sorted: the judged ones first, by dialogue and turn. Rows are numbered in this order, with one number left
-            out between dialogues, so that successive rows are of one dialogue.
-        cells: (row, slot, domain, written, every: the canonical alternatives, value: the first of these), gold's
-            states, without values that mean absent.
-        forms: (slot, value, n), each canonical alternative, and in how many cells of the evidence it is.
-        domains: (slot, domain).
-        spelled: (slot, value, written), how a canonical value is written if it is added.
-        texts: As `mentions.utterances` returns them.
-    """
-
+    # (row, dialogue, turn, is_data: whether it is judged, is_evidence: whether it is evidence for other dialogues,
+    # talk: the number of the dialogue, id: the same for a dialogue and a copy of it in the evidence). Sorted: the
+    # judged ones first, by dialogue and turn. Rows are numbered in this order, with one number left out between
+    # dialogues, so that successive rows are of one dialogue.
     turns: pl.DataFrame
+    # (row, slot, domain, written, every: the canonical alternatives, value: the first of these), gold's states,
+    # without values that mean absent
     cells: pl.DataFrame
-    forms: pl.DataFrame
-    domains: pl.DataFrame
-    spelled: pl.DataFrame
-    texts: pl.DataFrame
+    forms: pl.DataFrame  # (slot, value, n), each canonical alternative, and in how many cells of the evidence it is
+    spelled: pl.DataFrame  # (slot, value, written), how a canonical value is written if it is added
+    texts: pl.DataFrame  # as `mentions.utterances` returns them
 
     @property
     def data_turns(self) -> pl.DataFrame:
@@ -52,9 +40,7 @@ class Corpus:
         return self.turns.filter("is_data").select("row", "dialogue", "turn")
 
 
-def lay_out(
-    data: Dialogues, searched: pl.DataFrame, evidence: Dialogues | None = None, *, over_dontcare: str = NOTHING
-) -> Corpus:
+def lay_out(data: Dialogues, searched: pl.DataFrame, evidence: Dialogues | None, over_dontcare: str) -> Corpus:
     """A dataset (and its `evidence`) laid out for a search of values (`mentions.vocabulary`).
 
     Dontcare counts as no value of slots like `over_dontcare`.
@@ -81,18 +67,15 @@ def lay_out(
     every = canonical(counts["slot"], counts["written"]).str.split(BETWEEN).list.unique(maintain_order=True)
     counts = counts.with_columns(every=every)
     forms = counts.select("slot", "written", "n", value="every").explode("value")
-    slots = sorted({*counts["slot"], *searched["slot"]})
-    domains = pl.DataFrame([(slot, domain_of(slot)) for slot in slots], _DOMAINS, orient="row")
     spelled = pl.concat([
         forms.filter(pl.col("n") > 0, ~pl.col("written").str.contains(BETWEEN, literal=True)),
         searched.select("slot", "written", "value", n=pl.lit(0, pl.UInt32)).select(forms.columns),
     ]).sort("n", "written", descending=[True, False])  # fmt: skip
-    cells = cells.join(counts, on=["slot", "written"]).join(domains, on="slot").sort("row", "slot")
+    cells = cells.join(counts, on=["slot", "written"]).with_columns(domain=DOMAIN).sort("row", "slot")
     return Corpus(
         turns=turns,
         cells=cells.select("row", "slot", "domain", "written", "every", value=pl.col("every").list.first()),
         forms=forms.group_by("slot", "value").agg(pl.col("n").sum()).sort("slot", "value"),
-        domains=domains,
         spelled=spelled.unique(["slot", "value"], keep="first", maintain_order=True).drop("n"),
         texts=utterances(turns.join(said, on=key, how="left", maintain_order="left").select("row", "system", "user")),
     )
@@ -106,10 +89,13 @@ def with_changes(cells: pl.DataFrame) -> pl.DataFrame:
     return cells.with_columns(changed=~is_same.fill_null(False))
 
 
-def look_up(
-    rows: pl.DataFrame, frame: pl.DataFrame, on: list[str] | None = None, *, nulls_equal: bool = False
-) -> pl.DataFrame:
-    """The rows with the columns of a frame that has one row per key (None: the columns that both have)."""
-    keys = [name for name in frame.columns if name in rows.columns] if on is None else on
-    found = rows.select(keys).join(frame, on=keys, how="left", nulls_equal=nulls_equal, maintain_order="left")
+def first_of(conditions: Mapping[str, pl.Expr]) -> pl.Expr:
+    """The name of the first condition that holds; null: none does."""
+    return pl.coalesce(pl.when(holds).then(pl.lit(name)) for name, holds in conditions.items())
+
+
+def look_up(rows: pl.DataFrame, frame: pl.DataFrame) -> pl.DataFrame:
+    """The rows with the columns of a frame that has one row per key, the columns that both have."""
+    keys = [name for name in frame.columns if name in rows.columns]
+    found = rows.select(keys).join(frame, on=keys, how="left", nulls_equal=True, maintain_order="left")
     return rows.hstack(found.drop(keys))

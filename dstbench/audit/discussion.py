@@ -21,11 +21,11 @@ annotate some mentions with the same slot, speaker and rule in other dialogues o
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Final
 
 import polars as pl
 
-from dstbench.audit.corpus import Corpus, look_up
+from dstbench.audit.corpus import Corpus, first_of, look_up
 from dstbench.audit.evidence import RARELY, elsewhere
 from dstbench.audit.mentions import squeezed
 from dstbench.audit.places import Places
@@ -42,27 +42,15 @@ SUPPORT: Final = 3
 MOSTLY: Final = 0.5
 
 
-class Discussion(NamedTuple):
-    """What the turns of a corpus are about, given certain annotations.
+def _discuss(corpus: Corpus, state: pl.DataFrame, places: Places, rules: Rules) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """What the turns are about in this state (`corpus.with_changes`): the mentions of names, and the turns.
 
-    Attributes:
-        state: The annotations, as `corpus.with_changes` returns them.
-        names: The mentions of names, with their `entity` and the name that is `added` for it.
-        turns: (row, talk, domain, place: under discussion, user_names and system_names: how many places they name,
-            has_begun: whether gold annotates the domain up to the next turn, refused: whether the user refuses an
-            offer, offered: the place that the system names, if it names only one and the user does not refuse it,
-            system_names_place: whether the place is among those that the system names, is_topic and was_topic: whether
-            the domain is the last one annotated or spoken of, after the user's utterance and before it, elsewhere:
-            whether the system names places of another domain), for each domain that gold has in the dialogue.
+    Of each domain that gold has in the dialogue, a turn has the `place` under discussion; how many places user and
+    system name (`user_names`, `system_names`); whether the domain `has_begun` (gold annotates it up to the next turn),
+    and is the last one annotated or spoken of after the user's utterance (`is_topic`) and before it (`was_topic`);
+    whether the user has `refused` an offer; the only place that the system names, if it is not refused (`offered`);
+    and whether it names places of other domains (`elsewhere`).
     """
-
-    state: pl.DataFrame
-    names: pl.DataFrame
-    turns: pl.DataFrame
-
-
-def discuss(corpus: Corpus, state: pl.DataFrame, places: Places, rules: Rules) -> Discussion:
-    """What the turns are about in this `state` (`corpus.with_changes`)."""
     annotated = state.join(places.name_slots, on=["domain", "slot"]).select(*_OF_DOMAIN, name="value")
     annotated = annotated.join(places.names, on=["domain", "name"]).select(*_OF_DOMAIN, annotated="entity")
     names, entity, group = _names_in(annotated, places), pl.col("entity"), ["talk", "domain"]
@@ -105,7 +93,7 @@ def discuss(corpus: Corpus, state: pl.DataFrame, places: Places, rules: Rules) -
         was_topic=(pl.col("before") == pl.col("before").max().over("row")).fill_null(False),
         elsewhere=(system_names > 0).sum().over("row") > (system_names > 0).cast(pl.UInt32),
     )  # fmt: skip
-    return Discussion(state, names, turns)
+    return names, turns
 
 
 def _names_in(annotated: pl.DataFrame, places: Places) -> pl.DataFrame:
@@ -167,22 +155,19 @@ def _contradicted(turns: pl.DataFrame, state: pl.DataFrame, places: Places) -> p
 # --- the rules --------------------------------------------------------------------------------------------------------
 
 
-def judge_places(discussion: Discussion, places: Places, rules: Rules) -> pl.DataFrame:
-    """The mentions that gold could annotate, and whether each belongs to the state by a rule.
+def judge_places(corpus: Corpus, state: pl.DataFrame, places: Places, rules: Rules) -> pl.DataFrame:
+    """The mentions that gold could annotate, with what the rules ask for, and the first `rule` that holds (null: none).
 
-    Returns:
-        Mentions with what the rules ask for (`schema.audit.CANDIDATES`), a column per rule (``by_name``, …), and
-        `rule`, the first that holds (null: none); `now` (gold's value of the slot, null: none), `is_set` (to the value
-        said, in this turn); and the `share` of the `others`, which are alike in slot, speaker and rule, that is
-        `annotated`. Where gold annotates some, but fewer than `SUPPORT`, those of all slots are alike (`level` 1).
+    Also gold's value `now`, whether it `is_set` to the value said in this turn, and how many of the `others` that are
+    alike in slot, speaker and rule are `annotated`: of all slots, if gold annotates some of this one, but too few.
     """
-    said = _with_facts(discussion, places, rules)
+    said = _with_facts(*_discuss(corpus, state, places, rules), state, places, rules)
     holds = said.select(**conditions(rules))
     by_rules = {
         f"by_{rule}": pl.any_horizontal(pl.all_horizontal(way) for way in ways) for rule, ways in rules.rules.items()
     }
     said = said.hstack(holds.select(**by_rules)).hstack(holds).with_columns(
-        rule=pl.coalesce(pl.when(f"by_{rule}").then(pl.lit(rule)) for rule in rules.rules),
+        rule=first_of({rule: pl.col(f"by_{rule}") for rule in rules.rules}),
         is_set=_IS_NOW & pl.col("changed"),
     ).sort(pl.col("rule").is_null(), "mention", "slot", "value")  # fmt: skip
     said = said.unique(["row", "slot", "speaker", "value"], keep="first", maintain_order=True)
@@ -191,14 +176,15 @@ def judge_places(discussion: Discussion, places: Places, rules: Rules) -> pl.Dat
     # Few combinations of conditions occur.
     no_rule = said.select(*holds.columns, "rule")
     failed = no_rule.filter(pl.col("rule").is_null()).unique().with_columns(failed=_failed(rules))
-    said = said.hstack(look_up(no_rule, failed, nulls_equal=True).select("failed"))
+    said = said.hstack(look_up(no_rule, failed).select("failed"))
     is_evidence = pl.col("is_evidence")
     counts = {"annotated": is_evidence & pl.col("is_set"), "others": is_evidence}
     own, pooled = (elsewhere(said, [*slot, "speaker", "rule"], counts) for slot in (["slot"], []))
     is_pooled = own["annotated"].is_between(1, SUPPORT - 1)
     chosen = {name: own[name].zip_with(~is_pooled, pooled[name]) for name in counts}
-    said = said.with_columns(**chosen, level=is_pooled.cast(pl.UInt32), entity="place").drop("place", *holds.columns)
-    return said.with_columns(share=pl.col("annotated") / pl.col("others"))
+    of_any_slot = pl.when(is_pooled).then(pl.lit(" slot=any")).otherwise(pl.lit(""))
+    said = said.with_columns(**chosen, entity="place", place=pl.format("rule={}{}", "rule", of_any_slot))
+    return said.drop(holds.columns).with_columns(share=pl.col("annotated") / pl.col("others"))
 
 
 def propose_places(judged: pl.DataFrame, rules: Rules) -> pl.DataFrame:
@@ -214,9 +200,11 @@ def propose_places(judged: pl.DataFrame, rules: Rules) -> pl.DataFrame:
     return missing.unique(_CELL, keep="first", maintain_order=True)
 
 
-def _with_facts(discussion: Discussion, places: Places, rules: Rules) -> pl.DataFrame:
+def _with_facts(
+    names: pl.DataFrame, turns: pl.DataFrame, state: pl.DataFrame, places: Places, rules: Rules
+) -> pl.DataFrame:
     """The mentions that the rules judge, with what is discussed in their turn, and what is known of slot and value."""
-    (state, names, turns), facts = discussion, places.facts
+    facts = places.facts
     kinds = names.drop("value", "added", "slot").join(
         facts.filter(pl.col("slot").str.contains(rules.types)).rename({"fact": "value"}), on=["domain", "entity"]
     )

@@ -133,15 +133,16 @@ def donor_values(
     without donors, from those of the training set's values. UsageError: the donors do not have a slot of `mapping`.
     """
     values, is_dataset = (_values_of(train.cells), True) if donors is None else _given(donors)
-    donor_slots = values["slot"].unique().sort().to_list()
-    sources = {slot: [slot] for slot in donor_slots}
-    if is_dataset:
-        sources = {slot: sources.get(slot, [other for other in donor_slots if is_like(slot, other)]) for slot in slots}
+    known = values["slot"].unique().sort().to_list()
+    sources = {
+        slot: [slot] if slot in known else [other for other in known if is_dataset and is_like(slot, other)]
+        for slot in slots
+    }
     for slot, others in (mapping or {}).items():
         sources[slot] = [canonical_slot(other) for other in others]
         source = "the training set has" if donors is None else "the donors have"
-        check_known(sources[slot], donor_slots, f"{source} no slot {{!r}}")
-    pairs = [(slot, other) for slot in slots for other in sources.get(slot, ())]
+        check_known(sources[slot], known, f"{source} no slot {{!r}}")
+    pairs = [(slot, other) for slot in slots for other in sources[slot]]
     table = pl.DataFrame(pairs, schema={"slot": pl.String, "other": pl.String}, orient="row")
     table = table.join(values, left_on="other", right_on="slot").with_columns(donor=pl.col("value").str.strip_chars())
     table = table.group_by("slot", "donor").agg(pl.col("dialogues").sum()).sort("slot", "donor")
@@ -171,18 +172,17 @@ def _values_of(cells: pl.DataFrame) -> pl.DataFrame:
 
 def _given(donors: Mapping[str, Sequence[str]] | str | PathLike[str]) -> tuple[pl.DataFrame, bool]:
     """(slot, value, dialogues) of the values that the user gives, and whether they come from a dataset."""
+    name = "donors"
     if isinstance(donors, (str, PathLike)):
-        source = Source(fspath(donors))
+        source, name = Source(fspath(donors)), fspath(donors)
         source.check()
         if source.is_folder or sniff(source) is not None or source.is_parquet:
             return _values_of(gold_cells(donors)), True
-        name, content = fspath(donors), read_json(fspath(donors), dict)
-    else:
-        name, content = "donors", donors
-    for slot, values in content.items():
+        donors = read_json(name, dict)
+    for slot, values in donors.items():
         if isinstance(values, str) or not all(isinstance(value, str) for value in values):
             raise DstbenchError("the donor values are not a list of strings", file=name, slot=slot, hint=FORM)
-    rows = [(canonical_slot(slot), value, 1) for slot, values in content.items() for value in values]
+    rows = [(canonical_slot(slot), value, 1) for slot, values in donors.items() for value in values]
     schema = {"slot": pl.String, "value": pl.String, "dialogues": pl.UInt32}
     return pl.DataFrame(rows, schema=schema, orient="row"), False
 
@@ -198,16 +198,14 @@ def is_like(slot: str, other: str) -> bool:
     (True, True)
     """
     domain, service = domain_of(slot), domain_of(other)
-    name, other_name = _letters(slot.removeprefix(domain)), _letters(other.removeprefix(service))
+    of_domain, name, other_name = (
+        re.sub(r"[\W_]", "", words.lower())
+        for words in (domain, slot.removeprefix(domain), other.removeprefix(service))
+    )
     if name == "name" and service.lower().startswith(domain.lower()):
         return other_name.endswith(name)
-    if other_name == _letters(domain) + name or other_name == name != "name":
-        return True
-    return any(name == names[0] and other_name in names for names in (_FROM, _TO))
-
-
-def _letters(name: str) -> str:
-    return re.sub(r"[\W_]", "", name.lower())
+    is_same = other_name == of_domain + name or other_name == name != "name"
+    return is_same or any(name == names[0] and other_name in names for names in (_FROM, _TO))
 
 
 def _invented(names: pl.DataFrame, seed: int) -> pl.DataFrame:
@@ -215,17 +213,18 @@ def _invented(names: pl.DataFrame, seed: int) -> pl.DataFrame:
 
     In datasets, names that occur in a single dialogue are often misspelled: they are used only if there are no others.
     """
-    random = np.random.default_rng(seed)
+    random, table = np.random.default_rng(seed), [pl.DataFrame(schema={"slot": pl.String, "donor": pl.String})]
     is_rare = pl.col("dialogues") < pl.min_horizontal(2, pl.col("dialogues").max().over("slot"))
-    invented = [pl.DataFrame(schema={"slot": pl.String, "donor": pl.String})]
     for (slot,), of_slot in names.filter(~is_rare).group_by("slot", maintain_order=True):
-        beginnings, ends = _parts(of_slot["donor"].to_list())
-        pairs = list(product(beginnings, ends))
-        drawn = [pairs[at] for at in random.choice(len(pairs), min(len(pairs), _INVENTED_PER_SLOT), replace=False)]
-        words = [({*beginning.lower().split()}, {*end.lower().split()}) for beginning, end in drawn]
-        new_names = [" ".join(pair) for pair, (one, other) in zip(drawn, words, strict=True) if not one & other]
-        invented.append(pl.DataFrame({"slot": [slot] * len(new_names), "donor": new_names}, schema=invented[0].schema))
-    return pl.concat(invented).unique(maintain_order=True)
+        pairs = list(product(*_parts(of_slot["donor"].to_list())))
+        drawn = random.choice(len(pairs), min(len(pairs), _INVENTED_PER_SLOT), replace=False)
+        new = [
+            pair
+            for pair in (pairs[at] for at in drawn)
+            if {*pair[0].lower().split()}.isdisjoint(pair[1].lower().split())
+        ]
+        table.append(pl.DataFrame([(slot, " ".join(pair)) for pair in new], table[0].schema, orient="row"))
+    return pl.concat(table).unique(maintain_order=True)
 
 
 def _parts(names: list[str]) -> tuple[list[str], list[str]]:

@@ -24,6 +24,7 @@ from dstbench.conventions.convention import Convention
 from dstbench.conventions.profiles import as_convention
 from dstbench.conventions.slots import canonical_slot
 from dstbench.errors import UsageError, check_known
+from dstbench.metrics.base import divide
 from dstbench.readers.states import Side, only_split
 from dstbench.runs.open import Data
 from dstbench.schema.audit import BIAS, OVERLAP, VALUES
@@ -132,8 +133,8 @@ def frequent_values(bias: Bias, top: int) -> pl.DataFrame:
     every = shown.join(sums.select("split").unique(maintain_order=True), how="cross", maintain_order="left_right")
     every = every.join(sums, on=["slot", "split"], how="left", maintain_order="left")
     every = every.join(values.select(*_VALUE, "n"), on=_VALUE, how="left", maintain_order="left")
-    share = pl.when(pl.col("of") > 0).then(pl.col("n") / pl.col("of"))
-    return every.with_columns(pl.col("n", "of").fill_null(0)).select(*_VALUE, "n", "of", share=share)
+    every = every.with_columns(pl.col("n", "of").fill_null(0))
+    return every.select(*_VALUE, "n", "of", share=divide(pl.col("n"), pl.col("of")))
 
 
 def _countings(counting: str | Sequence[str] | None) -> list[str]:

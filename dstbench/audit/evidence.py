@@ -13,8 +13,7 @@ this occurs often enough, the same `focus`:
 A place counts as annotated if the state of the turn has the value. If it has not, an annotation is missing if at least
 half of similar places (or another share) are annotated, unless the same words are those of another slot that gold sets
 to this value in this turn. Words that are hardly ever annotated where they could be (`RARELY`), such as a restaurant
-called `south`, are no value of the slot, whatever the ontology says. All of this is learnt from the corpus; there are
-no rules for particular slots.
+called `south`, are no value of the slot, whatever the ontology says.
 """
 
 from __future__ import annotations
@@ -24,27 +23,20 @@ from typing import Final
 
 import polars as pl
 
-from dstbench.audit.corpus import Corpus, look_up
+from dstbench.audit.corpus import Corpus, first_of, look_up
 from dstbench.audit.mentions import find_mentions
 
-#: What similar places share besides slot and speaker, the more specific combination first.
-PARTS: Final = (("focus", "cue"), ("cue",))
-#: What the `cue` is, by speaker.
-CUES: Final = {"user": "before", "system": "reply"}
 #: Words are no value if a smaller share of the speaker's mentions of them is annotated.
 RARELY: Final = 0.1
+# What similar places share besides slot and speaker, the more specific combination first.
+_PARTS: Final = (("focus", "cue"), ("cue",))
 
 
 def mentions_like(corpus: Corpus, searched: pl.DataFrame, slots: list[str]) -> pl.DataFrame:
-    """The mentions of slots, with what tells similar ones, and of others in the same words.
-
-    Of values `searched` (`mentions.vocabulary`), and only of domains that gold ever has in the dialogue.
-    """
-    mentions = find_mentions(corpus.texts if slots else corpus.texts.clear(), searched)
+    """The mentions of slots, in dialogues with their domain, and of others in the same words; with their cues."""
+    mentions = find_mentions(corpus.texts if slots else corpus.texts.clear(), searched, corpus.turns)
     mentions = mentions.filter(pl.col("slot").is_in(slots).any().over("mention"))
     active = corpus.cells.join(corpus.turns, on="row").select("talk", "domain").unique()
-    mentions = mentions.join(corpus.domains, on="slot")
-    mentions = mentions.join(corpus.turns.select("row", "talk", "id", "is_evidence"), on="row")
     mentions = mentions.join(active, on=["talk", "domain"], how="semi").drop("talk")
     mentions = look_up(mentions, corpus.texts.filter(speaker="user").select("row", reply=pl.col("words").list.first()))
     cue = pl.when(speaker="user").then("before").otherwise("reply")
@@ -52,19 +44,14 @@ def mentions_like(corpus: Corpus, searched: pl.DataFrame, slots: list[str]) -> p
 
 
 def judge(mentions: pl.DataFrame, state: pl.DataFrame, support: int) -> pl.DataFrame:
-    """How gold treats each mention (`mentions_like`) and similar ones elsewhere; `support` of these are evidence.
+    """The mentions (`mentions_like`) that are set (`is_set`) or `could` be in this state (`with_changes`).
 
-    Returns:
-        The mentions that are or could be annotated in this state (`with_changes`), with `now` (the slot's value, null:
-        none), `is_annotated` (whether this is the value said), `is_set` (whether it is also set in this turn), `could`
-        (whether the mention could be annotated here), `focus`; the `level` (index in `PARTS`) of the `others` (similar
-        mentions elsewhere) and of `annotated` ones among these, null without evidence; and whether the words are
-        `rarely` annotated.
+    With the slot's value `now`, the `place` that similar ones share, the `share` of these `others` elsewhere that is
+    `annotated` (null: they are fewer than `support`), and whether the words are `rarely` annotated.
     """
     per_domain = state.group_by("row", "domain").agg(has=pl.len(), n_changed=pl.col("changed").sum())
     active = per_domain.filter(pl.col("n_changed") > 0).select("row", "domain")
-    before, after = pl.col("row") + 1, pl.col("row") - 1
-    judged = mentions
+    judged, before, after = mentions, pl.col("row") + 1, pl.col("row") - 1
     for frame in (
         state.select("row", "slot", "changed", "every", now="value"),
         state.select("slot", before, was="every"),
@@ -76,8 +63,8 @@ def judge(mentions: pl.DataFrame, state: pl.DataFrame, support: int) -> pl.DataF
     judged = judged.with_columns(
         pl.col("changed", "coming", "gone").fill_null(False), pl.col("has", "n_changed").fill_null(0)
     )
-    value, is_unset = pl.col("value"), pl.col("now").is_null()
-    conditions = {
+    value, is_unset, cue = pl.col("value"), pl.col("now").is_null(), pl.col("cue").fill_null("-")
+    focuses = {
         "now": pl.col("n_changed") > pl.col("changed").cast(pl.UInt32),
         "between": pl.col("gone") & pl.col("coming"),
         "before": pl.col("gone"),
@@ -86,22 +73,21 @@ def judge(mentions: pl.DataFrame, state: pl.DataFrame, support: int) -> pl.DataF
     }
     is_free = pl.col("was").is_null() | (is_unset & ~pl.col("was").list.contains(value))
     judged = judged.with_columns(
-        focus=pl.coalesce(pl.when(condition).then(pl.lit(name)) for name, condition in conditions.items()),
-        is_annotated=pl.col("every").list.contains(value).fill_null(False),
-    )
-    judged = judged.with_columns(
+        focus=first_of(focuses), is_annotated=pl.col("every").list.contains(value).fill_null(False)
+    ).with_columns(
         is_set=pl.col("is_annotated") & pl.col("changed"), could=is_free & pl.col("focus").is_not_null()
-    )
-    could, words = judged.filter("could"), ["slot", "speaker", "value"]
+    )  # fmt: skip
+    could = judged.filter("could")
     counted = {"annotated": pl.col("is_evidence") & pl.col("is_annotated"), "others": pl.col("is_evidence")}
-    annotated, n = (is_counted.sum().over(words) for is_counted in counted.values())
+    annotated, n = (is_counted.sum().over("slot", "speaker", "value") for is_counted in counted.values())
+    word = pl.format("{}={}", pl.when(speaker="user").then(pl.lit("before")).otherwise(pl.lit("reply")), cue)
     levels = [
-        elsewhere(could, ["slot", "speaker", *parts], counted).with_columns(level=pl.lit(level, pl.UInt32))
-        for level, parts in enumerate(PARTS)
+        elsewhere(could, ["slot", "speaker", *parts], counted).hstack(could.select(place=place))
+        for parts, place in zip(_PARTS, (pl.format("when={} {}", "focus", word), word), strict=True)
     ]
     evidence = {
         name: pl.coalesce(pl.when(counts["others"] >= support).then(counts[name]) for counts in levels)
-        for name in ("annotated", "others", "level")
+        for name in ("annotated", "others", "place")
     }
     could = could.with_columns(rarely=(n > support) & (annotated / n < RARELY), **evidence)
     judged = pl.concat([could, judged.filter("is_set", ~pl.col("could"))], how="diagonal")

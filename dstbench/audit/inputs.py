@@ -9,6 +9,7 @@ from typing import Final
 
 import polars as pl
 
+from dstbench.audit.mentions import CANONICAL
 from dstbench.conventions.convention import Convention
 from dstbench.conventions.slots import canonical_slot
 from dstbench.errors import DstbenchError, UsageError, first_repeated, warn
@@ -59,48 +60,34 @@ def cells_of(gold: Side) -> pl.DataFrame:
 
 @dataclass(frozen=True)
 class Dialogues:
-    """The gold states of one or several datasets, and what is said in them.
+    """The gold states of one or several datasets, and what is said in them."""
 
-    Attributes:
-        turns: (dialogue, turn).
-        cells: (dialogue, turn, slot, value), gold's states as written; strings.
-        said: What is said, schema `CONTEXTS`.
-        splits: (dialogue, split: Enum, in the order of the splits); None: there is only one.
-    """
-
-    turns: pl.DataFrame
-    cells: pl.DataFrame
-    said: pl.DataFrame
-    splits: pl.DataFrame | None = None
+    turns: pl.DataFrame  # (dialogue, turn)
+    cells: pl.DataFrame  # (dialogue, turn, slot, value), gold's states as written; strings
+    said: pl.DataFrame  # schema `CONTEXTS`
+    splits: pl.DataFrame | None = None  # (dialogue, split: Enum, in the order of the splits); None: there is only one
 
     @classmethod
     def read(cls, data: Data, said: pl.DataFrame | None = None, split: str | None = None) -> Dialogues:
         """Read a dataset, or several as one, whose splits they are; without `said`, what is said is in the files."""
         golds = open_golds(data, split)
         states = _as_one(golds)
-        gold, splits, names = gold_of(states), states.splits, list(golds) if len(golds) > 1 else split_names(states)
-        splits = (
-            None
-            if splits is None or len(names) < 2
-            else splits.select("dialogue", pl.col("split").cast(pl.Enum(names)))
-        )
+        gold, splits, names = gold_of(states), None, list(golds) if len(golds) > 1 else split_names(states)
+        if states.splits is not None and len(names) > 1:
+            splits = states.splits.select("dialogue", pl.col("split").cast(pl.Enum(names)))
         if said is None:
             paths = [item for _, item in named_parts(data)]
             if not all(isinstance(path, (str, PathLike)) for path in paths):
                 hint = "pass the result of dstbench.contexts as said="
                 raise UsageError("states in memory hold no utterances", hint=hint)
             said = contexts(paths, split)
-        said = _as_contexts(said)  # a column of nulls only has no type
-        key = ["dialogue", "turn"]
-        silent = gold.turns.join(said, on=key, how="anti")
-        if not gold.turns.join(
-            said.filter(pl.any_horizontal(pl.col("system", "user").str.contains(r"\w"))), on=key
-        ).height:
+        said, key = _as_contexts(said), ["dialogue", "turn"]  # a column of nulls only has no type
+        spoken = said.filter(pl.any_horizontal(pl.col("system", "user").str.contains(r"\w")))
+        if gold.turns.join(spoken, on=key, how="semi").is_empty():
             hint = "are they of this dataset?"
             raise DstbenchError("none of the turns has utterances", file=states.source, hint=hint)
-        if silent.height:
-            first = "first: dialogue {}, turn {}".format(*silent.row(0))
-            what = "turns without utterances"
+        if (silent := gold.turns.join(said, on=key, how="anti")).height:
+            first, what = "first: dialogue {}, turn {}".format(*silent.row(0)), "turns without utterances"
             warn(f"{silent.height:,} {what} ({first})", file=states.source, kind=what, count=silent.height)
         return cls(gold.turns.select("dialogue", "turn"), cells_of(gold), said, splits)
 
@@ -130,12 +117,12 @@ def under(convention: Convention, slots: pl.Series, values: pl.Series) -> pl.Ser
 
 
 def database_facts(folder: str | None, slots: Collection[str]) -> pl.DataFrame:
-    """(domain, name, slot, fact): what a database (None: nothing) says of these slots of entities, as written.
+    """(domain, entity, name, slot, fact, database): what a database (None: nothing) says of these slots of entities.
 
-    What it leaves open ("?" or the empty string) is omitted.
+    `entity` and `fact` are canonical, `name` and `database` as written. What it leaves open ("?") is omitted.
     """
     rows = [
-        (domain, entity["name"], slot, value)
+        (domain, CANONICAL(f"{domain}-name", entity["name"]), entity["name"], slot, CANONICAL(slot, value), value)
         for domain, entities in ({} if folder is None else read_entities(folder)).items()
         for entity in entities
         if isinstance(entity.get("name"), str)
@@ -144,7 +131,16 @@ def database_facts(folder: str | None, slots: Collection[str]) -> pl.DataFrame:
         and value not in ("", "?")
         and (slot := canonical_slot(f"{domain}-{attribute}")) in slots
     ]
-    return pl.DataFrame(rows, schema=dict.fromkeys(("domain", "name", "slot", "fact"), pl.String), orient="row")
+    names = ("domain", "entity", "name", "slot", "fact", "database")
+    return pl.DataFrame(rows, dict.fromkeys(names, pl.String), orient="row")
+
+
+def agreed_facts(facts: pl.DataFrame) -> pl.DataFrame:
+    """The facts (`database_facts`) in which all entities of one name agree, sorted."""
+    facts = facts.sort("domain", "entity", "slot", "fact").unique(
+        ["domain", "entity", "slot", "fact"], keep="first", maintain_order=True
+    )
+    return facts.unique(["domain", "entity", "slot"], keep="none", maintain_order=True)
 
 
 def _as_contexts(table: pl.DataFrame) -> pl.DataFrame:

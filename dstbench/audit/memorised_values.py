@@ -18,12 +18,13 @@ import polars as pl
 
 from dstbench.audit.inputs import gold_cells, spoken_texts
 from dstbench.audit.mentions import squeezed
-from dstbench.audit.search import first_said
+from dstbench.audit.search import with_unsaid
 from dstbench.conventions.convention import Convention
 from dstbench.conventions.normalise import tells_slot
 from dstbench.conventions.profiles import as_convention
 from dstbench.errors import DstbenchError, UsageError, warn
 from dstbench.metrics import parse
+from dstbench.metrics.base import divide
 from dstbench.runs.open import Data, Reading, parts_to_open
 from dstbench.runs.run import Run
 from dstbench.schema.audit import MEMORISED, MEMORISED_RUNS, UNGROUNDED
@@ -112,11 +113,9 @@ def memorisation(
 
 
 def _train_values(train: Data | None) -> pl.DataFrame:
-    """The training set's values, without those that could be of any slot; a value's spellings are one value.
+    """(slot, key, frequent, in_train, is_frequent): the training set's values that tell their slot, by squeezed `key`.
 
-    Returns:
-        (slot, key: the value squeezed, frequent: its most frequent spelling, in_train: turns with it, is_frequent: no
-        value of the slot has more).
+    In how many turns it is in any spelling, the most frequent one of these, and whether no value of the slot has more.
     """
     if train is None:
         names = {"slot": pl.String, "key": pl.String, "frequent": pl.String}
@@ -135,40 +134,28 @@ def _train_values(train: Data | None) -> pl.DataFrame:
 
 
 def _count_values(run: Run, convention: Convention, said: pl.DataFrame) -> pl.DataFrame:
-    """How often each wrong or over-predicted value occurs, is searched for, and is ungrounded.
-
-    Returns:
-        (slot, kind, pred, key, n, searched, ungrounded, dialogues: those in which it is ungrounded; dialogue, turn,
-        gold: where it is first ungrounded).
-    """
+    """(*`_VALUE`, key, n, searched, ungrounded, dialogues, dialogue, turn, gold) of wrong and over-predicted values."""
     turns_with_context = said.select("dialogue", "turn").unique().with_columns(has_context=pl.lit(True))
 
     def of_part(part: Part) -> pl.DataFrame:
         scored = scored_turns(part.turns(convention), convention).select(TURN)
-        rows = part.rows(convention).filter(pl.col("p").is_not_null() & ~pl.col("ok")).drop_nulls("slot")
-        wrong = (
-            rows.join(scored, on=TURN, how="semi", maintain_order="left")
-            .select(
-                *("dialogue", "turn"),
-                pl.col("slot", "gold", "pred").cast(pl.String),
-                kind=pl.when(pl.col("g").is_null()).then(pl.lit("over")).otherwise(pl.lit("wrong")),
-            )
-            .collect()
+        wrong = part.rows(convention).filter(pl.col("p").is_not_null() & ~pl.col("ok")).drop_nulls("slot")
+        wrong = wrong.join(scored, on=TURN, how="semi", maintain_order="left").select(
+            *("dialogue", "turn"),
+            pl.col("slot", "gold").cast(pl.String),
+            value=pl.col("pred").cast(pl.String),
+            kind=pl.when(pl.col("g").is_null()).then(pl.lit("over")).otherwise(pl.lit("wrong")),
         )
-        values = wrong.select("dialogue", "slot", value="pred").unique(maintain_order=True)
-        first = first_said(values, said, convention).rename({"value": "pred"})
-        wrong = wrong.join(first, on=["dialogue", "slot", "pred"], how="left", maintain_order="left")
-        wrong = wrong.join(turns_with_context, on=["dialogue", "turn"], how="left", maintain_order="left")
-        searched = pl.col("has_context").and_("searched").fill_null(False)
-        ungrounded = searched & (pl.col("said_at").is_null() | (pl.col("said_at") > pl.col("turn")))
-        wrong = wrong.with_columns(searched=searched, ungrounded=ungrounded)
-        return wrong.group_by(_VALUE).agg(
+        searched = with_unsaid(wrong.collect(), said, convention).rename({"value": "pred", "unsaid": "ungrounded"})
+        searched = searched.join(turns_with_context, on=["dialogue", "turn"], how="left", maintain_order="left")
+        has_context = pl.col("has_context").fill_null(False)
+        return searched.with_columns(pl.col("searched", "ungrounded") & has_context).group_by(_VALUE).agg(
             pl.col("searched", "ungrounded").sum(),
             n=pl.len(),
             without_context=pl.col("has_context").null_count(),
             dialogues=pl.col("dialogue").filter("ungrounded").n_unique(),
             first=pl.struct("dialogue", "turn", "gold").filter("ungrounded").first(),
-        )
+        )  # fmt: skip
 
     summed = pl.col("n", "without_context", "searched", "ungrounded", "dialogues").sum()
     parts = pl.concat(over_parts(run, of_part)).group_by(_VALUE, maintain_order=True)
@@ -194,7 +181,4 @@ def _sum_counts(counts: pl.DataFrame, by: list[str]) -> pl.DataFrame:
         in_train=pl.when(has_train).then(ungrounded.filter(in_train > 0).sum()),
         is_frequent=pl.when(has_train).then(ungrounded.filter(is_frequent).sum()),
     )
-    return sums.with_columns(
-        rate=pl.when(pl.col("searched") > 0).then(ungrounded / pl.col("searched")),
-        share=pl.when(ungrounded > 0).then(is_frequent / ungrounded),
-    )
+    return sums.with_columns(rate=divide(ungrounded, pl.col("searched")), share=divide(is_frequent, ungrounded))

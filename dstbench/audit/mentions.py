@@ -21,6 +21,8 @@ from dstbench.conventions.normalise import alternatives, normaliser, spellings, 
 CANONICAL: Final = normaliser(
     ("case", "space", "hyphens", "dontcare", "typos", "times", "numbers", "booleans", "articles")
 )
+#: The domain of the row's slot.
+DOMAIN: Final = pl.col("slot").str.extract("^([^-]*)")
 
 
 def canonical(slots: Iterable[str], values: Iterable[str]) -> pl.Series:
@@ -67,12 +69,11 @@ def longest_first(patterns: pl.Series) -> pl.Expr:
     return pl.lit(distinct.sort(size, "pattern", descending=[True, False])["pattern"].implode())
 
 
-def find_mentions(texts: pl.DataFrame, patterns: pl.DataFrame) -> pl.DataFrame:
-    """Every mention of a value, by its patterns (`vocabulary`), in `utterances`.
+def find_mentions(texts: pl.DataFrame, patterns: pl.DataFrame, turns: pl.DataFrame) -> pl.DataFrame:
+    """Every mention of a value, by its patterns (`vocabulary`), in `utterances`; a row per slot with such a value.
 
-    Returns:
-        (mention: its number, row, speaker, start, end: of its characters, before and after: the words beside it, null
-        at the ends, slot, value: canonical); one row per mention and slot with such a value.
+    (mention: its number, row, speaker, start, end: of its characters, before and after: the words beside it, slot,
+    domain, value: canonical; talk, id, is_evidence: of `Corpus.turns`); sorted by mention, slot and value.
     """
     padded, pattern = pl.col("padded"), pl.col("pattern")
     longest = longest_first(patterns["pattern"])
@@ -92,6 +93,7 @@ def find_mentions(texts: pl.DataFrame, patterns: pl.DataFrame) -> pl.DataFrame:
         after=tail.str.extract(r"(\S+)"),
     )  # fmt: skip
     mentions = found.join(patterns.select("pattern", "slot", "value").unique(), on="pattern").drop("pattern")
+    mentions = mentions.join(turns.select("row", "talk", "id", "is_evidence"), on="row").with_columns(domain=DOMAIN)
     return mentions.sort("mention", "slot", "value")
 
 

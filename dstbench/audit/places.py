@@ -15,8 +15,8 @@ from typing import Final
 import polars as pl
 
 from dstbench.audit.corpus import Corpus
-from dstbench.audit.inputs import database_facts
-from dstbench.audit.mentions import CANONICAL, as_pattern, canonical, find_mentions, vocabulary
+from dstbench.audit.inputs import agreed_facts, database_facts
+from dstbench.audit.mentions import CANONICAL, DOMAIN, as_pattern, find_mentions, vocabulary
 from dstbench.audit.rules import WORD, Rules
 from dstbench.conventions.normalise import is_dontcare, spellings
 
@@ -26,25 +26,16 @@ ALIKE: Final = 0.88
 
 @dataclass(frozen=True)
 class Places:
-    """The places that a database has, or gold names, and what is said of them.
+    """The places that a database has, or gold names, and what is said of them."""
 
-    Attributes:
-        slots: The slots that the rules judge.
-        name_slots: (domain, slot), the slots of names.
-        facts: (domain, entity, slot, fact), the attributes of entities, canonical.
-        names: (domain, name, entity, is_part, value), each canonical name of an entity, whether it is one word of the
-            whole name only, and the value that is added for it.
-        mentions: As `mentions.find_mentions` returns them, with `domain`, `words`, and what the rules say of the
-            sentence and the utterance; `sentence` is its number in the utterance.
-        refusals: (row, domain), turns in which the user asks for another place.
-    """
-
-    slots: list[str]
-    name_slots: pl.DataFrame
-    facts: pl.DataFrame
+    slots: list[str]  # those that the rules judge
+    name_slots: pl.DataFrame  # (domain, slot), the slots of names
+    facts: pl.DataFrame  # (domain, entity, slot, fact), the attributes of entities, canonical
+    # (domain, name, entity, is_part, value), each canonical name of an entity, whether it is one word of the whole name
+    # only, and the value that is added for it
     names: pl.DataFrame
-    mentions: pl.DataFrame
-    refusals: pl.DataFrame
+    mentions: pl.DataFrame  # as `_with_sentences` returns them
+    refusals: pl.DataFrame  # (row, domain), turns in which the user asks for another place
 
 
 def lay_out_places(corpus: Corpus, folder: str | None, rules: Rules) -> Places | None:
@@ -52,10 +43,13 @@ def lay_out_places(corpus: Corpus, folder: str | None, rules: Rules) -> Places |
     slot, value, is_cued = pl.col("slot"), pl.col("value"), pl.col("slot").is_in(list(rules.cues))
     of_gold = pl.concat([corpus.forms.filter(pl.col("n") > 0), corpus.spelled], how="diagonal")
     of_gold = of_gold.select("slot", "value").unique()
-    domains = corpus.domains.join(of_gold, on="slot", how="semi").sort("slot")
+    domains = of_gold.select("slot", domain=DOMAIN).unique().sort("slot")
     name_slots = domains.filter(slot.str.contains(rules.names)).unique("domain", keep="first")
     of_places = domains.join(name_slots, on="domain", how="semi").filter(~slot.str.contains(rules.bookings))
-    entities, facts = _entities(database_facts(folder, of_places["slot"].to_list()), name_slots)
+    rows = database_facts(folder, of_places["slot"].to_list())
+    rows = rows.join(name_slots.select("domain", name_slot="slot"), on="domain")
+    entities = rows.select("domain", "entity").unique(maintain_order=True)
+    facts = agreed_facts(rows.filter(slot != pl.col("name_slot"))).select("domain", "entity", "slot", "fact")
     if folder is not None:  # places of other domains are not judged
         name_slots = name_slots.join(entities, on="domain", how="semi")
         of_places = of_places.filter(slot.is_in([*facts["slot"], *name_slots["slot"]]))
@@ -67,10 +61,16 @@ def lay_out_places(corpus: Corpus, folder: str | None, rules: Rules) -> Places |
     values = values.filter(~value.is_in([v for v in values["value"] if is_dontcare(v)]))
     values = values.filter(~(is_cued & value.is_in(list(no_names))))
     of_names = values.join(name_slots, on="slot").join(corpus.forms, on=["slot", "value"], how="left")
+    # Names that gold has as values of other slots by a slip: the database's, and those that are names more often.
+    n, is_name = pl.col("n"), slot.is_in(name_slots["slot"].implode())
+    more_often = n.filter(is_name).sum() > n.filter(~is_name).sum()
+    slips = {*entities["entity"], *corpus.forms.group_by("value").agg(more_often).filter("n")["value"]} - {
+        *facts["fact"]
+    }
     searched = values.join(name_slots, on="slot", how="anti").filter(
         ~slot.is_in([*rules.features, *rules.kinds]),
         ~value.str.contains(r"^\d+$"),  # a number alone does not tell its slot; the rules have the words beside it
-        is_cued | ~value.is_in(list(_slips(corpus, {*entities["entity"]}, {*facts["fact"]}, name_slots))),
+        is_cued | ~value.is_in(list(slips)),
     )
     names = _names(entities, of_names, no_names | {*searched.filter(~is_cued)["value"]}, rules)
     spelled = [
@@ -80,46 +80,19 @@ def lay_out_places(corpus: Corpus, folder: str | None, rules: Rules) -> Places |
     ]
     spelled += [
         (text, slot, CANONICAL(slot, value))
-        for slot in slots
-        for value, listed in (rules.said_as.get(slot, {}) if slot in values["slot"] else {}).items()
+        for slot in {*slots} & {*values["slot"]}
+        for value, listed in rules.said_as.get(slot, {}).items()
         for text in listed
     ]
     patterns = vocabulary(dict(searched.group_by("slot").agg("value").iter_rows())).drop("written")
     more = pl.DataFrame([(as_pattern(text), *of) for text, *of in spelled], patterns.schema, orient="row")
-    mentions = find_mentions(corpus.texts, pl.concat([patterns, more]))
-    mentions = mentions.with_columns(
-        names_place=slot.is_in(name_slots["slot"].implode()), is_kind=slot.is_in(list(rules.kinds))
-    )
-    return Places(
-        slots=slots.to_list(),
-        name_slots=name_slots,
-        facts=facts,
-        names=names,
-        mentions=_with_sentences(mentions, corpus, rules),
-        refusals=_refusals(corpus, rules),
-    )
+    mentions = find_mentions(corpus.texts, pl.concat([patterns, more]), corpus.turns)
+    mentions = mentions.with_columns(names_place=is_name, is_kind=slot.is_in(list(rules.kinds)))
+    mentions = _with_sentences(mentions, corpus, rules)
+    return Places(slots.to_list(), name_slots, facts, names, mentions, _refusals(corpus, rules))
 
 
-# --- names and attributes ---------------------------------------------------------------------------------------------
-
-
-def _slips(corpus: Corpus, entities: set[str], facts: set[str], name_slots: pl.DataFrame) -> set[str]:
-    """Names that gold has as values of other slots by a slip: the database's, and those that are names more often."""
-    n, is_name = pl.col("n"), pl.col("slot").is_in(name_slots["slot"].implode())
-    counts = corpus.forms.group_by("value").agg(of_names=n.filter(is_name).sum(), of_others=n.filter(~is_name).sum())
-    return (entities | {*counts.filter(pl.col("of_names") > pl.col("of_others"))["value"]}) - facts
-
-
-def _entities(rows: pl.DataFrame, name_slots: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """The (domain, entity) of a database's rows (`inputs.database_facts`), and `Places.facts`."""
-    rows = rows.join(name_slots.rename({"slot": "name_slot"}), on="domain", maintain_order="left")
-    rows = rows.with_columns(
-        entity=canonical(rows["name_slot"], rows["name"]), fact=canonical(rows["slot"], rows["fact"])
-    )
-    facts = rows.filter(pl.col("slot") != pl.col("name_slot")).select("domain", "entity", "slot", "fact").unique()
-    # Of entities with the same name, only the attributes in which they agree.
-    facts = facts.unique(["domain", "entity", "slot"], keep="none").sort("domain", "entity", "slot")
-    return rows.select("domain", "entity").unique(maintain_order=True), facts
+# --- names --------------------------------------------------------------------------------------------
 
 
 def _names(entities: pl.DataFrame, of_gold: pl.DataFrame, common: set[str], rules: Rules) -> pl.DataFrame:
@@ -190,9 +163,7 @@ def _sentences(text: pl.Expr, rules: Rules) -> pl.Expr:
 def _with_sentences(mentions: pl.DataFrame, corpus: Corpus, rules: Rules) -> pl.DataFrame:
     """`Places.mentions`, of `mentions.find_mentions`."""
     text, sentence, is_user = pl.col("text"), pl.col("sentence"), pl.col("speaker") == "user"
-    for frame in (corpus.texts.select("row", "speaker", "text"), corpus.domains):
-        mentions = mentions.join(frame, on=[name for name in frame.columns if name in mentions.columns])
-    mentions = mentions.join(corpus.turns.select("row", "id", "is_evidence"), on="row")
+    mentions = mentions.join(corpus.texts.select("row", "speaker", "text"), on=["row", "speaker"])
     head = text.str.head("start")
     mentions = mentions.with_columns(begun=_sentences(head, rules).list.last())
     tail = _sentences(text.str.slice("start"), rules).list.first()
@@ -244,6 +215,6 @@ def _refusals(corpus: Corpus, rules: Rules) -> pl.DataFrame:
     sentence = pl.col("sentence")
     sentences = corpus.texts.filter(speaker="user").select("row", sentence=_sentences(pl.col("text"), rules))
     sentences = sentences.explode("sentence").filter(sentence.str.contains(rules.refusal))
-    sentences = sentences.join(corpus.domains.select("domain").unique(), how="cross")
+    sentences = sentences.join(corpus.cells.select("domain").unique(), how="cross")
     own, other = (_says_domain(sentence, rules, own=own) for own in (True, False))
     return sentences.filter(own | ~other).select("row", "domain").unique()

@@ -13,7 +13,7 @@ unchanged.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from os import PathLike
@@ -111,7 +111,11 @@ def replace(
     """
     texts, seen, cells = spoken(data), read_content(train), gold_cells(data)
     datasets = (seen, Content(cells, texts.select("dialogue", "text")))
-    chosen = _chosen(cells["slot"].unique().sort().to_list(), slots)
+    slots_of_data, chosen = cells["slot"].unique().sort(), sorted({canonical_slot(slot) for slot in slots or ()})
+    check_known(chosen, slots_of_data.to_list(), "the data have no slot {!r}")
+    chosen = chosen or [slot for slot in slots_of_data if re.search(_DEFAULT_SLOTS, slot)]
+    if not chosen:
+        raise UsageError("no slot is called name, departure or destination", hint="say which: --slots SLOT,SLOT")
     sources = {
         canonical_slot(slot): [others] if isinstance(others, str) else others
         for slot, others in (mapping or {}).items()
@@ -131,7 +135,21 @@ def replace(
         hint = f"values that stay: {counts}" if counts else "--slots names others"
         raise DstbenchError(what, file=str(data), hint=hint)
     wanted = entities["slot"].unique().sort().to_list()
-    values = _new_values(wanted, donors, seed, datasets, train, invent=invent, mapping=sources)
+    values = candidates = donor_values(donors, wanted, seed, train=seen, invent=invent, mapping=sources)
+    for content in datasets:
+        values = unseen(values, content)
+    if lacking := [slot for slot in wanted if slot not in values["slot"]]:
+        n = candidates.filter(pl.col("slot").is_in(lacking)).height
+        what = f"none of the {n:,} donor values is new" if n else "no donor values"
+        if donors is None or invent:
+            what = "the words of the known names are too few to invent new ones"
+        source = train if donors is None else donors
+        raise DstbenchError(
+            f"{what} for {', '.join(lacking)}",
+            file=str(source) if isinstance(source, (str, PathLike)) else None,
+            hint="name other slots (--slots), slots of the donors (--map SLOT=SLOT), or other donors (--donors): "
+            f"a dataset, or a JSON file of values: {FORM}",
+        )
     new_names = _assign(entities.sort(_ENTITY), values, seed)
     changed = cells.join(_renamed(names, new_names), on=["dialogue", "value"], maintain_order="left")
     rewrite(
@@ -146,16 +164,6 @@ def replace(
     return Replacement(REPLACED.conform(manifest).sort("dialogue", "slot", "value"), refused)
 
 
-def _chosen(slots_of_data: list[str], slots: Sequence[str] | None) -> list[str]:
-    """The slots to replace."""
-    chosen = sorted({canonical_slot(slot) for slot in slots or ()})
-    check_known(chosen, slots_of_data, "the data have no slot {!r}")
-    chosen = chosen or [slot for slot in slots_of_data if re.search(_DEFAULT_SLOTS, slot)]
-    if not chosen:
-        raise UsageError("no slot is called name, departure or destination", hint="say which: --slots SLOT,SLOT")
-    return chosen
-
-
 def _names(cells: pl.DataFrame, chosen: list[str], ordinary: pl.DataFrame) -> pl.DataFrame:
     """(dialogue, value, name, key, pattern, entity, slot): the alternatives of each dialogue's values, in their order.
 
@@ -167,17 +175,18 @@ def _names(cells: pl.DataFrame, chosen: list[str], ordinary: pl.DataFrame) -> pl
     distinct = names.select(pl.col("name").unique()).with_columns(key=squeezed(pl.col("name")))
     patterns = [_pattern(name) if is_text(name) and key else None for name, key in distinct.iter_rows()]
     distinct = distinct.with_columns(pattern=pl.Series(patterns, dtype=pl.String)).drop_nulls("pattern")
-    names = names.join(distinct, on="name", how="left", maintain_order="left")
     is_ordinary = value_key(pl.col("name")).is_in(ordinary["key"].implode())
-    names = names.with_columns(entity=pl.when(~is_ordinary).then("key"))
+    merged = names.join(distinct, on="name", how="left", maintain_order="left").with_columns(
+        entity=pl.when(~is_ordinary).then("key")
+    )
     # All alternatives of a value get the smallest key, then all names with the same key, until nothing changes:
     # from a|b and b|c, all of a, b and c become the entity a.
     in_value = pl.when(pl.col("entity").is_not_null()).then(pl.col("entity").min().over("dialogue", "value"))
-    while True:
-        merged = names.with_columns(entity=in_value).with_columns(pl.col("entity").min().over("dialogue", "key"))
-        if merged.equals(names):
-            break
-        names = merged
+    while not merged.equals(names):
+        names, merged = (
+            merged,
+            merged.with_columns(entity=in_value).with_columns(pl.col("entity").min().over("dialogue", "key")),
+        )
     wanted = cells.filter(pl.col("slot").is_in(chosen)).select("dialogue", "value", "slot").unique()
     wanted = wanted.join(names.drop_nulls("entity"), on=["dialogue", "value"])
     slots = wanted.group_by(_ENTITY).agg(pl.col("slot").min())
@@ -246,40 +255,41 @@ def _misspelt(cut: pl.DataFrame, spelled: pl.DataFrame, datasets: Sequence[Conte
 
     said, text = pl.concat([content.texts for content in datasets]), bare_words(pl.col("text")).str.split(" ")
     words = said.select("dialogue", word=text).explode("word").unique().group_by("word").len()
-    rare = {*words.filter(pl.col("len") < max(LEAST, 0.01 * said["dialogue"].n_unique()))["word"]}
-    is_long = pl.col("bare").str.len_chars() >= _LEAST_LETTERS
-    names = (
-        spelled.drop_nulls("entity").filter(is_long).group_by("dialogue").agg(name=pl.struct("bare", "entity").unique())
+    rare = words.filter(pl.col("len") < max(LEAST, 0.01 * said["dialogue"].n_unique()))["word"]
+    names = spelled.drop_nulls("entity").filter(pl.col("bare").str.len_chars() >= _LEAST_LETTERS)
+    names = names.select("dialogue", "bare", "entity").unique()
+    rest = (
+        cut.select("dialogue", "before").explode("before").join(names, on="dialogue", how="semi").with_row_index("at")
     )
-    rest = cut.join(names, on="dialogue").select("dialogue", "name", words="before").explode("words")
-    rest = rest.select("dialogue", "name", bare_words(pl.col("words")).str.split(" "))
-    found: set[tuple[str, str, str, str]] = set()
-    for (dialogue,), of_dialogue in rest.group_by("dialogue"):
-        spoken = sorted({phrase for words in of_dialogue["words"] for phrase in _phrases(words, rare)})
-        own = of_dialogue["name"][0]
-        likeness = process.cdist(
-            [name["bare"] for name in own],
-            [phrase.replace(" ", "") for phrase in spoken],
-            scorer=Indel.normalized_similarity,
-            score_cutoff=ALIKE,
-        )
-        for name, scores in zip(own, likeness, strict=True):
-            best: list[str] = []
-            for phrase in (spoken[at] for at in (-scores).argsort(kind="stable") if scores[at] > 0):
-                if not any(
-                    f" {one} " in f" {other} " for kept in best for one, other in ((kept, phrase), (phrase, kept))
-                ):
-                    best.append(phrase)
-            found |= {(dialogue, phrase.replace(" ", ""), _pattern(phrase), name["entity"]) for phrase in best}
-    return pl.DataFrame(sorted(found), schema=["dialogue", "key", "pattern", "entity"], orient="row")
-
-
-def _phrases(words: Sequence[str], rare: Collection[str]) -> Iterator[str]:
-    """The phrases in words that have a rare one."""
-    for at in (at for at, word in enumerate(words) if word in rare):
-        for first in range(max(0, at - _MOST_WORDS), at + 1):
-            for end in range(at + 1, min(len(words), first + _MOST_WORDS) + 1):
-                yield " ".join(words[first:end])
+    rest = rest.select("dialogue", "at", word=bare_words(pl.col("before")).str.split(" ")).explode("word")
+    rest = rest.with_columns(is_rare=pl.col("word").is_in(rare.implode()))
+    phrases = [
+        rest.select(
+            "dialogue",
+            phrase=pl.concat_str((pl.col("word").shift(-step) for step in range(size)), separator=" "),
+            has_rare=pl.any_horizontal(pl.col("is_rare").shift(-step) for step in range(size)),
+            is_whole=pl.col("at") == pl.col("at").shift(1 - size),
+        ).filter("has_rare", "is_whole")
+        for size in range(1, _MOST_WORDS + 1)
+    ]
+    spoken = pl.concat(phrases).select("dialogue", "phrase").unique().join(names, on="dialogue")
+    spoken = spoken.with_columns(key=pl.col("phrase").str.replace_all(" ", "", literal=True))
+    sizes = pl.col("key", "bare").str.len_chars()
+    spoken = spoken.filter(2 * pl.min_horizontal(sizes) >= ALIKE * pl.sum_horizontal(sizes))
+    likeness = process.cpdist(spoken["bare"], spoken["key"], scorer=Indel.normalized_similarity, score_cutoff=ALIKE)
+    spoken = spoken.with_columns(likeness=pl.Series(likeness)).filter(pl.col("likeness") > 0)
+    spoken = spoken.sort("likeness", "phrase", descending=[True, False])
+    best: dict[tuple[str, ...], list[str]] = {}  # no phrase is part of another one
+    for *name, phrase in spoken.select("dialogue", "bare", "entity", "phrase").iter_rows():
+        kept = best.setdefault((*name,), [])
+        if not any(f" {phrase} " in f" {other} " or f" {other} " in f" {phrase} " for other in kept):
+            kept.append(phrase)
+    found = {
+        (dialogue, phrase.replace(" ", ""), _pattern(phrase), entity)
+        for (dialogue, _, entity), kept in best.items()
+        for phrase in kept
+    }
+    return pl.DataFrame(sorted(found), dict.fromkeys(("dialogue", "key", "pattern", "entity"), pl.String), orient="row")
 
 
 def _refused(cells: pl.DataFrame, names: pl.DataFrame, mentions: pl.DataFrame, ordinary: pl.DataFrame) -> pl.DataFrame:
@@ -295,35 +305,6 @@ def _refused(cells: pl.DataFrame, names: pl.DataFrame, mentions: pl.DataFrame, o
         wanted.join(words, on=value).with_columns(reason=pl.lit("ordinary word")),
     ]
     return REFUSED.conform(pl.concat(refused, how="diagonal")).sort("dialogue", "slot", "value")
-
-
-def _new_values(
-    slots: list[str],
-    donors: Donors,
-    seed: int,
-    datasets: tuple[Content, Content],
-    train: str | PathLike[str],
-    *,
-    invent: bool,
-    mapping: Mapping[str, Sequence[str]],
-) -> pl.DataFrame:
-    """(slot, donor) of values that are in neither the training set nor the data; an error if a slot has none."""
-    new = candidates = donor_values(donors, slots, seed, train=datasets[0], invent=invent, mapping=mapping)
-    for seen in datasets:
-        new = unseen(new, seen)
-    if lacking := [slot for slot in slots if slot not in new["slot"]]:
-        n = candidates.filter(pl.col("slot").is_in(lacking)).height
-        what = f"none of the {n:,} donor values is new" if n else "no donor values"
-        if donors is None or invent:
-            what = "the words of the known names are too few to invent new ones"
-        source = train if donors is None else donors
-        raise DstbenchError(
-            f"{what} for {', '.join(lacking)}",
-            file=str(source) if isinstance(source, (str, PathLike)) else None,
-            hint="name other slots (--slots), slots of the donors (--map SLOT=SLOT), or other donors (--donors): "
-            f"a dataset, or a JSON file of values: {FORM}",
-        )
-    return new
 
 
 def _assign(entities: pl.DataFrame, donors: pl.DataFrame, seed: int) -> pl.DataFrame:

@@ -19,8 +19,9 @@ import numpy as np
 import polars as pl
 
 from dstbench.arrays import Floats
+from dstbench.audit.corpus import first_of
 from dstbench.audit.inputs import Dialogues
-from dstbench.audit.mentions import CANONICAL, marked
+from dstbench.audit.mentions import canonical, marked
 from dstbench.audit.missing_annotations import Inconsistency
 from dstbench.conventions.convention import Convention
 from dstbench.errors import DstbenchError, UsageError, first_repeated
@@ -46,14 +47,35 @@ _VERBS: Final = {
     "name user": "names", "name system": "offers", "kind user": "asks for", "feature user": "wishes for",
     "wish user": "wishes for",
 }  # fmt: skip
-_ANSWERS: Final = {"yes": True, "y": True, "right": True, "no": False, "n": False, "wrong": False}
 # What tells the rows of sheets; spreadsheets may write values otherwise.
 _ROW: Final = ("row", "group", "of", "dialogue", "turn", "slot")
 _NEEDED: Final = ("row", "group", "of", "dialogue", "slot", "right", "missed")
+_ANSWERS: Final = {"yes": True, "y": True, "right": True, "no": False, "n": False, "wrong": False}
 _IS_ADDITION: Final = pl.col("row") == "addition"
+_IS_CHANGED: Final = pl.col("group") == "changed"
+_RIGHT, _MISSED, _N_MISSED = pl.col("right"), pl.col("missed"), pl.col("n_missed")
 # Whether a reader has left a row empty.
 _EMPTY: Final = pl.when(_IS_ADDITION).then("right").otherwise("missed") == ""
-_HINT: Final = "`right`: yes or no, of every addition; `missed`: a number, of every dialogue or of none"
+_N_ADDITIONS: Final = _IS_ADDITION.sum().over("dialogue")
+# Faults of rows: they are no longer those that were written, sampled dialogues, each with its additions.
+_FAULTS: Final = {
+    "`row` is neither dialogue nor addition": ~pl.col("row").is_in(["dialogue", "addition"]),
+    "`group` is neither changed nor unchanged": ~pl.col("group").is_in(GROUPS),
+    "`of` is not a number": pl.col("of").is_null(),
+    "`slot` is empty": _IS_ADDITION & (pl.col("slot") == ""),
+    "`of` is not the same as in the rows before": pl.col("of") != pl.col("of").first().over("group"),
+    "a dialogue without a row of its own (or with several)": (~_IS_ADDITION).sum().over("dialogue") != 1,
+    "a dialogue that is in both groups": pl.col("group").n_unique().over("dialogue") != 1,
+    "a changed dialogue without additions": _IS_CHANGED & (_N_ADDITIONS == 0),
+    "an unchanged dialogue with additions": ~_IS_CHANGED & (_N_ADDITIONS > 0),
+}
+# Faults of what readers fill in.
+_FAULTY_ANSWERS: Final = {
+    "`right` is not filled in": _IS_ADDITION & (_RIGHT == ""),
+    "`right` is neither yes nor no": _IS_ADDITION & pl.col("answer").is_null(),
+    "`missed` is not filled in": ~_IS_ADDITION & (_MISSED == "") & (~_IS_ADDITION & (_MISSED != "")).any(),
+    "`missed` is not a number": ~_IS_ADDITION & (_MISSED != "") & _N_MISSED.is_null(),
+}
 
 
 @dataclass(frozen=True)
@@ -106,18 +128,16 @@ def review(path: str | PathLike[str]) -> Review:
         DstbenchError: It cannot be read or is not a review sheet, or a cell is empty or has an invalid value.
     """
     sheet = _read_sheet(str(path))
-    _check_rows(sheet, str(path))
-    answers = _answers(sheet, str(path))
-    counts = _counts(answers)
-    is_changed, missed = pl.col("group") == "changed", pl.col("missed")
+    _refuse(sheet, {**_FAULTS, **_FAULTY_ANSWERS}, str(path))
+    counts = _counts(sheet)
     of_dialogues = counts.with_columns(
-        right=is_changed & (pl.col("wrong") == 0),
-        wrong=is_changed & (pl.col("wrong") > 0),
-        missed=pl.when(missed.is_not_null()).then(~is_changed & (missed > 0)),
+        right=_IS_CHANGED & (pl.col("wrong") == 0),
+        wrong=_IS_CHANGED & (pl.col("wrong") > 0),
+        missed=pl.when(_MISSED.is_not_null()).then(~_IS_CHANGED & (_MISSED > 0)),
     )
     by_unit = {"additions": counts, "dialogues": of_dialogues}
     measures = pl.concat(_measures(of_unit).with_columns(unit=pl.lit(unit)) for unit, of_unit in by_unit.items())
-    return Review(REVIEW.conform(measures), _by_slot(answers, counts), _by_group(counts))
+    return Review(REVIEW.conform(measures), _by_slot(sheet, counts), _by_group(counts))
 
 
 def agreement(paths: Sequence[str | PathLike[str]]) -> Agreement:
@@ -145,31 +165,27 @@ def agreement(paths: Sequence[str | PathLike[str]]) -> Agreement:
         raise UsageError(f"two sheets are called {repeated!r}", hint="give each reader's file a name of its own")
     files = {Path(path).stem: str(path) for path in paths}
     sheets = {reader: _read_sheet(file) for reader, file in files.items()}
-    _check_same_rows(sheets, files)
-    first = next(iter(sheets.values()))
-    _check_rows(first, next(iter(files.values())))
-    empties = pl.DataFrame({reader: sheet.select(_EMPTY).to_series() for reader, sheet in sheets.items()})
-    is_empty = empties.select(pl.any_horizontal(pl.all())).to_series()
+    (one, first), *others = sheets.items()
+    for reader, other in others:
+        _check_same_rows(first, other, one, files[reader])
+    _refuse(first, _FAULTS, files[one])
+    is_empty = pl.select(pl.any_horizontal(sheet.select(_EMPTY).to_series() for sheet in sheets.values())).to_series()
     left_out = first.filter(is_empty)
     dialogues = left_out.filter(row="dialogue").select("group", "dialogue")
     if dialogues.height == (first["row"] == "dialogue").sum():
         # Without `missed`, all dialogues are kept, because their rows say how they were sampled.
-        sheets = {reader: sheet.with_columns(missed=pl.lit("")) for reader, sheet in sheets.items()}
+        none = {"missed": pl.lit(""), "n_missed": pl.lit(None, pl.UInt32)}
+        sheets = {reader: sheet.with_columns(**none) for reader, sheet in sheets.items()}
         is_empty, dialogues = is_empty & (first["row"] == "addition"), dialogues.clear()
-    answers = {reader: _answers(sheet.filter(~is_empty), files[reader]) for reader, sheet in sheets.items()}
-    measures = [
-        _measures(
-            _counts(answered.join(dialogues, on=["group", "dialogue"], how="anti", maintain_order="left"))
-        ).with_columns(reader=pl.lit(reader))
-        for reader, answered in answers.items()
-    ]
-    rows = []
+    measures, rows = list[pl.DataFrame](), list[tuple[object, ...]]()
+    for reader, sheet in sheets.items():
+        sheets[reader] = answered = sheet.filter(~is_empty)
+        _refuse(answered, _FAULTY_ANSWERS, files[reader])
+        kept = answered.join(dialogues, on=["group", "dialogue"], how="anti", maintain_order="left")
+        measures.append(_measures(_counts(kept)).with_columns(reader=pl.lit(reader)))
     for question, row, answer in (("right", "addition", "answer"), ("missed", "dialogue", "n_missed")):
-        of_row = [
-            answered.filter(row=row).select("dialogue", pl.col(answer).cast(pl.Int64)).drop_nulls()
-            for answered in answers.values()
-        ]
-        ratings = np.column_stack([answered[answer] for answered in of_row])
+        of_row = [sheet.filter(row=row).drop_nulls(answer) for sheet in sheets.values()]
+        ratings = np.column_stack([answered[answer].cast(pl.Int64) for answered in of_row])
         agreed = astuple(kappa(ratings, of_row[0]["dialogue"].to_numpy()))
         statistic, n_left_out = "cohen" if len(files) == 2 else "fleiss", left_out.filter(row=row).height
         rows.append((question, statistic, len(files), len(ratings), n_left_out, *agreed))
@@ -177,72 +193,31 @@ def agreement(paths: Sequence[str | PathLike[str]]) -> Agreement:
 
 
 def _read_sheet(path: str) -> pl.DataFrame:
+    """A sheet's texts, and what the cells mean: `of`, `answer`, `n_missed` (null: not filled in, or no answer)."""
     sheet = read_table(File(path), columns=(*_NEEDED, *_ROW)).rows
     if missing := [name for name in _NEEDED if name not in sheet.columns]:
         hint = "`dstbench audit inconsistency DATA --review FILE.csv` writes one"
         raise DstbenchError(f"not a review sheet: no column {', '.join(missing)}", file=path, hint=hint)
-    sheet = sheet.select(name for name in sheet.columns if name in (*_NEEDED, *_ROW))
-    return sheet.cast(pl.String).fill_null("").select(pl.all().str.strip_chars()).with_row_index("line", offset=1)
-
-
-def _check_same_rows(sheets: Mapping[str, pl.DataFrame], files: Mapping[str, str]) -> None:
-    """Refuse sheets whose rows differ from those of the first sheet; the error names the first such row."""
-    (first, sheet), *others = sheets.items()
-    hint = "readers' sheets have the same rows in the same order, and differ in `right` and `missed` only"
-    for reader, other in others:
-        names = [name for name in _ROW if name in sheet.columns and name in other.columns]
-        rows = zip_longest(*(table.select(names).iter_rows(named=True) for table in (sheet, other)))
-        for number, (row, its) in enumerate(rows, 1):
-            if row != its:
-                what = f"row {number} is not that of {first}" if its else f"row {number} of {first} is missing"
-                raise DstbenchError(what, file=files[reader], dialogue=(its or row)["dialogue"], hint=hint)
-
-
-def _check_rows(sheet: pl.DataFrame, path: str) -> None:
-    """Refuse a sheet whose rows are no longer those that were written: sampled dialogues, each with its additions."""
     if sheet.is_empty():
         raise DstbenchError("no dialogue in the sheet", file=path)
-    is_changed, n, n_additions = pl.col("group") == "changed", (~_IS_ADDITION).sum(), _IS_ADDITION.sum()
-    _refuse(
-        sheet,
-        {
-            "`row` is neither dialogue nor addition": ~pl.col("row").is_in(["dialogue", "addition"]),
-            "`group` is neither changed nor unchanged": ~pl.col("group").is_in(GROUPS),
-            "`of` is not a number": pl.col("of").cast(pl.UInt32, strict=False).is_null(),
-            "`slot` is empty": _IS_ADDITION & (pl.col("slot") == ""),
-            "`of` is not the same as in the rows before": pl.col("of") != pl.col("of").first().over("group"),
-        },
-        path,
+    sheet = sheet.select(name for name in sheet.columns if name in (*_NEEDED, *_ROW))
+    sheet = sheet.cast(pl.String).fill_null("").select(pl.all().str.strip_chars()).with_row_index("line", offset=1)
+    return sheet.with_columns(
+        pl.col("of").cast(pl.UInt32, strict=False),
+        answer=_RIGHT.str.to_lowercase().replace_strict(_ANSWERS, default=None, return_dtype=pl.Boolean),
+        n_missed=_MISSED.cast(pl.UInt32, strict=False),
     )
-    of_dialogues = sheet.sort("dialogue", maintain_order=True).with_columns(n=n.over("dialogue"))
-    faults = {
-        "the dialogue itself has {} rows, not one": n.over("dialogue") != 1,
-        "the dialogue is changed in one row and unchanged in another": pl.col("group").n_unique().over("dialogue") != 1,
-        "a changed dialogue without additions": is_changed & (n_additions.over("dialogue") == 0),
-        "an unchanged dialogue with additions": ~is_changed & (n_additions.over("dialogue") > 0),
-    }
-    for fault, is_faulty in faults.items():
-        for dialogue, rows in of_dialogues.filter(is_faulty).select("dialogue", "n").head(1).iter_rows():
-            hint = "keep all rows of a dialogue, or remove all of them"
-            raise DstbenchError(fault.format(rows), file=path, dialogue=dialogue, hint=hint)
 
 
-def _answers(sheet: pl.DataFrame, path: str) -> pl.DataFrame:
-    """The sheet with `of`, `answer` and `n_missed` (null if `missed` is empty in all rows), if cells are filled in."""
-    right, missed = pl.col("right"), pl.col("missed")
-    sheet = sheet.with_columns(
-        pl.col("of").cast(pl.UInt32),
-        answer=right.str.to_lowercase().replace_strict(_ANSWERS, default=None, return_dtype=pl.Boolean),
-        n_missed=missed.cast(pl.UInt32, strict=False),
-    )
-    faults = {
-        "`right` is not filled in": _IS_ADDITION & (right == ""),
-        "`right` is neither yes nor no": _IS_ADDITION & pl.col("answer").is_null(),
-        "`missed` is not filled in": ~_IS_ADDITION & (missed == "") & (~_IS_ADDITION & (missed != "")).any(),
-        "`missed` is not a number": ~_IS_ADDITION & (missed != "") & pl.col("n_missed").is_null(),
-    }
-    _refuse(sheet, faults, path)
-    return sheet
+def _check_same_rows(sheet: pl.DataFrame, other: pl.DataFrame, reader: str, file: str) -> None:
+    """Refuse a sheet whose rows differ from a reader's; the error names the first such row."""
+    names = [name for name in _ROW if name in sheet.columns and name in other.columns]
+    rows = zip_longest(*(table.select(names).iter_rows(named=True) for table in (sheet, other)))
+    for number, (row, its) in enumerate(rows, 1):
+        if row != its:
+            what = f"row {number} is not that of {reader}" if its else f"row {number} of {reader} is missing"
+            hint = "readers' sheets have the same rows in the same order, and differ in `right` and `missed` only"
+            raise DstbenchError(what, file=file, dialogue=(its or row)["dialogue"], hint=hint)
 
 
 def _refuse(sheet: pl.DataFrame, faults: Mapping[str, pl.Expr], path: str) -> None:
@@ -252,13 +227,15 @@ def _refuse(sheet: pl.DataFrame, faults: Mapping[str, pl.Expr], path: str) -> No
         if faulty.height:
             line, dialogue = faulty.select("line", "dialogue").row(0)
             more = f", and in {faulty.height - 1:,} more" if faulty.height > 1 else ""
-            raise DstbenchError(f"{fault} in row {line}{more}", file=path, dialogue=dialogue, hint=_HINT)
+            hint = "`right`: yes or no, of every addition; `missed`: a number, of every dialogue or of none"
+            hint = "keep all rows of a dialogue as they are, or remove all of them" if fault in _FAULTS else hint
+            raise DstbenchError(f"{fault} in row {line}{more}", file=path, dialogue=dialogue, hint=hint)
 
 
-def _counts(answers: pl.DataFrame) -> pl.DataFrame:
+def _counts(sheet: pl.DataFrame) -> pl.DataFrame:
     """(group, dialogue, of, right, wrong, missed) per dialogue; missed is null if it is not filled in."""
-    answer, n_missed = pl.col("answer").filter(_IS_ADDITION), pl.col("n_missed").filter(~_IS_ADDITION)
-    counts = answers.group_by("group", "dialogue").agg(
+    answer, n_missed = pl.col("answer").filter(_IS_ADDITION), _N_MISSED.filter(~_IS_ADDITION)
+    counts = sheet.group_by("group", "dialogue").agg(
         of=pl.col("of").first(), right=answer.sum(), wrong=(~answer).sum(), missed=n_missed.first()
     )
     return counts.sort("group", "dialogue")
@@ -285,31 +262,28 @@ def _measures(counts: pl.DataFrame) -> pl.DataFrame:
     return estimates.join(totals, how="cross")
 
 
-def _by_slot(answers: pl.DataFrame, counts: pl.DataFrame) -> pl.DataFrame:
+def _by_slot(sheet: pl.DataFrame, counts: pl.DataFrame) -> pl.DataFrame:
     """`Review.additions`."""
-    dialogues = counts.filter(group="changed").select("dialogue")
-    additions = answers.filter(_IS_ADDITION)
-    slots = additions["slot"].unique().sort().to_list()
+    dialogues, additions = counts.filter(_IS_CHANGED).select("dialogue"), sheet.filter(_IS_ADDITION)
     rows = []
-    for slot in [None, *slots] if slots else []:
+    for slot in [None, *additions["slot"].unique().sort()] if additions.height else []:
         of_slot = additions if slot is None else additions.filter(slot=slot)
-        judged = of_slot.group_by("dialogue").agg(right=pl.col("answer").sum(), wrong=(~pl.col("answer")).sum())
+        judged = of_slot.group_by("dialogue").agg(right=pl.col("answer").sum(), n=pl.len())
         judged = dialogues.join(judged, on="dialogue", how="left", maintain_order="left").fill_null(0)
-        right, wrong = (judged[name].cast(pl.Float64).to_numpy() for name in ("right", "wrong"))
-        ratio = _ratio(right, right + wrong, np.ones_like(right), np.zeros(len(right), np.intp))
-        rows.append((slot, len(of_slot), int(right.sum()), int(wrong.sum()), *ratio))
+        right, n = (judged[name].cast(pl.Float64).to_numpy() for name in ("right", "n"))
+        ratio = _ratio(right, n, np.ones_like(n), np.zeros(len(n), np.intp))
+        rows.append((slot, len(of_slot), int(right.sum()), int((n - right).sum()), *ratio))
     return pl.DataFrame(rows, REVIEWED_ADDITIONS.schema, orient="row")
 
 
 def _by_group(counts: pl.DataFrame) -> pl.DataFrame:
     """`Review.dialogues`."""
-    is_changed, is_complete = pl.col("group") == "changed", pl.col("missed") == 0
-    is_right = pl.when(is_changed).then(pl.col("wrong") == 0).otherwise(is_complete)
-    is_said, n, right = pl.col("missed").is_not_null().all(), pl.col("dialogues"), pl.col("right")
+    is_complete, is_said, n, right = _MISSED == 0, _MISSED.is_not_null().all(), pl.col("dialogues"), _RIGHT
+    is_right = pl.when(_IS_CHANGED).then(pl.col("wrong") == 0).otherwise(is_complete)
     of_group = counts.group_by("group").agg(
         of=pl.col("of").first(),
         dialogues=pl.len(),
-        right=pl.when(is_said | is_changed.all()).then(is_right.sum()),
+        right=pl.when(is_said | _IS_CHANGED.all()).then(is_right.sum()),
         complete=pl.when(is_said).then((is_right & is_complete).sum()),
     )
     return REVIEWED_DIALOGUES.conform(of_group.with_columns(wrong=n - right, share=right / n).sort("group"))
@@ -360,42 +334,20 @@ def review_sheet(
     if sample < 1 or seed < 0:
         raise UsageError(f"sample={sample}, seed={seed}", hint="dialogues per group, from 1, and a number from 0")
     corpus = Dialogues.read(data, said, split)
-    dialogues = _drawn(corpus.turns["dialogue"].unique().sort(), found.proposals, sample, seed)
-    turns = corpus.turns.join(dialogues, on="dialogue", how="semi").join(corpus.said, on=_KEY, how="left").sort(_KEY)
-    cells = corpus.cells.join(dialogues, on="dialogue", how="semi")
-    cells = cells.filter(~pl.col("value").is_in(Convention().absent))
-    proposals = found.proposals.join(dialogues, on="dialogue")
-    additions = (
-        _with_exchanges(proposals, turns)
-        .join(_states(proposals, cells), on=_CELL, how="left")
-        .join(_meanings(proposals), on=["slot", "value"], how="left")
-        .with_columns(state=pl.col("state").fill_null("(empty)"), evidence=evidence_in_words() + _meaning_in_words())
-        .with_columns(row=pl.lit("addition"), right=pl.lit(""))
-    )
-    transcripts = dialogues.join(_transcripts(turns, cells, proposals), on="dialogue", how="left")
-    transcripts = transcripts.with_columns(row=pl.lit("dialogue"), missed=pl.lit(""))
-    sheet = pl.concat([transcripts, additions], how="diagonal")
-    return SHEET.conform(sheet.sort("order", pl.col("row") == "addition", "turn", "slot"))
-
-
-def _drawn(every: pl.Series, proposals: pl.DataFrame, sample: int, seed: int) -> pl.DataFrame:
-    """(dialogue, group, of, order): the dialogues that are drawn from all."""
-    is_changed = every.is_in(proposals["dialogue"].unique().implode())
-    random = np.random.default_rng(seed)
+    every, random = corpus.turns["dialogue"].unique().sort(), np.random.default_rng(seed)
+    is_changed = every.is_in(found.proposals["dialogue"].unique().implode())
     samples = []
     for group, of_group in zip(GROUPS, (every.filter(is_changed), every.filter(~is_changed)), strict=True):
         drawn = of_group.gather(np.sort(random.permutation(len(of_group))[:sample]))
         samples.append(drawn.to_frame().with_columns(group=pl.lit(group), of=len(of_group)))
-    return pl.concat(samples).with_row_index("order")
-
-
-def _with_exchanges(proposals: pl.DataFrame, turns: pl.DataFrame) -> pl.DataFrame:
-    """Proposals with the `exchange` of their turn, where the value is marked, and those `before` and `after`."""
-    exchange = _lines(*_PARTIES).alias("exchange")
-    around = turns.with_columns(before=exchange.shift(1).over("dialogue"), after=exchange.shift(-1).over("dialogue"))
-    text = marked(pl.col("utterance"), pl.col("start"), pl.col("end"))
-    is_speaker = (pl.when(speaker=who).then(text).otherwise(who).alias(who) for who in _PARTIES)
-    return proposals.join(around, on=_KEY).with_columns(is_speaker).with_columns(exchange)
+    dialogues = pl.concat(samples).with_row_index("order")
+    turns = corpus.turns.join(dialogues, on="dialogue", how="semi").join(corpus.said, on=_KEY, how="left").sort(_KEY)
+    cells = corpus.cells.join(dialogues, on="dialogue", how="semi")
+    cells = cells.filter(~pl.col("value").is_in(Convention().absent))
+    proposals = found.proposals.join(dialogues, on="dialogue")
+    sheet = pl.concat([_transcripts(turns, cells, proposals), _additions(turns, cells, proposals)], how="diagonal")
+    sheet = sheet.join(dialogues, on="dialogue")
+    return SHEET.conform(sheet.sort("order", pl.col("row") == "addition", "turn", "slot"))
 
 
 def _lines(*names: str) -> pl.Expr:
@@ -403,33 +355,41 @@ def _lines(*names: str) -> pl.Expr:
     return pl.concat_list(pl.format(f"{name}: {{}}", name) for name in names).list.drop_nulls().list.join("\n")
 
 
-def _states(proposals: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
-    """(dialogue, turn, slot, state): gold's state in the turn of each proposal, the slot's domain first."""
+def _additions(turns: pl.DataFrame, cells: pl.DataFrame, proposals: pl.DataFrame) -> pl.DataFrame:
+    """The rows of additions: the evidence in words, what is said around the value, gold's state of the turn."""
     entries = proposals.select(_CELL).join(cells.rename({"slot": "of_gold"}), on=_KEY)
     domain, other = (pl.col(name).str.split("-").list.first() for name in ("slot", "of_gold"))
-    entries = entries.sort(*_CELL, domain != other, "of_gold")
-    return entries.group_by(_CELL, maintain_order=True).agg(
-        state=pl.format("{} = {}", "of_gold", "value").str.join("; ")
+    entries = entries.sort(*_CELL, domain != other, "of_gold").group_by(_CELL, maintain_order=True)
+    states = entries.agg(state=pl.format("{} = {}", "of_gold", "value").str.join("; "))
+    exchange, text = _lines(*_PARTIES).alias("exchange"), marked(pl.col("utterance"), pl.col("start"), pl.col("end"))
+    around = turns.with_columns(before=exchange.shift(1).over("dialogue"), after=exchange.shift(-1).over("dialogue"))
+    additions = proposals.drop("group", "of", "order").join(around, on=_KEY).join(states, on=_CELL, how="left")
+    additions = additions.with_columns(
+        *(pl.when(speaker=who).then(text).otherwise(who).alias(who) for who in _PARTIES),
+        meaning=canonical(additions["slot"], additions["value"]),
     )
+    # Some files write a hotel's type as true or false.
+    is_coded = pl.col("value").is_in(["true", "false"]) & ~pl.col("meaning").is_in(["yes", "no"])
+    meaning = pl.when(is_coded).then(pl.format(" The value {} stands for {}.", "value", "meaning")).fill_null("")
+    return additions.with_columns(
+        exchange, pl.col("state").fill_null("(empty)"), evidence=evidence_in_words() + meaning,
+        row=pl.lit("addition"), right=pl.lit(""),
+    )  # fmt: skip
 
 
 def _transcripts(turns: pl.DataFrame, cells: pl.DataFrame, proposals: pl.DataFrame) -> pl.DataFrame:
-    """(dialogue, transcript): all that is said in dialogues, and how gold's state changes turn by turn."""
-    before = turns.select(*_KEY, next=pl.col("turn").shift(-1).over("dialogue")).drop_nulls()
+    """The rows of dialogues: all that is said in them, and how gold's state changes turn by turn."""
+    before, setting = turns.select(*_KEY, next=pl.col("turn").shift(-1).over("dialogue")).drop_nulls(), "{} = {}"
     was = cells.join(before, on=_KEY).select("dialogue", "slot", turn="next", was="value")
     changes = cells.join(was, on=_CELL, how="full", coalesce=True).filter(pl.col("value").ne_missing(pl.col("was")))
-    changes = changes.select(
-        *_CELL, text=pl.when(pl.col("value").is_null()).then(pl.format("{} removed", "slot")).otherwise(_setting())
-    )
-    added = proposals.select(*_CELL, text=pl.format("+ {}", _setting()))
-    state = pl.concat([changes, added]).sort(*_CELL, "text").group_by(_KEY, maintain_order=True)
-    lines = turns.join(state.agg(state=pl.col("text").str.join("; ")), on=_KEY, how="left").sort(_KEY)
+    change = pl.coalesce(pl.format(setting, "slot", "value"), pl.format("{} removed", "slot"))
+    added = proposals.select(*_CELL, text=pl.format(f"+ {setting}", "slot", "value"))
+    state = pl.concat([changes.select(*_CELL, text=change), added]).sort(*_CELL, "text")
+    state = state.group_by(_KEY, maintain_order=True).agg(state=pl.col("text").str.join("; "))
+    lines = turns.join(state, on=_KEY, how="left").sort(_KEY).group_by("dialogue", maintain_order=True)
     texts = pl.format("[turn {}]\n{}", "turn", _lines(*_PARTIES, "state"))
-    return lines.group_by("dialogue", maintain_order=True).agg(transcript=texts.str.join("\n"))
-
-
-def _setting() -> pl.Expr:
-    return pl.format("{} = {}", "slot", "value")
+    transcripts = lines.agg(transcript=texts.str.join("\n"))
+    return transcripts.with_columns(row=pl.lit("dialogue"), missed=pl.lit(""))
 
 
 # --- evidence in words ------------------------------------------------------------------------------------------------
@@ -462,17 +422,6 @@ def evidence_in_words() -> pl.Expr:
     return pl.format(
         'The {} {} "{}"{}{}. Elsewhere gold annotates {} of {} {}.{}',
         "speaker", verb, "said", offer.otherwise(none), of_place, "annotated", "mentions",
-        pl.coalesce(pl.when(holds).then(pl.lit(words)) for words, holds in alike.items()),
+        first_of(alike),
         pl.coalesce(pl.format(" Later in the dialogue gold has {}.", "later"), none),
     )  # fmt: skip
-
-
-def _meanings(proposals: pl.DataFrame) -> pl.DataFrame:
-    """(slot, value, meaning): what true and false mean in slots that some files write like that (`hotel-type`)."""
-    pairs = proposals.filter(pl.col("value").is_in(["true", "false"])).select("slot", "value").unique().iter_rows()
-    rows = [(slot, value, meaning) for slot, value in pairs if (meaning := CANONICAL(slot, value)) not in ("yes", "no")]
-    return pl.DataFrame(rows, dict.fromkeys(("slot", "value", "meaning"), pl.String), orient="row")
-
-
-def _meaning_in_words() -> pl.Expr:
-    return pl.format(" The value {} stands for {}.", "value", "meaning").fill_null("")

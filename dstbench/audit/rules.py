@@ -85,12 +85,6 @@ class Rules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     early: Pattern = NOTHING  # slots of which values are added even before gold annotates the domain
 
 
-@cache
-def english() -> Rules:
-    """The rules for English."""
-    return read_rules()
-
-
 def read_rules(path: str | PathLike[str] | None = None) -> Rules:
     """The rules in a JSON file, or of a preset by its name (`typing.Preset`); None: those for English.
 
@@ -128,3 +122,7 @@ def _faults(rules: Rules) -> Iterator[str]:
     for slot, by_value in rules.said_as.items():
         for words in (words for listed in by_value.values() for words in listed if not re.search(WORD, words)):
             yield f"`said_as` of {slot} has {words!r}, not a word"
+
+
+#: The rules for English.
+english: Final = cache(read_rules)

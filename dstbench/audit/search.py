@@ -31,12 +31,10 @@ def find_values(texts: pl.Series, values: pl.Series, typos: Table | None = None)
     phrases = {**english().phrases, **english().numbers, **TYPOS, **(typos.rights if typos else {})}
     text_words, value_words = (pl.select(bare_words(pl.lit(column))).to_series() for column in (texts, values))
     times = pl.Series("time", [_time_of(value) for value in values], dtype=pl.String)
-    spellings = _spellings(value_words, times, phrases)
     no_times = value_words.zip_with(times.is_null(), pl.Series([""]))  # 17:15 is not 15:17
     texts_in_one_spelling, values_in_one_spelling = (_one_spelling(words, phrases) for words in (text_words, no_times))
-    spelled = _with_same_letters(text_words, spellings["words"])
     matches = [
-        spelled.with_columns(spellings["value"].gather(spelled["value"])),
+        _with_same_letters(text_words, value_words),
         _with_same_letters(texts_in_one_spelling, values_in_one_spelling),
         _with_same_words(texts_in_one_spelling, values_in_one_spelling),
         _times(texts).join(times.to_frame().with_row_index("value"), on="time").select("text", "value"),
@@ -44,12 +42,13 @@ def find_values(texts: pl.Series, values: pl.Series, typos: Table | None = None)
     return pl.concat(matches).unique()
 
 
-def first_said(values: pl.DataFrame, said: pl.DataFrame, convention: Convention) -> pl.DataFrame:
-    """(dialogue, slot, value, searched, said_at): the first turn in which values that tell their slot are said.
+def with_unsaid(rows: pl.DataFrame, said: pl.DataFrame, convention: Convention) -> pl.DataFrame:
+    """Rows (dialogue, turn, slot, value, …) with whether the value is `searched` for, and `unsaid` up to its turn.
 
-    Yes, no and dontcare are not searched for.
+    Yes, no and dontcare are not searched for, as they do not tell their slot.
     """
-    normalise = normaliser(convention.pred_steps, convention.typos)
+    normalise, key = normaliser(convention.pred_steps, convention.typos), ["dialogue", "slot", "value"]
+    values = rows.select(key).unique(maintain_order=True)
     distinct = values.select("slot", "value").unique(maintain_order=True)
     spelled = [
         [text for text in (*alternatives(value), *alternatives(normalise(slot, value))) if tells_slot(text)]
@@ -61,8 +60,11 @@ def first_said(values: pl.DataFrame, said: pl.DataFrame, convention: Convention)
     found = find_values(texts["text"], wanted, convention.typos)
     found = texts.select("dialogue", "turn")[found["text"]].with_columns(spelled=wanted.gather(found["value"]))
     first = found.group_by("dialogue", "spelled").agg(said_at=pl.col("turn").min())
-    searched = values.join(texts_of, on=["slot", "value"]).join(first, on=["dialogue", "spelled"], how="left")
-    return searched.group_by("dialogue", "slot", "value").agg(pl.col("said_at").min(), searched=pl.lit(True))
+    first = values.join(texts_of, on=["slot", "value"]).join(first, on=["dialogue", "spelled"], how="left")
+    first = first.group_by(key).agg(pl.col("said_at").min(), searched=True)
+    rows = rows.join(first, on=key, how="left", maintain_order="left")
+    unsaid = pl.col("said_at").is_null() | (pl.col("said_at") > pl.col("turn"))
+    return rows.with_columns(pl.col("searched").fill_null(False), unsaid=pl.col("searched").is_not_null() & unsaid)
 
 
 # --- spellings --------------------------------------------------------------------------------------------------------
@@ -80,32 +82,6 @@ def _time_of(value: str) -> str | None:
     """The time of the day that a value is, as ``HH:MM``; None: it is not one."""
     time = STEPS["times"].function("time", "".join(value.lower().removeprefix("the ").replace("-", " ").split()))
     return time.replace("24:", "00:") if re.fullmatch(r"\d\d:\d\d", time) else None
-
-
-def _spellings(words: pl.Series, times: pl.Series, phrases: Mapping[str, str]) -> pl.DataFrame:
-    """(value: UInt32, words): each value as it is, without small words, and as the phrases and clocks spell it.
-
-    A time is spelled with and without its leading zero, and by a clock of twelve hours with am or pm.
-    """
-    values = pl.DataFrame({"words": words, "time": times}).with_row_index("value")
-    own = values.select("value", "words")
-    own = pl.concat([own, own.with_columns(_without_small_words(pl.col("words")))])
-    same = pl.DataFrame({"right": [*phrases.values()] * 2, "words": [*phrases, *phrases.values()]})
-    same = same.with_columns(bare_words(pl.col("words", "right")))
-    letters = _without_spaces(pl.col("words")).alias("letters")
-    synonyms = same.select(letters, "right").unique().join(same.select("right", synonym="words"), on="right")
-    of_phrases = own.with_columns(letters).join(synonyms, on="letters").select("value", words="synonym")
-    hour, minute = pl.col("time").str.head(2).cast(pl.Int32), pl.col("time").str.tail(2)
-    half = pl.when(hour < 12).then(pl.lit("a")).otherwise(pl.lit("p"))
-    twelve = (hour - 1) % 12 + 1
-    clocks = [
-        pl.format("{}{}", hour, minute),
-        pl.col("time").str.replace(":", ""),
-        *(pl.format(f"{zero}{{}}{{}}{{}}{m}", twelve, minute, half) for zero in ("", "0") for m in ("", "m")),
-        pl.when(minute == "00").then(pl.format("{}{}m", twelve, half)),
-    ]
-    of_times = values.drop_nulls("time").select("value", words=pl.concat_list(clocks)).explode("words").drop_nulls()
-    return pl.concat([own, of_phrases, of_times]).unique()
 
 
 def _one_spelling(words: pl.Series, phrases: Mapping[str, str]) -> pl.Series:

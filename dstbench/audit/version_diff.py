@@ -24,11 +24,13 @@ from typing import Any, Final
 
 import polars as pl
 
+from dstbench.audit.corpus import first_of
 from dstbench.audit.inputs import gold_of, open_golds, split_names, under
 from dstbench.conventions.convention import Convention
 from dstbench.conventions.normalise import LOOSE
 from dstbench.conventions.profiles import as_convention
 from dstbench.errors import DstbenchError, DstbenchWarning, UsageError, warn
+from dstbench.metrics.base import divide
 from dstbench.readers.states import Side, States
 from dstbench.runs.align import to_long
 from dstbench.runs.open import Data
@@ -195,8 +197,7 @@ def _compare(long: pl.DataFrame, convention: Convention) -> pl.DataFrame:
         "removed": ~in_new,
         "changed": pl.lit(value=True),
     }
-    kind = pl.coalesce(pl.when(condition).then(pl.lit(name)) for name, condition in conditions.items())
-    held = in_old | in_new
+    kind, held = first_of(conditions), in_old | in_new
     return rows.select(
         "dialogue", "turn", "slot", pl.col("domain").cast(pl.String), before="gold", after="pred", held=held,
         kind=pl.when(held & ~pl.col("match")).then(kind),
@@ -213,17 +214,20 @@ def _next(column: str) -> pl.Expr:
 
 
 def _measure(cells: pl.DataFrame) -> list[pl.DataFrame]:
-    """`_counts` of cells and their shares: per split, per split and domain, and per split, domain and slot."""
-    held, size = cells.filter("held"), ["split", "domain", "dialogues", "turns"]
-    domains = held.group_by("split", "domain").agg(_counts())
-    slots = held.group_by("split", "domain", pl.col("slot").cast(pl.String)).agg(_counts()).drop("dialogues", "turns")
-    slots = slots.join(domains.select(size), on=["split", "domain"])
-    shares = [
-        pl.when(pl.col(unit) > 0).then(pl.col(f"changed_{unit}") / pl.col(unit)).alias(f"share_{unit}")
-        for unit in ("dialogues", "turns")
-    ]
-    tables = cells.group_by("split").agg(_counts()), domains.sort("split", "domain"), slots.sort("split", "slot")
-    return [table.with_columns(shares) for table in tables]
+    """Counts of cells by kind, of dialogues and turns: per split, per split and domain, and per split and slot."""
+    differs, units = pl.col("kind").is_not_null(), {"dialogues": pl.col("dialogue"), "turns": pl.col("at")}
+    counts = {
+        **{unit: number.n_unique() for unit, number in units.items()},
+        **{f"changed_{unit}": number.filter(differs).n_unique() for unit, number in units.items()},
+        **{kind: (pl.col("kind") == kind).sum() for kind in KINDS},
+    }
+    held, group = cells.filter("held"), ["split", "domain"]
+    domains = held.group_by(group).agg(**counts)
+    slots = held.group_by(*group, pl.col("slot").cast(pl.String)).agg(**counts).drop(units)
+    slots = slots.join(domains.select(*group, *units), on=group)
+    tables = cells.group_by("split").agg(**counts), domains.sort(group), slots.sort("split", "slot")
+    shares = {f"share_{unit}": divide(pl.col(f"changed_{unit}"), pl.col(unit)) for unit in units}
+    return [table.with_columns(**shares) for table in tables]
 
 
 def _per_split(cells: pl.DataFrame, states: States) -> pl.DataFrame:
@@ -236,15 +240,3 @@ def _per_split(cells: pl.DataFrame, states: States) -> pl.DataFrame:
     if cells["split"].n_unique() < 2:
         return none
     return pl.concat(_measure(cells), how="diagonal").sort("split", "domain", maintain_order=True)
-
-
-def _counts() -> list[pl.Expr]:
-    """Dialogues and turns, those with a difference, and cells by kind."""
-    differs = pl.col("kind").is_not_null()
-    return [
-        pl.col("dialogue").n_unique().alias("dialogues"),
-        pl.col("at").n_unique().alias("turns"),
-        pl.col("dialogue").filter(differs).n_unique().alias("changed_dialogues"),
-        pl.col("at").filter(differs).n_unique().alias("changed_turns"),
-        *((pl.col("kind") == kind).sum().alias(kind) for kind in KINDS),
-    ]

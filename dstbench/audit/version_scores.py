@@ -31,6 +31,8 @@ from dstbench.typing import Missing
 
 #: The default metric.
 DEFAULT: Final = "jga"
+# The column of scores with exact matching; there is none if the convention matches exactly anyway.
+_EXACT: Final = pl.DataFrame(schema={"exact": pl.Float64})
 
 
 @dataclass(frozen=True)
@@ -113,7 +115,9 @@ def scores(
             run_turns.append(score_rows[-1].head(1).select("version", "model", "run", pl.col("turns").cast(pl.Float64)))
     scored = pl.concat(score_rows)
     means = *_over_seeds("value", "sd"), *_over_seeds("exact", "exact_sd")
-    groups = _with_exact(scored).group_by("version", "model", "metric", "unit", maintain_order=True)
+    groups = pl.concat([scored, _EXACT], how="diagonal").group_by(
+        "version", "model", "metric", "unit", maintain_order=True
+    )
     by_model = groups.agg(pl.col("run").n_unique().alias("runs"), *means, pl.col("dialogues").first())
     return VersionScores(scored, VERSION_MODELS.conform(by_model), _slots(run_turns, error_turns))
 
@@ -153,31 +157,28 @@ def _naming_version(version: str) -> Iterator[None]:
 def _over_common_dialogues(opened: Sequence[tuple[str, Run]]) -> list[tuple[str, Run]]:
     """The runs on their versions, restricted to the dialogues that all of them have; a warning says which lack some."""
     dialogue = pl.col("dialogue").unique()
-    held = [(version, run.name, run.read(run.table.select(dialogue)).to_series()) for version, run in opened]
+    held = [(version, run.name, {*run.read(run.table.select(dialogue)).to_series()}) for version, run in opened]
     common = held[0][2]
     for at, (version, name, own) in enumerate(held):
-        common = common.filter(common.is_in(own.implode()))
-        if common.is_empty():
+        common = common & own
+        if not common:
             earlier = ", ".join(dict.fromkeys(version for version, *_ in held[:at]))
             raise DstbenchError(
                 f"{version}: {name} has no dialogue there that is also in {earlier}",
                 hint="versions are compared over the dialogues that all have: is it the same split, with the same ids?",
             )
-    if all(len(own) == len(common) for *_, own in held):
-        return list(opened)
     for version in dict.fromkeys(version for version, *_ in held):
-        of_version = pl.concat(own for other, _, own in held if other == version).unique()
-        lost = of_version.filter(~of_version.is_in(common.implode()))
-        lacking = dict.fromkeys(
-            name if other == version else other for other, name, own in held if not lost.is_in(own.implode()).all()
-        )
-        if lacking:
+        of_version = set[str]().union(*(own for other, _, own in held if other == version))
+        if lost := of_version - common:
+            lacking = dict.fromkeys(name if other == version else other for other, name, own in held if lost - own)
             warn(
                 f"{version}: {len(lost):,} of its {len(of_version):,} dialogues not scored, as not in "
                 f"{', '.join(lacking)}; versions are compared over the {len(common):,} that all have",
                 when="before",
             )
-    is_common = pl.col("dialogue").is_in(common.implode())
+    if all(own == common for *_, own in held):
+        return list(opened)
+    is_common = pl.col("dialogue").is_in(list(common))
     return [(version, in_memory(run.name, run.read(run.table.filter(is_common)), run.meta)) for version, run in opened]
 
 
@@ -195,16 +196,11 @@ def _over_seeds(name: str, sd: str) -> list[pl.Expr]:
     return [pl.when(is_complete).then(values.mean()).alias(name), pl.when(is_complete).then(values.std()).alias(sd)]
 
 
-def _with_exact(rows: pl.DataFrame) -> pl.DataFrame:
-    """Score rows with the column `exact`; null where the convention matches exactly anyway."""
-    return rows if "exact" in rows.columns else rows.with_columns(exact=pl.lit(None, pl.Float64))
-
-
 def _slots(run_turns: Sequence[pl.DataFrame], error_turns: Sequence[pl.DataFrame]) -> pl.DataFrame:
     """`VERSION_SLOTS`; a slot that neither gold nor a run has, but another run of the model, is right in that run."""
     if not error_turns:
         return VERSION_SLOTS.schema.to_frame()
-    rows = _with_exact(pl.concat(error_turns))
+    rows = pl.concat([*error_turns, _EXACT], how="diagonal")
     slots = rows.select("version", "model", "slot").unique(maintain_order=True)
     counts = rows.select("version", "model", "run", "slot", "exact", error_turns="value")
     every = pl.concat(run_turns).join(slots, on=["version", "model"], maintain_order="left")

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import dstbench
 from dstbench import audit
-from dstbench.audit.missing_tables import annotated_mentions
+from dstbench.audit.missing_annotations import annotated_mentions
 from dstbench.rendering.tables import render
 from tests.audit.test_missing_annotations import hotels
 from tests.audit.test_reviewing import lines
