@@ -474,3 +474,17 @@ def test_the_figures_and_the_formats(here: Path, monkeypatch: pytest.MonkeyPatch
     assert max(map(len, lines)) <= 100
     assert "tab:compare-metrics" in run(*words, "--format", "latex")[1]
     assert run(*words, "--format", "md")[1].startswith("report ")
+
+
+@pytest.mark.filterwarnings("ignore::dstbench.errors.DstbenchWarning")
+def test_power_is_a_share_of_all_pairs_also_of_those_that_no_test_can_tell_apart() -> None:
+    north = {"hotel-area": "north"}
+
+    def run(right: int) -> list[dict[str, Any]]:
+        preds = ({"pred": north if number < right else {}} for number in range(30))
+        return [{"dialogue_id": f"D{n}", "turn": 0, "gold": north, **pred} for n, pred in enumerate(preds)]
+
+    found = dstbench.compare_metrics({"a": run(30), "b": run(15), "c": run(13)}, metrics="jga,sa:T=5", resamples=200)
+    for row in found.power.iter_rows(named=True):
+        assert (row["pairs"], row["apart"], row["untestable"]) == (3, 2, 1)  # b and c differ in two dialogues
+        assert row["power"] == pytest.approx(2 / 3)

@@ -93,6 +93,16 @@ def test_error_turns_are_what_loops_give(runs: Runs, versions: Runs) -> None:
             assert not missed
 
 
+@pytest.mark.filterwarnings("ignore::dstbench.errors.DstbenchWarning")
+def test_error_turns_have_the_slots_that_are_scored_beyond_the_profiles_set() -> None:
+    gold = {"hotel-area": "north", "hospital-department": "icu"}
+    run = [{"dialogue_id": "MUL1", "turn": 0, "pred": {"hotel-area": "north"}}]
+    found = audit.scores({"run": run}, {"v": [{"dialogue_id": "MUL1", "turn": 0, "gold": gold}]}, profile="star")
+    wrong = {slot for slot, turns in found.slots.select("slot", "error_turns").iter_rows() if turns}
+    assert wrong == {"hospital-department"}
+    assert found.runs["value"].to_list() == [0]
+
+
 @pytest.mark.again
 def test_a_run_of_one_version_is_scored_on_that_only(runs: Runs, versions: Runs) -> None:
     a, b, c = runs

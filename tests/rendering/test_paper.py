@@ -12,10 +12,11 @@ import pytest
 import dstbench
 from dstbench.demo import synthetic
 from dstbench.rendering.report import Report
+from dstbench.typing import Missing
 from tests.commands import run
 from tests.rendering.test_latex import ACL, HOSTILE, has_tex, typeset
 
-pytestmark = [pytest.mark.again, pytest.mark.filterwarnings("ignore::dstbench.DstbenchWarning")]
+pytestmark = pytest.mark.filterwarnings("ignore::dstbench.DstbenchWarning")
 
 
 def seven(dialogues: int = 40) -> Report:
@@ -32,6 +33,7 @@ def files() -> dict[str, str]:
     }
 
 
+@pytest.mark.again
 def test_what_is_cited_is_listed_and_nothing_else(files: dict[str, str]) -> None:
     cited = {key for keys in re.findall(r"\\cite\w+\{(.*?)\}", files["methods.tex"]) for key in keys.split(",")}
     assert cited == set(re.findall(r"^@\w+\{(.*),$", files["references.bib"], re.MULTILINE))
@@ -55,6 +57,7 @@ def test_what_is_cited_is_listed_and_nothing_else(files: dict[str, str]) -> None
     assert {*re.findall(r"\\ref\{(.*?)\}", files["methods.tex"])} <= {*labels}
 
 
+@pytest.mark.again
 def test_the_sentences_say_how_it_was_computed(files: dict[str, str]) -> None:
     text = " ".join(files["methods.tex"].split())
     for words in (
@@ -69,6 +72,7 @@ def test_the_sentences_say_how_it_was_computed(files: dict[str, str]) -> None:
     assert re.fullmatch(r"jga\+fga\(.*\)\|profile:verbatim\.1\|.*\|d:12\|t:\d+\|v:[\d.]+", readable)
 
 
+@pytest.mark.again
 def test_no_more_is_claimed_than_the_tests_carry(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of runs that are equal, none is said to be better; and a difference beyond chance is."""
     monkeypatch.setattr("dstbench.rendering.charts.draw.draw_figure", lambda *_: b"")  # sentences alone are asked for
@@ -86,6 +90,7 @@ def test_no_more_is_claimed_than_the_tests_carry(monkeypatch: pytest.MonkeyPatch
     assert "does not show" not in text
 
 
+@pytest.mark.again
 def test_a_single_run_and_other_settings(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dstbench.rendering.charts.draw.draw_figure", lambda *_: b"")  # sentences alone are asked for
     alone = dstbench.report({"eager": synthetic(20)["eager"]}, metrics="jga", most=1, profile="trade")
@@ -102,6 +107,7 @@ def test_a_single_run_and_other_settings(monkeypatch: pytest.MonkeyPatch) -> Non
     assert "holm" not in text
 
 
+@pytest.mark.again
 def test_the_command_writes_a_folder(here: Path) -> None:
     runs = ["careful.parquet", "eager.parquet"]
     for name in runs:
@@ -132,3 +138,21 @@ def test_seven_runs_compile_without_a_warning(here: Path) -> None:
     typeset(preamble, body)
     said = typeset(preamble, body)
     assert not re.findall(r"^.*(?:[Ww]arning|Overfull|undefined|too large).*$", said, re.MULTILINE)
+
+
+@pytest.mark.parametrize(
+    ("missing", "sentence"),
+    [
+        ("wrong", "A turn without a prediction counts as wrong."),
+        ("empty", "A turn without a prediction counts as an empty state."),
+        ("intersect", "Turns without a prediction are left out."),
+    ],
+)
+def test_methods_say_how_turns_without_a_prediction_count(
+    missing: Missing, sentence: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dstbench.rendering.charts.draw.draw_figure", lambda *_: b"")  # sentences alone are asked for
+    states = [{"dialogue_id": f"D{n}", "turn": 0, "gold": {"hotel-area": "north"}} for n in range(4)]
+    preds = [{"dialogue_id": f"D{n}", "turn": 0, "pred": {"hotel-area": "north"}} for n in range(3)]
+    page = dstbench.report({"a": preds, "b": preds}, gold=states, missing=missing, metrics="jga", most=1)
+    assert sentence in page.to_paper()["methods.tex"].decode()
