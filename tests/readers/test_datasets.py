@@ -158,7 +158,7 @@ def test_sgd_says_where_something_is_wrong(here: Path) -> None:
     dialogue = sgd("1_00000", {"Hotels_2": {"rooms": ["2"]}}, {"Hotels_2": {"rooms": [2]}})  # type: ignore[list-item]
     Path("p.json").write_text(json.dumps([dialogue]))
     where = "dialogue 1_00000, turn 1, slot Hotels_2-rooms"
-    with pytest.raises(dstbench.DstbenchError, match=rf"expected a string, found 2 \({where}\)"):
+    with pytest.raises(dstbench.DstbenchError, match=rf"item 0: expected a string, found 2 \({where}\)"):
         dstbench.read("p.json")
 
 
