@@ -96,3 +96,15 @@ def test_a_short_name_is_understood_where_a_name_is_asked_for(folder: Path) -> N
     assert run(*line, "--baseline", "keen").out == run(*line, "--baseline", "run_keen").out
     models = (run(*line, "--model", f"both={names}").out for names in ("keen,hasty", "run_keen,run_hasty"))
     assert len({*models}) == 1
+
+
+def test_a_narrow_table_says_how_many_columns_are_left_out() -> None:
+    def columns(text: str) -> int:
+        head = re.search(r"\n\n (run .*)\n -+\n", text)
+        assert head
+        return len(re.split(r" {2,}", head[1].strip()))
+
+    whole, narrow = (run("score", *RUNS, columns=width).out for width in (400, 50))
+    left_out = re.search(r"(\d+) more columns?: --all", narrow)
+    assert left_out
+    assert int(left_out[1]) == columns(whole) - columns(narrow) > 0
