@@ -245,7 +245,7 @@ def test_misspelt_keywords_are_refused() -> None:
         passed_on = [str(each.annotation) for each in parameters if each.kind is each.VAR_KEYWORD]
         if passed_on == ["Unpack[Reading]"] and function in (dstbench.scan, dstbench.score, dstbench.turns):
             names |= {*Reading.__annotations__}
-        needed = {
+        needed: dict[str, Any] = {
             each.name: [] for each in parameters if each.default is each.empty and each.kind is not each.VAR_KEYWORD
         }
         # Those that pass keywords on look at their data first.

@@ -7,7 +7,6 @@ with a message that names the limit.
 from __future__ import annotations
 
 import os
-import sys
 from typing import Final, NamedTuple
 
 from dstbench.errors import UsageError
@@ -60,17 +59,9 @@ def check_threads() -> None:
 
 
 def memory() -> int:
-    """The megabytes that this process has in memory; except on Linux, the peak so far, or 0 if the system does not say.
-
-    Where it is the peak, a query may stay below that of the time before it.
-    """
+    """The megabytes that this process has in memory; 0 where the system does not say, as any but Linux."""
     try:
-        import resource
-
         with open("/proc/self/statm", encoding="ascii") as file:
-            return int(file.read().split()[1]) * resource.getpagesize() // 10**6
-    except ImportError:  # Windows
-        return 0
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") // 10**6
     except OSError:
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        return peak // (10**6 if sys.platform == "darwin" else 10**3)  # bytes there, elsewhere kilobytes
+        return 0

@@ -46,24 +46,22 @@ def read_table(
     """
     if file.is_parquet:
         return FileTable(parquet.read(file), "row", 1)
-    whole = _content(file)
-    (separator, *_), content = separators(whole)
-    rows = _csv(file, content, separator, titles=True)
+    rows, separator, content = _csv(file, titles=True)
     for column in rows.columns if columns is None else columns:
         if f"{column}_duplicated_0" in rows.columns:  # what Polars appends to the name of a repeated column
             raise file.error(f"two columns {column}", "give each column a name of its own")
     if separator != ",":
         names = _hold_only(rows, _ANY_NUMBER) if numbers is None else numbers
         rows = rows.with_columns(_with_points(file, rows[name]) for name in rows.columns if name.strip() in names)
-    if content.rstrip(b"\r\n").count(b"\n") == rows.height:  # no text has several lines
-        return FileTable(rows, "line", 2 if content is whole else 3)
+    has_line_of_excel = _SEPARATOR_LINE.match(content) is not None
+    if content.rstrip(b"\r\n").count(b"\n") == rows.height + has_line_of_excel:  # no text has several lines
+        return FileTable(rows, "line", 2 + has_line_of_excel)
     return FileTable(rows, "row", 1)
 
 
 def read_pairs(file: File, hint: str) -> list[tuple[str, str]]:
     """The rows of a table of two columns of texts without titles."""
-    (separator, *_), content = separators(_content(file))
-    rows = _csv(file, content, separator, titles=False)
+    rows, _, _ = _csv(file, titles=False)
     if rows.width != 2:
         raise file.error(f"{rows.width} column{'s' * (rows.width != 1)}, not two", hint)
     for number, (one, other) in enumerate(pairs := rows.fill_null("").rows(), start=1):
@@ -88,20 +86,19 @@ def separators(content: bytes) -> tuple[list[str], bytes]:
     return sorted(_SEPARATORS, key=lambda sign: -first.count(sign.encode())), content
 
 
-def _content(file: File) -> bytes:
-    content = file.read()
-    if content.startswith((b"\xff\xfe", b"\xfe\xff")):
+def _csv(file: File, *, titles: bool) -> tuple[pl.DataFrame, str, bytes]:
+    """The rows of a CSV file, all of texts; their separator; and the whole content."""
+    whole = file.read()
+    if whole.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise file.error("it is in UTF-16", "save it as CSV in UTF-8")
-    return content
-
-
-def _csv(file: File, content: bytes, separator: str, *, titles: bool) -> pl.DataFrame:
+    (separator, *_), content = separators(whole)
     try:
         with interruptible():
-            return pl.read_csv(BytesIO(content), infer_schema=False, separator=separator, has_header=titles)
+            rows = pl.read_csv(BytesIO(content), infer_schema=False, separator=separator, has_header=titles)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         reason = str(error).splitlines()[0]
         raise file.error(f"not a CSV file: {reason}", "save the table as CSV, in UTF-8, or as Parquet") from None
+    return rows, separator, whole
 
 
 def _hold_only(rows: pl.DataFrame, form: str) -> list[str]:

@@ -20,26 +20,20 @@ def conform_long(frame: pl.LazyFrame, *, source: str) -> pl.LazyFrame:
     schema = frame.collect_schema()
     missing = [name for name in LONG.columns if name not in schema]
     if missing:
-        raise DstbenchError(
-            f"not a long table: no column {', '.join(missing)} (found: {', '.join(schema) or 'none'})",
-            file=source,
-            hint="a long table has the columns dialogue, turn, slot, gold, pred; `dstbench convert` writes one",
-        )
-    columns = []
-    for name, wanted in LONG.schema.items():
-        dtype, column = schema[name], pl.col(name)
-        if not (dtype.is_integer() if name == "turn" else isinstance(dtype, _STRINGS)):
-            raise DstbenchError(
-                f"not a long table: column {name} is {dtype}, not {wanted}",
-                file=source,
-                hint="see data_schemas/long_table.schema.json",
-            )
-        if dtype != wanted:
-            if isinstance(dtype, (pl.Categorical, pl.Enum)):  # its codes may be of other categories
-                column = column.cast(pl.String)
-            column = column.cast(wanted, strict=False)
-        columns.append(column)
-    return frame.select(columns)
+        what = f"not a long table: no column {', '.join(missing)} (found: {', '.join(schema) or 'none'})"
+        hint = "a long table has the columns dialogue, turn, slot, gold, pred; `dstbench convert` writes one"
+        raise DstbenchError(what, file=source, hint=hint)
+    for name, dtype in schema.items():
+        if name in LONG.schema and not (dtype.is_integer() if name == "turn" else isinstance(dtype, _STRINGS)):
+            what = f"not a long table: column {name} is {dtype}, not {LONG.schema[name]}"
+            raise DstbenchError(what, file=source, hint="see data_schemas/long_table.schema.json")
+    # Texts become strings first, as the codes of a dictionary may be of other categories.
+    return frame.select(
+        C(name)
+        if schema[name] == dtype
+        else C(name).cast(dtype if name == "turn" else pl.String, strict=False).cast(dtype)
+        for name, dtype in LONG.schema.items()
+    )
 
 
 def with_canonical_names(table: pl.DataFrame, *, source: str) -> pl.DataFrame:

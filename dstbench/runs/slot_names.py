@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from difflib import SequenceMatcher
 from typing import Final
 
@@ -17,10 +17,8 @@ from dstbench.schema.core import NOTHING
 from dstbench.tables import collect
 
 C: Final = pl.col
-# Characters of a slot that messages show, and that are compared.
-_LONGEST: Final = 100
-# A note is given if at least one in so many predicted values is of a slot that gold never has.
-_MANY: Final = 5
+_LONGEST: Final = 100  # characters of a slot that messages show, and that are compared
+_MANY: Final = 5  # a note is given if at least one in so many predicted values is of a slot that gold never has
 # If all are spelled as MultiWOZ's, so that the names are not in doubt, a run with fewer values is not refused: they are
 # errors of the tracker.
 _LEAST: Final = 25
@@ -34,9 +32,10 @@ def report_slots(source: str, table: pl.DataFrame, *, refuse: bool = True) -> No
     rows = table.lazy().drop_nulls("slot").with_columns(values=has_value)
     counts = rows.group_by("slot").agg(C("gold", "pred").count(), C("values").sum())
     slots = collect(counts.with_columns(C("slot").cast(pl.String)).sort("slot"))
-    services = {domain_of(slot) for slot in slots.filter(IS_FRAME)["slot"]}
+    services = {domain_of(slot) for slot in slots.filter(IS_FRAME)["slot"]}  # of frames, which gold has
     slots = slots.filter(~IS_FRAME)
-    _report_other_slots(source, slots, services, refuse=refuse)
+    of_service = C("slot").str.extract("^([^-]*)-").is_in(services).fill_null(value=False)
+    _report_other_slots(source, slots, slots.filter((C("values") > 0) & (C("gold") == 0) & ~of_service), refuse=refuse)
     unknown = slots.filter(~C("slot").is_in(list(KNOWN_SLOTS)))
     if unknown.height == slots.height > 0:
         warn(
@@ -58,18 +57,13 @@ def report_slots(source: str, table: pl.DataFrame, *, refuse: bool = True) -> No
         )
 
 
-def _report_other_slots(source: str, slots: pl.DataFrame, services: Collection[str], *, refuse: bool) -> None:
+def _report_other_slots(source: str, slots: pl.DataFrame, others: pl.DataFrame, *, refuse: bool) -> None:
     """Refuse predictions none of whose slots gold has; warn if that is so of many predicted values.
 
-    `slots` has (slot, and the number of turns: gold, whose gold lists it; values, in which it is predicted to have a
-    value). The slots of `services` are those of frames, which gold has.
+    The tables have (slot, and the number of turns: gold, whose gold lists it; values, in which it is predicted to have
+    a value); gold never has `others`.
     """
     of_gold = slots.filter(C("gold") > 0).sort("gold", "slot", descending=[True, False])["slot"].to_list()
-    others = slots.filter(
-        (C("values") > 0)
-        & (C("gold") == 0)
-        & ~C("slot").str.extract("^([^-]*)-").is_in(services).fill_null(value=False)
-    )
     total, of_others = int(slots["values"].sum()), int(others["values"].sum())
     if not of_gold or of_others * _MANY < max(total, 1):
         return

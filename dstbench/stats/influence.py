@@ -340,8 +340,9 @@ def _standard(column: Floats) -> Floats:
     """The column, centred and scaled to at most 1: this changes no correlation, and keeps differences precise."""
     if not len(column) or column.min() == column.max():
         return np.zeros_like(column)
-    centred: Floats = column - column.mean()
-    return centred / np.abs(centred).max()
+    centred = column - column.mean()
+    standard: Floats = centred / np.abs(centred).max()
+    return standard
 
 
 def _correlation(sums: Floats) -> Floats:

@@ -47,6 +47,7 @@ def similarity(one: str, other: str) -> float:
     return 1 - distance(len(one), len(other)) / max(len(one), len(other))
 
 
+@pytest.mark.filterwarnings("ignore:.*gold never has:dstbench.errors.DstbenchWarning")
 @FEW
 @given(near_corpora(), st.sampled_from(["least=0.9", "least=0.5", "above=0.99"]))
 def test_partial_credit_by_plain_loops(states: States, threshold: str) -> None:
